@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/log.h"
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/config/backend_url.h"
+#include "lib/config/config.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/holder.h"
+#include "lib/lock/lock_name.h"
+#include "lib/lock/owner.h"
+#include "lib/run/on_lost.h"
+
+namespace dlock {
+
+enum class Command {
+  kRun,
+  kHold,
+  kAcquire,
+  kRenew,
+  kRelease,
+  kWait,
+  kInspect,
+  kForceRelease,
+  kCheck,
+  kFence,
+  kStock,
+  kDoctor,
+  kPing,
+  kSetup,
+  kGc,
+  kBench,
+  kConfig,
+  kCompletion,
+  kHelp,
+  kVersion,
+};
+
+enum class When { kAuto, kAlways, kNever };
+
+/// One call of dlock, complete: flags, environment and configuration files merged, every value checked. Made once by
+/// parse_command_line(); what follows only reads it.
+struct Options {
+  Command command = Command::kHelp;
+  std::vector<LockName> keys;      ///< in canonical order, each once
+  std::vector<std::string> words;  ///< positional arguments that are not keys: TOKEN, RESOURCE, "show", "bash", ...
+  std::vector<char*> child;        ///< CMD and its arguments as they stood in argv, with the closing null; empty: none
+  std::optional<std::string> shell_command;  ///< -c
+
+  std::vector<BackendUrl> backends;  ///< the backend, then its fallbacks, in order; never empty
+  bool run_if_unavailable = false;
+
+  bool nonblock = false;
+  std::optional<Duration> wait;
+  int tries = 0;
+  Duration retry_interval{0};
+  int conflict_exit_code = 75;
+  Mode mode = Mode::kExclusive;
+  int permits = 0;
+  bool fair = false;
+  Duration ttl = std::chrono::seconds(30);
+  bool ttl_given = false;  ///< by flag, environment or file: `acquire` wants it to be chosen
+  Duration renew_interval{0};
+  Duration kill_after{0};
+  OnLost on_lost;
+  Duration lock_delay{0};
+  Duration at_least{0};
+  Duration connect_timeout = std::chrono::seconds(5);
+  bool strict_release = false;
+  bool close_lock = false;  ///< -o
+  std::string reason;
+  std::optional<std::string> report;  ///< FILE or fd:N
+  When progress = When::kAuto;
+  When colour = When::kAuto;
+  Log::Style log;  ///< colour already decided for stderr
+
+  bool json = false;
+  bool watch = false;
+  bool yes = false;
+  bool dry_run = false;
+  bool print = false;
+  std::optional<FencingToken> token;
+  std::optional<Owner> owner;
+  std::optional<pid_t> watch_pid;
+  std::optional<Duration> interval;  ///< of --watch
+
+  Config config;  ///< what was merged, each value with its origin (config show)
+};
+
+/// Merges argv, `environment` (NULL-terminated, as in environ) and the configuration files. Options stop at the first
+/// KEY; argv is split at the first "--" behind the command before anything looks at it. Invalid (64) names the word
+/// that is wrong and the nearest right one; Misconfigured (78) names file:line:column.
+Result<Options> parse_command_line(int argc, char** argv, char** environment);
+
+/// The text of `dlock help [COMMAND]`; empty `command` = the overview. Invalid, with the nearest name, for an unknown
+/// one.
+Result<std::string> help_text(const std::string& command);
+
+/// The completion script for "bash", "zsh" or "fish".
+Result<std::string> completion_script(const std::string& shell);
+
+}  // namespace dlock

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+
+#include <optional>
+#include <vector>
+
+#include "lib/base/time.h"
+#include "lib/base/unique_fd.h"
+
+namespace dlock {
+
+/// The time, and the waiting. Whoever owns the wait owns the time, so that a test's clock can turn hours into
+/// milliseconds. Not thread-safe: one clock a loop.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimePoint now() const = 0;
+  virtual WallTime wall() const = 0;
+
+  /// Returns when one of `fds` is ready (revents is set) or `until` has come; nullopt waits for ever. May return early
+  /// for no reason. Never fails: an interrupted or impossible wait is an early return.
+  virtual void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) = 0;
+};
+
+/// The machine's own clock. Timed waits use a timerfd on CLOCK_BOOTTIME (a poll timeout stands still during suspend),
+/// made on the first timed wait.
+class SystemClock final : public Clock {
+ public:
+  TimePoint now() const override;
+  WallTime wall() const override;
+  void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) override;
+
+ private:
+  UniqueFd timer_;
+};
+
+}  // namespace dlock

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace dlock {
+
+/// `bytes` random bytes from getrandom(2) as lower-case hex (twice as many characters). Blocks only before the kernel's
+/// pool is ready, at boot; cannot fail afterwards.
+std::string random_hex(std::size_t bytes);
+
+}  // namespace dlock

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/log.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace dlock {
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+void Log::error(const Error& error) const { say("error", error.message, error.next); }
+
+void Log::warn(std::string_view message) const {
+  if (!style_.quiet) say("warning", message, {});
+}
+
+void Log::notice(std::string_view message) const {
+  if (!style_.quiet) say("notice", message, {});
+}
+
+void Log::verbose(std::string_view message) const {
+  if (style_.verbosity > 0) say("verbose", message, {});
+}
+
+void Log::say(const char* level, std::string_view message, std::string_view next) const {
+  std::string line;
+  if (style_.format == Format::kJson) {
+    line = std::string("{\"schema\":\"dlock.log/1\",\"level\":\"") + level + "\",\"message\":" + json_quote(message);
+    if (!next.empty()) line += ",\"next\":" + json_quote(next);
+    line += "}\n";
+  } else {
+    const bool bad = std::string_view(level) == "error";
+    line = style_.colour ? (bad ? "\033[31mdlock:\033[0m " : "\033[33mdlock:\033[0m ") : "dlock: ";
+    line.append(message).append("\n");
+    if (!next.empty()) line.append("  ").append(next).append("\n");
+  }
+  write_all(fd_, line);
+}
+
+}  // namespace dlock

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+
+namespace dlock {
+
+/// What dlock says to people, on stderr. Every write is one write(2) and its failure is ignored: a dead or full stderr
+/// changes nothing. Holds nothing back: what was said is out when the call returns.
+class Log {
+ public:
+  enum class Format { kText, kJson };
+  struct Style {
+    Format format = Format::kText;
+    bool quiet = false;  ///< -q: errors only
+    int verbosity = 0;   ///< -v
+    bool colour = false;
+  };
+
+  Log() = default;
+  explicit Log(const Style& style, int fd = 2) : style_(style), fd_(fd) {}
+
+  void error(const Error& error) const;          ///< always: "dlock: message", then "  next"
+  void warn(std::string_view message) const;     ///< unless quiet
+  void notice(std::string_view message) const;   ///< unless quiet
+  void verbose(std::string_view message) const;  ///< with -v
+  const Style& style() const { return style_; }
+  int fd() const { return fd_; }
+
+ private:
+  void say(const char* level, std::string_view message, std::string_view next) const;
+  Style style_;
+  int fd_ = 2;
+};
+
+/// Writes all of `text`, retrying short and interrupted writes. False if the descriptor does not take it.
+bool write_all(int fd, std::string_view text);
+
+/// `text` as a JSON string literal with its quotes; bytes that are not UTF-8 become U+FFFD.
+std::string json_quote(std::string_view text);
+
+}  // namespace dlock

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cassert>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace dlock {
+
+/// What the caller can do about an error. Closed: cmd/exit_status.cpp maps each one to an exit status.
+enum class ErrorCode {
+  kBusy,           ///< the store said that somebody else holds it
+  kUnavailable,    ///< the store did not answer: nothing is known
+  kLost,           ///< held once, not any more; or a token or owner that is no longer valid
+  kInvalid,        ///< the caller's input is wrong (usage)
+  kMisconfigured,  ///< a configuration file, a URL or a directory is not fit to be used
+  kUnsupported,    ///< this backend cannot do that, or is not installed
+  kDenied,         ///< permission or authentication refused
+  kConflict,       ///< callers of one key disagree (permits), or it changed in between
+  kCancelled,      ///< given up on request
+  kSystem,         ///< the operating system refused (fork, memory, disk)
+  kInternal,       ///< a bug in dlock
+};
+
+/// An error as people read it: `message` says what happened and why, naming server, key and the real value; `next` says
+/// what to do now (may be empty). Neither ends in a full stop, neither holds a secret.
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+  std::string next = {};
+};
+
+/// A value or an Error. Contention and dead servers are ordinary values; exceptions are for broken promises of ours.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const { return state_.index() == 0; }
+
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return const_cast<Result*>(this)->value(); }
+  T&& operator*() && { return std::move(value()); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &const_cast<Result*>(this)->value(); }
+
+  const Error& error() const& {
+    assert(state_.index() == 1);
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    assert(state_.index() == 1);
+    return std::move(*std::get_if<1>(&state_));
+  }
+
+ private:
+  T& value() {
+    assert(state_.index() == 0);
+    return *std::get_if<0>(&state_);
+  }
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : failed_(true), error_(std::move(error)) {}
+
+  explicit operator bool() const { return !failed_; }
+  const Error& error() const& {
+    assert(failed_);
+    return error_;
+  }
+  Error&& error() && {
+    assert(failed_);
+    return std::move(error_);
+  }
+
+ private:
+  bool failed_ = false;
+  Error error_;
+};
+
+}  // namespace dlock

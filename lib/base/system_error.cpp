@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/system_error.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace dlock {
+
+std::string errno_text(int errnum) {
+  const char* text = strerrordesc_np(errnum);
+  return text ? text : "error " + std::to_string(errnum);
+}
+
+Error system_error(std::string_view what, int errnum) {
+  const bool denied = errnum == EACCES || errnum == EPERM || errnum == EROFS;
+  return {denied ? ErrorCode::kDenied : ErrorCode::kSystem, std::string(what) + ": " + errno_text(errnum)};
+}
+
+}  // namespace dlock

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.h"
+
+namespace dlock {
+
+/// Which program keeps the locks: "local" lives inside dlock, the others are programs of their own (dlock-redis, ...).
+enum class Family { kLocal, kRedis, kZookeeper, kMysql };
+
+/// "local", "redis", "zookeeper", "mysql": also the end of the program's and the package's name (dlock-redis).
+const char* family_name(Family family);
+
+/// scheme://[user[:password]@]host[:port][,host2[:port]...][/path][?name=value&...], parsed and checked.
+struct BackendUrl {
+  struct Host {
+    std::string name;        ///< a name, an IPv4 address, or an IPv6 address without its brackets
+    std::uint16_t port = 0;  ///< 0: the scheme's default
+    auto operator<=>(const Host&) const = default;
+  };
+
+  Family family = Family::kLocal;
+  std::string scheme;       ///< "rediss+sentinel"
+  std::string user;         ///< percent-decoded, as everything here
+  std::string password;     ///< SECRET: never printed, never in argv or in an environment
+  std::vector<Host> hosts;  ///< in the order given; empty for local and Unix sockets
+  std::string path;         ///< "/dir", "/0", "/mymaster/0", "/var/run/redis.sock"; empty if none
+  std::map<std::string, std::string> params;
+  std::string alias;  ///< the backend's name in the configuration, empty for a plain URL
+
+  /// Invalid for a malformed URL; Misconfigured for an unknown query parameter of the scheme. Both name the nearest
+  /// right word.
+  static Result<BackendUrl> parse(std::string_view text);
+
+  /// The canonical text, with *** for the password: the only form that is ever shown, and what tells two stores apart.
+  std::string redacted() const;
+};
+
+}  // namespace dlock

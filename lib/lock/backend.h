@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/base/unique_fd.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/holder.h"
+#include "lib/lock/lock_name.h"
+#include "lib/lock/lock_session.h"
+#include "lib/lock/lock_spec.h"
+#include "lib/lock/owner.h"
+
+namespace dlock {
+
+/// One finding of `dlock doctor`.
+struct Finding {
+  enum class Verdict { kOk, kWarn, kFail };
+  Verdict verdict = Verdict::kOk;
+  std::string what;                               ///< what was looked at, and the value found
+  std::string remedy;                             ///< the command or setting that mends it; empty when ok
+  ErrorCode failure = ErrorCode::kMisconfigured;  ///< of a kFail: decides the exit status
+};
+
+/// What `dlock gc` swept, or would sweep: one line each, for people.
+struct Swept {
+  LockName name;
+  std::string what;
+};
+
+/// What force_release() did.
+struct ForceReleased {
+  std::vector<Party> freed;  ///< empty: it was free already
+};
+
+/// THE PORT: what a store of locks can do. One sentence here, one case in tests/conformance.
+/// Not thread-safe. Every call is bounded by the backend's own timeouts.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// The redacted URL: names the store in messages and in DLOCK_STORE, and tells two stores apart.
+  virtual const std::string& store() const = 0;
+
+  /// A session for one lock. Unsupported if this store cannot do what `spec` asks; asks no server yet.
+  virtual Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) = 0;
+
+  /// Holders and waiters of one lock; a free lock has none. Never changes anything.
+  virtual Result<LockState> inspect(const LockName& name) = 0;
+
+  /// Every lock that has a holder or a waiter, in canonical order.
+  virtual Result<std::vector<LockState>> inspect_all() = 0;
+
+  /// Frees the lock of exactly the holders in `shown`, and nobody else: Conflict if the holders are others by now.
+  /// Those who held it are told (Lost), and whoever waits is granted the lock. Tokens go on growing.
+  virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown) = 0;
+
+  /// Lost unless `token` belongs to a present holder.
+  virtual Result<void> check(const LockName& name, FencingToken token) = 0;
+
+  /// Makes a detached lease end `ttl` from now. Lost unless `owner` holds it; never re-creates a lock.
+  virtual Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) = 0;
+
+  /// Gives a detached lease back. Lost unless `owner` holds it; nobody else's lock is touched.
+  virtual Result<void> release(const LockName& name, const Owner& owner) = 0;
+
+  /// The check that a resource makes: remembers the highest token seen for `resource` (survives a crash of the machine)
+  /// and answers Lost for a lower one, the same one again is fine. The descriptor keeps other checks of that resource
+  /// out while it is open, so that what is done under it is over before a higher token is let through.
+  virtual Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) = 0;
+
+  /// Sweeps what dead holders left; what is live is never touched.
+  virtual Result<std::vector<Swept>> collect_garbage(bool dry_run) = 0;
+
+  /// What doctor can say about this store: reachable, fit, safe.
+  virtual std::vector<Finding> diagnose() = 0;
+
+  /// One acquire and release of a private lock: how long it took.
+  virtual Result<Duration> ping() = 0;
+};
+
+}  // namespace dlock

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+
+namespace dlock {
+
+/// A number per key that only grows from one exclusive acquisition to the next (Burrows, "The Chubby lock service",
+/// OSDI 2006, section 2.4: the sequencer). 0 is never granted.
+class FencingToken {
+ public:
+  FencingToken() = default;
+  explicit FencingToken(std::uint64_t value) : value_(value) {}
+  /// Invalid unless `text` is a decimal number from 1 to 2^63 - 1, without sign or blanks.
+  static Result<FencingToken> parse(std::string_view text);
+
+  std::uint64_t value() const { return value_; }
+  std::string text() const { return std::to_string(value_); }
+  auto operator<=>(const FencingToken&) const = default;
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace dlock

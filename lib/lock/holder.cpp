@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/holder.h"
+
+namespace dlock {
+
+const char* mode_name(Mode mode) {
+  switch (mode) {
+    case Mode::kExclusive:
+      return "exclusive";
+    case Mode::kShared:
+      return "shared";
+    case Mode::kPermits:
+      return "permits";
+  }
+  return "?";
+}
+
+}  // namespace dlock

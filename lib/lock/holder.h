@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/time.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/lock_name.h"
+
+namespace dlock {
+
+enum class Mode { kExclusive, kShared, kPermits };
+
+/// "exclusive", "shared", "permits".
+const char* mode_name(Mode mode);
+
+/// Who holds or waits, as told by the store: for showing to people. Any field may be empty when the backend cannot know
+/// it.
+struct Party {
+  std::string owner;
+  std::string host;
+  std::int64_t pid = 0;
+  std::string user;
+  std::string reason;
+  Mode mode = Mode::kExclusive;
+  FencingToken token;             ///< of a holder; a waiter has none (0)
+  int count = 1;                  ///< how often it has been entered (re-entry)
+  std::optional<WallTime> since;  ///< holding, or waiting, since
+  std::optional<WallTime> until;  ///< the lease ends by itself; nullopt: only with its holder
+  std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
+};
+
+/// One look at one lock. Stale as soon as it is made.
+struct LockState {
+  LockName name;
+  std::string store;  ///< redacted URL
+  Mode mode = Mode::kExclusive;
+  int permits = 0;  ///< how many may hold it together; only with Mode::kPermits
+  std::vector<Party> holders;
+  std::vector<Party> waiters;  ///< first come first
+};
+
+}  // namespace dlock

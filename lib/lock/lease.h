@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lib/base/time.h"
+
+namespace dlock {
+
+/// The arithmetic of a lease, all of it pure (guarantees in man 7 dlock). A lease is believed until its deadline, which
+/// counts from *before* the request went out, less the drift that two clocks may have:
+///
+///   sent                                             term_at     kill_at  deadline   sent + ttl
+///    |--- renew --- renew --- retry, retry ... ---------|-- kill_after --|-- margin --|-- drift --|
+///
+/// The bound on clock *rates* instead of clock *times* is the one of Gray and Cheriton, "Leases", SOSP 1989, section 5.
+
+/// 1 % of ttl + 2 ms.
+Duration clock_drift(Duration ttl);
+
+/// The last moment at which the lease is believed.
+TimePoint lease_deadline(TimePoint sent, Duration ttl);
+
+/// min(1 s, 8 % of ttl): what a KILL needs to be obeyed, and dlock to be scheduled.
+Duration kill_margin(Duration ttl);
+
+/// When KILL goes out if the lease was not renewed: deadline - margin.
+TimePoint kill_at(TimePoint deadline, Duration ttl);
+
+/// When TERM goes out: deadline - margin - kill_after.
+TimePoint term_at(TimePoint deadline, Duration ttl, Duration kill_after);
+
+/// The pause between retries of a renewal whose outcome is unknown: min(1 s, ttl / 20).
+Duration renewal_retry(Duration ttl);
+
+/// A command is never started with less than this left: a tenth of the ttl.
+Duration least_to_start(Duration ttl);
+
+/// --kill-after when nobody chose it: min(5 s, ttl / 6).
+Duration default_kill_after(Duration ttl);
+
+}  // namespace dlock

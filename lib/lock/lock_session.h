@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/holder.h"
+#include "lib/lock/lock_name.h"
+#include "lib/lock/owner.h"
+
+namespace dlock {
+
+/// One lock that has been granted.
+struct HeldLock {
+  LockName name;
+  Owner owner;
+  FencingToken token;
+  std::string store;       ///< redacted URL of the store that granted it
+  bool reentered = false;  ///< joined the hold of an ancestor
+};
+
+/// It is ours. With `deadline`, only until then unless Renewed comes; without, until the session ends (the kernel keeps
+/// it). An empty `locks` answers a spec that takes nothing: nobody held it a moment ago.
+struct Granted {
+  std::vector<HeldLock> locks;
+  std::optional<TimePoint> deadline;
+};
+/// The only thing that moves the deadline.
+struct Renewed {
+  TimePoint deadline;
+};
+/// The store says that it is not ours any more. Final.
+struct Lost {
+  std::string why;
+};
+/// It was not granted: Busy (the store said so; `state` tells by whom), Unavailable, Denied, ... Nothing is left
+/// behind. Final.
+struct Refused {
+  Error error;
+  std::optional<LockState> state;
+};
+/// Still waiting, for these. Sent as an answer to ask_who(), and unasked when it is cheap.
+struct Waiting {
+  LockState state;
+};
+/// The wait was given up on request; nothing is left in the queue, or it will leave by itself. Final.
+struct Withdrawn {};
+/// Given back, confirmed by the store. Final.
+struct Released {};
+/// Not confirmed within its time: the lease runs out by itself. Final.
+struct ReleaseUnconfirmed {
+  Error error;
+};
+/// The session itself is gone (its keeper died or broke the protocol): no further event will come, nobody renews any
+/// more, and what was said last still counts. Final.
+struct SessionGone {
+  std::string why;
+};
+
+using SessionEvent =
+    std::variant<Granted, Renewed, Lost, Refused, Waiting, Withdrawn, Released, ReleaseUnconfirmed, SessionGone>;
+
+/// How a lock goes on without the process that took it (dlock acquire).
+struct DetachSpec {
+  Duration ttl{0};                 ///< with no watched process: the lease ends after this
+  std::optional<pid_t> watch_pid;  ///< the lock is kept until this process ends
+};
+
+/// One lock (or several as one) being taken, held and given back: the seam between those who supervise a command and
+/// whoever keeps the lock: the kernel (backends/local), a keeper program (lib/keeper/keeper_session.h), a script
+/// (tests).
+///
+/// The caller runs a poll loop:  acquire(); loop { next_event() until nullopt; wait for add_interest()/wake_at() }.
+/// REQUIRES: acquire() once and first; release() and detach() only between Granted and a final event; withdraw() only
+/// before Granted. A Granted that crosses a withdraw() on the way is given back by the session, which then says
+/// Withdrawn. No call blocks for longer than a local system call; none may be made from another thread. Destruction
+/// lets go of everything without a word: the safety net, not the way to release.
+class LockSession {
+ public:
+  virtual ~LockSession() = default;
+
+  virtual void acquire(TimePoint now) = 0;
+
+  /// Leaves the queue. Withdrawn follows, by `deadline` at the latest.
+  virtual void withdraw(TimePoint deadline) = 0;
+
+  /// Gives the lock back if it is still ours. Released or ReleaseUnconfirmed follows, by `deadline` at the latest.
+  virtual void release(TimePoint deadline) = 0;
+
+  /// Asks whom we wait for; Waiting follows if that can be known.
+  virtual void ask_who() = 0;
+
+  /// Appends what to poll for, and says when to come back without it. Both hold until the next call of any other
+  /// method.
+  virtual void add_interest(std::vector<pollfd>& fds) const = 0;
+  virtual std::optional<TimePoint> wake_at() const = 0;
+
+  /// The next thing that happened, or nullopt. Does not block.
+  virtual std::optional<SessionEvent> next_event(TimePoint now) = 0;
+
+  /// A descriptor that the command should inherit because it keeps the lock held while it is open, or -1.
+  virtual int inherited_fd() const { return -1; }
+
+  /// Told once, after Granted, when the command has been started: a keeper ends it if the supervisor dies.
+  virtual void command_started(pid_t /*pid*/) {}
+
+  /// Lets the lock go on without this process. The session is spent afterwards, whatever the answer.
+  virtual Result<void> detach(const DetachSpec& spec) = 0;
+};
+
+}  // namespace dlock

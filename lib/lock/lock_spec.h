@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/base/time.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/holder.h"
+#include "lib/lock/lock_name.h"
+#include "lib/lock/owner.h"
+
+namespace dlock {
+
+/// How long to try. One absolute deadline on the boot clock, made once.
+struct WaitPolicy {
+  bool once = false;               ///< -n: one attempt
+  std::optional<TimePoint> until;  ///< -w: busy after this point; nullopt: wait for ever
+  int tries = 0;                   ///< --tries: attempts, 0 = not counted
+  Duration retry_interval{0};      ///< --retry-interval: pause between counted attempts
+  Duration connect_timeout{0};     ///< how long an unreachable store is asked before it counts as unavailable
+};
+
+/// A hold of an ancestor process, as DLOCK_HELD claims it. A claim only: the store must confirm it.
+struct HeldClaim {
+  Owner owner;
+  FencingToken token;
+};
+
+/// What one session is asked to take. Valid by construction of its parts; the caller has checked ttl against
+/// kill-after.
+struct LockSpec {
+  LockName name;
+  Owner owner;
+  Mode mode = Mode::kExclusive;
+  int permits = 0;  ///< with Mode::kPermits: at least 1
+  bool fair = false;
+  Duration ttl = std::chrono::seconds(30);
+  Duration renew_interval = std::chrono::seconds(10);
+  Duration lock_delay{0};  ///< after an unclean end of this hold nobody gets the lock for this long
+  WaitPolicy wait;
+  std::string reason;                 ///< shown to those who wait
+  std::optional<HeldClaim> ancestor;  ///< re-entry: join this hold if the store confirms it, else ignore it
+  bool take = true;                   ///< false: only wait until nobody holds it
+};
+
+}  // namespace dlock
