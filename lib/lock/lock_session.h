@@ -108,6 +108,15 @@ class LockSession {
 
   /// A descriptor that the command should inherit because it keeps the lock held while it is open, or -1.
   virtual int inherited_fd() const { return -1; }
+  /// The process that keeps the lock for us, or 0: a child that is none of the command's.
+  virtual pid_t keeper_pid() const { return 0; }
+  /// The same for several locks at once.
+  virtual void add_inherited(std::vector<int>& fds) const {
+    if (inherited_fd() >= 0) fds.push_back(inherited_fd());
+  }
+  virtual void add_keepers(std::vector<pid_t>& pids) const {
+    if (keeper_pid() > 0) pids.push_back(keeper_pid());
+  }
 
   /// Told once, after Granted, when the command has been started: a keeper ends it if the supervisor dies.
   virtual void command_started(pid_t /*pid*/) {}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/multi_lock.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace dlock {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr Duration kUnwindBudget = 5s;
+}
+
+MultiLock::MultiLock(std::vector<std::unique_ptr<LockSession>> sessions) {
+  assert(!sessions.empty());
+  for (auto& session : sessions) parts_.push_back({std::move(session), State::kIdle, std::nullopt});
+}
+
+void MultiLock::acquire(TimePoint now) {
+  parts_.front().state = State::kWaiting;
+  parts_.front().session->acquire(now);
+}
+
+/// Every part is given up; `verdict` is what is said once that is done.
+void MultiLock::unwind(SessionEvent verdict, TimePoint deadline) {
+  verdict_ = std::move(verdict);
+  for (Part& part : parts_) {
+    if (part.state == State::kHeld) part.session->release(deadline);
+    else if (part.state == State::kWaiting) part.session->withdraw(deadline);
+    else continue;
+    part.state = State::kGivingBack;
+  }
+}
+
+void MultiLock::withdraw(TimePoint deadline) { unwind(Withdrawn{}, deadline); }
+
+void MultiLock::release(TimePoint deadline) { unwind(Released{}, deadline); }
+
+void MultiLock::ask_who() {
+  for (Part& part : parts_) {
+    if (part.state == State::kWaiting) part.session->ask_who();
+  }
+}
+
+void MultiLock::add_interest(std::vector<pollfd>& fds) const {
+  for (const Part& part : parts_) {
+    if (is_live(part)) part.session->add_interest(fds);
+  }
+}
+
+std::optional<TimePoint> MultiLock::wake_at() const {
+  std::optional<TimePoint> first;
+  for (const Part& part : parts_) {
+    if (is_live(part)) first = earlier(first, part.session->wake_at());
+  }
+  return first;
+}
+
+std::optional<SessionEvent> MultiLock::next_event(TimePoint now) {
+  for (Part& part : parts_) {
+    while (is_live(part)) {
+      auto event = part.session->next_event(now);
+      if (!event) break;
+      if (auto out = on_event(part, std::move(*event), now)) return out;
+    }
+  }
+  return finished();
+}
+
+std::optional<SessionEvent> MultiLock::finished() {
+  const bool over = std::none_of(parts_.begin(), parts_.end(), [&](const Part& part) { return is_live(part); });
+  if (!verdict_ || !over) return std::nullopt;
+  SessionEvent verdict = std::move(*verdict_);
+  verdict_.reset();
+  if (std::holds_alternative<Released>(verdict) && unconfirmed_) return ReleaseUnconfirmed{*unconfirmed_};
+  return verdict;
+}
+
+std::optional<SessionEvent> MultiLock::on_event(Part& part, SessionEvent event, TimePoint now) {
+  if (const auto* granted = std::get_if<Granted>(&event)) return on_granted(part, *granted, now);
+  if (const auto* renewed = std::get_if<Renewed>(&event)) {
+    const auto before = earliest_deadline();
+    part.deadline = renewed->deadline;
+    const auto after = earliest_deadline();
+    if (all_held_ && after && before && *after > *before) return Renewed{*after};
+    return std::nullopt;
+  }
+  if (std::holds_alternative<Waiting>(event)) return event;
+
+  // Everything else ends this part.
+  part.state = State::kOver;
+  if (verdict_) {  // being given back: only what could not be confirmed matters
+    if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&event)) unconfirmed_ = failed->error;
+    if (const auto* gone = std::get_if<SessionGone>(&event)) unconfirmed_ = Error{ErrorCode::kUnavailable, gone->why};
+    return std::nullopt;
+  }
+  if (all_held_) return event;  // Lost, SessionGone: the caller decides; the other parts live on until they are released
+  if (const auto* lost = std::get_if<Lost>(&event)) event = Refused{{ErrorCode::kLost, lost->why}, std::nullopt};
+  if (const auto* gone = std::get_if<SessionGone>(&event)) event = Refused{{ErrorCode::kUnavailable, gone->why}, std::nullopt};
+  unwind(std::move(event), now + kUnwindBudget);
+  return std::nullopt;
+}
+
+std::optional<SessionEvent> MultiLock::on_granted(Part& part, const Granted& granted, TimePoint now) {
+  part.state = State::kHeld;
+  part.deadline = granted.deadline;
+  locks_.insert(locks_.end(), granted.locks.begin(), granted.locks.end());
+  const auto next = std::find_if(parts_.begin(), parts_.end(), [](const Part& p) { return p.state == State::kIdle; });
+  if (next != parts_.end()) {
+    next->state = State::kWaiting;
+    next->session->acquire(now);
+    return std::nullopt;
+  }
+  all_held_ = true;
+  return Granted{std::move(locks_), earliest_deadline()};
+}
+
+std::optional<TimePoint> MultiLock::earliest_deadline() const {
+  std::optional<TimePoint> first;
+  for (const Part& part : parts_) first = earlier(first, part.deadline);
+  return first;
+}
+
+void MultiLock::add_inherited(std::vector<int>& fds) const {
+  for (const Part& part : parts_) part.session->add_inherited(fds);
+}
+
+void MultiLock::add_keepers(std::vector<pid_t>& pids) const {
+  for (const Part& part : parts_) part.session->add_keepers(pids);
+}
+
+void MultiLock::command_started(pid_t pid) {
+  for (Part& part : parts_) part.session->command_started(pid);
+}
+
+Result<void> MultiLock::detach(const DetachSpec& spec) {
+  Result<void> result;
+  for (Part& part : parts_) {
+    if (auto detached = part.session->detach(spec); !detached) result = std::move(detached);
+    part.state = State::kOver;
+  }
+  return result;
+}
+
+}  // namespace dlock

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/child_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/base/system_error.h"
+#include "lib/lock/held_claims.h"
+#include "lib/run/descendants.h"
+
+namespace dlock {
+namespace {
+
+constexpr char kDefaultPath[] = "/usr/local/bin:/bin:/usr/bin";
+
+/// 0 if `path` may be executed, else the errno value that execve would give.
+int fitness(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return errno;
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  return access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+int status_of(int errnum) { return errnum == ENOENT || errnum == ENOTDIR ? 127 : 126; }
+
+/// A hold that was only entered again has the owner of the hold above us, whose processes are not ours to end.
+std::string owner_marker(const std::vector<HeldLock>& locks) {
+  const bool own = std::any_of(locks.begin(), locks.end(), [](const HeldLock& lock) { return !lock.reentered; });
+  if (!own) return {};
+  std::string marker = "DLOCK_OWNER=";
+  for (const HeldLock& lock : locks) marker.append(&lock == &locks.front() ? "" : " ").append(lock.owner.text());
+  return marker;
+}
+
+std::string_view name_of(std::string_view assignment) { return assignment.substr(0, assignment.find('=')); }
+
+}  // namespace
+
+Program find_program(std::string_view name, const char* search) {
+  const auto unfit = [&](int errnum) {
+    return Program{std::string(name), status_of(errnum), errnum == ENOENT ? "command not found" : errno_text(errnum)};
+  };
+  if (name.empty()) return unfit(ENOENT);
+  if (name.find('/') != std::string_view::npos) {
+    const int errnum = fitness(std::string(name));
+    return errnum == 0 ? Program{std::string(name), 0, {}} : unfit(errnum);
+  }
+  int worst = ENOENT;  // something there that cannot be executed says more than nothing there
+  std::string_view rest = search ? search : kDefaultPath;
+  while (true) {
+    const std::size_t colon = rest.find(':');
+    const std::string_view folder = rest.substr(0, colon);
+    std::string path = folder.empty() ? std::string(name) : std::string(folder) + "/" + std::string(name);
+    const int errnum = fitness(path);
+    if (errnum == 0) return {path.find('/') == std::string::npos ? "./" + path : path, 0, {}};
+    if (errnum == EACCES || errnum == EISDIR) worst = errnum;
+    if (colon == std::string_view::npos) return unfit(worst);
+    rest.remove_prefix(colon + 1);
+  }
+}
+
+std::vector<std::string> command_environment(char** environment, const std::vector<HeldLock>& locks) {
+  std::vector<std::string> set;
+  std::string_view outer_held;
+  for (char** entry = environment; *entry; ++entry) {
+    if (name_of(*entry) == "DLOCK_HELD") outer_held = std::string_view(*entry).substr(sizeof "DLOCK_HELD=" - 1);
+  }
+  if (!locks.empty()) {
+    set = {"DLOCK_KEY=", "DLOCK_TOKEN=", "DLOCK_OWNER=", "DLOCK_STORE=", "DLOCK_HELD=" + format_held(outer_held, locks)};
+    for (const HeldLock& lock : locks) {
+      const char* blank = &lock == &locks.front() ? "" : " ";
+      set[0].append(blank).append(lock.name.text());
+      set[1].append(blank).append(lock.token.text());
+      set[2].append(blank).append(lock.owner.text());
+    }
+    set[3] += locks.front().store;
+  }
+  std::vector<std::string> result;
+  for (char** entry = environment; *entry; ++entry) {
+    const bool replaced = std::any_of(set.begin(), set.end(),
+                                      [&](const std::string& other) { return name_of(other) == name_of(*entry); });
+    if (!replaced) result.emplace_back(*entry);
+  }
+  result.insert(result.end(), set.begin(), set.end());
+  return result;
+}
+
+SupervisorEvent ChildProcess::start(const StartContext& context) {
+  const std::vector<std::string> environment = command_environment(spec_.environment, context.locks);
+  std::vector<char*> pointers;
+  pointers.reserve(environment.size() + 1);
+  for (const std::string& entry : environment) pointers.push_back(const_cast<char*>(entry.c_str()));
+  pointers.push_back(nullptr);
+  marker_ = owner_marker(context.locks);
+  keepers_ = context.keepers;
+
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const int failure = spawn(pointers.data(), context.inherit);
+  if (failure == 0) {
+    alive_ = true;
+    return CommandStarted{};
+  }
+  const std::string name = spec_.arguments[0];
+  if (pid_ < 0) return CommandNotStarted{system_error("cannot start a process for '" + name + "'", failure), 71};
+  return CommandNotStarted{{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(failure)}, status_of(failure)};
+}
+
+/// 0, or the errno value of fork (pid_ < 0) or of execve. vfork suspends us until the child has executed or given up, so that the
+/// child's failure can simply be left in our memory, and no page is copied.
+int ChildProcess::spawn(char* const* environment, const std::vector<int>& inherit) {
+  const pid_t parent = getpid();
+  volatile int failure = 0;
+  // A script without "#!" line is run by the shell, as execvp(3) does.
+  std::vector<char*> by_shell = {const_cast<char*>("/bin/sh"), const_cast<char*>(spec_.program.path.c_str())};
+  by_shell.insert(by_shell.end(), spec_.arguments.begin() + 1, spec_.arguments.end());
+
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);  // it died between vfork and prctl: no signal will come
+    for (const int fd : inherit) fcntl(fd, F_SETFD, 0);  // its own table: ours keeps close-on-exec
+    if (spec_.signals.ignored_child) ::signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &spec_.signals.mask, nullptr);
+    execve(spec_.program.path.c_str(), spec_.arguments.data(), environment);
+    if (errno == ENOEXEC) execve("/bin/sh", by_shell.data(), environment);
+    failure = errno;
+    _exit(127);
+  }
+  pid_ = pid;
+  if (pid < 0) return errno;
+  if (failure == 0) return 0;
+  waitpid(pid, nullptr, 0);
+  return failure;
+}
+
+std::optional<int> ChildProcess::ended() {
+  if (!alive_) return std::nullopt;
+  // Everything below us is ours to reap: descendants whose parents are gone, and helpers of the session.
+  std::optional<int> result;
+  int status = 0;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (pid == pid_) result = status;
+  }
+  if (result) alive_ = false;
+  return result;
+}
+
+void ChildProcess::signal(int number) {
+  if (alive_) kill(pid_, number);  // not reaped yet: the pid cannot be anybody else's
+}
+
+/// The command's processes apart from the command itself.
+std::vector<ProcessId> ChildProcess::tree() const {
+  std::vector<ProcessId> found = command_processes(getpid(), marker_);
+  const auto is_other = [&](const ProcessId& process) {
+    return process.pid == pid_ || std::find(keepers_.begin(), keepers_.end(), process.pid) != keepers_.end();
+  };
+  found.erase(std::remove_if(found.begin(), found.end(), is_other), found.end());
+  return found;
+}
+
+void ChildProcess::signal_tree(int number) {
+  signal(number);
+  for (const ProcessId& process : tree()) {
+    if (signal_process(process, number) || errno != EPERM || said_denied_) continue;
+    said_denied_ = true;
+    spec_.log.warn("may not end process " + std::to_string(process.pid) + ", which the command started as another user");
+  }
+}
+
+bool ChildProcess::tree_gone() {
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  return tree().empty();
+}
+
+bool ChildProcess::sent_by_it(pid_t sender) const { return sender > 0 && (sender == pid_ || descends_from(sender, getpid())); }
+
+}  // namespace dlock

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/log.h"
+#include "lib/base/result.h"
+#include "lib/run/command.h"
+#include "lib/run/descendants.h"
+#include "lib/run/signal_inbox.h"
+
+namespace dlock {
+
+/// A program found before the lock is taken.
+struct Program {
+  std::string path;        ///< what execve gets
+  int exit_status = 0;     ///< 0: fit to be tried; else 126 or 127, and `why`
+  std::string why;
+};
+
+/// Looks `name` up as execvp(3) does: with a slash it is the path itself, else along `search` (the value of PATH; the system's default when
+/// null). 127: not there. 126: there, but not executable, or a directory.
+Program find_program(std::string_view name, const char* search);
+
+/// The environment of the command: `environment` with DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER, DLOCK_STORE (several locks: a blank between them,
+/// in the order of the keys) and DLOCK_HELD set. No lock, nothing set.
+std::vector<std::string> command_environment(char** environment, const std::vector<HeldLock>& locks);
+
+/// A child process in our own process group: pipelines, shells and ^Z treat it as they would treat it without us. It gets back the signals
+/// as dlock got them, dies of SIGKILL when this process dies (PR_SET_PDEATHSIG), and is started by vfork, whose child shares nothing with
+/// us after its execve. Everything it starts stays below us (PR_SET_CHILD_SUBREAPER).
+/// REQUIRES: one thread only; SIGCHLD not ignored.
+class ChildProcess final : public Command {
+ public:
+  struct Spec {
+    Program program;
+    std::vector<char*> arguments;  ///< with the closing null; must outlive the object
+    char** environment;            ///< as dlock got it; the command's has DLOCK_* besides
+    InheritedSignals signals;
+    const Log& log;
+  };
+
+  explicit ChildProcess(Spec spec) : spec_(std::move(spec)) {}
+
+  SupervisorEvent start(const StartContext& context) override;
+  pid_t pid() const override { return pid_; }
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}  // SIGCHLD tells
+  std::optional<int> ended() override;
+  void signal(int number) override;
+  void signal_tree(int number) override;
+  bool tree_gone() override;
+  bool sent_by_it(pid_t sender) const override;
+
+ private:
+  int spawn(char* const* environment, const std::vector<int>& inherit);
+  std::vector<ProcessId> tree() const;
+
+  Spec spec_;
+  pid_t pid_ = 0;
+  bool alive_ = false;
+  std::vector<pid_t> keepers_;
+  std::string marker_;  ///< what only the command and its descendants have in their environment; may be empty
+  bool said_denied_ = false;
+};
+
+}  // namespace dlock

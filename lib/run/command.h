@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "lib/lock/lock_session.h"
+#include "lib/run/supervisor.h"
+
+namespace dlock {
+
+/// What a command is started with.
+struct StartContext {
+  const std::vector<HeldLock>& locks;
+  std::vector<int> inherit;    ///< descriptors that it should keep open
+  std::vector<pid_t> keepers;  ///< children of ours that are none of the command's processes
+};
+
+/// What runs under the lock: a child process (child_process.h), or anything else that starts, can be told to end, and ends.
+class Command {
+ public:
+  virtual ~Command() = default;
+
+  /// Starts it: CommandStarted or CommandNotStarted.
+  virtual SupervisorEvent start(const StartContext& context) = 0;
+
+  /// Its process id once started, 0 if it has none.
+  virtual pid_t pid() const = 0;
+
+  /// What tells of its end besides SIGCHLD.
+  virtual void add_interest(std::vector<pollfd>& fds) const = 0;
+
+  /// The wait status, once, after it ended. Does not block.
+  virtual std::optional<int> ended() = 0;
+
+  virtual void signal(int number) = 0;       ///< to it alone
+  virtual void signal_tree(int number) = 0;  ///< to it and everything that descends from it
+  virtual bool tree_gone() = 0;              ///< REQUIRES: it has ended. Nothing of it is alive any more
+
+  /// Did this process come from it? Asked about the senders of signals.
+  virtual bool sent_by_it(pid_t sender) const = 0;
+};
+
+}  // namespace dlock

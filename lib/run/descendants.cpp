@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/descendants.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+#include "lib/base/unique_fd.h"
+
+namespace dlock {
+namespace {
+
+template <typename Number>
+bool take_number(std::string_view& text, Number& value) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+std::string read_proc(pid_t pid, const char* file) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd.valid()) return text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(fd.get(), buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  return text;
+}
+
+std::optional<ProcessStat> read_stat(pid_t pid) {
+  ProcessStat stat;
+  if (!parse_stat(read_proc(pid, "stat"), stat) || stat.state == 'Z' || stat.state == 'X') return std::nullopt;
+  return stat;
+}
+
+std::vector<ProcessStat> living_processes() {
+  std::vector<ProcessStat> all;
+  DIR* proc = opendir("/proc");
+  if (!proc) return all;
+  while (const dirent* entry = readdir(proc)) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc()) continue;
+    if (const auto stat = read_stat(pid)) all.push_back(*stat);
+  }
+  closedir(proc);
+  return all;
+}
+
+/// The environment is NUL-separated text; it reads as empty when it is not ours to read.
+bool carries(pid_t pid, const std::string& marker) {
+  const std::string environment = std::string(1, '\0') + read_proc(pid, "environ");
+  return environment.find(std::string(1, '\0') + marker + std::string(1, '\0')) != std::string::npos;
+}
+
+}  // namespace
+
+bool parse_stat(std::string_view text, ProcessStat& stat) {
+  if (!take_number(text, stat.id.pid)) return false;
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string_view::npos || text.size() < name_end + 3) return false;
+  stat.state = text[name_end + 2];
+  text.remove_prefix(name_end + 3);
+  if (!take_number(text, stat.parent)) return false;
+  constexpr int kFieldsUpToStartTime = 17;  // proc(5): from pgrp (5) to itrealvalue (21)
+  for (int field = 0; field < kFieldsUpToStartTime; ++field) {
+    long long skipped = 0;
+    if (!take_number(text, skipped)) return false;
+  }
+  return take_number(text, stat.id.start_time);
+}
+
+std::vector<ProcessId> command_processes(pid_t root, const std::string& marker) {
+  const std::vector<ProcessStat> all = living_processes();
+  std::vector<pid_t> family = {root};
+  std::vector<ProcessId> found;
+  for (std::size_t next = 0; next < family.size(); ++next) {
+    for (const ProcessStat& process : all) {
+      if (process.parent != family[next] || process.id.pid == root) continue;
+      family.push_back(process.id.pid);
+      found.push_back(process.id);
+    }
+  }
+  if (marker.empty()) return found;
+  for (const ProcessStat& process : all) {
+    const bool known = std::find(family.begin(), family.end(), process.id.pid) != family.end();
+    if (!known && carries(process.id.pid, marker)) found.push_back(process.id);
+  }
+  return found;
+}
+
+bool descends_from(pid_t pid, pid_t root) {
+  for (int depth = 0; pid > 1 && depth < 4096; ++depth) {
+    const auto stat = read_stat(pid);
+    if (!stat) return false;
+    if (stat->parent == root) return true;
+    pid = stat->parent;
+  }
+  return false;
+}
+
+bool signal_process(const ProcessId& process, int signal) {
+  // The pidfd pins whoever has the pid now; the start time then tells whether that is still the process that was meant.
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!pidfd.valid()) return false;
+  const auto stat = read_stat(process.pid);
+  if (!stat || stat->id.start_time != process.start_time) {
+    errno = ESRCH;
+    return false;
+  }
+  return syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0;
+}
+
+}  // namespace dlock

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/run_locked.h"
+
+namespace dlock {
+namespace {
+
+class Loop {
+ public:
+  Loop(Clock& clock, const SupervisionPolicy& policy, LockSession& session, Command& command, SignalInbox& signals,
+       RunObserver& observer)
+      : clock_(clock), policy_(policy), session_(session), command_(command), signals_(signals), observer_(observer) {}
+
+  Situation run() {
+    session_.acquire(clock_.now());
+    while (true) {
+      while (take_in()) {
+      }
+      if (s_.phase == Phase::kDone) break;
+      if (observe()) continue;
+      wait();
+    }
+    if (!told_waited_) observer_.waited();
+    return std::move(s_);
+  }
+
+ private:
+  /// The clock first: after a stop or a suspended machine a lease that is over must be seen before anything else is believed. True: there was
+  /// something, and what was done about it may have caused more.
+  bool take_in() {
+    busy_ = false;
+    handle(TimePassed{});
+    while (s_.phase != Phase::kDone) {
+      const auto event = session_.next_event(clock_.now());
+      if (!event) break;
+      busy_ = true;
+      if (const auto* waiting = std::get_if<Waiting>(&*event)) observer_.told_who(waiting->state, clock_.now());
+      handle(*event);
+    }
+    // Signals before the command's end: one that came first is still forwarded, or dropped with the command.
+    while (const auto signal = signals_.next()) {
+      if (signal->number == SIGCHLD) continue;
+      const bool from_command = signal->number == SIGTSTP && s_.command_alive && command_.sent_by_it(signal->sender);
+      handle(SignalSeen{signal->number, signal->from_terminal, from_command});
+    }
+    if (const auto status = command_.ended()) handle(CommandEnded{*status});
+    const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
+    if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
+    return busy_ && s_.phase != Phase::kDone;
+  }
+
+  void handle(const SupervisorEvent& event) {
+    for (const Action& action : decide(policy_, s_, event, clock_.now())) {
+      busy_ = true;
+      perform(action);
+    }
+  }
+
+  void perform(const Action& action) {
+    switch (action.kind) {
+      case Action::Kind::kStartCommand: return start();
+      case Action::Kind::kSignalCommand: return command_.signal(action.signal);
+      case Action::Kind::kSignalTree: return command_.signal_tree(action.signal);
+      case Action::Kind::kWithdraw: return session_.withdraw(action.deadline);
+      case Action::Kind::kRelease: return session_.release(action.deadline);
+      case Action::Kind::kStopSelf: return stop_self();
+      case Action::Kind::kSayLost: return observer_.lost(action.text, s_, command_.pid());
+      case Action::Kind::kWarn: return observer_.release_unconfirmed(action.text, s_);
+    }
+  }
+
+  void start() {
+    told_waited_ = true;
+    observer_.waited();
+    StartContext context{s_.locks, {}, {}};
+    session_.add_inherited(context.inherit);
+    session_.add_keepers(context.keepers);
+    const auto answer = command_.start(context);
+    if (std::holds_alternative<CommandStarted>(answer)) session_.command_started(command_.pid());
+    handle(answer);
+  }
+
+  /// True: the session was asked something.
+  bool observe() {
+    if (s_.phase != Phase::kAcquiring || !observer_.waiting(clock_.now())) return false;
+    session_.ask_who();
+    return true;
+  }
+
+  void wait() {
+    fds_.clear();
+    fds_.push_back({signals_.fd(), POLLIN, 0});
+    session_.add_interest(fds_);
+    command_.add_interest(fds_);
+    auto until = earlier(dlock::wake_at(policy_, s_), session_.wake_at());
+    if (s_.phase == Phase::kAcquiring) until = earlier(until, observer_.wake_at());
+    clock_.wait(fds_, until);
+  }
+
+  Clock& clock_;
+  const SupervisionPolicy& policy_;
+  LockSession& session_;
+  Command& command_;
+  SignalInbox& signals_;
+  RunObserver& observer_;
+  Situation s_;
+  std::vector<pollfd> fds_;
+  bool told_waited_ = false;
+  bool busy_ = false;
+};
+
+}  // namespace
+
+Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, Command& command,
+                     SignalInbox& signals, RunObserver& observer) {
+  return Loop(clock, policy, session, command, signals, observer).run();
+}
+
+}  // namespace dlock

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lib/base/runtime.h"
+#include "lib/lock/lock_session.h"
+#include "lib/run/command.h"
+#include "lib/run/signal_inbox.h"
+#include "lib/run/supervisor.h"
+
+namespace dlock {
+
+/// Who tells people what is going on. Every call returns at once.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  /// Called after every wait while the lock is being waited for; true = ask the session whom we wait for.
+  virtual bool waiting(TimePoint /*now*/) { return false; }
+  virtual void told_who(const LockState& /*state*/, TimePoint /*now*/) {}
+  /// When waiting() wants to be called again.
+  virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
+  /// The waiting is over, with whatever result; what stands on the terminal is wiped.
+  virtual void waited() {}
+  virtual void lost(const std::string& /*why*/, const Situation& /*s*/, pid_t /*command*/) {}
+  virtual void release_unconfirmed(const std::string& /*why*/, const Situation& /*s*/) {}
+};
+
+/// The supervisor's body: one thread, one poll loop. Takes the lock through `session`, runs `command` under it, keeps to the deadlines that the
+/// session names, ends the command and all its descendants when the lock is lost, gives the lock back. Returns when all that is over; the
+/// returned situation is in Phase::kDone.
+Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, Command& command,
+                     SignalInbox& signals, RunObserver& observer);
+
+}  // namespace dlock

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/signal_inbox.h"
+
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "lib/base/system_error.h"
+
+namespace dlock {
+namespace {
+
+/// Not ours to read: uncatchable ones, faults of our own, and the stops of background terminal access.
+bool stays_with_the_kernel(int signal) {
+  switch (signal) {
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGSYS:
+    case SIGTTIN:
+    case SIGTTOU: return true;
+    default: return false;
+  }
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+Result<ProcessSignals> ProcessSignals::open() {
+  ProcessSignals inbox;
+  sigset_t wanted;
+  sigfillset(&wanted);
+  for (int signal = 1; signal < SIGRTMIN; ++signal) {
+    if (stays_with_the_kernel(signal)) {
+      sigdelset(&wanted, signal);
+    } else if (signal != SIGPIPE && signal != SIGCHLD && is_ignored(signal)) {
+      sigdelset(&wanted, signal);  // stays ignored: a blocked signal would arrive even so
+    }
+  }
+  if (is_ignored(SIGCHLD)) {
+    // With SIGCHLD ignored the kernel reaps children itself, and their status is lost.
+    inbox.inherited_.ignored_child = true;
+    signal(SIGCHLD, SIG_DFL);
+  }
+  sigprocmask(SIG_BLOCK, &wanted, &inbox.inherited_.mask);
+  inbox.fd_ = UniqueFd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!inbox.fd_.valid()) return system_error("cannot make a signal descriptor", errno);
+  return inbox;
+}
+
+std::optional<ReceivedSignal> ProcessSignals::next() {
+  signalfd_siginfo info;
+  while (read(fd_.get(), &info, sizeof info) == sizeof info) {
+    const auto sender = static_cast<pid_t>(info.ssi_pid);
+    // SIGPIPE of our own writing to a dead stderr is nobody's business.
+    if (info.ssi_signo == SIGPIPE && sender == getpid()) continue;
+    return ReceivedSignal{static_cast<int>(info.ssi_signo), sender, info.ssi_code == SI_KERNEL};
+  }
+  return std::nullopt;
+}
+
+void stop_self() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  raise(SIGTSTP);  // pending until unblocked; in an orphaned process group the kernel drops it, as it should
+  sigprocmask(SIG_UNBLOCK, &stop, nullptr);
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
+void die_of(int signal) {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(signal, SIG_DFL);
+  sigset_t all;
+  sigemptyset(&all);
+  sigaddset(&all, signal);
+  raise(signal);
+  sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  _exit(128 + signal);
+}
+
+}  // namespace dlock

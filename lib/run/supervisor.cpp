@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/supervisor.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "lib/lock/lease.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = Action::Kind;
+
+constexpr Duration kWithdrawBudget = 1s;
+constexpr Duration kReleaseBudget = 5s;
+constexpr Duration kKillAgain = 50ms;  // descendants may fork between the walk and the signal
+
+/// Signals whose default is to be ignored: they end nobody's waiting.
+bool is_harmless(int signal) { return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT; }
+
+/// One decision being made. Each on_...() handles one kind of event in every phase.
+class Decision {
+ public:
+  Decision(const SupervisionPolicy& policy, Situation& s, TimePoint now) : policy_(policy), s_(s), now_(now) {}
+
+  std::vector<Action> take() { return std::move(actions_); }
+
+  void operator()(const TimePassed&) {
+    switch (s_.phase) {
+      case Phase::kAcquiring:
+        if (policy_.give_up_at && now_ >= *policy_.give_up_at) refuse_silent_session();
+        return;
+      case Phase::kWithdrawing:
+        if (alarm_rang()) finish(Outcome::kInterrupted);
+        return;
+      case Phase::kTooLate:
+        if (now_ >= kill_at(*s_.deadline, policy_.ttl)) lose_before_start("hardly any lease was left, and no renewal came");
+        return;
+      case Phase::kRunning:
+        if (!s_.lost && s_.deadline && now_ >= term_at(*s_.deadline, policy_.ttl, policy_.kill_after)) declare_lost("");
+        return;
+      case Phase::kEnding:
+        if (alarm_rang()) kill_tree();
+        return;
+      case Phase::kKilling:
+        if (alarm_rang()) kill_tree();
+        return;
+      case Phase::kLingering:
+        if (s_.deadline && now_ >= kill_at(*s_.deadline, policy_.ttl)) lose_after_end("no renewal");
+        else if (alarm_rang()) release();
+        return;
+      case Phase::kReleasing:
+        if (alarm_rang()) release_failed("no answer in time");
+        return;
+      case Phase::kDone: return;
+    }
+  }
+
+  void operator()(const SessionEvent& event) { std::visit(*this, event); }
+
+  void operator()(const Granted& granted) {
+    if (s_.phase != Phase::kAcquiring) return;
+    s_.deadline = granted.deadline;
+    s_.locks = granted.locks;
+    s_.granted_at = now_;
+    if (!policy_.run_command) finish(Outcome::kGranted);
+    else if (enough_to_start()) start();
+    else s_.phase = Phase::kTooLate;
+  }
+
+  void operator()(const Renewed& renewed) {
+    if (!s_.deadline || s_.lost) return;  // a loss that was declared stays declared
+    s_.deadline = std::max(*s_.deadline, renewed.deadline);
+    if (s_.phase == Phase::kTooLate && enough_to_start()) start();
+  }
+
+  void operator()(const Lost& lost) {
+    s_.session_over = true;
+    switch (s_.phase) {
+      case Phase::kAcquiring: finish_refused({ErrorCode::kLost, lost.why}); return;
+      case Phase::kTooLate: lose_before_start(lost.why); return;
+      case Phase::kRunning:
+        if (!s_.lost) declare_lost(lost.why);
+        return;
+      case Phase::kEnding:
+        // Declared because no renewal came; now the store says that somebody else may hold it: no reason to be patient any more,
+        // but the promised time to end in order stays.
+        return;
+      case Phase::kKilling: return;
+      case Phase::kLingering: lose_after_end(lost.why); return;
+      case Phase::kReleasing:
+        mark_lost(lost.why);
+        say_lost();
+        finish(Outcome::kLost);
+        return;
+      case Phase::kWithdrawing: finish(Outcome::kInterrupted); return;
+      case Phase::kDone: return;
+    }
+  }
+
+  void operator()(const Refused& refused) {
+    if (s_.phase == Phase::kWithdrawing) return finish(Outcome::kInterrupted);
+    if (s_.phase != Phase::kAcquiring) return;
+    s_.contention = refused.state;
+    finish_refused(refused.error);
+  }
+
+  void operator()(const Waiting& waiting) { s_.contention = waiting.state; }
+
+  void operator()(const Withdrawn&) {
+    if (s_.phase == Phase::kWithdrawing) finish(Outcome::kInterrupted);
+  }
+
+  void operator()(const Released&) {
+    if (s_.phase == Phase::kReleasing) finish_released();
+  }
+
+  void operator()(const ReleaseUnconfirmed& unconfirmed) {
+    if (s_.phase == Phase::kReleasing) release_failed(unconfirmed.error.message);
+  }
+
+  void operator()(const SessionGone& gone) {
+    s_.session_over = true;
+    switch (s_.phase) {
+      case Phase::kAcquiring: finish_refused({ErrorCode::kUnavailable, gone.why, "nothing was run"}); return;
+      case Phase::kWithdrawing: finish(Outcome::kInterrupted); return;
+      case Phase::kTooLate: lose_before_start(gone.why); return;
+      case Phase::kRunning:
+        // Nobody renews any more. With a deadline the command has until shortly before it; without one nothing is certain any more.
+        s_.lost_why = gone.why;
+        if (!s_.deadline && !s_.lost) declare_lost(gone.why);
+        return;
+      case Phase::kLingering: lose_after_end(gone.why); return;
+      case Phase::kReleasing: release_failed(gone.why); return;
+      case Phase::kEnding:
+      case Phase::kKilling:
+      case Phase::kDone: return;
+    }
+  }
+
+  void operator()(const SignalSeen& signal) {
+    if (signal.number == SIGTSTP) return stop(signal);
+    switch (s_.phase) {
+      case Phase::kAcquiring:
+        if (is_harmless(signal.number)) return;
+        s_.die_of = signal.number;
+        s_.phase = Phase::kWithdrawing;
+        s_.alarm = now_ + kWithdrawBudget;
+        actions_.push_back({Kind::kWithdraw, 0, *s_.alarm});
+        return;
+      case Phase::kTooLate:
+      case Phase::kLingering:
+        if (is_harmless(signal.number)) return;
+        s_.die_of = signal.number;
+        release();
+        return;
+      case Phase::kRunning:
+      case Phase::kEnding:
+      case Phase::kKilling:
+        if (!signal.from_terminal && s_.command_alive) actions_.push_back({Kind::kSignalCommand, signal.number});
+        return;
+      case Phase::kWithdrawing:
+      case Phase::kReleasing:  // bounded anyway, and an abandoned release would keep others out for the rest of the lease
+      case Phase::kDone: return;
+    }
+  }
+
+  void operator()(const CommandStarted&) {}
+
+  void operator()(const CommandNotStarted& failure) {
+    s_.command_alive = false;
+    s_.error = failure.error;
+    s_.not_started_status = failure.exit_status;
+    s_.ended_at = now_;
+    release();
+  }
+
+  void operator()(const CommandEnded& ended) {
+    s_.command_alive = false;
+    s_.command_status = ended.wait_status;
+    s_.ended_at = now_;
+    if (s_.phase != Phase::kRunning) return;  // Ending, Killing: its descendants may still be alive
+    if (s_.lost) return release_or_finish();  // --on-lost signal, ignore
+    const TimePoint linger_until = s_.granted_at + policy_.at_least;
+    if (now_ >= linger_until) return release();
+    s_.phase = Phase::kLingering;
+    s_.alarm = linger_until;
+  }
+
+  void operator()(const TreeGone&) {
+    const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
+    if (ending && !s_.command_alive) release_or_finish();
+  }
+
+ private:
+  bool alarm_rang() const { return s_.alarm && now_ >= *s_.alarm; }
+
+  bool enough_to_start() const { return !s_.deadline || *s_.deadline - now_ >= least_to_start(policy_.ttl); }
+
+  void start() {
+    s_.phase = Phase::kRunning;
+    s_.command_alive = true;
+    actions_.push_back({Kind::kStartCommand});
+  }
+
+  void stop(const SignalSeen& signal) {
+    const bool command_has_it = signal.from_terminal || signal.from_command;
+    if (s_.command_alive && !command_has_it) actions_.push_back({Kind::kSignalCommand, signal.number});
+    actions_.push_back({Kind::kStopSelf, signal.number});
+  }
+
+  void mark_lost(const std::string& why) {
+    s_.lost = true;
+    if (!why.empty()) s_.lost_why = why;
+    else if (s_.lost_why.empty()) s_.lost_why = "no renewal came";
+  }
+
+  void say_lost() { actions_.push_back({Kind::kSayLost, 0, {}, s_.lost_why}); }
+
+  void declare_lost(const std::string& why) {
+    mark_lost(why);
+    const std::optional<TimePoint> last = s_.deadline ? std::optional(kill_at(*s_.deadline, policy_.ttl)) : std::nullopt;
+    s_.alarm = *earlier(now_ + policy_.kill_after, last);
+    say_lost();
+    switch (policy_.on_lost.kind) {
+      case OnLost::Kind::kIgnore: return;
+      case OnLost::Kind::kSignal: actions_.push_back({Kind::kSignalCommand, policy_.on_lost.signal}); return;
+      case OnLost::Kind::kKill: kill_tree(); return;
+      case OnLost::Kind::kTerm:
+        if (now_ >= *s_.alarm) return kill_tree();
+        s_.phase = Phase::kEnding;
+        actions_.push_back({Kind::kSignalTree, SIGTERM});
+        return;
+    }
+  }
+
+  void kill_tree() {
+    s_.phase = Phase::kKilling;
+    s_.alarm = now_ + kKillAgain;
+    actions_.push_back({Kind::kSignalTree, SIGKILL});
+  }
+
+  void lose_before_start(const std::string& why) {
+    mark_lost(why);
+    say_lost();
+    s_.ended_at = now_;
+    release_or_finish();
+  }
+
+  void lose_after_end(const std::string& why) {
+    mark_lost(why);
+    say_lost();
+    release_or_finish();
+  }
+
+  void release_or_finish() {
+    if (s_.session_over) finish_released();
+    else release();
+  }
+
+  void release() {
+    s_.phase = Phase::kReleasing;
+    if (s_.session_over) return release_failed(s_.lost_why);
+    const TimePoint budget = now_ + kReleaseBudget;
+    // Never under a spent deadline: even when the lease is as good as over, one attempt is made.
+    s_.alarm = s_.deadline ? std::clamp(*s_.deadline, now_ + 100ms, budget) : budget;
+    actions_.push_back({Kind::kRelease, 0, *s_.alarm});
+  }
+
+  void release_failed(const std::string& why) {
+    s_.release_unconfirmed = true;
+    actions_.push_back({Kind::kWarn, 0, {}, why});
+    finish_released();
+  }
+
+  void finish_released() {
+    if (s_.error) finish(Outcome::kNotStarted);
+    else if (s_.lost && (policy_.on_lost.kind != OnLost::Kind::kIgnore || !s_.command_status)) finish(Outcome::kLost);
+    else if (s_.die_of) finish(Outcome::kInterrupted);
+    else finish(Outcome::kRan);
+  }
+
+  void finish_refused(Error error) {
+    s_.error = std::move(error);
+    finish(Outcome::kRefused);
+  }
+
+  void refuse_silent_session() {
+    finish_refused({ErrorCode::kUnavailable, "the backend's keeper did not answer in time", "nothing was run"});
+  }
+
+  void finish(Outcome outcome) {
+    s_.outcome = outcome;
+    s_.phase = Phase::kDone;
+    s_.alarm.reset();
+  }
+
+  const SupervisionPolicy& policy_;
+  Situation& s_;
+  const TimePoint now_;
+  std::vector<Action> actions_;
+};
+
+}  // namespace
+
+std::vector<Action> decide(const SupervisionPolicy& policy, Situation& s, const SupervisorEvent& event, TimePoint now) {
+  Decision decision(policy, s, now);
+  std::visit(decision, event);
+  return decision.take();
+}
+
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Situation& s) {
+  switch (s.phase) {
+    case Phase::kAcquiring: return policy.give_up_at;
+    case Phase::kTooLate: return kill_at(*s.deadline, policy.ttl);
+    case Phase::kRunning:
+      if (s.lost || !s.deadline) return std::nullopt;
+      return term_at(*s.deadline, policy.ttl, policy.kill_after);
+    case Phase::kLingering:
+      return earlier(s.alarm, s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt);
+    case Phase::kWithdrawing:
+    case Phase::kEnding:
+    case Phase::kKilling:
+    case Phase::kReleasing: return s.alarm;
+    case Phase::kDone: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlock

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/lock/lock_session.h"
+#include "lib/run/on_lost.h"
+
+namespace dlock {
+
+/// The supervisor's mind: what to do when something happens while a lock is taken, a command runs under it, and it is given back. Pure:
+/// no clock, no process, no session; run_locked.h is the body. The whole story:
+///
+///                 refused, session gone
+///   Acquiring -----------------------------------------------------------------------> Done
+///     |   |  signal to die of                       withdrawn, 1 s
+///     |   +-----------------------> Withdrawing ---------------------------------------> Done (dies of it)
+///     | granted                    renewed
+///     +--- too little lease left --> TooLate --+
+///     |                                        |  lost, lease near its end
+///     +--> start the command <-----------------+----------------------------+
+///            | started                                                      |
+///            v        command ended            at-least over                v
+///         Running ------------------> Lingering ------------------------> Releasing --released, 5 s--> Done
+///            |    \________________________________________________________/  ^
+///            |          command ended, nothing to wait for                    |
+///            | lost, or deadline - margin - kill_after                        |
+///            v        kill_after, or deadline - margin                        |
+///         Ending ---------------------------------> Killing                   |
+///            |                                         |                      |
+///            +-----------------------------------------+----------------------+
+///                    the command and all its descendants are gone
+///
+/// Whatever the session does (hang, crash, lie still), a command whose lease is not renewed is gone before its deadline.
+enum class Phase {
+  kAcquiring, kWithdrawing, kTooLate, kRunning, kEnding, kKilling, kLingering, kReleasing, kDone,
+};
+
+/// What the user chose; constant while it lasts.
+struct SupervisionPolicy {
+  Duration ttl = std::chrono::seconds(30);
+  Duration kill_after = std::chrono::seconds(5);
+  OnLost on_lost;
+  Duration at_least{0};
+  bool run_command = true;             ///< false: Granted is the end (acquire, wait)
+  std::optional<TimePoint> give_up_at;  ///< a session that has said nothing by then hangs
+};
+
+// What happens, besides SessionEvents.
+struct SignalSeen {
+  int number = 0;
+  bool from_terminal = false;  ///< the kernel sent it to the whole foreground group: the command has it too
+  bool from_command = false;   ///< sent by the command or a descendant of it
+};
+struct CommandStarted {};
+struct CommandNotStarted {
+  Error error;
+  int exit_status = 71;  ///< 126, 127 or 71
+};
+struct CommandEnded {
+  int wait_status = 0;  ///< as from waitpid(2)
+};
+struct TreeGone {};    ///< the command has ended and has no living descendants
+struct TimePassed {};  ///< comes first after every wait: the clock is looked at before anything else
+
+using SupervisorEvent =
+    std::variant<TimePassed, SessionEvent, SignalSeen, CommandStarted, CommandNotStarted, CommandEnded, TreeGone>;
+
+struct Action {
+  enum class Kind {
+    kStartCommand,  ///< answered by CommandStarted or CommandNotStarted
+    kSignalCommand,  ///< `signal` to the command alone
+    kSignalTree,     ///< `signal` to the command and all its descendants
+    kWithdraw,       ///< until `deadline`
+    kRelease,        ///< until `deadline`
+    kStopSelf,       ///< stop as the terminal asked, go on when continued
+    kSayLost,        ///< one line: why
+    kWarn,           ///< one line: `text`
+  };
+  Kind kind;
+  int signal = 0;
+  TimePoint deadline{};
+  std::string text = {};
+};
+
+enum class Outcome { kRan, kGranted, kRefused, kLost, kNotStarted, kInterrupted };
+
+/// All that the supervisor knows.
+struct Situation {
+  Phase phase = Phase::kAcquiring;
+  std::optional<TimePoint> deadline;  ///< the lease is believed until then; nullopt: until the session says otherwise
+  std::vector<HeldLock> locks;
+  TimePoint granted_at{};
+  TimePoint ended_at{};
+  std::optional<int> command_status;  ///< wait status, once it ended
+  bool command_alive = false;
+  bool lost = false;
+  std::string lost_why;
+  bool session_over = false;       ///< said Lost or SessionGone: nothing more to release
+  bool release_unconfirmed = false;
+  std::optional<int> die_of;       ///< the signal that ended the waiting
+  std::optional<TimePoint> alarm;  ///< the present phase's own point in time, see wake_at()
+  std::optional<Error> error;      ///< why it was refused or not started
+  std::optional<LockState> contention;
+  int not_started_status = 0;
+  Outcome outcome = Outcome::kRan;
+};
+
+/// Moves `s` on and says what has to be done about it, in order. `now` is the time of the event.
+std::vector<Action> decide(const SupervisionPolicy& policy, Situation& s, const SupervisorEvent& event, TimePoint now);
+
+/// When TimePassed is due at the latest.
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Situation& s);
+
+}  // namespace dlock
