@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/lock/holder.h"
+
+namespace dlock {
+
+/// The error that says by whom `name` is held, once the wait is over: `waited` is how long it lasted, nullopt with -n
+/// (one attempt). `state` is the last look at the lock, nullopt if there was none. Code Busy.
+Error busy_error(const LockName& name, const std::optional<LockState>& state, std::optional<Duration> waited,
+                 WallTime now);
+
+/// One line, without newline, for somebody who watches while dlock waits: "waiting for deploy/prod - held by ci-4 pid
+/// 8812 (deploy) for 41 s - 2 ahead of you". `own_owner` finds the waiter that is us among the others (empty: not
+/// known). Cut to `width` columns, 0 = never.
+std::string progress_line(const LockState& state, std::string_view own_owner, WallTime now, std::size_t width);
+
+}  // namespace dlock

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lib/base/log.h"
+#include "lib/base/result.h"
+
+namespace dlock {
+
+inline constexpr int kExitLost = 79;
+inline constexpr int kExitNotExecutable = 126;
+inline constexpr int kExitNotFound = 127;
+
+/// THE table: what dlock itself ends with (dlock(1), EXIT STATUS). Numbers from sysexits.h where it has a name for it.
+constexpr int exit_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kBusy:
+      return 75;  // EX_TEMPFAIL; -E changes it, in run
+    case ErrorCode::kUnavailable:
+      return 69;
+    case ErrorCode::kLost:
+      return kExitLost;
+    case ErrorCode::kInvalid:
+      return 64;
+    case ErrorCode::kMisconfigured:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kConflict:
+      return 78;
+    case ErrorCode::kDenied:
+      return 77;
+    case ErrorCode::kSystem:
+      return 71;
+    case ErrorCode::kCancelled:  // who cancels dies of the signal that asked for it: this never gets to be shown
+    case ErrorCode::kInternal:
+      return 70;
+  }
+  return 70;
+}
+
+/// Says `error` on stderr and gives the exit status that goes with it.
+int fail(const Log& log, const Error& error);
+
+}  // namespace dlock

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/time.h"
+#include "lib/lock/lock_name.h"
+#include "lib/lock/lock_session.h"
+
+namespace dlock {
+
+/// How one `dlock run` ended, for --report: tells a command's exit status from dlock's own.
+struct RunReport {
+  enum class Outcome { kRan, kBusy, kUnavailable, kLost, kExecFailed, kInterrupted };
+  Outcome outcome = Outcome::kRan;
+  std::optional<int> exit_code;  ///< of the command if it ran and ended by itself, else of dlock; unset with a signal
+  std::optional<int> signal;     ///< that the command, or dlock, died of
+  Duration waited{0};
+  std::optional<Duration> held;  ///< unset: never held
+  std::vector<LockName> keys;    ///< as asked for, in canonical order
+  std::vector<HeldLock> locks;   ///< as granted; empty: never held
+};
+
+/// "ran", "busy", "unavailable", "lost", "exec_failed", "interrupted".
+const char* outcome_name(RunReport::Outcome outcome);
+
+/// The dlock.report/1 line, with its newline. The top level speaks of the first key; "locks" is there with several.
+std::string report_line(const RunReport& report);
+
+}  // namespace dlock

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/human_text.h"
+
+#include <time.h>
+
+#include <cstdint>
+#include <cstdio>
+
+namespace dlock {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 1;
+  bool valid = false;
+};
+
+/// The character at the front of `text`; one invalid byte if it is not UTF-8.
+Character front_character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t bytes = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  if (bytes == 0 || bytes > text.size()) return {};
+  std::uint32_t code = lead & (0x7Fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0) != 0x80) return {};
+    code = (code << 6) | (next & 0x3F);
+  }
+  return {code, bytes, true};
+}
+
+bool is_control(std::uint32_t code) {
+  // Besides C0 and C1: the marks that turn the direction of what follows, and those that break lines.
+  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069) || code == 0x2028 || code == 0x2029;
+}
+
+/// A rough wcwidth(3) that needs no locale: good enough to align columns.
+std::size_t columns_of(std::uint32_t code) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  constexpr Range kNone[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+  constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},
+                             {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F},
+                             {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+  for (const Range& range : kNone) {
+    if (code >= range.first && code <= range.last) return 0;
+  }
+  for (const Range& range : kWide) {
+    if (code >= range.first && code <= range.last) return 2;
+  }
+  return 1;
+}
+
+std::string two_units(std::int64_t big, const char* big_unit, std::int64_t small, const char* small_unit) {
+  std::string text = std::to_string(big) + ' ' + big_unit;
+  if (small > 0) text += ' ' + std::to_string(small) + ' ' + small_unit;
+  return text;
+}
+
+}  // namespace
+
+std::string human_duration(Duration length) {
+  if (length <= Duration::zero()) return "0 s";
+  const std::int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(length).count();
+  if (ms < 1000) return ms == 0 ? "less than 1 ms" : std::to_string(ms) + " ms";
+  const std::int64_t s = ms / 1000;
+  if (s < 60) return std::to_string(s) + " s";
+  if (s < 3600) return two_units(s / 60, "min", s % 60, "s");
+  if (s < 86400) return two_units(s / 3600, "h", s % 3600 / 60, "min");
+  return two_units(s / 86400, "d", s % 86400 / 3600, "h");
+}
+
+std::string rfc3339(WallTime time) {
+  const auto ms = std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count();
+  const std::int64_t fraction = ((ms % 1000) + 1000) % 1000;
+  const time_t seconds = (ms - fraction) / 1000;
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[80];
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", parts.tm_year + 1900, parts.tm_mon + 1,
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<int>(fraction));
+  return text;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character c = front_character(text);
+    out += c.valid && !is_control(c.code) ? text.substr(0, c.bytes) : kReplacement;
+    text.remove_prefix(c.bytes);
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const Character c = front_character(text);
+    columns += c.valid ? columns_of(c.code) : 1;
+    text.remove_prefix(c.bytes);
+  }
+  return columns;
+}
+
+std::string elided(std::string_view text, std::size_t columns) {
+  if (display_width(text) <= columns) return std::string(text);
+  if (columns == 0) return {};
+  std::string out;
+  std::size_t used = 1;  // the ellipsis
+  while (!text.empty()) {
+    const Character c = front_character(text);
+    used += c.valid ? columns_of(c.code) : 1;
+    if (used > columns) break;
+    out += text.substr(0, c.bytes);
+    text.remove_prefix(c.bytes);
+  }
+  return out + "…";
+}
+
+std::string shell_word(std::string_view word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') out += "'\\''";
+    else out += c;
+  }
+  return out + '\'';
+}
+
+}  // namespace dlock

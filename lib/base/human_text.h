@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "lib/base/time.h"
+
+namespace dlock {
+
+/// A length of time for people, two units at most: "350 ms", "41 s", "2 min 5 s", "3 h 20 min", "4 d 1 h". Rounded
+/// down; below zero (clocks that disagree) is "0 s".
+std::string human_duration(Duration length);
+
+/// RFC 3339 in UTC with milliseconds: "2026-02-03T04:05:06.789Z".
+std::string rfc3339(WallTime time);
+
+/// `text` without control characters and broken UTF-8 (each becomes U+FFFD): what other users wrote never steers our
+/// terminal.
+std::string printable(std::string_view text);
+
+/// How many columns `text` takes on a terminal: wide East Asian characters and emoji take two, combining marks none.
+std::size_t display_width(std::string_view text);
+
+/// `text`, cut to `columns` with an ellipsis at the end if it is wider.
+std::string elided(std::string_view text, std::size_t columns);
+
+/// `word` as a shell takes it: quoted only where it must be.
+std::string shell_word(std::string_view word);
+
+}  // namespace dlock

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/json_writer.h"
+
+#include <cstdio>
+
+#include "lib/base/log.h"
+
+namespace dlock {
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  if (comma_) out_ += ',';
+  out_ += json_quote(name);
+  out_ += ':';
+  comma_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::text(std::string_view value) { return raw(json_quote(value)); }
+
+JsonWriter& JsonWriter::text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
+
+JsonWriter& JsonWriter::number(std::int64_t value) { return raw(std::to_string(value)); }
+
+JsonWriter& JsonWriter::boolean(bool value) { return raw(value ? "true" : "false"); }
+
+JsonWriter& JsonWriter::null() { return raw("null"); }
+
+JsonWriter& JsonWriter::whole_ms(Duration value) {
+  return number(std::chrono::duration_cast<std::chrono::milliseconds>(value).count());
+}
+
+JsonWriter& JsonWriter::ms(Duration value) {
+  char digits[40];
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(value).count();
+  std::snprintf(digits, sizeof digits, "%.3f", static_cast<double>(us) / 1000);
+  return raw(digits);
+}
+
+JsonWriter& JsonWriter::open(char bracket) {
+  if (comma_) out_ += ',';
+  out_ += bracket;
+  comma_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+  out_ += bracket;
+  comma_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::raw(std::string_view value) {
+  if (comma_) out_ += ',';
+  out_ += value;
+  comma_ = true;
+  return *this;
+}
+
+}  // namespace dlock

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/base/time.h"
+
+namespace dlock {
+
+/// Writes one JSON value on one line, members in the order in which they are put. Commas and quotes are its business,
+/// balanced begin and end are the caller's. REQUIRES: inside an object every value comes right after its key().
+class JsonWriter {
+ public:
+  JsonWriter& begin_object() { return open('{'); }
+  JsonWriter& end_object() { return close('}'); }
+  JsonWriter& begin_array() { return open('['); }
+  JsonWriter& end_array() { return close(']'); }
+  JsonWriter& key(std::string_view name);
+
+  JsonWriter& text(std::string_view value);
+  JsonWriter& text_or_null(std::string_view value);  ///< null for an empty text: not known
+  JsonWriter& number(std::int64_t value);
+  JsonWriter& boolean(bool value);
+  JsonWriter& null();
+  JsonWriter& whole_ms(Duration value);  ///< milliseconds, rounded down: 41
+  JsonWriter& ms(Duration value);        ///< milliseconds to the microsecond: 0.021
+
+  const std::string& str() const { return out_; }
+  std::string line() const { return out_ + '\n'; }
+
+ private:
+  JsonWriter& open(char bracket);
+  JsonWriter& close(char bracket);
+  JsonWriter& raw(std::string_view value);
+  std::string out_;
+  bool comma_ = false;  ///< something stands before the next key or element
+};
+
+}  // namespace dlock
