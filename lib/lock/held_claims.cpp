@@ -43,7 +43,8 @@ std::string_view take_until(std::string_view& text, char separator) {
 }
 
 std::string entry_text(const HeldEntry& entry) {
-  return escape(entry.store) + "|" + escape(entry.key) + "|" + entry.claim.owner.text() + "|" + entry.claim.token.text();
+  return escape(entry.store) + "|" + escape(entry.key) + "|" + entry.claim.owner.text() + "|" +
+         entry.claim.token.text();
 }
 
 }  // namespace

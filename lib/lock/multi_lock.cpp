@@ -95,9 +95,11 @@ std::optional<SessionEvent> MultiLock::on_event(Part& part, SessionEvent event, 
     if (const auto* gone = std::get_if<SessionGone>(&event)) unconfirmed_ = Error{ErrorCode::kUnavailable, gone->why};
     return std::nullopt;
   }
-  if (all_held_) return event;  // Lost, SessionGone: the caller decides; the other parts live on until they are released
+  if (all_held_)
+    return event;  // Lost, SessionGone: the caller decides; the other parts live on until they are released
   if (const auto* lost = std::get_if<Lost>(&event)) event = Refused{{ErrorCode::kLost, lost->why}, std::nullopt};
-  if (const auto* gone = std::get_if<SessionGone>(&event)) event = Refused{{ErrorCode::kUnavailable, gone->why}, std::nullopt};
+  if (const auto* gone = std::get_if<SessionGone>(&event))
+    event = Refused{{ErrorCode::kUnavailable, gone->why}, std::nullopt};
   unwind(std::move(event), now + kUnwindBudget);
   return std::nullopt;
 }

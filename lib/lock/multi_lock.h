@@ -8,9 +8,10 @@
 
 namespace dlock {
 
-/// Several locks as one: all or none. They are taken one after the other in the order given, which must be the canonical one (that of their
-/// names): two callers then never wait for each other in a circle (Havender 1968, "Avoiding deadlock in multitasking systems").
-/// The deadline of the whole is the earliest of the parts; the loss of one part is the loss of the whole.
+/// Several locks as one: all or none. They are taken one after the other in the order given, which must be the
+/// canonical one (that of their names): two callers then never wait for each other in a circle (Havender 1968,
+/// "Avoiding deadlock in multitasking systems"). The deadline of the whole is the earliest of the parts; the loss of
+/// one part is the loss of the whole.
 class MultiLock final : public LockSession {
  public:
   /// REQUIRES: at least one session.

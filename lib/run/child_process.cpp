@@ -73,7 +73,8 @@ std::vector<std::string> command_environment(char** environment, const std::vect
     if (name_of(*entry) == "DLOCK_HELD") outer_held = std::string_view(*entry).substr(sizeof "DLOCK_HELD=" - 1);
   }
   if (!locks.empty()) {
-    set = {"DLOCK_KEY=", "DLOCK_TOKEN=", "DLOCK_OWNER=", "DLOCK_STORE=", "DLOCK_HELD=" + format_held(outer_held, locks)};
+    set = {
+        "DLOCK_KEY=", "DLOCK_TOKEN=", "DLOCK_OWNER=", "DLOCK_STORE=", "DLOCK_HELD=" + format_held(outer_held, locks)};
     for (const HeldLock& lock : locks) {
       const char* blank = &lock == &locks.front() ? "" : " ";
       set[0].append(blank).append(lock.name.text());
@@ -102,18 +103,19 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   keepers_ = context.keepers;
 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const int failure = spawn(pointers.data(), context.inherit);
+  const int failure = spawn(pointers.data(), spec_.keep_descriptors ? std::vector<int>() : context.inherit);
   if (failure == 0) {
     alive_ = true;
     return CommandStarted{};
   }
   const std::string name = spec_.arguments[0];
   if (pid_ < 0) return CommandNotStarted{system_error("cannot start a process for '" + name + "'", failure), 71};
-  return CommandNotStarted{{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(failure)}, status_of(failure)};
+  return CommandNotStarted{{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(failure)},
+                           status_of(failure)};
 }
 
-/// 0, or the errno value of fork (pid_ < 0) or of execve. vfork suspends us until the child has executed or given up, so that the
-/// child's failure can simply be left in our memory, and no page is copied.
+/// 0, or the errno value of fork (pid_ < 0) or of execve. vfork suspends us until the child has executed or given up,
+/// so that the child's failure can simply be left in our memory, and no page is copied.
 int ChildProcess::spawn(char* const* environment, const std::vector<int>& inherit) {
   const pid_t parent = getpid();
   volatile int failure = 0;
@@ -124,7 +126,7 @@ int ChildProcess::spawn(char* const* environment, const std::vector<int>& inheri
   const pid_t pid = vfork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);  // it died between vfork and prctl: no signal will come
+    if (getppid() != parent) _exit(127);                 // it died between vfork and prctl: no signal will come
     for (const int fd : inherit) fcntl(fd, F_SETFD, 0);  // its own table: ours keeps close-on-exec
     if (spec_.signals.ignored_child) ::signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, &spec_.signals.mask, nullptr);
@@ -171,7 +173,8 @@ void ChildProcess::signal_tree(int number) {
   for (const ProcessId& process : tree()) {
     if (signal_process(process, number) || errno != EPERM || said_denied_) continue;
     said_denied_ = true;
-    spec_.log.warn("may not end process " + std::to_string(process.pid) + ", which the command started as another user");
+    spec_.log.warn("may not end process " + std::to_string(process.pid) +
+                   ", which the command started as another user");
   }
 }
 
@@ -181,6 +184,8 @@ bool ChildProcess::tree_gone() {
   return tree().empty();
 }
 
-bool ChildProcess::sent_by_it(pid_t sender) const { return sender > 0 && (sender == pid_ || descends_from(sender, getpid())); }
+bool ChildProcess::sent_by_it(pid_t sender) const {
+  return sender > 0 && (sender == pid_ || descends_from(sender, getpid()));
+}
 
 }  // namespace dlock

@@ -18,23 +18,23 @@ namespace dlock {
 
 /// A program found before the lock is taken.
 struct Program {
-  std::string path;        ///< what execve gets
-  int exit_status = 0;     ///< 0: fit to be tried; else 126 or 127, and `why`
+  std::string path;     ///< what execve gets
+  int exit_status = 0;  ///< 0: fit to be tried; else 126 or 127, and `why`
   std::string why;
 };
 
-/// Looks `name` up as execvp(3) does: with a slash it is the path itself, else along `search` (the value of PATH; the system's default when
-/// null). 127: not there. 126: there, but not executable, or a directory.
+/// Looks `name` up as execvp(3) does: with a slash it is the path itself, else along `search` (the value of PATH; the
+/// system's default when null). 127: not there. 126: there, but not executable, or a directory.
 Program find_program(std::string_view name, const char* search);
 
-/// The environment of the command: `environment` with DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER, DLOCK_STORE (several locks: a blank between them,
-/// in the order of the keys) and DLOCK_HELD set. No lock, nothing set.
+/// The environment of the command: `environment` with DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER, DLOCK_STORE (several locks:
+/// a blank between them, in the order of the keys) and DLOCK_HELD set. No lock, nothing set.
 std::vector<std::string> command_environment(char** environment, const std::vector<HeldLock>& locks);
 
-/// A child process in our own process group: pipelines, shells and ^Z treat it as they would treat it without us. It gets back the signals
-/// as dlock got them, dies of SIGKILL when this process dies (PR_SET_PDEATHSIG), and is started by vfork, whose child shares nothing with
-/// us after its execve. Everything it starts stays below us (PR_SET_CHILD_SUBREAPER).
-/// REQUIRES: one thread only; SIGCHLD not ignored.
+/// A child process in our own process group: pipelines, shells and ^Z treat it as they would treat it without us. It
+/// gets back the signals as dlock got them, dies of SIGKILL when this process dies (PR_SET_PDEATHSIG), and is started
+/// by vfork, whose child shares nothing with us after its execve. Everything it starts stays below us
+/// (PR_SET_CHILD_SUBREAPER). REQUIRES: one thread only; SIGCHLD not ignored.
 class ChildProcess final : public Command {
  public:
   struct Spec {
@@ -43,6 +43,7 @@ class ChildProcess final : public Command {
     char** environment;            ///< as dlock got it; the command's has DLOCK_* besides
     InheritedSignals signals;
     const Log& log;
+    bool keep_descriptors = false;  ///< -o: the command inherits none of the lock's descriptors
   };
 
   explicit ChildProcess(Spec spec) : spec_(std::move(spec)) {}

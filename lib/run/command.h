@@ -19,7 +19,8 @@ struct StartContext {
   std::vector<pid_t> keepers;  ///< children of ours that are none of the command's processes
 };
 
-/// What runs under the lock: a child process (child_process.h), or anything else that starts, can be told to end, and ends.
+/// What runs under the lock: a child process (child_process.h), or anything else that starts, can be told to end, and
+/// ends.
 class Command {
  public:
   virtual ~Command() = default;

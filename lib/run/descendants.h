@@ -25,15 +25,16 @@ struct ProcessStat {
 /// Reads one "/proc/PID/stat" text; false if it is not one. The command name may hold blanks and parentheses.
 bool parse_stat(std::string_view text, ProcessStat& stat);
 
-/// Everything that descends from `root` (not root itself), and everything else that was started with `marker` (NAME=value) in its
-/// environment, unless that is empty. A snapshot: walk again until nothing is left.
-/// REQUIRES: `root` is a child subreaper, so that orphans stay below it.
+/// Everything that descends from `root` (not root itself), and everything else that was started with `marker`
+/// (NAME=value) in its environment, unless that is empty. A snapshot: walk again until nothing is left. REQUIRES:
+/// `root` is a child subreaper, so that orphans stay below it.
 std::vector<ProcessId> command_processes(pid_t root, const std::string& marker);
 
 /// Is `pid` a descendant of `root`?
 bool descends_from(pid_t pid, pid_t root);
 
-/// Sends `signal` to exactly this process, never to another one that got its pid. False if it is gone; errno tells why otherwise (EPERM).
+/// Sends `signal` to exactly this process, never to another one that got its pid. False if it is gone; errno tells why
+/// otherwise (EPERM).
 bool signal_process(const ProcessId& process, int signal);
 
 }  // namespace dlock

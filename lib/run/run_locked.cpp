@@ -24,8 +24,8 @@ class Loop {
   }
 
  private:
-  /// The clock first: after a stop or a suspended machine a lease that is over must be seen before anything else is believed. True: there was
-  /// something, and what was done about it may have caused more.
+  /// The clock first: after a stop or a suspended machine a lease that is over must be seen before anything else is
+  /// believed. True: there was something, and what was done about it may have caused more.
   bool take_in() {
     busy_ = false;
     handle(TimePassed{});
@@ -57,14 +57,22 @@ class Loop {
 
   void perform(const Action& action) {
     switch (action.kind) {
-      case Action::Kind::kStartCommand: return start();
-      case Action::Kind::kSignalCommand: return command_.signal(action.signal);
-      case Action::Kind::kSignalTree: return command_.signal_tree(action.signal);
-      case Action::Kind::kWithdraw: return session_.withdraw(action.deadline);
-      case Action::Kind::kRelease: return session_.release(action.deadline);
-      case Action::Kind::kStopSelf: return stop_self();
-      case Action::Kind::kSayLost: return observer_.lost(action.text, s_, command_.pid());
-      case Action::Kind::kWarn: return observer_.release_unconfirmed(action.text, s_);
+      case Action::Kind::kStartCommand:
+        return start();
+      case Action::Kind::kSignalCommand:
+        return command_.signal(action.signal);
+      case Action::Kind::kSignalTree:
+        return command_.signal_tree(action.signal);
+      case Action::Kind::kWithdraw:
+        return session_.withdraw(action.deadline);
+      case Action::Kind::kRelease:
+        return session_.release(action.deadline);
+      case Action::Kind::kStopSelf:
+        return stop_self();
+      case Action::Kind::kSayLost:
+        return observer_.lost(action.text, s_, command_.pid());
+      case Action::Kind::kWarn:
+        return observer_.release_unconfirmed(action.text, s_);
     }
   }
 

@@ -24,9 +24,9 @@ class RunObserver {
   virtual void release_unconfirmed(const std::string& /*why*/, const Situation& /*s*/) {}
 };
 
-/// The supervisor's body: one thread, one poll loop. Takes the lock through `session`, runs `command` under it, keeps to the deadlines that the
-/// session names, ends the command and all its descendants when the lock is lost, gives the lock back. Returns when all that is over; the
-/// returned situation is in Phase::kDone.
+/// The supervisor's body: one thread, one poll loop. Takes the lock through `session`, runs `command` under it, keeps
+/// to the deadlines that the session names, ends the command and all its descendants when the lock is lost, gives the
+/// lock back. Returns when all that is over; the returned situation is in Phase::kDone.
 Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, Command& command,
                      SignalInbox& signals, RunObserver& observer);
 

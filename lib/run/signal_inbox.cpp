@@ -24,8 +24,10 @@ bool stays_with_the_kernel(int signal) {
     case SIGTRAP:
     case SIGSYS:
     case SIGTTIN:
-    case SIGTTOU: return true;
-    default: return false;
+    case SIGTTOU:
+      return true;
+    default:
+      return false;
   }
 }
 

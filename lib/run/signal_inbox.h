@@ -31,9 +31,10 @@ struct InheritedSignals {
   bool ignored_child = false;  ///< SIGCHLD was ignored
 };
 
-/// The process's own inbox. Blocks every signal that can be forwarded and reads them from a signalfd; what was ignored when dlock started
-/// (nohup) stays ignored, TTIN and TTOU keep stopping us, faults keep killing us, and SIGCHLD is made to work where it was ignored.
-/// One object a process, made before anything that forks; blocked signals stay blocked after it is gone.
+/// The process's own inbox. Blocks every signal that can be forwarded and reads them from a signalfd; what was ignored
+/// when dlock started (nohup) stays ignored, TTIN and TTOU keep stopping us, faults keep killing us, and SIGCHLD is
+/// made to work where it was ignored. One object a process, made before anything that forks; blocked signals stay
+/// blocked after it is gone.
 class ProcessSignals final : public SignalInbox {
  public:
   static Result<ProcessSignals> open();
@@ -50,8 +51,8 @@ class ProcessSignals final : public SignalInbox {
 /// Stops this process as SIGTSTP does by default, and returns when it is continued.
 void stop_self();
 
-/// Ends this process by `signal`, without a core of its own, so that shells and make see the same death; exits with 128 + signal where the
-/// signal does not kill (process 1 of a container).
+/// Ends this process by `signal`, without a core of its own, so that shells and make see the same death; exits with 128
+/// + signal where the signal does not kill (process 1 of a container).
 [[noreturn]] void die_of(int signal);
 
 }  // namespace dlock

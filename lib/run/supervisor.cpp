@@ -18,7 +18,9 @@ constexpr Duration kReleaseBudget = 5s;
 constexpr Duration kKillAgain = 50ms;  // descendants may fork between the walk and the signal
 
 /// Signals whose default is to be ignored: they end nobody's waiting.
-bool is_harmless(int signal) { return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT; }
+bool is_harmless(int signal) {
+  return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
+}
 
 /// One decision being made. Each on_...() handles one kind of event in every phase.
 class Decision {
@@ -36,7 +38,8 @@ class Decision {
         if (alarm_rang()) finish(Outcome::kInterrupted);
         return;
       case Phase::kTooLate:
-        if (now_ >= kill_at(*s_.deadline, policy_.ttl)) lose_before_start("hardly any lease was left, and no renewal came");
+        if (now_ >= kill_at(*s_.deadline, policy_.ttl))
+          lose_before_start("hardly any lease was left, and no renewal came");
         return;
       case Phase::kRunning:
         if (!s_.lost && s_.deadline && now_ >= term_at(*s_.deadline, policy_.ttl, policy_.kill_after)) declare_lost("");
@@ -54,7 +57,8 @@ class Decision {
       case Phase::kReleasing:
         if (alarm_rang()) release_failed("no answer in time");
         return;
-      case Phase::kDone: return;
+      case Phase::kDone:
+        return;
     }
   }
 
@@ -79,24 +83,34 @@ class Decision {
   void operator()(const Lost& lost) {
     s_.session_over = true;
     switch (s_.phase) {
-      case Phase::kAcquiring: finish_refused({ErrorCode::kLost, lost.why}); return;
-      case Phase::kTooLate: lose_before_start(lost.why); return;
+      case Phase::kAcquiring:
+        finish_refused({ErrorCode::kLost, lost.why});
+        return;
+      case Phase::kTooLate:
+        lose_before_start(lost.why);
+        return;
       case Phase::kRunning:
         if (!s_.lost) declare_lost(lost.why);
         return;
       case Phase::kEnding:
-        // Declared because no renewal came; now the store says that somebody else may hold it: no reason to be patient any more,
-        // but the promised time to end in order stays.
+        // Declared because no renewal came; now the store says that somebody else may hold it: no reason to be patient
+        // any more, but the promised time to end in order stays.
         return;
-      case Phase::kKilling: return;
-      case Phase::kLingering: lose_after_end(lost.why); return;
+      case Phase::kKilling:
+        return;
+      case Phase::kLingering:
+        lose_after_end(lost.why);
+        return;
       case Phase::kReleasing:
         mark_lost(lost.why);
         say_lost();
         finish(Outcome::kLost);
         return;
-      case Phase::kWithdrawing: finish(Outcome::kInterrupted); return;
-      case Phase::kDone: return;
+      case Phase::kWithdrawing:
+        finish(Outcome::kInterrupted);
+        return;
+      case Phase::kDone:
+        return;
     }
   }
 
@@ -124,19 +138,31 @@ class Decision {
   void operator()(const SessionGone& gone) {
     s_.session_over = true;
     switch (s_.phase) {
-      case Phase::kAcquiring: finish_refused({ErrorCode::kUnavailable, gone.why, "nothing was run"}); return;
-      case Phase::kWithdrawing: finish(Outcome::kInterrupted); return;
-      case Phase::kTooLate: lose_before_start(gone.why); return;
+      case Phase::kAcquiring:
+        finish_refused({ErrorCode::kUnavailable, gone.why, "nothing was run"});
+        return;
+      case Phase::kWithdrawing:
+        finish(Outcome::kInterrupted);
+        return;
+      case Phase::kTooLate:
+        lose_before_start(gone.why);
+        return;
       case Phase::kRunning:
-        // Nobody renews any more. With a deadline the command has until shortly before it; without one nothing is certain any more.
+        // Nobody renews any more. With a deadline the command has until shortly before it; without one nothing is
+        // certain any more.
         s_.lost_why = gone.why;
         if (!s_.deadline && !s_.lost) declare_lost(gone.why);
         return;
-      case Phase::kLingering: lose_after_end(gone.why); return;
-      case Phase::kReleasing: release_failed(gone.why); return;
+      case Phase::kLingering:
+        lose_after_end(gone.why);
+        return;
+      case Phase::kReleasing:
+        release_failed(gone.why);
+        return;
       case Phase::kEnding:
       case Phase::kKilling:
-      case Phase::kDone: return;
+      case Phase::kDone:
+        return;
     }
   }
 
@@ -162,8 +188,10 @@ class Decision {
         if (!signal.from_terminal && s_.command_alive) actions_.push_back({Kind::kSignalCommand, signal.number});
         return;
       case Phase::kWithdrawing:
-      case Phase::kReleasing:  // bounded anyway, and an abandoned release would keep others out for the rest of the lease
-      case Phase::kDone: return;
+      case Phase::kReleasing:  // bounded anyway, and an abandoned release would keep others out for the rest of the
+                               // lease
+      case Phase::kDone:
+        return;
     }
   }
 
@@ -221,13 +249,19 @@ class Decision {
 
   void declare_lost(const std::string& why) {
     mark_lost(why);
-    const std::optional<TimePoint> last = s_.deadline ? std::optional(kill_at(*s_.deadline, policy_.ttl)) : std::nullopt;
+    const std::optional<TimePoint> last =
+        s_.deadline ? std::optional(kill_at(*s_.deadline, policy_.ttl)) : std::nullopt;
     s_.alarm = *earlier(now_ + policy_.kill_after, last);
     say_lost();
     switch (policy_.on_lost.kind) {
-      case OnLost::Kind::kIgnore: return;
-      case OnLost::Kind::kSignal: actions_.push_back({Kind::kSignalCommand, policy_.on_lost.signal}); return;
-      case OnLost::Kind::kKill: kill_tree(); return;
+      case OnLost::Kind::kIgnore:
+        return;
+      case OnLost::Kind::kSignal:
+        actions_.push_back({Kind::kSignalCommand, policy_.on_lost.signal});
+        return;
+      case OnLost::Kind::kKill:
+        kill_tree();
+        return;
       case OnLost::Kind::kTerm:
         if (now_ >= *s_.alarm) return kill_tree();
         s_.phase = Phase::kEnding;
@@ -313,8 +347,10 @@ std::vector<Action> decide(const SupervisionPolicy& policy, Situation& s, const 
 
 std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Situation& s) {
   switch (s.phase) {
-    case Phase::kAcquiring: return policy.give_up_at;
-    case Phase::kTooLate: return kill_at(*s.deadline, policy.ttl);
+    case Phase::kAcquiring:
+      return policy.give_up_at;
+    case Phase::kTooLate:
+      return kill_at(*s.deadline, policy.ttl);
     case Phase::kRunning:
       if (s.lost || !s.deadline) return std::nullopt;
       return term_at(*s.deadline, policy.ttl, policy.kill_after);
@@ -323,8 +359,10 @@ std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Situatio
     case Phase::kWithdrawing:
     case Phase::kEnding:
     case Phase::kKilling:
-    case Phase::kReleasing: return s.alarm;
-    case Phase::kDone: return std::nullopt;
+    case Phase::kReleasing:
+      return s.alarm;
+    case Phase::kDone:
+      return std::nullopt;
   }
   return std::nullopt;
 }

@@ -13,8 +13,8 @@
 
 namespace dlock {
 
-/// The supervisor's mind: what to do when something happens while a lock is taken, a command runs under it, and it is given back. Pure:
-/// no clock, no process, no session; run_locked.h is the body. The whole story:
+/// The supervisor's mind: what to do when something happens while a lock is taken, a command runs under it, and it is
+/// given back. Pure: no clock, no process, no session; run_locked.h is the body. The whole story:
 ///
 ///                 refused, session gone
 ///   Acquiring -----------------------------------------------------------------------> Done
@@ -36,9 +36,18 @@ namespace dlock {
 ///            +-----------------------------------------+----------------------+
 ///                    the command and all its descendants are gone
 ///
-/// Whatever the session does (hang, crash, lie still), a command whose lease is not renewed is gone before its deadline.
+/// Whatever the session does (hang, crash, lie still), a command whose lease is not renewed is gone before its
+/// deadline.
 enum class Phase {
-  kAcquiring, kWithdrawing, kTooLate, kRunning, kEnding, kKilling, kLingering, kReleasing, kDone,
+  kAcquiring,
+  kWithdrawing,
+  kTooLate,
+  kRunning,
+  kEnding,
+  kKilling,
+  kLingering,
+  kReleasing,
+  kDone,
 };
 
 /// What the user chose; constant while it lasts.
@@ -47,7 +56,7 @@ struct SupervisionPolicy {
   Duration kill_after = std::chrono::seconds(5);
   OnLost on_lost;
   Duration at_least{0};
-  bool run_command = true;             ///< false: Granted is the end (acquire, wait)
+  bool run_command = true;              ///< false: Granted is the end (acquire, wait)
   std::optional<TimePoint> give_up_at;  ///< a session that has said nothing by then hangs
 };
 
@@ -73,7 +82,7 @@ using SupervisorEvent =
 
 struct Action {
   enum class Kind {
-    kStartCommand,  ///< answered by CommandStarted or CommandNotStarted
+    kStartCommand,   ///< answered by CommandStarted or CommandNotStarted
     kSignalCommand,  ///< `signal` to the command alone
     kSignalTree,     ///< `signal` to the command and all its descendants
     kWithdraw,       ///< until `deadline`
@@ -101,7 +110,7 @@ struct Situation {
   bool command_alive = false;
   bool lost = false;
   std::string lost_why;
-  bool session_over = false;       ///< said Lost or SessionGone: nothing more to release
+  bool session_over = false;  ///< said Lost or SessionGone: nothing more to release
   bool release_unconfirmed = false;
   std::optional<int> die_of;       ///< the signal that ended the waiting
   std::optional<TimePoint> alarm;  ///< the present phase's own point in time, see wake_at()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/compose.h"
+
+#include <unistd.h>
+
+#include <climits>
+
+#include "backends/registry.h"
+#include "cmd/arguments.h"
+#include "lib/keeper/keeper_session.h"
+#include "lib/lock/held_claims.h"
+#include "lib/lock/multi_lock.h"
+
+namespace dlock {
+namespace {
+
+std::string own_folder() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0) return {};
+  const std::string_view whole(path, static_cast<std::size_t>(length));
+  return std::string(whole.substr(0, whole.rfind('/')));
+}
+
+std::string find_keeper(Family family) {
+  const std::string file = std::string("/dlock-") + family_name(family);
+  for (const std::string& folder : {own_folder() + "/../libexec/dlock", std::string(DLOCK_LIBEXECDIR)}) {
+    if (access((folder + file).c_str(), X_OK) == 0) return folder + file;
+  }
+  return {};
+}
+
+const RegisteredBackend* find_built_in(const BackendUrl& url) {
+  for (const RegisteredBackend& row : kBackends) {
+    if (url.scheme == row.scheme) return &row;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<LockSession>> open_one(Store& store, const LockSpec& spec, const Runtime& runtime) {
+  if (store.backend) return store.backend->open(spec);
+  return std::unique_ptr<LockSession>(std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock));
+}
+
+LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
+  LockSpec spec{.name = name, .owner = Owner::random(), .wait = wait, .reason = options.reason, .ancestor = {}};
+  spec.mode = options.mode;
+  spec.permits = options.permits;
+  spec.fair = options.fair;
+  spec.ttl = options.ttl;
+  spec.renew_interval = options.renew_interval;
+  spec.lock_delay = options.lock_delay;
+  return spec;
+}
+
+}  // namespace
+
+Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
+  Store store{url, nullptr, {}, url.redacted()};
+  if (const RegisteredBackend* built_in = find_built_in(url)) {
+    auto backend = built_in->make(url, runtime);
+    if (!backend) return backend.error();
+    store.backend = std::move(*backend);
+    store.name = store.backend->store();
+    return store;
+  }
+  const std::string family = family_name(url.family);
+  store.program = find_keeper(url.family);
+  if (store.program.empty()) {
+    return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
+                 "install it with: apt install dlock-" + family};
+  }
+  return store;
+}
+
+Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& options, Intent intent, const char* held,
+                                                const Runtime& runtime) {
+  const WaitPolicy wait = wait_policy(options, runtime.clock.now());
+  std::vector<std::unique_ptr<LockSession>> sessions;
+  for (const LockName& name : options.keys) {
+    LockSpec spec = make_spec(options, name, wait);
+    spec.take = intent == Intent::kTake;
+    if (held) spec.ancestor = find_claim(held, store.name, name);
+    auto session = open_one(store, spec, runtime);
+    if (!session) return session.error();
+    sessions.push_back(std::move(*session));
+  }
+  if (sessions.size() == 1) return std::move(sessions.front());
+  return std::unique_ptr<LockSession>(std::make_unique<MultiLock>(std::move(sessions)));
+}
+
+}  // namespace dlock

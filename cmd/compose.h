@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cmd/options.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/backend.h"
+#include "lib/lock/lock_session.h"
+
+namespace dlock {
+
+/// Where the locks of one URL are kept: a backend inside this program, or the program of its family.
+struct Store {
+  BackendUrl url;
+  std::unique_ptr<Backend> backend;  ///< null when another program keeps the locks
+  std::string program;               ///< that program's path, else empty
+  std::string name;                  ///< redacted URL
+};
+
+/// Unsupported, with the package to install, when the family's program is missing: it is looked for beside this program
+/// (../libexec/dlock/), then where it was meant to be installed. Asks no server.
+Result<Store> open_store(const BackendUrl& url, const Runtime& runtime);
+
+/// What to do about the locks that are named.
+enum class Intent { kTake, kWaitUntilFree };
+
+/// One session for all of options.keys, in canonical order. `held` is the text of DLOCK_HELD, or null. Unsupported if
+/// the store cannot do what is asked.
+Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& options, Intent intent, const char* held,
+                                                const Runtime& runtime);
+
+}  // namespace dlock

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "lib/base/clock.h"
+#include "lib/base/unique_fd.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/messages.h"
+#include "lib/lock/lock_session.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock {
+
+/// The descriptor on which a keeper program finds its end of the socket pair.
+inline constexpr int kKeeperDescriptor = 3;
+
+/// A lock that a program of its own keeps (architecture: one holds the lock, one holds the axe). The supervisor's end:
+/// starts the program
+/// ("PROGRAM --keeper", in a session of its own, with its socket as descriptor 3), tells it what is wanted, and
+/// believes nothing but its messages. Nothing the keeper does or fails to do can block this side: the socket is
+/// non-blocking, and every answer that the contract of LockSession promises by a deadline is given by this end when the
+/// keeper is silent. The keeper sees the end of this process as end of file.
+class KeeperSession final : public LockSession {
+ public:
+  KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock);
+
+  void acquire(TimePoint now) override;
+  void withdraw(TimePoint deadline) override;
+  void release(TimePoint deadline) override;
+  void ask_who() override;
+  void add_interest(std::vector<pollfd>& fds) const override;
+  std::optional<TimePoint> wake_at() const override { return answer_by_; }
+  std::optional<SessionEvent> next_event(TimePoint now) override;
+  pid_t keeper_pid() const override { return pid_; }
+  void command_started(pid_t pid) override;
+  Result<void> detach(const DetachSpec& spec) override;
+
+ private:
+  enum class Awaiting { kNothing, kWithdrawn, kReleased };
+
+  Result<void> start_program();
+  void send(const Message& message);
+  std::optional<SessionEvent> receive();
+  SessionEvent over(SessionEvent last);
+  SessionEvent answer_for_silent_keeper();
+
+  const std::string program_;
+  const BackendUrl url_;
+  const LockSpec spec_;
+  Clock& clock_;
+  UniqueFd socket_;
+  pid_t pid_ = 0;
+  Awaiting awaiting_ = Awaiting::kNothing;
+  std::optional<TimePoint> answer_by_;
+  std::optional<SessionEvent> pending_;  ///< said before anything is read
+};
+
+}  // namespace dlock

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/messages.h"
+
+#include <charconv>
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t kMostParties = 64;
+
+std::string escape(std::string_view value) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '%' || c == '\n' || c == '\0') out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    else out += c;
+  }
+  return out;
+}
+
+bool unescape(std::string_view text, std::string& out) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out += text[at];
+      continue;
+    }
+    if (text.size() - at < 3) return false;
+    unsigned byte = 0;
+    const char* digits = text.data() + at + 1;
+    if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) return false;
+    out += static_cast<char>(byte);
+    at += 2;
+  }
+  return true;
+}
+
+Error broken(const std::string& what) {
+  return {ErrorCode::kInvalid, "the keeper and dlock do not understand each other: " + what,
+          "are dlock and its backend packages of one version? dlock --version"};
+}
+
+/// Reads fields one after the other and remembers the first that was wrong.
+class Reader {
+ public:
+  explicit Reader(const Message& message, std::string prefix = {}) : message_(message), prefix_(std::move(prefix)) {}
+
+  bool has(const char* name) const { return message_.find(prefix_ + name) != nullptr; }
+
+  std::string text(const char* name) {
+    const std::string* value = message_.find(prefix_ + name);
+    if (!value) fail(name);
+    return value ? *value : std::string();
+  }
+
+  std::string text_or_empty(const char* name) { return has(name) ? text(name) : std::string(); }
+
+  std::int64_t number(const char* name) {
+    const std::string value = text(name);
+    std::int64_t number = 0;
+    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (value.empty() || failure != std::errc() || end != value.data() + value.size()) fail(name);
+    return number;
+  }
+
+  std::int64_t number_or(const char* name, std::int64_t otherwise) { return has(name) ? number(name) : otherwise; }
+  Duration duration(const char* name) { return Duration(number(name)); }
+  TimePoint point(const char* name) { return TimePoint(duration(name)); }
+  std::optional<TimePoint> optional_point(const char* name) {
+    return has(name) ? std::optional(point(name)) : std::nullopt;
+  }
+  std::optional<WallTime> optional_wall(const char* name) {
+    return has(name) ? std::optional(WallTime(std::chrono::microseconds(number(name)))) : std::nullopt;
+  }
+
+  template <typename Enum>
+  Enum choice(const char* name, Enum last) {
+    const std::int64_t value = number(name);
+    if (value < 0 || value > static_cast<std::int64_t>(last)) fail(name);
+    return failed_.empty() ? static_cast<Enum>(value) : last;
+  }
+
+  void fail(const char* name) {
+    if (failed_.empty()) failed_ = prefix_ + name;
+  }
+  bool ok() const { return failed_.empty(); }
+  Error error() const { return broken("'" + message_.verb + "' with a wrong or missing '" + failed_ + "'"); }
+
+ private:
+  const Message& message_;
+  std::string prefix_;
+  std::string failed_;
+};
+
+template <typename Number>
+std::string digits(Number number) {
+  return std::to_string(number);
+}
+std::string digits(TimePoint point) { return std::to_string(point.time_since_epoch().count()); }
+
+void put_party(Message& message, const std::string& prefix, const Party& party) {
+  auto& f = message.fields;
+  f[prefix + "owner"] = party.owner;
+  f[prefix + "host"] = party.host;
+  f[prefix + "pid"] = digits(party.pid);
+  f[prefix + "user"] = party.user;
+  f[prefix + "reason"] = party.reason;
+  f[prefix + "mode"] = digits(static_cast<int>(party.mode));
+  f[prefix + "token"] = party.token.text();
+  f[prefix + "count"] = digits(party.count);
+  f[prefix + "note"] = party.note;
+  if (party.since) f[prefix + "since"] = digits(party.since->time_since_epoch().count());
+  if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
+}
+
+Party get_party(Reader& in) {
+  Party party;
+  party.owner = in.text_or_empty("owner");
+  party.host = in.text_or_empty("host");
+  party.pid = in.number_or("pid", 0);
+  party.user = in.text_or_empty("user");
+  party.reason = in.text_or_empty("reason");
+  party.mode = in.choice("mode", Mode::kPermits);
+  party.token = FencingToken(static_cast<std::uint64_t>(in.number_or("token", 0)));
+  party.count = static_cast<int>(in.number_or("count", 1));
+  party.note = in.text_or_empty("note");
+  party.since = in.optional_wall("since");
+  party.until = in.optional_wall("until");
+  return party;
+}
+
+void put_parties(Message& message, const std::string& name, const std::vector<Party>& parties) {
+  for (std::size_t i = 0; i < parties.size() && i < kMostParties; ++i) {
+    put_party(message, name + "." + digits(i) + ".", parties[i]);
+  }
+}
+
+Result<std::vector<Party>> get_parties(const Message& message, const std::string& name) {
+  std::vector<Party> parties;
+  for (std::size_t i = 0; i < kMostParties; ++i) {
+    Reader in(message, name + "." + digits(i) + ".");
+    if (!in.has("mode")) break;
+    parties.push_back(get_party(in));
+    if (!in.ok()) return in.error();
+  }
+  return parties;
+}
+
+void put_state(Message& message, const LockState& state) {
+  message.fields["state.name"] = state.name.text();
+  message.fields["state.store"] = state.store;
+  message.fields["state.mode"] = digits(static_cast<int>(state.mode));
+  message.fields["state.permits"] = digits(state.permits);
+  put_parties(message, "holder", state.holders);
+  put_parties(message, "waiter", state.waiters);
+}
+
+Result<LockState> get_state(const Message& message) {
+  Reader in(message, "state.");
+  const auto name = LockName::parse(in.text("name"));
+  if (!name) return name.error();
+  LockState state{
+      *name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
+  if (!in.ok()) return in.error();
+  auto holders = get_parties(message, "holder");
+  if (!holders) return holders.error();
+  auto waiters = get_parties(message, "waiter");
+  if (!waiters) return waiters.error();
+  state.holders = std::move(*holders);
+  state.waiters = std::move(*waiters);
+  return state;
+}
+
+void put_error(Message& message, const Error& error) {
+  message.fields["code"] = digits(static_cast<int>(error.code));
+  message.fields["message"] = error.message;
+  message.fields["next"] = error.next;
+}
+
+Error get_error(Reader& in) {
+  return {in.choice("code", ErrorCode::kInternal), in.text("message"), in.text_or_empty("next")};
+}
+
+Result<SessionEvent> parse_granted(const Message& message) {
+  Granted granted;
+  Reader in(message);
+  granted.deadline = in.optional_point("deadline");
+  if (in.has("name")) {
+    const auto name = LockName::parse(in.text("name"));
+    if (!name) return name.error();
+    const auto owner = Owner::parse(in.text("owner"));
+    if (!owner) return owner.error();
+    const auto token = FencingToken::parse(in.text("token"));
+    if (!token) return token.error();
+    granted.locks.push_back({*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0});
+  }
+  if (!in.ok()) return in.error();
+  return SessionEvent(std::move(granted));
+}
+
+Result<SessionEvent> parse_refused(const Message& message) {
+  Reader in(message);
+  Refused refused{get_error(in), std::nullopt};
+  if (!in.ok()) return in.error();
+  if (message.find("state.name")) {
+    auto state = get_state(message);
+    if (!state) return state.error();
+    refused.state = std::move(*state);
+  }
+  return SessionEvent(std::move(refused));
+}
+
+/// Writes each event; the other direction is parse_event.
+struct EventWriter {
+  Message operator()(const Granted& granted) const {
+    Message message{"granted", {}};
+    if (granted.deadline) message.fields["deadline"] = digits(*granted.deadline);
+    if (granted.locks.empty()) return message;
+    const HeldLock& lock = granted.locks.front();  // a keeper keeps one lock
+    message.fields["name"] = lock.name.text();
+    message.fields["owner"] = lock.owner.text();
+    message.fields["token"] = lock.token.text();
+    message.fields["store"] = lock.store;
+    message.fields["reentered"] = lock.reentered ? "1" : "0";
+    return message;
+  }
+  Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
+  Message operator()(const Lost& lost) const { return {"lost", {{"why", lost.why}}}; }
+  Message operator()(const Refused& refused) const {
+    Message message{"refused", {}};
+    put_error(message, refused.error);
+    if (refused.state) put_state(message, *refused.state);
+    return message;
+  }
+  Message operator()(const Waiting& waiting) const {
+    Message message{"waiting", {}};
+    put_state(message, waiting.state);
+    return message;
+  }
+  Message operator()(const Withdrawn&) const { return {"withdrawn", {}}; }
+  Message operator()(const Released&) const { return {"released", {}}; }
+  Message operator()(const ReleaseUnconfirmed& unconfirmed) const {
+    Message message{"unconfirmed", {}};
+    put_error(message, unconfirmed.error);
+    return message;
+  }
+  Message operator()(const SessionGone& gone) const { return {"lost", {{"why", gone.why}}}; }
+};
+
+}  // namespace
+
+const std::string* Message::find(const std::string& name) const {
+  const auto at = fields.find(name);
+  return at == fields.end() ? nullptr : &at->second;
+}
+
+std::string encode(const Message& message) {
+  std::string packet = message.verb;
+  for (const auto& [name, value] : message.fields) packet += "\n" + name + "=" + escape(value);
+  return packet;
+}
+
+Result<Message> decode(std::string_view packet) {
+  if (packet.size() > kLargestMessage) return broken("a message of " + digits(packet.size()) + " bytes");
+  Message message;
+  const auto take_line = [&packet] {
+    const std::size_t end = packet.find('\n');
+    const std::string_view line = packet.substr(0, end);
+    packet.remove_prefix(end == std::string_view::npos ? packet.size() : end + 1);
+    return line;
+  };
+  message.verb = std::string(take_line());
+  if (message.verb.empty()) return broken("an empty message");
+  while (!packet.empty()) {
+    const std::string_view line = take_line();
+    const std::size_t equals = line.find('=');
+    std::string value;
+    if (equals == 0 || equals == std::string_view::npos || !unescape(line.substr(equals + 1), value)) {
+      return broken("a line without name or value in '" + message.verb + "'");
+    }
+    message.fields[std::string(line.substr(0, equals))] = std::move(value);
+  }
+  return message;
+}
+
+Message acquire_message(const BackendUrl& url, const LockSpec& spec) {
+  Message message{"acquire", {}};
+  auto& f = message.fields;
+  f["url"] = url.redacted();
+  f["password"] = url.password;
+  f["name"] = spec.name.text();
+  f["owner"] = spec.owner.text();
+  f["mode"] = digits(static_cast<int>(spec.mode));
+  f["permits"] = digits(spec.permits);
+  f["fair"] = digits(static_cast<int>(spec.fair));
+  f["ttl"] = digits(spec.ttl.count());
+  f["renew"] = digits(spec.renew_interval.count());
+  f["delay"] = digits(spec.lock_delay.count());
+  f["once"] = digits(static_cast<int>(spec.wait.once));
+  if (spec.wait.until) f["until"] = digits(*spec.wait.until);
+  f["tries"] = digits(spec.wait.tries);
+  f["pause"] = digits(spec.wait.retry_interval.count());
+  f["connect"] = digits(spec.wait.connect_timeout.count());
+  f["reason"] = spec.reason;
+  f["take"] = digits(static_cast<int>(spec.take));
+  if (spec.ancestor) {
+    f["ancestor.owner"] = spec.ancestor->owner.text();
+    f["ancestor.token"] = spec.ancestor->token.text();
+  }
+  return message;
+}
+
+Result<AcquireRequest> parse_acquire(const Message& message) {
+  Reader in(message);
+  auto url = BackendUrl::parse(in.text("url"));
+  if (!url) return url.error();
+  url->password = in.text_or_empty("password");
+  const auto name = LockName::parse(in.text("name"));
+  if (!name) return name.error();
+  const auto owner = Owner::parse(in.text("owner"));
+  if (!owner) return owner.error();
+  LockSpec spec{.name = *name, .owner = *owner, .wait = {}, .reason = in.text_or_empty("reason"), .ancestor = {}};
+  spec.mode = in.choice("mode", Mode::kPermits);
+  spec.permits = static_cast<int>(in.number("permits"));
+  spec.fair = in.number("fair") != 0;
+  spec.ttl = in.duration("ttl");
+  spec.renew_interval = in.duration("renew");
+  spec.lock_delay = in.duration("delay");
+  spec.wait.once = in.number("once") != 0;
+  spec.wait.until = in.optional_point("until");
+  spec.wait.tries = static_cast<int>(in.number("tries"));
+  spec.wait.retry_interval = in.duration("pause");
+  spec.wait.connect_timeout = in.duration("connect");
+  spec.take = in.number("take") != 0;
+  if (in.has("ancestor.owner")) {
+    const auto outer = Owner::parse(in.text("ancestor.owner"));
+    if (!outer) return outer.error();
+    const auto token = FencingToken::parse(in.text("ancestor.token"));
+    if (!token) return token.error();
+    spec.ancestor = HeldClaim{*outer, *token};
+  }
+  if (!in.ok()) return in.error();
+  return AcquireRequest{std::move(*url), std::move(spec)};
+}
+
+Message event_message(const SessionEvent& event) { return std::visit(EventWriter{}, event); }
+
+Result<SessionEvent> parse_event(const Message& message) {
+  Reader in(message);
+  const std::string& verb = message.verb;
+  if (verb == "granted") return parse_granted(message);
+  if (verb == "refused") return parse_refused(message);
+  if (verb == "withdrawn") return SessionEvent(Withdrawn{});
+  if (verb == "released") return SessionEvent(Released{});
+  if (verb == "waiting") {
+    auto state = get_state(message);
+    if (!state) return state.error();
+    return SessionEvent(Waiting{std::move(*state)});
+  }
+  std::optional<SessionEvent> event;
+  if (verb == "renewed") event = Renewed{in.point("deadline")};
+  if (verb == "lost") event = Lost{in.text("why")};
+  if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
+  if (!event) return broken("unknown word '" + verb + "'");
+  if (!in.ok()) return in.error();
+  return *event;
+}
+
+Message deadline_message(const std::string& verb, TimePoint deadline) {
+  return {verb, {{"deadline", digits(deadline)}}};
+}
+
+Result<TimePoint> parse_deadline(const Message& message) {
+  Reader in(message);
+  const TimePoint deadline = in.point("deadline");
+  if (!in.ok()) return in.error();
+  return deadline;
+}
+
+}  // namespace dlock

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "lib/base/result.h"
+#include "lib/config/backend_url.h"
+#include "lib/lock/lock_session.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock {
+
+/// What supervisor and keeper say to each other, one message a packet (SOCK_SEQPACKET). The text is meant to be read
+/// and typed by people: a verb on the first line, then name=value lines; in values '%', newline and NUL are written as
+/// %XX. Points in time are nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
+///
+///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=  detach ttl= [pid=]
+///   keeper:     granted ...  renewed deadline=  lost why=  refused code= message= next= [state]  waiting [state]
+///               withdrawn  released  unconfirmed code= message=
+struct Message {
+  std::string verb;
+  std::map<std::string, std::string> fields;
+
+  const std::string* find(const std::string& name) const;
+};
+
+/// The largest packet that either end sends or accepts; states of locks with many waiters are cut to fit.
+inline constexpr std::size_t kLargestMessage = 65536;
+
+std::string encode(const Message& message);
+/// Invalid for what encode() cannot have made.
+Result<Message> decode(std::string_view packet);
+
+/// acquire: the whole of the spec and the URL, password included (a socket pair is nobody else's to read).
+Message acquire_message(const BackendUrl& url, const LockSpec& spec);
+struct AcquireRequest {
+  BackendUrl url;
+  LockSpec spec;
+};
+Result<AcquireRequest> parse_acquire(const Message& message);
+
+/// What the keeper says, as the events that the supervisor knows, and back. Invalid for an unknown verb, a missing or
+/// malformed field.
+Message event_message(const SessionEvent& event);
+Result<SessionEvent> parse_event(const Message& message);
+
+/// The deadline= of withdraw and release.
+Message deadline_message(const std::string& verb, TimePoint deadline);
+Result<TimePoint> parse_deadline(const Message& message);
+
+}  // namespace dlock
