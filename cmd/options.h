@@ -83,6 +83,7 @@ struct Options {
 
   bool json = false;
   bool watch = false;
+  bool if_held = false;  ///< release: not being held any more is fine
   bool yes = false;
   bool dry_run = false;
   bool print = false;

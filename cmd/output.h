@@ -31,7 +31,8 @@ class Output {
   Result<void> write(std::string_view text);
 
   const Look& look() const { return look_; }
-  void measure();  ///< the terminal was resized
+  int fd() const { return fd_; }  ///< -1: a string
+  void measure();                 ///< the terminal was resized
 
  private:
   int fd_ = -1;

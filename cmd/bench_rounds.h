@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "cmd/latencies.h"
+#include "lib/base/clock.h"
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/lock/backend.h"
+
+namespace dlock {
+
+/// How long a benchmark goes on: until the time or the rounds are used up.
+struct BenchPlan {
+  LockName key;
+  Duration time = std::chrono::seconds(1);
+  std::size_t rounds = 20'000;  ///< of one process
+  int processes = 4;            ///< that contend
+};
+
+/// One process that takes and gives back a free lock.
+struct AloneResult {
+  Latencies round;  ///< open, acquire, release
+  Duration took{0};
+};
+Result<AloneResult> bench_alone(Backend& backend, Clock& clock, const BenchPlan& plan);
+
+/// Several processes that want the same lock all the time.
+struct ContendedResult {
+  Latencies hand_over;     ///< from the release of one process to the grant of another
+  std::size_t rounds = 0;  ///< of all
+  std::size_t fewest = 0;  ///< rounds of the process that got the fewest
+  std::size_t most = 0;
+  Duration took{0};
+};
+/// Forks. REQUIRES: one thread. All processes are gone when it returns; they die with their parent.
+Result<ContendedResult> bench_contended(Backend& backend, const BenchPlan& plan);
+
+}  // namespace dlock

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/backend.h"
+
+namespace dlock {
+
+/// dlock check KEY TOKEN: 0 if the token belongs to a present holder, 79 if not. Silent but for the error.
+int check_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out);
+
+}  // namespace dlock

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/doctor.h"
+
+#include <cstdio>
+
+#include "cmd/exit_status.h"
+#include "lib/base/human_text.h"
+#include "lib/base/json_writer.h"
+
+namespace dlock {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+/// A share of the lease that one round trip may take before renewals become a matter of luck.
+constexpr int kRoundTripsInALease = 50;
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kWarn:
+      return "warn";
+    case Verdict::kFail:
+      return "fail";
+  }
+  return "?";
+}
+
+Paint verdict_paint(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return Paint::kGreen;
+    case Verdict::kWarn:
+      return Paint::kYellow;
+    case Verdict::kFail:
+      return Paint::kRed;
+  }
+  return Paint::kRed;
+}
+
+/// Unreachable hides everything else, and refused hides what is not fit.
+int rank(ErrorCode code) {
+  if (code == ErrorCode::kUnavailable) return 3;
+  return code == ErrorCode::kDenied ? 2 : 1;
+}
+
+std::string finding_text(const Finding& finding, bool colour) {
+  const std::string name = verdict_name(finding.verdict);
+  std::string text = "  " + painted(name, verdict_paint(finding.verdict), colour) + std::string(6 - name.size(), ' ') +
+                     printable(finding.what) + '\n';
+  if (!finding.remedy.empty()) text += "        " + printable(finding.remedy) + '\n';
+  return text;
+}
+
+Finding round_trip_finding(const Options& options, Backend& backend) {
+  const auto took = backend.ping();
+  if (!took) return {Verdict::kFail, took.error().message, took.error().next, took.error().code};
+  char ms[48];
+  std::snprintf(ms, sizeof ms, "%.2f ms", std::chrono::duration<double, std::milli>(*took).count());
+  const bool slow = *took * kRoundTripsInALease > options.ttl;
+  return {.verdict = slow ? Verdict::kWarn : Verdict::kOk,
+          .what = std::string("one lock and unlock takes ") + ms + ", with leases of " + human_duration(options.ttl),
+          .remedy = slow ? "choose longer leases: --ttl, or ttl in the configuration" : ""};
+}
+
+bool any_failed(const std::vector<Finding>& findings) { return worst_status(findings) != 0; }
+
+std::string report_text(const std::string& store, const std::vector<Finding>& config,
+                        const std::vector<Finding>& findings, bool colour) {
+  std::string text = painted("configuration", Paint::kBold, colour) + '\n';
+  for (const Finding& finding : config) text += finding_text(finding, colour);
+  text += painted(store, Paint::kBold, colour) + '\n';
+  for (const Finding& finding : findings) text += finding_text(finding, colour);
+  return text;
+}
+
+std::string report_json(const std::string& store, const std::vector<Finding>& config,
+                        const std::vector<Finding>& findings, int status) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.doctor/1").key("backend").text(store);
+  json.key("healthy").boolean(status == 0).key("findings").begin_array();
+  const auto put = [&](const char* about, const Finding& finding) {
+    json.begin_object().key("about").text(about).key("verdict").text(verdict_name(finding.verdict));
+    json.key("what").text(finding.what).key("remedy").text_or_null(finding.remedy).end_object();
+  };
+  for (const Finding& finding : config) put("configuration", finding);
+  for (const Finding& finding : findings) put("backend", finding);
+  return json.end_array().end_object().line();
+}
+
+int print_findings(const Options& options, const std::string& store, const std::vector<Finding>& findings,
+                   const Log& log, Output& out) {
+  const std::vector<Finding> config = config_findings(options);
+  std::vector<Finding> all = config;
+  all.insert(all.end(), findings.begin(), findings.end());
+  const int status = worst_status(all);
+  return print(out, log,
+               options.json ? report_json(store, config, findings, status)
+                            : report_text(store, config, findings, out.look().colour),
+               status);
+}
+
+}  // namespace
+
+std::vector<Finding> config_findings(const Options&) { return {}; }
+
+int worst_status(const std::vector<Finding>& findings) {
+  const Finding* worst = nullptr;
+  for (const Finding& finding : findings) {
+    if (finding.verdict != Verdict::kFail) continue;
+    if (!worst || rank(finding.failure) > rank(worst->failure)) worst = &finding;
+  }
+  return worst ? exit_status(worst->failure) : 0;
+}
+
+int doctor_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  std::vector<Finding> findings = backend.diagnose();
+  // Measuring what is known to be broken would only say it again.
+  if (!any_failed(findings)) findings.push_back(round_trip_finding(options, backend));
+  return print_findings(options, backend.store(), findings, runtime.log, out);
+}
+
+int doctor_without_backend(const Options& options, const Error& why, const Runtime& runtime, Output& out) {
+  const std::string store = options.backends.empty() ? "backend" : options.backends.front().redacted();
+  return print_findings(options, store, {{Verdict::kFail, why.message, why.next, why.code}}, runtime.log, out);
+}
+
+}  // namespace dlock
