@@ -23,7 +23,8 @@ Result<void> check_watched(const Options& options) {
 void give_back(const Options& options, Taken& taken, const Log& log) {
   if (!taken.store.backend) return;  // the lease of a keeper ends by itself
   for (const HeldLock& lock : taken.situation.locks) {
-    if (const auto released = taken.store.backend->release(lock.name, lock.owner); !released) log.error(released.error());
+    if (const auto released = taken.store.backend->release(lock.name, lock.owner); !released)
+      log.error(released.error());
   }
   log.warn("the lock on " + options.keys.front().text() + " was given back, since its handle could not be printed");
 }
@@ -45,8 +46,7 @@ int acquire_command(const Options& options, const Runtime& runtime, Output& out)
   if (!options.watch_pid) {
     until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
   }
-  const int status =
-      print(out, runtime.log, granted_text(options, "dlock.acquire/1", taken->situation.locks, until));
+  const int status = print(out, runtime.log, granted_text(options, "dlock.acquire/1", taken->situation.locks, until));
   if (status != 0) give_back(options, *taken, runtime.log);
   return status;
 }

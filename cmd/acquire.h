@@ -7,8 +7,8 @@
 
 namespace dlock {
 
-/// dlock acquire KEY --ttl D [--watch-pid PID]: takes a lease that goes on without this process and prints "OWNER TOKEN". If the handle
-/// cannot be printed the lock is given back: nobody would know how to.
+/// dlock acquire KEY --ttl D [--watch-pid PID]: takes a lease that goes on without this process and prints "OWNER
+/// TOKEN". If the handle cannot be printed the lock is given back: nobody would know how to.
 int acquire_command(const Options& options, const Runtime& runtime, Output& out);
 
 /// dlock wait KEY: returns when nobody holds it; takes nothing.

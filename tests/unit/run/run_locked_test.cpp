@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/run_locked.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include "tests/support/scripted_world.h"
+
+using namespace dlock;
+using namespace dlock::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// The moment after which somebody else may be given the lock, for a request that was sent at `sent`.
+Duration lease_end(const ScriptedWorld& world, Duration sent) { return sent + world.policy.ttl; }
+
+void renew_every_third(ScriptedWorld& world, Duration until) {
+  const Duration third = world.policy.ttl / 3;
+  for (Duration at = third; at < until; at += third) world.renew(at, at + 3ms);
+}
+
+}  // namespace
+
+TEST_CASE("Ten hours of renewals keep a command running, and it returns what it returned") {
+  ScriptedWorld world;
+  world.grant(0s, 5ms);
+  renew_every_third(world, 10h);
+  world.command.runs_for = 10h - 1s;
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kRan);
+  CHECK(s.command_status == 0);
+  CHECK(world.command.sent.empty());
+  CHECK(world.session.asked == std::vector<std::string>{"acquire", "release"});
+}
+
+TEST_CASE("A keeper that hangs: the command is ended before its lease is, whatever its ttl and manners") {
+  for (const Duration ttl : {1s, 2s, 10s, 30s, 300s}) {
+    for (const auto obeys :
+         {std::optional<Duration>(0s), std::optional<Duration>(ttl / 10), std::optional<Duration>()}) {
+      CAPTURE(ttl.count());
+      CAPTURE(obeys.value_or(-1ns).count());
+      ScriptedWorld world;
+      world.policy.ttl = ttl;
+      world.policy.kill_after = default_kill_after(ttl);
+      world.session.answers = false;
+      world.command.obeys_after = obeys;
+      world.grant(0s, 1ms);
+      world.renew(ttl / 3, ttl / 3 + 1ms);
+      const Situation s = world.run();
+      CHECK(s.outcome == Outcome::kLost);
+      REQUIRE(world.command.ended_at);
+      CHECK(*world.command.ended_at < lease_end(world, ttl / 3));
+      CHECK(world.command.sent.front().signal == SIGTERM);
+      CHECK(world.command.sent.front().at > ttl / 3 + ttl / 2);  // and not sooner than it must
+      CHECK(world.observer.losses.size() == 1);
+    }
+  }
+}
+
+TEST_CASE("With a ttl of 30 s TERM comes 24 s and KILL 29 s after the last confirmed send") {
+  ScriptedWorld world;
+  world.command.obeys_after = std::nullopt;
+  world.grant(0s, 1ms);
+  world.run();
+  REQUIRE(world.command.sent.size() == 2);
+  CHECK(world.command.sent[0] == ScriptedWorld::Sent{SIGTERM, true, 23698ms});
+  CHECK(world.command.sent[1] == ScriptedWorld::Sent{SIGKILL, true, 28698ms});
+}
+
+TEST_CASE("A renewal that is late by 0.4 ttl costs nothing") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.renew(10s, 22s);
+  world.renew(22s, 22001ms);
+  world.renew(32s, 32001ms);
+  world.command.runs_for = 40s;
+  CHECK(world.run().outcome == Outcome::kRan);
+  CHECK(world.command.sent.empty());
+}
+
+TEST_CASE("The deadline counts from the send, not from the answer") {
+  ScriptedWorld world;
+  world.grant(0s, 12s);  // an answer that took 0.4 ttl
+  world.command.obeys_after = std::nullopt;
+  world.run();
+  REQUIRE(world.command.ended_at);
+  CHECK(*world.command.ended_at < 30s);
+}
+
+TEST_CASE("An answer that took nearly the whole ttl starts no command") {
+  ScriptedWorld world;
+  world.grant(0s, 28s);
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kLost);
+  CHECK_FALSE(world.command.started_at);
+}
+
+TEST_CASE(
+    "The store says that the lock is lost: TERM at once, KILL after kill-after, 79 even when the command returns 0") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.at(5s, [&] { world.session.push(Lost{"taken by ci-4"}); });
+  world.at(6s, [&] { world.command.exit(0); });
+  world.command.obeys_after = std::nullopt;
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kLost);
+  CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGTERM, true, 5s});
+  CHECK(world.observer.losses == std::vector<std::string>{"taken by ci-4"});
+  CHECK(world.session.asked == std::vector<std::string>{"acquire"});  // nothing to give back
+}
+
+TEST_CASE("A descendant that ignores TERM outlives the command, but not kill-after") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.at(5s, [&] { world.session.push(Lost{"taken"}); });
+  world.command.stray = true;
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kLost);
+  CHECK(world.command.sent.back() == ScriptedWorld::Sent{SIGKILL, true, 10s});
+  CHECK_FALSE(world.command.stray);
+}
+
+TEST_CASE("A keeper that dies: the command may use what is left of the lease, then it is ended") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.at(2s, [&] { world.session.push(SessionGone{"the keeper was killed"}); });
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kLost);
+  CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGTERM, true, 23698ms});
+  CHECK(world.observer.losses == std::vector<std::string>{"the keeper was killed"});
+}
+
+TEST_CASE("A keeper that dies under a command that is soon over: its status counts, the release is a warning") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.at(2s, [&] { world.session.push(SessionGone{"the keeper was killed"}); });
+  world.command.runs_for = 5s;
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kRan);
+  CHECK(s.release_unconfirmed);
+  CHECK(world.observer.unconfirmed.size() == 1);
+}
+
+TEST_CASE("After a pause longer than the ttl the loss is seen before a late renewal is believed") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  // The machine stops at 5 s and goes on at 95 s, with a renewal in the socket that was sent in time.
+  world.at(5s, [&] {
+    world.clock.advance(90s);
+    world.session.push(Renewed{world.deadline(94s)});
+  });
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kLost);
+  CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGKILL, true, 95s});
+}
+
+TEST_CASE("A keeper that hangs at the release holds nobody up for longer than 5 s") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.command.runs_for = 1s;
+  world.session.answers = false;
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kRan);
+  CHECK(s.release_unconfirmed);
+  CHECK(world.clock.since_start() == 6001ms);
+}
+
+TEST_CASE("A keeper that hangs while the lock is waited for: INT gets us out within a second") {
+  ScriptedWorld world;
+  world.session.answers = false;
+  world.signal(3s, {SIGINT, 0, true});
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kInterrupted);
+  CHECK(s.die_of == SIGINT);
+  CHECK(world.clock.since_start() == 4s);
+}
+
+TEST_CASE("A lock without a deadline is held for years without a single wake-up") {
+  ScriptedWorld world;
+  world.grant_without_deadline(1ms);
+  world.command.runs_for = 24h * 365 * 3;
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kRan);
+  CHECK(world.clock.waits < 10);
+}
+
+TEST_CASE("A command that cannot be started gives the lock back and says so") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.command.start_error = Error{ErrorCode::kInvalid, "cannot run"};
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kNotStarted);
+  CHECK(s.not_started_status == 127);
+  CHECK(world.session.asked == std::vector<std::string>{"acquire", "release"});
+}
+
+TEST_CASE("A signal that comes with the command's end is not a reason to lose its status") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.at(4s, [&] {
+    world.signals.queue.push_back({SIGINT, 0, true});
+    world.command.exit(3 << 8);
+  });
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kRan);
+  CHECK(s.command_status == 3 << 8);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/supervisor.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <string>
+
+#include "lib/lock/lease.h"
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+const TimePoint kStart{1000h};
+const TimePoint kDeadline = lease_deadline(kStart, 30s);
+constexpr int kExitedZero = 0;
+
+SupervisionPolicy policy_with(OnLost::Kind on_lost, Duration at_least = 0s) {
+  SupervisionPolicy policy;
+  policy.on_lost = {on_lost, on_lost == OnLost::Kind::kSignal ? SIGUSR1 : 0};
+  policy.at_least = at_least;
+  return policy;
+}
+
+const SupervisionPolicy kTermPolicy = policy_with(OnLost::Kind::kTerm);
+
+HeldLock some_lock() { return {*LockName::parse("k"), Owner::random(), FencingToken(7), "fake:"}; }
+Granted granted_until(TimePoint deadline) { return {{some_lock()}, deadline}; }
+Granted granted_for_ever() { return {{some_lock()}, std::nullopt}; }
+
+/// "term-tree" and so on: what was decided, as one word each.
+std::string text_of(const std::vector<Action>& actions) {
+  std::string text;
+  for (const Action& action : actions) {
+    if (!text.empty()) text += ' ';
+    switch (action.kind) {
+      case Action::Kind::kStartCommand:
+        text += "start";
+        break;
+      case Action::Kind::kSignalCommand:
+        text += "signal-" + std::to_string(action.signal);
+        break;
+      case Action::Kind::kSignalTree:
+        text += "tree-" + std::to_string(action.signal);
+        break;
+      case Action::Kind::kWithdraw:
+        text += "withdraw";
+        break;
+      case Action::Kind::kRelease:
+        text += "release";
+        break;
+      case Action::Kind::kStopSelf:
+        text += "stop";
+        break;
+      case Action::Kind::kSayLost:
+        text += "lost";
+        break;
+      case Action::Kind::kWarn:
+        text += "warn";
+        break;
+    }
+  }
+  return text;
+}
+
+Situation acquiring() { return {}; }
+
+Situation running(const Granted& granted) {
+  Situation s;
+  decide(kTermPolicy, s, SessionEvent(granted), kStart);
+  decide(kTermPolicy, s, CommandStarted{}, kStart);
+  return s;
+}
+
+Situation ending() {
+  Situation s = running(granted_until(kDeadline));
+  decide(kTermPolicy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
+  return s;
+}
+
+Situation killing() {
+  Situation s = ending();
+  decide(kTermPolicy, s, TimePassed{}, kStart + 6s);
+  return s;
+}
+
+Situation releasing() {
+  Situation s = running(granted_until(kDeadline));
+  decide(kTermPolicy, s, CommandEnded{kExitedZero}, kStart + 1s);
+  return s;
+}
+
+Situation withdrawing() {
+  Situation s;
+  decide(kTermPolicy, s, SignalSeen{SIGINT, true, false}, kStart);
+  return s;
+}
+
+Situation too_late() {
+  Situation s;
+  decide(kTermPolicy, s, SessionEvent(granted_until(kStart + 2s)), kStart);
+  return s;
+}
+
+struct Row {
+  const char* promise;
+  Situation before;
+  SupervisorEvent event;
+  Duration after_start;
+  const char* actions;
+  Phase phase;
+};
+
+void check_rows(const SupervisionPolicy& policy, const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    CAPTURE(row.promise);
+    Situation s = row.before;
+    CHECK(text_of(decide(policy, s, row.event, kStart + row.after_start)) == row.actions);
+    CHECK(s.phase == row.phase);
+  }
+}
+
+SignalSeen by_kill(int number) { return {number, false, false}; }
+SignalSeen by_terminal(int number) { return {number, true, false}; }
+
+}  // namespace
+
+TEST_CASE("While the lock is waited for") {
+  check_rows(
+      kTermPolicy,
+      {
+          {"a grant starts the command", acquiring(), SessionEvent(granted_until(kDeadline)), 0s, "start",
+           Phase::kRunning},
+          {"a grant without deadline starts it too", acquiring(), SessionEvent(granted_for_ever()), 0s, "start",
+           Phase::kRunning},
+          {"less than a tenth of the lease left starts nothing", acquiring(), SessionEvent(granted_until(kStart + 2s)),
+           0s, "", Phase::kTooLate},
+          {"a refusal is the end", acquiring(), SessionEvent(Refused{{ErrorCode::kBusy, "held"}, {}}), 0s, "",
+           Phase::kDone},
+          {"a keeper that dies is the end", acquiring(), SessionEvent(SessionGone{"gone"}), 0s, "", Phase::kDone},
+          {"INT withdraws", acquiring(), by_terminal(SIGINT), 0s, "withdraw", Phase::kWithdrawing},
+          {"TERM withdraws", acquiring(), by_kill(SIGTERM), 0s, "withdraw", Phase::kWithdrawing},
+          {"a resized window is nothing", acquiring(), by_terminal(SIGWINCH), 0s, "", Phase::kAcquiring},
+          {"being continued is nothing", acquiring(), by_kill(SIGCONT), 0s, "", Phase::kAcquiring},
+          {"^Z stops us where we stand", acquiring(), by_terminal(SIGTSTP), 0s, "stop", Phase::kAcquiring},
+          {"withdrawn is the end", withdrawing(), SessionEvent(Withdrawn{}), 0s, "", Phase::kDone},
+          {"a refusal that crossed is the end", withdrawing(), SessionEvent(Refused{{ErrorCode::kBusy, "held"}, {}}),
+           0s, "", Phase::kDone},
+          {"a withdrawal without answer ends after 1 s", withdrawing(), TimePassed{}, 1s, "", Phase::kDone},
+          {"and not before", withdrawing(), TimePassed{}, 999ms, "", Phase::kWithdrawing},
+          {"a renewal in time starts the command", too_late(), SessionEvent(Renewed{kDeadline}), 1s, "start",
+           Phase::kRunning},
+          {"no renewal in time is a loss before the start", too_late(), TimePassed{}, 1s, "lost release",
+           Phase::kReleasing},
+          {"a signal gives the hardly held lock back", too_late(), by_kill(SIGTERM), 0s, "release", Phase::kReleasing},
+      });
+}
+
+TEST_CASE("While the command runs") {
+  const Situation s = running(granted_until(kDeadline));
+  check_rows(
+      kTermPolicy,
+      {
+          {"its end releases", s, CommandEnded{kExitedZero}, 1s, "release", Phase::kReleasing},
+          {"a signal by kill(2) is forwarded", s, by_kill(SIGTERM), 1s, "signal-15", Phase::kRunning},
+          {"one of the terminal is not sent twice", s, by_terminal(SIGINT), 1s, "", Phase::kRunning},
+          {"^Z stops us alone, the command has it", s, by_terminal(SIGTSTP), 1s, "stop", Phase::kRunning},
+          {"TSTP by kill(2) stops both", s, by_kill(SIGTSTP), 1s, "signal-20 stop", Phase::kRunning},
+          {"TSTP from the command itself is not sent back", s, SignalSeen{SIGTSTP, false, true}, 1s, "stop",
+           Phase::kRunning},
+          {"the store says lost: TERM to the whole tree at once", s, SessionEvent(Lost{"stolen"}), 1s, "lost tree-15",
+           Phase::kEnding},
+          {"no renewal: nothing happens before deadline - margin - kill_after", s, TimePassed{}, 23697ms, "",
+           Phase::kRunning},
+          {"no renewal: TERM at that point", s, TimePassed{}, 23698ms, "lost tree-15", Phase::kEnding},
+          {"everything was stopped beyond the ttl: KILL first of all", s, TimePassed{}, 2h, "lost tree-9",
+           Phase::kKilling},
+          {"the keeper dies: the lease still counts", s, SessionEvent(SessionGone{"gone"}), 1s, "", Phase::kRunning},
+          {"a keeper that kept a lock without deadline dies: lost", running(granted_for_ever()),
+           SessionEvent(SessionGone{"gone"}), 1s, "lost tree-15", Phase::kEnding},
+          {"a revoked kernel lock: TERM at once", running(granted_for_ever()), SessionEvent(Lost{"revoked"}), 1h,
+           "lost tree-15", Phase::kEnding},
+          {"it could not be executed: the lock is given back", s, CommandNotStarted{{ErrorCode::kInvalid, "no"}, 127},
+           0s, "release", Phase::kReleasing},
+      });
+}
+
+TEST_CASE("While the command is being ended") {
+  check_rows(
+      kTermPolicy,
+      {
+          {"KILL follows after kill_after", ending(), TimePassed{}, 6s, "tree-9", Phase::kKilling},
+          {"not before", ending(), TimePassed{}, 5999ms, "", Phase::kEnding},
+          {"the command's end is not enough: descendants may live", ending(), CommandEnded{SIGTERM}, 2s, "",
+           Phase::kEnding},
+          {"a renewal that comes now changes nothing", ending(), SessionEvent(Renewed{kStart + 100s}), 2s, "",
+           Phase::kEnding},
+          {"signals are still forwarded", ending(), by_kill(SIGINT), 2s, "signal-2", Phase::kEnding},
+          {"KILL is repeated for what forked meanwhile", killing(), TimePassed{}, 6050ms, "tree-9", Phase::kKilling},
+          {"the tree counts as gone only after the command", killing(), TreeGone{}, 6s, "", Phase::kKilling},
+      });
+}
+
+TEST_CASE("While the lock is given back") {
+  check_rows(
+      kTermPolicy,
+      {
+          {"released is the end", releasing(), SessionEvent(Released{}), 1s, "", Phase::kDone},
+          {"what cannot be confirmed is a warning", releasing(),
+           SessionEvent(ReleaseUnconfirmed{{ErrorCode::kUnavailable, "cut"}}), 1s, "warn", Phase::kDone},
+          {"silence is one after 5 s", releasing(), TimePassed{}, 6s, "warn", Phase::kDone},
+          {"and not before", releasing(), TimePassed{}, 5999ms, "", Phase::kReleasing},
+          {"a signal does not cut it short", releasing(), by_kill(SIGTERM), 1s, "", Phase::kReleasing},
+          {"a loss found out now is a loss", releasing(), SessionEvent(Lost{"stolen"}), 1s, "lost", Phase::kDone},
+      });
+}
+
+TEST_CASE("The release never waits longer than the lease lasts, and never under a spent deadline") {
+  Situation s = running(granted_until(kStart + 8s));
+  auto actions = decide(kTermPolicy, s, CommandEnded{kExitedZero}, kStart + 6s);
+  CHECK(actions.back().deadline == kStart + 8s);
+  s = running(granted_until(kStart + 30s));
+  actions = decide(kTermPolicy, s, CommandEnded{kExitedZero}, kStart + 6s);
+  CHECK(actions.back().deadline == kStart + 11s);
+  s = ending();
+  decide(kTermPolicy, s, CommandEnded{SIGTERM}, kStart + 40s);
+  CHECK(s.phase == Phase::kEnding);
+}
+
+TEST_CASE("--on-lost decides what the command gets to see") {
+  const Situation s = running(granted_until(kDeadline));
+  const SessionEvent lost = Lost{"stolen"};
+  check_rows(policy_with(OnLost::Kind::kKill), {{"kill: KILL at once", s, lost, 1s, "lost tree-9", Phase::kKilling}});
+  check_rows(policy_with(OnLost::Kind::kSignal),
+             {{"signal: that one, to it alone", s, lost, 1s, "lost signal-10", Phase::kRunning}});
+  check_rows(policy_with(OnLost::Kind::kIgnore), {{"ignore: only a word", s, lost, 1s, "lost", Phase::kRunning}});
+}
+
+TEST_CASE("A lost lock is 79 whatever the command returned, except when told to ignore it") {
+  const auto outcome_after_loss = [](OnLost::Kind kind) {
+    const SupervisionPolicy policy = policy_with(kind);
+    Situation s = running(granted_until(kDeadline));
+    decide(policy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
+    decide(policy, s, CommandEnded{kExitedZero}, kStart + 2s);
+    decide(policy, s, TreeGone{}, kStart + 2s);
+    REQUIRE(s.phase == Phase::kDone);
+    return s.outcome;
+  };
+  CHECK(outcome_after_loss(OnLost::Kind::kTerm) == Outcome::kLost);
+  CHECK(outcome_after_loss(OnLost::Kind::kKill) == Outcome::kLost);
+  CHECK(outcome_after_loss(OnLost::Kind::kSignal) == Outcome::kLost);
+  CHECK(outcome_after_loss(OnLost::Kind::kIgnore) == Outcome::kRan);
+}
+
+TEST_CASE("--at-least keeps the lock until its time is over") {
+  const SupervisionPolicy policy = policy_with(OnLost::Kind::kTerm, 20s);
+  const auto lingering = [&] {
+    Situation s = running(granted_for_ever());
+    CHECK(text_of(decide(policy, s, CommandEnded{kExitedZero}, kStart + 1s)) == "");
+    REQUIRE(s.phase == Phase::kLingering);
+    return s;
+  }();
+  CHECK(wake_at(policy, lingering) == kStart + 20s);
+  check_rows(
+      policy,
+      {
+          {"then it is given back", lingering, TimePassed{}, 20s, "release", Phase::kReleasing},
+          {"not before", lingering, TimePassed{}, 19999ms, "", Phase::kLingering},
+          {"a signal ends the waiting, in order", lingering, by_terminal(SIGINT), 2s, "release", Phase::kReleasing},
+          {"a loss meanwhile is said", lingering, SessionEvent(Lost{"revoked"}), 2s, "lost", Phase::kDone},
+          {"a command that took longer is not kept", running(granted_for_ever()), CommandEnded{kExitedZero}, 21s,
+           "release", Phase::kReleasing},
+      });
+}
+
+TEST_CASE("A keeper that never says anything is given up at the time that the policy names") {
+  SupervisionPolicy policy = kTermPolicy;
+  policy.give_up_at = kStart + 7s;
+  Situation s;
+  CHECK(wake_at(policy, s) == kStart + 7s);
+  decide(policy, s, TimePassed{}, kStart + 7s);
+  CHECK(s.phase == Phase::kDone);
+  CHECK(s.outcome == Outcome::kRefused);
+  CHECK(s.error->code == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("Only renewals move the deadline, and never backwards") {
+  Situation s = running(granted_until(kDeadline));
+  decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline + 10s}), kStart + 10s);
+  CHECK(s.deadline == kDeadline + 10s);
+  decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline + 5s}), kStart + 11s);
+  CHECK(s.deadline == kDeadline + 10s);
+}
