@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A keeper program that does as a script says, to be installed as libexec/dlock/dlock-redis beside a copy of dlock:
+//
+//   FAKE_KEEPER_SCRIPT="grant 2000; renew 2000; renew 2000; hang"
+//
+//   grant TTL_MS   waits for acquire, grants a lease of that ttl           renew TTL_MS  a third of the ttl later:
+//   renewed late TTL_MS    0.4 ttl later than it should: renewed                   lost WHY      says lost busy,
+//   unavailable, denied   refuses                                    garbage       says what nobody understands sleep
+//   MS       does nothing for so long, deaf                          hang          does nothing for ever, deaf serve
+//   answers release and withdraw until its supervisor ends  die           is killed by SIGKILL stop           stops
+//   itself (SIGSTOP)
+//
+// FAKE_KEEPER_LOG: a file to which each message that comes in is appended, one line each.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/keeper/keeper_session.h"
+#include "lib/keeper/messages.h"
+#include "lib/lock/lease.h"
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+SystemClock real_clock;
+
+void say(const Message& message) {
+  const std::string packet = encode(message);
+  send(kKeeperDescriptor, packet.data(), packet.size(), MSG_NOSIGNAL);
+}
+
+/// The next message, or one with an empty verb when the supervisor is gone.
+Message hear() {
+  std::string packet(kLargestMessage, '\0');
+  pollfd socket{kKeeperDescriptor, POLLIN, 0};
+  poll(&socket, 1, -1);
+  const ssize_t size = recv(kKeeperDescriptor, packet.data(), packet.size(), 0);
+  if (size <= 0) return {};
+  auto message = decode(std::string_view(packet).substr(0, static_cast<std::size_t>(size)));
+  if (const char* path = getenv("FAKE_KEEPER_LOG")) {
+    const UniqueFd log(open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+    write_all(log.get(), (message ? message->verb : std::string("?")) + "\n");
+  }
+  return message ? *message : Message{};
+}
+
+void pause_for(Duration time) {
+  const TimePoint until = real_clock.now() + time;
+  std::vector<pollfd> nothing;
+  while (real_clock.now() < until) real_clock.wait(nothing, until);
+}
+
+/// Carries out one step of the script after the other.
+class Script {
+ public:
+  explicit Script(std::string text) : text_(std::move(text)) {}
+
+  void play() {
+    while (!text_.empty()) {
+      const std::size_t end = text_.find(';');
+      std::string step = text_.substr(0, end);
+      text_.erase(0, end == std::string::npos ? end : end + 1);
+      step.erase(0, step.find_first_not_of(' '));
+      const std::size_t blank = step.find(' ');
+      perform(step.substr(0, blank), blank == std::string::npos ? "" : step.substr(blank + 1));
+    }
+  }
+
+ private:
+  void perform(const std::string& word, const std::string& argument) {
+    const Duration number = std::chrono::milliseconds(atoll(argument.c_str()));
+    if (word == "grant") grant(number);
+    else if (word == "renew") renew(number, number / 3);
+    else if (word == "late") renew(number, number / 3 + number * 4 / 10);
+    else if (word == "lost") say(event_message(Lost{argument}));
+    else if (word == "busy") refuse(ErrorCode::kBusy, "held by somebody");
+    else if (word == "unavailable") refuse(ErrorCode::kUnavailable, "cannot reach redis://nowhere: connection refused");
+    else if (word == "denied") refuse(ErrorCode::kDenied, "redis://nowhere refused the password");
+    else if (word == "garbage") send(kKeeperDescriptor, "\x01\x02=", 3, MSG_NOSIGNAL);
+    else if (word == "sleep") pause_for(number);
+    else if (word == "serve") serve();
+    else if (word == "die") raise(SIGKILL);
+    else if (word == "stop") raise(SIGSTOP);
+    else if (word == "hang") pause_for(1h);
+  }
+
+  void grant(Duration ttl) {
+    const auto request = parse_acquire(hear());
+    if (!request) exit(70);
+    sent_ = real_clock.now();
+    const LockSpec& spec = request->spec;
+    say(event_message(
+        Granted{{{spec.name, spec.owner, FencingToken(42), request->url.redacted()}}, lease_deadline(sent_, ttl)}));
+  }
+
+  void renew(Duration ttl, Duration later) {
+    pause_for(sent_ + later - real_clock.now());
+    sent_ = real_clock.now();
+    say(event_message(Renewed{lease_deadline(sent_, ttl)}));
+  }
+
+  void refuse(ErrorCode code, const char* why) {
+    hear();
+    say(event_message(Refused{{code, why, "nothing was run"}, std::nullopt}));
+  }
+
+  void serve() {
+    for (Message message = hear(); !message.verb.empty(); message = hear()) {
+      if (message.verb == "release" || message.verb == "detach") say(event_message(Released{}));
+      if (message.verb == "withdraw") say(event_message(Withdrawn{}));
+    }
+  }
+
+  std::string text_;
+  TimePoint sent_{};
+};
+
+}  // namespace
+
+int main() {
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::signal(signal, SIG_IGN);
+  const char* script = getenv("FAKE_KEEPER_SCRIPT");
+  Script(script ? script : "serve").play();
+}

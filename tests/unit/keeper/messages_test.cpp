@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/messages.h"
+
+#include <doctest/doctest.h>
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+LockState busy_state() {
+  LockState state{*LockName::parse("deploy/prod"), "redis://h", Mode::kExclusive, 0, {}, {}};
+  Party holder;
+  holder.owner = "0123456789abcdef0123456789abcdef";
+  holder.host = "ci-4";
+  holder.pid = 8812;
+  holder.reason = "line 1\nline 2 with 100 % of = signs";
+  holder.token = FencingToken(41);
+  holder.since = WallTime(5s);
+  state.holders.push_back(holder);
+  state.waiters = {Party{}, Party{}};
+  return state;
+}
+
+SessionEvent there_and_back(const SessionEvent& event) {
+  const auto message = decode(encode(event_message(event)));
+  REQUIRE(message);
+  auto back = parse_event(*message);
+  REQUIRE(back);
+  return std::move(*back);
+}
+
+}  // namespace
+
+TEST_CASE("Every event of a keeper arrives as it was sent") {
+  const Owner owner = Owner::random();
+  const auto granted = std::get<Granted>(
+      there_and_back(Granted{{{*LockName::parse("k v"), owner, FencingToken(7), "redis://h", true}}, TimePoint(9s)}));
+  REQUIRE(granted.locks.size() == 1);
+  CHECK(granted.locks[0].name.text() == "k v");
+  CHECK(granted.locks[0].owner == owner);
+  CHECK(granted.locks[0].token == FencingToken(7));
+  CHECK(granted.locks[0].reentered);
+  CHECK(granted.deadline == TimePoint(9s));
+
+  CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));
+  CHECK(std::get<Lost>(there_and_back(Lost{"50 % gone"})).why == "50 % gone");
+  CHECK(std::holds_alternative<Withdrawn>(there_and_back(Withdrawn{})));
+  CHECK(std::holds_alternative<Released>(there_and_back(Released{})));
+  const auto failed =
+      std::get<ReleaseUnconfirmed>(there_and_back(ReleaseUnconfirmed{{ErrorCode::kUnavailable, "cut"}}));
+  CHECK(failed.error.message == "cut");
+
+  const auto refused = std::get<Refused>(there_and_back(Refused{{ErrorCode::kBusy, "held", "wait"}, busy_state()}));
+  CHECK(refused.error.code == ErrorCode::kBusy);
+  REQUIRE(refused.state);
+  REQUIRE(refused.state->holders.size() == 1);
+  CHECK(refused.state->holders[0].reason == "line 1\nline 2 with 100 % of = signs");
+  CHECK(refused.state->holders[0].since == WallTime(5s));
+  CHECK_FALSE(refused.state->holders[0].until);
+  CHECK(refused.state->waiters.size() == 2);
+}
+
+TEST_CASE("What is wanted reaches the keeper whole, password included") {
+  const auto url = BackendUrl::parse("redis://app:s3%20cret@h1:7000/2");
+  REQUIRE(url);
+  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "why", .ancestor = {}};
+  spec.mode = Mode::kPermits;
+  spec.permits = 3;
+  spec.ttl = 7s;
+  spec.wait.until = TimePoint(99s);
+  spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
+  const auto message = decode(encode(acquire_message(*url, spec)));
+  REQUIRE(message);
+  const auto request = parse_acquire(*message);
+  REQUIRE(request);
+  CHECK(request->url.password == "s3 cret");
+  CHECK(request->url.redacted() == url->redacted());
+  CHECK(request->spec.permits == 3);
+  CHECK(request->spec.ttl == 7s);
+  CHECK(request->spec.wait.until == TimePoint(99s));
+  CHECK(request->spec.ancestor->token == FencingToken(5));
+}
+
+TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
+  for (const char* packet : {"", "\n", "=x", "lost\nwhy", "lost\n=x", "lost\nwhy=%", "lost\nwhy=%4", "lost\nwhy=%zz"}) {
+    CAPTURE(packet);
+    CHECK_FALSE(decode(packet));
+  }
+  CHECK_FALSE(decode(std::string(kLargestMessage + 1, 'x')));
+  for (const char* packet :
+       {"hello", "lost", "renewed", "renewed\ndeadline=", "renewed\ndeadline=12x", "granted\nname=k",
+        "granted\nname=", "granted\nname=k\nowner=x\ntoken=1\nstore=s", "refused\ncode=99\nmessage=m", "waiting",
+        "unconfirmed\ncode=1", "waiting\nstate.name=k\nstate.store=s\nstate.mode=7"}) {
+    CAPTURE(packet);
+    const auto message = decode(packet);
+    REQUIRE(message);
+    CHECK_FALSE(parse_event(*message));
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/child_process.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "lib/run/descendants.h"
+
+using namespace dlock;
+
+TEST_CASE("A command is found as execvp finds it, or the reason is known before anything is locked") {
+  CHECK(find_program("sh", "/nowhere:/bin").path == "/bin/sh");
+  CHECK(find_program("sh", nullptr).path.ends_with("/sh"));
+  CHECK(find_program("/bin/sh", "").exit_status == 0);
+  CHECK(find_program("no-such-command", "/bin:/usr/bin").exit_status == 127);
+  CHECK(find_program("", "/bin").exit_status == 127);
+  CHECK(find_program("/bin/no-such-command", "/bin").exit_status == 127);
+  CHECK(find_program("/bin", "/bin").exit_status == 126);
+  CHECK(find_program("/etc/passwd", "/bin").exit_status == 126);
+  CHECK(find_program("passwd", "/etc").exit_status == 126);
+  CHECK(find_program("/etc/passwd/x", "/bin").exit_status == 127);
+}
+
+TEST_CASE("The command's environment is ours and DLOCK_*, nothing else") {
+  char path[] = "PATH=/bin";
+  char stale[] = "DLOCK_KEY=old";
+  char similar[] = "DLOCK_KEYS=mine";
+  char* environment[] = {path, stale, similar, nullptr};
+  const Owner owner = Owner::random();
+  const auto made = command_environment(environment, {{*LockName::parse("k"), owner, FencingToken(7), "local:/d"}});
+  const auto has = [&](const std::string& entry) { return std::count(made.begin(), made.end(), entry) == 1; };
+  CHECK(made.size() == 7);
+  CHECK(has("PATH=/bin"));
+  CHECK(has("DLOCK_KEYS=mine"));
+  CHECK(has("DLOCK_KEY=k"));
+  CHECK(has("DLOCK_TOKEN=7"));
+  CHECK(has("DLOCK_OWNER=" + owner.text()));
+  CHECK(has("DLOCK_STORE=local:/d"));
+  CHECK(command_environment(environment, {}).size() == 3);  // unlocked: not even the stale one is touched
+}
+
+TEST_CASE("A process is read from /proc even if its name is made to mislead") {
+  ProcessStat stat;
+  const char* text = "77 (a) R (b) S 42 77 77 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 10 20 18446744073709551615";
+  REQUIRE(parse_stat(text, stat));
+  CHECK(stat.id.pid == 77);
+  CHECK(stat.state == 'S');
+  CHECK(stat.parent == 42);
+  CHECK(stat.id.start_time == 987654);
+  for (const char* bad : {"", "77", "77 (x", "77 (x)", "77 (x) S", "77 (x) S 42 1 2 3", "x (y) S 1"})
+    CHECK_FALSE(parse_stat(bad, stat));
+}
+
+TEST_CASE("We descend from our parent, not from our child") {
+  CHECK(descends_from(getpid(), getppid()));
+  CHECK_FALSE(descends_from(getppid(), getpid()));
+}
