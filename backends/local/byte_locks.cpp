@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/byte_locks.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+namespace dlock::local {
+namespace {
+
+struct flock describe(short type, const Range& range) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = range.first;
+  lock.l_len = range.last - range.first + 1;
+  return lock;
+}
+
+int apply(int fd, int command, short type, const Range& range) {
+  struct flock lock = describe(type, range);
+  while (fcntl(fd, command, &lock) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int try_write_lock(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_WRLCK, range); }
+
+int unlock_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_UNLCK, range); }
+
+int wait_for_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLKW, F_RDLCK, range); }
+
+std::optional<Range> find_write_lock(int fd, const Range& range) {
+  struct flock lock = describe(F_RDLCK, range);
+  if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
+  const std::int64_t last = lock.l_len == 0 ? std::numeric_limits<std::int64_t>::max() : lock.l_start + lock.l_len - 1;
+  return Range{std::max<std::int64_t>(lock.l_start, range.first), std::min(last, range.last)};
+}
+
+std::vector<Range> find_write_locks(int fd, const Range& range) {
+  // The kernel names one conflicting lock, and not the lowest: so look again to its left and to its right.
+  std::vector<Range> found;
+  std::vector<Range> unseen{range};
+  while (!unseen.empty()) {
+    const Range here = unseen.back();
+    unseen.pop_back();
+    const auto lock = find_write_lock(fd, here);
+    if (!lock) continue;
+    found.push_back(*lock);
+    if (lock->first > here.first) unseen.push_back({here.first, lock->first - 1});
+    if (lock->last < here.last) unseen.push_back({lock->last + 1, here.last});
+  }
+  return found;
+}
+
+}  // namespace dlock::local

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "backends/local/ticket_ranges.h"
+
+namespace dlock::local {
+
+/// Open-file-description locks (fcntl(2), Linux 3.15): they belong to an open file, not to a process; children inherit
+/// them, and the last close frees them. Errors are errno values, 0 is success. Only write locks mean anything here:
+/// read locks are the way in which a waiter waits.
+
+/// EAGAIN if another description has any of it.
+int try_write_lock(int fd, const Range& range);
+int unlock_bytes(int fd, const Range& range);
+/// Blocks until nobody else has a write lock in `range`. Async-signal-safe.
+int wait_for_bytes(int fd, const Range& range);
+
+/// A range that another description has write-locked, cut to `range`; nullopt if none. -1 as errno is impossible here
+/// except for a descriptor that is no file, which counts as free.
+std::optional<Range> find_write_lock(int fd, const Range& range);
+
+/// All of them, in no order.
+std::vector<Range> find_write_locks(int fd, const Range& range);
+
+}  // namespace dlock::local

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "lib/base/unique_fd.h"
+
+namespace dlock::local {
+
+/// inotify(7) on one open file, found through its descriptor so that a replaced name cannot mislead it. Invalid when
+/// the kernel refuses (too many instances): then look again on a timer.
+class FileWatch {
+ public:
+  FileWatch() = default;
+  FileWatch(int file, std::uint32_t events);
+
+  bool valid() const { return inotify_.valid(); }
+  int fd() const { return inotify_.get(); }
+  /// Forgets what has happened so far; true if anything has.
+  bool drain();
+
+ private:
+  UniqueFd inotify_;
+};
+
+}  // namespace dlock::local

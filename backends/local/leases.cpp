@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/leases.h"
+
+#include <algorithm>
+
+#include "backends/local/look.h"
+
+namespace dlock::local {
+namespace {
+
+Error lost(const LockName& name, const std::string& who) {
+  return {ErrorCode::kLost, who + " does not hold " + name.text(), "see who does: dlock inspect " + name.text()};
+}
+
+/// The key's file, for changing it; nullopt if there is none.
+Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& name) {
+  const auto dir = context.directory();
+  if (!dir) return dir.error();
+  return LockFile::open_existing(**dir, lock_file_name(name), name.text(), true);
+}
+
+/// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
+Result<Look::Seat> find_lease(LocalContext& context, const LockFile& file, const LockName& name, const Owner& owner) {
+  const auto look = look_at(file, name.is_path());
+  if (!look) return look.error();
+  const auto seat = std::find_if(look->holders.begin(), look->holders.end(), [&](const Look::Seat& one) {
+    return one.placed && one.placed->record.owner_text() == owner.text();
+  });
+  if (seat == look->holders.end()) return lost(name, "this owner");
+  const Record& record = seat->placed->record;
+  if (!(record.flags & Record::kDetached)) {
+    return Error{ErrorCode::kUnsupported,
+                 name.text() + " is held by a running process (pid " + std::to_string(record.pid) + "), not by a lease",
+                 "end that process, or: dlock force-release " + name.text()};
+  }
+  const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
+  const bool over = record.until_boot_ns != 0 && record.until_boot_ns <= now;
+  if (over || (record.flags & Record::kGivenBack)) return lost(name, "this owner's lease has ended: it");
+  return *seat;
+}
+
+bool same_parties(const std::vector<Party>& a, const std::vector<Party>& b) {
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end(), [](const Party& x, const Party& y) {
+    return x.owner == y.owner && x.token == y.token && x.pid == y.pid;
+  });
+}
+
+bool is_foreign(const Party& party) { return party.token.value() == 0; }
+
+/// REQUIRES: the guard. From now on every ticket up to `newest` counts for nothing.
+Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {
+  header.revoked = newest;
+  if (header.delay_ticket != 0 && header.delay_ticket <= newest) {
+    header.delay_ticket = 0;
+    header.delay_until_ns = context.runtime.clock.now().time_since_epoch().count() + header.delay_ns;
+  }
+  const auto written = file.write(header);
+  if (written) file.touch();
+  return written;
+}
+
+/// Waits until the holder has obeyed; false if it does not within 5 s.
+bool wait_until_free(LocalContext& context, const LockFile& file, const LiveTicket& ticket) {
+  const TimePoint deadline = context.runtime.clock.now() + std::chrono::seconds(5);
+  Duration pause = std::chrono::microseconds(100);
+  while (file.alive(ticket.side, ticket.ticket)) {
+    const TimePoint now = context.runtime.clock.now();
+    if (now >= deadline) return false;
+    std::vector<pollfd> nothing;
+    context.runtime.clock.wait(nothing, std::min(deadline, now + pause));
+    pause = std::min<Duration>(2 * pause, std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+/// The holder was told and does not move (stopped?): its ticket is revoked, if that touches nobody else.
+Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file, const LockName& name, Ticket ticket) {
+  if (const auto got = file.guard(); !got) return got.error();
+  const Guarded guarded(file);
+  const auto look = look_at(file, name.is_path());
+  if (!look) return look.error();
+  const auto here = std::find_if(look->holders.begin(), look->holders.end(),
+                                 [&](const Look::Seat& seat) { return seat.ticket.ticket == ticket; });
+  if (here == look->holders.end()) return {};
+  if (look->holders.size() == 1) return revoke_up_to(context, file, look->header, ticket);
+  return Error{ErrorCode::kUnavailable,
+               "the process that keeps the lease of " + name.text() + " does not react (pid " +
+                   std::to_string(here->placed ? here->placed->record.pid : 0) + ")",
+               "is it stopped? kill -CONT or kill -KILL that pid frees the lock"};
+}
+
+}  // namespace
+
+Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl) {
+  const auto file = open_key(context, name);
+  if (!file) return file.error();
+  if (!*file) return lost(name, "this owner");
+  if (const auto got = (*file)->guard(); !got) return got.error();
+  const Guarded guarded(**file);
+  const auto seat = find_lease(context, **file, name, owner);
+  if (!seat) return seat.error();
+  LockFile::Placed placed = *seat->placed;
+  if (placed.record.watch_pid != 0) {
+    return Error{ErrorCode::kUnsupported, "the lease of " + name.text() + " lasts until process " +
+                                              std::to_string(placed.record.watch_pid) +
+                                              " ends: it has no time that could be extended"};
+  }
+  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(ttl);
+  placed.record.until_boot_ns = (context.runtime.clock.now() + ttl).time_since_epoch().count();
+  placed.record.until_us = (context.runtime.clock.wall() + microseconds).time_since_epoch().count();
+  if (const auto written = (*file)->write_record(placed.index, placed.record); !written) return written.error();
+  (*file)->touch();
+  return HeldLock{.name = name, .owner = owner, .token = FencingToken(placed.record.ticket), .store = context.store};
+}
+
+Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner) {
+  const auto file = open_key(context, name);
+  if (!file) return file.error();
+  if (!*file) return lost(name, "this owner");
+  LiveTicket ticket;
+  {
+    if (const auto got = (*file)->guard(); !got) return got.error();
+    const Guarded guarded(**file);
+    const auto seat = find_lease(context, **file, name, owner);
+    if (!seat) return seat.error();
+    LockFile::Placed placed = *seat->placed;
+    placed.record.flags |= Record::kGivenBack;
+    if (const auto written = (*file)->write_record(placed.index, placed.record); !written) return written.error();
+    (*file)->touch();
+    ticket = seat->ticket;
+  }
+  if (wait_until_free(context, **file, ticket)) return {};
+  return take_from_stuck_holder(context, **file, name, ticket.ticket);
+}
+
+Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown) {
+  const auto file = open_key(context, name);
+  if (!file) return file.error();
+  Look look;
+  if (*file) {
+    if (const auto got = (*file)->guard(); !got) return got.error();
+  }
+  // The guard is let go of when the descriptor is closed, at the latest.
+  if (*file) {
+    auto looked = look_at(**file, name.is_path());
+    if (!looked) return looked.error();
+    look = std::move(*looked);
+  }
+  LockState state = describe(look, context, name);
+  if (!same_parties(state.holders, shown.holders)) {
+    return Error{ErrorCode::kConflict, "the holder of " + name.text() + " has changed: nothing was released",
+                 "look again: dlock inspect " + name.text()};
+  }
+  if (state.holders.empty()) return ForceReleased{};
+  const auto foreign = std::find_if(state.holders.begin(), state.holders.end(), is_foreign);
+  if (foreign != state.holders.end()) {
+    return Error{ErrorCode::kUnsupported,
+                 name.text() + " is held with flock(2) by process " + std::to_string(foreign->pid) +
+                     ", which only its end can free",
+                 "end it: kill " + std::to_string(foreign->pid)};
+  }
+  const auto revoked = revoke_up_to(context, **file, look.header, look.holders.back().ticket.ticket);
+  if (!revoked) return revoked.error();
+  return ForceReleased{std::move(state.holders)};
+}
+
+Result<void> check_token(LocalContext& context, const LockName& name, FencingToken token) {
+  const auto dir = context.directory();
+  if (!dir) return dir.error();
+  const auto file = LockFile::open_existing(**dir, lock_file_name(name), name.text(), false);
+  if (!file) return file.error();
+  if (*file) {
+    const auto look = look_at(**file, name.is_path());
+    if (!look) return look.error();
+    for (const Look::Seat& seat : look->holders) {
+      if (seat.ticket.ticket == token.value()) return {};
+    }
+  }
+  return lost(name, "token " + token.text());
+}
+
+}  // namespace dlock::local

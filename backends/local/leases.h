@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/local/local_context.h"
+#include "lib/lock/backend.h"
+
+namespace dlock::local {
+
+/// What one process does to a lock that another one holds: through the records, under the guard. See
+/// lib/lock/backend.h.
+Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl);
+Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner);
+Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown);
+Result<void> check_token(LocalContext& context, const LockName& name, FencingToken token);
+
+}  // namespace dlock::local

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/local_context.h"
+
+namespace dlock::local {
+
+Result<std::string> LocalContext::directory_path() const {
+  if (!named_directory.empty()) return named_directory;
+  return default_directory();
+}
+
+Result<const LockDir*> LocalContext::directory() {
+  if (!directory_) {
+    const auto path = directory_path();
+    if (!path) return path.error();
+    auto opened = LockDir::open(*path, {.named = !named_directory.empty(), .allow_network_fs = allow_network_fs});
+    if (!opened) return opened.error();
+    directory_ = std::move(*opened);
+  }
+  return &*directory_;
+}
+
+}  // namespace dlock::local

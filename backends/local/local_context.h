@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/local/lock_dir.h"
+#include "lib/base/result.h"
+#include "lib/base/runtime.h"
+
+namespace dlock::local {
+
+/// What a backend's sessions share. Belongs to the backend, which outlives its sessions.
+struct LocalContext {
+  Runtime runtime;
+  std::string store;            ///< redacted URL
+  std::string named_directory;  ///< of local:/dir; empty: the default one
+  bool allow_network_fs = false;
+  std::string host;
+  std::uint64_t pid_namespace = 0;
+
+  /// The lock directory, opened and checked on first use.
+  Result<const LockDir*> directory();
+  /// Its path, whether or not it is fit.
+  Result<std::string> directory_path() const;
+
+ private:
+  std::optional<LockDir> directory_;
+};
+
+}  // namespace dlock::local

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/local_session.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "backends/local/detached_holder.h"
+#include "backends/local/look.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration kGuardPause = milliseconds(50);
+constexpr Duration kLookPause = std::chrono::seconds(1);
+constexpr Duration kFirstRung = milliseconds(1);
+
+std::string seconds_text(Duration duration) {
+  const auto ms = std::chrono::duration_cast<milliseconds>(duration).count();
+  std::string text = std::to_string(ms / 1000);
+  if (ms % 1000 != 0) text += "." + std::to_string(1000 + ms % 1000).substr(1);
+  return text + " s";
+}
+
+}  // namespace
+
+void LocalSession::acquire(TimePoint now) {
+  started_ = now;
+  start(now);
+}
+
+/// A new place in the queue, from the opening of the file.
+void LocalSession::start(TimePoint now) {
+  waiter_.reset();
+  watch_.reset();
+  path_.close();
+  place_.reset();
+  auto place = Place::open(context_, spec_);
+  if (!place) return refuse(place.error());
+  place_.emplace(std::move(*place));
+  if (spec_.name.is_path()) place_->wait_for_more();
+  attempt(now);
+}
+
+void LocalSession::attempt(TimePoint now) {
+  if (!spec_.take) take(place_->probe(), now);
+  else if (place_->ticket() != 0) take(place_->advance(now, context_.runtime.clock.wall()), now);
+  else take(place_->enter(now, context_.runtime.clock.wall(), queues()), now);
+}
+
+void LocalSession::take(const Result<Place::Step>& step, TimePoint now) {
+  if (!step) return refuse(step.error());
+  switch (*step) {
+    case Place::Step::kGranted:
+      return spec_.name.is_path() ? take_flock(now) : granted(now);
+    case Place::Step::kQueued:
+      return spec_.take || queues() ? wait_in_queue(now) : count_try(now);
+    case Place::Step::kFirstInLine:
+      return spec_.take || queues() ? wait_in_front(now) : count_try(now);
+    case Place::Step::kDelayed:
+      state_ = State::kDelayed;
+      retry_at_ = place_->delayed_until();
+      return;
+    case Place::Step::kBusy:
+      return count_try(now);
+    case Place::Step::kStartOver:
+      return start(now);
+    case Place::Step::kGuardStuck:
+      if (spec_.wait.once) return refuse(place_->file().guard_stuck());
+      state_ = State::kGuardStuck;
+      retry_at_ = now + kGuardPause;
+      return;
+  }
+}
+
+void LocalSession::wait_in_queue(TimePoint now) {
+  waiter_.reset();
+  auto waiter = Waiter::for_bytes(place_->file().fd(), place_->awaited());
+  if (!waiter) return refuse(waiter.error());
+  waiter_.emplace(std::move(*waiter));
+  state_ = State::kQueued;
+  retry_at_ = now + kLookPause;
+}
+
+/// Any permit may come free, and no lock call can wait for "any": the file is watched instead. The kernel reports a
+/// close a moment before it drops the locks, hence the ladder.
+void LocalSession::wait_in_front(TimePoint now) {
+  waiter_.reset();
+  if (state_ == State::kFirstInLine) {
+    ladder_ = std::min<Duration>(ladder_ * 4, kLookPause);
+    retry_at_ = now + ladder_;
+    return;
+  }
+  state_ = State::kFirstInLine;
+  watch_.emplace(place_->file().fd(), IN_CLOSE_WRITE | IN_ATTRIB);
+  ladder_ = kFirstRung;
+  retry_at_ = now;  // what happened before the watch was there
+}
+
+void LocalSession::count_try(TimePoint now) {
+  ++tries_;
+  if (spec_.wait.once || tries_ >= spec_.wait.tries) return refuse_busy(now);
+  state_ = State::kPause;
+  retry_at_ = now + spec_.wait.retry_interval;
+}
+
+void LocalSession::take_flock(TimePoint now) {
+  // A joined hold has the flock already, in the descriptor that the outer one passed on.
+  if (spec_.take && place_->entry() > 0) return granted(now);
+  auto opened = PathLock::open(spec_.name.text(), context_.allow_network_fs);
+  if (!opened) return refuse(opened.error());
+  path_ = std::move(*opened);
+  const auto got = path_.try_lock(spec_.mode);
+  if (!got) return refuse(got.error());
+  if (*got) return flock_granted(getpid(), now);
+  if (queues()) return wait_for_flock(now);
+  if (spec_.take) {
+    place_->give_back();
+    place_->wait_for_more();
+  }
+  count_try(now);
+}
+
+void LocalSession::wait_for_flock(TimePoint now) {
+  waiter_.reset();
+  auto waiter = Waiter::for_flock(path_.fd(), PathLock::operation(spec_.mode));
+  if (!waiter) return refuse(waiter.error());
+  waiter_.emplace(std::move(*waiter));
+  state_ = State::kFlock;
+  retry_at_ = now + kLookPause;
+  if (!spec_.take) return;
+  // So that others do not take our waiter for a foreign program.
+  if (const auto noted = place_->note_flock_pid(waiter_->pid()); !noted) refuse(noted.error());
+}
+
+void LocalSession::flock_granted(std::int64_t pid, TimePoint now) {
+  if (path_.replaced(spec_.name.text())) return take_flock(now);  // somebody put another file in its place
+  if (!spec_.take) return granted(now);
+  const auto marked = place_->mark_granted(context_.runtime.clock.wall(), pid);
+  if (!marked) return refuse(marked.error());
+  granted(now);
+}
+
+void LocalSession::granted(TimePoint) {
+  state_ = State::kGranted;
+  Granted event;
+  watch_.reset();
+  if (!spec_.take) {
+    let_go();
+    state_ = State::kDone;
+    events_.emplace_back(std::move(event));
+    return;
+  }
+  HeldLock held{.name = spec_.name,
+                .owner = spec_.owner,
+                .token = FencingToken(place_->ticket()),
+                .store = context_.store,
+                .reentered = place_->entry() > 0};
+  if (held.reentered) held.owner = spec_.ancestor->owner;
+  event.locks.push_back(std::move(held));
+  events_.emplace_back(std::move(event));
+}
+
+std::optional<SessionEvent> LocalSession::next_event(TimePoint now) {
+  if (events_.empty()) look_around(now);
+  if (events_.empty()) return std::nullopt;
+  SessionEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void LocalSession::look_around(TimePoint now) {
+  switch (state_) {
+    case State::kIdle:
+    case State::kDone:
+      return;
+    case State::kGranted:
+      return look_for_loss(now);
+    case State::kQueued:
+    case State::kFlock:
+      look_at_waiter(now);
+      break;
+    case State::kFirstInLine:
+      look_at_front(now);
+      break;
+    case State::kGuardStuck:
+    case State::kDelayed:
+    case State::kPause:
+      if (now >= retry_at_) attempt(now);
+      break;
+  }
+  const bool waiting = state_ != State::kGranted && state_ != State::kDone;
+  if (waiting && spec_.wait.until && now >= *spec_.wait.until) refuse_busy(now);
+}
+
+void LocalSession::look_at_waiter(TimePoint now) {
+  if (const auto result = waiter_->result()) {
+    const std::int64_t pid = waiter_->pid();
+    if (*result == 0) return state_ == State::kFlock ? flock_granted(pid, now) : attempt(now);
+    if (*result != ECHILD) return refuse(system_error("cannot wait for " + spec_.name.text(), *result));
+    // Somebody killed it: wait again, but not in a storm.
+    waiter_.reset();
+    state_ = state_ == State::kFlock ? State::kPause : State::kGuardStuck;
+    if (state_ == State::kPause) path_.close();
+    retry_at_ = now + kGuardPause;
+    return;
+  }
+  if (now < retry_at_) return;
+  retry_at_ = now + kLookPause;
+  const auto changed = state_ == State::kFlock && spec_.take ? place_->lost() : place_->queue_changed();
+  if (!changed) return refuse(changed.error());
+  if (*changed) start_again_or_advance(now);
+}
+
+void LocalSession::start_again_or_advance(TimePoint now) {
+  if (state_ == State::kFlock || !spec_.take) return start(now);
+  attempt(now);
+}
+
+void LocalSession::look_at_front(TimePoint now) {
+  if (watch_ && watch_->drain()) {
+    ladder_ = kFirstRung / 4;
+  } else if (now < retry_at_) {
+    return;
+  }
+  attempt(now);
+}
+
+void LocalSession::look_for_loss(TimePoint now) {
+  if (waiter_) waiter_->bury();
+  const bool woken = watch_ && watch_->drain();
+  const bool due = watch_ && !watch_->valid() && now >= retry_at_;
+  if (!woken && !due && !suspicious_) return;
+  suspicious_ = false;
+  retry_at_ = now + kLookPause;
+  const auto lost = place_->lost();
+  if (lost && !*lost) return;
+  std::string why = "it was force-released by an operator";
+  if (!lost) why = lost.error().message;
+  else if (place_->file().removed()) why = "its lock file " + place_->file().path() + " was removed";
+  state_ = State::kDone;
+  let_go();
+  events_.emplace_back(Lost{std::move(why)});
+}
+
+void LocalSession::ensure_watch() const {
+  if (state_ != State::kGranted || watch_) return;
+  watch_.emplace(place_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  const auto lost = place_->lost();
+  suspicious_ = !lost || *lost || !watch_->valid();
+}
+
+void LocalSession::add_interest(std::vector<pollfd>& fds) const {
+  ensure_watch();
+  if (waiter_ && (state_ == State::kQueued || state_ == State::kFlock)) fds.push_back({waiter_->fd(), POLLIN, 0});
+  if (watch_ && watch_->valid()) fds.push_back({watch_->fd(), POLLIN, 0});
+}
+
+std::optional<TimePoint> LocalSession::wake_at() const {
+  ensure_watch();
+  if (!events_.empty() || suspicious_) return TimePoint{};
+  if (state_ == State::kIdle || state_ == State::kDone) return std::nullopt;
+  if (state_ == State::kGranted) return watch_->valid() ? std::nullopt : std::optional(retry_at_);
+  return earlier(retry_at_, spec_.wait.until);
+}
+
+void LocalSession::ask_who() {
+  if (!place_ || state_ == State::kDone || state_ == State::kGranted) return;
+  const auto look = look_at(place_->file(), spec_.name.is_path());
+  const pid_t ours = waiter_ ? waiter_->pid() : 0;
+  if (look) events_.emplace_back(Waiting{describe(*look, context_, spec_.name, ours)});
+}
+
+void LocalSession::withdraw(TimePoint) {
+  if (state_ == State::kDone) return;
+  if (state_ == State::kGranted) give_back();
+  let_go();
+  state_ = State::kDone;
+  events_.clear();
+  events_.emplace_back(Withdrawn{});
+}
+
+void LocalSession::release(TimePoint) {
+  if (state_ != State::kGranted) return;
+  give_back();
+  let_go();
+  state_ = State::kDone;
+  events_.clear();
+  events_.emplace_back(Released{});
+}
+
+void LocalSession::give_back() {
+  // The outside first: whoever gets the next ticket must find the file free. A re-entry inside keeps both.
+  if (path_.valid() && !place_->others_inside()) path_.unlock();
+  place_->give_back();
+}
+
+/// Leaves the queue or the lock. What an heir of the descriptor holds stays held unless give_back() came first.
+void LocalSession::let_go() {
+  waiter_.reset();
+  watch_.reset();
+  path_.close();
+  if (place_ && state_ != State::kGranted) place_->give_back();
+  place_.reset();
+}
+
+void LocalSession::refuse(Error error) {
+  let_go();
+  state_ = State::kDone;
+  events_.emplace_back(Refused{std::move(error), std::nullopt});
+}
+
+void LocalSession::refuse_busy(TimePoint now) {
+  if (state_ == State::kGuardStuck) return refuse(place_->file().guard_stuck());
+  waiter_.reset();
+  Refused refused{{ErrorCode::kBusy, {}, "see the queue: dlock inspect " + spec_.name.text()}, std::nullopt};
+  const TimePoint delayed = place_->delayed_until();
+  const auto look = look_at(place_->file(), spec_.name.is_path());
+  if (look) refused.state = describe(*look, context_, spec_.name);
+  if (delayed > now && refused.state && refused.state->holders.empty()) {
+    refused.error.message = spec_.name.text() + " was not given back in order; nobody gets it for another " +
+                            seconds_text(delayed - now) + " (lock-delay)";
+  } else if (refused.state) {
+    refused.error.message = busy_message(*refused.state, context_.runtime.clock.wall());
+  } else {
+    refused.error.message = spec_.name.text() + " is held";
+  }
+  if (!spec_.wait.once) refused.error.message += "; gave up after " + seconds_text(now - started_);
+  let_go();
+  state_ = State::kDone;
+  events_.emplace_back(std::move(refused));
+}
+
+int LocalSession::inherited_fd() const {
+  if (state_ != State::kGranted) return -1;
+  return path_.valid() ? path_.fd() : place_->file().fd();
+}
+
+Result<void> LocalSession::detach(const DetachSpec& spec) {
+  waiter_.reset();
+  watch_.reset();
+  const auto left = leave_holder(context_, *place_, path_, spec);
+  state_ = State::kDone;
+  events_.clear();
+  if (!left) {
+    give_back();
+    let_go();
+    return left.error();
+  }
+  path_.close();
+  place_.reset();
+  return {};
+}
+
+}  // namespace dlock::local

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/unique_fd.h"
+#include "lib/lock/lock_name.h"
+
+namespace dlock::local {
+
+/// Where `local:` keeps its files: /var/lib/dlock for root, else $XDG_STATE_HOME/dlock or ~/.local/state/dlock; without
+/// HOME the home directory that /etc/passwd names. Misconfigured if there is none.
+Result<std::string> default_directory();
+
+/// "NFS", "CIFS", ... of a file system that keeps its locks on another machine or nowhere; nullptr for a local one.
+const char* network_file_system(int fd);
+
+/// The file name of a key: 128 bits of FNV-1a as hex, so that length, '/' and case play no part. The key's text is
+/// inside the file, and compared.
+std::string hashed_name(std::string_view key);
+
+/// The directory of the lock files, once it is known to be safe: really a directory, owned by us or root, and writable
+/// by nobody else, except for a set-group-ID directory (2770) that was named explicitly: its group shares the locks.
+class LockDir {
+ public:
+  struct Rules {
+    bool named = false;             ///< the user chose it (local:/dir)
+    bool allow_network_fs = false;  ///< the user says that its locks work
+  };
+
+  /// Creates it, with parents, as 0700 (0755 for root's own) if it is missing. Misconfigured if it is not safe.
+  static Result<LockDir> open(const std::string& path, const Rules& rules);
+
+  const std::string& path() const { return path_; }
+  int fd() const { return fd_.get(); }
+  bool shared_by_group() const { return group_; }
+
+  /// Opens `name` inside, creating it if wanted, and checks that it is a plain file with one link and the owner that
+  /// this directory allows. An invalid descriptor if it does not exist.
+  Result<UniqueFd> open_file(const std::string& name, bool create) const;
+  /// For looking only: no write access needed.
+  Result<UniqueFd> open_file_for_reading(const std::string& name) const;
+
+  /// The names inside that end in `suffix`.
+  Result<std::vector<std::string>> list(std::string_view suffix) const;
+
+  /// A directory inside, made when missing.
+  Result<LockDir> inside(const std::string& name) const;
+
+ private:
+  Result<UniqueFd> checked(int fd, const std::string& name) const;
+
+  std::string path_;
+  UniqueFd fd_;
+  bool group_ = false;
+  unsigned owner_ = 0;
+  unsigned gid_ = 0;
+};
+
+}  // namespace dlock::local

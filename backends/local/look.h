@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/local/local_context.h"
+#include "backends/local/lock_file.h"
+#include "backends/local/ticket_ranges.h"
+#include "lib/lock/holder.h"
+
+namespace dlock::local {
+
+/// One look at a key's file: what the locked bytes say, with the records that belong to them. Sees what is locked
+/// through other descriptions than `file`'s own.
+struct Look {
+  struct Seat {
+    LiveTicket ticket;
+    std::optional<LockFile::Placed> placed;  ///< nothing if its record is missing or torn
+  };
+  Header header;
+  std::vector<Seat> holders;
+  std::vector<Seat> waiters;
+};
+/// `path_key`: the first in line is not a holder before it has the flock(2), too.
+Result<Look> look_at(const LockFile& file, bool path_key);
+
+/// The same for people, with foreign flock(2) users of a path key; `own_pid` waits for flock(2) on our behalf.
+LockState describe(const Look& look, const LocalContext& context, const LockName& name, std::int64_t own_pid = 0);
+
+/// "k is held by ci-4 (pid 8812, user deploy) for 41 s".
+std::string busy_message(const LockState& state, WallTime now);
+
+/// The name of a user, from /etc/passwd; the number if it is not listed.
+std::string user_name(std::uint32_t uid);
+
+}  // namespace dlock::local

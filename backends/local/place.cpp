@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/place.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "backends/local/byte_locks.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+std::int64_t boot_ns(TimePoint point) { return point.time_since_epoch().count(); }
+
+std::string population(std::uint32_t permits) {
+  return permits == 0 ? "shared" : std::to_string(permits) + (permits == 1 ? " permit" : " permits");
+}
+
+/// May an inner acquisition simply join this outer hold? nullopt: yes.
+std::optional<Error> why_not_joined(const Record& outer, const LockSpec& inner) {
+  const std::string& key = inner.name.text();
+  if (outer.lock_mode() == Mode::kExclusive) return std::nullopt;  // who is alone may do what anybody may
+  if (inner.mode == Mode::kExclusive) {
+    return Error{ErrorCode::kUnsupported,
+                 "taking " + key + " exclusively inside a " + mode_name(outer.lock_mode()) +
+                     " hold of the same key would deadlock",
+                 "take it exclusively from the start, or use two keys"};
+  }
+  const std::uint32_t wanted = inner.mode == Mode::kPermits ? static_cast<std::uint32_t>(inner.permits) : 0;
+  if (outer.permits != wanted) {
+    return Error{ErrorCode::kConflict,
+                 key + " is held with " + population(outer.permits) + " and wanted with " + population(wanted),
+                 "callers of one key must agree"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Place> Place::open(LocalContext& context, const LockSpec& spec) {
+  const auto dir = context.directory();
+  if (!dir) return dir.error();
+  auto file = LockFile::open(**dir, lock_file_name(spec.name), spec.name.text());
+  if (!file) return file.error();
+  return Place(context, spec, std::move(*file));
+}
+
+Result<Place::Step> Place::enter(TimePoint now, WallTime wall, bool queue) {
+  const auto got = file_.try_guard();
+  if (!got) return got.error();
+  if (!*got) return Step::kGuardStuck;
+  const Guarded guarded(file_);
+  if (file_.removed()) return Step::kStartOver;
+  auto read = file_.read_header();
+  if (!read) return read.error();
+  Header header = *read;
+  learn_from_living(header);
+  if (spec_->ancestor) {
+    const auto joined = join(header);
+    if (!joined) return joined.error();
+    if (*joined) return Step::kGranted;
+  }
+  if (auto clash = disagreement(header)) return *clash;
+  note_unclean_end(header, now);
+  const Ticket next = next_ticket(header, wall.time_since_epoch().count());
+  const bool free = !excluded(next, header.revoked) && permit_free(next, header.revoked);
+  const bool delayed = header.delay_until_ns > boot_ns(now);
+  delay_until_ns_ = delayed ? header.delay_until_ns : 0;
+  if ((!free || delayed) && !queue) {
+    if (header.delay_until_ns != read->delay_until_ns) {
+      if (const auto written = file_.write(header); !written) return written.error();
+    }
+    return Step::kBusy;
+  }
+  if (const auto drawn = draw(header, now, wall, free && !delayed); !drawn) return drawn.error();
+  if (!free) return Step::kQueued;
+  return delayed ? Step::kDelayed : Step::kGranted;
+}
+
+Result<Place::Step> Place::advance(TimePoint now, WallTime wall) {
+  const auto got = file_.try_guard();
+  if (!got) return got.error();
+  if (!*got) return Step::kGuardStuck;
+  const Guarded guarded(file_);
+  if (file_.replaced()) return Step::kStartOver;
+  auto read = file_.read_header();
+  if (!read) return read.error();
+  Header header = *read;
+  if (header.revoked >= ticket_) return Step::kStartOver;
+  revoked_ = header.revoked;
+  predecessor_ = 0;
+  if (excluded(ticket_, header.revoked)) return Step::kQueued;
+  if (!permit_free(ticket_, header.revoked)) {
+    const auto before = queued_before(ticket_, header.revoked);
+    return before && find_write_lock(file_.fd(), *before) ? Step::kQueued : Step::kFirstInLine;
+  }
+  note_unclean_end(header, now);
+  if (header.delay_until_ns > boot_ns(now)) {
+    delay_until_ns_ = header.delay_until_ns;
+    if (const auto written = file_.write(header); !written) return written.error();
+    return Step::kDelayed;
+  }
+  if (const auto granted = grant(header, wall); !granted) return granted.error();
+  return Step::kGranted;
+}
+
+Result<Place::Step> Place::probe() {
+  if (file_.removed()) return Step::kStartOver;
+  const auto header = file_.read_header();
+  if (!header) return header.error();
+  revoked_ = header->revoked;
+  const auto live = file_.live();
+  seen_counter_ = std::max<Ticket>(header->counter, live.empty() ? 0 : live.back().ticket);
+  const bool busy = std::any_of(live.begin(), live.end(), [&](const LiveTicket& one) {
+    return one.ticket > revoked_ && (spec_->mode == Mode::kExclusive || one.side == Side::kWriters);
+  });
+  if (busy) return Step::kQueued;
+  if (spec_->mode == Mode::kPermits && !permit_free(seen_counter_ + 1, revoked_)) return Step::kFirstInLine;
+  return Step::kGranted;
+}
+
+std::vector<Range> Place::awaited() const {
+  if (ticket_ == 0) return excluding(side_, seen_counter_ + 1, revoked_);
+  std::vector<Range> ranges;
+  if (predecessor_ > revoked_) {
+    ranges.push_back(ticket_bytes(Side::kWriters, predecessor_));
+    if (side_ == Side::kWriters) ranges.push_back(ticket_bytes(Side::kReaders, predecessor_));
+  }
+  for (const Range& range : excluding(side_, ticket_, revoked_)) ranges.push_back(range);
+  if (spec_->mode != Mode::kPermits) return ranges;
+  if (seen_counter_ > revoked_) ranges.push_back(queue_byte(seen_counter_));
+  if (const auto before = queued_before(ticket_, revoked_)) ranges.push_back(*before);
+  return ranges;
+}
+
+Result<bool> Place::lost() const {
+  if (file_.removed()) return true;
+  const auto header = file_.read_header();
+  if (!header) return header.error();
+  return header->revoked >= ticket_;
+}
+
+Result<bool> Place::queue_changed() const {
+  if (file_.removed()) return true;
+  const auto header = file_.read_header();
+  if (!header) return header.error();
+  return header->revoked != revoked_;
+}
+
+/// Confirms the ancestor's claim and joins its hold. False if the claim is stale: then it never was.
+Result<bool> Place::join(const Header& header) {
+  const Ticket outer = spec_->ancestor->token.value();
+  if (outer == 0 || outer > header.counter || outer <= header.revoked) return false;
+  for (const auto& [index, record] : file_.read_records()) {
+    if (record.ticket != outer || record.owner_text() != spec_->ancestor->owner.text()) continue;
+    const Side side = side_of(record.lock_mode());
+    if (!(record.flags & Record::kGranted) || !file_.alive(side, outer)) return false;
+    if (auto why = why_not_joined(record, *spec_)) return *why;
+    for (int entry = 1; entry < kMaxEntries; ++entry) {
+      if (try_write_lock(file_.fd(), entry_byte(side, outer, entry)) != 0) continue;
+      side_ = side;
+      ticket_ = outer;
+      entry_ = entry;
+      record_ = record;
+      index_ = index;
+      return true;
+    }
+    return Error{ErrorCode::kUnsupported, spec_->name.text() + " is entered too often: " +
+                                              std::to_string(kMaxEntries - 1) + " nested holds at most"};
+  }
+  return false;
+}
+
+/// Readers of one key must agree whether they share or count. With no reader alive, ours is the new agreement.
+std::optional<Error> Place::disagreement(Header& header) const {
+  if (side_ == Side::kWriters) return std::nullopt;
+  const std::uint32_t wanted = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
+  if (header.reader_permits == wanted) return std::nullopt;
+  const auto readers = readers_before(kMaxTicket, header.revoked);
+  if (readers && find_write_lock(file_.fd(), *readers)) {
+    return Error{ErrorCode::kConflict,
+                 spec_->name.text() + " is in use with " + population(header.reader_permits) + ", not with " +
+                     population(wanted),
+                 "callers of one key must agree: see dlock inspect " + spec_->name.text()};
+  }
+  header.reader_permits = wanted;
+  return std::nullopt;
+}
+
+/// A blank header beside living tickets is a file whose content was lost. Its queue is still there, in the kernel.
+void Place::learn_from_living(Header& header) const {
+  if (header.known) return;
+  for (const LiveTicket& one : file_.live()) {
+    header.counter = std::max<std::uint64_t>(header.counter, one.ticket);
+    if (one.side == Side::kWriters) header.last_writer = one.ticket;
+  }
+}
+
+/// Whoever was to be protected by a lock-delay and ended without giving back: from now on it runs.
+void Place::note_unclean_end(Header& header, TimePoint now) const {
+  // A point further away than the delay itself is one of an earlier boot.
+  if (header.delay_until_ns - boot_ns(now) > header.delay_ns) header.delay_until_ns = 0;
+  if (header.delay_ticket == 0 || header.delay_ticket == ticket_) return;
+  if (header.delay_ticket > header.revoked && file_.alive(Side::kWriters, header.delay_ticket)) return;
+  header.delay_ticket = 0;
+  header.delay_until_ns = boot_ns(now) + header.delay_ns;
+}
+
+bool Place::excluded(Ticket ticket, Ticket revoked) const {
+  const auto ranges = excluding(side_, ticket, revoked);
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return find_write_lock(file_.fd(), range).has_value(); });
+}
+
+/// Once true it stays true: older tickets only ever get fewer.
+bool Place::permit_free(Ticket ticket, Ticket revoked) const {
+  if (spec_->mode != Mode::kPermits) return true;
+  const auto before = readers_before(ticket, revoked);
+  if (!before) return true;
+  return live_tickets(find_write_locks(file_.fd(), *before)).size() < static_cast<std::size_t>(spec_->permits);
+}
+
+Result<void> Place::draw(Header& header, TimePoint now, WallTime wall, bool granted) {
+  predecessor_ = side_ == Side::kWriters ? header.counter : header.last_writer;
+  seen_counter_ = header.counter;
+  revoked_ = header.revoked;
+  const auto locked = lock_own_bytes(header, next_ticket(header, wall.time_since_epoch().count()), granted);
+  if (!locked) return locked.error();
+  const auto written = write_down(header, now, wall, granted);
+  if (!written) {
+    unlock_all();
+    ticket_ = 0;
+  }
+  return written;
+}
+
+Result<void> Place::lock_own_bytes(Header& header, Ticket first, bool granted) {
+  for (Ticket ticket = first; ticket <= kMaxTicket; ++ticket) {
+    const int failed = try_write_lock(file_.fd(), entry_byte(side_, ticket, 0));
+    if (failed == EAGAIN || failed == EACCES) continue;  // the file's counter was lost: go on to the next number
+    if (failed) return system_error("cannot lock " + file_.path(), failed);
+    ticket_ = ticket;
+    header.counter = ticket;
+    if (side_ == Side::kWriters) header.last_writer = ticket;
+    if (!granted && spec_->mode == Mode::kPermits) try_write_lock(file_.fd(), queue_byte(ticket));
+    return {};
+  }
+  return Error{ErrorCode::kSystem, "no ticket left for " + spec_->name.text() + ": the clock is past the year 2540",
+               "set the clock"};
+}
+
+Result<void> Place::write_down(Header& header, TimePoint now, WallTime wall, bool granted) {
+  record_ = Record();
+  record_.ticket = ticket_;
+  record_.set_owner(spec_->owner);
+  record_.mode = static_cast<std::uint32_t>(spec_->mode);
+  record_.permits = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
+  record_.flags = granted && complete_ ? Record::kGranted : 0;
+  record_.pid = getpid();
+  record_.pid_namespace = context_->pid_namespace;
+  record_.uid = geteuid();
+  record_.since_us = wall.time_since_epoch().count();
+  record_.drawn_boot_ns = boot_ns(now);
+  record_.set_host(context_->host);
+  record_.set_reason(spec_->reason);
+  if (granted) header.delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
+  if (granted && header.delay_ticket) header.delay_ns = spec_->lock_delay.count();
+  // A granted writer is alone, whatever the ring has: it starts again at the front, and the file stays small.
+  const bool alone = (granted && side_ == Side::kWriters) || !find_write_lock(file_.fd(), kAllTickets);
+  if (alone) {
+    header.ring = kSmallRing;
+    header.next_record = 1;
+    index_ = 0;
+    return file_.write(header, record_);
+  }
+  index_ = file_.claim_record(header);
+  if (const auto written = file_.write(header); !written) return written;
+  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+}
+
+Result<void> Place::grant(Header& header, WallTime wall) {
+  if (complete_) {
+    record_.flags |= Record::kGranted;
+    record_.since_us = wall.time_since_epoch().count();
+  }
+  if (index_) {
+    if (const auto written = file_.write_record(*index_, record_); !written) return written;
+  }
+  const std::uint64_t delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
+  if (delay_ticket != header.delay_ticket) {
+    header.delay_ticket = delay_ticket;
+    header.delay_ns = delay_ticket ? spec_->lock_delay.count() : header.delay_ns;
+    if (const auto written = file_.write(header); !written) return written;
+  }
+  // What was locked for waiting is in nobody's way, but would be looked at by every later lock call.
+  for (const Range& range : excluding(side_, ticket_, 0)) unlock_bytes(file_.fd(), range);
+  if (spec_->mode == Mode::kPermits) unlock_bytes(file_.fd(), {queue_byte(0).first, queue_byte(ticket_).last});
+  return {};
+}
+
+Result<void> Place::mark_granted(WallTime wall, std::int64_t flock_pid) {
+  complete_ = true;
+  if (entry_ > 0) return {};
+  record_.flags |= Record::kGranted;
+  record_.since_us = wall.time_since_epoch().count();
+  record_.flock_pid = flock_pid;
+  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+}
+
+Result<void> Place::note_flock_pid(std::int64_t pid) {
+  record_.flock_pid = pid;
+  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+}
+
+bool Place::others_inside() const { return file_.alive(side_, ticket_); }
+
+void Place::give_back() {
+  if (ticket_ == 0) return;
+  // Guarded, because between "is anybody else inside" and the unlocking another one may leave.
+  if ((entry_ > 0 || spec_->lock_delay.count() > 0) && file_.guard()) {
+    const Guarded guarded(file_);
+    auto header = file_.read_header();
+    if (header && header->delay_ticket == ticket_ && header->revoked < ticket_ && !others_inside()) {
+      header->delay_ticket = 0;
+      static_cast<void>(static_cast<bool>(file_.write(*header)));
+    }
+    unlock_all();
+  } else {
+    unlock_all();
+  }
+  if (record_.lock_mode() == Mode::kPermits) file_.touch();
+  ticket_ = 0;
+}
+
+void Place::unlock_all() {
+  // Explicitly, and not by closing: a daemon that inherited the descriptor must not keep what is given back.
+  unlock_bytes(file_.fd(), entry_byte(side_, ticket_, entry_));
+  if (entry_ == 0 && record_.lock_mode() == Mode::kPermits) unlock_bytes(file_.fd(), queue_byte(ticket_));
+}
+
+}  // namespace dlock::local

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backends/local/local_context.h"
+#include "backends/local/lock_file.h"
+#include "backends/local/ticket_ranges.h"
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock::local {
+
+/// One acquisition's place in the queue of one key: the decisions, made under the guard, with no waiting of its own.
+/// Whoever drives it waits for what awaited() names and calls advance(). Destruction lets go of everything.
+class Place {
+ public:
+  enum class Step {
+    kGranted,      ///< it is ours (or joined: entry() > 0)
+    kQueued,       ///< a ticket was drawn: wait for awaited()
+    kFirstInLine,  ///< permits: nobody waits before us; any change of the file may free one
+    kDelayed,      ///< nobody excludes us, but the lock-delay runs until delayed_until()
+    kBusy,         ///< not to be had now, and no ticket was asked for
+    kStartOver,    ///< the file was replaced, or our ticket revoked: open a new place
+    kGuardStuck,   ///< somebody sits on the guard: come back in a moment
+  };
+
+  /// `spec` and `context` must outlive the place.
+  static Result<Place> open(LocalContext& context, const LockSpec& spec);
+
+  /// Takes the lock if it can be had at once; else draws a ticket (`queue`) or leaves nothing. Conflict if the callers
+  /// of this key do not agree, Unsupported for a re-entry that would wait for itself.
+  Result<Step> enter(TimePoint now, WallTime wall, bool queue);
+  /// After a wait. REQUIRES: a ticket.
+  Result<Step> advance(TimePoint now, WallTime wall);
+  /// Is nobody in the way? Draws nothing (LockSpec::take is false).
+  Result<Step> probe();
+
+  /// What must become free before advance() can say more, in the order in which to wait. For a probe: everything that
+  /// is alive now.
+  std::vector<Range> awaited() const;
+  TimePoint delayed_until() const { return TimePoint(Duration(delay_until_ns_)); }
+
+  /// Has the ticket been revoked, or the file been replaced?
+  Result<bool> lost() const;
+  /// Have older tickets been revoked since awaited() was last computed? Then it is worth computing again.
+  Result<bool> queue_changed() const;
+
+  /// A path key is ours only with its flock(2), too: what people see until mark_granted() is a waiter.
+  void wait_for_more() { complete_ = false; }
+  Result<void> note_flock_pid(std::int64_t pid);
+  Result<void> mark_granted(WallTime wall, std::int64_t flock_pid);
+
+  /// The orderly end: lock-delay cancelled, permits announced. Never fails: unlocking cannot.
+  void give_back();
+  /// True while a re-entry of the same ticket keeps the lock.
+  bool others_inside() const;
+
+  const LockFile& file() const { return file_; }
+  LockFile& file() { return file_; }
+  Ticket ticket() const { return ticket_; }
+  Side side() const { return side_; }
+  int entry() const { return entry_; }
+  const Record& record() const { return record_; }
+  /// Of a detached holder, under the guard: its own record, read anew.
+  void set_record(const Record& record) { record_ = record; }
+  std::optional<std::uint32_t> record_index() const { return index_; }
+
+ private:
+  explicit Place(LocalContext& context, const LockSpec& spec, LockFile file)
+      : context_(&context), spec_(&spec), file_(std::move(file)), side_(side_of(spec.mode)) {}
+
+  Result<bool> join(const Header& header);
+  std::optional<Error> disagreement(Header& header) const;
+  void learn_from_living(Header& header) const;
+  void note_unclean_end(Header& header, TimePoint now) const;
+  bool excluded(Ticket ticket, Ticket revoked) const;
+  bool permit_free(Ticket ticket, Ticket revoked) const;
+  Result<void> draw(Header& header, TimePoint now, WallTime wall, bool granted);
+  Result<void> lock_own_bytes(Header& header, Ticket first, bool granted);
+  Result<void> write_down(Header& header, TimePoint now, WallTime wall, bool granted);
+  Result<void> grant(Header& header, WallTime wall);
+  void unlock_all();
+
+  LocalContext* context_;
+  const LockSpec* spec_;
+  LockFile file_;
+  Side side_;
+  Ticket ticket_ = 0;
+  int entry_ = 0;
+  bool complete_ = true;
+  Ticket predecessor_ = 0;  ///< whom to wait for first: spares the others in the queue a wake-up
+  Ticket revoked_ = 0;      ///< as of the last look
+  Ticket seen_counter_ = 0;
+  std::int64_t delay_until_ns_ = 0;
+  Record record_;
+  std::optional<std::uint32_t> index_;
+};
+
+}  // namespace dlock::local
