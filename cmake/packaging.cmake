@@ -41,15 +41,15 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_DLOCK_PACKAGE_NAME dlock)
-set(CPACK_COMPONENT_DLOCK_DESCRIPTION "run a command under a lock, in turn
- Runs a command while holding a lock, as flock(1) does, and keeps what flock
- does not promise: waiters are served first come first served, a busy lock
- says who holds it and why, every holder gets a token that only grows, a lock
- can be taken in one step of a script and given back in another, and a stuck
- one can be freed by an operator.
- .
- This package holds the program with the backend for the locks of one machine.
- It is statically linked and depends on nothing but the kernel.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "run a command under a lock, first come first served")
+set(CPACK_COMPONENT_DLOCK_DESCRIPTION "Runs a command while holding a lock, as flock(1) does, and keeps what flock
+does not promise: waiters are served first come first served, a busy lock
+says who holds it and what for, every holder gets a token that only grows, a
+lock can be taken in one step of a script and given back in another, and a
+stuck one can be freed by an operator.
+
+This package holds the program with the backend for the locks of one machine.
+It is statically linked and depends on nothing but the kernel.")
 # Two builds of one release are the same file: what is packed carries the date of the release.
 file(WRITE ${CMAKE_BINARY_DIR}/cpack_project.cmake "if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})\n  set(ENV{SOURCE_DATE_EPOCH} ${DLOCK_RELEASE_EPOCH})\nendif()\n")
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_BINARY_DIR}/cpack_project.cmake)

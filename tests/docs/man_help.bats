@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+# The man pages and the program say the same: commands, options, environment, exit statuses.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup() {
+  set_stage
+  page=$root/man/dlock.1.scd
+}
+
+# Every help text there is: the overview, and that of each command it lists.
+all_help() {
+  dlock help
+  local command
+  for command in $(commands_of_help); do dlock help "$command"; done
+}
+
+# In the overview a command stands at the start of an indented line, two blanks or more before what it does.
+commands_of_help() { dlock help | sed -nE 's/^  ([a-z][a-z-]+)( .*)?  .*/\1/p' | sort -u; }
+
+options_of() { grep -oE -- '--[a-z][a-z-]+' | sort -u; }
+
+# scdoc escapes and the pages of other programs aside, an option in the page is bold: *--wait*.
+options_of_page() { grep -oE -- '\*--[a-z][a-z-]+\*' "$page" | tr -d '*' | sort -u; }
+
+same_lists() { # WHAT LEFT RIGHT
+  diff <(echo "$2") <(echo "$3") || {
+    echo "$1 differ: < help, > man page"
+    return 1
+  }
+}
+
+@test "the overview lists the commands" {
+  [ "$(commands_of_help | wc -l)" -ge 15 ]
+}
+
+@test "each long option of --help is in dlock(1), and back" {
+  # Other names of an option are in the page alone.
+  same_lists options "$(all_help | options_of)" \
+    "$(options_of_page | grep -vxE -- '--(nb|try|timeout|limit)')"
+}
+
+@test "the other names of options that dlock(1) tells are understood" {
+  dlock run --nb k -- true
+  dlock run --try k -- true
+  dlock run --timeout 1 k -- true
+  dlock run --limit 2 permits -- true
+}
+
+@test "each environment variable of --help is in dlock(1)" {
+  for variable in $(all_help | grep -oE 'DLOCK_[A-Z_]+' | sort -u); do
+    grep -q "\*$variable\*" "$page" || { echo "$variable is not in the page"; return 1; }
+  done
+}
+
+@test "each environment variable that dlock(1) tells is set for the command or read by dlock" {
+  set_for_command=$(dlock run k -- env | grep -oE '^DLOCK_[A-Z]+' | sort -u)
+  in_help=$(all_help | grep -oE 'DLOCK_[A-Z_]+' | sort -u)
+  for variable in $(grep -oE '\*DLOCK_[A-Z_]+\*' "$page" | tr -d '*' | sort -u); do
+    grep -qx "$variable" <<<"$set_for_command
+$in_help" || { echo "$variable is only in the page"; return 1; }
+  done
+}
+
+@test "each command of the overview is in dlock(1), and back" {
+  for command in $(commands_of_help); do
+    grep -qE "^\*${command}[* ]|\*dlock ${command}\*" "$page" || { echo "$command is not in the page"; return 1; }
+  done
+  for command in $(sed -n '/^# COMMANDS/,/^# OPTIONS/p' "$page" | sed -nE 's/^\*([a-z-]+).*/\1/p' | sort -u); do
+    dlock help "$command" >/dev/null || { echo "dlock help $command does not know it"; return 1; }
+  done
+}
+
+@test "each command that dlock(1) calls by another name answers to it" {
+  for alias in lock exec with; do
+    [ "$(dlock "$alias" k -- echo ran)" = ran ]
+  done
+  dlock status k
+  dlock list
+  run -0 dlock help break
+}
+
+@test "the exit statuses of dlock help are those of dlock(1)" {
+  in_page=$(sed -n '/^# EXIT STATUS/,/^# ENVIRONMENT/p' "$page" | sed -nE 's/^[]|]\[ ([0-9]+)$/\1/p')
+  [ "$(wc -l <<<"$in_page")" -ge 10 ]
+  for status in $(all_help | sed -nE '/[Ee]xit status/,/^$/s/^ +([0-9]+)(, ([0-9]+))? .*/\1 \3/p'); do
+    grep -qx "$status" <<<"$in_page" || { echo "$status is not in the page"; return 1; }
+  done
+}
+
+@test "each key of dlock.toml(5) is one that dlock takes" {
+  mkdir -p "$HOME/.config/dlock"
+  section=
+  values() { # KEY: a value that fits
+    case $1 in
+      fair | strict-release | quiet | allow-network-fs) echo true ;;
+      tries) echo 3 ;;
+      conflict-exit-code) echo 75 ;;
+      on-lost) echo '"term"' ;;
+      if-unavailable) echo '"fail"' ;;
+      progress | color) echo '"auto"' ;;
+      log-format) echo '"text"' ;;
+      fallback) echo '"local:/nowhere"' ;;
+      url) echo '"local:/nowhere"' ;;
+      *) echo '"20s"' ;;
+    esac
+  }
+  while read -r line; do
+    case $line in
+      '## [defaults]') section='[defaults]' ;;
+      '## [backend.NAME]') section='[backend.example]' ;;
+      '# URLS') break ;;
+      \**)
+        [ "$section" ] || continue
+        for key in $(grep -oE '\*[a-z-]+\*' <<<"$line" | tr -d '*'); do
+          { echo "$section"; [ "$section" != '[backend.example]' ] || [ "$key" = url ] || echo 'url = "local:/nowhere"'; echo "$key = $(values "$key")"; } >"$stage/one.toml"
+          run dlock config show --config "$stage/one.toml"
+          [ "$status" = 0 ] || { cat "$stage/one.toml"; echo "$output"; return 1; }
+        done
+        ;;
+    esac
+  done <"$root/man/dlock.toml.5.scd"
+  [ "$section" = '[backend.example]' ]
+}
+
+@test "the configuration that dlock.toml(5) shows is taken as it says" {
+  mkdir -p "$BATS_TEST_TMPDIR/build-locks"
+  unset DLOCK_BACKEND
+  block "$root/man/dlock.toml.5.scd" EXAMPLE | sed "s#/srv/build/locks#$BATS_TEST_TMPDIR/build-locks#" >"$stage/shown.toml"
+  [ "$(dlock run --config "$stage/shown.toml" image -- sh -c 'echo "$DLOCK_STORE"')" = "local:$BATS_TEST_TMPDIR/build-locks" ]
+  run -0 dlock config show --config "$stage/shown.toml"
+  [[ $output == *"10m"* ]]
+}
+
+@test "the man pages have no errors" {
+  for name in dlock.1 dlock.toml.5 dlock.7; do
+    SOURCE_DATE_EPOCH=0 scdoc <"$root/man/$name.scd" >"$stage/$name"
+    mandoc -T lint -W error "$stage/$name"
+    mandoc -T utf8 "$stage/$name" >"$stage/$name.txt"
+    [ "$(wc -l <"$stage/$name.txt")" -gt 50 ]
+  done
+}
+
+@test "the programs and pages that a man page sends its reader to exist" {
+  for name in $(grep -ohE '\*dlock[a-z.]*\*\([0-9]\)' "$root"/man/*.scd | tr -d '*' | sort -u); do
+    [ -e "$root/man/$(sed -E 's/\(([0-9])\)/.\1.scd/' <<<"$name")" ] || { echo "there is no page $name"; return 1; }
+  done
+}

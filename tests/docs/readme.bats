@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# What README.md shows works as it shows it.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup() {
+  set_stage
+  readme=$root/README.md
+}
+
+teardown() {
+  if [ "${holder-}" ]; then let_go; fi
+}
+
+@test "cron: the job runs, and is skipped without a word while the one before is at work" {
+  stub "$stage/bin/sync-orders"
+  job=$(block "$readme" "A cron job" | sed -E 's/^([^ ]+ +){5}//')
+  sh -c "$job"
+  [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders" ]
+  hold sync-orders
+  run sh -c "$job"
+  [ "$status" = 0 ]
+  [ "$output" = "" ]
+}
+
+@test "deploy: the script runs under its lock, and a second one is told who has it" {
+  stub "$stage/deploy.sh"
+  command=$(block "$readme" "A deployment")
+  sh -c "$command"
+  [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
+  hold --reason "release 2.4" deploy/prod
+  run -75 sh -c "${command/--wait 10m/--wait 2s}"
+  [[ $output == *"waiting for deploy/prod - held by "*" pid "*": release 2.4"* ]]
+}
+
+@test "CI: three run at a time, the fourth waits" {
+  stub "$stage/bin/make"
+  command=$(block "$readme" "A CI step")
+  sh -c "$command"
+  [ "$(cat "$calls")" = "make integration-test under test-db" ]
+}
+
+@test "two steps: the lock is held between them and free afterwards" {
+  stub "$stage/migrate.sh"
+  cat >"$stage/verify.sh" <<'END'
+#!/bin/sh
+dlock run -n db/schema -- true 2>/dev/null
+echo "verify.sh found $?" >>"$calls"
+END
+  chmod +x "$stage/verify.sh"
+  block "$readme" "Two steps" | sh -e
+  [ "$(cat "$calls")" = "migrate.sh under no lock
+verify.sh found 75" ]
+  dlock run -n db/schema -- true
+}
+
+@test "operator: the holder is shown, and force-release frees it" {
+  dlock run --reason stuck deploy/prod -- sleep 100 3>&- &
+  dlock_pid=$!
+  until [ "$(dlock inspect deploy/prod --json | jq '.holders | length')" = 1 ]; do sleep 0.02; done
+  steps=$(block "$readme" "An operator")
+  run -0 sh -c "$(sed -n 1p <<<"$steps")"
+  [[ $output == *deploy/prod*stuck* ]]
+  [ "$(sh -c "$(sed -n 2p <<<"$steps")")" = "$(uname -n)" ]
+  run -0 sh -c "$(sed -n 3p <<<"$steps") --yes"
+  wait "$dlock_pid" && status=0 || status=$?
+  [ "$status" = 79 ]
+}
+
+@test "every command and option that README.md and the examples use exists" {
+  files=("$readme" "$root"/examples/*.yml "$root"/examples/crontab "$root"/examples/Makefile)
+  for command in $(grep -ohE 'dlock [a-z][a-z-]+' "${files[@]}" | sort -u | grep -vE ' (in|and|dies)$' | cut -d' ' -f2); do
+    dlock help "$command" >/dev/null || { echo "dlock $command does not exist"; return 1; }
+  done
+  all=$(dlock help run; dlock help acquire; dlock help release; dlock help renew; dlock help inspect; dlock help force-release)
+  for option in $(grep -hE '^[^|]*dlock ' "${files[@]}" | grep -oE -- ' --[a-z][a-z-]+' | sort -u); do
+    grep -q -- "$option" <<<"$all" || { echo "$option does not exist"; return 1; }
+  done
+}
+
+@test "every file that README.md and CONTRIBUTING.md point to exists" {
+  for target in $(grep -ohE '\]\([^)]+\)' "$readme" "$root/CONTRIBUTING.md" | tr -d ']()'); do
+    [ -e "$root/$target" ] || { echo "$target does not exist"; return 1; }
+  done
+}
+
+@test "the packages that README.md names are those of the list" {
+  [[ "$(cat "$readme")" == *"\`$("$root/scripts/install-packages" --list build | paste -sd' ')\`"* ]]
+}

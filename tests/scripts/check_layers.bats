@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# scripts/check-layers finds each kind of include that goes the wrong way, and lets the right ones pass.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  tree=$BATS_TEST_TMPDIR/tree
+  mkdir -p "$tree"/{cmd,lib/base,lib/config,lib/run,backends/local,backends/redis}
+}
+
+refused() { # FILE INCLUDE
+  echo "#include $2" >"$tree/$1"
+  run -1 "$root/scripts/check-layers" "$tree"
+  [[ $output == "$1:1: includes "* ]]
+  rm "$tree/$1"
+}
+
+@test "an include against the arrows is refused" {
+  refused lib/x.cpp '"backends/registry.h"'
+  refused lib/x.h '"cmd/options.h"'
+  refused lib/base/x.h '"lib/lock/owner.h"'
+  refused backends/local/x.cpp '"cmd/options.h"'
+  refused backends/local/x.cpp '"lib/run/on_lost.h"'
+  refused backends/local/x.cpp '"backends/redis/redis_backend.h"'
+  refused backends/local/x.cpp '"backends/registry.h"'
+  refused cmd/run.cpp '"backends/registry.h"'
+  refused cmd/compose.cpp '"backends/local/local_backend.h"'
+  refused cmd/x.cpp '<toml++/toml.h>'
+  refused cmd/x.cpp '<iostream>'
+  refused lib/x.cpp '<sstream>'
+  refused backends/local/x.cpp '  <regex>'
+  refused lib/x.h '<doctest/doctest.h>'
+}
+
+@test "the arrows themselves are let pass" {
+  echo '#include "lib/lock/owner.h"' >"$tree/cmd/x.cpp"
+  echo '#include "backends/registry.h"' >"$tree/cmd/compose.cpp"
+  echo '#include "lib/base/result.h"' >"$tree/lib/base/x.cpp"
+  echo '#include <toml++/toml.h>' >"$tree/lib/config/config_file.cpp"
+  printf '#include "backends/local/x.h"\n#include "lib/lock/backend.h"\n' >"$tree/backends/local/x.cpp"
+  run -0 "$root/scripts/check-layers" "$tree"
+  [ "$output" = "" ]
+}
