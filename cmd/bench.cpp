@@ -51,7 +51,8 @@ int bench_command(const Options& options, Backend& backend, const Runtime& runti
   // One name for all: a store that keeps something for each name it has ever seen keeps one thing.
   auto key = LockName::parse("dlock.bench");
   if (!key) return fail(runtime.log, key.error());
-  const BenchPlan plan{.key = std::move(*key)};
+  BenchPlan plan{.key = std::move(*key)};
+  if (options.count > 0) plan.rounds = static_cast<std::size_t>(options.count);
   const auto alone = bench_alone(backend, runtime.clock, plan);
   if (!alone) return fail(runtime.log, alone.error());
   const auto contended = bench_contended(backend, plan);

@@ -6,7 +6,7 @@
 #include <climits>
 
 #include "backends/registry.h"
-#include "cmd/arguments.h"
+#include "cmd/wait_policy.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/lock/held_claims.h"
 #include "lib/lock/multi_lock.h"

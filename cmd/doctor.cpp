@@ -53,6 +53,20 @@ std::string finding_text(const Finding& finding, bool colour) {
   return text;
 }
 
+/// Values that may be URLs are shown as the parser understands them, without their password; one that it does not
+/// understand is not shown if it could hold one.
+std::string shown_value(const std::string& value) {
+  if (value.find(':') == std::string::npos) return value;
+  if (const auto url = BackendUrl::parse(value)) return url->redacted();
+  return value.find('@') == std::string::npos ? value : "***";
+}
+
+std::string shown_values(const Setting& setting) {
+  std::string text;
+  for (const std::string& value : setting.values) text += (text.empty() ? "" : " ") + shown_value(value);
+  return text.empty() ? "(none)" : text;
+}
+
 Finding round_trip_finding(const Options& options, Backend& backend) {
   const auto took = backend.ping();
   if (!took) return {Verdict::kFail, took.error().message, took.error().next, took.error().code};
@@ -103,7 +117,25 @@ int print_findings(const Options& options, const std::string& store, const std::
 
 }  // namespace
 
-std::vector<Finding> config_findings(const Options&) { return {}; }
+std::vector<Finding> config_findings(const Options& options) {
+  std::vector<Finding> findings;
+  const auto say = [&](std::string what) { findings.push_back({.what = std::move(what), .remedy = {}}); };
+  const auto& files = options.config.files();
+  if (files.empty()) say("no configuration file is there");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    say("read " + files[i] + (i > 0 ? ", which gives way to the one above" : ""));
+  }
+  for (const Setting& setting : options.config.settings()) {
+    say((setting.section.empty() ? "" : "[" + setting.section + "] ") + setting.key + " = " + shown_values(setting) +
+        "  (" + setting.origin.text() + ")");
+  }
+  for (std::size_t i = 0; i < options.backends.size(); ++i) {
+    const BackendUrl& url = options.backends[i];
+    say((i == 0 ? "backend " : "fallback ") + url.redacted() +
+        (url.alias.empty() ? "" : "  (named " + url.alias + ")"));
+  }
+  return findings;
+}
 
 int worst_status(const std::vector<Finding>& findings) {
   const Finding* worst = nullptr;

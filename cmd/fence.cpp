@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <vector>
 
-#include "cmd/arguments.h"
 #include "cmd/exit_status.h"
+#include "cmd/wait_policy.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/system_error.h"
 
@@ -36,11 +36,9 @@ std::vector<char*> command_of(const Options& options) {
 }  // namespace
 
 int fence_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
-  const auto resource = key_argument(options);
-  if (!resource) return fail(runtime.log, resource.error());
-  const auto token = token_argument(options);
-  if (!token) return fail(runtime.log, token.error());
-  const auto passed = backend.fence(*resource, *token, wait_policy(options, runtime.clock.now()));
+  const LockName& resource = options.keys.front();
+  const FencingToken& token = *options.token;
+  const auto passed = backend.fence(resource, token, wait_policy(options, runtime.clock.now()));
   const std::vector<char*> command = command_of(options);
   if (passed && !command.empty()) return become(command, *passed, runtime.log);
   if (!passed && passed.error().code == ErrorCode::kBusy) {
@@ -51,8 +49,8 @@ int fence_command(const Options& options, Backend& backend, const Runtime& runti
   const int status = passed ? 0 : fail(runtime.log, passed.error());
   if (!options.json) return status;
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.fence/1").key("resource").text(resource->text());
-  json.key("backend").text(backend.store()).key("token").number(static_cast<std::int64_t>(token->value()));
+  json.begin_object().key("schema").text("dlock.fence/1").key("resource").text(resource.text());
+  json.key("backend").text(backend.store()).key("token").number(static_cast<std::int64_t>(token.value()));
   json.key("passed").boolean(static_cast<bool>(passed)).end_object();
   return print(out, runtime.log, json.line(), status);
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cmd/arguments.h"
 #include "cmd/exit_status.h"
 #include "cmd/render.h"
 #include "lib/base/human_text.h"
@@ -104,13 +103,11 @@ Result<std::vector<Party>> free_shown(const LockName& name, const Options& optio
 }  // namespace
 
 int force_release_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out, int input) {
-  const auto key = key_argument(options);
-  if (!key) return fail(runtime.log, key.error());
-  const auto freed = free_shown(*key, options, backend, runtime, input);
+  const LockName& key = options.keys.front();
+  const auto freed = free_shown(key, options, backend, runtime, input);
   if (!freed) return fail(runtime.log, freed.error());
-  return print(
-      out, runtime.log,
-      options.json ? freed_json(*key, backend.store(), *freed) : freed_text(*key, *freed, runtime.clock.wall()));
+  return print(out, runtime.log,
+               options.json ? freed_json(key, backend.store(), *freed) : freed_text(key, *freed, runtime.clock.wall()));
 }
 
 }  // namespace dlock

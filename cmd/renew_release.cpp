@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/renew_release.h"
 
-#include "cmd/arguments.h"
 #include "cmd/exit_status.h"
 #include "lib/base/json_writer.h"
 
 namespace dlock {
 
 int renew_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
-  const auto key = key_argument(options);
-  if (!key) return fail(runtime.log, key.error());
-  const auto owner = owner_argument(options);
-  if (!owner) return fail(runtime.log, owner.error());
-  const auto held = backend.renew(*key, *owner, options.ttl);
+  const LockName& key = options.keys.front();
+  const Owner& owner = *options.owner;
+  const auto held = backend.renew(key, owner, options.ttl);
   if (!held) return fail(runtime.log, held.error());
   if (!options.json) return 0;
   JsonWriter json;
@@ -24,17 +21,15 @@ int renew_command(const Options& options, Backend& backend, const Runtime& runti
 }
 
 int release_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
-  const auto key = key_argument(options);
-  if (!key) return fail(runtime.log, key.error());
-  const auto owner = owner_argument(options);
-  if (!owner) return fail(runtime.log, owner.error());
-  const auto released = backend.release(*key, *owner);
+  const LockName& key = options.keys.front();
+  const Owner& owner = *options.owner;
+  const auto released = backend.release(key, owner);
   const bool was_lost = !released && released.error().code == ErrorCode::kLost;
   if (!released && !(was_lost && options.if_held)) return fail(runtime.log, released.error());
   if (!options.json) return 0;
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.release/1").key("key").text(key->text());
-  json.key("backend").text(backend.store()).key("owner").text(owner->text());
+  json.begin_object().key("schema").text("dlock.release/1").key("key").text(key.text());
+  json.key("backend").text(backend.store()).key("owner").text(owner.text());
   json.key("released").boolean(!was_lost).end_object();
   return print(out, runtime.log, json.line());
 }
