@@ -59,14 +59,16 @@ class Splitter {
       if (done_) return {};
     }
     if (at_ == end_) {
-      return usage("no command given", "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]\n  all commands: dlock help");
+      return usage("no command given",
+                   "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]\n  all commands: dlock help");
     }
     command_ = find_command(front());
     if (command_ == nullptr) {
       if (front() == "--") return usage("no command given before --", "write: dlock run KEY -- CMD [ARG...]");
       return usage("unknown command " + quoted(front()),
-                   did_you_mean(nearest_command(front()), "to run something under a lock: dlock run KEY -- CMD; all "
-                                                          "commands: dlock help"));
+                   did_you_mean(nearest_command(front()),
+                                "to run something under a lock: dlock run KEY -- CMD; all "
+                                "commands: dlock help"));
     }
     out_.command = command_->command;
     ++at_;
@@ -179,7 +181,8 @@ class Splitter {
     if (auto fits = check_place(*row, spelled, command); !fits) return fits;
     if (row->kind == ValueKind::kFlag) {
       if (equals != std::string_view::npos) {
-        return usage("option " + std::string(spelled) + " takes no value", "leave '" + std::string(word.substr(equals)) + "' out");
+        return usage("option " + std::string(spelled) + " takes no value",
+                     "leave '" + std::string(word.substr(equals)) + "' out");
       }
       return note(*row, {}, spelled);
     }
@@ -238,8 +241,9 @@ class Splitter {
     if (auto error = foreign_option(name)) return std::move(*error);
     const std::string help = command == nullptr ? "dlock help" : "dlock help " + std::string(command->name);
     // A letter is near to every other letter: only names get a suggestion.
-    const std::string_view best =
-        name.size() < 2 ? std::string_view() : nearest_option(name, command == nullptr ? Command::kRun : command->command);
+    const std::string_view best = name.size() < 2
+                                      ? std::string_view()
+                                      : nearest_option(name, command == nullptr ? Command::kRun : command->command);
     return usage("unknown option " + quoted(spelled),
                  best.empty() ? "all options: " + help : did_you_mean("--" + std::string(best)));
   }
@@ -254,7 +258,8 @@ class Splitter {
 }  // namespace
 
 const GivenOption* Arguments::find(OptionId id) const {
-  const auto found = std::find_if(options.rbegin(), options.rend(), [id](const GivenOption& one) { return one.row->id == id; });
+  const auto found =
+      std::find_if(options.rbegin(), options.rend(), [id](const GivenOption& one) { return one.row->id == id; });
   return found == options.rend() ? nullptr : &*found;
 }
 

@@ -29,8 +29,8 @@ constexpr CommandRow kRows[] = {
      "Needs --ttl, or --watch-pid PID to keep the lock until that process ends. Give it back with 'dlock release'.",
      "read -r owner token < <(dlock acquire deploy --ttl 10m)\n"
      "dlock acquire ci --watch-pid $$\n"},
-    {Command::kRenew, "renew", "", "KEY", Operands::kOneKey, "", kScripts, "make a lease taken by acquire last longer", "",
-     "dlock renew deploy --owner \"$owner\" --ttl 10m\n"},
+    {Command::kRenew, "renew", "", "KEY", Operands::kOneKey, "", kScripts, "make a lease taken by acquire last longer",
+     "", "dlock renew deploy --owner \"$owner\" --ttl 10m\n"},
     {Command::kRelease, "release", "", "KEY", Operands::kOneKey, "", kScripts, "give back a lease taken by acquire",
      "79 when it is no longer held, 0 with --if-held.",
      "dlock release deploy --owner \"$owner\"\n"
@@ -54,17 +54,18 @@ constexpr CommandRow kRows[] = {
      "The old holder is told and ended if it can be reached; it may still be running when it cannot.",
      "dlock force-release deploy\n"
      "dlock force-release deploy --yes --token 41\n"},
-    {Command::kGc, "gc", "", "", Operands::kNone, "", kLook, "sweep what dead holders left", "", "dlock gc --dry-run\n"},
+    {Command::kGc, "gc", "", "", Operands::kNone, "", kLook, "sweep what dead holders left", "",
+     "dlock gc --dry-run\n"},
     {Command::kDoctor, "doctor", "", "", Operands::kNone, "", kLook,
      "check configuration and backend; each line ok, warn or fail, with the remedy", "",
      "dlock doctor\n"
      "dlock doctor -b redis://10.0.3.7\n"},
     {Command::kPing, "ping", "", "", Operands::kNone, "", kLook, "how long one acquire and release takes", "",
      "dlock ping\n"},
-    {Command::kBench, "bench", "", "", Operands::kNone, "", kLook, "latency and throughput of this backend from this host",
-     "", "dlock bench --count 1000 --json\n"},
-    {Command::kStock, "stock", "", "create|show|take|refund|add|run|rebalance|resize|drop NAME", Operands::kAnyWords, "",
-     "", "stock split in segments (a later release)", "", ""},
+    {Command::kBench, "bench", "", "", Operands::kNone, "", kLook,
+     "latency and throughput of this backend from this host", "", "dlock bench --count 1000 --json\n"},
+    {Command::kStock, "stock", "", "create|show|take|refund|add|run|rebalance|resize|drop NAME", Operands::kAnyWords,
+     "", "", "stock split in segments (a later release)", "", ""},
     {Command::kSetup, "setup", "", "", Operands::kNone, "", kSetUp, "create what the backend needs on its server", "",
      "dlock setup --print\n"},
     {Command::kConfig, "config", "", "show|check", Operands::kOneWord, "show check", kSetUp,
@@ -77,8 +78,8 @@ constexpr CommandRow kRows[] = {
     {Command::kHelp, "help", "", "[COMMAND]", Operands::kMaybeCommand, "", kSetUp, "explain dlock, or one command", "",
      "dlock help run\n"},
     {Command::kVersion, "version", "", "", Operands::kNone, "", kSetUp, "print the version", "", "dlock --version\n"},
-    {Command::kComplete, "__complete", "", "backends", Operands::kOneWord, "backends", "", "words for the completion scripts",
-     "", ""},
+    {Command::kComplete, "__complete", "", "backends", Operands::kOneWord, "backends", "",
+     "words for the completion scripts", "", ""},
 };
 
 }  // namespace

@@ -62,17 +62,17 @@ enum class ValueKind { kFlag, kText, kFile, kDuration, kNumber, kChoice, kBacken
 struct OptionRow {
   OptionId id;
   std::string_view name;
-  char letter;  ///< 0: none
-  ValueKind kind;
-  std::string_view value;       ///< how help calls the value; the choices when kind is kChoice
-  CommandSet commands;          ///< that have it
-  bool anywhere;                ///< may stand before the command as well
-  bool repeats;                 ///< each one counts; else the last one wins
-  std::string_view variable;    ///< in the environment; empty: none
-  std::string_view config_key;  ///< in [defaults] ("default-backend" stands at the top); empty: none
-  bool of_backend;              ///< may stand in [backend.NAME] as well
-  std::string_view preset;      ///< how help and `config show` call the built-in value; empty: none
-  std::string_view help;
+  char letter = 0;  ///< 0: none
+  ValueKind kind = ValueKind::kFlag;
+  std::string_view value = {};       ///< how help calls the value; the choices when kind is kChoice
+  CommandSet commands = 0;           ///< that have it
+  bool anywhere = false;             ///< may stand before the command as well
+  bool repeats = false;              ///< each one counts; else the last one wins
+  std::string_view variable = {};    ///< in the environment; empty: none
+  std::string_view config_key = {};  ///< in [defaults] ("default-backend" stands at the top); empty: none
+  bool of_backend = false;           ///< may stand in [backend.NAME] as well
+  std::string_view preset = {};      ///< how help and `config show` call the built-in value; empty: none
+  std::string_view help = {};
 };
 
 std::span<const OptionRow> option_rows();

@@ -87,9 +87,9 @@ struct Options {
   bool yes = false;
   bool dry_run = false;
   bool print = false;
-  bool if_held = false;                ///< release: 0 also when it is no longer held
-  int count = 0;                       ///< bench: rounds; 0: as many as it likes
-  std::optional<FencingToken> token;   ///< TOKEN of check and fence, --token of force-release
+  bool if_held = false;               ///< release: 0 also when it is no longer held
+  int count = 0;                      ///< bench: rounds; 0: as many as it likes
+  std::optional<FencingToken> token;  ///< TOKEN of check and fence, --token of force-release
   std::optional<Owner> owner;
   std::optional<pid_t> watch_pid;
   std::optional<Duration> interval;  ///< of --watch
@@ -111,8 +111,8 @@ Result<std::string> help_text(const std::string& command);
 /// What the hidden `dlock __complete WORD` prints, one a line: the names of the configured backends.
 std::string completion_words(const Options& options);
 
-/// The text of `dlock config show` (every setting with its origin, secrets left out) or `dlock config check`, as text or
-/// JSON, ready for stdout. parse_command_line() has refused what is wrong before, except in backends that are not in
+/// The text of `dlock config show` (every setting with its origin, secrets left out) or `dlock config check`, as text
+/// or JSON, ready for stdout. parse_command_line() has refused what is wrong before, except in backends that are not in
 /// use: those are Misconfigured here.
 Result<std::string> config_text(const Options& options);
 

@@ -14,14 +14,21 @@ namespace {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-/// A malformed URL is never quoted as a whole: the part that is wrong may be a piece of a password that was not escaped.
+/// A malformed URL is never quoted as a whole: the part that is wrong may be a piece of a password that was not
+/// escaped.
 Error malformed(const UrlScheme& scheme, std::string why) {
   const std::string name(scheme.name);
   std::string next;
   switch (scheme.shape) {
-    case UrlShape::kDirectory: next = "write local: or local:/directory"; break;
-    case UrlShape::kSocket: next = "write " + name + ":///path/to/socket"; break;
-    case UrlShape::kOneHost: next = "write " + name + "://[user[:password]@]host[:port][/database]"; break;
+    case UrlShape::kDirectory:
+      next = "write local: or local:/directory";
+      break;
+    case UrlShape::kSocket:
+      next = "write " + name + ":///path/to/socket";
+      break;
+    case UrlShape::kOneHost:
+      next = "write " + name + "://[user[:password]@]host[:port][/database]";
+      break;
     case UrlShape::kHosts:
       next = "write " + name + "://[user[:password]@]host1[:port],host2[:port]";
       if (scheme.path == UrlPath::kMaster) next += "/MASTER[/db]";
@@ -207,8 +214,10 @@ class UrlReader {
       return path.size() > 1 ? Result<void>() : malformed(scheme_, "the path of the socket is missing");
     }
     switch (scheme_.path) {
-      case UrlPath::kNone: return path.empty() ? Result<void>() : malformed(scheme_, "it takes no database");
-      case UrlPath::kDatabaseNumber: return check_number(path);
+      case UrlPath::kNone:
+        return path.empty() ? Result<void>() : malformed(scheme_, "it takes no database");
+      case UrlPath::kDatabaseNumber:
+        return check_number(path);
       case UrlPath::kMaster: {
         const std::size_t slash = path.find('/', 1);
         if (path.size() < 2 || slash == 1) return malformed(scheme_, "the name of the master is missing");
@@ -259,10 +268,14 @@ Error no_scheme(std::string_view text) {
 
 const char* family_name(Family family) {
   switch (family) {
-    case Family::kLocal: return "local";
-    case Family::kRedis: return "redis";
-    case Family::kZookeeper: return "zookeeper";
-    case Family::kMysql: return "mysql";
+    case Family::kLocal:
+      return "local";
+    case Family::kRedis:
+      return "redis";
+    case Family::kZookeeper:
+      return "zookeeper";
+    case Family::kMysql:
+      return "mysql";
   }
   return "";
 }

@@ -26,7 +26,8 @@ Error unreadable(const std::string& path, int errnum) {
     error.message += std::string(" (mode ") + mode + ", owner " + std::to_string(about.st_uid) + ", this is user " +
                      std::to_string(geteuid()) + ")";
   }
-  error.next = errnum == ENOENT ? "check the name given with --config or in $DLOCK_CONFIG" : "make it readable: chmod a+r " + path;
+  error.next = errnum == ENOENT ? "check the name given with --config or in $DLOCK_CONFIG"
+                                : "make it readable: chmod a+r " + path;
   return error;
 }
 

@@ -41,15 +41,15 @@ struct ConfigKey {
   bool of_backend = false;  ///< may stand in [backend.NAME] as well
 };
 
-/// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME]. Pure. Misconfigured, beginning
-/// with "path:line:column: ", for what is not TOML, for an unknown key (naming the nearest) and for a value of the wrong
-/// type; what the value says is checked by whoever uses it.
+/// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME]. Pure. Misconfigured,
+/// beginning with "path:line:column: ", for what is not TOML, for an unknown key (naming the nearest) and for a value
+/// of the wrong type; what the value says is checked by whoever uses it.
 Result<std::vector<Setting>> parse_config(std::string_view text, const std::string& path,
                                           std::span<const ConfigKey> keys);
 
-/// What flags, environment and configuration files say, merged key by key; each value knows its origin. Layers are added
-/// from the strongest to the weakest: what is there already stays. Holds no secrets except in values of `url`, which are
-/// shown only through BackendUrl::redacted().
+/// What flags, environment and configuration files say, merged key by key; each value knows its origin. Layers are
+/// added from the strongest to the weakest: what is there already stays. Holds no secrets except in values of `url`,
+/// which are shown only through BackendUrl::redacted().
 class Config {
  public:
   /// False if that key has been set by a stronger layer.

@@ -27,27 +27,40 @@ using Shape = ConfigKey::Shape;
 
 const char* type_name(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::none: return "nothing";
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return "a list";
-    case toml::node_type::string: return "a text";
-    case toml::node_type::integer: return "a whole number";
-    case toml::node_type::floating_point: return "a number";
-    case toml::node_type::boolean: return "a yes or no";
+    case toml::node_type::none:
+      return "nothing";
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::string:
+      return "a text";
+    case toml::node_type::integer:
+      return "a whole number";
+    case toml::node_type::floating_point:
+      return "a number";
+    case toml::node_type::boolean:
+      return "a yes or no";
     case toml::node_type::date:
     case toml::node_type::time:
-    case toml::node_type::date_time: return "a date or time";
+    case toml::node_type::date_time:
+      return "a date or time";
   }
   return "something else";
 }
 
 const char* wanted(Shape shape) {
   switch (shape) {
-    case Shape::kText: return "a text in quotes";
-    case Shape::kFlag: return "true or false";
-    case Shape::kNumber: return "a whole number";
-    case Shape::kDuration: return "a duration such as \"30s\", or a number of seconds";
-    case Shape::kList: return "a text in quotes, or a list of them: [\"...\", \"...\"]";
+    case Shape::kText:
+      return "a text in quotes";
+    case Shape::kFlag:
+      return "true or false";
+    case Shape::kNumber:
+      return "a whole number";
+    case Shape::kDuration:
+      return "a duration such as \"30s\", or a number of seconds";
+    case Shape::kList:
+      return "a text in quotes, or a list of them: [\"...\", \"...\"]";
   }
   return "";
 }
@@ -84,7 +97,8 @@ class ConfigReader {
 
   Result<void> unknown_at_top(const toml::key& key) const {
     const std::string_view name = key.str();
-    const bool of_defaults = std::any_of(keys_.begin(), keys_.end(), [&](const ConfigKey& k) { return k.name == name; });
+    const bool of_defaults =
+        std::any_of(keys_.begin(), keys_.end(), [&](const ConfigKey& k) { return k.name == name; });
     if (of_defaults) return unknown(key, " at the top of the file", {}, "it belongs below the line [defaults]");
     Nearest nearest(name);
     for (const std::string_view one : {"default-backend", "defaults", "backend"}) nearest.offer(one);
@@ -127,9 +141,8 @@ class ConfigReader {
 
   Result<void> read_backend(const std::string& backend, const toml::table& table) {
     for (auto&& [name, value] : table) {
-      const auto of_run = std::find_if(keys_.begin(), keys_.end(), [&](const ConfigKey& k) {
-        return k.of_backend && k.name == name.str();
-      });
+      const auto of_run = std::find_if(keys_.begin(), keys_.end(),
+                                       [&](const ConfigKey& k) { return k.of_backend && k.name == name.str(); });
       const auto params = url_params();
       const bool param =
           std::any_of(params.begin(), params.end(), [&](const UrlParam& p) { return p.name == name.str(); });
@@ -164,13 +177,15 @@ class ConfigReader {
   Result<void> read_value(const std::string& section, const toml::key& key, const toml::node& node, Shape shape) {
     const bool text = node.is_string() && shape != Shape::kFlag && shape != Shape::kNumber;
     if (text) return store(section, key, {std::string(*node.value<std::string_view>())});
-    if (shape == Shape::kFlag && node.is_boolean()) return store(section, key, {*node.value<bool>() ? "true" : "false"});
+    if (shape == Shape::kFlag && node.is_boolean())
+      return store(section, key, {*node.value<bool>() ? "true" : "false"});
     if ((shape == Shape::kNumber || shape == Shape::kDuration) && node.is_integer()) {
       return store(section, key, {std::to_string(*node.value<std::int64_t>())});
     }
     if (shape == Shape::kDuration && node.is_floating_point()) return read_seconds(section, key, *node.value<double>());
     if (shape == Shape::kList && node.is_array()) return read_list(section, key, *node.as_array());
-    return at(node.source(), std::string(key.str()) + " is " + type_name(node), std::string("it takes ") + wanted(shape));
+    return at(node.source(), std::string(key.str()) + " is " + type_name(node),
+              std::string("it takes ") + wanted(shape));
   }
 
   Result<void> read_seconds(const std::string& section, const toml::key& key, double seconds) {
@@ -196,9 +211,9 @@ class ConfigReader {
 
   Result<void> store(const std::string& section, const toml::key& key, std::vector<std::string> values) {
     const auto& where = key.source().begin;
-    settings_.push_back({section, std::string(key.str()), std::move(values),
-                         Origin{Origin::Layer::kFile, path_ + ":" + std::to_string(where.line),
-                                static_cast<int>(where.column)}});
+    settings_.push_back(
+        {section, std::string(key.str()), std::move(values),
+         Origin{Origin::Layer::kFile, path_ + ":" + std::to_string(where.line), static_cast<int>(where.column)}});
     return {};
   }
 

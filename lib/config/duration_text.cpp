@@ -66,13 +66,6 @@ const Unit* find_unit(std::string_view name) {
   return nullptr;
 }
 
-/// "5 d", "5 h" and the rest in the next smaller unit, if there is any.
-std::string two_parts(std::int64_t count, const char* unit, std::int64_t rest, const char* rest_unit) {
-  std::string text = std::to_string(count) + unit;
-  if (rest > 0) text += " " + std::to_string(rest) + rest_unit;
-  return text;
-}
-
 }  // namespace
 
 Result<Duration> parse_duration(std::string_view text) {
@@ -104,20 +97,6 @@ Result<Duration> parse_duration(std::string_view text) {
     sum += part;
   }
   return Duration(sum);
-}
-
-std::string format_duration(Duration duration) {
-  const std::int64_t ns = duration.count();
-  if (ns < 0) return ns == INT64_MIN ? "-292 y" : "-" + format_duration(-duration);
-  if (ns < kMillisecond) return std::to_string(ns / 1000) + " us";
-  if (ns < kSecond) return std::to_string(ns / kMillisecond) + " ms";
-  const std::int64_t seconds = ns / kSecond;
-  const std::int64_t tenth = ns % kSecond / (kSecond / 10);
-  if (seconds < 10 && tenth > 0) return std::to_string(seconds) + "." + std::to_string(tenth) + " s";
-  if (seconds < 60) return std::to_string(seconds) + " s";
-  if (seconds < 3600) return two_parts(seconds / 60, " m", seconds % 60, " s");
-  if (seconds < 86400) return two_parts(seconds / 3600, " h", seconds % 3600 / 60, " m");
-  return two_parts(seconds / 86400, " d", seconds % 86400 / 3600, " h");
 }
 
 std::string spell_duration(Duration duration) {

@@ -41,7 +41,8 @@ Result<std::string> read_password_file(const std::string& path, SecretKeeper kee
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat about;
   if (!file.valid() || fstat(file.get(), &about) != 0) {
-    return unfit(path, "cannot be read: " + errno_text(errno), "create it with the password as its only line, chmod 600");
+    return unfit(path, "cannot be read: " + errno_text(errno),
+                 "create it with the password as its only line, chmod 600");
   }
   if (!S_ISREG(about.st_mode)) return unfit(path, "is not a regular file", "name a file with the password in it");
   if (keeper == SecretKeeper::kUser) {
@@ -61,7 +62,8 @@ Result<std::string> read_password_file(const std::string& path, SecretKeeper kee
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return unfit(path, "is empty", "write the password into its first line");
   if (line.size() >= kLongest) return unfit(path, "has a first line of more than 4 KiB", "is it the right file?");
-  const bool control = std::any_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  const bool control =
+      std::any_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
   if (control) return unfit(path, "has control characters in its first line", "is it the right file?");
   return std::string(line);
 }

@@ -8,8 +8,8 @@
 namespace dlock {
 
 /// How many single edits (insert, drop, change, swap two neighbours) turn `a` into `b`; upper and lower case are the
-/// same. Optimal string alignment after Damerau, "A technique for computer detection and correction of spelling errors",
-/// CACM 7(3), 1964. Both are cut off at 64 bytes.
+/// same. Optimal string alignment after Damerau, "A technique for computer detection and correction of spelling
+/// errors", CACM 7(3), 1964. Both are cut off at 64 bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// Finds the name that somebody meant: offer() every right name, then ask best(). A name counts when it is at most 2

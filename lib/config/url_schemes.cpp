@@ -35,8 +35,7 @@ constexpr UrlScheme kSchemes[] = {
     {"redlock", Family::kRedis, UrlShape::kHosts, UrlPath::kDatabaseNumber, 6379, kServerTopic},
     {"tair", Family::kRedis, UrlShape::kOneHost, UrlPath::kDatabaseNumber, 6379, kServerTopic | kTairTopic},
     {"zk", Family::kZookeeper, UrlShape::kHosts, UrlPath::kAnywhere, 2181, kServerTopic | kZookeeperTopic},
-    {"mysql", Family::kMysql, UrlShape::kHosts, UrlPath::kDatabaseName, 3306,
-     kServerTopic | kMysqlTopic | kTlsTopic},
+    {"mysql", Family::kMysql, UrlShape::kHosts, UrlPath::kDatabaseName, 3306, kServerTopic | kMysqlTopic | kTlsTopic},
 };
 
 constexpr UrlParam kParams[] = {
