@@ -41,6 +41,7 @@ enum class Command {
   kCompletion,
   kHelp,
   kVersion,
+  kComplete,  ///< hidden: words for the completion scripts
 };
 
 enum class When { kAuto, kAlways, kNever };
@@ -49,8 +50,8 @@ enum class When { kAuto, kAlways, kNever };
 /// parse_command_line(); what follows only reads it.
 struct Options {
   Command command = Command::kHelp;
-  std::vector<LockName> keys;      ///< in canonical order, each once
-  std::vector<std::string> words;  ///< positional arguments that are not keys: TOKEN, RESOURCE, "show", "bash", ...
+  std::vector<LockName> keys;      ///< in canonical order, each once; the RESOURCE of fence
+  std::vector<std::string> words;  ///< positional arguments that are neither key nor token: "show", "bash", "run", ...
   std::vector<char*> child;        ///< CMD and its arguments as they stood in argv, with the closing null; empty: none
   std::optional<std::string> shell_command;  ///< -c
 
@@ -88,10 +89,14 @@ struct Options {
   bool yes = false;
   bool dry_run = false;
   bool print = false;
-  std::optional<FencingToken> token;
+  bool if_held = false;               ///< release: 0 also when it is no longer held
+  int count = 0;                      ///< bench: rounds; 0: as many as it likes
+  std::optional<FencingToken> token;  ///< TOKEN of check and fence, --token of force-release
   std::optional<Owner> owner;
   std::optional<pid_t> watch_pid;
   std::optional<Duration> interval;  ///< of --watch
+
+  std::vector<std::string> warnings;  ///< to be said before anything else, through the log
 
   Config config;  ///< what was merged, each value with its origin (config show)
 };
@@ -104,6 +109,14 @@ Result<Options> parse_command_line(int argc, char** argv, char** environment);
 /// The text of `dlock help [COMMAND]`; empty `command` = the overview. Invalid, with the nearest name, for an unknown
 /// one.
 Result<std::string> help_text(const std::string& command);
+
+/// What the hidden `dlock __complete WORD` prints, one a line: the names of the configured backends.
+std::string completion_words(const Options& options);
+
+/// The text of `dlock config show` (every setting with its origin, secrets left out) or `dlock config check`, as text
+/// or JSON, ready for stdout. parse_command_line() has refused what is wrong before, except in backends that are not in
+/// use: those are Misconfigured here.
+Result<std::string> config_text(const Options& options);
 
 /// The completion script for "bash", "zsh" or "fish".
 Result<std::string> completion_script(const std::string& shell);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "lib/base/result.h"
+#include "lib/run/on_lost.h"
+
+namespace dlock {
+
+/// A decimal number without sign or blanks from `least` to `most`; else Invalid.
+Result<std::int64_t> parse_number(std::string_view text, std::int64_t least, std::int64_t most);
+
+/// The place of `text` in `choices` ("auto|always|never"), from 0; Invalid, naming the nearest, if it is not there.
+Result<int> parse_choice(std::string_view text, std::string_view choices);
+
+/// term, kill, ignore, or signal:SIG, where SIG is a number or a name with or without SIG.
+Result<OnLost> parse_on_lost(std::string_view text);
+
+/// "yes" or "no" of a flag in a file or variable: true, yes, on, 1; false, no, off, 0.
+Result<bool> parse_flag(std::string_view text);
+
+/// FILE, or fd:N with a number.
+Result<void> check_report(std::string_view text);
+
+}  // namespace dlock

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/config/backend_url.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/config/suggest.h"
+#include "lib/config/url_schemes.h"
+
+namespace dlock {
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+/// A malformed URL is never quoted as a whole: the part that is wrong may be a piece of a password that was not
+/// escaped.
+Error malformed(const UrlScheme& scheme, std::string why) {
+  const std::string name(scheme.name);
+  std::string next;
+  switch (scheme.shape) {
+    case UrlShape::kDirectory:
+      next = "write local: or local:/directory";
+      break;
+    case UrlShape::kSocket:
+      next = "write " + name + ":///path/to/socket";
+      break;
+    case UrlShape::kOneHost:
+      next = "write " + name + "://[user[:password]@]host[:port][/database]";
+      break;
+    case UrlShape::kHosts:
+      next = "write " + name + "://[user[:password]@]host1[:port],host2[:port]";
+      if (scheme.path == UrlPath::kMaster) next += "/MASTER[/db]";
+      break;
+  }
+  if (scheme.shape != UrlShape::kDirectory) next += "; in a password write % / ? @ as %25 %2F %3F %40";
+  return {ErrorCode::kInvalid, "malformed " + name + " URL: " + std::move(why), std::move(next)};
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+Result<std::string> percent_decode(const UrlScheme& scheme, std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '%') {
+      const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+      const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
+      if (high < 0 || low < 0) return malformed(scheme, "a % is not followed by two hex digits");
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+    if (is_control(c)) return malformed(scheme, "it contains a control character");
+    out += c;
+  }
+  return out;
+}
+
+void percent_encode(std::string& out, std::string_view text, std::string_view plain) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter || plain.find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'%', kDigits[byte / 16], kDigits[byte % 16]};
+    }
+  }
+}
+
+/// Cuts `text` at the first `at`: gives back what is before it, leaves what is behind it.
+std::string_view cut(std::string_view& text, char at) {
+  const std::string_view front = text.substr(0, text.find(at));
+  text.remove_prefix(std::min(text.size(), front.size() + 1));
+  return front;
+}
+
+/// Reads one URL into a BackendUrl, part by part.
+class UrlReader {
+ public:
+  UrlReader(const UrlScheme& scheme, BackendUrl& url) : scheme_(scheme), url_(url) {}
+
+  Result<void> read(std::string_view rest) {
+    if (scheme_.shape == UrlShape::kDirectory) return read_directory(rest);
+    if (!rest.starts_with("//")) return malformed(scheme_, "'//' is missing behind '" + url_.scheme + ":'");
+    rest.remove_prefix(2);
+    const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+    if (auto read = read_authority(rest.substr(0, end)); !read) return read;
+    rest.remove_prefix(end);
+    std::string_view path = cut(rest, '?');
+    if (auto read = read_path(path); !read) return read;
+    return read_query(rest);
+  }
+
+ private:
+  Result<void> read_directory(std::string_view rest) {
+    std::string_view path = cut(rest, '?');
+    if (path.starts_with("//")) path.remove_prefix(2);
+    if (!path.empty() && path.front() != '/') return malformed(scheme_, "the directory is not an absolute path");
+    auto decoded = percent_decode(scheme_, path);
+    if (!decoded) return decoded.error();
+    url_.path = std::move(*decoded);
+    return read_query(rest);
+  }
+
+  Result<void> read_authority(std::string_view text) {
+    const std::size_t at = text.rfind('@');
+    if (at != std::string_view::npos) {
+      std::string_view password = text.substr(0, at);
+      auto user = percent_decode(scheme_, cut(password, ':'));
+      if (!user) return user.error();
+      auto secret = percent_decode(scheme_, password);
+      if (!secret) return secret.error();
+      url_.user = std::move(*user);
+      url_.password = std::move(*secret);
+      text.remove_prefix(at + 1);
+    }
+    if (scheme_.shape == UrlShape::kSocket) {
+      return text.empty() ? Result<void>() : malformed(scheme_, "a Unix socket has no host");
+    }
+    if (text.empty()) return Result<void>();  // whether a host may be missing depends on the query
+    while (true) {
+      const bool last = text.find(',') == std::string_view::npos;
+      if (auto read = read_host(cut(text, ',')); !read) return read;
+      if (last) return {};
+    }
+  }
+
+  Result<void> read_host(std::string_view text) {
+    BackendUrl::Host host;
+    if (text.starts_with('[')) {
+      const std::size_t end = text.find(']');
+      if (end == std::string_view::npos) return malformed(scheme_, "an IPv6 address is not closed by ]");
+      host.name = text.substr(1, end - 1);
+      text.remove_prefix(end + 1);
+      unsigned char address[16];
+      if (inet_pton(AF_INET6, host.name.c_str(), address) != 1) return malformed(scheme_, "not an IPv6 address in [ ]");
+    } else {
+      host.name = text.substr(0, text.find(':'));
+      text.remove_prefix(host.name.size());
+      if (host.name.empty()) return malformed(scheme_, "a host is empty");
+      for (char& c : host.name) {
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        else if (!letter) return malformed(scheme_, "a host name has letters, digits, - and . only");
+      }
+    }
+    if (!text.empty()) {
+      if (text.front() != ':') return malformed(scheme_, "what follows a host is neither a port nor a comma");
+      text.remove_prefix(1);
+      const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), host.port);
+      if (failure != std::errc() || end != text.data() + text.size() || host.port == 0) {
+        return malformed(scheme_, "a port is a number from 1 to 65535");
+      }
+    }
+    if (std::find(url_.hosts.begin(), url_.hosts.end(), host) != url_.hosts.end()) {
+      return malformed(scheme_, "the same host stands in it twice");
+    }
+    url_.hosts.push_back(std::move(host));
+    return {};
+  }
+
+  Result<void> read_path(std::string_view text) {
+    auto decoded = percent_decode(scheme_, text);
+    if (!decoded) return decoded.error();
+    url_.path = std::move(*decoded);
+    if (url_.path == "/" && scheme_.shape != UrlShape::kSocket) url_.path.clear();
+    return {};
+  }
+
+  Result<void> read_query(std::string_view text) {
+    while (!text.empty()) {
+      std::string_view value = cut(text, '&');
+      if (value.empty()) continue;
+      const bool bare = value.find('=') == std::string_view::npos;
+      auto name = percent_decode(scheme_, cut(value, '='));
+      if (!name) return name.error();
+      auto decoded = percent_decode(scheme_, bare ? "1" : value);
+      if (!decoded) return decoded.error();
+      auto known = check_url_param(scheme_, *name, *decoded);
+      if (!known) return known.error();
+      if (!url_.params.emplace(*known, std::move(*decoded)).second) {
+        return malformed(scheme_, "the parameter " + std::string(*known) + " stands in it twice");
+      }
+    }
+    return check_whole();
+  }
+
+  /// What only shows when everything has been read.
+  Result<void> check_whole() {
+    const bool by_socket = url_.params.count("socket") != 0;
+    const bool needs_host = scheme_.shape == UrlShape::kOneHost || scheme_.shape == UrlShape::kHosts;
+    if (needs_host && url_.hosts.empty() && !by_socket) return malformed(scheme_, "the host is missing");
+    if (scheme_.shape == UrlShape::kOneHost && url_.hosts.size() > 1) return several_hosts();
+    return check_path();
+  }
+
+  Error several_hosts() const {
+    return {ErrorCode::kInvalid, "a " + url_.scheme + " URL names one host, this one has several",
+            "several servers are redis+sentinel://h1,h2/MASTER, redis+cluster://h1,h2 or redlock://h1,h2,h3"};
+  }
+
+  Result<void> check_path() const {
+    const std::string& path = url_.path;
+    if (scheme_.shape == UrlShape::kDirectory) return {};
+    if (scheme_.shape == UrlShape::kSocket) {
+      return path.size() > 1 ? Result<void>() : malformed(scheme_, "the path of the socket is missing");
+    }
+    switch (scheme_.path) {
+      case UrlPath::kNone:
+        return path.empty() ? Result<void>() : malformed(scheme_, "it takes no database");
+      case UrlPath::kDatabaseNumber:
+        return check_number(path);
+      case UrlPath::kMaster: {
+        const std::size_t slash = path.find('/', 1);
+        if (path.size() < 2 || slash == 1) return malformed(scheme_, "the name of the master is missing");
+        return slash == std::string::npos ? Result<void>() : check_number(path.substr(slash));
+      }
+      case UrlPath::kAnywhere:
+        if (path.find("//") != std::string::npos || path.ends_with('/')) {
+          return malformed(scheme_, "the path has an empty part");
+        }
+        return {};
+      case UrlPath::kDatabaseName:
+        if (path.size() < 2) return malformed(scheme_, "the database is missing: /NAME behind the host");
+        if (path.find('/', 1) != std::string::npos) return malformed(scheme_, "a database name has no /");
+        return {};
+    }
+    return {};
+  }
+
+  Result<void> check_number(std::string_view path) const {
+    if (path.empty()) return {};
+    path.remove_prefix(1);
+    const bool digits = std::all_of(path.begin(), path.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits || path.empty() || path.size() > 5) return malformed(scheme_, "the database is a number such as /0");
+    return {};
+  }
+
+  const UrlScheme& scheme_;
+  BackendUrl& url_;
+};
+
+Error no_scheme(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view word = text.substr(0, colon);
+  Nearest nearest(word);
+  for (const UrlScheme& scheme : url_schemes()) nearest.offer(scheme.name);
+  // Only a word that can be a scheme is quoted: anything else may be a piece of a secret.
+  const bool quotable = word.size() <= 32 && word.find_first_of("@/?") == std::string_view::npos;
+  std::string message = quotable ? "'" + std::string(word) + "' is no backend" : std::string("not a backend URL");
+  if (colon == std::string_view::npos) message += " URL: it has no scheme";
+  const std::string otherwise = "there are local:, redis://, redlock://, tair://, zk:// and mysql://";
+  const std::string_view best = nearest.best();
+  if (best.empty()) return {ErrorCode::kInvalid, std::move(message), otherwise};
+  return {ErrorCode::kInvalid, std::move(message),
+          "did you mean '" + std::string(best) + (best == "local" ? ":'?" : "://...'?")};
+}
+
+}  // namespace
+
+const char* family_name(Family family) {
+  switch (family) {
+    case Family::kLocal:
+      return "local";
+    case Family::kRedis:
+      return "redis";
+    case Family::kZookeeper:
+      return "zookeeper";
+    case Family::kMysql:
+      return "mysql";
+  }
+  return "";
+}
+
+Result<BackendUrl> BackendUrl::parse(std::string_view text) {
+  if (text.empty()) return Error{ErrorCode::kInvalid, "the backend URL is empty", "leave it out for local:"};
+  const std::size_t colon = text.find(':');
+  const UrlScheme* scheme = colon == std::string_view::npos ? nullptr : find_url_scheme(text.substr(0, colon));
+  if (scheme == nullptr) return no_scheme(text);
+  if (std::any_of(text.begin(), text.end(), is_control)) return malformed(*scheme, "it contains a control character");
+  BackendUrl url;
+  url.family = scheme->family;
+  url.scheme = scheme->name;
+  if (auto read = UrlReader(*scheme, url).read(text.substr(colon + 1)); !read) return read.error();
+  if (auto fit = check_url_params_together(*scheme, url.params); !fit) return fit.error();
+  return url;
+}
+
+std::string BackendUrl::redacted() const {
+  std::string text = scheme + ":";
+  const UrlScheme* known = find_url_scheme(scheme);
+  if (family != Family::kLocal) {
+    text += "//";
+    percent_encode(text, user, "-._~");
+    if (!password.empty()) text += ":***";
+    if (!user.empty() || !password.empty()) text += "@";
+    bool first = true;
+    for (const Host& host : hosts) {
+      if (!std::exchange(first, false)) text += ",";
+      text += host.name.find(':') == std::string::npos ? host.name : "[" + host.name + "]";
+      if (host.port != 0 && !(known && known->port == host.port)) text += ":" + std::to_string(host.port);
+    }
+  }
+  percent_encode(text, path, "-._~/:");
+  char separator = '?';
+  for (const auto& [name, value] : params) {
+    text += std::exchange(separator, '&') + name + "=";
+    percent_encode(text, value, "-._~/:,=");
+  }
+  return text;
+}
+
+}  // namespace dlock
