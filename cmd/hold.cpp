@@ -13,7 +13,7 @@ namespace dlock {
 namespace {
 
 /// What "runs" under a held lock: reading stdin to its end.
-class ReadingStdin final : public Command {
+class ReadingStdin final : public LockedCommand {
  public:
   ReadingStdin(const Options& options, Output& out) : options_(options), out_(out) {}
 

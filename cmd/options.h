@@ -84,8 +84,6 @@ struct Options {
 
   bool json = false;
   bool watch = false;
-  bool if_held = false;                ///< release: 0 also when it is no longer held
-  int count = 0;                       ///< bench: rounds; 0: as many as it likes
   bool yes = false;
   bool dry_run = false;
   bool print = false;

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr Duration kGrace = 2s;
 
 /// Stands in where nothing is to be run.
-class NoCommand final : public Command {
+class NoCommand final : public LockedCommand {
  public:
   SupervisorEvent start(const StartContext& /*context*/) override { return CommandStarted{}; }
   pid_t pid() const override { return 0; }
@@ -44,7 +44,7 @@ bool is_unreachable(const Situation& s) {
   return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable;
 }
 
-void supervise(Taken& taken, const Options& options, const Runtime& runtime, Command* command, SignalInbox& signals,
+void supervise(Taken& taken, const Options& options, const Runtime& runtime, LockedCommand* command, SignalInbox& signals,
                RunObserver& observer) {
   NoCommand nothing;
   const SupervisionPolicy policy = make_policy(options, taken.store, runtime.clock.now(), command != nullptr);
@@ -53,7 +53,7 @@ void supervise(Taken& taken, const Options& options, const Runtime& runtime, Com
 
 }  // namespace
 
-Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, Command* command,
+Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
                          SignalInbox& signals, RunObserver& observer) {
   Taken taken;
   taken.started = runtime.clock.now();

@@ -7,7 +7,7 @@
 #include "cmd/compose.h"
 #include "cmd/options.h"
 #include "lib/base/runtime.h"
-#include "lib/run/command.h"
+#include "lib/run/locked_command.h"
 #include "lib/run/run_locked.h"
 #include "lib/run/signal_inbox.h"
 
@@ -24,7 +24,7 @@ struct Taken {
 /// Takes options.keys from the backend, or from the first of its fallbacks that can be reached, and supervises
 /// `command` under them (null: being granted is the end). With --if-unavailable=run and nothing reachable, `command`
 /// runs unlocked. An Error is one of the call itself (78): no lock was asked for.
-Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, Command* command,
+Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
                          SignalInbox& signals, RunObserver& observer);
 
 /// Says on stderr what there is to say about a lock that was not granted, and gives the exit status for it; dies of the

@@ -10,7 +10,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/result.h"
-#include "lib/run/command.h"
+#include "lib/run/locked_command.h"
 #include "lib/run/descendants.h"
 #include "lib/run/signal_inbox.h"
 
@@ -35,7 +35,7 @@ std::vector<std::string> command_environment(char** environment, const std::vect
 /// gets back the signals as dlock got them, dies of SIGKILL when this process dies (PR_SET_PDEATHSIG), and is started
 /// by vfork, whose child shares nothing with us after its execve. Everything it starts stays below us
 /// (PR_SET_CHILD_SUBREAPER). REQUIRES: one thread only; SIGCHLD not ignored.
-class ChildProcess final : public Command {
+class ChildProcess final : public LockedCommand {
  public:
   struct Spec {
     Program program;

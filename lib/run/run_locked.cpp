@@ -6,7 +6,7 @@ namespace {
 
 class Loop {
  public:
-  Loop(Clock& clock, const SupervisionPolicy& policy, LockSession& session, Command& command, SignalInbox& signals,
+  Loop(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command, SignalInbox& signals,
        RunObserver& observer)
       : clock_(clock), policy_(policy), session_(session), command_(command), signals_(signals), observer_(observer) {}
 
@@ -107,7 +107,7 @@ class Loop {
   Clock& clock_;
   const SupervisionPolicy& policy_;
   LockSession& session_;
-  Command& command_;
+  LockedCommand& command_;
   SignalInbox& signals_;
   RunObserver& observer_;
   Situation s_;
@@ -118,7 +118,7 @@ class Loop {
 
 }  // namespace
 
-Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, Command& command,
+Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
                      SignalInbox& signals, RunObserver& observer) {
   return Loop(clock, policy, session, command, signals, observer).run();
 }

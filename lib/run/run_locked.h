@@ -3,7 +3,7 @@
 
 #include "lib/base/runtime.h"
 #include "lib/lock/lock_session.h"
-#include "lib/run/command.h"
+#include "lib/run/locked_command.h"
 #include "lib/run/signal_inbox.h"
 #include "lib/run/supervisor.h"
 
@@ -27,7 +27,7 @@ class RunObserver {
 /// The supervisor's body: one thread, one poll loop. Takes the lock through `session`, runs `command` under it, keeps
 /// to the deadlines that the session names, ends the command and all its descendants when the lock is lost, gives the
 /// lock back. Returns when all that is over; the returned situation is in Phase::kDone.
-Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, Command& command,
+Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
                      SignalInbox& signals, RunObserver& observer);
 
 }  // namespace dlock

@@ -21,9 +21,9 @@ struct StartContext {
 
 /// What runs under the lock: a child process (child_process.h), or anything else that starts, can be told to end, and
 /// ends.
-class Command {
+class LockedCommand {
  public:
-  virtual ~Command() = default;
+  virtual ~LockedCommand() = default;
 
   /// Starts it: CommandStarted or CommandNotStarted.
   virtual SupervisorEvent start(const StartContext& context) = 0;
