@@ -9,14 +9,14 @@ Result<std::string> LocalContext::directory_path() const {
 }
 
 Result<const LockDir*> LocalContext::directory() {
-  if (!directory_) {
+  if (!opened_directory) {
     const auto path = directory_path();
     if (!path) return path.error();
     auto opened = LockDir::open(*path, {.named = !named_directory.empty(), .allow_network_fs = allow_network_fs});
     if (!opened) return opened.error();
-    directory_ = std::move(*opened);
+    opened_directory = std::move(*opened);
   }
-  return &*directory_;
+  return &*opened_directory;
 }
 
 }  // namespace dlock::local

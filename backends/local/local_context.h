@@ -26,8 +26,7 @@ struct LocalContext {
   /// Its path, whether or not it is fit.
   Result<std::string> directory_path() const;
 
- private:
-  std::optional<LockDir> directory_;
+  std::optional<LockDir> opened_directory = {};  ///< see directory()
 };
 
 }  // namespace dlock::local

@@ -257,7 +257,7 @@ Result<void> Place::write_down(Header& header, TimePoint now, WallTime wall, boo
   record_.set_owner(spec_->owner);
   record_.mode = static_cast<std::uint32_t>(spec_->mode);
   record_.permits = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
-  record_.flags = granted && complete_ ? Record::kGranted : 0;
+  record_.flags = granted && complete_ ? std::uint32_t{Record::kGranted} : 0;
   record_.pid = getpid();
   record_.pid_namespace = context_->pid_namespace;
   record_.uid = geteuid();

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/lock/backend.h"
+
+namespace dlock::testing {
+
+/// A kind of store that the suite runs against, and what it can do. A new backend adds one of these to fixtures() and
+/// is then held to every sentence of the port. What it cannot do must be refused with Unsupported, which is tested too.
+struct Fixture {
+  std::string name;   ///< "local", "redis"
+  std::string store;  ///< what connect() takes; the same text in every process means the same store, empty at first
+  bool shared = true;
+  bool permits = true;
+  bool fair = true;  ///< first come first served, always
+  bool lock_delay = true;
+  bool sees_waiters = true;   ///< inspect lists them
+  bool told_at_once = true;   ///< of a force-release, without a renewal
+  bool freed_at_once = true;  ///< after SIGKILL of the holder; else within its ttl
+  bool detaches = true;
+};
+
+/// Those that can run here, each with an empty store. Made on first use, gone at exit.
+std::vector<Fixture>& fixtures();
+
+/// A new client with connections of its own, for a Fixture::store.
+std::unique_ptr<Backend> connect(const std::string& store);
+
+/// Runs `test` for each fixture, with two independent clients of a fresh key space.
+struct World {
+  const Fixture& fixture;
+  Backend& a;
+  Backend& b;
+  std::string key;  ///< of this test alone
+};
+void on_every_backend(const std::string& key, const std::function<void(World&)>& test);
+
+}  // namespace dlock::testing

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/conformance/fixture.h"
+#include "tests/support/acquisition.h"
+#include "tests/support/helper_process.h"
+
+namespace dlock::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A lease taken by another process, which is gone when this returns.
+FencingToken leased(const Fixture& fixture, const LockSpec& spec, const std::string& how) {
+  HelperProcess taker(fixture.store, spec);
+  const FencingToken token = taker.granted();
+  taker.say(how);
+  REQUIRE(taker.line() == "detached");
+  taker.kill();
+  return token;
+}
+
+bool is_free(Backend& backend, const std::string& key) {
+  const auto state = backend.inspect(name(key));
+  return state && state->holders.empty();
+}
+
+ErrorCode code_of(const Result<void>& result) { return result ? ErrorCode::kInternal : result.error().code; }
+
+}  // namespace
+
+TEST_CASE("a detached lease outlives the process that took it, and is given back by another one with its owner") {
+  on_every_backend("lease", [](World& w) {
+    if (!w.fixture.detaches) return;
+    const LockSpec spec = exclusive(w.key);
+    const FencingToken token = leased(w.fixture, spec, "detach-ttl 60000");
+    const auto state = w.a.inspect(name(w.key));
+    REQUIRE(state);
+    REQUIRE(state->holders.size() == 1);
+    CHECK(state->holders.front().owner == spec.owner.text());
+    CHECK(state->holders.front().token == token);
+    CHECK(state->holders.front().until);
+    CHECK(w.a.check(name(w.key), token));
+    Acquisition next(w.b, exclusive(w.key));
+    CHECK(next.stays_quiet());
+    CHECK(w.a.release(name(w.key), spec.owner));
+    CHECK(next.held().token > token);
+    CHECK(code_of(w.a.release(name(w.key), spec.owner)) == ErrorCode::kLost);
+    next.release();
+  });
+}
+
+TEST_CASE("leases of one key can be taken and given back again and again, and tokens grow") {
+  on_every_backend("lease-again", [](World& w) {
+    if (!w.fixture.detaches) return;
+    FencingToken last;
+    for (int round = 0; round < 3; ++round) {
+      const LockSpec spec = exclusive(w.key);
+      const FencingToken token = leased(w.fixture, spec, "detach-ttl 60000");
+      CHECK(token > last);
+      last = token;
+      REQUIRE(w.b.release(name(w.key), spec.owner));
+      CHECK(is_free(w.a, w.key));
+    }
+  });
+}
+
+TEST_CASE("a detached lease ends by itself, and not before its time") {
+  on_every_backend("lease-end", [](World& w) {
+    if (!w.fixture.detaches) return;
+    const LockSpec spec = exclusive(w.key);
+    SystemClock clock;
+    const TimePoint before = clock.now();
+    leased(w.fixture, spec, "detach-ttl 1000");
+    Acquisition next(w.a, exclusive(w.key));
+    next.held();
+    CHECK(clock.now() - before >= seconds(1));
+    CHECK(clock.now() - before < seconds(5));
+    CHECK(code_of(w.b.release(name(w.key), spec.owner)) == ErrorCode::kLost);
+    next.release();
+  });
+}
+
+TEST_CASE("a renewal moves the end of a lease, in both directions") {
+  on_every_backend("renew", [](World& w) {
+    if (!w.fixture.detaches) return;
+    const LockSpec spec = exclusive(w.key);
+    const FencingToken token = leased(w.fixture, spec, "detach-ttl 1000");
+    const auto renewed = w.a.renew(name(w.key), spec.owner, seconds(60));
+    REQUIRE(renewed);
+    CHECK(renewed->owner == spec.owner);
+    CHECK(renewed->token == token);
+    Acquisition next(w.b, exclusive(w.key));
+    CHECK(next.stays_quiet(milliseconds(1300)));
+    REQUIRE(w.a.renew(name(w.key), spec.owner, milliseconds(100)));
+    next.held();
+    next.release();
+  });
+}
+
+TEST_CASE("a renewal without the owner is lost, and never takes a lock") {
+  on_every_backend("renew-lost", [](World& w) {
+    if (!w.fixture.detaches) return;
+    const auto nobody = w.a.renew(name(w.key), Owner::random(), seconds(60));
+    REQUIRE_FALSE(nobody);
+    CHECK(nobody.error().code == ErrorCode::kLost);
+    CHECK(is_free(w.b, w.key));
+    const LockSpec spec = exclusive(w.key);
+    leased(w.fixture, spec, "detach-ttl 60000");
+    const auto thief = w.a.renew(name(w.key), Owner::random(), seconds(60));
+    REQUIRE_FALSE(thief);
+    CHECK(thief.error().code == ErrorCode::kLost);
+    CHECK(code_of(w.a.release(name(w.key), Owner::random())) == ErrorCode::kLost);
+    CHECK_FALSE(is_free(w.b, w.key));
+    REQUIRE(w.a.release(name(w.key), spec.owner));
+    const auto late = w.a.renew(name(w.key), spec.owner, seconds(60));
+    REQUIRE_FALSE(late);
+    CHECK(late.error().code == ErrorCode::kLost);
+    CHECK(is_free(w.b, w.key));
+  });
+}
+
+TEST_CASE("a lease that watches a process ends with it") {
+  on_every_backend("watch", [](World& w) {
+    if (!w.fixture.detaches) return;
+    const pid_t watched = fork();
+    if (watched == 0) {
+      for (;;) pause();
+    }
+    leased(w.fixture, exclusive(w.key), "detach-pid " + std::to_string(watched));
+    Acquisition next(w.a, exclusive(w.key));
+    CHECK(next.stays_quiet());
+    kill(watched, SIGKILL);
+    next.held();
+    waitpid(watched, nullptr, 0);
+    next.release();
+  });
+}
+
+TEST_CASE("a lease cannot watch a process that does not exist, and nothing stays held") {
+  on_every_backend("watch-nobody", [](World& w) {
+    if (!w.fixture.detaches) return;
+    HelperProcess taker(w.fixture.store, exclusive(w.key));
+    taker.granted();
+    taker.say("detach-pid 2147483646");
+    CHECK(taker.line().value_or("nothing").starts_with("not detached"));
+    CHECK(eventually([&] { return is_free(w.a, w.key); }));
+  });
+}
+
+TEST_CASE("a detached lease can be force-released, and its owner then has lost it") {
+  on_every_backend("lease-forced", [](World& w) {
+    if (!w.fixture.detaches) return;
+    const LockSpec spec = exclusive(w.key);
+    leased(w.fixture, spec, "detach-ttl 60000");
+    const auto shown = w.a.inspect(name(w.key));
+    REQUIRE(shown);
+    REQUIRE(w.a.force_release(name(w.key), *shown));
+    Acquisition next(w.b, exclusive(w.key));
+    next.held();
+    CHECK(code_of(w.a.release(name(w.key), spec.owner)) == ErrorCode::kLost);
+    CHECK(next.stays_quiet());
+    next.release();
+  });
+}
+
+TEST_CASE("a lock held by a running process is not a lease: it can neither be renewed nor given back from outside") {
+  on_every_backend("not-a-lease", [](World& w) {
+    if (!w.fixture.detaches || !w.fixture.freed_at_once) return;
+    const LockSpec spec = exclusive(w.key);
+    Acquisition holder(w.a, spec);
+    holder.held();
+    CHECK(code_of(w.b.release(name(w.key), spec.owner)) == ErrorCode::kUnsupported);
+    CHECK_FALSE(w.b.renew(name(w.key), spec.owner, seconds(60)));
+    CHECK(holder.stays_quiet());
+    holder.release();
+  });
+}
+
+TEST_CASE("after an unclean end nobody gets the lock for the lock-delay, and then the next one does") {
+  on_every_backend("delay", [](World& w) {
+    if (!w.fixture.lock_delay) return;
+    LockSpec careful = exclusive(w.key);
+    careful.lock_delay = milliseconds(400);
+    HelperProcess holder(w.fixture.store, careful);
+    holder.granted();
+    Acquisition next(w.a, exclusive(w.key));
+    CHECK(next.stays_quiet());
+    SystemClock clock;
+    const TimePoint before = clock.now();
+    holder.kill();
+    Acquisition impatient(w.b, once(exclusive(w.key)));
+    const auto refused = impatient.wait_for<Refused>();
+    REQUIRE(refused);
+    CHECK(refused->error.code == ErrorCode::kBusy);
+    next.held();
+    CHECK(clock.now() - before >= milliseconds(400));
+    next.release();
+    Acquisition at_once(w.b, once(exclusive(w.key)));
+    at_once.held();
+    at_once.release();
+  });
+}
+
+TEST_CASE("after a release in order there is no lock-delay, and after a force-release there is one") {
+  on_every_backend("delay-forced", [](World& w) {
+    if (!w.fixture.lock_delay) return;
+    LockSpec careful = exclusive(w.key);
+    careful.lock_delay = milliseconds(300);
+    Acquisition orderly(w.a, careful);
+    orderly.held();
+    orderly.release();
+    careful.owner = Owner::random();
+    Acquisition holder(w.a, once(careful));
+    holder.held();
+    const auto shown = w.b.inspect(name(w.key));
+    REQUIRE(shown);
+    SystemClock clock;
+    const TimePoint before = clock.now();
+    REQUIRE(w.b.force_release(name(w.key), *shown));
+    Acquisition next(w.b, exclusive(w.key));
+    next.held();
+    CHECK(clock.now() - before >= milliseconds(300));
+    next.release();
+  });
+}
+
+TEST_CASE("a fence lets the highest token pass, the same one again, and no lower one ever after") {
+  on_every_backend("fence", [](World& w) {
+    const LockName resource = name(w.key);
+    REQUIRE(w.a.fence(resource, FencingToken(10), {}));
+    REQUIRE(w.b.fence(resource, FencingToken(10), {}));
+    const auto low = w.b.fence(resource, FencingToken(9), {});
+    REQUIRE_FALSE(low);
+    CHECK(low.error().code == ErrorCode::kLost);
+    REQUIRE(w.a.fence(resource, FencingToken(11), {}));
+    CHECK_FALSE(w.b.fence(resource, FencingToken(10), {}));
+    REQUIRE(connect(w.fixture.store)->fence(resource, FencingToken(11), {}));
+    REQUIRE(w.b.fence(name(w.key + "/other"), FencingToken(1), {}));
+  });
+}
+
+TEST_CASE("an open fence keeps other checks of its resource out, within their wait") {
+  on_every_backend("fence-open", [](World& w) {
+    const LockName resource = name(w.key);
+    auto open = w.a.fence(resource, FencingToken(5), {});
+    REQUIRE(open);
+    WaitPolicy at_once;
+    at_once.once = true;
+    const auto busy = w.b.fence(resource, FencingToken(6), at_once);
+    REQUIRE_FALSE(busy);
+    CHECK(busy.error().code == ErrorCode::kBusy);
+    WaitPolicy bounded;
+    bounded.until = SystemClock().now() + milliseconds(50);
+    const auto late = w.b.fence(resource, FencingToken(6), bounded);
+    REQUIRE_FALSE(late);
+    CHECK(late.error().code == ErrorCode::kBusy);
+    open->reset();
+    CHECK(w.b.fence(resource, FencingToken(6), at_once));
+  });
+}
+
+}  // namespace dlock::testing

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <memory>
+
+#include "tests/conformance/fixture.h"
+#include "tests/support/acquisition.h"
+#include "tests/support/helper_process.h"
+
+namespace dlock::testing {
+namespace {
+
+/// Waits until the store lists so many waiters of `key`.
+bool waiters_seen(Backend& backend, const std::string& key, std::size_t count) {
+  return eventually([&] {
+    const auto state = backend.inspect(name(key));
+    return state && state->waiters.size() == count;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("waiters of other processes are served first come first served") {
+  on_every_backend("fifo", [](World& w) {
+    if (!w.fixture.fair) return;
+    auto holder = std::make_unique<HelperProcess>(w.fixture.store, exclusive(w.key));
+    FencingToken last = holder->granted();
+    std::vector<std::unique_ptr<HelperProcess>> queue;
+    for (std::size_t i = 0; i < 6; ++i) {
+      queue.push_back(std::make_unique<HelperProcess>(w.fixture.store, exclusive(w.key)));
+      REQUIRE(waiters_seen(w.a, w.key, i + 1));
+    }
+    holder->say("release");
+    for (auto& next : queue) {
+      const FencingToken token = next->granted();
+      CHECK(token > last);
+      last = token;
+      const auto state = w.a.inspect(name(w.key));
+      REQUIRE(state);
+      REQUIRE(state->holders.size() == 1);
+      CHECK(state->holders.front().token == token);
+      next->say("release");
+    }
+  });
+}
+
+TEST_CASE("64 waiters are all served, in their order") {
+  on_every_backend("many", [](World& w) {
+    if (!w.fixture.fair) return;
+    Acquisition holder(w.a, exclusive(w.key));
+    holder.held();
+    std::vector<std::unique_ptr<HelperProcess>> queue;
+    for (std::size_t i = 0; i < 64; ++i) {
+      queue.push_back(std::make_unique<HelperProcess>(w.fixture.store, exclusive(w.key)));
+      REQUIRE(waiters_seen(w.b, w.key, i + 1));
+    }
+    const auto state = w.b.inspect(name(w.key));
+    REQUIRE(state);
+    for (std::size_t i = 0; i < 64; ++i) CHECK(state->waiters[i].pid == queue[i]->pid());
+    holder.release();
+    FencingToken last;
+    for (auto& next : queue) {
+      const FencingToken token = next->granted();
+      CHECK(token > last);
+      last = token;
+      next->say("release");
+    }
+  });
+}
+
+TEST_CASE("a waiter that is killed is skipped") {
+  on_every_backend("killed-waiter", [](World& w) {
+    Acquisition holder(w.a, exclusive(w.key));
+    holder.held();
+    HelperProcess doomed(w.fixture.store, exclusive(w.key));
+    REQUIRE(waiters_seen(w.a, w.key, 1));
+    HelperProcess next(w.fixture.store, exclusive(w.key));
+    REQUIRE(waiters_seen(w.a, w.key, 2));
+    doomed.kill();
+    CHECK_FALSE(next.line(std::chrono::milliseconds(60)));
+    holder.release();
+    next.granted();
+  });
+}
+
+TEST_CASE("a holder that is killed frees the lock, and the next token is higher") {
+  on_every_backend("killed-holder", [](World& w) {
+    HelperProcess holder(w.fixture.store, exclusive(w.key));
+    const FencingToken before = holder.granted();
+    Acquisition next(w.a, exclusive(w.key));
+    CHECK(next.stays_quiet());
+    holder.kill();
+    CHECK(next.held().token > before);
+    next.release();
+  });
+}
+
+TEST_CASE("a waiter that is stopped when its turn comes can be freed from the front like any holder") {
+  on_every_backend("stopped-waiter", [](World& w) {
+    if (!w.fixture.freed_at_once) return;
+    Acquisition holder(w.a, exclusive(w.key));
+    holder.held();
+    HelperProcess stopped(w.fixture.store, exclusive(w.key));
+    REQUIRE(waiters_seen(w.a, w.key, 1));
+    Acquisition next(w.b, exclusive(w.key));
+    CHECK(next.stays_quiet());
+    stopped.signal(SIGSTOP);
+    holder.release();
+    CHECK(next.stays_quiet());
+    const auto shown = w.a.inspect(name(w.key));
+    REQUIRE(shown);
+    REQUIRE(shown->holders.size() == 1);
+    CHECK(shown->holders.front().pid == stopped.pid());
+    CHECK(shown->holders.front().note == "stopped");
+    REQUIRE(w.a.force_release(name(w.key), *shown));
+    next.held();
+    stopped.signal(SIGCONT);  // it was never told that it held anything: it goes to the end of the queue
+    CHECK_FALSE(stopped.line(std::chrono::milliseconds(60)));
+    next.release();
+    stopped.granted();
+  });
+}
+
+TEST_CASE("readers share, a writer waits for all of them, and later readers wait for the writer") {
+  on_every_backend("shared", [](World& w) {
+    if (!w.fixture.shared) return;
+    Acquisition reader(w.a, shared(w.key));
+    reader.held();
+    Acquisition another(w.b, shared(w.key));
+    another.held();
+    Acquisition writer(w.a, exclusive(w.key));
+    CHECK(writer.stays_quiet());
+    Acquisition late(w.b, shared(w.key));
+    CHECK(late.stays_quiet());
+    Acquisition impatient(w.b, once(shared(w.key)));
+    CHECK(impatient.wait_for<Refused>());
+    const auto state = w.a.inspect(name(w.key));
+    REQUIRE(state);
+    CHECK(state->mode == Mode::kShared);
+    CHECK(state->holders.size() == 2);
+    if (w.fixture.sees_waiters) CHECK(state->waiters.size() == 2);
+    reader.release();
+    CHECK(writer.stays_quiet());
+    another.release();
+    writer.held();
+    CHECK(late.stays_quiet());
+    writer.release();
+    late.held();
+    Acquisition too(w.a, once(shared(w.key)));
+    too.held();
+    too.release();
+    late.release();
+  });
+}
+
+TEST_CASE("as many permits are given as there are, and each one that comes back goes to the next in line") {
+  on_every_backend("permits", [](World& w) {
+    if (!w.fixture.permits) return;
+    Acquisition one(w.a, permits(w.key, 2));
+    Acquisition two(w.b, permits(w.key, 2));
+    one.held();
+    two.held();
+    Acquisition three(w.a, permits(w.key, 2));
+    CHECK(three.stays_quiet());
+    Acquisition four(w.b, permits(w.key, 2));
+    CHECK(four.stays_quiet());
+    Acquisition impatient(w.b, once(permits(w.key, 2)));
+    CHECK(impatient.wait_for<Refused>());
+    const auto state = w.a.inspect(name(w.key));
+    REQUIRE(state);
+    CHECK(state->mode == Mode::kPermits);
+    CHECK(state->permits == 2);
+    CHECK(state->holders.size() == 2);
+    two.release();
+    three.held();
+    CHECK(four.stays_quiet());
+    one.release();
+    four.held();
+    three.release();
+    four.release();
+  });
+}
+
+TEST_CASE("a permit whose holder is killed goes to the next in line") {
+  on_every_backend("killed-permit", [](World& w) {
+    if (!w.fixture.permits) return;
+    HelperProcess one(w.fixture.store, permits(w.key, 2));
+    HelperProcess two(w.fixture.store, permits(w.key, 2));
+    one.granted();
+    two.granted();
+    Acquisition three(w.a, permits(w.key, 2));
+    CHECK(three.stays_quiet());
+    one.kill();
+    three.held();
+    three.release();
+  });
+}
+
+TEST_CASE("a writer waits for every permit, and permits wait for the writer") {
+  on_every_backend("permits-writer", [](World& w) {
+    if (!w.fixture.permits) return;
+    Acquisition one(w.a, permits(w.key, 3));
+    one.held();
+    Acquisition writer(w.b, exclusive(w.key));
+    CHECK(writer.stays_quiet());
+    Acquisition late(w.a, permits(w.key, 3));
+    CHECK(late.stays_quiet());
+    one.release();
+    writer.held();
+    CHECK(late.stays_quiet());
+    writer.release();
+    late.held();
+    late.release();
+  });
+}
+
+TEST_CASE("callers of one key who do not agree on the permits are told, as long as somebody uses them") {
+  on_every_backend("disagree", [](World& w) {
+    if (!w.fixture.permits) return;
+    Acquisition one(w.a, permits(w.key, 2));
+    one.held();
+    for (const LockSpec& other : {permits(w.key, 3), shared(w.key)}) {
+      Acquisition refused(w.b, other);
+      const auto answer = refused.wait_for<Refused>();
+      REQUIRE(answer);
+      CHECK(answer->error.code == ErrorCode::kConflict);
+    }
+    one.release();
+    Acquisition later(w.b, permits(w.key, 3));
+    later.held();
+    later.release();
+  });
+}
+
+TEST_CASE("whoever asks whom it waits for is told, and not shown itself") {
+  on_every_backend("who", [](World& w) {
+    const LockSpec spec = exclusive(w.key);
+    Acquisition holder(w.a, spec);
+    holder.held();
+    Acquisition waiter(w.b, exclusive(w.key));
+    CHECK(waiter.stays_quiet());
+    waiter.session().ask_who();
+    const auto waiting = waiter.wait_for<Waiting>();
+    REQUIRE(waiting);
+    REQUIRE(waiting->state.holders.size() == 1);
+    CHECK(waiting->state.holders.front().owner == spec.owner.text());
+    CHECK(waiting->state.waiters.empty());
+    holder.release();
+    waiter.held();
+    waiter.release();
+  });
+}
+
+}  // namespace dlock::testing
