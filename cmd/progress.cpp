@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cmd/contention.h"
-#include "lib/config/duration_text.h"
+#include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 
 namespace dlock {
@@ -83,7 +83,7 @@ void Progress::lost(const std::string& why, const Situation& s, pid_t command) {
   std::string text = "LOST " + names(options_) + ": ";
   if (s.deadline && !s.session_over) {
     const TimePoint sent = *s.deadline - options_.ttl + clock_drift(options_.ttl);
-    text += "no renewal for " + format_duration(runtime_.clock.now() - sent) + " (" + why + ")";
+    text += "no renewal for " + human_duration(runtime_.clock.now() - sent) + " (" + why + ")";
   } else {
     text += why;
   }
@@ -96,7 +96,7 @@ void Progress::lost(const std::string& why, const Situation& s, pid_t command) {
   } else {
     switch (options_.on_lost.kind) {
       case OnLost::Kind::kTerm:
-        text += "; sent TERM to pid " + pid + ", KILL follows in " + format_duration(options_.kill_after);
+        text += "; sent TERM to pid " + pid + ", KILL follows in " + human_duration(options_.kill_after);
         break;
       case OnLost::Kind::kKill:
         text += "; sent KILL to pid " + pid;
@@ -117,7 +117,7 @@ void Progress::release_unconfirmed(const std::string& why, const Situation& s) {
   std::string text = "the release of " + names(options_) + " could not be confirmed: " + why;
   if (s.deadline) {
     const Duration left = *s.deadline - runtime_.clock.now();
-    text += left > 0s ? "; the lease ends by itself in " + format_duration(left) : "; the lease has ended by itself";
+    text += left > 0s ? "; the lease ends by itself in " + human_duration(left) : "; the lease has ended by itself";
   }
   runtime_.log.warn(text);
 }

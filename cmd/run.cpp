@@ -12,8 +12,8 @@
 #include "cmd/progress.h"
 #include "cmd/report.h"
 #include "cmd/take.h"
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
-#include "lib/config/duration_text.h"
 #include "lib/run/child_process.h"
 
 namespace dlock {
@@ -134,7 +134,7 @@ void say_how_it_went(const Runtime& runtime, const Taken& taken) {
   if (runtime.log.style().verbosity == 0 || s.granted_at == TimePoint{}) return;
   for (const HeldLock& lock : s.locks) {
     runtime.log.verbose("held " + lock.name.text() + " in " + lock.store + " with token " + lock.token.text() +
-                        " for " + format_duration(s.ended_at - s.granted_at) +
+                        " for " + human_duration(s.ended_at - s.granted_at) +
                         (lock.reentered ? " (entered again)" : ""));
   }
 }

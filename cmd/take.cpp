@@ -44,8 +44,8 @@ bool is_unreachable(const Situation& s) {
   return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable;
 }
 
-void supervise(Taken& taken, const Options& options, const Runtime& runtime, LockedCommand* command, SignalInbox& signals,
-               RunObserver& observer) {
+void supervise(Taken& taken, const Options& options, const Runtime& runtime, LockedCommand* command,
+               SignalInbox& signals, RunObserver& observer) {
   NoCommand nothing;
   const SupervisionPolicy policy = make_policy(options, taken.store, runtime.clock.now(), command != nullptr);
   taken.situation = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);

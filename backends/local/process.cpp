@@ -41,19 +41,18 @@ void reap(const UniqueFd& process, bool block) {
 }
 
 void close_all_but(std::initializer_list<int> keep) {
-  int sorted[8];
-  std::size_t count = 0;
-  for (const int fd : keep) {
-    if (fd >= 0 && count < std::size(sorted)) sorted[count++] = fd;
-  }
-  std::sort(sorted, sorted + count);
+  constexpr unsigned kNone = ~0U;
   unsigned next = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto fd = static_cast<unsigned>(sorted[i]);
-    if (fd > next) syscall(SYS_close_range, next, fd - 1, 0);
-    next = fd + 1;
+  while (true) {
+    unsigned kept = kNone;  // the lowest one from `next` on
+    for (const int fd : keep) {
+      if (fd >= 0 && static_cast<unsigned>(fd) >= next) kept = std::min(kept, static_cast<unsigned>(fd));
+    }
+    if (kept == kNone) break;
+    if (kept > next) syscall(SYS_close_range, next, kept - 1, 0);
+    next = kept + 1;
   }
-  syscall(SYS_close_range, next, ~0U, 0);
+  syscall(SYS_close_range, next, kNone, 0);
 }
 
 bool die_with(pid_t parent) {

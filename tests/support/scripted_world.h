@@ -74,7 +74,7 @@ class ScriptedWorld {
     bool operator==(const Sent&) const = default;
   };
 
-  struct FakeCommand final : Command {
+  struct FakeCommand final : LockedCommand {
     explicit FakeCommand(ScriptedWorld& world) : world_(world) {}
     SupervisorEvent start(const StartContext&) override {
       if (start_error) return CommandNotStarted{*start_error, 127};
