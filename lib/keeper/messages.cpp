@@ -270,7 +270,7 @@ Result<Message> decode(std::string_view packet) {
     return line;
   };
   message.verb = std::string(take_line());
-  if (message.verb.empty()) return broken("an empty message");
+  if (message.verb.empty() || message.verb.find('=') != std::string::npos) return broken("a message without a verb");
   while (!packet.empty()) {
     const std::string_view line = take_line();
     const std::size_t equals = line.find('=');

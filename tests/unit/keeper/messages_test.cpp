@@ -84,7 +84,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
 
 TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
   for (const char* packet : {"", "\n", "=x", "lost\nwhy", "lost\n=x", "lost\nwhy=%", "lost\nwhy=%4", "lost\nwhy=%zz"}) {
-    CAPTURE(packet);
+    CAPTURE(std::string(packet));
     CHECK_FALSE(decode(packet));
   }
   CHECK_FALSE(decode(std::string(kLargestMessage + 1, 'x')));
@@ -92,7 +92,7 @@ TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
        {"hello", "lost", "renewed", "renewed\ndeadline=", "renewed\ndeadline=12x", "granted\nname=k",
         "granted\nname=", "granted\nname=k\nowner=x\ntoken=1\nstore=s", "refused\ncode=99\nmessage=m", "waiting",
         "unconfirmed\ncode=1", "waiting\nstate.name=k\nstate.store=s\nstate.mode=7"}) {
-    CAPTURE(packet);
+    CAPTURE(std::string(packet));
     const auto message = decode(packet);
     REQUIRE(message);
     CHECK_FALSE(parse_event(*message));
