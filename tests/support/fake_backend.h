@@ -50,6 +50,7 @@ class FakeBackend final : public Backend {
 
   std::optional<Error> fails;             ///< every call fails with this
   int looks_until_it_fails = -1;          ///< inspections that still work before `fails` counts; -1: it counts at once
+  int looks_until_all_free = -1;          ///< inspections after which nobody holds anything any more; -1: never
   std::optional<Party> changes_hands_to;  ///< after the next inspect() somebody else holds the lock
   std::optional<Error> grants_fail;       ///< sessions are refused with this
 
@@ -81,6 +82,7 @@ class FakeBackend final : public Backend {
 
   Result<std::vector<LockState>> inspect_all() override {
     if (fails_now()) return *fails;
+    if (looks_until_all_free >= 0 && looks_until_all_free-- == 0) locks.clear();
     std::vector<LockState> all;
     for (const auto& [name, state] : locks) all.push_back(state);
     return all;
