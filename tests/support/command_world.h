@@ -17,15 +17,8 @@ namespace dlock {
 class LeapingClock final : public Clock {
  public:
   TimePoint now() const override { return now_; }
-  WallTime wall() const override {
-    using namespace std::chrono;
-    return WallTime(sys_days(year(2026) / 2 / 3)) + hours(4) + minutes(5) + seconds(6) + milliseconds(789) +
-           duration_cast<microseconds>(now_ - TimePoint());
-  }
-  void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) override {
-    poll(fds.data(), fds.size(), 0);
-    if (until && *until > now_) now_ = *until;
-  }
+  WallTime wall() const override;
+  void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) override;
 
  private:
   TimePoint now_{};
@@ -42,11 +35,7 @@ struct CommandWorld {
   std::string out;
   Output output{out, Look{}};
 
-  std::string said() const {
-    std::string text(static_cast<std::size_t>(lseek(err.get(), 0, SEEK_CUR)), '\0');
-    const ssize_t n = pread(err.get(), text.data(), text.size(), 0);
-    return text.substr(0, n < 0 ? 0 : static_cast<std::size_t>(n));
-  }
+  std::string said() const;  ///< all of stderr so far
 };
 
 }  // namespace dlock
