@@ -96,7 +96,9 @@ std::string row_text(const Row& row, const Widths& widths, const Look& look) {
   const std::size_t indent = 2 + widths[0] + 2;
   const auto remark = [&](const std::string& text, std::optional<Paint> paint) {
     if (text.empty()) return;
-    if (look.width > 0 && used + pending + display_width(text) > look.width) {
+    const std::size_t wide = display_width(text);
+    if (look.width > 0 && used + pending + wide > look.width) pending = 2;  // not aligned, but still on this line
+    if (look.width > 0 && used + pending + wide > look.width) {
       line += '\n' + std::string(indent, ' ');
       used = indent;
       pending = 0;

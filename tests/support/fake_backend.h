@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/lock/backend.h"
+
+namespace dlock {
+
+inline LockName lock_name(std::string_view text) { return *LockName::parse(text); }
+
+/// A session that says what it was told to say.
+class ScriptedSession final : public LockSession {
+ public:
+  std::deque<SessionEvent> after_acquire;
+  std::deque<SessionEvent> after_release = {Released{}};
+
+  void acquire(TimePoint) override { events_ = after_acquire; }
+  void withdraw(TimePoint) override { events_ = {Withdrawn{}}; }
+  void release(TimePoint) override { events_ = after_release; }
+  void ask_who() override {}
+  void add_interest(std::vector<pollfd>&) const override {}
+  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+  std::optional<SessionEvent> next_event(TimePoint) override {
+    if (events_.empty()) return std::nullopt;
+    SessionEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
+  Result<void> detach(const DetachSpec&) override { return Error{ErrorCode::kUnsupported, "no detaching here"}; }
+
+ private:
+  std::deque<SessionEvent> events_;
+};
+
+/// A store in memory with named failure switches. Locks are put in by the test; what is asked of them follows the
+/// contract of Backend.
+class FakeBackend final : public Backend {
+ public:
+  std::map<LockName, LockState> locks;
+  std::map<LockName, FencingToken> fences;
+  std::vector<Swept> garbage;
+  std::vector<Finding> findings;
+
+  std::optional<Error> fails;             ///< every call fails with this
+  int looks_until_it_fails = -1;          ///< inspections that still work before `fails` counts; -1: it counts at once
+  int looks_until_all_free = -1;          ///< inspections after which nobody holds anything any more; -1: never
+  std::optional<Party> changes_hands_to;  ///< after the next inspect() somebody else holds the lock
+  std::optional<Error> grants_fail;       ///< sessions are refused with this
+
+  Party& hold(std::string_view key, std::uint64_t token) {
+    LockState& state = state_of(lock_name(key));
+    Party holder;
+    holder.token = FencingToken(token);
+    state.holders.push_back(holder);
+    return state.holders.back();
+  }
+
+  const std::string& store() const override { return store_; }
+
+  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override {
+    auto session = std::make_unique<ScriptedSession>();
+    if (grants_fail) session->after_acquire = {Refused{*grants_fail, std::nullopt}};
+    else session->after_acquire = {Granted{{{spec.name, spec.owner, FencingToken(++granted_), store_}}, std::nullopt}};
+    return std::unique_ptr<LockSession>(std::move(session));
+  }
+
+  Result<LockState> inspect(const LockName& name) override {
+    if (fails_now()) return *fails;
+    const auto at = locks.find(name);
+    LockState shown{.name = name, .store = store_, .holders = {}, .waiters = {}};
+    if (at != locks.end()) shown = at->second;
+    if (changes_hands_to) state_of(name).holders = {*std::exchange(changes_hands_to, std::nullopt)};
+    return shown;
+  }
+
+  Result<std::vector<LockState>> inspect_all() override {
+    if (fails_now()) return *fails;
+    if (looks_until_all_free >= 0 && looks_until_all_free-- == 0) locks.clear();
+    std::vector<LockState> all;
+    for (const auto& [name, state] : locks) all.push_back(state);
+    return all;
+  }
+
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
+    auto& holders = state_of(name).holders;
+    const bool same = std::equal(holders.begin(), holders.end(), shown.holders.begin(), shown.holders.end(),
+                                 [](const Party& a, const Party& b) { return a.token == b.token; });
+    if (!same) return Error{ErrorCode::kConflict, name.text() + " changed hands", "look again"};
+    return ForceReleased{std::exchange(holders, {})};
+  }
+
+  Result<void> check(const LockName& name, FencingToken token) override {
+    if (fails) return *fails;
+    for (const Party& holder : state_of(name).holders) {
+      if (holder.token == token) return {};
+    }
+    return Error{ErrorCode::kLost, "token " + token.text() + " does not hold " + name.text()};
+  }
+
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration) override {
+    const Party* holder = held_by(name, owner);
+    if (!holder) return not_held(name);
+    return HeldLock{name, owner, holder->token, store_};
+  }
+
+  Result<void> release(const LockName& name, const Owner& owner) override {
+    if (fails) return *fails;
+    if (!held_by(name, owner)) return not_held(name);
+    locks.erase(name);
+    return {};
+  }
+
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy&) override {
+    if (fails) return *fails;
+    FencingToken& highest = fences[resource];
+    if (token < highest) return Error{ErrorCode::kLost, "token " + highest.text() + " was here before " + token.text()};
+    highest = token;
+    return UniqueFd();
+  }
+
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override {
+    if (fails) return *fails;
+    return dry_run ? garbage : std::exchange(garbage, {});
+  }
+
+  std::vector<Finding> diagnose() override { return findings; }
+
+  Result<Duration> ping() override {
+    if (fails) return *fails;
+    return Duration(std::chrono::microseconds(21));
+  }
+
+ private:
+  LockState& state_of(const LockName& name) {
+    return locks.try_emplace(name, LockState{.name = name, .store = store_, .holders = {}, .waiters = {}})
+        .first->second;
+  }
+  const Party* held_by(const LockName& name, const Owner& owner) {
+    for (const Party& holder : state_of(name).holders) {
+      if (holder.owner == owner.text()) return &holder;
+    }
+    return nullptr;
+  }
+  static Error not_held(const LockName& name) {
+    return {ErrorCode::kLost, name.text() + " is not held by this owner any more"};
+  }
+  bool fails_now() {
+    if (!fails) return false;
+    if (looks_until_it_fails < 0) return true;
+    return looks_until_it_fails-- == 0;
+  }
+
+  std::string store_ = "local:/var/lib/dlock";
+  std::uint64_t granted_ = 0;
+};
+
+}  // namespace dlock
