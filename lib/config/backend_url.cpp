@@ -160,9 +160,11 @@ class UrlReader {
         return malformed(scheme_, "a port is a number from 1 to 65535");
       }
     }
-    if (std::find(url_.hosts.begin(), url_.hosts.end(), host) != url_.hosts.end()) {
-      return malformed(scheme_, "the same host stands in it twice");
-    }
+    const auto port = [&](const BackendUrl::Host& one) { return one.port == 0 ? scheme_.port : one.port; };
+    const bool again = std::any_of(url_.hosts.begin(), url_.hosts.end(), [&](const BackendUrl::Host& other) {
+      return other.name == host.name && port(other) == port(host);
+    });
+    if (again) return malformed(scheme_, "the same host stands in it twice");
     url_.hosts.push_back(std::move(host));
     return {};
   }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/config/backend_url.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace dlock;
+
+TEST_CASE("every scheme is read, and shown in its canonical form") {
+  struct Row {
+    const char* text;
+    Family family;
+    const char* shown;
+  };
+  const Row rows[] = {
+      {"local:", Family::kLocal, "local:"},
+      {"local:/var/lock/x", Family::kLocal, "local:/var/lock/x"},
+      {"local:///var/lock/x", Family::kLocal, "local:/var/lock/x"},
+      {"local:/a%20b?allow-network-fs=1", Family::kLocal, "local:/a%20b?allow-network-fs=1"},
+      {"local:?allow_network_fs", Family::kLocal, "local:?allow-network-fs=1"},
+      {"redis://h", Family::kRedis, "redis://h"},
+      {"redis://H:6379/", Family::kRedis, "redis://h"},
+      {"redis://h:6380/3", Family::kRedis, "redis://h:6380/3"},
+      {"redis://app:pw@10.0.3.7/0", Family::kRedis, "redis://app:***@10.0.3.7/0"},
+      {"redis://:pw@h", Family::kRedis, "redis://:***@h"},
+      {"redis://u@h", Family::kRedis, "redis://u@h"},
+      {"redis://[::1]:7000/1", Family::kRedis, "redis://[::1]:7000/1"},
+      {"redis://h?layout=redisson&kind=fair", Family::kRedis, "redis://h?kind=fair&layout=redisson"},
+      {"redis://h?wait_replicas=all", Family::kRedis, "redis://h?wait_replicas=all"},
+      {"redis://h?wait-replicas=2", Family::kRedis, "redis://h?wait_replicas=2"},
+      {"rediss://h?ca-file=/etc/ca.pem", Family::kRedis, "rediss://h?ca-file=/etc/ca.pem"},
+      {"redis+unix:///run/redis.sock?db=2", Family::kRedis, "redis+unix:///run/redis.sock?db=2"},
+      {"redis+unix://:pw@/run/redis.sock", Family::kRedis, "redis+unix://:***@/run/redis.sock"},
+      {"redis+sentinel://h1,h2:26380,h3/mymaster/1", Family::kRedis, "redis+sentinel://h1,h2:26380,h3/mymaster/1"},
+      {"rediss+sentinel://h1/m?sentinel-user=s", Family::kRedis, "rediss+sentinel://h1/m?sentinel-user=s"},
+      {"redis+cluster://h1,h2", Family::kRedis, "redis+cluster://h1,h2"},
+      {"rediss+cluster://u:p@h1:7000,h2:7001", Family::kRedis, "rediss+cluster://u:***@h1:7000,h2:7001"},
+      {"redlock://h1,h2,h3,h4,h5/2", Family::kRedis, "redlock://h1,h2,h3,h4,h5/2"},
+      {"tair://h:6379/0?mode=ex", Family::kRedis, "tair://h/0?mode=ex"},
+      {"zk://h1,h2,h3/locks/app?recipe=kazoo-lock", Family::kZookeeper, "zk://h1,h2,h3/locks/app?recipe=kazoo-lock"},
+      {"mysql://app@db:3307/prod?strategy=row&row=orders:id=42", Family::kMysql,
+       "mysql://app@db:3307/prod?row=orders:id=42&strategy=row"},
+      {"mysql://app@/prod?socket=/run/mysqld/mysqld.sock", Family::kMysql,
+       "mysql://app@/prod?socket=/run/mysqld/mysqld.sock"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    const auto url = BackendUrl::parse(row.text);
+    if (!url) FAIL(url.error().message);
+    CHECK(url->family == row.family);
+    CHECK(url->redacted() == row.shown);
+  }
+}
+
+TEST_CASE("the parts of a URL are decoded") {
+  const auto url = BackendUrl::parse("mysql://a%40b:p%2Fw%3A@db1,[fe80::1]:3307/my%20db?socket=/run/a%26b");
+  REQUIRE(url);
+  CHECK(url->user == "a@b");
+  CHECK(url->password == "p/w:");
+  REQUIRE(url->hosts.size() == 2);
+  CHECK(url->hosts[0] == BackendUrl::Host{"db1", 0});
+  CHECK(url->hosts[1] == BackendUrl::Host{"fe80::1", 3307});
+  CHECK(url->path == "/my db");
+  CHECK(url->params.at("socket") == "/run/a&b");
+}
+
+TEST_CASE("a malformed URL is refused with the right form") {
+  struct Row {
+    const char* text;
+    ErrorCode code;
+    const char* says;
+  };
+  const Row rows[] = {
+      {"", ErrorCode::kInvalid, "empty"},
+      {"redis", ErrorCode::kInvalid, "no scheme"},
+      {"rediz://h", ErrorCode::kInvalid, "'rediz' is no backend"},
+      {"http://h", ErrorCode::kInvalid, "'http' is no backend"},
+      {"redis:h", ErrorCode::kInvalid, "'//' is missing"},
+      {"redis:/h", ErrorCode::kInvalid, "'//' is missing"},
+      {"redis://", ErrorCode::kInvalid, "host is missing"},
+      {"redis:///0", ErrorCode::kInvalid, "host is missing"},
+      {"redis://h:0", ErrorCode::kInvalid, "1 to 65535"},
+      {"redis://h:65536", ErrorCode::kInvalid, "1 to 65535"},
+      {"redis://h:", ErrorCode::kInvalid, "1 to 65535"},
+      {"redis://h:12x", ErrorCode::kInvalid, "1 to 65535"},
+      {"redis://h:-1", ErrorCode::kInvalid, "1 to 65535"},
+      {"redis://h1,h2/0", ErrorCode::kInvalid, "names one host"},
+      {"redis://h/x", ErrorCode::kInvalid, "database is a number"},
+      {"redis://h/1/2", ErrorCode::kInvalid, "database is a number"},
+      {"redis://h h", ErrorCode::kInvalid, "letters, digits"},
+      {"redis://[::1", ErrorCode::kInvalid, "not closed"},
+      {"redis://[::g]", ErrorCode::kInvalid, "not an IPv6"},
+      {"redis://[::1]x", ErrorCode::kInvalid, "neither a port nor a comma"},
+      {"redis://h/%2", ErrorCode::kInvalid, "two hex digits"},
+      {"redis://h/%zz", ErrorCode::kInvalid, "two hex digits"},
+      {"redis://u%00@h", ErrorCode::kInvalid, "control character"},
+      {"redis://h\n", ErrorCode::kInvalid, "control character"},
+      {"redis+cluster://h1,,h2", ErrorCode::kInvalid, "host is empty"},
+      {"redis+cluster://h1,", ErrorCode::kInvalid, "host is empty"},
+      {"redlock://h1,h2,h1", ErrorCode::kInvalid, "twice"},
+      {"redlock://h1,h2,h1:6379", ErrorCode::kInvalid, "twice"},
+      {"redis+cluster://h1/0", ErrorCode::kInvalid, "takes no database"},
+      {"redis+sentinel://h1,h2", ErrorCode::kInvalid, "name of the master"},
+      {"redis+sentinel://h1/m/x", ErrorCode::kInvalid, "database is a number"},
+      {"redis+unix://h/run/x", ErrorCode::kInvalid, "no host"},
+      {"redis+unix://", ErrorCode::kInvalid, "path of the socket"},
+      {"mysql://db", ErrorCode::kInvalid, "database is missing"},
+      {"mysql://db/a/b", ErrorCode::kInvalid, "has no /"},
+      {"zk://h/a//b", ErrorCode::kInvalid, "empty part"},
+      {"local:dir", ErrorCode::kInvalid, "absolute path"},
+      {"local://dir", ErrorCode::kInvalid, "absolute path"},
+      {"redis://h?layout=native&layout=native", ErrorCode::kInvalid, "twice"},
+      {"redis://h?layuot=native", ErrorCode::kMisconfigured, "no parameter 'layuot'"},
+      {"redis://h?layout=redison", ErrorCode::kMisconfigured, "layout cannot be 'redison'"},
+      {"redis://h?kind=fair", ErrorCode::kMisconfigured, "means nothing without layout=redisson"},
+      {"redis://h?ca-file=/x", ErrorCode::kMisconfigured, "no parameter 'ca-file'"},  // would look like TLS
+      {"rediss://h?ca-file=x", ErrorCode::kMisconfigured, "ca-file cannot be 'x'"},
+      {"redis://h?recipe=mutex", ErrorCode::kMisconfigured, "no parameter 'recipe'"},
+      {"zk://h?recipe=mutx", ErrorCode::kMisconfigured, "recipe cannot be 'mutx'"},
+      {"mysql://h/d?strategy=leese", ErrorCode::kMisconfigured, "strategy cannot be 'leese'"},
+      {"local:?allow-network-fs=maybe", ErrorCode::kMisconfigured, "cannot be 'maybe'"},
+      {"redis://h?wait_replicas=some", ErrorCode::kMisconfigured, "wait_replicas cannot be 'some'"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    const auto url = BackendUrl::parse(row.text);
+    REQUIRE(!url);
+    CAPTURE(url.error().message);
+    CHECK(url.error().code == row.code);
+    CHECK(url.error().message.find(row.says) != std::string::npos);
+    CHECK(!url.error().next.empty());
+  }
+}
+
+TEST_CASE("typos in a URL get the nearest right word") {
+  CHECK(BackendUrl::parse("rediz://h").error().next == "did you mean 'redis://...'?");
+  CHECK(BackendUrl::parse("locl:").error().next == "did you mean 'local:'?");
+  CHECK(BackendUrl::parse("redis+sentinal://h/m").error().next == "did you mean 'redis+sentinel://...'?");
+  CHECK(BackendUrl::parse("redis://h?layuot=native").error().next == "did you mean 'layout'?");
+  CHECK(BackendUrl::parse("zk://h?recipe=mutx").error().next == "did you mean 'mutex'?");
+}
+
+TEST_CASE("a secret never shows, neither in the canonical form nor in an error") {
+  for (const char* text : {"redis://u:s3cret@h", "redis://u:s3cret@h:99999", "redis://u:s3cret/x@h", "redis://:s3cret@",
+                           "rediz://u:s3cret@h", "redis://u:s3cret@h?foo=1", "u:s3cret@h", "redis://u:s3cret%@h",
+                           "s3cret/x@h", "redis://u:a@s3cret:x@h,h", "mysql://u:s3cret@h"}) {
+    CAPTURE(text);
+    const auto url = BackendUrl::parse(text);
+    const std::string said = url ? url->redacted() : url.error().message + url.error().next;
+    CHECK(said.find("s3cret") == std::string::npos);
+  }
+}
+
+TEST_CASE("the canonical form of a URL without a password is read back as the same URL") {
+  for (const char* text : {"local:/a%20b", "redis://u@h:1/2?layout=redisson&kind=lock", "redis://[::1]:7000",
+                           "mysql://u%40x@h1,h2:5/d%2Cb?strategy=row&row=a:b=c%26d"}) {
+    const auto url = BackendUrl::parse(text);
+    REQUIRE(url);
+    const auto again = BackendUrl::parse(url->redacted());
+    REQUIRE(again);
+    CHECK(again->redacted() == url->redacted());
+    CHECK(again->user == url->user);
+    CHECK(again->hosts == url->hosts);
+    CHECK(again->path == url->path);
+    CHECK(again->params == url->params);
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/config/config.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "lib/base/log.h"
+
+using namespace dlock;
+
+namespace {
+
+constexpr ConfigKey kKeys[] = {
+    {"ttl", ConfigKey::Shape::kDuration, true},        {"wait", ConfigKey::Shape::kDuration, false},
+    {"fair", ConfigKey::Shape::kFlag, false},          {"tries", ConfigKey::Shape::kNumber, false},
+    {"fallback", ConfigKey::Shape::kList, true},       {"reason", ConfigKey::Shape::kText, false},
+    {"kill-after", ConfigKey::Shape::kDuration, true},
+};
+
+Result<std::vector<Setting>> parse(const char* text) { return parse_config(text, "f.toml", kKeys); }
+
+/// A file of its own for one test case.
+class File {
+ public:
+  explicit File(const char* text) {
+    char name[] = "/tmp/dlock-config-XXXXXX";
+    const int fd = mkstemp(name);
+    REQUIRE(fd >= 0);
+    REQUIRE(write_all(fd, text));
+    close(fd);
+    path = name;
+  }
+  ~File() { unlink(path.c_str()); }
+  std::string path;
+};
+
+}  // namespace
+
+TEST_CASE("a configuration file gives settings with their place") {
+  const auto settings = parse(
+      "default-backend = \"main\"\n"
+      "[defaults]\n"
+      "ttl = \"1m\"\n"
+      "wait = 30\n"
+      "fair = true\n"
+      "  tries = 4\n"
+      "fallback = [\"local:\", \"redis://b\"]\n"
+      "[backend.main]\n"
+      "url = \"redis://a\"\n"
+      "ttl = 0.5\n"
+      "wait_replicas = 2\n"
+      "fallback = \"local:\"\n");
+  if (!settings) FAIL(settings.error().message);
+  struct Row {
+    const char* section;
+    const char* key;
+    std::vector<std::string> values;
+    const char* position;
+  };
+  const Row rows[] = {
+      {"", "default-backend", {"main"}, "f.toml:1:1"},
+      {"defaults", "ttl", {"1m"}, "f.toml:3:1"},
+      {"defaults", "wait", {"30"}, "f.toml:4:1"},
+      {"defaults", "fair", {"true"}, "f.toml:5:1"},
+      {"defaults", "tries", {"4"}, "f.toml:6:3"},
+      {"defaults", "fallback", {"local:", "redis://b"}, "f.toml:7:1"},
+      {"backend.main", "url", {"redis://a"}, "f.toml:9:1"},
+      {"backend.main", "ttl", {"0.5"}, "f.toml:10:1"},
+      {"backend.main", "wait_replicas", {"2"}, "f.toml:11:1"},
+      {"backend.main", "fallback", {"local:"}, "f.toml:12:1"},
+  };
+  CHECK((*settings).size() == std::size(rows));
+  Config config;
+  for (const Setting& setting : *settings) config.add(setting);
+  for (const Row& row : rows) {
+    CAPTURE(row.key);
+    const Setting* found = config.find(row.section, row.key);
+    REQUIRE(found != nullptr);
+    CHECK(found->values == row.values);
+    CHECK(found->origin.position() == row.position);
+    CHECK(std::string(row.position).starts_with(found->origin.text() + ":"));
+  }
+  CHECK(config.backend_names() == std::vector<std::string>{"main"});
+}
+
+TEST_CASE("what is wrong in a file is named with line, column and the nearest right word") {
+  struct Row {
+    const char* text;
+    const char* message;
+    const char* next;
+  };
+  const Row rows[] = {
+      {"[defaults]\ntll = \"5s\"\n", "f.toml:2:1: unknown key 'tll' in [defaults]", "did you mean 'ttl'?"},
+      {"[defaults]\nxyzzy = 1\n", "f.toml:2:1: unknown key 'xyzzy' in [defaults]", "man 5"},
+      {"ttl = \"5s\"\n", "f.toml:1:1: unknown key 'ttl' at the top", "[defaults]"},
+      {"[default]\n", "f.toml:1:2: unknown key 'default' at the top", "did you mean 'default"},
+      {"defualt-backend = \"x\"\n", "f.toml:1:1: unknown key", "did you mean 'default-backend'?"},
+      {"[backend.a]\nurll = \"redis://h\"\n", "f.toml:2:1: unknown key 'urll' in [backend.a]", "did you mean 'url'?"},
+      {"[backend.a]\npassword = \"x\"\n", "unknown key 'password'", "did you mean 'password-file'?"},
+      {"[backend.a]\nwait = 5\n", "f.toml:2:1: unknown key 'wait' in [backend.a]", ""},
+      {"[backend.\"a/b\"]\nurl = \"x\"\n", "a backend cannot be called 'a/b'", "letters"},
+      {"[backend.\"\"]\nurl = \"x\"\n", "a backend cannot be called ''", "letters"},
+      {"[backend]\na = \"redis://h\"\n", "f.toml:2:1: backend.a is a text", "[backend.a]"},
+      {"backend = 5\n", "backend is a whole number", "[backend.NAME]"},
+      {"defaults = 5\n", "defaults is a whole number", "[defaults]"},
+      {"default-backend = 5\n", "default-backend is a whole number", "in quotes"},
+      {"[defaults]\nttl = true\n", "f.toml:2:7: ttl is a yes or no", "duration"},
+      {"[defaults]\nttl = nan\n", "ttl is not a number of seconds", "30s"},
+      {"[defaults]\nttl = 1979-05-27\n", "ttl is a date or time", "duration"},
+      {"[defaults]\nfair = \"yes\"\n", "fair is a text", "true or false"},
+      {"[defaults]\ntries = 1.5\n", "tries is a number", "whole number"},
+      {"[defaults]\nfallback = [1]\n", "fallback has a whole number in its list", "list"},
+      {"[defaults]\nreason = [\"a\"]\n", "reason is a list", "in quotes"},
+      {"[defaults]\nttl = 5s\n", "f.toml:2:", ""},
+      {"[defaults]\nreason = deploy\n", "f.toml:2:", ""},
+      {"[defaults\n", "f.toml:1:", "TOML"},
+      {"[defaults]\nttl = 1\nttl = 2\n", "f.toml:3:", "TOML"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    const auto settings = parse(row.text);
+    REQUIRE(!settings);
+    CAPTURE(settings.error().message);
+    CAPTURE(settings.error().next);
+    CHECK(settings.error().code == ErrorCode::kMisconfigured);
+    CHECK(settings.error().message.find(row.message) != std::string::npos);
+    CHECK(settings.error().next.find(row.next) != std::string::npos);
+  }
+}
+
+TEST_CASE("what has been set by a stronger layer stays, key by key") {
+  const File strong("[defaults]\nttl = \"1s\"\n");
+  const File weak("[defaults]\nttl = \"2s\"\nwait = \"3s\"\n");
+  Config config;
+  REQUIRE(config.add({"defaults", "reason", {"flag"}, {Origin::Layer::kFlag, "-m"}}));
+  CHECK(!config.add({"defaults", "reason", {"env"}, {Origin::Layer::kEnvironment, "DLOCK_REASON"}}));
+  REQUIRE(config.add_file(strong.path, true, kKeys));
+  REQUIRE(config.add_file(weak.path, false, kKeys));
+  CHECK(config.find("defaults", "ttl")->value() == "1s");
+  CHECK(config.find("defaults", "wait")->value() == "3s");
+  CHECK(config.find("defaults", "wait")->origin.text() == weak.path + ":3");
+  CHECK(config.find("defaults", "reason")->origin.text() == "-m");
+  CHECK(config.find("defaults", "tries") == nullptr);
+  CHECK(config.files() == std::vector<std::string>{strong.path, weak.path});
+}
+
+TEST_CASE("a file that is not there matters only when somebody asked for it") {
+  Config config;
+  CHECK(config.add_file("/nowhere/dlock.toml", false, kKeys));
+  CHECK(config.files().empty());
+  const auto added = config.add_file("/nowhere/dlock.toml", true, kKeys);
+  REQUIRE(!added);
+  CHECK(added.error().code == ErrorCode::kMisconfigured);
+  CHECK(added.error().message.find("/nowhere/dlock.toml: No such file") != std::string::npos);
+}
+
+TEST_CASE("a folder is no configuration file") {
+  Config config;
+  const auto added = config.add_file("/tmp", false, kKeys);
+  REQUIRE(!added);
+  CHECK(added.error().message.find("Is a directory") != std::string::npos);
+}
+
+TEST_CASE("origins are told as people know them") {
+  CHECK(Origin{}.text() == "default");
+  CHECK(Origin{Origin::Layer::kFlag, "--ttl"}.text() == "--ttl");
+  CHECK(Origin{Origin::Layer::kEnvironment, "DLOCK_TTL"}.text() == "$DLOCK_TTL");
+  CHECK(Origin{Origin::Layer::kFile, "f:3", 7}.text() == "f:3");
+  CHECK(Origin{Origin::Layer::kFile, "f:3", 7}.position() == "f:3:7");
+}
