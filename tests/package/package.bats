@@ -49,12 +49,12 @@ usr/share/zsh/vendor-completions/_dlock" ]
   cmp "$package" "$BATS_TEST_TMPDIR/$(basename "$package")"
 }
 
-@test "installed, it runs a command under a lock of root's, and removed it is gone" {
+@test "installed, it runs a command under a lock, and removed it is gone" {
   [ "$(id -u)" = 0 ] || skip "dpkg needs root"
   [ ! -e /usr/bin/dlock ] || skip "another dlock is installed in /usr/bin"
   installed=yes
   dpkg -i "$package"
-  [ "$(/usr/bin/dlock run "package-test-$$" -- sh -c 'echo "$DLOCK_KEY"')" = "package-test-$$" ]
+  [ "$(/usr/bin/dlock run -b "local:$BATS_TEST_TMPDIR/locks" works -- sh -c 'echo "$DLOCK_KEY"')" = works ]
   [[ "$(/usr/bin/dlock --version)" == *"$(dpkg-deb -f "$package" Version)"* ]]
   dpkg --verify dlock
   if command -v man >/dev/null; then man -w 1 dlock; fi
