@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The files in examples/ work: each is run as its owner would run it, with stubs for the commands.
+bats_require_minimum_version 1.5.0
 load helper
 
 setup() { set_stage; }

@@ -69,7 +69,7 @@ verify.sh found 75" ]
 
 @test "every command and option that README.md and the examples use exists" {
   files=("$readme" "$root"/examples/*.yml "$root"/examples/crontab "$root"/examples/Makefile)
-  for command in $(grep -ohE 'dlock [a-z][a-z-]+' "${files[@]}" | sort -u | grep -vE ' (in|and|dies)$' | cut -d' ' -f2); do
+  for command in $(grep -ohE '(^|[`(-] ?|  |= )dlock [a-z][a-z-]+' "${files[@]}" | sed 's/.*dlock //' | sort -u); do
     dlock help "$command" >/dev/null || { echo "dlock $command does not exist"; return 1; }
   done
   all=$(dlock help run; dlock help acquire; dlock help release; dlock help renew; dlock help inspect; dlock help force-release)

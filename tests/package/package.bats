@@ -13,9 +13,8 @@ setup() {
   [ -f "$package" ] || { echo "no package: cmake --build --preset package --target package"; return 1; }
 }
 
-needs_dpkg() {
-  [ "$(id -u)" = 0 ] || skip "dpkg needs root"
-  if [ "${installed_before-}" ]; then skip "another dlock is installed here"; fi
+teardown() {
+  if [ "${installed-}" ]; then dpkg --purge dlock; fi
 }
 
 @test "the package is named as Debian names it and depends on nothing" {
@@ -50,18 +49,18 @@ usr/share/zsh/vendor-completions/_dlock" ]
   cmp "$package" "$BATS_TEST_TMPDIR/$(basename "$package")"
 }
 
-@test "installed, it runs a command under a lock of root's, and removed it is gone" {
-  needs_dpkg
+@test "installed, it runs a command under a lock, and removed it is gone" {
+  [ "$(id -u)" = 0 ] || skip "dpkg needs root"
   [ ! -e /usr/bin/dlock ] || skip "another dlock is installed in /usr/bin"
+  installed=yes
   dpkg -i "$package"
-  trap 'dpkg --purge dlock' EXIT
-  [ "$(/usr/bin/dlock run "package-test-$$" -- sh -c 'echo "$DLOCK_KEY"')" = "package-test-$$" ]
+  [ "$(/usr/bin/dlock run -b "local:$BATS_TEST_TMPDIR/locks" works -- sh -c 'echo "$DLOCK_KEY"')" = works ]
   [[ "$(/usr/bin/dlock --version)" == *"$(dpkg-deb -f "$package" Version)"* ]]
   dpkg --verify dlock
   if command -v man >/dev/null; then man -w 1 dlock; fi
   bash -c 'source /usr/share/bash-completion/completions/dlock && complete -p dlock'
   dpkg --purge dlock
-  trap - EXIT
+  installed=
   [ ! -e /usr/bin/dlock ]
   run dpkg-query -W -f='${db:Status-Status}' dlock
   [ "$output" != installed ]
