@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# For tests of the program from outside: `load ../support/cli`. Each test has a lock directory, a HOME and a working
+# directory of its own, starts its processes with `start` and waits for conditions, never for time to pass.
+bats_require_minimum_version 1.5.0
+root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+support=$root/tests/support
+DLOCK=${DLOCK:-${DLOCK_BUILD:-$root/build/ci}/bin/dlock}
+
+# Python programs here import nothing but its own library; -S -E keeps them fast and deaf to the caller's settings.
+python() { /usr/bin/python3 -S -E "$@"; }
+
+set_world() {
+  unset "${!DLOCK_@}" "${!XDG_@}" NO_COLOR
+  [ -x "$DLOCK" ] || { echo "there is no $DLOCK: cmake --preset ci && cmake --build --preset ci" >&2; return 1; }
+  locks=$BATS_TEST_TMPDIR/locks
+  mkdir -m 700 "$locks" "$BATS_TEST_TMPDIR/bin"
+  mkdir "$BATS_TEST_TMPDIR/work"
+  ln -s "$DLOCK" "$BATS_TEST_TMPDIR/bin/dlock"
+  export DLOCK_BACKEND=local:$locks HOME=$BATS_TEST_TMPDIR PATH=$BATS_TEST_TMPDIR/bin:$PATH LC_ALL=C.UTF-8 TERM=xterm
+  started=() holder=
+  cd "$BATS_TEST_TMPDIR/work" || return
+}
+
+# Ends what the test started, by process id: the jobs of `start`, and those that wrote their id into a *.pid file.
+end_world() {
+  local pid file
+  for file in "$BATS_TEST_TMPDIR"/work/*.pid; do
+    [ ! -s "$file" ] || started+=("$(cat "$file")")
+  done
+  for pid in "${started[@]}" ${holder:+"$holder"}; do
+    ours "$pid" || continue
+    kill -CONT "$pid" 2>/dev/null || true
+    kill -KILL "$pid" 2>/dev/null || true
+  done
+}
+
+# A pid from long ago may belong to somebody else by now: only processes that live in this test's world are ended.
+ours() { grep -qzF "HOME=$BATS_TEST_TMPDIR" "/proc/$1/environ" 2>/dev/null; }
+
+# An executable file in PATH: script NAME < TEXT. Its working directory is the test's.
+script() {
+  cat >"$BATS_TEST_TMPDIR/bin/$1"
+  chmod +x "$BATS_TEST_TMPDIR/bin/$1"
+}
+
+# --- waiting ---------------------------------------------------------------------------------------------------------
+
+patience=20 # seconds; only a failing test waits that long
+
+# Polls until the command succeeds.
+wait_until() {
+  local end=$((SECONDS + patience))
+  until "$@"; do
+    if [ "$SECONDS" -ge "$end" ]; then
+      echo "waited $patience s for: $*" >&2
+      return 1
+    fi
+    sleep 0.02
+  done
+}
+
+filled() { [ -s "$1" ]; }
+lines_in() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE N
+ended() { ! kill -0 "$1" 2>/dev/null || [ "$(process_state "$1")" = Z ]; }
+process_state() { sed -nE 's/^State:\t(.).*/\1/p' "/proc/$1/status" 2>/dev/null; }
+in_state() { [[ $(process_state "$1") == ["$2"] ]]; } # PID LETTERS
+
+# How many holders or waiters KEY has: count holders KEY
+count() { dlock inspect --json -- "$2" | jq ".$1 | length"; }
+has() { [ "$(count "$2" "$3")" = "$1" ]; } # N holders|waiters KEY
+is_held() { [ "$(count holders "$1")" -gt 0 ]; }
+is_free() { [ "$(count holders "$1")" = 0 ]; }
+holder_field() { dlock inspect --json -- "$1" | jq -r ".holders[0].$2"; } # KEY FIELD
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+# Starts a command in the background, with INT and QUIT as a shell's foreground command has them. Its id is in $started_pid.
+start() {
+  python "$support/unshielded.py" "$@" 3>&- &
+  started_pid=$!
+  started+=("$started_pid")
+}
+
+# Runs or starts a command whose end is written to FILE, as "exit 7" or "signal 15". Its own id is in FILE.pid.
+watched() { python "$support/watched.py" "$@"; }
+start_watched() { # FILE COMMAND...
+  local file=$1
+  start python3 -S -E "$support/watched.py" "$@"
+  wait_until filled "$file.pid"
+}
+how_ended() { # FILE
+  wait_until filled "$1" && cat "$1"
+}
+
+# Holds KEY in the background until `let_go`: hold_lock [OPTION...] KEY. Returns when it is held.
+hold_lock() {
+  local fifo=$BATS_TEST_TMPDIR/holder
+  rm -f "$fifo" "$fifo.out"
+  mkfifo "$fifo"
+  dlock hold "$@" <"$fifo" >"$fifo.out" 3>&- &
+  holder=$!
+  exec {holder_stdin}>"$fifo"
+  wait_until filled "$fifo.out"
+  read -r holder_owner holder_token <"$fifo.out"
+}
+
+let_go() {
+  exec {holder_stdin}>&-
+  local pid=$holder
+  holder=
+  wait "$pid"
+}
+
+# A session on a terminal of its own; see terminal.py. Prints what was on the screen.
+terminal() { python "$support/terminal.py" "$@"; }
