@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr Duration kGuardPause = milliseconds(50);
 constexpr Duration kLookPause = std::chrono::seconds(1);
+constexpr Duration kUnwatched = milliseconds(200);
 constexpr Duration kFirstRung = milliseconds(1);
 
 std::string seconds_text(Duration duration) {
@@ -146,8 +147,9 @@ void LocalSession::flock_granted(std::int64_t pid, TimePoint now) {
   granted(now);
 }
 
-void LocalSession::granted(TimePoint) {
+void LocalSession::granted(TimePoint now) {
   state_ = State::kGranted;
+  retry_at_ = now + kUnwatched;
   Granted event;
   watch_.reset();
   if (!spec_.take) {
@@ -231,12 +233,14 @@ void LocalSession::look_at_front(TimePoint now) {
   attempt(now);
 }
 
+/// The watch is set up late, because closing one costs its process several milliseconds in the kernel: a command that
+/// is soon over should not pay for it.
 void LocalSession::look_for_loss(TimePoint now) {
   if (waiter_) waiter_->bury();
   const bool woken = watch_ && watch_->drain();
-  const bool due = watch_ && !watch_->valid() && now >= retry_at_;
-  if (!woken && !due && !suspicious_) return;
-  suspicious_ = false;
+  const bool due = (!watch_ || !watch_->valid()) && now >= retry_at_;
+  if (!woken && !due) return;
+  if (!watch_) watch_.emplace(place_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
   retry_at_ = now + kLookPause;
   const auto lost = place_->lost();
   if (lost && !*lost) return;
@@ -248,24 +252,15 @@ void LocalSession::look_for_loss(TimePoint now) {
   events_.emplace_back(Lost{std::move(why)});
 }
 
-void LocalSession::ensure_watch() const {
-  if (state_ != State::kGranted || watch_) return;
-  watch_.emplace(place_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
-  const auto lost = place_->lost();
-  suspicious_ = !lost || *lost || !watch_->valid();
-}
-
 void LocalSession::add_interest(std::vector<pollfd>& fds) const {
-  ensure_watch();
   if (waiter_ && (state_ == State::kQueued || state_ == State::kFlock)) fds.push_back({waiter_->fd(), POLLIN, 0});
   if (watch_ && watch_->valid()) fds.push_back({watch_->fd(), POLLIN, 0});
 }
 
 std::optional<TimePoint> LocalSession::wake_at() const {
-  ensure_watch();
-  if (!events_.empty() || suspicious_) return TimePoint{};
+  if (!events_.empty()) return TimePoint{};
   if (state_ == State::kIdle || state_ == State::kDone) return std::nullopt;
-  if (state_ == State::kGranted) return watch_->valid() ? std::nullopt : std::optional(retry_at_);
+  if (state_ == State::kGranted) return watch_ && watch_->valid() ? std::nullopt : std::optional(retry_at_);
   return earlier(retry_at_, spec_.wait.until);
 }
 

@@ -61,7 +61,6 @@ class LocalSession final : public LockSession {
   void start_again_or_advance(TimePoint now);
   void look_at_front(TimePoint now);
   void look_for_loss(TimePoint now);
-  void ensure_watch() const;
 
   void give_back();
   void let_go();
@@ -80,10 +79,7 @@ class LocalSession final : public LockSession {
   PathLock path_;
   std::optional<Waiter> waiter_;  ///< after place_ and path_: it must be gone before their descriptors are closed
   std::deque<SessionEvent> events_;
-
-  // Made on the first wait after the grant, so that a command starts without waiting for it.
-  mutable std::optional<FileWatch> watch_;
-  mutable bool suspicious_ = false;  ///< something happened before the watch was there
+  std::optional<FileWatch> watch_;  ///< of the file: while first in line for a permit, and while holding
 };
 
 }  // namespace dlock::local
