@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/contention.h"
 
+#include <sys/utsname.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <vector>
@@ -83,7 +86,13 @@ Error busy_error(const LockName& name, const std::optional<LockState>& state, st
   return error;
 }
 
-std::string progress_line(const LockState& state, std::string_view own_owner, WallTime now, std::size_t width) {
+Self this_process() {
+  utsname name{};
+  uname(&name);
+  return {name.nodename, getpid()};
+}
+
+std::string progress_line(const LockState& state, const Self& self, WallTime now, std::size_t width) {
   std::string line = "waiting for " + state.name.text();
   if (!state.holders.empty()) {
     const Party& first = state.holders.front();
@@ -92,8 +101,9 @@ std::string progress_line(const LockState& state, std::string_view own_owner, Wa
     if (!first.reason.empty()) line += ": " + printable(first.reason);
     if (state.holders.size() > 1) line += " and " + std::to_string(state.holders.size() - 1) + " more";
   }
-  const auto own = std::find_if(state.waiters.begin(), state.waiters.end(),
-                                [&](const Party& waiter) { return !own_owner.empty() && waiter.owner == own_owner; });
+  const auto own = std::find_if(state.waiters.begin(), state.waiters.end(), [&](const Party& waiter) {
+    return waiter.pid == self.pid && waiter.host == self.host;
+  });
   const auto ahead = std::distance(state.waiters.begin(), own);
   if (own != state.waiters.end()) {
     line += ahead == 0 ? std::string(" - you are next") : " - " + std::to_string(ahead) + " ahead of you";

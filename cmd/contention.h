@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "lib/base/result.h"
 #include "lib/base/time.h"
@@ -16,9 +16,16 @@ namespace dlock {
 Error busy_error(const LockName& name, const std::optional<LockState>& state, std::optional<Duration> waited,
                  WallTime now);
 
+/// By what a waiter is known to be this process.
+struct Self {
+  std::string host;
+  std::int64_t pid = 0;
+};
+Self this_process();
+
 /// One line, without newline, for somebody who watches while dlock waits: "waiting for deploy/prod - held by ci-4 pid
-/// 8812 (deploy) for 41 s - 2 ahead of you". `own_owner` finds the waiter that is us among the others (empty: not
-/// known). Cut to `width` columns, 0 = never.
-std::string progress_line(const LockState& state, std::string_view own_owner, WallTime now, std::size_t width);
+/// 8812 (deploy) for 41 s - 2 ahead of you". `self` finds the waiter that is us among the others. Cut to `width`
+/// columns, 0 = never.
+std::string progress_line(const LockState& state, const Self& self, WallTime now, std::size_t width);
 
 }  // namespace dlock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/doctor.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cmd/exit_status.h"
@@ -40,10 +41,7 @@ Paint verdict_paint(Verdict verdict) {
 }
 
 /// Unreachable hides everything else, and refused hides what is not fit.
-int rank(ErrorCode code) {
-  if (code == ErrorCode::kUnavailable) return 3;
-  return code == ErrorCode::kDenied ? 2 : 1;
-}
+constexpr ErrorCode kWorstFirst[] = {ErrorCode::kUnavailable, ErrorCode::kDenied};
 
 std::string finding_text(const Finding& finding, bool colour) {
   const std::string name = verdict_name(finding.verdict);
@@ -138,12 +136,13 @@ std::vector<Finding> config_findings(const Options& options) {
 }
 
 int worst_status(const std::vector<Finding>& findings) {
-  const Finding* worst = nullptr;
-  for (const Finding& finding : findings) {
-    if (finding.verdict != Verdict::kFail) continue;
-    if (!worst || rank(finding.failure) > rank(worst->failure)) worst = &finding;
+  const auto failed = [](const Finding& finding) { return finding.verdict == Verdict::kFail; };
+  if (std::none_of(findings.begin(), findings.end(), failed)) return 0;
+  for (const ErrorCode code : kWorstFirst) {
+    const auto so = [&](const Finding& finding) { return failed(finding) && finding.failure == code; };
+    if (std::any_of(findings.begin(), findings.end(), so)) return exit_status(code);
   }
-  return worst ? exit_status(worst->failure) : 0;
+  return exit_status(ErrorCode::kMisconfigured);
 }
 
 int doctor_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {

@@ -44,6 +44,8 @@ using StoreCommand = int (*)(const Options&, Backend&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
   auto store = open_store(options.backends.front(), runtime);
+  if (!store && options.command == Command::kDoctor)
+    return doctor_without_backend(options, store.error(), runtime, out);
   if (!store) return fail(runtime.log, store.error());
   if (!store->backend) return become(store->program, argv, runtime.log);
   return command(options, *store->backend, runtime, out);

@@ -66,10 +66,10 @@ void Progress::told_who(const LockState& state, TimePoint /*now*/) {
   if (manner_ == Manner::kNone) return;
   const WallTime wall = runtime_.clock.wall();
   if (manner_ == Manner::kPlain) {
-    runtime_.log.notice(progress_line(state, {}, wall, 0));
+    runtime_.log.notice(progress_line(state, this_process(), wall, 0));
     return;
   }
-  const std::string line = progress_line(state, {}, wall, terminal_width(runtime_.log.fd()));
+  const std::string line = progress_line(state, this_process(), wall, terminal_width(runtime_.log.fd()));
   write_all(runtime_.log.fd(), std::string(kWipeLine) + line);
   on_screen_ = true;
 }

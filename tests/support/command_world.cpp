@@ -14,6 +14,15 @@ void LeapingClock::wait(std::vector<pollfd>& fds, std::optional<TimePoint> until
   if (until && *until > now_) now_ = *until;
 }
 
+std::string drain_terminal(const UniqueFd& master, UniqueFd& slave) {
+  slave.reset();
+  std::string all;
+  char chunk[4096];
+  for (ssize_t n = 0; (n = read(master.get(), chunk, sizeof chunk)) > 0;)
+    all.append(chunk, static_cast<std::size_t>(n));
+  return all;
+}
+
 std::string CommandWorld::said() const {
   std::string text(static_cast<std::size_t>(lseek(err.get(), 0, SEEK_CUR)), '\0');
   const ssize_t n = pread(err.get(), text.data(), text.size(), 0);

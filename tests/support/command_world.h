@@ -24,6 +24,9 @@ class LeapingClock final : public Clock {
   TimePoint now_{};
 };
 
+/// Everything that was written to a pseudo-terminal. Closes `slave`: only then it is known that nothing is on its way.
+std::string drain_terminal(const UniqueFd& master, UniqueFd& slave);
+
 /// What a command needs, and what it said: stdout as text, stderr in a file in memory.
 struct CommandWorld {
   FakeBackend backend;

@@ -186,6 +186,7 @@ TEST_CASE_FIXTURE(World, "doctor ends by the worst failure: unreachable, then re
       gone{kFail, "a", "b", ErrorCode::kUnavailable}, fine{};
   CHECK(worst_status({fine}) == 0);
   CHECK(worst_status({fine, unfit}) == 78);
+  CHECK(worst_status({{kFail, "a", "b", ErrorCode::kSystem}}) == 78);
   CHECK(worst_status({unfit, refused}) == 77);
   CHECK(worst_status({refused, gone, unfit}) == 69);
   backend.findings = {unfit};

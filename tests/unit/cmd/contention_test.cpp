@@ -66,11 +66,11 @@ TEST_CASE("three holders are named, more are counted") {
 
 TEST_CASE("the progress line says whom we wait for and how many stand before us") {
   Party own = party("here", 9, 1s);
-  own.owner = "me";
+  const Self self{"here", 9};
   const LockState state = held({party("ci-4", 8812, 41s)}, {party("a", 1, 5s), party("b", 2, 4s), own});
-  CHECK(progress_line(state, "me", kNow, 0) ==
+  CHECK(progress_line(state, self, kNow, 0) ==
         "waiting for deploy/prod - held by ci-4 pid 8812 (deploy) for 41 s - 2 ahead of you");
-  CHECK(progress_line(state, "", kNow, 0).ends_with(" - 3 waiting"));
-  CHECK(progress_line(held({}, {own}), "me", kNow, 0) == "waiting for deploy/prod - you are next");
-  CHECK(progress_line(state, "me", kNow, 30) == "waiting for deploy/prod - hel…");
+  CHECK(progress_line(state, {"elsewhere", 9}, kNow, 0).ends_with(" - 3 waiting"));
+  CHECK(progress_line(held({}, {own}), self, kNow, 0) == "waiting for deploy/prod - you are next");
+  CHECK(progress_line(state, self, kNow, 30) == "waiting for deploy/prod - hel…");
 }

@@ -42,11 +42,7 @@ struct Typist {
     tcsetattr(t, TCSANOW, &quiet);
     write_all(m, line + "\n");
   }
-  std::string read_all() const {
-    char text[4096];
-    const ssize_t n = read(master.get(), text, sizeof text);
-    return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : "";
-  }
+  std::string read_all() { return drain_terminal(master, terminal); }
 };
 
 }  // namespace
@@ -71,7 +67,7 @@ TEST_CASE_FIXTURE(World, "without a terminal and without --yes nothing is freed:
 }
 
 TEST_CASE_FIXTURE(World, "on a terminal the key has to be typed") {
-  const Typist typist("deploy/prod");
+  Typist typist("deploy/prod");
   const Log screen(Log::Style{}, typist.terminal.get());
   const Runtime here{clock, screen};
   CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 0);

@@ -34,11 +34,7 @@ struct Terminal : CommandWorld {
     Output screen(slave.get(), {.terminal = true, .width = 60});
     return watch_on_terminal(options, backend, runtime, screen, slave.get());
   }
-  std::string shown() const {
-    char text[8192];
-    const ssize_t n = read(master.get(), text, sizeof text);
-    return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : "";
-  }
+  std::string shown() { return drain_terminal(master, slave); }
   tcflag_t line_mode() const {
     termios now{};
     tcgetattr(slave.get(), &now);
