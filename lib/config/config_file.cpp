@@ -13,8 +13,8 @@
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
-// Its assertions are about its input: "[\u" aborts 3.3, where the next line reports the error properly. (With NDEBUG some
-// of them become promises to the compiler instead, which is worse.)
+// Its assertions are about its input: "[\u" aborts 3.3, where the next line reports the error properly. (With NDEBUG
+// some of them become promises to the compiler instead, which is worse.)
 #define TOML_ASSERT(expr) static_assert(true)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
@@ -110,22 +110,25 @@ class ConfigReader {
 
   Result<void> unknown_at_top(const toml::key& key) const {
     const std::string_view name = key.str();
-    const bool of_defaults =
-        std::any_of(keys_.begin(), keys_.end(), [&](const ConfigKey& k) { return k.name == name; });
-    if (of_defaults) return unknown(key, " at the top of the file", {}, "it belongs below the line [defaults]");
+    if (find_key(name) != nullptr)
+      return unknown(key, " at the top of the file", {}, "it belongs below the line [defaults]");
     Nearest nearest(name);
     for (const std::string_view one : {"default-backend", "defaults", "backend"}) nearest.offer(one);
     return unknown(key, " at the top of the file", nearest.best(),
                    "there are default-backend, [defaults] and [backend.NAME]");
   }
 
+  const ConfigKey* find_key(std::string_view name) const {
+    const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const ConfigKey& key) { return key.name == name; });
+    return found == keys_.end() ? nullptr : &*found;
+  }
+
   Result<void> read_defaults(const toml::key& key, const toml::node& node) {
     const toml::table* table = node.as_table();
     if (table == nullptr) return at(key.source(), "defaults is " + std::string(type_name(node)), "write [defaults]");
     for (auto&& [name, value] : *table) {
-      const auto known =
-          std::find_if(keys_.begin(), keys_.end(), [&](const ConfigKey& k) { return k.name == name.str(); });
-      if (known == keys_.end()) {
+      const ConfigKey* known = find_key(name.str());
+      if (known == nullptr) {
         Nearest nearest(name.str());
         for (const ConfigKey& one : keys_) nearest.offer(one.name);
         return unknown(name, " in [defaults]", nearest.best(), "all keys: man 5 dlock.toml");
@@ -154,19 +157,20 @@ class ConfigReader {
 
   Result<void> read_backend(const std::string& backend, const toml::table& table) {
     for (auto&& [name, value] : table) {
-      const auto of_run = std::find_if(keys_.begin(), keys_.end(),
-                                       [&](const ConfigKey& k) { return k.of_backend && k.name == name.str(); });
-      const auto params = url_params();
-      const bool param =
-          std::any_of(params.begin(), params.end(), [&](const UrlParam& p) { return p.name == name.str(); });
-      Result<void> read;
-      if (name.str() == "url") read = read_value("backend." + backend, name, value, Shape::kText);
-      else if (of_run != keys_.end()) read = read_value("backend." + backend, name, value, of_run->shape);
-      else if (param) read = read_param("backend." + backend, name, value);
-      else read = unknown_in_backend(backend, name);
-      if (!read) return read;
+      if (auto read = read_backend_key(backend, name, value); !read) return read;
     }
     return {};
+  }
+
+  Result<void> read_backend_key(const std::string& backend, const toml::key& key, const toml::node& node) {
+    const std::string section = "backend." + backend;
+    if (key.str() == "url") return read_value(section, key, node, Shape::kText);
+    const ConfigKey* of_run = find_key(key.str());
+    if (of_run != nullptr && of_run->of_backend) return read_value(section, key, node, of_run->shape);
+    for (const UrlParam& param : url_params()) {
+      if (param.name == key.str()) return read_param(section, key, node);
+    }
+    return unknown_in_backend(backend, key);
   }
 
   Result<void> unknown_in_backend(const std::string& backend, const toml::key& name) const {
