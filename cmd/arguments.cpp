@@ -95,8 +95,8 @@ class Splitter {
   /// No "--" at all: exactly `least` operands, and what follows is CMD, or -c STR.
   Result<void> read_unsplit(std::size_t least) {
     if (is_shell_command(at_, end_)) return read_shell_command(at_ + 1, end_);
-    if (end_ - at_ > static_cast<std::ptrdiff_t>(least) && looks_like_option(at_[least])) {
-      return option_behind_key(at_[least]);
+    for (std::size_t i = 1; i <= least && i < static_cast<std::size_t>(end_ - at_); ++i) {
+      if (looks_like_option(at_[i])) return option_behind_key(at_[i]);
     }
     return take_operands(least, nullptr);
   }

@@ -117,6 +117,8 @@ TEST_CASE("what is wrong in a file is named with line, column and the nearest ri
       {"[defaults]\nreason = [\"a\"]\n", "reason is a list", "in quotes"},
       {"[defaults]\nttl = 5s\n", "f.toml:2:", ""},
       {"[defaults]\nreason = deploy\n", "f.toml:2:", ""},
+      {"[\\u0051]\n", "f.toml:1:2:", "TOML"},  // aborts a toml++ whose assertions are on
+      {"é = 1\n", "f.toml:1:1:", "TOML"},      // undefined behaviour in toml++ 3.3 as it comes
       {"[defaults\n", "f.toml:1:", "TOML"},
       {"[defaults]\nttl = 1\nttl = 2\n", "f.toml:3:", "TOML"},
   };
