@@ -106,7 +106,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
       *) echo '"2s"' ;;
     esac
   }
-  while read -r line; do
+  while IFS= read -r line; do
     case $line in
       '## [defaults]') section='[defaults]' ;;
       '## [backend.NAME]') section='[backend.example]' ;;
