@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "backends/local/detached_holder.h"
 #include "backends/local/look.h"
@@ -23,9 +24,10 @@ constexpr Duration kFirstRung = milliseconds(1);
 
 std::string seconds_text(Duration duration) {
   const auto ms = std::chrono::duration_cast<milliseconds>(duration).count();
-  std::string text = std::to_string(ms / 1000);
-  if (ms % 1000 != 0) text += "." + std::to_string(1000 + ms % 1000).substr(1);
-  return text + " s";
+  char text[32];
+  std::snprintf(text, sizeof text, ms % 1000 ? "%lld.%03lld s" : "%lld s", static_cast<long long>(ms / 1000),
+                static_cast<long long>(ms % 1000));
+  return text;
 }
 
 }  // namespace
