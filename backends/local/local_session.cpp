@@ -285,6 +285,10 @@ void LocalSession::withdraw(TimePoint) {
 void LocalSession::release(TimePoint) {
   if (state_ != State::kGranted) return;
   give_back();
+  if (!waiter_ && !passed_on_) {
+    place_->keep_file_open();
+    place_.reset();
+  }
   let_go();
   state_ = State::kDone;
   events_.clear();
@@ -335,6 +339,7 @@ void LocalSession::refuse_busy(TimePoint now) {
 
 int LocalSession::inherited_fd() const {
   if (state_ != State::kGranted) return -1;
+  passed_on_ = true;
   return path_.valid() ? path_.fd() : place_->file().fd();
 }
 

@@ -370,7 +370,8 @@ TEST_CASE("a damaged lock file is an error that names it, never a crash and neve
     REQUIRE(pread(file.get(), &byte, 1, at) == 1);
     byte ^= 0x55;
     REQUIRE(pwrite(file.get(), &byte, 1, at) == 1);
-    Acquisition attempt(*m.a, once(exclusive("k")));
+    const auto client = local_store(m.locks.path());
+    Acquisition attempt(*client, once(exclusive("k")));
     const auto refused = attempt.wait_for<Refused>();
     REQUIRE(refused);
     CHECK(refused->error.code == ErrorCode::kMisconfigured);
@@ -415,7 +416,8 @@ TEST_CASE("files that dlock did not make are refused: links, other kinds, and di
   std::filesystem::path path;
   for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) path = entry.path();
   const auto refusal = [&] {
-    Acquisition attempt(*m.a, once(exclusive("k")));
+    const auto client = local_store(m.locks.path());  // one that has nothing open
+    Acquisition attempt(*client, once(exclusive("k")));
     const auto refused = attempt.wait_for<Refused>();
     return refused ? refused->error.code : ErrorCode::kInternal;
   };
