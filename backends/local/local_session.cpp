@@ -153,7 +153,6 @@ void LocalSession::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
   Granted event;
-  watch_.reset();
   if (!spec_.take) {
     let_go();
     state_ = State::kDone;
