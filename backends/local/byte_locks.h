@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "backends/local/ticket_ranges.h"
@@ -18,11 +17,10 @@ int unlock_bytes(int fd, const Range& range);
 /// Blocks until nobody else has a write lock in `range`. Async-signal-safe.
 int wait_for_bytes(int fd, const Range& range);
 
-/// A range that another description has write-locked, cut to `range`; nullopt if none. -1 as errno is impossible here
-/// except for a descriptor that is no file, which counts as free.
-std::optional<Range> find_write_lock(int fd, const Range& range);
+/// Has another description write-locked any of it? A descriptor that is no file counts as free.
+bool any_write_lock(int fd, const Range& range);
 
-/// All of them, in no order.
+/// The ranges that others have write-locked and that begin in `range`, in no order.
 std::vector<Range> find_write_locks(int fd, const Range& range);
 
 }  // namespace dlock::local

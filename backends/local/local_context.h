@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/local/lock_dir.h"
+#include "backends/local/lock_file.h"
 #include "lib/base/result.h"
 #include "lib/base/runtime.h"
 
@@ -27,6 +28,14 @@ struct LocalContext {
   Result<std::string> directory_path() const;
 
   std::optional<LockDir> opened_directory = {};  ///< see directory()
+
+  /// The file of the last lock that was given back, still open: taking the same key again is then free of open and
+  /// close. Nothing is locked through it, and no other process has its descriptor.
+  struct Spare {
+    LockName name;
+    LockFile file;
+  };
+  std::optional<Spare> spare = {};
 };
 
 }  // namespace dlock::local

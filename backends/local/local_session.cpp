@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "backends/local/detached_holder.h"
 #include "backends/local/look.h"
@@ -23,9 +24,10 @@ constexpr Duration kFirstRung = milliseconds(1);
 
 std::string seconds_text(Duration duration) {
   const auto ms = std::chrono::duration_cast<milliseconds>(duration).count();
-  std::string text = std::to_string(ms / 1000);
-  if (ms % 1000 != 0) text += "." + std::to_string(1000 + ms % 1000).substr(1);
-  return text + " s";
+  char text[32];
+  std::snprintf(text, sizeof text, ms % 1000 ? "%lld.%03lld s" : "%lld s", static_cast<long long>(ms / 1000),
+                static_cast<long long>(ms % 1000));
+  return text;
 }
 
 }  // namespace
@@ -151,7 +153,6 @@ void LocalSession::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
   Granted event;
-  watch_.reset();
   if (!spec_.take) {
     let_go();
     state_ = State::kDone;
@@ -283,6 +284,10 @@ void LocalSession::withdraw(TimePoint) {
 void LocalSession::release(TimePoint) {
   if (state_ != State::kGranted) return;
   give_back();
+  if (!waiter_ && !passed_on_) {
+    place_->keep_file_open();
+    place_.reset();
+  }
   let_go();
   state_ = State::kDone;
   events_.clear();
@@ -333,6 +338,7 @@ void LocalSession::refuse_busy(TimePoint now) {
 
 int LocalSession::inherited_fd() const {
   if (state_ != State::kGranted) return -1;
+  passed_on_ = true;
   return path_.valid() ? path_.fd() : place_->file().fd();
 }
 

@@ -80,6 +80,7 @@ class LocalSession final : public LockSession {
   std::optional<Waiter> waiter_;  ///< after place_ and path_: it must be gone before their descriptors are closed
   std::deque<SessionEvent> events_;
   std::optional<FileWatch> watch_;  ///< of the file: while first in line for a permit, and while holding
+  mutable bool passed_on_ = false;  ///< the descriptor may live on in a command
 };
 
 }  // namespace dlock::local

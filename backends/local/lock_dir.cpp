@@ -148,8 +148,8 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
 }
 
 Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
-  const std::string path = path_ + "/" + name;
   if (raw < 0) {
+    const std::string path = path_ + "/" + name;
     if (errno == ENOENT) return UniqueFd();
     if (errno == ELOOP) return not_safe(path, "it is a symbolic link", "find out who made it, then remove it");
     Error error = system_error("cannot open the lock file " + path, errno);
@@ -157,15 +157,18 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
     return error;
   }
   UniqueFd fd(raw);
-  struct stat st {};
-  if (fstat(fd.get(), &st) != 0) return system_error("cannot look at the lock file " + path, errno);
+  // Not fstat(): asking for the times makes the next write update them on disk (multigrain timestamps, Linux 6.13).
+  struct statx st {};
+  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID, &st) != 0) {
+    return system_error("cannot look at the lock file " + path_ + "/" + name, errno);
+  }
   const char* wrong = nullptr;
-  if (!S_ISREG(st.st_mode)) wrong = "it is not a plain file";
-  else if (st.st_nlink > 1) wrong = "it has a second name (hard link)";
-  else if (group_ ? st.st_gid != gid_ : (st.st_uid != owner_ && st.st_uid != geteuid() && st.st_uid != 0))
+  if (!S_ISREG(st.stx_mode)) wrong = "it is not a plain file";
+  else if (st.stx_nlink > 1) wrong = "it has a second name (hard link)";
+  else if (group_ ? st.stx_gid != gid_ : (st.stx_uid != owner_ && st.stx_uid != geteuid() && st.stx_uid != 0))
     wrong = "it belongs to somebody else";
-  if (wrong) return not_safe(path, wrong, "find out who made it, then remove it");
-  if (group_ && st.st_uid == geteuid() && (st.st_mode & 0660) != 0660) fchmod(fd.get(), 0660);  // despite the umask
+  if (wrong) return not_safe(path_ + "/" + name, wrong, "find out who made it, then remove it");
+  if (group_ && st.stx_uid == geteuid() && (st.stx_mode & 0660) != 0660) fchmod(fd.get(), 0660);  // despite the umask
   return fd;
 }
 

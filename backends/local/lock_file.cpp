@@ -111,6 +111,10 @@ Error LockFile::damaged(const std::string& why) const {
 }
 
 Result<Header> LockFile::read_header() const {
+  if (checked_) {
+    Header header;
+    if (pread(fd(), &header, sizeof header, kHeaderAt) == sizeof header && sound(header)) return header;
+  }
   Front front;
   std::memset(static_cast<void*>(&front), 0, sizeof front);
   const ssize_t n = pread(fd(), &front, sizeof front, 0);
@@ -124,6 +128,7 @@ Result<Header> LockFile::read_header() const {
                  "rename one of the two"};
   }
   if (!sound(front.header)) return damaged("its header does not add up");
+  checked_ = true;
   return front.header;
 }
 
@@ -181,9 +186,7 @@ std::vector<LockFile::Placed> LockFile::read_records() const {
   return placed;
 }
 
-bool LockFile::alive(Side side, Ticket ticket) const {
-  return find_write_lock(fd(), ticket_bytes(side, ticket)).has_value();
-}
+bool LockFile::alive(Side side, Ticket ticket) const { return any_write_lock(fd(), ticket_bytes(side, ticket)); }
 
 std::vector<LiveTicket> LockFile::live() const { return live_tickets(find_write_locks(fd(), kAllTickets)); }
 
@@ -207,8 +210,8 @@ std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {
 }
 
 bool LockFile::removed() const {
-  struct stat here {};
-  return fstat(fd(), &here) != 0 || here.st_nlink == 0;
+  struct statx here {};  // not fstat(): see LockDir::checked()
+  return statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK, &here) != 0 || here.stx_nlink == 0;
 }
 
 bool LockFile::replaced() const {

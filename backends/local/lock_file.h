@@ -88,6 +88,7 @@ class LockFile {
   std::string path_;
   std::string key_;  ///< empty: whatever the file says
   UniqueFd fd_;
+  mutable bool checked_ = false;  ///< the prologue is as it should be: it is written only once
 };
 
 /// Holds the guard for a scope.

@@ -40,6 +40,11 @@ std::optional<Error> why_not_joined(const Record& outer, const LockSpec& inner) 
 }  // namespace
 
 Result<Place> Place::open(LocalContext& context, const LockSpec& spec) {
+  if (context.spare && context.spare->name == spec.name) {
+    Place place(context, spec, std::move(context.spare->file));
+    context.spare.reset();
+    return place;
+  }
   const auto dir = context.directory();
   if (!dir) return dir.error();
   auto file = LockFile::open(**dir, lock_file_name(spec.name), spec.name.text());
@@ -47,7 +52,38 @@ Result<Place> Place::open(LocalContext& context, const LockSpec& spec) {
   return Place(context, spec, std::move(*file));
 }
 
+/// The short way: guard, ticket and a clear view in a single lock call. False, with nothing done, when anything at all
+/// is not as simple as that.
+Result<bool> Place::enter_alone(TimePoint now, WallTime wall) {
+  const Ticket ticket = next_ticket(Header(), wall.time_since_epoch().count());
+  if (side_ != Side::kWriters || spec_->ancestor || ticket > kMaxTicket) return false;
+  const Range whole = alone(ticket);
+  if (try_write_lock(file_.fd(), whole) != 0) return false;
+  const auto header = file_.removed() ? Result<Header>(Header()) : file_.read_header();
+  const bool simple = header && header->known && header->counter < ticket && header->delay_ticket == 0 &&
+                      header->delay_until_ns <= boot_ns(now);
+  if (!simple) {
+    unlock_bytes(file_.fd(), whole);
+    return false;
+  }
+  Header next = *header;
+  next.counter = ticket;
+  next.last_writer = ticket;
+  ticket_ = ticket;
+  const auto written = write_down(next, now, wall, true);
+  if (!written) {
+    ticket_ = 0;
+    unlock_bytes(file_.fd(), whole);
+    return written.error();
+  }
+  unlock_bytes(file_.fd(), {whole.first + 1, whole.last});
+  return true;
+}
+
 Result<Place::Step> Place::enter(TimePoint now, WallTime wall, bool queue) {
+  const auto at_once = enter_alone(now, wall);
+  if (!at_once) return at_once.error();
+  if (*at_once) return Step::kGranted;
   const auto got = file_.try_guard();
   if (!got) return got.error();
   if (!*got) return Step::kGuardStuck;
@@ -94,7 +130,7 @@ Result<Place::Step> Place::advance(TimePoint now, WallTime wall) {
   if (excluded(ticket_, header.revoked)) return Step::kQueued;
   if (!permit_free(ticket_, header.revoked)) {
     const auto before = queued_before(ticket_, header.revoked);
-    return before && find_write_lock(file_.fd(), *before) ? Step::kQueued : Step::kFirstInLine;
+    return before && any_write_lock(file_.fd(), *before) ? Step::kQueued : Step::kFirstInLine;
   }
   note_unclean_end(header, now);
   if (header.delay_until_ns > boot_ns(now)) {
@@ -179,7 +215,7 @@ std::optional<Error> Place::disagreement(Header& header) const {
   const std::uint32_t wanted = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   if (header.reader_permits == wanted) return std::nullopt;
   const auto readers = readers_before(kMaxTicket, header.revoked);
-  if (readers && find_write_lock(file_.fd(), *readers)) {
+  if (readers && any_write_lock(file_.fd(), *readers)) {
     return Error{ErrorCode::kConflict,
                  spec_->name.text() + " is in use with " + population(header.reader_permits) + ", not with " +
                      population(wanted),
@@ -211,7 +247,7 @@ void Place::note_unclean_end(Header& header, TimePoint now) const {
 bool Place::excluded(Ticket ticket, Ticket revoked) const {
   const auto ranges = excluding(side_, ticket, revoked);
   return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return find_write_lock(file_.fd(), range).has_value(); });
+                     [&](const Range& range) { return any_write_lock(file_.fd(), range); });
 }
 
 /// Once true it stays true: older tickets only ever get fewer.
@@ -268,7 +304,7 @@ Result<void> Place::write_down(Header& header, TimePoint now, WallTime wall, boo
   if (granted) header.delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
   if (granted && header.delay_ticket) header.delay_ns = spec_->lock_delay.count();
   // A granted writer is alone, whatever the ring has: it starts again at the front, and the file stays small.
-  const bool alone = (granted && side_ == Side::kWriters) || !find_write_lock(file_.fd(), kAllTickets);
+  const bool alone = (granted && side_ == Side::kWriters) || !any_write_lock(file_.fd(), kAllTickets);
   if (alone) {
     header.ring = kSmallRing;
     header.next_record = 1;
@@ -333,6 +369,8 @@ void Place::give_back() {
   if (record_.lock_mode() == Mode::kPermits) file_.touch();
   ticket_ = 0;
 }
+
+void Place::keep_file_open() { context_->spare.emplace(LocalContext::Spare{spec_->name, std::move(file_)}); }
 
 void Place::unlock_all() {
   // Explicitly, and not by closing: a daemon that inherited the descriptor must not keep what is given back.

@@ -56,6 +56,8 @@ class Place {
 
   /// The orderly end: lock-delay cancelled, permits announced. Never fails: unlocking cannot.
   void give_back();
+  /// After give_back(), if nobody else can have the descriptor: leaves it open for the next place. Spends this one.
+  void keep_file_open();
   /// True while a re-entry of the same ticket keeps the lock.
   bool others_inside() const;
 
@@ -73,6 +75,7 @@ class Place {
   explicit Place(LocalContext& context, const LockSpec& spec, LockFile file)
       : context_(&context), spec_(&spec), file_(std::move(file)), side_(side_of(spec.mode)) {}
 
+  Result<bool> enter_alone(TimePoint now, WallTime wall);
   Result<bool> join(const Header& header);
   std::optional<Error> disagreement(Header& header) const;
   void learn_from_living(Header& header) const;

@@ -10,12 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 
 namespace dlock::local {
 namespace {
@@ -41,18 +39,20 @@ void reap(const UniqueFd& process, bool block) {
 }
 
 void close_all_but(std::initializer_list<int> keep) {
-  constexpr unsigned kNone = ~0U;
-  unsigned next = 0;
-  while (true) {
-    unsigned kept = kNone;  // the lowest one from `next` on
+  int last = -1;
+  for (;;) {
+    int next = -1;  // the lowest one to keep above `last`
     for (const int fd : keep) {
-      if (fd >= 0 && static_cast<unsigned>(fd) >= next) kept = std::min(kept, static_cast<unsigned>(fd));
+      if (fd > last && (next < 0 || fd < next)) next = fd;
     }
-    if (kept == kNone) break;
-    if (kept > next) syscall(SYS_close_range, next, kept - 1, 0);
-    next = kept + 1;
+    const auto first = static_cast<unsigned>(last + 1);
+    if (next < 0) {
+      syscall(SYS_close_range, first, ~0U, 0);
+      return;
+    }
+    if (next > last + 1) syscall(SYS_close_range, first, static_cast<unsigned>(next - 1), 0);
+    last = next;
   }
-  syscall(SYS_close_range, next, kNone, 0);
 }
 
 bool die_with(pid_t parent) {

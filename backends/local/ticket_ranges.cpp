@@ -18,8 +18,13 @@ Range ticket_bytes(Side side, Ticket ticket) {
 }
 
 Range entry_byte(Side side, Ticket ticket, int entry) {
-  const std::int64_t byte = ticket_bytes(side, ticket).first + entry;
+  const Range all = ticket_bytes(side, ticket);
+  const std::int64_t byte = side == Side::kWriters ? all.last - entry : all.first + entry;
   return {byte, byte};
+}
+
+Range alone(Ticket ticket) {
+  return {entry_byte(Side::kWriters, ticket, 0).first, ticket_bytes(Side::kReaders, ticket).first - 1};
 }
 
 Range queue_byte(Ticket ticket) {
@@ -32,7 +37,6 @@ std::vector<Range> excluding(Side side, Ticket ticket, Ticket revoked) {
   const Range writers{ticket_bytes(Side::kWriters, ticket).last + 1, ticket_bytes(Side::kWriters, revoked).first - 1};
   const Range readers{ticket_bytes(Side::kReaders, revoked).last + 1, ticket_bytes(Side::kReaders, ticket).first - 1};
   if (side == Side::kReaders) return {writers};
-  if (revoked == 0) return {{writers.first, readers.last}};
   return {writers, readers};
 }
 
@@ -51,7 +55,7 @@ std::optional<TicketByte> owner_of_byte(std::int64_t offset) {
   TicketByte byte;
   if (offset < kMiddle) {
     byte.ticket = static_cast<Ticket>((kMiddle - offset + kBytesPerTicket - 1) / kBytesPerTicket);
-    byte.entry = static_cast<int>(offset - ticket_bytes(Side::kWriters, byte.ticket).first);
+    byte.entry = static_cast<int>(ticket_bytes(Side::kWriters, byte.ticket).last - offset);
   } else {
     byte.side = Side::kReaders;
     byte.ticket = static_cast<Ticket>((offset - kMiddle) / kBytesPerTicket);
@@ -69,8 +73,9 @@ std::vector<LiveTicket> live_tickets(const std::vector<Range>& locked) {
     const auto same = std::find_if(live.begin(), live.end(), [&](const LiveTicket& other) {
       return other.ticket == byte->ticket && other.side == byte->side;
     });
-    // One description may have locked neighbours, which the kernel then reports as one range.
-    const auto entries = static_cast<int>(std::min(range.last - range.first + 1, kBytesPerTicket - byte->entry));
+    // A range may go on beyond its ticket: see alone().
+    const std::int64_t end = ticket_bytes(byte->side, byte->ticket).last;
+    const auto entries = static_cast<int>(std::min(range.last, end) - range.first + 1);
     if (same != live.end()) same->entries += entries;
     else live.push_back({byte->side, byte->ticket, entries});
   }

@@ -12,11 +12,12 @@ namespace dlock::local {
 /// Where tickets lie in the range of a file's byte locks, all of it pure. Nothing is ever stored at these offsets: a
 /// locked byte is a sign in the kernel that goes out with the process that set it.
 ///
-///      0        kQueueArea           writers' tickets   kMiddle   readers' tickets
-///   |guard| ... |queue bytes| ... |  ... 3 | 2 | 1  |     0     |  1 | 2 | 3 ...  |
+///     kQueueArea           writers' tickets    kMiddle   readers' tickets
+///   |queue bytes| ... |  ... 3 | 2 | 1  |  guard  |  1 | 2 | 3 ...  |
 ///
-/// Each ticket owns 64 bytes: byte 0 is the hold itself, bytes 1 to 63 are re-entries. The two sides mirror each other
-/// around kMiddle, so that "every ticket older than n" is one contiguous range.
+/// Each ticket owns 64 bytes: the one next to the middle for writers, the first one for readers, is the hold itself,
+/// the others are re-entries. The two sides mirror each other, so that a writer's hold, everything older than it and
+/// the guard are one contiguous range: see alone().
 ///
 /// A ticket lock after Reed and Kanodia, "Synchronization with Eventcounts and Sequencers", CACM 22(2), 1979, with the
 /// waiting done on the predecessor as in Mellor-Crummey and Scott, ACM TOCS 9(1), 1991.
@@ -37,7 +38,7 @@ constexpr std::int64_t kQueueArea = std::int64_t{1} << 61;
 constexpr std::int64_t kBytesPerTicket = 64;
 constexpr int kMaxEntries = 64;
 constexpr Ticket kMaxTicket = (Ticket{1} << 54) - 1;  ///< in microseconds since 1970: the year 2540
-constexpr Range kGuard{0, 0};
+constexpr Range kGuard{kMiddle, kMiddle};
 constexpr Range kAllTickets{kMiddle - kBytesPerTicket * static_cast<std::int64_t>(kMaxTicket),
                             kMiddle + kBytesPerTicket* static_cast<std::int64_t>(kMaxTicket) + kBytesPerTicket - 1};
 constexpr Range kAllReaders{kMiddle + kBytesPerTicket, kAllTickets.last};
@@ -53,8 +54,12 @@ Range entry_byte(Side side, Ticket ticket, int entry);
 /// Held by a permit ticket while it queues, so that only the first of them watches for a free permit.
 Range queue_byte(Ticket ticket);
 
+/// A writer's hold with everything that could be in its way, guard included: who gets all of it in one call is alone,
+/// provided that the file knows no younger ticket.
+Range alone(Ticket ticket);
+
 /// What must be free of locks before `ticket` may be granted: the tickets older than it that exclude it and are younger
-/// than `revoked`. At most two ranges; for readers only writers exclude.
+/// than `revoked`. The guard is never among them. For readers only writers exclude.
 std::vector<Range> excluding(Side side, Ticket ticket, Ticket revoked);
 
 /// The queue bytes of the permit tickets between `revoked` and `ticket`; nullopt if there can be none.

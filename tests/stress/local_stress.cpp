@@ -35,7 +35,8 @@ struct Board {
   std::atomic<std::uint64_t> overlaps{0};
   std::atomic<std::uint64_t> steps_back{0};
   std::atomic<std::uint64_t> failures{0};
-  std::atomic<int> writer{0};  ///< pid of the last one inside
+  std::atomic<int> writer{0};               ///< pid of the last one inside
+  std::atomic<int> readers[kWorkers] = {};  ///< pids of those inside, by worker number
   std::atomic<int> doomed_pids[1 << 16];
 
   /// A SIGKILL is on its way to this process.
