@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that knows toml++. Header only, without exceptions and without its stream functions: what would pull
-// locales into every start of dlock. Nothing here runs when there is no configuration file.
+// The only file that knows toml++. Header only, without exceptions and without its stream functions, which would
+// pull locales into every start of dlock. Nothing here runs when there is no configuration file.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 
 #include "lib/config/config.h"
 #include "lib/config/suggest.h"
@@ -13,6 +13,7 @@
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
+#define TOML_FLOAT_CHARCONV 1  // else a stringstream reads numbers, and locales are back
 // Its assertions are about its input: "[\u" aborts 3.3, where the next line reports the error properly. (With NDEBUG
 // some of them become promises to the compiler instead, which is worse.)
 #define TOML_ASSERT(expr) static_assert(true)
@@ -206,12 +207,13 @@ class ConfigReader {
   }
 
   Result<void> read_seconds(const std::string& section, const toml::key& key, double seconds) {
+    // No std::to_chars: its tables for double are 100 KiB. Nanoseconds are what a duration can hold.
     char digits[64];
-    const auto done = std::to_chars(digits, digits + sizeof digits, seconds, std::chars_format::fixed);
-    if (!std::isfinite(seconds) || done.ec != std::errc()) {
+    const int length = std::snprintf(digits, sizeof digits, "%.9f", seconds);
+    if (!std::isfinite(seconds) || length <= 0 || length >= static_cast<int>(sizeof digits)) {
       return at(key.source(), std::string(key.str()) + " is not a number of seconds", "it takes \"30s\", or 30");
     }
-    return store(section, key, {std::string(digits, done.ptr)});
+    return store(section, key, {digits});
   }
 
   Result<void> read_list(const std::string& section, const toml::key& key, const toml::array& array) {
