@@ -213,7 +213,10 @@ class ConfigReader {
     if (!std::isfinite(seconds) || length <= 0 || length >= static_cast<int>(sizeof digits)) {
       return at(key.source(), std::string(key.str()) + " is not a number of seconds", "it takes \"30s\", or 30");
     }
-    return store(section, key, {digits});
+    std::string text(digits);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+    return store(section, key, {std::move(text)});
   }
 
   Result<void> read_list(const std::string& section, const toml::key& key, const toml::array& array) {
