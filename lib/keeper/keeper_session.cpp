@@ -60,7 +60,8 @@ Result<void> KeeperSession::start_program() {
   posix_spawnattr_setsigdefault(&plan.attributes, &all);
   posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawn_file_actions_adddup2(&plan.files, theirs.get(), kKeeperDescriptor);
-  // stdin and stdout are the command's alone.
+  // stdin, stdout and whatever else dlock got are the command's alone; stderr is for what a library may have to say.
+  posix_spawn_file_actions_addclosefrom_np(&plan.files, kKeeperDescriptor + 1);
   posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_addopen(&plan.files, 1, "/dev/null", O_RDWR, 0);
   char flag[] = "--keeper";

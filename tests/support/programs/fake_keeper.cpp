@@ -10,7 +10,8 @@
 //   answers release and withdraw until its supervisor ends  die           is killed by SIGKILL stop           stops
 //   itself (SIGSTOP)
 //
-// FAKE_KEEPER_LOG: a file to which each message that comes in is appended, one line each.
+// FAKE_KEEPER_PID: a file that gets its process id. FAKE_KEEPER_LOG: a file to which each message that comes in is
+// appended, one line each.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -54,10 +55,14 @@ Message hear() {
   return message ? *message : Message{};
 }
 
+/// Deaf, but not for ever: ends with its supervisor, or every failed test would leave a process behind.
 void pause_for(Duration time) {
   const TimePoint until = real_clock.now() + time;
-  std::vector<pollfd> nothing;
-  while (real_clock.now() < until) real_clock.wait(nothing, until);
+  while (real_clock.now() < until) {
+    std::vector<pollfd> hangup = {{kKeeperDescriptor, 0, 0}};
+    real_clock.wait(hangup, until);
+    if (hangup[0].revents != 0) exit(0);
+  }
 }
 
 /// Carries out one step of the script after the other.
@@ -129,6 +134,10 @@ class Script {
 
 int main() {
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::signal(signal, SIG_IGN);
+  if (const char* path = getenv("FAKE_KEEPER_PID")) {
+    const UniqueFd file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    write_all(file.get(), std::to_string(getpid()));
+  }
   const char* script = getenv("FAKE_KEEPER_SCRIPT");
   Script(script ? script : "serve").play();
 }
