@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/local/byte_locks.h"
 #include "backends/local/local_backend.h"
 #include "tests/conformance/fixture.h"
 #include "tests/support/acquisition.h"
@@ -293,6 +294,33 @@ TEST_CASE("a waiter whose helper process is killed goes on waiting") {
   CHECK_FALSE(waiter.line(milliseconds(150)));
   holder.release();
   waiter.granted();
+}
+
+TEST_CASE(
+    "somebody who is stopped with the guard in hand makes the others unavailable, not hang, and they go on after him") {
+  Machine m;
+  {
+    Acquisition holder(*m.a, exclusive("k"));
+    holder.held();
+    holder.release();
+  }
+  std::string path;
+  for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) path = entry.path();
+  UniqueFd stuck(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(local::try_write_lock(stuck.get(), local::kGuard) == 0);
+  Acquisition attempt(*m.b, once(exclusive("k")));
+  auto refused = attempt.wait_for<Refused>();
+  REQUIRE(refused);
+  CHECK(refused->error.code == ErrorCode::kUnavailable);
+  Acquisition bounded(*m.b, for_at_most(exclusive("k"), milliseconds(200)));
+  refused = bounded.wait_for<Refused>();
+  REQUIRE(refused);
+  CHECK(refused->error.code == ErrorCode::kUnavailable);
+  Acquisition patient(*m.b, exclusive("k"));
+  CHECK(patient.stays_quiet());
+  stuck.reset();
+  patient.held();
+  patient.release();
 }
 
 TEST_CASE("whoever reaps all children does not disturb a waiting session") {
