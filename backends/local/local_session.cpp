@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration kGuardPause = milliseconds(50);
+constexpr Duration kGuardPatience = std::chrono::seconds(1);
 constexpr Duration kLookPause = std::chrono::seconds(1);
 constexpr Duration kUnwatched = milliseconds(200);
 constexpr Duration kFirstRung = milliseconds(1);
@@ -74,7 +75,8 @@ void LocalSession::take(const Result<Place::Step>& step, TimePoint now) {
     case Place::Step::kStartOver:
       return start(now);
     case Place::Step::kGuardStuck:
-      if (spec_.wait.once) return refuse(place_->file().guard_stuck());
+      // A starved process gets time to go on, even from those who want an answer at once.
+      if (spec_.wait.once && now >= started_ + kGuardPatience) return refuse(place_->file().guard_stuck());
       state_ = State::kGuardStuck;
       retry_at_ = now + kGuardPause;
       return;

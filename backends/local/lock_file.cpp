@@ -215,10 +215,12 @@ bool LockFile::removed() const {
 }
 
 bool LockFile::replaced() const {
-  struct stat here {};
-  struct stat there {};
-  if (fstat(fd(), &here) != 0 || here.st_nlink == 0) return true;
-  return stat(path_.c_str(), &there) != 0 || here.st_ino != there.st_ino || here.st_dev != there.st_dev;
+  struct statx here {};
+  struct statx there {};
+  if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_INO, &here) != 0 || here.stx_nlink == 0) return true;
+  if (statx(AT_FDCWD, path_.c_str(), 0, STATX_INO, &there) != 0) return true;
+  return here.stx_ino != there.stx_ino || here.stx_dev_major != there.stx_dev_major ||
+         here.stx_dev_minor != there.stx_dev_minor;
 }
 
 void LockFile::touch() const { futimens(fd(), nullptr); }

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/local/byte_locks.h"
+#include "backends/local/local_backend.h"
 #include "tests/conformance/fixture.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
@@ -294,6 +296,33 @@ TEST_CASE("a waiter whose helper process is killed goes on waiting") {
   waiter.granted();
 }
 
+TEST_CASE(
+    "somebody who is stopped with the guard in hand makes the others unavailable, not hang, and they go on after him") {
+  Machine m;
+  {
+    Acquisition holder(*m.a, exclusive("k"));
+    holder.held();
+    holder.release();
+  }
+  std::string path;
+  for (const auto& entry : std::filesystem::directory_iterator(m.locks.path())) path = entry.path();
+  UniqueFd stuck(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(local::try_write_lock(stuck.get(), local::kGuard) == 0);
+  Acquisition attempt(*m.b, once(exclusive("k")));
+  auto refused = attempt.wait_for<Refused>();
+  REQUIRE(refused);
+  CHECK(refused->error.code == ErrorCode::kUnavailable);
+  Acquisition bounded(*m.b, for_at_most(exclusive("k"), milliseconds(200)));
+  refused = bounded.wait_for<Refused>();
+  REQUIRE(refused);
+  CHECK(refused->error.code == ErrorCode::kUnavailable);
+  Acquisition patient(*m.b, exclusive("k"));
+  CHECK(patient.stays_quiet());
+  stuck.reset();
+  patient.held();
+  patient.release();
+}
+
 TEST_CASE("whoever reaps all children does not disturb a waiting session") {
   Machine m;
   Acquisition holder(*m.a, exclusive("k"));
@@ -351,6 +380,41 @@ TEST_CASE("the file of a key stays within 4 KiB when it is idle, and garbage col
   REQUIRE(m.a->collect_garbage(false));
   CHECK(file_size(m.locks.path()) < 1024);
   CHECK(m.a->collect_garbage(false)->empty());
+}
+
+TEST_CASE("tokens grow and the lock excludes when the wall clock is set back") {
+  struct LateClock final : Clock {
+    SystemClock system;
+    Duration back{0};
+    TimePoint now() const override { return system.now(); }
+    WallTime wall() const override { return system.wall() - std::chrono::duration_cast<WallTime::duration>(back); }
+    void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) override { system.wait(fds, until); }
+  };
+  TemporaryDirectory directory;
+  LateClock clock;
+  const Log log;
+  BackendUrl url;
+  url.scheme = "local";
+  url.path = directory.path();
+  const auto backend = std::move(*make_local_backend(url, Runtime{clock, log}));
+  FencingToken last;
+  for (const int hours : {0, 5, 5, 0, 9}) {
+    clock.back = std::chrono::hours(hours);
+    Acquisition holder(*backend, exclusive("k"));
+    const FencingToken token = holder.held().token;
+    CHECK(token > last);
+    last = token;
+    clock.back += std::chrono::hours(1);
+    Acquisition early(*backend, once(exclusive("k")));
+    CHECK(early.wait_for<Refused>());
+    Acquisition next(*backend, exclusive("k"));
+    CHECK(next.stays_quiet(milliseconds(20)));
+    holder.release();
+    const FencingToken later = next.held().token;
+    CHECK(later > last);
+    last = later;
+    next.release();
+  }
 }
 
 TEST_CASE("a damaged lock file is an error that names it, never a crash and never a lock") {
