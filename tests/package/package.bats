@@ -4,8 +4,9 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-  package=$(find "$root/build/package" -maxdepth 1 -name 'dlock_*.deb' | head -n 1)
-  export root package
+  build=${DLOCK_BUILD:-$root/build/package}
+  package=$(find "$build" -maxdepth 1 -name 'dlock_*.deb' | head -n 1)
+  export root build package
 }
 
 setup() {
@@ -45,7 +46,7 @@ usr/share/zsh/vendor-completions/_dlock" ]
 }
 
 @test "packing the same build again gives the same bytes" {
-  cpack --config "$root/build/package/CPackConfig.cmake" -B "$BATS_TEST_TMPDIR" >/dev/null
+  cpack --config "$build/CPackConfig.cmake" -B "$BATS_TEST_TMPDIR" >/dev/null
   cmp "$package" "$BATS_TEST_TMPDIR/$(basename "$package")"
 }
 
