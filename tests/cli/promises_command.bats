@@ -6,7 +6,7 @@ setup() { set_world; }
 teardown() { end_world; }
 
 # The open descriptors of a shell as "N -> FILE", in the file `got`.
-descriptors='ls -l /proc/$$/fd | sed -n "s/.* \([0-9]* -> \)/\1/p" >got; :'
+descriptors='ls -l /proc/$$/fd >all; sed -n "s/.* \([0-9]* -> \)/\1/p" all >got'
 shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1; }
 
 @test "3.1 stdin, stdout and stderr are CMD's, byte for byte" {

@@ -7,7 +7,7 @@ support=$root/tests/support
 DLOCK=${DLOCK:-${DLOCK_BUILD:-$root/build/ci}/bin/dlock}
 
 # Python programs here import nothing but its own library; -S -E keeps them fast and deaf to the caller's settings.
-python() { /usr/bin/python3 -S -E "$@"; }
+python=(/usr/bin/python3 -S -E)
 
 set_world() {
   unset "${!DLOCK_@}" "${!XDG_@}" NO_COLOR
@@ -76,16 +76,16 @@ holder_field() { dlock inspect --json -- "$1" | jq -r ".holders[0].$2"; } # KEY 
 
 # Starts a command in the background, with INT and QUIT as a shell's foreground command has them. Its id is in $started_pid.
 start() {
-  python "$support/unshielded.py" "$@" 3>&- &
+  "${python[@]}" "$support/unshielded.py" "$@" 3>&- &
   started_pid=$!
   started+=("$started_pid")
 }
 
 # Runs or starts a command whose end is written to FILE, as "exit 7" or "signal 15". Its own id is in FILE.pid.
-watched() { python "$support/watched.py" "$@"; }
+watched() { "${python[@]}" "$support/watched.py" "$@"; }
 start_watched() { # FILE COMMAND...
   local file=$1
-  start python3 -S -E "$support/watched.py" "$@"
+  start "${python[@]}" "$support/watched.py" "$@"
   wait_until filled "$file.pid"
 }
 how_ended() { # FILE
@@ -112,4 +112,4 @@ let_go() {
 }
 
 # A session on a terminal of its own; see terminal.py. Prints what was on the screen.
-terminal() { python "$support/terminal.py" "$@"; }
+terminal() { "${python[@]}" "$support/terminal.py" "$@"; }

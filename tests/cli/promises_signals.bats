@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+# `dlock run` and signals, from kill(2) and from a terminal: promises 6, 7 and 8.
+load ../support/cli
+
+setup() {
+  set_world
+  # Writes each signal it gets into `got` and goes on until there is a file `end`; then its status is 9.
+  script note-signals <<'SCRIPT'
+#!/bin/bash
+for name in HUP INT QUIT TERM USR1 USR2 WINCH CONT; do trap "echo $name >>got" "$name"; done
+trap 'exit 9' ALRM
+echo $$ >ready
+until [ -e end ]; do sleep 0.02; done
+exit 9
+SCRIPT
+}
+teardown() { end_world; }
+
+@test "6.1 HUP, INT, QUIT and TERM withdraw a waiter from the queue, and dlock dies of that signal" {
+  hold_lock k
+  local signal
+  for signal in HUP INT QUIT TERM; do start_watched "$signal" dlock run -q k -- touch ran; done
+  wait_until has 4 waiters k
+  for signal in HUP INT QUIT TERM; do kill -s "$signal" "$(cat $signal.pid)"; done
+  for signal in HUP INT QUIT TERM; do [ "$(how_ended $signal)" = "signal $(kill -l $signal)" ]; done
+  [ "$(count waiters k)" = 0 ]
+  let_go
+  run -0 dlock run -n k -- true
+  [ ! -e ran ]
+}
+
+@test "6.2 a waiter withdraws within a second" {
+  hold_lock k
+  start_watched end dlock run -q k -- true
+  wait_until has 1 waiters k
+  local before after
+  before=$(date +%s%N)
+  kill -TERM "$(cat end.pid)"
+  [ "$(how_ended end)" = "signal 15" ]
+  after=$(date +%s%N)
+  [ $(((after - before) / 1000000)) -lt 1000 ]
+}
+
+@test "6.3 a waiter that withdraws lets those behind it pass" {
+  hold_lock k
+  start_watched first dlock run -q k -- true
+  wait_until has 1 waiters k
+  start_watched second dlock run -q k -- true
+  wait_until has 2 waiters k
+  kill -INT "$(cat first.pid)"
+  how_ended first
+  let_go
+  [ "$(how_ended second)" = "exit 0" ]
+}
+
+@test "6.4 an ignored signal does not end the wait (nohup)" {
+  hold_lock k
+  start_watched end env --ignore-signal=HUP dlock run -q k -- true
+  wait_until has 1 waiters k
+  kill -HUP "$(cat end.pid)"
+  let_go
+  [ "$(how_ended end)" = "exit 0" ]
+}
+
+@test "6.5 hold, acquire and wait die of the signal in the queue too" {
+  hold_lock k
+  start_watched hold dlock hold -q k
+  start_watched acquire dlock acquire -q --ttl 1m k
+  wait_until has 2 waiters k
+  start_watched wait dlock wait -q k
+  local command
+  for command in hold acquire wait; do
+    kill -TERM "$(cat $command.pid)"
+    [ "$(how_ended $command)" = "signal 15" ]
+  done
+  [ "$(count waiters k)" = 0 ]
+}
+
+@test "7.1 signals sent to dlock by kill(2) reach CMD" {
+  start_watched end dlock run k -- note-signals
+  wait_until filled ready
+  local n=0 signal
+  for signal in HUP INT QUIT TERM USR1 USR2 WINCH; do
+    kill -s "$signal" "$(cat end.pid)"
+    n=$((n + 1))
+    wait_until lines_in got $n
+  done
+  [ "$(tr '\n' ' ' <got)" = "HUP INT QUIT TERM USR1 USR2 WINCH " ]
+  touch end
+  run -0 how_ended end
+}
+
+@test "7.2 a second TERM is forwarded again" {
+  start_watched stop dlock run k -- note-signals
+  wait_until filled ready
+  kill -TERM "$(cat stop.pid)"
+  wait_until lines_in got 1
+  kill -TERM "$(cat stop.pid)"
+  wait_until lines_in got 2
+  touch end
+  [ "$(how_ended stop)" = "exit 9" ]
+}
+
+@test "7.3 dlock does not end before CMD is reaped, and the lock is held as long" {
+  script slow <<'SCRIPT'
+#!/bin/bash
+trap 'touch cleaning; until [ -e go ]; do sleep 0.02; done; echo cleaned >done; exit 9' TERM
+touch ready
+while :; do sleep 0.02; done
+SCRIPT
+  start_watched end dlock run k -- slow
+  wait_until test -e ready
+  kill -TERM "$(cat end.pid)"
+  wait_until test -e cleaning
+  kill -TERM "$(cat end.pid)"
+  kill -INT "$(cat end.pid)"
+  run -75 dlock run -n k -- true
+  [ ! -e end ]
+  touch go
+  [ "$(how_ended end)" = "exit 9" ]
+  [ -e done ]
+}
+
+@test "7.4 TERM to dlock while CMD has no handler: dlock dies of TERM as CMD did" {
+  start_watched end dlock run k -- sh -c 'touch ready; exec sleep 300'
+  wait_until test -e ready
+  kill -TERM "$(cat end.pid)"
+  [ "$(how_ended end)" = "signal 15" ]
+  run -0 dlock run -n k -- true
+}
+
+@test "7.5 a signal to the whole group ends everything once (timeout, CI runners)" {
+  watched end timeout 0.3 dlock run k -- sleep 300
+  [ "$(cat end)" = "exit 124" ]
+  run -0 dlock run -n k -- true
+}
+
+@test "7.6 ^C reaches CMD once" {
+  run -9 terminal file:ready 'send:\x03' file:got 'run:sleep 0.3; touch end' -- dlock run k -- note-signals
+  [ "$(cat got)" = INT ]
+  run -0 dlock run -n k -- true
+}
+
+@test "7.7 ^C ends the loop that dlock runs in" {
+  run -130 terminal file:turns 'send:\x03' -- \
+    bash -c 'for i in 1 2 3; do dlock run k -- sh -c "echo $i >>turns; exec sleep 300"; done; echo after >>turns'
+  [ "$(cat turns)" = 1 ]
+}
+
+@test "7.8 the prompt comes back when the clean-up after ^C is done, with CMD's status" {
+  script cleaner <<'SCRIPT'
+#!/bin/bash
+trap 'sleep 0.5; echo cleaned-up; exit 9' INT
+echo ready >ready
+while :; do sleep 0.02; done
+SCRIPT
+  run terminal 'expect:PS> ' 'send:dlock run k -- cleaner\n' file:ready 'send:\x03' 'expect:cleaned-up[^P]*PS> ' \
+    'send:echo status=$?\n' 'expect:status=9' 'send:exit 5\n' -- env PS1='PS> ' bash --norc --noprofile -i
+  [ "$status" = 5 ]
+}
+
+@test "7.9 ^C while waiting withdraws and stops a loop" {
+  hold_lock k
+  run -130 terminal expect:waiting 'send:\x03' -- bash -c 'for i in 1 2; do dlock run k -- true; done; touch after'
+  [ ! -e after ]
+  [ "$(count waiters k)" = 0 ]
+}
+
+@test "7.10 ^\\ ends CMD and dlock by QUIT" {
+  run -131 terminal file:ready 'send:\x1c' -- dlock run k -- sh -c 'ulimit -c 0; echo >ready; exec sleep 300'
+}
+
+@test "7.11 CMD reads from the terminal" {
+  run -0 terminal 'expect:name\?' 'send:Ada\n' 'expect:hello Ada' -- dlock run k -- sh -c 'printf "name? "; read name; echo "hello $name"'
+}
+
+@test "8.1 ^Z stops dlock and CMD, the lock stays held, and fg goes on" {
+  script counter <<'SCRIPT'
+#!/bin/bash
+echo $$ >counter.pid
+echo ready >ready
+until [ -e end ]; do sleep 0.02; done
+echo counter ends
+exit 9
+SCRIPT
+  script stopped <<'SCRIPT'
+#!/bin/sh
+until grep -q '^State:.T' "/proc/$(cat counter.pid)/status"; do sleep 0.02; done
+dlock run -n k -- true
+[ $? = 75 ]
+SCRIPT
+  run terminal 'expect:PS> ' 'send:dlock run --ttl 1s k -- counter\n' file:ready 'send:\x1a' 'expect:Stopped' 'expect:PS> ' \
+    'run:stopped' 'run:sleep 1.2' run:stopped 'send:fg\n' 'run:touch end' 'expect:counter ends[^P]*PS> ' \
+    'send:echo status=$?\n' 'expect:status=9' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
+  [ "$status" = 0 ]
+  run -0 dlock run -n k -- true
+}
+
+@test "8.2 ^Z twice works as the first time, and bg goes on in the background" {
+  run terminal 'expect:PS> ' 'send:dlock run k -- note-signals\n' file:ready 'send:\x1a' 'expect:Stopped[^P]*PS> ' \
+    'send:fg\n' 'expect:note-signals' file:got 'send:\x1a' 'expect:Stopped[^P]*PS> ' \
+    'send:bg\n' 'expect:PS> ' 'run:touch end' 'send:wait; echo status=$?\n' 'expect:status=' 'send:exit\n' \
+    -- env PS1='PS> ' bash --norc --noprofile -i
+  [ "$status" = 0 ]
+  run -0 dlock run -n k -- true
+}
+
+@test "8.3 SIGSTOP and SIGCONT of dlock alone harm nothing" {
+  start_watched end dlock run --ttl 1s k -- note-signals
+  wait_until filled ready
+  kill -STOP "$(cat end.pid)"
+  wait_until in_state "$(cat end.pid)" T
+  run -75 dlock run -n k -- true
+  kill -CONT "$(cat end.pid)"
+  touch end
+  wait_until test -s end
+  [ "$(count holders k)" = 0 ]
+}
