@@ -78,6 +78,7 @@ TEST_CASE("a waiter that is killed is skipped") {
     HelperProcess next(w.fixture.store, exclusive(w.key));
     REQUIRE(waiters_seen(w.a, w.key, 2));
     doomed.kill();
+    if (w.fixture.freed_at_once) CHECK(waiters_seen(w.a, w.key, 1));
     CHECK_FALSE(next.line(std::chrono::milliseconds(60)));
     holder.release();
     next.granted();
@@ -179,6 +180,22 @@ TEST_CASE("as many permits are given as there are, and each one that comes back 
     four.held();
     three.release();
     four.release();
+  });
+}
+
+TEST_CASE("who waits for a permit is woken by its release, and does not find out by looking") {
+  on_every_backend("permit-wake", [](World& w) {
+    if (!w.fixture.permits || !w.fixture.told_at_once) return;
+    Acquisition one(w.a, permits(w.key, 1));
+    one.held();
+    Acquisition two(w.b, permits(w.key, 1));
+    CHECK(two.stays_quiet(std::chrono::milliseconds(400)));  // any polling has slowed down by now
+    SystemClock clock;
+    const TimePoint before = clock.now();
+    one.release();
+    two.held();
+    CHECK(clock.now() - before < std::chrono::milliseconds(400));
+    two.release();
   });
 }
 
