@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "lib/base/entropy.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
@@ -95,10 +96,9 @@ std::string hashed_name(std::string_view key) {
   const Wide prime = (Wide{1} << 88) + 0x13b;
   Wide hash = (Wide{0x6c62272e07bb0142ULL} << 64) + 0x62b821756295c58dULL;
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * prime;
-  char text[33];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash >> 64),
-                static_cast<unsigned long long>(hash));
-  return text;
+  unsigned char bytes[16];
+  for (int i = 0; i < 16; ++i) bytes[i] = static_cast<unsigned char>(hash >> (8 * (15 - i)));
+  return hex(bytes);
 }
 
 Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {

@@ -66,44 +66,49 @@ Program find_program(std::string_view name, const char* search) {
   }
 }
 
-std::vector<std::string> command_environment(char** environment, const std::vector<HeldLock>& locks) {
-  std::vector<std::string> set;
-  std::string_view outer_held;
+std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks) {
+  constexpr std::string_view kHeld = "DLOCK_HELD=";
+  if (locks.empty()) return {};
+  std::string_view outer;
   for (char** entry = environment; *entry; ++entry) {
-    if (name_of(*entry) == "DLOCK_HELD") outer_held = std::string_view(*entry).substr(sizeof "DLOCK_HELD=" - 1);
+    const std::string_view text = *entry;
+    if (text.starts_with(kHeld)) outer = text.substr(kHeld.size());
   }
-  if (!locks.empty()) {
-    set = {
-        "DLOCK_KEY=", "DLOCK_TOKEN=", "DLOCK_OWNER=", "DLOCK_STORE=", "DLOCK_HELD=" + format_held(outer_held, locks)};
-    for (const HeldLock& lock : locks) {
-      const char* blank = &lock == &locks.front() ? "" : " ";
-      set[0].append(blank).append(lock.name.text());
-      set[1].append(blank).append(lock.token.text());
-      set[2].append(blank).append(lock.owner.text());
-    }
-    set[3] += locks.front().store;
+  std::vector<std::string> set = {
+      "DLOCK_KEY=", "DLOCK_TOKEN=", "DLOCK_OWNER=", "DLOCK_STORE=", std::string(kHeld) + format_held(outer, locks)};
+  for (const HeldLock& lock : locks) {
+    const char* blank = &lock == &locks.front() ? "" : " ";
+    set[0].append(blank).append(lock.name.text());
+    set[1].append(blank).append(lock.token.text());
+    set[2].append(blank).append(lock.owner.text());
   }
-  std::vector<std::string> result;
+  set[3] += locks.front().store;
+  return set;
+}
+
+std::vector<char*> merged_environment(char** environment, const std::vector<std::string>& set) {
+  std::vector<char*> merged;
+  merged.reserve(128);
   for (char** entry = environment; *entry; ++entry) {
-    const bool replaced = std::any_of(set.begin(), set.end(),
-                                      [&](const std::string& other) { return name_of(other) == name_of(*entry); });
-    if (!replaced) result.emplace_back(*entry);
+    const std::string_view text = *entry;
+    const bool replaced =
+        text.starts_with("DLOCK_") &&
+        std::any_of(set.begin(), set.end(), [&](const std::string& own) { return name_of(own) == name_of(text); });
+    if (!replaced) merged.push_back(*entry);
   }
-  result.insert(result.end(), set.begin(), set.end());
-  return result;
+  for (const std::string& own : set) merged.push_back(const_cast<char*>(own.c_str()));
+  merged.push_back(nullptr);
+  return merged;
 }
 
 SupervisorEvent ChildProcess::start(const StartContext& context) {
-  const std::vector<std::string> environment = command_environment(spec_.environment, context.locks);
-  std::vector<char*> pointers;
-  pointers.reserve(environment.size() + 1);
-  for (const std::string& entry : environment) pointers.push_back(const_cast<char*>(entry.c_str()));
-  pointers.push_back(nullptr);
+  const std::vector<std::string> own = lock_variables(spec_.environment, context.locks);
+  const std::vector<char*> environment = merged_environment(spec_.environment, own);
   marker_ = owner_marker(context.locks);
   keepers_ = context.keepers;
 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const int failure = spawn(pointers.data(), spec_.keep_descriptors ? std::vector<int>() : context.inherit);
+  const int failure = spawn(environment.data(), spec_.keep_descriptors ? std::vector<int>() : context.inherit);
   if (failure == 0) {
     alive_ = true;
     return CommandStarted{};

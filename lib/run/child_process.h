@@ -27,9 +27,13 @@ struct Program {
 /// system's default when null). 127: not there. 126: there, but not executable, or a directory.
 Program find_program(std::string_view name, const char* search);
 
-/// The environment of the command: `environment` with DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER, DLOCK_STORE (several locks:
-/// a blank between them, in the order of the keys) and DLOCK_HELD set. No lock, nothing set.
-std::vector<std::string> command_environment(char** environment, const std::vector<HeldLock>& locks);
+/// What the command's environment has besides dlock's own: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER, DLOCK_STORE (several
+/// locks: a blank between them, in the order of the keys) and DLOCK_HELD, as NAME=value. No lock, nothing.
+std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks);
+
+/// `environment` with the variables of `set` in the place of its own, as execve takes it, with the closing null. Points
+/// into both, so that nothing is copied.
+std::vector<char*> merged_environment(char** environment, const std::vector<std::string>& set);
 
 /// A child process in our own process group: pipelines, shells and ^Z treat it as they would treat it without us. It
 /// gets back the signals as dlock got them, dies of SIGKILL when this process dies (PR_SET_PDEATHSIG), and is started

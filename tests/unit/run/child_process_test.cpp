@@ -29,16 +29,19 @@ TEST_CASE("The command's environment is ours and DLOCK_*, nothing else") {
   char similar[] = "DLOCK_KEYS=mine";
   char* environment[] = {path, stale, similar, nullptr};
   const Owner owner = Owner::random();
-  const auto made = command_environment(environment, {{*LockName::parse("k"), owner, FencingToken(7), "local:/d"}});
-  const auto has = [&](const std::string& entry) { return std::count(made.begin(), made.end(), entry) == 1; };
-  CHECK(made.size() == 7);
+  const auto own = lock_variables(environment, {{*LockName::parse("k"), owner, FencingToken(7), "local:/d"}});
+  const auto made = merged_environment(environment, own);
+  const auto has = [&](const std::string& entry) { return std::count(made.begin(), made.end() - 1, entry) == 1; };
+  CHECK(made.size() == 7 + 1);
+  CHECK(made.back() == nullptr);
   CHECK(has("PATH=/bin"));
   CHECK(has("DLOCK_KEYS=mine"));
   CHECK(has("DLOCK_KEY=k"));
   CHECK(has("DLOCK_TOKEN=7"));
   CHECK(has("DLOCK_OWNER=" + owner.text()));
   CHECK(has("DLOCK_STORE=local:/d"));
-  CHECK(command_environment(environment, {}).size() == 3);  // unlocked: not even the stale one is touched
+  CHECK(merged_environment(environment, lock_variables(environment, {})).size() ==
+        3 + 1);  // unlocked: not even the stale one is touched
 }
 
 TEST_CASE("A process is read from /proc even if its name is made to mislead") {
