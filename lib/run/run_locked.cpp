@@ -6,8 +6,8 @@ namespace {
 
 class Loop {
  public:
-  Loop(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command, SignalInbox& signals,
-       RunObserver& observer)
+  Loop(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
+       SignalInbox& signals, RunObserver& observer)
       : clock_(clock), policy_(policy), session_(session), command_(command), signals_(signals), observer_(observer) {}
 
   Situation run() {
