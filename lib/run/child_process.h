@@ -10,8 +10,8 @@
 
 #include "lib/base/log.h"
 #include "lib/base/result.h"
-#include "lib/run/locked_command.h"
 #include "lib/run/descendants.h"
+#include "lib/run/locked_command.h"
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {

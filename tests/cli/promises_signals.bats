@@ -118,7 +118,7 @@ SCRIPT
   [ ! -e end ]
   touch go
   [ "$(how_ended end)" = "exit 9" ]
-  [ -e done ]
+  [ -e "done" ]
 }
 
 @test "7.4 TERM to dlock while CMD has no handler: dlock dies of TERM as CMD did" {

@@ -133,6 +133,40 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   [[ $output == *"10m"* ]]
 }
 
+@test "each JSON schema of dlock(7) is printed, with the fields that the page names" {
+  dlock acquire --ttl 1m k --json >acquire.json
+  owner=$(jq -r .owner acquire.json)
+  token=$(jq -r .token acquire.json)
+  dlock renew --owner "$owner" k --json >renew.json
+  dlock check k "$token" --json >check.json
+  dlock inspect k --json >inspect.json
+  dlock force-release --yes k --json >force-release.json
+  dlock hold k --json </dev/null >hold.json
+  dlock run --report report.json k -- true
+  dlock doctor --json >doctor.json || true
+  dlock ping --json >ping.json
+  dlock gc --json >gc.json
+  dlock bench --count 20 --json >bench.json
+  dlock --log-format json check k 1 2>log.json || true
+  schemas=$(grep -oE '\*dlock\.[a-z-]+/1\*' "$root/man/dlock.7.scd" | tr -d '*' | sort -u)
+  [ "$(wc -l <<<"$schemas")" -ge 11 ]
+  for schema in $schemas; do
+    name=${schema#dlock.}
+    [ "$(head -n 1 "${name%/1}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
+  done
+  for name in inspect report acquire renew check doctor log; do
+    for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock.7.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
+      grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
+    done
+  done
+  # Those that only sometimes are there, and the values that the page lists.
+  for word in inspect.permits inspect.note inspect.exclusive inspect.shared report.locks report.ran report.busy report.unavailable \
+    report.lost report.exec_failed report.interrupted doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose; do
+    absent=${absent/"$word "/}
+  done
+  [ -z "$absent" ] || { echo "not printed: $absent"; return 1; }
+}
+
 @test "the man pages have no errors" {
   for name in dlock.1 dlock.toml.5 dlock.7; do
     SOURCE_DATE_EPOCH=0 scdoc <"$root/man/$name.scd" >"$stage/$name"

@@ -91,7 +91,7 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   run -79 dlock run k -- sh -c 'setsid ticking & setsid ticking; exit 0'
   acted_for_less_than 1.5
   [[ "$output" == *"LOST k: it was taken by ci-4; sent TERM to pid"* ]]
-  ! pgrep -f "$BATS_TEST_TMPDIR/bin/ticking"
+  run ! pgrep -f "$BATS_TEST_TMPDIR/bin/ticking"
 }
 
 @test "a renewal that comes 0.4 ttl late costs nothing" {
