@@ -12,10 +12,10 @@ constexpr CommandSet kAcquire = bit(Command::kAcquire);
 constexpr CommandSet kTakers = kRun | kHold | kAcquire;
 constexpr CommandSet kWaiters = kTakers | bit(Command::kWait);
 constexpr CommandSet kFence = bit(Command::kFence);
-constexpr CommandSet kPrinters = kHold | kAcquire | bit(Command::kRenew) | bit(Command::kInspect) |
-                                 bit(Command::kForceRelease) | bit(Command::kCheck) | bit(Command::kGc) |
-                                 bit(Command::kDoctor) | bit(Command::kPing) | bit(Command::kBench) |
-                                 bit(Command::kConfig);
+constexpr CommandSet kPrinters = kHold | kAcquire | kFence | bit(Command::kRenew) | bit(Command::kRelease) |
+                                 bit(Command::kInspect) | bit(Command::kForceRelease) | bit(Command::kCheck) |
+                                 bit(Command::kGc) | bit(Command::kDoctor) | bit(Command::kPing) |
+                                 bit(Command::kBench) | bit(Command::kConfig);
 constexpr CommandSet kConnecting =
     kEveryCommand & ~(bit(Command::kConfig) | bit(Command::kCompletion) | bit(Command::kHelp) | bit(Command::kVersion));
 

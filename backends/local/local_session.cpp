@@ -247,9 +247,13 @@ void LocalSession::look_for_loss(TimePoint now) {
   retry_at_ = now + kLookPause;
   const auto lost = place_->lost();
   if (lost && !*lost) return;
-  std::string why = "it was force-released by an operator";
-  if (!lost) why = lost.error().message;
-  else if (place_->file().removed()) why = "its lock file " + place_->file().path() + " was removed";
+  lose(lost ? "" : lost.error().message);
+}
+
+/// `why` is empty when the file itself says it.
+void LocalSession::lose(std::string why) {
+  if (why.empty() && place_->file().removed()) why = "its lock file " + place_->file().path() + " was removed";
+  if (why.empty()) why = "it was force-released by an operator";
   state_ = State::kDone;
   let_go();
   events_.emplace_back(Lost{std::move(why)});
@@ -285,6 +289,8 @@ void LocalSession::withdraw(TimePoint) {
 
 void LocalSession::release(TimePoint) {
   if (state_ != State::kGranted) return;
+  // Somebody else may have had the lock since we last looked: then it was not ours to the end.
+  if (const auto lost = place_->lost(); lost && *lost) return lose("");
   give_back();
   if (!waiter_ && !passed_on_) {
     place_->keep_file_open();

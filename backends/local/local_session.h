@@ -61,6 +61,7 @@ class LocalSession final : public LockSession {
   void start_again_or_advance(TimePoint now);
   void look_at_front(TimePoint now);
   void look_for_loss(TimePoint now);
+  void lose(std::string why);
 
   void give_back();
   void let_go();

@@ -104,7 +104,7 @@ class Decision {
       case Phase::kReleasing:
         mark_lost(lost.why);
         say_lost();
-        finish(Outcome::kLost);
+        finish_released();
         return;
       case Phase::kWithdrawing:
         finish(Outcome::kInterrupted);

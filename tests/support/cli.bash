@@ -29,6 +29,7 @@ end_world() {
   done
   for pid in "${started[@]}" ${holder:+"$holder"}; do
     ours "$pid" || continue
+    disown "$pid" 2>/dev/null || true # its shell shall not write about it
     kill -CONT "$pid" 2>/dev/null || true
     kill -KILL "$pid" 2>/dev/null || true
   done
