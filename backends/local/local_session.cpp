@@ -273,9 +273,18 @@ std::optional<TimePoint> LocalSession::wake_at() const {
 
 void LocalSession::ask_who() {
   if (!place_ || state_ == State::kDone || state_ == State::kGranted) return;
-  const auto look = look_at(place_->file(), spec_.name.is_path());
+  auto look = look_at(place_->file(), spec_.name.is_path());
+  if (!look) return;
+  if (place_->ticket() != 0 && place_->record_index()) {
+    // Our own ticket is invisible to our own probes, but whoever waits wants to know how many are in front.
+    const Look::Seat own{{place_->side(), place_->ticket(), 1},
+                         LockFile::Placed{*place_->record_index(), place_->record()}};
+    const auto behind = std::find_if(look->waiters.begin(), look->waiters.end(),
+                                     [&](const Look::Seat& seat) { return seat.ticket.ticket > place_->ticket(); });
+    look->waiters.insert(behind, own);
+  }
   const pid_t ours = waiter_ ? waiter_->pid() : 0;
-  if (look) events_.emplace_back(Waiting{describe(*look, context_, spec_.name, ours)});
+  events_.emplace_back(Waiting{describe(*look, context_, spec_.name, ours)});
 }
 
 void LocalSession::withdraw(TimePoint) {
