@@ -320,7 +320,7 @@ SCRIPT
   mkdir -p .config/dlock "$HOME/.config/dlock"
   printf '[defaults]\nttl = "20s"\nreason = "from the user file"\n' >"$HOME/.config/dlock/config.toml"
   printf '[defaults]\nttl = "40s"\n' >own.toml
-  DLOCK_REASON=env run -0 dlock config show -C own.toml
+  run -0 env DLOCK_REASON=env dlock config show -C own.toml
   [[ "$output" == *"40s"*"own.toml:2"* ]]
   [[ "$output" == *"DLOCK_REASON"* ]]
   [[ "$output" == *"DLOCK_BACKEND"* ]]

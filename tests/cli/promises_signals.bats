@@ -4,13 +4,13 @@ load ../support/cli
 
 setup() {
   set_world
-  # Writes each signal it gets into `got` and goes on until there is a file `end`; then its status is 9.
+  # Writes each signal it gets into `got` and goes on until there is a file `finish`; then its status is 9.
   script note-signals <<'SCRIPT'
 #!/bin/bash
 for name in HUP INT QUIT TERM USR1 USR2 WINCH CONT; do trap "echo $name >>got" "$name"; done
 trap 'exit 9' ALRM
 echo $$ >ready
-until [ -e end ]; do sleep 0.02; done
+until [ -e finish ]; do sleep 0.02; done
 exit 9
 SCRIPT
 }
@@ -86,8 +86,8 @@ teardown() { end_world; }
     wait_until lines_in got $n
   done
   [ "$(tr '\n' ' ' <got)" = "HUP INT QUIT TERM USR1 USR2 WINCH " ]
-  touch end
-  run -0 how_ended end
+  touch finish
+  [ "$(how_ended end)" = "exit 9" ]
 }
 
 @test "7.2 a second TERM is forwarded again" {
@@ -97,14 +97,14 @@ teardown() { end_world; }
   wait_until lines_in got 1
   kill -TERM "$(cat stop.pid)"
   wait_until lines_in got 2
-  touch end
+  touch finish
   [ "$(how_ended stop)" = "exit 9" ]
 }
 
 @test "7.3 dlock does not end before CMD is reaped, and the lock is held as long" {
   script slow <<'SCRIPT'
 #!/bin/bash
-trap 'touch cleaning; until [ -e go ]; do sleep 0.02; done; echo cleaned >done; exit 9' TERM
+trap 'touch cleaning; until [ -e go ]; do sleep 0.02; done; echo cleaned >cleaned; exit 9' TERM
 touch ready
 while :; do sleep 0.02; done
 SCRIPT
@@ -118,7 +118,7 @@ SCRIPT
   [ ! -e end ]
   touch go
   [ "$(how_ended end)" = "exit 9" ]
-  [ -e "done" ]
+  [ -e cleaned ]
 }
 
 @test "7.4 TERM to dlock while CMD has no handler: dlock dies of TERM as CMD did" {
@@ -136,7 +136,7 @@ SCRIPT
 }
 
 @test "7.6 ^C reaches CMD once" {
-  run -9 terminal file:ready 'send:\x03' file:got 'run:sleep 0.3; touch end' -- dlock run k -- note-signals
+  run -9 terminal file:ready 'send:\x03' file:got 'run:sleep 0.3; touch finish' -- dlock run k -- note-signals
   [ "$(cat got)" = INT ]
   run -0 dlock run -n k -- true
 }
@@ -179,7 +179,7 @@ SCRIPT
 #!/bin/bash
 echo $$ >counter.pid
 echo ready >ready
-until [ -e end ]; do sleep 0.02; done
+until [ -e finish ]; do sleep 0.02; done
 echo counter ends
 exit 9
 SCRIPT
@@ -190,7 +190,7 @@ dlock run -n k -- true
 [ $? = 75 ]
 SCRIPT
   run terminal 'expect:PS> ' 'send:dlock run --ttl 1s k -- counter\n' file:ready 'send:\x1a' 'expect:Stopped' 'expect:PS> ' \
-    'run:stopped' 'run:sleep 1.2' run:stopped 'send:fg\n' 'run:touch end' 'expect:counter ends[^P]*PS> ' \
+    'run:stopped' 'run:sleep 1.2' run:stopped 'send:fg\n' 'run:touch finish' 'expect:counter ends[^P]*PS> ' \
     'send:echo status=$?\n' 'expect:status=9' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
   [ "$status" = 0 ]
   run -0 dlock run -n k -- true
@@ -199,7 +199,7 @@ SCRIPT
 @test "8.2 ^Z twice works as the first time, and bg goes on in the background" {
   run terminal 'expect:PS> ' 'send:dlock run k -- note-signals\n' file:ready 'send:\x1a' 'expect:Stopped[^P]*PS> ' \
     'send:fg\n' 'expect:note-signals' file:got 'send:\x1a' 'expect:Stopped[^P]*PS> ' \
-    'send:bg\n' 'expect:PS> ' 'run:touch end' 'send:wait; echo status=$?\n' 'expect:status=' 'send:exit\n' \
+    'send:bg\n' 'expect:PS> ' 'run:touch finish' 'send:wait; echo status=$?\n' 'expect:status=' 'send:exit\n' \
     -- env PS1='PS> ' bash --norc --noprofile -i
   [ "$status" = 0 ]
   run -0 dlock run -n k -- true
@@ -212,7 +212,7 @@ SCRIPT
   wait_until in_state "$(cat end.pid)" T
   run -75 dlock run -n k -- true
   kill -CONT "$(cat end.pid)"
-  touch end
-  wait_until test -s end
+  touch finish
+  [ "$(how_ended end)" = "exit 9" ]
   [ "$(count holders k)" = 0 ]
 }

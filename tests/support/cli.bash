@@ -13,8 +13,8 @@ set_world() {
   unset "${!DLOCK_@}" "${!XDG_@}" NO_COLOR
   [ -x "$DLOCK" ] || { echo "there is no $DLOCK: cmake --preset ci && cmake --build --preset ci" >&2; return 1; }
   locks=$BATS_TEST_TMPDIR/locks
-  mkdir -m 700 "$locks" "$BATS_TEST_TMPDIR/bin"
-  mkdir "$BATS_TEST_TMPDIR/work"
+  mkdir -m 700 "$locks"
+  mkdir "$BATS_TEST_TMPDIR/bin" "$BATS_TEST_TMPDIR/work"
   ln -s "$DLOCK" "$BATS_TEST_TMPDIR/bin/dlock"
   export DLOCK_BACKEND=local:$locks HOME=$BATS_TEST_TMPDIR PATH=$BATS_TEST_TMPDIR/bin:$PATH LC_ALL=C.UTF-8 TERM=xterm
   started=() holder=
