@@ -37,8 +37,7 @@ class LocalBackend final : public Backend {
                  .store = url.redacted(),
                  .named_directory = url.path,
                  .allow_network_fs = allows_network_fs(url),
-                 .host = host_name(),
-                 .pid_namespace = local::pid_namespace()} {}
+                 .host = host_name()} {}
 
   const std::string& store() const override { return context_.store; }
   Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;

@@ -20,14 +20,17 @@ struct LocalContext {
   std::string named_directory;  ///< of local:/dir; empty: the default one
   bool allow_network_fs = false;
   std::string host;
-  std::uint64_t pid_namespace = 0;
+
+  /// Which pids ours are, or 0 without /proc. Asked of the kernel on first use: that is slower than the lock.
+  std::uint64_t own_pid_namespace() const;
 
   /// The lock directory, opened and checked on first use.
   Result<const LockDir*> directory();
   /// Its path, whether or not it is fit.
   Result<std::string> directory_path() const;
 
-  std::optional<LockDir> opened_directory = {};  ///< see directory()
+  std::optional<LockDir> opened_directory = {};                   ///< see directory()
+  mutable std::optional<std::uint64_t> known_pid_namespace = {};  ///< see own_pid_namespace()
 
   /// The file of the last lock that was given back, still open: taking the same key again is then free of open and
   /// close. Nothing is locked through it, and no other process has its descriptor.

@@ -359,7 +359,13 @@ int LocalSession::inherited_fd() const {
   return path_.valid() ? path_.fd() : place_->file().fd();
 }
 
+void LocalSession::command_started(pid_t /*pid*/) {
+  // Only people miss it if it cannot be written.
+  if (place_) static_cast<void>(static_cast<bool>(place_->say_pid_namespace()));
+}
+
 Result<void> LocalSession::detach(const DetachSpec& spec) {
+  command_started(0);
   waiter_.reset();
   watch_.reset();
   const auto left = leave_holder(context_, *place_, path_, spec);

@@ -30,6 +30,7 @@ class LocalSession final : public LockSession {
   std::optional<TimePoint> wake_at() const override;
   std::optional<SessionEvent> next_event(TimePoint now) override;
   int inherited_fd() const override;
+  void command_started(pid_t pid) override;
   Result<void> detach(const DetachSpec& spec) override;
 
  private:

@@ -16,7 +16,8 @@ WallTime wall_time(std::int64_t microseconds) { return WallTime(std::chrono::mic
 
 /// What can be said about the process behind a record.
 std::string note_about(const Record& record, const LocalContext& context) {
-  if (record.pid_namespace != context.pid_namespace) return "in another pid namespace";
+  if (record.pid_namespace == 0) return {};  // it has not said yet
+  if (record.pid_namespace != context.own_pid_namespace()) return "in another pid namespace";
   constexpr std::int64_t kTick = 20'000'000;
   const auto info = process_info(static_cast<pid_t>(record.pid));
   const bool recycled = info && info->started_ns > record.drawn_boot_ns + kTick;

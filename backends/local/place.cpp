@@ -295,7 +295,7 @@ Result<void> Place::write_down(Header& header, TimePoint now, WallTime wall, boo
   record_.permits = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   record_.flags = granted && complete_ ? std::uint32_t{Record::kGranted} : 0;
   record_.pid = getpid();
-  record_.pid_namespace = context_->pid_namespace;
+  if (!granted) record_.pid_namespace = context_->own_pid_namespace();  // else see say_pid_namespace()
   record_.uid = geteuid();
   record_.since_us = wall.time_since_epoch().count();
   record_.drawn_boot_ns = boot_ns(now);
@@ -342,6 +342,12 @@ Result<void> Place::mark_granted(WallTime wall, std::int64_t flock_pid) {
   record_.flags |= Record::kGranted;
   record_.since_us = wall.time_since_epoch().count();
   record_.flock_pid = flock_pid;
+  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+}
+
+Result<void> Place::say_pid_namespace() {
+  if (entry_ > 0 || record_.pid_namespace != 0) return {};
+  record_.pid_namespace = context_->own_pid_namespace();
   return index_ ? file_.write_record(*index_, record_) : Result<void>();
 }
 

@@ -53,6 +53,8 @@ class Place {
   void wait_for_more() { complete_ = false; }
   Result<void> note_flock_pid(std::int64_t pid);
   Result<void> mark_granted(WallTime wall, std::int64_t flock_pid);
+  /// Says in the record whose pids ours is one of: for people, and therefore after the command has been started.
+  Result<void> say_pid_namespace();
 
   /// The orderly end: lock-delay cancelled, permits announced. Never fails: unlocking cannot.
   void give_back();

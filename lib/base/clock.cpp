@@ -15,6 +15,9 @@ Duration read_clock(clockid_t id) {
   return std::chrono::seconds(ts.tv_sec) + std::chrono::nanoseconds(ts.tv_nsec);
 }
 
+/// A poll timeout stands still while the machine sleeps. For so short a wait that costs less than a timer's descriptor.
+constexpr Duration kShort = std::chrono::milliseconds(250);
+
 }  // namespace
 
 TimePoint SystemClock::now() const { return TimePoint(read_clock(CLOCK_BOOTTIME)); }
@@ -31,6 +34,11 @@ void SystemClock::wait(std::vector<pollfd>& fds, std::optional<TimePoint> until)
   const Duration left = *until - now();
   if (left <= Duration::zero()) {
     poll(fds.data(), fds.size(), 0);
+    return;
+  }
+  if (left <= kShort) {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    poll(fds.data(), fds.size(), static_cast<int>(ms));
     return;
   }
   if (!timer_.valid()) timer_ = UniqueFd(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));

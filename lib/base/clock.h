@@ -24,8 +24,8 @@ class Clock {
   virtual void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) = 0;
 };
 
-/// The machine's own clock. Timed waits use a timerfd on CLOCK_BOOTTIME (a poll timeout stands still during suspend),
-/// made on the first timed wait.
+/// The machine's own clock. Waits of more than 250 ms use a timerfd on CLOCK_BOOTTIME (a poll timeout stands still
+/// during suspend), made on the first timed wait.
 class SystemClock final : public Clock {
  public:
   TimePoint now() const override;

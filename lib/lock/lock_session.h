@@ -95,7 +95,7 @@ class LockSession {
   /// Gives the lock back if it is still ours. Released or ReleaseUnconfirmed follows, by `deadline` at the latest.
   virtual void release(TimePoint deadline) = 0;
 
-  /// Asks whom we wait for; Waiting follows if that can be known.
+  /// Asks whom we wait for; Waiting follows if that can be known. We ourselves are among its waiters, at our place.
   virtual void ask_who() = 0;
 
   /// Appends what to poll for, and says when to come back without it. Both hold until the next call of any other

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -250,7 +251,7 @@ TEST_CASE("callers of one key who do not agree on the permits are told, as long 
   });
 }
 
-TEST_CASE("whoever asks whom it waits for is told, and not shown itself") {
+TEST_CASE("whoever asks whom it waits for is told, and shown its own place among those who wait") {
   on_every_backend("who", [](World& w) {
     const LockSpec spec = exclusive(w.key);
     Acquisition holder(w.a, spec);
@@ -262,7 +263,8 @@ TEST_CASE("whoever asks whom it waits for is told, and not shown itself") {
     REQUIRE(waiting);
     REQUIRE(waiting->state.holders.size() == 1);
     CHECK(waiting->state.holders.front().owner == spec.owner.text());
-    CHECK(waiting->state.waiters.empty());
+    REQUIRE(waiting->state.waiters.size() == 1);
+    CHECK(waiting->state.waiters.front().pid == getpid());
     holder.release();
     waiter.held();
     waiter.release();
