@@ -147,9 +147,11 @@ open("ready", "w").write("yes")
 count, patience = 0, 20
 while select.select([seen], [], [], patience)[0]:  # until none comes for a while
     count, patience = count + len(os.read(seen, 1)), 0.3
+    open(f"got{count}", "w").write("yes")
 raise SystemExit(count)
 PROGRAM
-  run -1 terminal file:ready 'send:\x03' -- dlock run k -- "${python[@]}" count.py
+  # Four, since the kernel too makes one of two when CMD is slow to wake up.
+  run -4 terminal file:ready 'send:\x03' file:got1 'send:\x03' file:got2 'send:\x03' file:got3 'send:\x03' -- dlock run k -- "${python[@]}" count.py
   run -0 dlock run -n k -- true
 }
 
