@@ -9,7 +9,7 @@ setup() {
 #!/bin/bash
 for name in HUP INT QUIT TERM USR1 USR2 WINCH CONT; do trap "echo $name >>got" "$name"; done
 trap 'exit 9' ALRM
-echo $$ >ready
+echo $$ >noting.pid; echo >ready
 until [ -e finish ]; do sleep 0.02; done
 exit 9
 SCRIPT
