@@ -105,7 +105,7 @@ teardown() { end_world; }
   script slow <<'SCRIPT'
 #!/bin/bash
 trap 'touch cleaning; until [ -e go ]; do sleep 0.02; done; echo cleaned >cleaned; exit 9' TERM
-touch ready
+echo $$ >slow.pid; touch ready
 while :; do sleep 0.02; done
 SCRIPT
   start_watched end dlock run k -- slow
