@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-/// Locks on this machine, kept by the kernel: local: or local:/dir, with ?allow-network-fs=yes. Touches nothing yet;
+/// Locks on this machine, kept by the kernel: local: or local:/dir, with ?allow-network-fs=1. Touches nothing yet;
 /// the directory is opened and checked on first use. The backend must outlive its sessions.
 Result<std::unique_ptr<Backend>> make_local_backend(const BackendUrl& url, const Runtime& runtime);
 

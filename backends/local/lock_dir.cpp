@@ -140,7 +140,7 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
     return not_safe(path, std::string("it lies on ") + fs + ", whose locks may not reach other machines or be lost",
                     "use a local directory, or a server for locks between machines; if you know that its locks work: "
                     "local:" +
-                        path + "?allow-network-fs=yes");
+                        path + "?allow-network-fs=1");
   }
   dir.owner_ = st.st_uid;
   dir.gid_ = st.st_gid;

@@ -48,7 +48,7 @@ Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) 
     return Error{ErrorCode::kMisconfigured,
                  path + " lies on " + fs + ", where flock(2) may not reach other machines or be lost",
                  "use a local file, or a server for locks between machines; if you know that its locks work: "
-                 "local:?allow-network-fs=yes"};
+                 "local:?allow-network-fs=1"};
   }
   return lock;
 }
