@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "cmd/contention.h"
@@ -29,6 +30,12 @@ bool is_terminal(int fd) {
 std::size_t terminal_width(int fd) {
   winsize size{};
   return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79u;
+}
+
+/// "USR1", or "signal 40" for one without a name.
+std::string signal_name(int number) {
+  const char* name = sigabbrev_np(number);
+  return name ? name : "signal " + std::to_string(number);
 }
 
 std::string names(const Options& options) {
@@ -102,8 +109,7 @@ void Progress::lost(const std::string& why, const Situation& s, pid_t command) {
         text += "; sent KILL to pid " + pid;
         break;
       case OnLost::Kind::kSignal:
-        text +=
-            "; sent signal " + std::to_string(options_.on_lost.signal) + " to pid " + pid + ", which goes on unlocked";
+        text += "; sent " + signal_name(options_.on_lost.signal) + " to pid " + pid + ", which goes on unlocked";
         break;
       case OnLost::Kind::kIgnore:
         text += "; pid " + pid + " goes on unlocked (--on-lost ignore)";
