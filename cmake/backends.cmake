@@ -1,21 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-# dlock_add_backend(NAME SCHEMES scheme...): a backend that lives inside dlock, in folder NAME; it must define
-#   Result<std::unique_ptr<Backend>> make_NAME_backend(const BackendUrl&, const Runtime&)   in backends/NAME/NAME_backend.h
-# and is linked as dlock_backend_NAME. One line a family in backends/CMakeLists.txt; registry.h is generated from those lines.
-function(dlock_add_backend name)
-  cmake_parse_arguments(arg "" "" "SCHEMES" ${ARGN})
+# A backend is one folder and one line in backends/CMakeLists.txt:
+#
+#   dlock_add_backend(NAME SCHEMES scheme...)           lives inside dlock, because it needs no client library
+#   dlock_add_keeper(NAME SCHEMES scheme... NEEDS lib...)  lives in a program of its own, libexec/dlock/dlock-NAME
+#
+# The folder's *.cpp become the library dlock_backend_NAME. NAME/NAME_backend.h must declare
+#   Result<std::unique_ptr<Backend>> make_NAME_backend(const BackendUrl&, const Runtime&)
+# and for a keeper also
+#   Result<std::unique_ptr<KeptLock>> keep_NAME_lock(const BackendUrl&, const LockSpec&, const Runtime&)
+# The lines make the programs' registries (backends/registry.h), one definition a program: dlock_registry_PROGRAM.
+
+function(dlock_backend_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   add_library(dlock_backend_${name} STATIC ${sources})
   target_link_libraries(dlock_backend_${name} PUBLIC dlock_lib)
-  target_link_libraries(dlock_backends INTERFACE dlock_backend_${name})
-  set_property(GLOBAL APPEND_STRING PROPERTY DLOCK_REGISTRY_INCLUDES "#include \"backends/${name}/${name}_backend.h\"\n")
-  foreach(scheme ${arg_SCHEMES})
-    set_property(GLOBAL APPEND_STRING PROPERTY DLOCK_REGISTRY_ROWS "    {\"${scheme}\", make_${name}_backend},\n")
-  endforeach()
 endfunction()
 
-function(dlock_write_registry)
-  get_property(DLOCK_REGISTRY_INCLUDES GLOBAL PROPERTY DLOCK_REGISTRY_INCLUDES)
-  get_property(DLOCK_REGISTRY_ROWS GLOBAL PROPERTY DLOCK_REGISTRY_ROWS)
-  configure_file(${CMAKE_CURRENT_SOURCE_DIR}/registry.h.in ${CMAKE_BINARY_DIR}/generated/backends/registry.h @ONLY)
+function(dlock_registry program name keep schemes)
+  set(registry_program ${program})
+  set(registry_backend ${name})
+  set(registry_rows "")
+  foreach(scheme ${schemes})
+    string(APPEND registry_rows "    {\"${scheme}\", make_${name}_backend, ${keep}},\n")
+  endforeach()
+  set(file ${CMAKE_BINARY_DIR}/generated/registry_${program}.cpp)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/registry.cpp.in ${file} @ONLY)
+  add_library(dlock_registry_${program} OBJECT ${file})
+  target_link_libraries(dlock_registry_${program} PUBLIC dlock_backend_${name})
+endfunction()
+
+function(dlock_add_backend name)
+  cmake_parse_arguments(arg "" "" "SCHEMES" ${ARGN})
+  dlock_backend_library(${name})
+  dlock_registry(dlock ${name} nullptr "${arg_SCHEMES}")
+endfunction()
+
+function(dlock_add_keeper name)
+  cmake_parse_arguments(arg "" "" "SCHEMES;NEEDS" ${ARGN})
+  dlock_backend_library(${name})
+  target_link_libraries(dlock_backend_${name} PUBLIC ${arg_NEEDS})
+  dlock_registry(dlock-${name} ${name} keep_${name}_lock "${arg_SCHEMES}")
+endfunction()
+
+# The program of a keeper; called from cmd/, which knows the command line that all programs share.
+function(dlock_keeper_program name)
+  add_executable(dlock-${name} ${CMAKE_CURRENT_SOURCE_DIR}/keeper_main.cpp)
+  target_link_libraries(dlock-${name} PRIVATE dlock_cmd dlock_registry_dlock-${name})
+  set_target_properties(dlock-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock)
+  if(DLOCK_STATIC)
+    # libc stays shared: names of hosts are resolved by its modules.
+    target_link_options(dlock-${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-z,noseparate-code)
+  endif()
+  install(TARGETS dlock-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock COMPONENT ${name})
+endfunction()
+
+# A static library of a Debian package; its absence is told by the package's name.
+function(dlock_find_library target file header package)
+  find_library(${target}_LIBRARY ${file})
+  find_path(${target}_INCLUDE ${header})
+  if(NOT ${target}_LIBRARY OR NOT ${target}_INCLUDE)
+    message(FATAL_ERROR "${header} or ${file} is missing: apt install ${package} (all packages: scripts/packages.txt)")
+  endif()
+  add_library(${target} INTERFACE)
+  target_link_libraries(${target} INTERFACE ${${target}_LIBRARY})
+  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
 endfunction()

@@ -31,7 +31,7 @@ std::string find_keeper(Family family) {
 }
 
 const RegisteredBackend* find_built_in(const BackendUrl& url) {
-  for (const RegisteredBackend& row : kBackends) {
+  for (const RegisteredBackend& row : registered_backends()) {
     if (url.scheme == row.scheme) return &row;
   }
   return nullptr;
@@ -50,6 +50,7 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.ttl = options.ttl;
   spec.renew_interval = options.renew_interval;
   spec.lock_delay = options.lock_delay;
+  spec.kill_after = options.kill_after;
   return spec;
 }
 

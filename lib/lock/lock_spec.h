@@ -39,9 +39,10 @@ struct LockSpec {
   Duration renew_interval = std::chrono::seconds(10);
   Duration lock_delay{0};  ///< after an unclean end of this hold nobody gets the lock for this long
   WaitPolicy wait;
-  std::string reason;                 ///< shown to those who wait
-  std::optional<HeldClaim> ancestor;  ///< re-entry: join this hold if the store confirms it, else ignore it
-  bool take = true;                   ///< false: only wait until nobody holds it
+  std::string reason;                             ///< shown to those who wait
+  std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if the store confirms it, else ignore it
+  Duration kill_after = std::chrono::seconds(5);  ///< between TERM and KILL, for a keeper that ends an orphaned command
+  bool take = true;                               ///< false: only wait until nobody holds it
 };
 
 }  // namespace dlock

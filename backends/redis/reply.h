@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlock::redis {
+
+/// One request: the words of a command, binary-safe.
+using Command = std::vector<std::string>;
+
+/// One answer of a server, RESP2. An error reply is a value like any other.
+struct Reply {
+  enum class Kind { kNil, kString, kStatus, kError, kInteger, kArray };
+  Kind kind = Kind::kNil;
+  std::string text;             ///< of kString, kStatus, kError
+  std::int64_t integer = 0;     ///< of kInteger
+  std::vector<Reply> elements;  ///< of kArray
+
+  bool is_nil() const { return kind == Kind::kNil; }
+  bool is_error() const { return kind == Kind::kError; }
+  /// An error whose first word is `word`: "MOVED", "NOAUTH".
+  bool is_error(std::string_view word) const {
+    return is_error() && text.starts_with(word) && (text.size() == word.size() || text[word.size()] == ' ');
+  }
+  bool is_text() const { return kind == Kind::kString || kind == Kind::kStatus; }
+};
+
+}  // namespace dlock::redis

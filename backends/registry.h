@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "lib/base/runtime.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/kept_lock.h"
+#include "lib/lock/backend.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock {
+
+struct RegisteredBackend {
+  const char* scheme;
+  Result<std::unique_ptr<Backend>> (*make)(const BackendUrl&, const Runtime&);
+  /// For a keeper program: one lock to take and keep. Null in dlock itself, whose backends need no keeper.
+  Result<std::unique_ptr<KeptLock>> (*keep)(const BackendUrl&, const LockSpec&, const Runtime&);
+};
+
+/// The backends inside this program. Each program has a definition of its own, made from backends/CMakeLists.txt.
+std::span<const RegisteredBackend> registered_backends();
+
+}  // namespace dlock

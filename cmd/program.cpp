@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/program.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+
+#include "cmd/acquire.h"
+#include "cmd/bench.h"
+#include "cmd/check.h"
+#include "cmd/compose.h"
+#include "cmd/doctor.h"
+#include "cmd/exit_status.h"
+#include "cmd/fence.h"
+#include "cmd/force_release.h"
+#include "cmd/gc.h"
+#include "cmd/hold.h"
+#include "cmd/inspect.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "cmd/ping.h"
+#include "cmd/renew_release.h"
+#include "cmd/run.h"
+#include "lib/base/system_error.h"
+
+namespace dlock {
+namespace {
+
+/// A descriptor that we open must never become the command's stdin, stdout or stderr because that one was closed. The
+/// stand-ins are close-on-exec: for the command it is closed as before.
+void fill_closed_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDWR | O_CLOEXEC);  // gets the lowest: fd
+  }
+}
+
+/// Commands that supervise nothing are the business of the program that knows the store: it has the same command line.
+int become(const std::string& program, char** argv, const Log& log) {
+  execv(program.c_str(), argv);
+  return fail(log, system_error("cannot run " + program, errno));
+}
+
+using StoreCommand = int (*)(const Options&, Backend&, const Runtime&, Output&);
+
+int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
+  auto store = open_store(options.backends.front(), runtime);
+  if (!store && options.command == Command::kDoctor)
+    return doctor_without_backend(options, store.error(), runtime, out);
+  if (!store) return fail(runtime.log, store.error());
+  if (!store->backend) return become(store->program, argv, runtime.log);
+  return command(options, *store->backend, runtime, out);
+}
+
+int force_release(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  return force_release_command(options, backend, runtime, out);
+}
+
+/// What --version prints.
+constexpr char kVersion[] = "dlock " DLOCK_VERSION "\n";
+
+int setup_command(const Options& options, const Runtime& runtime, Output& out) {
+  const BackendUrl& url = options.backends.front();
+  if (url.family == Family::kLocal) return print(out, runtime.log, "the local backend needs no setup\n");
+  const auto store = open_store(url, runtime);
+  return fail(runtime.log,
+              store ? Error{ErrorCode::kUnsupported, store->name + " needs no setup by this program"} : store.error());
+}
+
+int print_result(const Result<std::string>& text, const Log& log, Output& out) {
+  return text ? print(out, log, *text) : fail(log, text.error());
+}
+
+int dispatch(const Options& options, const Runtime& runtime, char** argv, char** environment) {
+  const auto on = [&](StoreCommand command, Output& out) { return on_store(command, options, runtime, argv, out); };
+  if (options.command == Command::kRun) return run_command(options, runtime, environment);
+  Output out = Output::standard(options);
+  switch (options.command) {
+    case Command::kRun:
+      break;
+    case Command::kHold:
+      return hold_command(options, runtime, out);
+    case Command::kAcquire:
+      return acquire_command(options, runtime, out);
+    case Command::kWait:
+      return wait_command(options, runtime);
+    case Command::kRenew:
+      return on(renew_command, out);
+    case Command::kRelease:
+      return on(release_command, out);
+    case Command::kInspect:
+      return on(inspect_command, out);
+    case Command::kForceRelease:
+      return on(force_release, out);
+    case Command::kCheck:
+      return on(check_command, out);
+    case Command::kFence:
+      return on(fence_command, out);
+    case Command::kDoctor:
+      return on(doctor_command, out);
+    case Command::kPing:
+      return on(ping_command, out);
+    case Command::kGc:
+      return on(gc_command, out);
+    case Command::kBench:
+      return on(bench_command, out);
+    case Command::kSetup:
+      return setup_command(options, runtime, out);
+    case Command::kStock:
+      return fail(runtime.log, {ErrorCode::kUnsupported, "'dlock stock' is not part of this release",
+                                "see the CHANGELOG for what is"});
+    case Command::kConfig:
+      return print_result(config_text(options), runtime.log, out);
+    case Command::kCompletion:
+      return print_result(completion_script(options.words.front()), runtime.log, out);
+    case Command::kComplete:
+      return print(out, runtime.log, completion_words(options));
+    case Command::kHelp:
+      return print_result(help_text(options.words.empty() ? "" : options.words.front()), runtime.log, out);
+    case Command::kVersion:
+      return print(out, runtime.log, kVersion);
+  }
+  return fail(runtime.log, {ErrorCode::kInternal, "a command without code"});
+}
+
+int run_main(int argc, char** argv) {
+  fill_closed_standard_descriptors();
+  const auto options = parse_command_line(argc, argv, environ);
+  if (!options) return fail(Log(), options.error());
+  const Log log(options->log);
+  for (const std::string& warning : options->warnings) log.warn(warning);
+  SystemClock clock;
+  return dispatch(*options, Runtime{clock, log}, argv, environ);
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  try {
+    return run_main(argc, argv);
+  } catch (const std::exception& bug) {
+    return fail(Log(), {ErrorCode::kInternal, std::string("this is a bug in dlock: ") + bug.what(),
+                        "please report it with the output of: dlock --version; dlock doctor"});
+  }
+}
+
+}  // namespace dlock

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+
+#include <vector>
+
+#include "lib/base/time.h"
+#include "lib/lock/lock_session.h"
+
+namespace dlock {
+
+/// What a keeper hears from its supervisor while it is busy with a server. Every wait of a keeper polls it too, so that
+/// a withdraw, a release or the supervisor's death ends the wait at once. Single-threaded.
+class Control {
+ public:
+  virtual ~Control() = default;
+
+  /// Appends what to poll for.
+  virtual void add_interest(std::vector<pollfd>& fds) const = 0;
+
+  /// Reads what has come, without blocking. True once what is being done is not wanted any more: a withdraw, a
+  /// release, a detach, or the supervisor's end. Stays true until the loop has dealt with it.
+  virtual bool stop_requested() = 0;
+
+  /// True once for each "who": answer it with tell(Waiting).
+  virtual bool take_who() = 0;
+
+  virtual void tell(const SessionEvent& event) = 0;
+};
+
+}  // namespace dlock
