@@ -82,7 +82,7 @@ struct Connection::Impl {
 
   void greet();
   void queue(Greeting kind, const Command& command);
-  Result<void> step(TimePoint now);
+  Result<void> step(TimePoint now, bool& ready, std::size_t& outstanding);
   Result<void> write();
   Result<void> read(TimePoint now, std::size_t& outstanding);
   Result<void> take(Reply reply, TimePoint now, std::size_t& outstanding);
@@ -90,6 +90,7 @@ struct Connection::Impl {
   Result<void> take_select(const Reply& reply, TimePoint now);
   Result<void> refused_for_good(const Reply& reply) const;
   Error timed_out() const;
+  Error broken(Error why, bool ready) const;
   std::string name() const { return settings.endpoint.text(); }
 
   const ConnectionSettings& settings;
@@ -123,11 +124,35 @@ Error Connection::Impl::timed_out() const {
   return error;
 }
 
+/// The stream's reason, with the name of the server.
+Error Connection::Impl::broken(Error why, bool ready) const {
+  why.message = (ready ? "lost the connection to " : "cannot reach ") + name() + ": " + why.message;
+  return why;
+}
+
+Result<void> Connection::Impl::step(TimePoint now, bool& ready, std::size_t& outstanding) {
+  Session& s = *session;
+  if (!ready) {
+    auto shaken = s.stream->handshake();
+    if (!shaken) return broken(std::move(shaken).error(), false);
+    if (!*shaken) return now < s.connect_by ? Result<void>() : broken(timed_out(), false);
+    ready = true;
+    if (s.outbox.empty()) return {};  // a server does not speak first
+  }
+  if (s.select_at && now >= *s.select_at) {
+    s.select_at.reset();
+    queue(Greeting::kSelect, {"SELECT", std::to_string(settings.database)});
+  }
+  if (auto wrote = write(); !wrote) return wrote;
+  if (auto read_all = read(now, outstanding); !read_all) return read_all;
+  return write();  // what the answer to SELECT has let go
+}
+
 Result<void> Connection::Impl::write() {
   Session& s = *session;
   while (!s.outbox.empty()) {
     auto n = s.stream->write(s.outbox);
-    if (!n) return std::move(n).error();
+    if (!n) return broken(std::move(n).error(), true);
     if (*n == 0) break;
     s.outbox.erase(0, *n);
   }
@@ -138,12 +163,12 @@ Result<void> Connection::Impl::read(TimePoint now, std::size_t& outstanding) {
   std::array<char, 16384> bytes;
   for (;;) {
     auto n = session->stream->read(bytes);
-    if (!n) return std::move(n).error();
+    if (!n) return broken(std::move(n).error(), true);
     if (*n == 0) return {};
     session->reader.feed({bytes.data(), *n});
     for (;;) {
       auto reply = session->reader.next();
-      if (!reply) return std::move(reply).error();
+      if (!reply) return broken(std::move(reply).error(), false);
       if (!*reply) break;
       if (auto taken = take(std::move(**reply), now, outstanding); !taken) return taken;
     }
@@ -155,7 +180,7 @@ Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& out
   Session& s = *session;
   if (!s.due.empty()) return take_greeting(reply, now);
   if (!s.subscribed && outstanding == 0) {
-    return Error{ErrorCode::kUnavailable, "the server sent what nobody asked for"};
+    return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
   }
   if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
   s.replies.push_back(std::move(reply));
@@ -219,7 +244,7 @@ void Connection::open(TimePoint until) {
   if (stream) {
     s.stream = std::move(*stream);
   } else {
-    s.failed = std::move(stream).error();
+    s.failed = impl_->broken(std::move(stream).error(), false);
   }
 }
 
@@ -235,36 +260,14 @@ Result<void> Connection::advance(TimePoint now) {
   if (!started_) return {};
   Impl::Session& s = *impl_->session;
   const std::size_t before = s.replies.size();
-  auto went = [&]() -> Result<void> {
-    if (s.failed) return *s.failed;
-    if (!ready_) {
-      auto ready = s.stream->handshake();
-      if (!ready) return std::move(ready).error();
-      if (!*ready) return now < s.connect_by ? Result<void>() : impl_->timed_out();
-      ready_ = true;
-    }
-    if (s.select_at && now >= *s.select_at) {
-      s.select_at.reset();
-      impl_->queue(Greeting::kSelect, {"SELECT", std::to_string(settings_.database)});
-    }
-    if (auto wrote = impl_->write(); !wrote) return wrote;
-    if (auto read = impl_->read(now, outstanding_); !read) return read;
-    return impl_->write();  // what the database has let go
-  }();
-  if (went) return {};
-  Error error = std::move(went).error();
-  const std::string name = impl_->name();
-  if (!s.failed && !error.message.starts_with(name)) {
-    error.message = (ready_ ? "lost the connection to " : "cannot reach ") + name + ": " + error.message;
-  } else if (!s.stream) {
-    error.message = "cannot reach " + name + ": " + error.message;
-  }
-  if (s.replies.size() > before) {  // what was answered before counts
-    s.failed = std::move(error);
+  auto went = s.failed ? Result<void>(*s.failed) : impl_->step(now, ready_, outstanding_);
+  if (went) return went;
+  if (s.replies.size() > before) {  // what was answered before the end counts
+    s.failed = std::move(went).error();
     return {};
   }
   close();
-  return error;
+  return went;
 }
 
 std::optional<Reply> Connection::next_reply() {
@@ -339,11 +342,8 @@ Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by,
   }
 }
 
-Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Command>& commands, Clock& clock,
-                                    TimePoint connect_by, TimePoint until, Control* control) {
-  if (auto connected = connect(connection, clock, std::min(connect_by, until), control); !connected) {
-    return std::move(connected).error();
-  }
+Result<std::vector<Reply>> ask(Connection& connection, const std::vector<Command>& commands, Clock& clock,
+                               TimePoint until, Control* control) {
   for (const Command& command : commands) connection.send(command);
   const std::size_t expected = connection.outstanding();
   std::vector<Reply> replies;
@@ -364,6 +364,14 @@ Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Co
     }
     wait_for(connection, clock, until, control);
   }
+}
+
+Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Command>& commands, Clock& clock,
+                                    TimePoint connect_by, TimePoint until, Control* control) {
+  if (auto connected = connect(connection, clock, std::min(connect_by, until), control); !connected) {
+    return std::move(connected).error();
+  }
+  return ask(connection, commands, clock, until, control);
 }
 
 }  // namespace dlock::redis

@@ -100,9 +100,14 @@ class Connection {
 /// ready. No request has gone out when this fails: Unavailable may be tried again. Cancelled as below.
 Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by, Control* control);
 
-/// Opens `connection` if it is closed (within `connect_by`), sends `commands` in one write and waits for all their
-/// replies until `until`. REQUIRES: nothing is outstanding. Unavailable or Denied closes the connection; Cancelled
-/// (control wants it; may be nullptr) closes it too, because a late reply would belong to nobody.
+/// Sends `commands` in one write and waits for all their replies until `until`. REQUIRES: is_ready(), nothing is
+/// outstanding. Errors as of exchange(); the outcome of the commands is unknown.
+Result<std::vector<Reply>> ask(Connection& connection, const std::vector<Command>& commands, Clock& clock,
+                               TimePoint until, Control* control);
+
+/// connect() and ask(): opens `connection` if it is closed (within `connect_by`), sends `commands` in one write and
+/// waits for all their replies until `until`. REQUIRES: nothing is outstanding. Unavailable or Denied closes the
+/// connection; Cancelled (control wants it; may be nullptr) closes it too, because a late reply would belong to nobody.
 Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Command>& commands, Clock& clock,
                                     TimePoint connect_by, TimePoint until, Control* control);
 

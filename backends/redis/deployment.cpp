@@ -81,7 +81,7 @@ class SingleDeployment final : public Deployment {
     const TimePoint connect_by = std::min(until, clock_.now() + connect_timeout_);
     for (Pause pause;;) {
       auto connected = connect(connection_, clock_, connect_by, control);
-      if (connected) return exchange(connection_, commands, clock_, connect_by, until, control);
+      if (connected) return ask(connection_, commands, clock_, until, control);
       if (connected.error().code != ErrorCode::kUnavailable) return std::move(connected).error();
       auto paused = pause.take(clock_, connect_by, control);
       if (!paused) return std::move(paused).error();
