@@ -89,3 +89,27 @@ kill_redis() { # NAME [SIGNAL]: returns when it is gone
   kill "-${2:-KILL}" "$pid"
   while kill -0 "$pid" 2>/dev/null; do sleep 0.005; done
 }
+
+# --- a network that fails (cutting_proxy.py) -------------------------------------------------------------------------
+
+# start_proxy NAME: between clients and the server NAME. Then redis_url proxy is the way through it.
+start_proxy() {
+  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/proxy" 127.0.0.1 "$(port_of "$1")" 3>&- &
+  started+=("$!")
+  disown "$!"
+  wait_until filled "$servers/proxy/port"
+}
+
+# network COMMAND...: see cutting_proxy.py. Returns when it is so.
+network() {
+  local answer
+  exec {control}<>"/dev/tcp/127.0.0.1/$(cat "$servers/proxy/control")"
+  echo "$*" >&"$control"
+  read -r -t 10 answer <&"$control"
+  exec {control}>&-
+  case $answer in
+    ok) ;;
+    *[0-9]*) echo "$answer" ;;
+    *) echo "network $*: ${answer:-no answer}" >&2; return 1 ;;
+  esac
+}
