@@ -10,7 +10,9 @@ DLOCK=${DLOCK:-${DLOCK_BUILD:-$root/build/ci}/bin/dlock}
 python=(/usr/bin/python3 -S -E)
 
 set_world() {
-  unset "${!DLOCK_@}" "${!XDG_@}" NO_COLOR
+  local name
+  for name in "${!DLOCK_@}"; do [[ $name == DLOCK_TEST_* ]] || unset "$name"; done # those say where the test servers are
+  unset "${!XDG_@}" NO_COLOR
   [ -x "$DLOCK" ] || { echo "there is no $DLOCK: cmake --preset ci && cmake --build --preset ci" >&2; return 1; }
   locks=$BATS_TEST_TMPDIR/locks
   mkdir -m 700 "$locks"
