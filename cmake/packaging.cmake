@@ -49,8 +49,10 @@ set(CPACK_DEBIAN_REDIS_PACKAGE_NAME dlock-redis)
 # The two speak to each other: they are of one version. The libraries are found by dpkg-shlibdeps (dpkg-dev).
 set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_REDIS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "run a command under a lock, first come first served")
-set(CPACK_COMPONENT_DLOCK_DESCRIPTION "Runs a command while holding a lock, as flock(1) does, and keeps what flock
+# Each text begins with its own summary; one for all would be put in front of it.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
+set(CPACK_DEBIAN_DLOCK_DESCRIPTION "run a command under a lock, first come first served
+Runs a command while holding a lock, as flock(1) does, and keeps what flock
 does not promise: waiters are served first come first served, a busy lock
 says who holds it and what for, every holder gets a token that only grows, a
 lock can be taken in one step of a script and given back in another, and a
