@@ -39,7 +39,7 @@ class Keeping {
   void leave(Duration ttl);
   void watch(pid_t pid);
   void end_orphans();
-  void give_back_alone();
+  void give_back_alone(bool orderly = true);
 
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
@@ -131,7 +131,7 @@ void Keeping::watch(pid_t pid) {
 void Keeping::end_orphans() {
   link_.hang_up();
   processes_.close_streams();
-  if (command_.pid == 0) return give_back_alone();
+  if (command_.pid == 0) return give_back_alone(false);
   Orphans orphans(processes_, command_, owner_, clock_.now(), spec_.kill_after);
   bool ours = true;
   while (true) {
@@ -149,15 +149,18 @@ void Keeping::end_orphans() {
     if (ours) wait(ends, orphans.wake_at(last));
     else clock_.wait(ends, orphans.wake_at(last));
   }
-  give_back_alone();
+  give_back_alone(false);
 }
 
-/// A lease that has run down unconfirmed may still be there: it is asked about as well.
-void Keeping::give_back_alone() {
+/// A lease that has run down unconfirmed may still be there: it is asked about as well. `orderly`: the end that was
+/// wanted; after another one the lock-delay runs.
+void Keeping::give_back_alone(bool orderly) {
   if (!holds_ || store_lost_) return;
   const TimePoint now = clock_.now();
-  const TimePoint until = schedule_.deadline().value_or(now + kLoneReleaseBudget);
-  (void)lock_.release(std::max(until, now + kLateReleaseBudget));  // nobody is there to be told
+  const TimePoint until = std::max(schedule_.deadline().value_or(now + kLoneReleaseBudget), now + kLateReleaseBudget);
+  // Nobody is there to be told.
+  if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave(Duration(0), until);
+  else (void)lock_.release(until);
 }
 
 /// Looks at the clock, renews what is due, hears what the store has said. False once the lock is not ours any more. An

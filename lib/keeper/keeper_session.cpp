@@ -157,6 +157,7 @@ Result<void> KeeperSession::detach(const DetachSpec& spec) {
     if (!event) continue;
     if (std::holds_alternative<Released>(*event)) return {};  // from us: it is the keeper's now, or the store's
     if (const auto* lost = std::get_if<Lost>(&*event)) return Error{ErrorCode::kLost, lost->why};
+    if (const auto* refused = std::get_if<ReleaseUnconfirmed>(&*event)) return refused->error;
     if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&*event)) return failed->error;
     if (const auto* gone = std::get_if<SessionGone>(&*event)) return Error{ErrorCode::kUnavailable, gone->why};
   }

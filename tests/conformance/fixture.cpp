@@ -32,7 +32,12 @@ void add_server(std::vector<Fixture>& all, const char* variable, Fixture fixture
 }
 
 Fixture redis_native(const char* name) {
-  return {.name = name, .fair = false, .told_at_once = false, .freed_at_once = false};
+  return {.name = name,
+          .store = {},
+          .fair = false,
+          .told_at_once = false,
+          .freed_at_once = false,
+          .fence_stays_open = false};
 }
 
 std::vector<Fixture> all_fixtures() {
