@@ -17,8 +17,6 @@
 #include "lib/base/result.h"
 #include "lib/keeper/control.h"
 
-struct redisReader;
-
 namespace dlock::redis {
 
 /// Where a server listens: a host and port, or a Unix socket.
@@ -50,7 +48,7 @@ struct ConnectionSettings {
 /// One connection to one server that speaks RESP2: connects, greets (AUTH, SELECT, CLIENT SETNAME, in the same write as
 /// the first request), sends requests in order, hands out their replies in order. Never blocks; its owner polls.
 /// Replies to the greeting are consumed inside: a refused AUTH or SELECT is an error of advance(), a refused SETNAME is
-/// not. Single-threaded.
+/// not. With a SELECT the requests wait for its answer: they must not happen in another database. Single-threaded.
 class Connection {
  public:
   /// How a stream to `settings` is begun; the real one unless a test says otherwise.
@@ -81,10 +79,13 @@ class Connection {
   /// The next reply, in order; also pushed messages of a subscription (for which outstanding() does not change).
   std::optional<Reply> next_reply();
 
+  /// The next reply that is no pushed message; messages stay for next_reply().
+  std::optional<Reply> next_answer();
+
   void close();
 
   void add_interest(std::vector<pollfd>& fds) const;
-  std::optional<TimePoint> wake_at() const;  ///< the limit of connecting
+  std::optional<TimePoint> wake_at() const;  ///< the limit of connecting, and when to ask again for the database
 
  private:
   struct Impl;
@@ -95,9 +96,18 @@ class Connection {
   std::size_t outstanding_ = 0;
 };
 
-/// Opens `connection` if it is closed (within `connect_by`), sends `commands` in one write and waits for all their
-/// replies until `until`. Unavailable or Denied closes the connection; Cancelled (control wants it; may be nullptr)
-/// closes it too, because a late reply would belong to nobody.
+/// Opens `connection` if it is closed, or was closed by the server while nothing was asked, and waits until it is
+/// ready. No request has gone out when this fails: Unavailable may be tried again. Cancelled as below.
+Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by, Control* control);
+
+/// Sends `commands` in one write and waits for all their replies until `until`. REQUIRES: is_ready(), nothing is
+/// outstanding. Errors as of exchange(); the outcome of the commands is unknown.
+Result<std::vector<Reply>> ask(Connection& connection, const std::vector<Command>& commands, Clock& clock,
+                               TimePoint until, Control* control);
+
+/// connect() and ask(): opens `connection` if it is closed (within `connect_by`), sends `commands` in one write and
+/// waits for all their replies until `until`. REQUIRES: nothing is outstanding. Unavailable or Denied closes the
+/// connection; Cancelled (control wants it; may be nullptr) closes it too, because a late reply would belong to nobody.
 Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Command>& commands, Clock& clock,
                                     TimePoint connect_by, TimePoint until, Control* control);
 

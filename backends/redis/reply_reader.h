@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/redis/reply.h"
+#include "lib/base/result.h"
+
+struct redisReader;
+
+namespace dlock::redis {
+
+/// Appends `command` as a server wants to read it.
+void append_encoded(std::string& out, const Command& command);
+
+/// The replies in a stream of bytes that comes in pieces. After an error it is of no use any more.
+class ReplyReader {
+ public:
+  /// A reply of more bytes than this is an error: nothing that dlock asks for is that long.
+  static constexpr std::size_t kLongestReply = 16 << 20;
+
+  ReplyReader();
+  ~ReplyReader();
+  ReplyReader(const ReplyReader&) = delete;
+  ReplyReader& operator=(const ReplyReader&) = delete;
+
+  void feed(std::string_view bytes);
+
+  /// The next whole reply, or nullopt: more bytes are needed. Unavailable: this is not RESP2; the message is the reason
+  /// alone.
+  Result<std::optional<Reply>> next();
+
+ private:
+  struct Free {
+    void operator()(redisReader* reader) const;
+  };
+  std::unique_ptr<redisReader, Free> reader_;
+  std::size_t fed_ = 0;  ///< since the last whole reply
+  bool looks_like_tls_ = false;
+  bool any_reply_ = false;
+};
+
+}  // namespace dlock::redis

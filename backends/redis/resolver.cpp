@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/resolver.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "lib/base/system_error.h"
+#include "lib/base/unique_fd.h"
+
+namespace dlock::redis {
+namespace {
+
+std::optional<Address> ipv4(const char* host, std::uint16_t port) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_port = htons(port);
+  if (inet_pton(AF_INET, host, &in.sin_addr) != 1) return std::nullopt;
+  Address address;
+  std::memcpy(&address.bytes, &in, sizeof in);
+  address.size = sizeof in;
+  return address;
+}
+
+std::optional<Address> ipv6(const char* host, std::uint16_t port) {
+  sockaddr_in6 in{};
+  in.sin6_family = AF_INET6;
+  in.sin6_port = htons(port);
+  if (inet_pton(AF_INET6, host, &in.sin6_addr) != 1) return std::nullopt;
+  Address address;
+  std::memcpy(&address.bytes, &in, sizeof in);
+  address.size = sizeof in;
+  return address;
+}
+
+struct FreeAddrinfo {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
+
+/// getaddrinfo(3); blocks unless `flags` forbid to ask anybody.
+Result<std::vector<Address>> ask(const std::string& host, std::uint16_t port, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int status = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const std::unique_ptr<addrinfo, FreeAddrinfo> list(status == 0 ? found : nullptr);
+  if (status == EAI_SYSTEM) return Error{ErrorCode::kUnavailable, "its name is not known: " + errno_text(errno)};
+  if (status == EAI_NONAME || status == EAI_NODATA) {
+    return Error{ErrorCode::kUnavailable, "there is no host of that name", "check the name in the URL, and DNS"};
+  }
+  if (status != 0) return Error{ErrorCode::kUnavailable, std::string("its name is not known: ") + gai_strerror(status)};
+  std::vector<Address> addresses;
+  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
+    if (one->ai_addrlen > sizeof(sockaddr_storage)) continue;
+    Address& address = addresses.emplace_back();
+    std::memcpy(&address.bytes, one->ai_addr, one->ai_addrlen);
+    address.size = one->ai_addrlen;
+  }
+  return addresses;
+}
+
+/// A thread started meanwhile takes no signals: they are the main thread's.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+std::vector<Address> known_addresses(const std::string& host, std::uint16_t port) {
+  if (host == "localhost") return {*ipv4("127.0.0.1", port), *ipv6("::1", port)};
+  if (const auto four = ipv4(host.c_str(), port)) return {*four};
+  if (const auto six = ipv6(host.c_str(), port)) return {*six};
+  if (host.find(':') == std::string::npos) return {};
+  auto with_zone = ask(host, port, AI_NUMERICHOST);
+  return with_zone ? std::move(*with_zone) : std::vector<Address>();
+}
+
+struct Lookup::Shared {
+  UniqueFd ready;
+  std::atomic<bool> done = false;  ///< `result` is written before, and read after
+  std::optional<Result<std::vector<Address>>> result;
+};
+
+Result<Lookup> Lookup::start(const std::string& host, std::uint16_t port) {
+  auto shared = std::make_shared<Shared>();
+  shared->ready = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!shared->ready.valid()) return system_error("cannot look up " + host, errno);
+  const SignalsBlocked blocked;
+  try {
+    std::thread([shared, host, port] {
+      shared->result = ask(host, port, AI_ADDRCONFIG);
+      shared->done = true;
+      eventfd_write(shared->ready.get(), 1);
+    }).detach();
+  } catch (const std::system_error& e) {
+    return system_error("cannot look up " + host, e.code().value());
+  }
+  return Lookup(std::move(shared));
+}
+
+int Lookup::fd() const { return shared_->ready.get(); }
+
+std::optional<Result<std::vector<Address>>> Lookup::take() {
+  if (!shared_->done) return std::nullopt;
+  return std::move(shared_->result);
+}
+
+}  // namespace dlock::redis
