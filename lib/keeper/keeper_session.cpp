@@ -133,11 +133,11 @@ std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
 }
 
 std::optional<SessionEvent> KeeperSession::receive() {
-  std::string packet(kLargestMessage, '\0');
-  const ssize_t size = recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
+  static char packet[kLargestMessage];  // touched only as far as a message fills it
+  const ssize_t size = recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) return over(SessionGone{"the keeper " + program_ + " is gone"});
-  const auto message = decode(std::string_view(packet).substr(0, static_cast<std::size_t>(size)));
+  const auto message = decode({packet, static_cast<std::size_t>(size)});
   if (!message) return over(SessionGone{message.error().message});
   auto event = parse_event(*message);
   if (!event) return over(SessionGone{event.error().message});
