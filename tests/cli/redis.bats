@@ -31,6 +31,15 @@ locks_and_excludes() { # KEY
   is_free "$1"
 }
 
+# What the certificate's check says, for a URL that must be refused before any secret is sent.
+refused() { # URL PATTERN
+  run dlock run -n --connect-timeout 2s -b "$1" "$key" -- touch ran
+  echo "$1: $status $output"
+  [[ "$status" = 69 || "$status" = 77 || "$status" = 78 ]]
+  [[ "$output" =~ $2 ]]
+  [ ! -e ran ]
+}
+
 @test "redis://" {
   use "$DLOCK_TEST_REDIS"
   locks_and_excludes "$key"
@@ -108,15 +117,6 @@ locks_and_excludes() { # KEY
   export DLOCK_PASSWORD=app-secret
   locks_and_excludes "$key"
   run -77 dlock run elsewhere -- touch ran
-  [ ! -e ran ]
-}
-
-# What the certificate's check says, for a URL that must be refused before any secret is sent.
-refused() { # URL PATTERN
-  run dlock run -n --connect-timeout 2s -b "$1" "$key" -- touch ran
-  echo "$1: $status $output"
-  [[ "$status" = 69 || "$status" = 77 || "$status" = 78 ]]
-  [[ "$output" =~ $2 ]]
   [ ! -e ran ]
 }
 
