@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ class SentinelPoll {
     ask_all(until);
     while (true) {
       if (auto master = elected(votes_, addresses_.size())) return *master;
-      if (asked_.empty()) return not_elected(votes_, addresses_.size(), master_);
+      if (asked_.empty()) return not_elected(in_order(), addresses_.size(), master_);
       if (clock_.now() >= until) give_up();
       if (control != nullptr && control->stop_requested()) {
         return Error{ErrorCode::kCancelled, "given up while the sentinels were asked for the master", ""};
@@ -69,10 +70,18 @@ class SentinelPoll {
         return true;
       }
       if (advanced) return false;
-      votes_.push_back({address, advanced.error()});
+      votes_.push_back({address, of_sentinel(std::move(advanced).error())});
       return true;
     });
     return asked_.size() != before;
+  }
+
+  /// The advice for a server's password does not hold for a sentinel's.
+  static Error of_sentinel(Error error) {
+    if (error.code == ErrorCode::kDenied) {
+      error.next = "the sentinels have a user and a password of their own: sentinel-user, sentinel-password-file";
+    }
+    return error;
   }
 
   void give_up() {
@@ -81,6 +90,16 @@ class SentinelPoll {
       votes_.push_back({address, Error{ErrorCode::kUnavailable, address.text() + " did not answer in time", ""}});
     }
     asked_.clear();
+  }
+
+  /// The votes as the URL names the sentinels, not as they came in.
+  std::vector<SentinelVote> in_order() const {
+    std::vector<SentinelVote> sorted;
+    for (const Endpoint& address : addresses_) {
+      std::copy_if(votes_.begin(), votes_.end(), std::back_inserter(sorted),
+                   [&](const SentinelVote& vote) { return vote.sentinel == address; });
+    }
+    return sorted;
   }
 
   void wait(TimePoint until, Control* control) {
@@ -113,7 +132,7 @@ class SentinelDeployment final : public Deployment {
         clock_(clock),
         connect_timeout_(connect_timeout),
         servers_([url](const Endpoint& endpoint) { return connection_settings(url, endpoint); }),
-        sentinels_([url = without_database(url), login = std::move(login)](const Endpoint& endpoint) {
+        sentinels_([url, login = std::move(login)](const Endpoint& endpoint) {
           auto settings = connection_settings(url, endpoint);
           if (settings) {
             settings->user = login.user;
@@ -128,7 +147,7 @@ class SentinelDeployment final : public Deployment {
     std::string trouble;
     while (true) {
       if (auto master = connect(until, control, trouble); !master) return master.error();
-      auto replies = exchange(*master_, commands, clock_, connect_by(until), until, control);
+      auto replies = ask(*master_, commands, clock_, until, control);
       if (!replies) {
         drop();
         return is_passing(replies.error()) ? outcome_unknown(std::move(replies).error()) : replies.error();
@@ -160,17 +179,12 @@ class SentinelDeployment final : public Deployment {
   }
 
  private:
-  static BackendUrl without_database(BackendUrl url) {
-    url.path.clear();
-    return url;
-  }
-
   TimePoint connect_by(TimePoint until) const { return std::min(until, clock_.now() + connect_timeout_); }
 
   /// Afterwards master_ is a living connection to a verified master.
   Result<void> connect(TimePoint until, Control* control, std::string& trouble) {
     if (master_ != nullptr && !master_->is_closed()) {
-      if (master_->advance(clock_.now())) return {};
+      if (master_->advance(clock_.now())) return {};  // it has not ended while nothing was asked
       drop();
     }
     Duration patience = kFirstPatience;
@@ -256,12 +270,10 @@ Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, C
   }
   auto login = sentinel_login(url);
   if (!login) return login.error();
-  BackendUrl server = url;
-  server.path = url.path.substr(slash);
   // What is wrong with the settings shows before anything is asked.
-  if (auto settings = connection_settings(server, endpoints(url).front()); !settings) return settings.error();
-  return std::unique_ptr<Deployment>(std::make_unique<SentinelDeployment>(std::move(server), std::move(master),
-                                                                          std::move(*login), clock, connect_timeout));
+  if (auto settings = connection_settings(url, endpoints(url).front()); !settings) return settings.error();
+  return std::unique_ptr<Deployment>(
+      std::make_unique<SentinelDeployment>(url, std::move(master), std::move(*login), clock, connect_timeout));
 }
 
 }  // namespace dlock::redis
