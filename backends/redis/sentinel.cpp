@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 constexpr Duration kPause = 100ms;          ///< between two looks for the master
 constexpr Duration kFirstPatience = 300ms;  ///< with sentinels that do not answer; doubled look by look
 constexpr Duration kMostPatience = 2400ms;
+constexpr Duration kTrust = 1s;         ///< how long the sentinels' word for an open connection is taken
+constexpr Duration kTrustUnheard = 5s;  ///< the same when they could not be asked
 
 /// How to talk to the sentinels: user and password are theirs, everything else is as for the servers.
 struct SentinelLogin {
@@ -122,8 +124,9 @@ class SentinelPoll {
 };
 
 /// The master that a majority of the sentinels names, verified on every new connection to it. An open connection is
-/// used without asking anybody until it ends or its server says that it is the master no more: sentinels end the
-/// connections of a server that they make a replica.
+/// used until it ends, until its server says that it is the master no more, or until a majority names another one: a
+/// server that lives on after a failover takes writes, which will be lost, for some 10 s before it is made a replica.
+/// While the sentinels cannot be asked, an open connection is good enough.
 class SentinelDeployment final : public Deployment {
  public:
   SentinelDeployment(BackendUrl url, std::string master, SentinelLogin login, Clock& clock, Duration connect_timeout)
@@ -184,13 +187,17 @@ class SentinelDeployment final : public Deployment {
   /// Afterwards master_ is a living connection to a verified master.
   Result<void> connect(TimePoint until, Control* control, std::string& trouble) {
     if (master_ != nullptr && !master_->is_closed()) {
-      if (master_->advance(clock_.now())) return {};  // it has not ended while nothing was asked
+      // Has it ended while nothing was asked?
+      if (master_->advance(clock_.now())) {
+        auto confirmed = confirm(until, control);
+        if (!confirmed) return confirmed.error();
+        if (*confirmed) return {};
+      }
       drop();
     }
     Duration patience = kFirstPatience;
     while (true) {
       auto found = discover(std::min(until, clock_.now() + patience), until, control);
-      sentinels_.close_all();
       if (found) return found;
       drop();
       if (!is_passing(found.error())) return found.error();
@@ -202,7 +209,7 @@ class SentinelDeployment final : public Deployment {
 
   /// Asks the sentinels until `answer_by` and the server that they name until `until`.
   Result<void> discover(TimePoint answer_by, TimePoint until, Control* control) {
-    auto address = SentinelPoll(sentinels_, addresses_, master_name_, clock_).run(answer_by, control);
+    auto address = poll(answer_by, control);
     if (!address) return address.error();
     auto server = servers_.to(*address);
     if (!server) return server.error();
@@ -213,7 +220,29 @@ class SentinelDeployment final : public Deployment {
       return named_by_sentinels(fit.error());
     }
     master_ = *server;
+    trusted_until_ = clock_.now() + kTrust;
     return {};
+  }
+
+  Result<Endpoint> poll(TimePoint answer_by, Control* control) {
+    auto address = SentinelPoll(sentinels_, addresses_, master_name_, clock_).run(answer_by, control);
+    sentinels_.close_all();
+    return address;
+  }
+
+  /// Whether the open connection may go on being used; false once a majority names another server. Cancelled.
+  Result<bool> confirm(TimePoint until, Control* control) {
+    const TimePoint now = clock_.now();
+    if (now < trusted_until_) return true;
+    const Duration left = std::max(until - now, Duration::zero());
+    auto address = poll(now + std::min(kFirstPatience, left / 4), control);
+    if (address) {
+      trusted_until_ = clock_.now() + kTrust;
+      return *address == master_->settings().endpoint;
+    }
+    if (address.error().code == ErrorCode::kCancelled) return address.error();
+    trusted_until_ = clock_.now() + kTrustUnheard;
+    return true;
   }
 
   Error named_by_sentinels(Error error) const {
@@ -236,6 +265,7 @@ class SentinelDeployment final : public Deployment {
   Connections servers_;
   Connections sentinels_;
   Connection* master_ = nullptr;
+  TimePoint trusted_until_;  ///< master_ needs no word of the sentinels before
 };
 
 std::string param(const BackendUrl& url, const std::string& name) {

@@ -62,7 +62,10 @@ start_sentinels() { # a master "one", its replica "two", three sentinels
   echo $! >probe.pid
   wait_until lines_at_least answers 3
   redis_cli s1 sentinel failover main
+  for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
+  # Long before the old one, which lives on, is made a replica.
   wait_until last_line_has answers "@ $(address two)"
+  redis_line one master role
   [ "$(grep -c error answers)" -le 1 ]
 }
 
