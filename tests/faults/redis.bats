@@ -40,8 +40,8 @@ wait_section() {
   gap_below 1000 # 20 ms on an idle machine
 }
 
-@test "supervisor SIGKILLed under a command that ignores TERM: free when it is gone, and not before" {
-  start_watched a dlock run --ttl 20s --kill-after 500ms k -- section --for 30 --stubborn
+@test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
+  start_watched a dlock run --ttl 20s --kill-after 500ms k -- sh -c 'section --for 30 --stubborn & wait'
   wait_until begun 1
   wait_section b
   kill -KILL "$(pid_of a)"
