@@ -264,6 +264,7 @@ class Server:
             for key, _ in self.selector.select():
                 if key.fileobj is self.listener:
                     connection = self.listener.accept()[0]
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     self.buffers[connection] = b""
                     self.selector.register(connection, selectors.EVENT_READ)
                 elif key.fileobj in self.buffers:
