@@ -105,7 +105,7 @@ struct World {
 
   FakeClock clock;
   Log log;
-  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .reason = "", .ancestor = {}};
+  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
   ScriptedControl control;
   ScriptedStore* store = nullptr;
   std::unique_ptr<PolledStore> owned;
