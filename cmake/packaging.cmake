@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What stands beside the program when it is installed, and the Debian package (cmake --build --preset package --target package).
+# What stands beside the program when it is installed, and the Debian packages (cmake --build --preset package --target package).
 
 # --- shell completions, written by dlock itself ---
 if(NOT CMAKE_CROSSCOMPILING)
@@ -18,38 +18,54 @@ if(NOT CMAKE_CROSSCOMPILING)
 endif()
 
 # --- copyright, changelog, examples ---
-set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc/dlock)
+set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc)
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/changelog.gz
   COMMAND sh -c "gzip -9nc \"$1\" >\"$2\"" sh ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_BINARY_DIR}/changelog.gz
   DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md
   VERBATIM)
 add_custom_target(changelog ALL DEPENDS ${CMAKE_BINARY_DIR}/changelog.gz)
-install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir} COMPONENT dlock)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc_dir} COMPONENT dlock)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock
+        COMPONENT dlock)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc_dir}/dlock COMPONENT dlock)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-redis DESTINATION ${doc_dir}/dlock-redis RENAME copyright COMPONENT redis)
+install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock-redis COMPONENT redis)
 
-# --- the package ---
+# --- the packages: the program, and one for each keeper program ---
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The dlock authors <dlock@example.org>")
 set(CPACK_PACKAGE_VENDOR "The dlock authors")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL dlock)
+set(CPACK_COMPONENTS_ALL dlock redis)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_DLOCK_PACKAGE_NAME dlock)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "run a command under a lock, first come first served")
-set(CPACK_COMPONENT_DLOCK_DESCRIPTION "Runs a command while holding a lock, as flock(1) does, and keeps what flock
+set(CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS dlock-redis)
+set(CPACK_DEBIAN_REDIS_PACKAGE_NAME dlock-redis)
+# The two speak to each other: they are of one version. The libraries are found by dpkg-shlibdeps (dpkg-dev).
+set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_REDIS_PACKAGE_SHLIBDEPS ON)
+# Each text begins with its own summary; one for all would be put in front of it.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
+set(CPACK_DEBIAN_DLOCK_DESCRIPTION "run a command under a lock, first come first served
+Runs a command while holding a lock, as flock(1) does, and keeps what flock
 does not promise: waiters are served first come first served, a busy lock
 says who holds it and what for, every holder gets a token that only grows, a
 lock can be taken in one step of a script and given back in another, and a
 stuck one can be freed by an operator.
 
 This package holds the program with the backend for the locks of one machine.
-It is statically linked and depends on nothing but the kernel.")
+It is statically linked and depends on nothing but the kernel. Locks across
+machines need the package of their backend: dlock-redis.")
+set(CPACK_DEBIAN_REDIS_DESCRIPTION "run a command under a lock kept in Redis
+Lets dlock keep its locks in Redis or Valkey: one server, the primary that
+Sentinel names, a cluster, or a majority of independent servers (RedLock); and
+in Tair. The lock is the key itself, so it excludes redis-py's Lock,
+node-redlock and redsync.")
 # Two builds of one release are the same file: what is packed carries the date of the release.
 file(WRITE ${CMAKE_BINARY_DIR}/cpack_project.cmake "if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})\n  set(ENV{SOURCE_DATE_EPOCH} ${DLOCK_RELEASE_EPOCH})\nendif()\n")
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_BINARY_DIR}/cpack_project.cmake)

@@ -13,6 +13,7 @@
 #include "backends/local/look.h"
 #include "backends/local/process.h"
 #include "lib/base/system_error.h"
+#include "lib/base/user_name.h"
 
 namespace dlock::local {
 namespace {

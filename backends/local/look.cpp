@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/look.h"
 
-#include <pwd.h>
-
 #include <algorithm>
 #include <cstdio>
 
 #include "backends/local/path_lock.h"
 #include "backends/local/process.h"
+#include "lib/base/user_name.h"
 
 namespace dlock::local {
 namespace {
@@ -77,19 +76,6 @@ void add_foreigners(LockState& state, const Look& look, const LocalContext& cont
 }
 
 }  // namespace
-
-std::string user_name(std::uint32_t uid) {
-  std::FILE* file = std::fopen("/etc/passwd", "re");
-  std::string name = std::to_string(uid);
-  if (!file) return name;
-  while (const passwd* entry = fgetpwent(file)) {
-    if (entry->pw_uid != uid) continue;
-    name = entry->pw_name;
-    break;
-  }
-  std::fclose(file);
-  return name;
-}
 
 Result<Look> look_at(const LockFile& file, bool path_key) {
   const auto header = file.read_header();

@@ -33,7 +33,4 @@ LockState describe(const Look& look, const LocalContext& context, const LockName
 /// "k is held by ci-4 (pid 8812, user deploy) for 41 s".
 std::string busy_message(const LockState& state, WallTime now);
 
-/// The name of a user, from /etc/passwd; the number if it is not listed.
-std::string user_name(std::uint32_t uid);
-
 }  // namespace dlock::local

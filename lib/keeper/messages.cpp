@@ -302,6 +302,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec) {
   f["pause"] = digits(spec.wait.retry_interval.count());
   f["connect"] = digits(spec.wait.connect_timeout.count());
   f["reason"] = spec.reason;
+  f["kill"] = digits(spec.kill_after.count());
   f["take"] = digits(static_cast<int>(spec.take));
   if (spec.ancestor) {
     f["ancestor.owner"] = spec.ancestor->owner.text();
@@ -331,6 +332,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   spec.wait.tries = static_cast<int>(in.number("tries"));
   spec.wait.retry_interval = in.duration("pause");
   spec.wait.connect_timeout = in.duration("connect");
+  spec.kill_after = in.duration("kill");
   spec.take = in.number("take") != 0;
   if (in.has("ancestor.owner")) {
     const auto outer = Owner::parse(in.text("ancestor.owner"));

@@ -37,9 +37,8 @@ std::string read_proc(pid_t pid, const char* file) {
 }
 
 std::optional<ProcessStat> read_stat(pid_t pid) {
-  ProcessStat stat;
-  if (!parse_stat(read_proc(pid, "stat"), stat) || stat.state == 'Z' || stat.state == 'X') return std::nullopt;
-  return stat;
+  const auto stat = look_up_process(pid);
+  return stat && stat->state != 'Z' && stat->state != 'X' ? stat : std::nullopt;
 }
 
 std::vector<ProcessStat> living_processes() {
@@ -62,7 +61,48 @@ bool carries(pid_t pid, const std::string& marker) {
   return environment.find(std::string(1, '\0') + marker + std::string(1, '\0')) != std::string::npos;
 }
 
+bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.start_time == b.start_time; }
+
 }  // namespace
+
+std::optional<ProcessStat> look_up_process(pid_t pid) {
+  ProcessStat stat;
+  return parse_stat(read_proc(pid, "stat"), stat) ? std::optional(stat) : std::nullopt;
+}
+
+bool started_under(pid_t pid, const std::string& owner) {
+  if (owner.empty()) return false;
+  const std::string environment = read_proc(pid, "environ");
+  std::string_view rest = environment;
+  while (!rest.empty()) {
+    const std::string_view entry = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    const bool ours = entry.starts_with("DLOCK_OWNER=") || entry.starts_with("DLOCK_HELD=");
+    if (ours && entry.find(owner) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const std::string& owner) {
+  const std::vector<ProcessStat> all = living_processes();
+  std::vector<bool> taken(all.size(), false);
+  std::vector<ProcessId> found;
+  const auto take_if = [&](const auto& belongs) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (taken[i] || all[i].id.pid == getpid() || !belongs(all[i])) continue;
+      taken[i] = true;
+      found.push_back(all[i].id);
+    }
+  };
+  take_if([&](const ProcessStat& process) {
+    return std::any_of(roots.begin(), roots.end(), [&](const ProcessId& root) { return same(root, process.id); });
+  });
+  take_if([&](const ProcessStat& process) { return started_under(process.id.pid, owner); });
+  for (std::size_t next = 0; next < found.size(); ++next) {
+    take_if([parent = found[next].pid](const ProcessStat& process) { return process.parent == parent; });
+  }
+  return found;
+}
 
 bool parse_stat(std::string_view text, ProcessStat& stat) {
   if (!take_number(text, stat.id.pid)) return false;

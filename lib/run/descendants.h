@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,17 @@ bool parse_stat(std::string_view text, ProcessStat& stat);
 /// (NAME=value) in its environment, unless that is empty. A snapshot: walk again until nothing is left. REQUIRES:
 /// `root` is a child subreaper, so that orphans stay below it.
 std::vector<ProcessId> command_processes(pid_t root, const std::string& marker);
+
+/// What is left of a command whose supervisor has died: of `roots` those that still live, everything that descends from
+/// them, and everything that was started under the hold of `owner` (DLOCK_OWNER or DLOCK_HELD name it), unless that is
+/// empty. Never the caller itself. A snapshot, as above.
+std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const std::string& owner);
+
+/// The process that has this pid now, a zombie included; nullopt if none has.
+std::optional<ProcessStat> look_up_process(pid_t pid);
+
+/// Was it started under the hold of `owner`? False as well when its environment is not ours to read.
+bool started_under(pid_t pid, const std::string& owner);
 
 /// Is `pid` a descendant of `root`?
 bool descends_from(pid_t pid, pid_t root);

@@ -68,6 +68,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.mode = Mode::kPermits;
   spec.permits = 3;
   spec.ttl = 7s;
+  spec.kill_after = 1234ms;
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
   const auto message = decode(encode(acquire_message(*url, spec)));
@@ -78,6 +79,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK(request->url.redacted() == url->redacted());
   CHECK(request->spec.permits == 3);
   CHECK(request->spec.ttl == 7s);
+  CHECK(request->spec.kill_after == 1234ms);
   CHECK(request->spec.wait.until == TimePoint(99s));
   CHECK(request->spec.ancestor->token == FencingToken(5));
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/connections.h"
+
+#include <algorithm>
+
+#include "lib/config/url_schemes.h"
+
+namespace dlock::redis {
+namespace {
+
+bool is_cancelled(Control* control) { return control != nullptr && control->stop_requested(); }
+
+Error cancelled() { return {ErrorCode::kCancelled, "given up before the server was asked", ""}; }
+
+}  // namespace
+
+Result<Connection*> Connections::to(const Endpoint& endpoint) {
+  if (Connection* known = find(endpoint)) return known;
+  auto settings = settings_(endpoint);
+  if (!settings) return settings.error();
+  auto made = all_.emplace(endpoint, std::make_unique<Connection>(std::move(*settings))).first;
+  return made->second.get();
+}
+
+Connection* Connections::find(const Endpoint& endpoint) const {
+  const auto found = all_.find(endpoint);
+  return found == all_.end() ? nullptr : found->second.get();
+}
+
+void Connections::close_all() {
+  for (const auto& [endpoint, connection] : all_) {
+    if (!connection->is_closed()) connection->close();
+  }
+}
+
+std::vector<Endpoint> endpoints(const BackendUrl& url) {
+  const UrlScheme* scheme = find_url_scheme(url.scheme);
+  const std::uint16_t usual = scheme == nullptr ? 0 : scheme->port;
+  std::vector<Endpoint> all;
+  for (const BackendUrl::Host& host : url.hosts) all.push_back({host.name, host.port == 0 ? usual : host.port, ""});
+  return all;
+}
+
+Result<void> reach(Connection& connection, Clock& clock, TimePoint connect_by, Control* control) {
+  // A connection that has ended since it was last used shows it before anything is sent.
+  if (!connection.is_closed() && !connection.advance(clock.now())) connection.close();
+  if (connection.is_closed()) connection.open(connect_by);
+  while (!connection.is_ready()) {
+    if (is_cancelled(control)) {
+      connection.close();
+      return cancelled();
+    }
+    if (auto advanced = connection.advance(clock.now()); !advanced) return advanced;
+    if (connection.is_ready()) break;
+    if (clock.now() >= connect_by) {
+      connection.close();
+      return Error{ErrorCode::kUnavailable, "no connection to " + connection.settings().endpoint.text() + " in time",
+                   ""};
+    }
+    std::vector<pollfd> fds;
+    connection.add_interest(fds);
+    if (control != nullptr) control->add_interest(fds);
+    clock.wait(fds, earlier(connect_by, connection.wake_at()));
+  }
+  return {};
+}
+
+Result<void> pause(Clock& clock, TimePoint until, Control* control) {
+  while (clock.now() < until) {
+    if (is_cancelled(control)) return cancelled();
+    std::vector<pollfd> fds;
+    if (control != nullptr) control->add_interest(fds);
+    clock.wait(fds, until);
+  }
+  return {};
+}
+
+Error outcome_unknown(Error error) {
+  error.message += "; whether it has done what was asked is not known";
+  return error;
+}
+
+bool is_passing(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+}  // namespace dlock::redis

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/native_backend.h"
+
+#include <set>
+
+#include "backends/redis/doctor.h"
+#include "backends/redis/native_store.h"
+#include "lib/base/entropy.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kBudget = 5s;
+constexpr Duration kScanBudget = 60s;
+
+/// A counter that is a day behind the clock is not needed: the clock alone makes the next token larger.
+constexpr char kSweepScript[] = R"(
+if redis.call('EXISTS',KEYS[1])==1 then return 0 end
+local t=redis.call('TIME')
+local f=tonumber(redis.call('GET',KEYS[2]) or '')
+if not f or f>(t[1]-86400)*1000000+t[2] then return 0 end
+if ARGV[1]=='1' then redis.call('DEL',KEYS[2]) end
+return 1
+)";
+
+/// The store of one lock; the names must have been checked.
+Result<NativeStore> store_of(Deployment& deployment, const LockName& name, const std::string& store) {
+  auto names = native_names(name);
+  if (!names) return names.error();
+  return NativeStore(deployment, name, std::move(*names), store);
+}
+
+}  // namespace
+
+TimePoint NativeBackend::soon() const { return runtime_.clock.now() + kBudget; }
+
+Result<std::unique_ptr<LockSession>> NativeBackend::open(const LockSpec& /*spec*/) {
+  return Error{ErrorCode::kInternal, "locks on " + store_ + " are taken by their keeper"};
+}
+
+Result<LockState> NativeBackend::inspect(const LockName& name) {
+  auto lock = store_of(*deployment_, name, store_);
+  if (!lock) return lock.error();
+  return lock->look(soon(), nullptr);
+}
+
+Result<std::vector<LockName>> NativeBackend::names_with(const std::string& suffix) {
+  const TimePoint until = runtime_.clock.now() + kScanBudget;
+  const auto servers = deployment_->all_servers(until);
+  if (!servers) return servers.error();
+  std::set<LockName> names;
+  for (Connection* server : *servers) {
+    std::string cursor = "0";
+    do {
+      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "1000"}},
+                                    runtime_.clock, soon(), until, nullptr);
+      if (!replies) return replies.error();
+      const Reply& page = replies->front();
+      if (auto error = error_of(page, store_)) return *error;
+      if (page.elements.size() != 2) return Error{ErrorCode::kUnavailable, store_ + " answered SCAN with nonsense"};
+      cursor = page.elements[0].text;
+      for (const Reply& key : page.elements[1].elements) {
+        const auto text = name_of_companion(key.text, suffix);
+        if (!text) continue;
+        if (auto name = LockName::parse(*text)) names.insert(*name);
+      }
+    } while (cursor != "0");
+  }
+  return std::vector<LockName>(names.begin(), names.end());
+}
+
+Result<std::vector<LockState>> NativeBackend::inspect_all() {
+  std::set<LockName> names;
+  for (const char* suffix : {"holders", "waiting"}) {
+    auto some = names_with(suffix);
+    if (!some) return some.error();
+    names.insert(some->begin(), some->end());
+  }
+  std::vector<LockState> states;
+  for (const LockName& name : names) {
+    auto state = inspect(name);
+    if (!state) return state.error();
+    if (!state->holders.empty() || !state->waiters.empty()) states.push_back(std::move(*state));
+  }
+  return states;
+}
+
+Result<ForceReleased> NativeBackend::force_release(const LockName& name, const LockState& shown) {
+  auto lock = store_of(*deployment_, name, store_);
+  if (!lock) return lock.error();
+  if (const auto freed = lock->force(shown, soon()); !freed) return freed.error();
+  return ForceReleased{shown.holders};
+}
+
+Result<void> NativeBackend::check(const LockName& name, FencingToken token) {
+  const auto state = inspect(name);
+  if (!state) return state.error();
+  for (const Party& holder : state->holders) {
+    if (holder.token == token) return {};
+  }
+  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+}
+
+Result<HeldLock> NativeBackend::renew(const LockName& name, const Owner& owner, Duration ttl) {
+  auto lock = store_of(*deployment_, name, store_);
+  if (!lock) return lock.error();
+  const auto token = lock->renew(owner, ttl, true, soon(), nullptr);
+  if (!token) return token.error();
+  return HeldLock{name, owner, *token, store_};
+}
+
+Result<void> NativeBackend::release(const LockName& name, const Owner& owner) {
+  auto lock = store_of(*deployment_, name, store_);
+  if (!lock) return lock.error();
+  return lock->release(owner, nullptr, soon(), nullptr);
+}
+
+/// The check alone: a server cannot keep other checks out for as long as a command runs.
+Result<UniqueFd> NativeBackend::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+  auto lock = store_of(*deployment_, resource, store_);
+  if (!lock) return lock.error();
+  if (const auto passed = lock->fence(token, soon()); !passed) return passed.error();
+  return UniqueFd();
+}
+
+Result<std::vector<Swept>> NativeBackend::collect_garbage(bool dry_run) {
+  auto names = names_with("fence");
+  if (!names) return names.error();
+  std::vector<Swept> swept;
+  for (const LockName& name : *names) {
+    const auto keys = native_names(name);
+    if (!keys) continue;
+    auto replies = deployment_->call(
+        keys->key, {{"EVAL", kSweepScript, "2", keys->key, keys->fence, dry_run ? "0" : "1"}}, soon(), nullptr);
+    if (!replies) return replies.error();
+    if (auto error = error_of(replies->front(), store_)) return *error;
+    if (replies->front().integer == 1)
+      swept.push_back({name, "the token counter of a lock that nobody took for a day"});
+  }
+  return swept;
+}
+
+std::vector<Finding> NativeBackend::diagnose() { return diagnose_servers(*deployment_, store_, runtime_); }
+
+Result<Duration> NativeBackend::ping() {
+  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
+  if (!name) return name.error();
+  auto lock = store_of(*deployment_, *name, store_);
+  if (!lock) return lock.error();
+  const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .ancestor = {}, .arrival = {}, .info = who_text("ping")};
+  const TimePoint before = runtime_.clock.now();
+  const auto granted = lock->acquire(ask, soon(), nullptr);
+  if (!granted) return granted.error();
+  if (const auto released = lock->release(ask.owner, nullptr, soon(), nullptr); !released) return released.error();
+  const Duration took = runtime_.clock.now() - before;
+  (void)deployment_->call(lock->names().key, {{"DEL", lock->names().fence}}, soon(), nullptr);
+  return took;
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/native_lock.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+
+#include "lib/base/entropy.h"
+#include "lib/lock/lease.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth a second connection
+constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
+constexpr Duration kFirstPause = 10ms;   ///< of a poller
+constexpr Duration kLongestPause = 250ms;
+constexpr Duration kLookBudget = 1s;
+constexpr int kReplicaTimeoutMs = 1000;
+
+/// Up to `most`, evenly.
+Duration jitter(Duration most) {
+  const auto value = std::strtoull(random_hex(7).c_str(), nullptr, 16);  // 56 bits
+  return Duration(
+      static_cast<std::int64_t>(static_cast<double>(most.count()) * static_cast<double>(value) / 7.2057594e16));
+}
+
+}  // namespace
+
+NativeLock::NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names, std::string store, LockSpec spec,
+                       ReplicaDemand replicas, const Runtime& runtime)
+    : deployment_(std::move(deployment)),
+      runtime_(runtime),
+      spec_(std::move(spec)),
+      replicas_(replicas),
+      store_(*deployment_, spec_.name, std::move(names), store),
+      store_name_(std::move(store)),
+      wake_(runtime.clock),
+      holder_(spec_.owner),
+      info_(who_text(spec_.reason)) {}
+
+/// How often a waiter is heard of, and looks, at the least.
+Duration NativeLock::interval() const { return std::clamp<Duration>(spec_.ttl / 6, 500ms, 5s); }
+
+NativeAsk NativeLock::make_ask(bool enqueue) const {
+  return {.owner = spec_.owner,
+          .mode = spec_.mode,
+          .ttl = spec_.ttl,
+          .lock_delay = spec_.lock_delay,
+          .permits = spec_.permits,
+          .fair = spec_.fair,
+          .take = spec_.take,
+          .ancestor = spec_.ancestor,
+          .enqueue = enqueue,
+          .polls = polls_,
+          .arrival = arrival_,
+          .alive = interval() * 3,
+          .info = info_};
+}
+
+/// The replicas are asked on the connection of the grant, behind it.
+std::vector<Command> NativeLock::demand_commands() {
+  if (!spec_.take) return {};
+  if (replicas_.all) return {{"ROLE"}, {"WAIT", "1000", std::to_string(kReplicaTimeoutMs / 4)}};
+  if (replicas_.count > 0) return {{"WAIT", std::to_string(replicas_.count), std::to_string(kReplicaTimeoutMs)}};
+  return {};
+}
+
+std::optional<Error> NativeLock::unmet_demand(const std::vector<Reply>& tail) const {
+  if (tail.empty()) return std::nullopt;
+  const Reply& waited = tail.back();
+  if (auto error = error_of(waited, store_name_)) return error;
+  std::int64_t wanted = replicas_.count;
+  if (replicas_.all) {
+    const Reply& role = tail.front();
+    wanted = role.elements.size() > 2 ? static_cast<std::int64_t>(role.elements[2].elements.size()) : 0;
+    wanted = std::max<std::int64_t>(wanted, 1);
+  }
+  if (waited.integer >= wanted) return std::nullopt;
+  return Error{ErrorCode::kUnavailable,
+               "the lock on " + spec_.name.text() + " was confirmed by " + std::to_string(waited.integer) + " of " +
+                   std::to_string(wanted) + " replicas of " + store_name_ + "; it was given back",
+               "bring the replicas back, or lower wait_replicas"};
+}
+
+Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue, std::vector<Reply>* tail) {
+  const TimePoint now = runtime_.clock.now();
+  sent_ = now;
+  asked_ = true;
+  const Duration budget = spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : 5s;
+  auto answer = store_.acquire(make_ask(enqueue), now + budget, &control, demand_commands(), tail);
+  unknown_ =
+      !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
+  return answer;
+}
+
+/// nullopt: stop. Tries until the store has said yes or no, or the time is over.
+NativeLock::Answer NativeLock::acquire(Control& control) {
+  bool enqueue = false;
+  while (true) {
+    std::vector<Reply> tail;
+    const auto answer = attempt(control, enqueue, &tail);
+    if (control.stop_requested()) return stopped();
+    if (!answer) return refuse(answer.error());
+    if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant, tail);
+    const auto& state = std::get<NativeBusy>(*answer);
+    arrival_ = state.arrival;
+    ++attempts_;
+    const bool counted = spec_.wait.tries > 0;
+    if (spec_.wait.once || (counted && attempts_ >= spec_.wait.tries) || time_is_over(runtime_.clock.now())) {
+      return busy(control);
+    }
+    if (counted) {
+      const Duration pause = spec_.wait.retry_interval > 0s ? spec_.wait.retry_interval : 1s;
+      if (!wait_until(runtime_.clock.now() + pause, control)) return stopped();
+      continue;
+    }
+    if (!enqueue || (!polls_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
+      listen(control);
+      enqueue = true;
+      if (control.stop_requested()) return stopped();
+      continue;
+    }
+    if (!wait_for_turn(state, control)) return stopped();
+  }
+}
+
+void NativeLock::listen(Control& control) {
+  const Connection* main = deployment_->current(store_.names().key);
+  const bool heard =
+      main && wake_.open(*main, store_.names().wake + spec_.owner.text(), runtime_.clock.now() + kLookBudget, &control);
+  polls_ = !heard;
+}
+
+/// Asks to be told when the key changes. False if the server cannot. `changed`: it is not there any more.
+bool NativeLock::watch_key(bool all_reads, bool* changed, Control* control) {
+  if (!wake_.is_open()) return false;
+  std::vector<Command> commands{wake_.tracking(all_reads)};
+  if (!all_reads) commands.push_back({"CLIENT", "CACHING", "YES"});
+  commands.push_back({"GET", store_.names().key});
+  const auto replies = deployment_->call(store_.names().key, commands, runtime_.clock.now() + kLookBudget, control);
+  if (!replies || replies->front().is_error()) return false;
+  const Reply& value = replies->back();
+  *changed = all_reads ? value.text != holder_.text() : value.is_nil();
+  return true;
+}
+
+/// False: stop.
+bool NativeLock::wait_for_turn(const NativeBusy& busy, Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  Duration pause = interval() - jitter(interval() / 10);
+  bool told = !polls_;
+  if (told && (busy.foreign || busy.place == 0)) {
+    bool gone = false;
+    const bool watched = watch_key(false, &gone, &control);
+    if (control.stop_requested()) return false;
+    if (gone) return true;
+    if (!watched && busy.foreign) told = false;
+  }
+  if (!told) {
+    pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+    pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
+  }
+  if (busy.remaining) {
+    const Duration later = spec_.fair && busy.place > 0 ? interval() / 2 : Duration(0);
+    const Duration turn = std::min(busy.place, 20) * Duration(25ms);
+    pause = std::min(pause, *busy.remaining + 1ms + jitter(10ms) + turn + later);
+  }
+  return wait_until(now + std::max<Duration>(pause, 1ms), control);
+}
+
+bool NativeLock::time_is_over(TimePoint now) const { return spec_.wait.until && now >= *spec_.wait.until; }
+
+/// Waits until something is heard or the time has come; answers "who" meanwhile. False: stop.
+bool NativeLock::wait_until(TimePoint until, Control& control) {
+  if (spec_.wait.until) until = std::min(until, *spec_.wait.until);
+  while (true) {
+    if (control.stop_requested()) return false;
+    if (control.take_who()) {
+      auto state = store_.look(runtime_.clock.now() + kLookBudget, &control);
+      if (state) control.tell(Waiting{std::move(*state)});
+    }
+    const TimePoint now = runtime_.clock.now();
+    if (wake_.heard(now) || now >= until) return !control.stop_requested();
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    wake_.add_interest(fds);
+    runtime_.clock.wait(fds, until);
+  }
+}
+
+NativeLock::Answer NativeLock::granted(const NativeGrant& grant, const std::vector<Reply>& tail) {
+  if (grant.free_only) {
+    if (!arrival_.empty()) give_up();  // tells the next one
+    return Granted{{}, std::nullopt};
+  }
+  holder_ = grant.owner;
+  if (!grant.joined) {
+    if (auto unmet = unmet_demand(tail)) return refuse(*unmet);
+  }
+  wake_.close();
+  watch_at_ = runtime_.clock.now() + kFirstWatch;
+  return Granted{{{spec_.name, holder_, grant.token, store_name_, grant.joined}}, lease_deadline(sent_, spec_.ttl)};
+}
+
+NativeLock::Answer NativeLock::refuse(Error error) {
+  give_up();
+  return Refused{std::move(error), std::nullopt};
+}
+
+NativeLock::Answer NativeLock::busy(Control& control) {
+  std::optional<LockState> state;
+  if (auto seen = store_.look(runtime_.clock.now() + kLookBudget, &control)) state = std::move(*seen);
+  give_up();
+  if (state) {
+    std::erase_if(state->waiters, [&](const Party& waiter) { return waiter.owner == spec_.owner.text(); });
+  }
+  return Refused{{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(state)};
+}
+
+NativeLock::Answer NativeLock::stopped() {
+  give_up();
+  return std::nullopt;
+}
+
+/// Out of the queue, and whatever an unanswered attempt may have taken is given back.
+void NativeLock::give_up() {
+  const bool queued = !arrival_.empty();
+  const bool may_hold = holder_ != spec_.owner || unknown_ || !queued;
+  const bool reached = deployment_->current(store_.names().key) != nullptr;
+  if (!asked_ || !reached || (!queued && !may_hold)) return;
+  if (spec_.wait.once && !unknown_ && attempts_ > 0 && holder_ == spec_.owner) return;  // it was never in the queue
+  const Owner entry = spec_.owner;
+  (void)store_.release(holder_, &entry, runtime_.clock.now() + kGiveUpBudget, nullptr);
+}
+
+Renewal NativeLock::renew(Control& control, TimePoint until) {
+  sent_ = runtime_.clock.now();
+  std::vector<Reply> tail;
+  const auto renewed = store_.renew(holder_, spec_.ttl, false, until, &control, {}, &tail);
+  if (renewed) {
+    unknown_ = false;
+    if (!watch_at_ && !wake_.is_open()) watch_at_ = runtime_.clock.now();
+    return RenewalRenewed{lease_deadline(sent_, spec_.ttl)};
+  }
+  if (renewed.error().code == ErrorCode::kLost) return RenewalLost{renewed.error().message};
+  return RenewalUnknown{renewed.error().message};
+}
+
+void NativeLock::add_interest(std::vector<pollfd>& fds) const { wake_.add_interest(fds); }
+
+/// Only the one holder of an exclusive lock is told: renewals of many readers would wake each other.
+Renewal NativeLock::held(TimePoint now) {
+  if (spec_.mode != Mode::kExclusive) {
+    watch_at_.reset();
+    return RenewalHeld{};
+  }
+  const bool begin = watch_at_ && now >= *watch_at_ && !wake_.is_open();
+  if (begin) {
+    watch_at_.reset();
+    const Connection* main = deployment_->current(store_.names().key);
+    if (!main || !wake_.open(*main, store_.names().wake + spec_.owner.text(), now + kLookBudget, nullptr)) {
+      return RenewalHeld{};
+    }
+  } else if (!wake_.heard(now)) {
+    return RenewalHeld{};
+  }
+  bool changed = false;
+  if (!watch_key(true, &changed, nullptr)) {
+    wake_.close();
+    return RenewalHeld{};
+  }
+  if (!changed) return RenewalHeld{};
+  return RenewalLost{"it was force-released or deleted on " + store_name_};
+}
+
+Result<void> NativeLock::release(TimePoint until) {
+  wake_.close();
+  const Owner entry = spec_.owner;
+  bool unanswered = unknown_;
+  while (true) {
+    const auto released = store_.release(holder_, &entry, until, nullptr);
+    if (released) return {};
+    const ErrorCode code = released.error().code;
+    if (code == ErrorCode::kLost) return unanswered ? Result<void>() : released;
+    if (code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return released;
+    unanswered = true;
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPause));
+  }
+}
+
+Result<void> NativeLock::leave(Duration ttl, TimePoint until) {
+  const auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
+  if (!renewed) return renewed.error();
+  return {};
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/redis/native_store.h"
+#include "backends/redis/wake_channel.h"
+#include "lib/base/runtime.h"
+#include "lib/keeper/kept_lock.h"
+
+namespace dlock::redis {
+
+/// wait_replicas=N|all: how many replicas must have a grant before it counts.
+struct ReplicaDemand {
+  int count = 0;  ///< 0: none
+  bool all = false;
+};
+
+/// One lock in the native layout. Waiters are told by a channel of their own when their turn has come; the first in the
+/// queue, and everybody behind a foreign client, also hears of changes of the key; a timer on the remaining lease
+/// covers what no message tells. A holder hears of changes of its key (force-release, DEL by an operator).
+class NativeLock final : public KeptLock {
+ public:
+  NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names, std::string store, LockSpec spec,
+             ReplicaDemand replicas, const Runtime& runtime);
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
+  Renewal renew(Control& control, TimePoint until) override;
+  void add_interest(std::vector<pollfd>& fds) const override;
+  std::optional<TimePoint> wake_at() const override { return watch_at_; }
+  Renewal held(TimePoint now) override;
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(Duration ttl, TimePoint until) override;
+
+ private:
+  using Answer = std::optional<std::variant<Granted, Refused>>;
+
+  NativeAsk make_ask(bool enqueue) const;
+  Result<NativeAnswer> attempt(Control& control, bool enqueue, std::vector<Reply>* tail);
+  Answer answer_of(const Result<NativeAnswer>& answer, const std::vector<Reply>& tail, Control& control);
+  Answer granted(const NativeGrant& grant, const std::vector<Reply>& tail);
+  Answer refuse(Error error);
+  Answer busy(Control& control);
+  Answer stopped();
+  void give_up();
+  std::vector<Command> demand_commands();
+  std::optional<Error> unmet_demand(const std::vector<Reply>& tail) const;
+  bool wait_for_turn(const NativeBusy& busy, Control& control);
+  bool wait_until(TimePoint until, Control& control);
+  void listen(Control& control);
+  bool watch_key(bool all_reads, bool* changed, Control* control);
+  bool time_is_over(TimePoint now) const;
+  Duration interval() const;
+
+  std::unique_ptr<Deployment> deployment_;
+  const Runtime runtime_;
+  const LockSpec spec_;
+  const ReplicaDemand replicas_;
+  NativeStore store_;
+  const std::string store_name_;
+  WakeChannel wake_;
+  Owner holder_;  ///< whose hold it is: ours, or the ancestor's that we joined
+  std::string info_;
+  std::string arrival_;
+  bool polls_ = false;
+  bool asked_ = false;    ///< something of ours may be in the store
+  bool unknown_ = false;  ///< an answer is missing
+  int attempts_ = 0;
+  Duration pause_{0};  ///< of a poller, growing
+  TimePoint sent_{};
+  std::optional<TimePoint> watch_at_;
+};
+
+}  // namespace dlock::redis

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "backends/redis/connections.h"
+#include "backends/redis/deployment.h"
+#include "backends/redis/redirect.h"
+#include "backends/redis/sentinel_votes.h"
+#include "lib/config/secret.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kPause = 100ms;          ///< between two looks for the master
+constexpr Duration kFirstPatience = 300ms;  ///< with sentinels that do not answer; doubled look by look
+constexpr Duration kMostPatience = 2400ms;
+
+/// How to talk to the sentinels: user and password are theirs, everything else is as for the servers.
+struct SentinelLogin {
+  std::string user;
+  std::string password;
+};
+
+/// One look at all sentinels at once.
+class SentinelPoll {
+ public:
+  SentinelPoll(Connections& sentinels, const std::vector<Endpoint>& addresses, std::string master, Clock& clock)
+      : sentinels_(sentinels), addresses_(addresses), master_(std::move(master)), clock_(clock) {}
+
+  /// The address that a majority names, as soon as it is one; the others are not waited for.
+  Result<Endpoint> run(TimePoint until, Control* control) {
+    ask_all(until);
+    while (true) {
+      if (auto master = elected(votes_, addresses_.size())) return *master;
+      if (asked_.empty()) return not_elected(votes_, addresses_.size(), master_);
+      if (clock_.now() >= until) give_up();
+      if (control != nullptr && control->stop_requested()) {
+        return Error{ErrorCode::kCancelled, "given up while the sentinels were asked for the master", ""};
+      }
+      if (!listen() && !asked_.empty()) wait(until, control);
+    }
+  }
+
+ private:
+  void ask_all(TimePoint until) {
+    for (const Endpoint& address : addresses_) {
+      auto sentinel = sentinels_.to(address);
+      if (!sentinel) {
+        votes_.push_back({address, sentinel.error()});
+        continue;
+      }
+      (*sentinel)->open(until);
+      (*sentinel)->send({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_});
+      asked_.push_back(*sentinel);
+    }
+  }
+
+  /// Takes what has come. True if that was an answer.
+  bool listen() {
+    const std::size_t before = asked_.size();
+    std::erase_if(asked_, [&](Connection* sentinel) {
+      const Endpoint& address = sentinel->settings().endpoint;
+      auto advanced = sentinel->advance(clock_.now());
+      if (auto reply = sentinel->next_reply()) {
+        votes_.push_back({address, parse_master_address(*reply, address)});
+        return true;
+      }
+      if (advanced) return false;
+      votes_.push_back({address, advanced.error()});
+      return true;
+    });
+    return asked_.size() != before;
+  }
+
+  void give_up() {
+    for (const Connection* sentinel : asked_) {
+      const Endpoint& address = sentinel->settings().endpoint;
+      votes_.push_back({address, Error{ErrorCode::kUnavailable, address.text() + " did not answer in time", ""}});
+    }
+    asked_.clear();
+  }
+
+  void wait(TimePoint until, Control* control) {
+    std::vector<pollfd> fds;
+    std::optional<TimePoint> wake = until;
+    for (const Connection* sentinel : asked_) {
+      sentinel->add_interest(fds);
+      wake = earlier(wake, sentinel->wake_at());
+    }
+    if (control != nullptr) control->add_interest(fds);
+    clock_.wait(fds, wake);
+  }
+
+  Connections& sentinels_;
+  const std::vector<Endpoint>& addresses_;
+  std::string master_;
+  Clock& clock_;
+  std::vector<Connection*> asked_;
+  std::vector<SentinelVote> votes_;
+};
+
+/// The master that a majority of the sentinels names, verified on every new connection to it. An open connection is
+/// used without asking anybody until it ends or its server says that it is the master no more: sentinels end the
+/// connections of a server that they make a replica.
+class SentinelDeployment final : public Deployment {
+ public:
+  SentinelDeployment(BackendUrl url, std::string master, SentinelLogin login, Clock& clock, Duration connect_timeout)
+      : addresses_(endpoints(url)),
+        master_name_(std::move(master)),
+        clock_(clock),
+        connect_timeout_(connect_timeout),
+        servers_([url](const Endpoint& endpoint) { return connection_settings(url, endpoint); }),
+        sentinels_([url = without_database(url), login = std::move(login)](const Endpoint& endpoint) {
+          auto settings = connection_settings(url, endpoint);
+          if (settings) {
+            settings->user = login.user;
+            settings->password = login.password;
+            settings->database = 0;
+          }
+          return settings;
+        }) {}
+
+  Result<std::vector<Reply>> call(const std::string& /*key*/, const std::vector<Command>& commands, TimePoint until,
+                                  Control* control) override {
+    std::string trouble;
+    while (true) {
+      if (auto master = connect(until, control, trouble); !master) return master.error();
+      auto replies = exchange(*master_, commands, clock_, connect_by(until), until, control);
+      if (!replies) {
+        drop();
+        return is_passing(replies.error()) ? outcome_unknown(std::move(replies).error()) : replies.error();
+      }
+      const Verdict verdict = judge(commands, *replies);
+      if (verdict.kind == Verdict::Kind::kAnswered) return replies;
+      trouble = master_->settings().endpoint.text() + " says " + (*replies)[verdict.at].text;
+      if (verdict.refusal != Refusal::kLater) drop();
+      if (verdict.kind == Verdict::Kind::kPartly) {
+        return outcome_unknown({ErrorCode::kUnavailable, "the master changed in between: " + trouble, ""});
+      }
+      if (auto waited = rest(until, control, trouble); !waited) return waited.error();
+    }
+  }
+
+  Connection* current(const std::string& /*key*/) override {
+    return master_ != nullptr && !master_->is_closed() ? master_ : nullptr;
+  }
+
+  Result<std::vector<Connection*>> all_servers(TimePoint until) override {
+    std::string trouble;
+    if (auto connected = connect(until, nullptr, trouble); !connected) return connected.error();
+    return std::vector<Connection*>{master_};
+  }
+
+  void drop() override {
+    servers_.close_all();
+    master_ = nullptr;
+  }
+
+ private:
+  static BackendUrl without_database(BackendUrl url) {
+    url.path.clear();
+    return url;
+  }
+
+  TimePoint connect_by(TimePoint until) const { return std::min(until, clock_.now() + connect_timeout_); }
+
+  /// Afterwards master_ is a living connection to a verified master.
+  Result<void> connect(TimePoint until, Control* control, std::string& trouble) {
+    if (master_ != nullptr && !master_->is_closed()) {
+      if (master_->advance(clock_.now())) return {};
+      drop();
+    }
+    Duration patience = kFirstPatience;
+    while (true) {
+      auto found = discover(std::min(until, clock_.now() + patience), until, control);
+      sentinels_.close_all();
+      if (found) return found;
+      drop();
+      if (!is_passing(found.error())) return found.error();
+      trouble = found.error().message;
+      patience = std::min(2 * patience, kMostPatience);
+      if (auto waited = rest(until, control, trouble, found.error().next); !waited) return waited.error();
+    }
+  }
+
+  /// Asks the sentinels until `answer_by` and the server that they name until `until`.
+  Result<void> discover(TimePoint answer_by, TimePoint until, Control* control) {
+    auto address = SentinelPoll(sentinels_, addresses_, master_name_, clock_).run(answer_by, control);
+    if (!address) return address.error();
+    auto server = servers_.to(*address);
+    if (!server) return server.error();
+    const TimePoint limit = connect_by(until);
+    auto said = exchange(**server, {{"ROLE"}, {"PING"}}, clock_, limit, limit, control);
+    if (!said) return named_by_sentinels(std::move(said).error());
+    if (auto fit = check_master((*said)[0], (*said)[1], *address); !fit) {
+      return named_by_sentinels(fit.error());
+    }
+    master_ = *server;
+    return {};
+  }
+
+  Error named_by_sentinels(Error error) const {
+    if (is_passing(error)) error.message += " (the sentinels name it as master of '" + master_name_ + "')";
+    return error;
+  }
+
+  /// Waits a little; past `until`, what is wrong is the error.
+  Result<void> rest(TimePoint until, Control* control, const std::string& trouble, std::string next = {}) {
+    if (clock_.now() + kPause >= until) {
+      return Error{ErrorCode::kUnavailable, "no master to ask: " + trouble, std::move(next)};
+    }
+    return pause(clock_, clock_.now() + kPause, control);
+  }
+
+  std::vector<Endpoint> addresses_;  ///< of the sentinels
+  std::string master_name_;
+  Clock& clock_;
+  Duration connect_timeout_;
+  Connections servers_;
+  Connections sentinels_;
+  Connection* master_ = nullptr;
+};
+
+std::string param(const BackendUrl& url, const std::string& name) {
+  const auto found = url.params.find(name);
+  return found == url.params.end() ? std::string() : found->second;
+}
+
+Result<SentinelLogin> sentinel_login(const BackendUrl& url) {
+  SentinelLogin login;
+  login.user = param(url, "sentinel-user");
+  const std::string file = param(url, "sentinel-password-file");
+  if (!file.empty()) {
+    auto password = read_password_file(file, SecretKeeper::kUser);
+    if (!password) return password.error();
+    login.password = std::move(*password);
+  } else if (!login.user.empty()) {
+    return Error{ErrorCode::kMisconfigured, "sentinel-user=" + login.user + " has no password",
+                 "add sentinel-password-file=/path/to/file"};
+  }
+  return login;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout) {
+  // "/MASTER[/db]", as the URL's parser has checked.
+  const std::size_t slash = std::min(url.path.find('/', 1), url.path.size());
+  std::string master = url.path.empty() ? std::string() : url.path.substr(1, slash - 1);
+  if (master.empty() || url.hosts.empty()) {
+    return Error{ErrorCode::kMisconfigured, "a " + url.scheme + " URL names its sentinels and the master's name",
+                 "write " + url.scheme + "://sentinel1,sentinel2,sentinel3/MASTER[/db]"};
+  }
+  auto login = sentinel_login(url);
+  if (!login) return login.error();
+  BackendUrl server = url;
+  server.path = url.path.substr(slash);
+  // What is wrong with the settings shows before anything is asked.
+  if (auto settings = connection_settings(server, endpoints(url).front()); !settings) return settings.error();
+  return std::unique_ptr<Deployment>(std::make_unique<SentinelDeployment>(std::move(server), std::move(master),
+                                                                          std::move(*login), clock, connect_timeout));
+}
+
+}  // namespace dlock::redis

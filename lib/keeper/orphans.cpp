@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/orphans.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Most processes end at once when they are told to: the looks begin often, and get rarer.
+constexpr Duration kFirstPause = 2ms;
+constexpr Duration kLongestPause = 50ms;
+
+bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.start_time == b.start_time; }
+
+}  // namespace
+
+Orphans::Orphans(Processes& processes, const ProcessId& command, std::string owner, TimePoint now, Duration kill_after)
+    : processes_(processes),
+      command_(command),
+      owner_(std::move(owner)),
+      kill_at_(now + kill_after),
+      pause_(kFirstPause),
+      next_look_(now) {}
+
+void Orphans::step(TimePoint now, std::optional<TimePoint> last) {
+  if (!killing_ && now >= kills_at(last)) {
+    killing_ = true;
+    pause_ = kFirstPause;
+    next_look_ = now;
+  }
+  if (look_is_due(now)) look(now);
+}
+
+/// The end of one that is watched is the moment to see whether there are others, and what it may have started.
+bool Orphans::look_is_due(TimePoint now) const {
+  return now >= next_look_ || std::any_of(orphans_.begin(), orphans_.end(), [](const Orphan& orphan) {
+           return orphan.watched && has_ended(orphan.watch);
+         });
+}
+
+void Orphans::look(TimePoint now) {
+  std::vector<ProcessId> roots;
+  if (command_.pid != 0) roots.push_back(command_);
+  for (const Orphan& orphan : orphans_) roots.push_back(orphan.id);
+  std::vector<Orphan> left;
+  for (const ProcessId& found : processes_.remaining(roots, owner_)) {
+    const auto known =
+        std::find_if(orphans_.begin(), orphans_.end(), [&](const Orphan& orphan) { return same(orphan.id, found); });
+    if (known == orphans_.end() || killing_) send(found);
+    if (known != orphans_.end()) {
+      left.push_back(std::move(*known));
+      continue;
+    }
+    auto watch = processes_.watch(found.pid);
+    const bool watched = static_cast<bool>(watch);
+    left.push_back({found, watched ? std::move(*watch) : UniqueFd(), watched});
+  }
+  orphans_ = std::move(left);
+  empty_looks_ = orphans_.empty() ? empty_looks_ + 1 : 0;
+  if (orphans_.empty()) pause_ = kFirstPause;
+  next_look_ = now + pause_;
+  pause_ = std::min(pause_ * 3 / 2, kLongestPause);
+}
+
+void Orphans::send(const ProcessId& process) { processes_.signal(process, killing_ ? SIGKILL : SIGTERM); }
+
+void Orphans::add_interest(std::vector<pollfd>& fds) const {
+  for (const Orphan& orphan : orphans_) {
+    if (orphan.watch.valid()) fds.push_back({orphan.watch.get(), POLLIN, 0});
+  }
+}
+
+TimePoint Orphans::wake_at(std::optional<TimePoint> last) const {
+  return killing_ ? next_look_ : std::min(next_look_, kills_at(last));
+}
+
+}  // namespace dlock

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/time.h"
+#include "lib/base/unique_fd.h"
+#include "lib/keeper/processes.h"
+
+namespace dlock {
+
+/// Ends what is left of a command whose supervisor has died: TERM to each process once, KILL after kill_after, again
+/// and again until nothing is left. What may not be signalled is waited for. Single-threaded; the caller runs the loop:
+/// step(); until gone(), wait for add_interest() or wake_at().
+class Orphans {
+ public:
+  /// `command`: {} if it is not there any more. `owner`: whose marks count; empty: only the command and what descends
+  /// from it.
+  Orphans(Processes& processes, const ProcessId& command, std::string owner, TimePoint now, Duration kill_after);
+
+  /// Looks who is left, and sends what is due. From `last` on KILL does not wait for kill_after.
+  void step(TimePoint now, std::optional<TimePoint> last);
+
+  bool gone() const { return empty_looks_ >= kEmptyLooks; }
+  TimePoint kills_at(std::optional<TimePoint> last) const { return *earlier(kill_at_, last); }
+  void add_interest(std::vector<pollfd>& fds) const;
+  TimePoint wake_at(std::optional<TimePoint> last) const;
+
+ private:
+  /// A process that forks or executes while it is looked at can be missed once.
+  static constexpr int kEmptyLooks = 2;
+  struct Orphan {
+    ProcessId id;
+    UniqueFd watch;
+    bool watched = false;  ///< else nothing tells of its end, and the next look must
+  };
+
+  bool look_is_due(TimePoint now) const;
+  void look(TimePoint now);
+  void send(const ProcessId& process);
+
+  Processes& processes_;
+  const ProcessId command_;
+  const std::string owner_;
+  const TimePoint kill_at_;
+  bool killing_ = false;
+  int empty_looks_ = 0;
+  Duration pause_;
+  TimePoint next_look_;
+  std::vector<Orphan> orphans_;
+};
+
+}  // namespace dlock

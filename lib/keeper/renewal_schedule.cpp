@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/renewal_schedule.h"
+
+#include <algorithm>
+
+#include "lib/base/human_text.h"
+#include "lib/lock/lease.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// When the request that made this deadline went out. A store that gave more than was asked for is believed to have
+/// been asked just now at the latest.
+TimePoint sent_at(TimePoint deadline, Duration ttl, TimePoint now) {
+  return std::min(now, deadline - (lease_deadline(TimePoint(), ttl) - TimePoint()));
+}
+
+}  // namespace
+
+RenewalSchedule::RenewalSchedule(const LockSpec& spec, TimePoint granted_at, std::optional<TimePoint> deadline)
+    : ttl_(spec.ttl), interval_(spec.renew_interval), deadline_(deadline) {
+  confirmed(deadline ? sent_at(*deadline, ttl_, granted_at) : granted_at);
+}
+
+TimePoint RenewalSchedule::gives_up_at(TimePoint now) const {
+  return *earlier(now + std::max<Duration>(100ms, ttl_ / 6), deadline_);
+}
+
+void RenewalSchedule::renewed(TimePoint now, TimePoint deadline) {
+  deadline_ = deadline;
+  confirmed(sent_at(deadline, ttl_, now));
+}
+
+void RenewalSchedule::held(TimePoint now) { confirmed(now); }
+
+void RenewalSchedule::unknown(TimePoint began, std::string why) {
+  due_ = began + renewal_retry(ttl_);
+  last_failure_ = std::move(why);
+}
+
+std::optional<std::string> RenewalSchedule::over(TimePoint now) const {
+  if (!deadline_ || now < *deadline_) return std::nullopt;
+  std::string why = "no renewal for " + human_duration(now - confirmed_);
+  if (!last_failure_.empty()) why += ": " + last_failure_;
+  return why;
+}
+
+void RenewalSchedule::confirmed(TimePoint sent) {
+  confirmed_ = sent;
+  due_ = sent + interval_;
+  last_failure_.clear();
+}
+
+}  // namespace dlock

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/base/time.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock {
+
+/// When to renew, and when to stop believing; pure (guarantees in man 7 dlock). The next renewal is due renew_interval
+/// after the confirmed one went out; after an unknown outcome renewal_retry(ttl) after the attempt began. A lock that
+/// has no deadline is never over.
+class RenewalSchedule {
+ public:
+  RenewalSchedule(const LockSpec& spec, TimePoint granted_at, std::optional<TimePoint> deadline);
+
+  std::optional<TimePoint> deadline() const { return deadline_; }
+  TimePoint due() const { return due_; }
+
+  /// When an attempt that begins now gives up: after max(100 ms, ttl / 6), never after the deadline.
+  TimePoint gives_up_at(TimePoint now) const;
+
+  void renewed(TimePoint now, TimePoint deadline);
+  void held(TimePoint now);
+  void unknown(TimePoint began, std::string why);
+
+  /// The deadline has passed without a renewal: why nothing is believed any more.
+  std::optional<std::string> over(TimePoint now) const;
+
+ private:
+  void confirmed(TimePoint sent);
+
+  Duration ttl_;
+  Duration interval_;
+  TimePoint due_;
+  TimePoint confirmed_;
+  std::optional<TimePoint> deadline_;
+  std::string last_failure_;
+};
+
+}  // namespace dlock

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/supervisor_link.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <charconv>
+
+namespace dlock {
+namespace {
+
+template <typename Number>
+std::optional<Number> number_of(const Message& message, const char* field) {
+  const std::string* text = message.find(field);
+  Number number = 0;
+  if (!text) return std::nullopt;
+  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
+  const bool whole = failure == std::errc() && end == text->data() + text->size();
+  return whole && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+void SupervisorLink::add_interest(std::vector<pollfd>& fds) const {
+  if (socket_.valid()) fds.push_back({socket_.get(), POLLIN, 0});
+}
+
+bool SupervisorLink::stop_requested() {
+  receive();
+  return socket_.valid() ? withdraw_by_ || release_by_ || detach_ : gone_;
+}
+
+bool SupervisorLink::take_who() {
+  receive();
+  return std::exchange(who_, false);
+}
+
+void SupervisorLink::tell(const SessionEvent& event) {
+  if (!socket_.valid()) return;
+  const std::string packet = encode(event_message(event));
+  send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void SupervisorLink::receive() {
+  static char packet[kLargestMessage];  // touched only as far as a message fills it
+  while (socket_.valid()) {
+    const ssize_t size = recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) {
+      nonsense_ = nonsense_ || (size < 0 && errno != ECONNRESET);
+      gone_ = true;
+      socket_.reset();
+      return;
+    }
+    const auto message = decode({packet, static_cast<std::size_t>(size)});
+    if (message) take(*message);
+    else nonsense_ = true;
+  }
+}
+
+void SupervisorLink::take(const Message& message) {
+  const auto take_deadline = [&](std::optional<TimePoint>& by) {
+    const auto deadline = parse_deadline(message);
+    if (deadline) by = *deadline;
+    else nonsense_ = true;
+  };
+  if (message.verb == "acquire") {
+    auto request = parse_acquire(message);
+    if (request) acquire_ = std::move(*request);
+    else refuse(request.error());
+  } else if (message.verb == "who") {
+    who_ = true;
+  } else if (message.verb == "withdraw") {
+    take_deadline(withdraw_by_);
+  } else if (message.verb == "release") {
+    take_deadline(release_by_);
+  } else if (message.verb == "started") {
+    started_ = number_of<pid_t>(message, "pid");
+    nonsense_ = nonsense_ || !started_;
+  } else if (message.verb == "detach") {
+    const auto ttl = number_of<std::int64_t>(message, "ttl");
+    detach_ = Detach{Duration(ttl.value_or(0)), number_of<pid_t>(message, "pid")};
+  } else {
+    nonsense_ = true;
+  }
+}
+
+/// So that who reads the other end is told, and not only left alone.
+void SupervisorLink::refuse(const Error& error) {
+  tell(Refused{error, std::nullopt});
+  nonsense_ = true;
+}
+
+std::optional<AcquireRequest> SupervisorLink::take_acquire() { return std::exchange(acquire_, std::nullopt); }
+
+void SupervisorLink::hang_up() {
+  socket_.reset();
+  gone_ = false;
+}
+
+}  // namespace dlock

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lib/base/unique_fd.h"
+#include "lib/keeper/control.h"
+#include "lib/keeper/messages.h"
+
+namespace dlock {
+
+/// The keeper's end of the socket to its supervisor, never blocking. What has come is kept until it is asked for; what
+/// makes no sense is left out and remembered. A supervisor that does not read misses what it is told.
+class SupervisorLink final : public Control {
+ public:
+  explicit SupervisorLink(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  struct Detach {
+    Duration ttl;
+    std::optional<pid_t> watch_pid;
+  };
+
+  void add_interest(std::vector<pollfd>& fds) const override;
+  bool stop_requested() override;
+  bool take_who() override;
+  void tell(const SessionEvent& event) override;
+
+  /// Reads everything that has come.
+  void receive();
+
+  bool gone() const { return gone_; }
+  bool nonsense() const { return nonsense_; }
+  std::optional<AcquireRequest> take_acquire();
+  std::optional<TimePoint> withdraw_by() const { return withdraw_by_; }
+  std::optional<TimePoint> release_by() const { return release_by_; }
+  std::optional<Detach> detach() const { return detach_; }
+  std::optional<pid_t> take_started() { return std::exchange(started_, std::nullopt); }
+
+  /// Has anything come that has not been dealt with?
+  bool has_news() { return stop_requested() || started_; }
+
+  /// From now on it is on its own: nothing is read or said any more, and nothing stops what is being done.
+  void hang_up();
+
+ private:
+  void take(const Message& message);
+  void refuse(const Error& error);
+
+  UniqueFd socket_;
+  bool gone_ = false;
+  bool nonsense_ = false;
+  bool who_ = false;
+  std::optional<AcquireRequest> acquire_;
+  std::optional<TimePoint> withdraw_by_;
+  std::optional<TimePoint> release_by_;
+  std::optional<Detach> detach_;
+  std::optional<pid_t> started_;
+};
+
+}  // namespace dlock

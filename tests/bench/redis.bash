@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+# The rows of scripts/bench for Redis, with a server of their own. Sourced: row, until_held, memory_of, quotient, own,
+# stage, programs, rounds are those of scripts/bench.
+# shellcheck disable=SC2154
+# shellcheck source=tests/support/redis.bash
+. tests/support/redis.bash
+
+redis_rows() {
+  start_redis bench
+  own+=("$(pid_of_redis bench)")
+  local DLOCK_BACKEND
+  DLOCK_BACKEND=$(redis_url bench)
+  export DLOCK_BACKEND
+  redis_start_up
+  redis_requests
+  local waiters
+  for waiters in 2 64; do redis_hand_over "$waiters"; done
+  for waiters in 2 256; do redis_requests_of_hand_over "$waiters"; done
+  redis_memory
+  redis_idle
+  kill_redis bench
+}
+
+# --- from spawn to exit ----------------------------------------------------------------------------------------------
+
+against() { # WHAT GOAL ROUNDS THEIR-NAME THEIR-COMMAND...
+  local ours theirs ratio
+  # The last line is the figure; the commands may speak before.
+  read -r ours theirs ratio < <("$programs/spawn_pairs" "$3" dlock run k -- true --- "${@:5}" | tail -n 1)
+  row "$1" "$2" "$ours µs" "$4: $theirs µs" "$ratio"
+}
+
+redis_start_up() {
+  local port
+  port=$(port_of bench)
+  against 'redis: dlock run k -- true' '<= 0.75' "$rounds" 'redis-cli SET NX PX' redis-cli -p "$port" SET other v NX PX 30000
+  against 'redis: dlock run k -- true' '<= 1.4' "$rounds" 'flock FILE true' flock "$stage/flock" true
+  start_etcd
+  against 'redis: dlock run k -- true' '<= 0.1' $((rounds / 10)) 'etcdctl lock k true' \
+    etcdctl --endpoints "http://127.0.0.1:$etcd_port" lock k true
+  kill "$etcd_pid"
+  wait "$etcd_pid" 2>/dev/null || true
+}
+
+start_etcd() {
+  local peer_port tries
+  etcd_port=$(some_port) peer_port=$(some_port)
+  etcd --name bench --data-dir "$stage/etcd" --log-outputs "$stage/etcd.log" --unsafe-no-fsync \
+    --listen-client-urls "http://127.0.0.1:$etcd_port" --advertise-client-urls "http://127.0.0.1:$etcd_port" \
+    --listen-peer-urls "http://127.0.0.1:$peer_port" --initial-advertise-peer-urls "http://127.0.0.1:$peer_port" \
+    --initial-cluster "bench=http://127.0.0.1:$peer_port" >/dev/null 2>"$stage/etcd.err" &
+  etcd_pid=$!
+  own+=("$etcd_pid")
+  export ETCDCTL_API=3
+  for ((tries = 0; tries < 500; tries++)); do
+    ! etcdctl --endpoints "http://127.0.0.1:$etcd_port" get k >/dev/null 2>&1 || return 0
+    kill -0 "$etcd_pid" || break
+    sleep 0.02
+  done
+  echo 'bench: etcd does not start:' >&2
+  tail -n 5 "$stage/etcd.err" "$stage/etcd.log" >&2
+  exit 1
+}
+
+# --- what the server is asked ----------------------------------------------------------------------------------------
+
+# Copies what clients send into a file until `monitored`. What scripts call is no request, and neither is what greets a
+# server in the same write as the first request, nor our own looks.
+monitor() { # FILE
+  monitored=$1
+  redis_cli bench MONITOR >"$monitored" &
+  monitor_pid=$!
+  until [ -s "$monitored" ]; do sleep 0.01; done
+}
+
+requests() { # prints how many
+  sleep 0.2
+  kill "$monitor_pid"
+  wait "$monitor_pid" 2>/dev/null || true
+  grep -E '^[0-9]+\.[0-9]+ \[' "$monitored" | grep -v ' lua\] ' |
+    grep -cviE '\] "(client" "setname|select|auth|hello|ping|monitor|zcard|command)' || true
+}
+
+redis_requests() {
+  local count
+  monitor "$stage/monitor"
+  dlock run k -- true
+  count=$(requests)
+  row 'redis: requests of dlock run k -- true' '<= 2' "$count" '' "$count"
+}
+
+# One holder, and N that wait for it in the queue; then each holds for 3 ms and hands over to the next.
+chain() { # WAITERS STAMPS [COMMAND...]: runs COMMAND when all of them wait
+  local count=$1 stamps=$2 i end pids=()
+  shift 2
+  rm -f "$stamps" "$stage/gate"
+  mkfifo "$stage/gate"
+  dlock run chain -- "$programs/moments" stamp "$stamps" "$stage/gate" & pids+=($!)
+  until_held chain
+  for ((i = 0; i < count; i++)); do
+    dlock run --fair --quiet chain -- "$programs/moments" stamp "$stamps" & pids+=($!)
+  done
+  end=$((SECONDS + 60))
+  until [ "$(redis_cli bench ZCARD 'dlock:{chain}:queue')" = "$count" ]; do
+    [ "$SECONDS" -lt "$end" ] || { echo "bench: $count waiters did not come within 60 s" >&2; exit 1; }
+    sleep 0.02
+  done
+  # The last of them has gone to sleep.
+  sleep 0.3
+  "$@"
+  : >"$stage/gate"
+  wait "${pids[@]}"
+}
+
+# From the end of one to the beginning of the next, in µs, a line each.
+hand_overs_of() { sort -n "$1" | awk 'NR > 1 { printf "%.1f\n", $1 - last } { last = $2 }'; }
+
+median_of() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+redis_hand_over() { # WAITERS
+  local count=$1 goal='<= 2' chains i start trip
+  [ "$count" != 2 ] || goal='<= 1.5'
+  chains=$((rounds / 20 / count))
+  [ "$chains" -ge 2 ] || chains=2
+  : >"$stage/took" && : >"$stage/starts" && : >"$stage/trips"
+  for ((i = 0; i < chains; i++)); do
+    "$programs/moments" starts 20 >>"$stage/starts"
+    "$programs/moments" round-trips "$(port_of bench)" 50 >>"$stage/trips"
+    chain "$count" "$stage/stamps"
+    hand_overs_of "$stage/stamps" >>"$stage/took"
+  done
+  start=$(median_of "$stage/starts") trip=$(median_of "$stage/trips")
+  local took against
+  took=$(median_of "$stage/took")
+  against=$(awk -v a="$start" -v b="$trip" 'BEGIN { printf "%.1f", a + b }')
+  row "redis: end of one to start of next, $count wait" "$goal" "$took µs" "round trip + start: $against µs" \
+    "$(quotient "$took" "$against")"
+}
+
+few_requests= # a hand-over with 2 waiters
+redis_requests_of_hand_over() { # WAITERS
+  local count=$1 sum each
+  chain "$count" "$stage/stamps" monitor "$stage/monitor"
+  sum=$(requests)
+  each=$(quotient "$sum" "$count")
+  if [ "$few_requests" ]; then
+    # As many as with two waiters; half a request more for what the timers of those who wait longer ask.
+    row "redis: requests a hand-over, $count wait" "<= $(awk -v n="$few_requests" 'BEGIN { print n + 0.5 }')" "$each" \
+      "with 2 waiting: $few_requests" "$each"
+  else
+    few_requests=$each
+    row "redis: requests a hand-over, $count wait" '<= 6' "$each" '' "$each"
+  fi
+}
+
+# --- while it is held ------------------------------------------------------------------------------------------------
+
+redis_memory() {
+  local holder waiter sum
+  dlock run memory -- sleep 1000 & holder=$!
+  until_held memory
+  dlock run --quiet memory -- true & waiter=$!
+  own+=("$holder" "$waiter")
+  sleep 0.5
+  sum=$(memory_of "$holder" "$(keeper_of "$holder")")
+  row 'redis: memory of a holder and its keeper' '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
+  sum=$(memory_of "$waiter" "$(keeper_of "$waiter")")
+  row 'redis: memory of a waiter and its keeper' '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
+  kill "$waiter" "$holder"
+  wait "$waiter" "$holder" 2>/dev/null || true
+}
+
+keeper_of() { pgrep -P "$1" -x dlock-redis; }
+
+redis_idle() {
+  local holder keeper before after seconds=$((idle_seconds < 20 ? 20 : idle_seconds)) # two renewals at least
+  dlock run idle -- sleep 1000 & holder=$!
+  own+=("$holder")
+  until_held idle
+  keeper=$(keeper_of "$holder")
+  sleep 0.5
+  before=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
+  sleep "$seconds"
+  after=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
+  row 'redis: processor time of an idle holder' '<= 1' "over $seconds s" 'in ms a minute, with its keeper' \
+    "$(awk -v ns=$((after - before)) -v s="$seconds" 'BEGIN { printf "%.3f", ns / 1e6 * 60 / s }')"
+  kill "$holder"
+  wait "$holder" 2>/dev/null || true
+}

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+# Redis when something goes wrong: killed and stopped processes, servers and networks. Each test has a server of its own.
+# What the commands did is judged by their histories (history.py): no act of one holder after the next one's BEGIN, tokens
+# grow. The ttl is 2 s: TERM is due 1.48 s and KILL 1.81 s after the last confirmed send.
+load ../support/cli
+load ../support/redis
+
+setup() {
+  set_world
+  script_section
+  start_redis one
+  use "$(redis_url one)"
+}
+teardown() { end_world; }
+
+use() { export DLOCK_BACKEND=$1; } # URL
+pid_of() { cat "$1.pid"; }
+keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-redis; } # NAME of start_watched
+
+# hold_section NAME WORD...: a dlock that holds k while its section runs.
+hold_section() {
+  start_watched "$1" dlock run --ttl 2s k -- section --for 30 "${@:2}"
+  wait_until begun 1
+  started+=("$(keeper_of "$1")")
+}
+# wait_section NAME [OPTION...]: one more that waits for k.
+wait_section() {
+  start_watched "$1" dlock run -q "${@:2}" --ttl 2s k -- section
+  wait_until has 1 waiters k
+}
+# --- processes -------------------------------------------------------------------------------------------------------
+
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" {
+  start_watched a dlock run --ttl 20s k -- section --for 30
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1000 # 20 ms on an idle machine
+}
+
+@test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
+  start_watched a dlock run --ttl 20s --kill-after 500ms k -- sh -c 'section --for 30 --stubborn & wait'
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  grep -q TERM history
+  history check --sections 2
+  gap_below 1000
+}
+
+@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 2500
+}
+
+@test "keeper SIGSTOPped: the same" {
+  hold_section a
+  wait_section b
+  kill -STOP "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" {
+  start_watched a dlock run --ttl 1s k -- section --for 0.5
+  wait_until begun 1
+  local command
+  command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$(pid_of a)" "$command"
+  run -75 dlock run -q -w 2 k -- true
+  kill -CONT "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 0" ]
+  run -0 dlock run -n k -- true
+}
+
+@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" {
+  hold_section a
+  local keeper command
+  keeper=$(keeper_of a) command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$keeper" "$(pid_of a)" "$command"
+  run -0 dlock run -q -w 10 k -- section
+  kill -CONT "$keeper" "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 79" ]
+  # What it did after its lease: little, and under the lower token.
+  [ "$(awk -v me="$command" '/BEGIN/ { n++ } n == 2 && $2 == me' history | wc -l)" -lt 50 ]
+  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
+  ended "$command"
+}
+
+@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(pid_of a)" "$(keeper_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 3000
+}
+
+@test "a waiter SIGKILLed leaves nothing that keeps others waiting" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(pid_of b)"
+  kill -TERM "$(pid_of a)"
+  how_ended a
+  run -0 dlock run -w 10 k -- true
+}
+
+# --- the server ------------------------------------------------------------------------------------------------------
+
+@test "server SIGKILLed and restarted with its data: the lease goes on, nobody notices" {
+  start_redis durable --appendonly yes --appendfsync always
+  use "$(redis_url durable)"
+  start_watched a dlock run --ttl 2s k -- section --for 3
+  wait_until begun 1
+  kill_redis durable
+  restart_redis durable
+  run -75 dlock run -q -n k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  run -0 dlock run -n k -- section
+  history check --sections 2
+}
+
+@test "server restarted empty: the next renewal says lost, 79, and tokens go on upwards" {
+  hold_section a
+  kill_redis one
+  restart_redis one
+  [ "$(how_ended a)" = "exit 79" ]
+  run -0 dlock run -w 5 k -- section
+  history check --sections 2
+}
+
+@test "server gone for good: the command is ended before its lease is, 79, with the reason" {
+  start_watched a dlock run --ttl 2s k -- section --for 30 2>said
+  wait_until begun 1
+  kill_redis one
+  [ "$(how_ended a)" = "exit 79" ]
+  grep -q 'LOST k' said
+  run -69 dlock run --connect-timeout 500ms k -- true
+  [[ "$output" == *"127.0.0.1:$(port_of one)"*refused* ]]
+}
+
+@test "server SIGSTOPped for less than the lease: nothing happens" {
+  start_watched a dlock run --ttl 3s k -- section --for 3
+  wait_until begun 1
+  kill -STOP "$(pid_of_redis one)"
+  sleep 1
+  kill -CONT "$(pid_of_redis one)"
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "a server that accepts and says nothing: 69 after the time-out, and nothing was run" {
+  kill -STOP "$(pid_of_redis one)"
+  run -69 dlock run -n --connect-timeout 300ms k -- touch ran
+  [ ! -e ran ]
+  run -69 dlock run -w 1 --connect-timeout 300ms k -- touch ran
+  [ ! -e ran ]
+}
+
+@test "SCRIPT FLUSH under a holder and a waiter: neither notices" {
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  redis_cli one script flush
+  [ "$(how_ended a)" = "exit 0" ]
+  redis_cli one script flush
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "memory is full: acquire is refused with the reason, renew and release still work" {
+  start_watched a dlock run --ttl 1s k -- section --for 2.5
+  wait_until begun 1
+  redis_cli one config set maxmemory 1
+  run dlock run -n other -- touch ran
+  [[ "$status" = 69 || "$status" = 71 || "$status" = 78 ]]
+  [[ "$output" == *memory* ]]
+  [ ! -e ran ]
+  [ "$(how_ended a)" = "exit 0" ]
+  redis_cli one config set maxmemory 0
+  run -0 dlock run -n k -- true
+}
+
+@test "40 000 other keys that expire: a dead holder's lock is taken when its lease ends, with no message to say so" {
+  seq 40000 | awk '{ print "SET other:" $1 " v PX 600000" }' | redis_cli one --pipe
+  redis_cli one set k dead px 1500
+  local begin=${EPOCHREALTIME/./}
+  run -0 dlock run -q -w 10 k -- true
+  local ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
+  echo "after $ms ms"
+  [ "$ms" -lt 2500 ]
+}
+
+@test "CLIENT KILL on everybody: the holder keeps the lock, the waiter its place" {
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  local type
+  for type in normal pubsub normal pubsub; do
+    redis_cli one client kill type "$type" skipme yes
+    sleep 0.3
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}
+
+# --- operators -------------------------------------------------------------------------------------------------------
+
+@test "force-release: the holder notices, 79" {
+  hold_section a
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 79" ]
+}
+
+@test "the key is deleted by hand: 79, and the lock is not made again" {
+  hold_section a
+  redis_cli one del k
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(redis_cli one exists k)" = 0 ]
+}
+
+@test "the key is overwritten by somebody else: 79, and theirs is left alone" {
+  hold_section a
+  redis_cli one set k theirs px 60000
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(redis_cli one get k)" = theirs ]
+  run -75 dlock run -q -n k -- true
+}
+
+# --- the network -----------------------------------------------------------------------------------------------------
+
+through_proxy() {
+  start_proxy one
+  direct=$(redis_url one)
+  use "$(redis_url proxy)"
+}
+
+@test "black hole: the command is ended before its lease is, 79; the next one does not overlap" {
+  through_proxy
+  hold_section a
+  DLOCK_BACKEND=$direct wait_section b
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "black hole over a command that ignores TERM: KILL before the lease ends" {
+  through_proxy
+  hold_section a --stubborn
+  DLOCK_BACKEND=$direct wait_section b
+  network drop
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "a stall of 0.4 ttl that heals costs nothing" {
+  through_proxy
+  start_watched a dlock run --ttl 3s k -- section --for 4
+  wait_until begun 1
+  network hold
+  sleep 1.2
+  network pass
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "late messages of a lost holder change nothing for the next one" {
+  through_proxy
+  hold_section a
+  use "$direct"
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  start_watched b dlock run -q --ttl 2s k -- section --for 2
+  wait_until begun 2
+  network pass
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "connections reset, again and again: holder and waiter go on" {
+  through_proxy
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  local _
+  for _ in {1..8}; do
+    network reset
+    sleep 0.2
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+# A whole life (acquire, some renewals, release) with the connection cut behind the N-th message.
+life_with_cut() { # DIRECTION N
+  network cut "$1" "$2"
+  dlock run -w 5 --ttl 1s --renew-interval 100ms "k-$1-$2" -- sh -c 'echo ran >>ran; sleep 0.35'
+}
+
+@test "cut behind every single message, in both directions: ran once, released, nobody is told otherwise" {
+  through_proxy
+  local direction n
+  for direction in requests replies; do
+    for n in {0..9}; do
+      rm -f ran
+      run life_with_cut "$direction" "$n"
+      echo "$direction $n: $status $output"
+      [ "$status" = 0 ]
+      [ "$(wc -l <ran)" = 1 ]
+      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
+    done
+  done
+}
+
+@test "acquire and release from the command line, cut behind every message: no lease is left behind" {
+  through_proxy
+  local direction n owner _
+  for direction in requests replies; do
+    for n in {0..4}; do
+      network cut "$direction" "$n"
+      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$direction-$n"
+      read -r owner _ <<<"$output"
+      network cut "$direction" "$n"
+      run -0 dlock release "c-$direction-$n" --owner "$owner"
+      DLOCK_BACKEND=$direct is_free "c-$direction-$n"
+    done
+  done
+}
