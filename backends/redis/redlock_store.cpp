@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 /// What a round that need not be quick gives those that are slower than the majority.
 constexpr Duration kGrace = 50ms;
 constexpr Duration kReleaseGrace = 5ms;
+/// How long a request that is on its way anyhow is watched.
+constexpr Duration kGiveBackWait = 20ms;
 
 Vote vote_of(const ServerGroup::Answer& answer, const Ballot& ballot) {
   if (answer.is_open()) return Vote::kOpen;
@@ -377,9 +379,9 @@ Renewal RedlockStore::renew(Control* control, TimePoint until) {
 
 Result<void> RedlockStore::give_back(TimePoint until) {
   group_.refresh();
-  const TimePoint by = std::min(until, runtime_.clock.now() + round_limit(spec_.ttl));
-  const Outcome outcome = poll_.ask_all(
-      give_command({spec_.name, spec_.owner.text(), spec_.ttl, false}, FencingToken(0)), by, nullptr, count_to_the_end);
+  const TimePoint by = std::min(until, runtime_.clock.now() + kGiveBackWait);
+  const RedlockQuestion question{spec_.name, spec_.owner.text(), spec_.ttl, false};
+  const Outcome outcome = poll_.ask_all(give_command(question, FencingToken(0)), by, nullptr, count_to_the_end);
   if (outcome == Outcome::kSilent) return poll_.silence();
   return {};
 }
