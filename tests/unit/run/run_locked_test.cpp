@@ -142,17 +142,31 @@ TEST_CASE("A keeper that dies under a command that is soon over: its status coun
   CHECK(world.observer.unconfirmed.size() == 1);
 }
 
-TEST_CASE("After a pause longer than the ttl the loss is seen before a late renewal is believed") {
+TEST_CASE("After a pause longer than the ttl a renewal whose lease is over as well saves nothing") {
   ScriptedWorld world;
   world.grant(0s, 1ms);
-  // The machine stops at 5 s and goes on at 95 s, with a renewal in the socket that was sent in time.
+  // The machine stops at 5 s and goes on at 95 s, with a renewal in the socket that was sent at 10 s.
   world.at(5s, [&] {
     world.clock.advance(90s);
-    world.session.push(Renewed{world.deadline(94s)});
+    world.session.push(Renewed{world.deadline(10s)});
   });
   const Situation s = world.run();
   CHECK(s.outcome == Outcome::kLost);
   CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGKILL, true, 95s});
+}
+
+TEST_CASE("After a stop longer than the ttl the renewals of the keeper, which was not stopped, are heard first") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.command.runs_for = 100s;
+  world.at(5s, [&] {
+    world.clock.advance(90s);
+    world.session.push(Renewed{world.deadline(60s)});
+    world.session.push(Renewed{world.deadline(94s)});
+  });
+  const Situation s = world.run();
+  CHECK(s.outcome == Outcome::kRan);
+  CHECK(world.command.sent.empty());
 }
 
 TEST_CASE("A keeper that hangs at the release holds nobody up for longer than 5 s") {
