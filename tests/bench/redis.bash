@@ -45,20 +45,20 @@ redis_start_up() {
 start_etcd() {
   local peer_port tries
   etcd_port=$(some_port) peer_port=$(some_port)
-  etcd --name bench --data-dir "$stage/etcd" --log-outputs "$stage/etcd.log" --unsafe-no-fsync \
+  etcd --name bench --data-dir "$stage/etcd" --logger zap --log-outputs stderr --unsafe-no-fsync \
     --listen-client-urls "http://127.0.0.1:$etcd_port" --advertise-client-urls "http://127.0.0.1:$etcd_port" \
     --listen-peer-urls "http://127.0.0.1:$peer_port" --initial-advertise-peer-urls "http://127.0.0.1:$peer_port" \
-    --initial-cluster "bench=http://127.0.0.1:$peer_port" >/dev/null 2>"$stage/etcd.err" &
+    --initial-cluster "bench=http://127.0.0.1:$peer_port" >"$stage/etcd.log" 2>&1 &
   etcd_pid=$!
   own+=("$etcd_pid")
   export ETCDCTL_API=3
   for ((tries = 0; tries < 500; tries++)); do
     ! etcdctl --endpoints "http://127.0.0.1:$etcd_port" get k >/dev/null 2>&1 || return 0
-    kill -0 "$etcd_pid" || break
+    kill -0 "$etcd_pid" 2>/dev/null || break
     sleep 0.02
   done
   echo 'bench: etcd does not start:' >&2
-  tail -n 5 "$stage/etcd.err" "$stage/etcd.log" >&2
+  tail -n 5 "$stage/etcd.log" >&2
   exit 1
 }
 
@@ -68,17 +68,19 @@ start_etcd() {
 # server in the same write as the first request, nor our own looks.
 monitor() { # FILE
   monitored=$1
-  redis_cli bench MONITOR >"$monitored" &
+  redis-cli -p "$(port_of bench)" MONITOR >"$monitored" &
   monitor_pid=$!
   until [ -s "$monitored" ]; do sleep 0.01; done
 }
 
 requests() { # prints how many
+  local count
   sleep 0.2
   kill "$monitor_pid"
   wait "$monitor_pid" 2>/dev/null || true
-  grep -E '^[0-9]+\.[0-9]+ \[' "$monitored" | grep -v ' lua\] ' |
-    grep -cviE '\] "(client" "setname|select|auth|hello|ping|monitor|zcard|command)' || true
+  count=$(grep -aE '^[0-9]+\.[0-9]+ \[' "$monitored" | grep -av ' lua\] ' |
+    grep -caviE '\] "(client" "setname|select|auth|hello|ping|monitor|zcard|command)') || { echo 'bench: the monitor saw no request' >&2; exit 1; }
+  echo "$count"
 }
 
 redis_requests() {
