@@ -129,15 +129,16 @@ class ClusterDeployment final : public Deployment {
     }
     auto node = nodes_.to(*owner);
     if (!node) return node.error();
-    if (auto reached = reach(**node, clock_, connect_by(attempt), attempt.control); !reached) return reached.error();
+    if (auto connected = connect(**node, clock_, connect_by(attempt), attempt.control); !connected)
+      return connected.error();
     return *node;
   }
 
   Result<std::vector<Reply>> send(Connection& node, const std::vector<Command>& commands, bool asking,
                                   const Attempt& attempt) {
-    if (!asking) return exchange(node, commands, clock_, connect_by(attempt), attempt.until, attempt.control);
+    if (!asking) return ask(node, commands, clock_, attempt.until, attempt.control);
     const auto [with, ours] = with_asking(commands);
-    auto replies = exchange(node, with, clock_, connect_by(attempt), attempt.until, attempt.control);
+    auto replies = ask(node, with, clock_, attempt.until, attempt.control);
     if (!replies) return replies;
     std::vector<Reply> kept;
     for (std::size_t i = 0; i < replies->size(); ++i) {
@@ -206,7 +207,6 @@ class ClusterDeployment final : public Deployment {
   Result<std::vector<SlotRange>> ask_for_map(const Endpoint& source, TimePoint until, Control* control) {
     auto node = nodes_.to(source);
     if (!node) return node.error();
-    if (auto reached = reach(**node, clock_, until, control); !reached) return reached.error();
     auto replies = exchange(**node, {{"CLUSTER", "SLOTS"}}, clock_, until, until, control);
     if (!replies) return replies.error();
     return parse_cluster_slots(replies->front(), source);

@@ -74,6 +74,7 @@ struct Connection::Impl {
     bool in_database = true;
     std::optional<TimePoint> select_at;
     bool subscribed = false;
+    bool heard = false;  ///< any reply
     ReplyReader reader;
     std::deque<Reply> replies;
   };
@@ -127,6 +128,9 @@ Error Connection::Impl::timed_out() const {
 /// The stream's reason, with the name of the server.
 Error Connection::Impl::broken(Error why, bool ready) const {
   why.message = (ready ? "lost the connection to " : "cannot reach ") + name() + ": " + why.message;
+  if (ready && !session->heard && why.next.empty()) {
+    why.next = settings.tls ? "it may want a client certificate: cert-file and key-file" : "it may want TLS: rediss://";
+  }
   return why;
 }
 
@@ -143,7 +147,10 @@ Result<void> Connection::Impl::step(TimePoint now, bool& ready, std::size_t& out
     s.select_at.reset();
     queue(Greeting::kSelect, {"SELECT", std::to_string(settings.database)});
   }
-  if (auto wrote = write(); !wrote) return wrote;
+  if (auto wrote = write(); !wrote) {
+    auto last_words = read(now, outstanding);  // a server that turns us away says why
+    return last_words ? wrote : last_words;
+  }
   if (auto read_all = read(now, outstanding); !read_all) return read_all;
   return write();  // what the answer to SELECT has let go
 }
@@ -178,6 +185,7 @@ Result<void> Connection::Impl::read(TimePoint now, std::size_t& outstanding) {
 Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& outstanding) {
   if (auto fine = refused_for_good(reply); !fine) return fine;
   Session& s = *session;
+  s.heard = true;
   if (!s.due.empty()) return take_greeting(reply, now);
   if (!s.subscribed && outstanding == 0) {
     return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
@@ -256,6 +264,8 @@ void Connection::send(const Command& command) {
   outstanding_ += answers_to(command);
 }
 
+bool Connection::is_subscribed() const { return started_ && impl_->session->subscribed; }
+
 Result<void> Connection::advance(TimePoint now) {
   if (!started_) return {};
   Impl::Session& s = *impl_->session;
@@ -330,7 +340,9 @@ Error cancelled() { return {ErrorCode::kCancelled, "given up on request"}; }
 Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by, Control* control) {
   TimePoint now = clock.now();
   if (connection.is_ready()) {
-    if (connection.advance(now)) return {};
+    const bool subscribed = connection.is_subscribed();
+    auto went = connection.advance(now);
+    if (went || subscribed) return went;
   }
   if (connection.is_closed()) connection.open(connect_by);
   for (;;) {

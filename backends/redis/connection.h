@@ -69,6 +69,7 @@ class Connection {
 
   /// Queues a request. REQUIRES: !is_closed().
   void send(const Command& command);
+  bool is_subscribed() const;  ///< has asked for a subscription
   /// Replies that are still to come for what send() queued.
   std::size_t outstanding() const { return outstanding_; }
 

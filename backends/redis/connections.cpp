@@ -41,30 +41,6 @@ std::vector<Endpoint> endpoints(const BackendUrl& url) {
   return all;
 }
 
-Result<void> reach(Connection& connection, Clock& clock, TimePoint connect_by, Control* control) {
-  // A connection that has ended since it was last used shows it before anything is sent.
-  if (!connection.is_closed() && !connection.advance(clock.now())) connection.close();
-  if (connection.is_closed()) connection.open(connect_by);
-  while (!connection.is_ready()) {
-    if (is_cancelled(control)) {
-      connection.close();
-      return cancelled();
-    }
-    if (auto advanced = connection.advance(clock.now()); !advanced) return advanced;
-    if (connection.is_ready()) break;
-    if (clock.now() >= connect_by) {
-      connection.close();
-      return Error{ErrorCode::kUnavailable, "no connection to " + connection.settings().endpoint.text() + " in time",
-                   ""};
-    }
-    std::vector<pollfd> fds;
-    connection.add_interest(fds);
-    if (control != nullptr) control->add_interest(fds);
-    clock.wait(fds, earlier(connect_by, connection.wake_at()));
-  }
-  return {};
-}
-
 Result<void> pause(Clock& clock, TimePoint until, Control* control) {
   while (clock.now() < until) {
     if (is_cancelled(control)) return cancelled();

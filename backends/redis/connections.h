@@ -36,11 +36,6 @@ class Connections {
 /// The servers that a URL names, with the scheme's port where it says none.
 std::vector<Endpoint> endpoints(const BackendUrl& url);
 
-/// Makes `connection` fit for a request: looks whether an idle one is still alive, opens a closed one and waits until
-/// it is connected. Whatever error comes from here, nothing was asked of the server. Cancelled: `control` (or nullptr)
-/// wants it.
-Result<void> reach(Connection& connection, Clock& clock, TimePoint connect_by, Control* control);
-
 /// Waits until `until`, or Cancelled.
 Result<void> pause(Clock& clock, TimePoint until, Control* control);
 

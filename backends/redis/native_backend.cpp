@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kBudget = 5s;
 constexpr Duration kScanBudget = 60s;
+constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 
 /// A counter that is a day behind the clock is not needed: the clock alone makes the next token larger.
 constexpr char kSweepScript[] = R"(
@@ -35,6 +36,16 @@ Result<NativeStore> store_of(Deployment& deployment, const LockName& name, const
 }  // namespace
 
 TimePoint NativeBackend::soon() const { return runtime_.clock.now() + kBudget; }
+
+template <typename T>
+bool NativeBackend::may_ask_again(const Result<T>& answer, TimePoint until) const {
+  if (answer || answer.error().code != ErrorCode::kUnavailable) return false;
+  const TimePoint next = runtime_.clock.now() + kRetryPause;
+  if (next >= until) return false;
+  std::vector<pollfd> nothing;
+  while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
+  return true;
+}
 
 Result<std::unique_ptr<LockSession>> NativeBackend::open(const LockSpec& /*spec*/) {
   return Error{ErrorCode::kInternal, "locks on " + store_ + " are taken by their keeper"};
@@ -106,7 +117,9 @@ Result<void> NativeBackend::check(const LockName& name, FencingToken token) {
 Result<HeldLock> NativeBackend::renew(const LockName& name, const Owner& owner, Duration ttl) {
   auto lock = store_of(*deployment_, name, store_);
   if (!lock) return lock.error();
-  const auto token = lock->renew(owner, ttl, true, soon(), nullptr);
+  const TimePoint until = soon();
+  auto token = lock->renew(owner, ttl, true, until, nullptr);
+  while (may_ask_again(token, until)) token = lock->renew(owner, ttl, true, until, nullptr);
   if (!token) return token.error();
   return HeldLock{name, owner, *token, store_};
 }
@@ -114,7 +127,16 @@ Result<HeldLock> NativeBackend::renew(const LockName& name, const Owner& owner, 
 Result<void> NativeBackend::release(const LockName& name, const Owner& owner) {
   auto lock = store_of(*deployment_, name, store_);
   if (!lock) return lock.error();
-  return lock->release(owner, nullptr, soon(), nullptr);
+  const TimePoint until = soon();
+  auto released = lock->release(owner, nullptr, until, nullptr);
+  bool unanswered = false;
+  while (may_ask_again(released, until)) {
+    unanswered = true;
+    released = lock->release(owner, nullptr, until, nullptr);
+  }
+  // Gone after an answer that was lost: that was us.
+  if (unanswered && !released && released.error().code == ErrorCode::kLost) return {};
+  return released;
 }
 
 /// The check alone: a server cannot keep other checks out for as long as a command runs.

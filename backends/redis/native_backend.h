@@ -30,6 +30,9 @@ class NativeBackend final : public Backend {
 
  private:
   TimePoint soon() const;
+  /// True, after a pause: the answer is missing, and there is time to ask again.
+  template <typename T>
+  bool may_ask_again(const Result<T>& answer, TimePoint until) const;
   /// The names of all locks that have a companion with this suffix, in canonical order.
   Result<std::vector<LockName>> names_with(const std::string& suffix);
 

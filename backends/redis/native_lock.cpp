@@ -17,6 +17,7 @@ constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth 
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
 constexpr Duration kFirstPause = 10ms;   ///< of a poller
 constexpr Duration kLongestPause = 250ms;
+constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
 constexpr int kReplicaTimeoutMs = 1000;
 
@@ -89,8 +90,9 @@ Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue, std::ve
   const TimePoint now = runtime_.clock.now();
   sent_ = now;
   asked_ = true;
-  const Duration budget = spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : 5s;
-  auto answer = store_.acquire(make_ask(enqueue), now + budget, &control, demand_commands(), tail);
+  const TimePoint until =
+      out_since_ ? std::max(*out_since_ + connect_timeout(), now + kFirstPause) : now + connect_timeout();
+  auto answer = store_.acquire(make_ask(enqueue), until, &control, demand_commands(), tail);
   unknown_ =
       !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
   return answer;
@@ -103,7 +105,12 @@ NativeLock::Answer NativeLock::acquire(Control& control) {
     std::vector<Reply> tail;
     const auto answer = attempt(control, enqueue, &tail);
     if (control.stop_requested()) return stopped();
-    if (!answer) return refuse(answer.error());
+    if (!answer) {
+      if (!worth_another_try(answer.error())) return refuse(answer.error());
+      if (!pause(kRetryPause + jitter(kRetryPause), control)) return stopped();
+      continue;
+    }
+    out_since_.reset();
     if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant, tail);
     const auto& state = std::get<NativeBusy>(*answer);
     arrival_ = state.arrival;
@@ -125,6 +132,29 @@ NativeLock::Answer NativeLock::acquire(Control& control) {
     }
     if (!wait_for_turn(state, control)) return stopped();
   }
+}
+
+/// A server that cannot be reached is tried again for the connection's time-out, counted from when it was last well. If
+/// an answer was lost, the same owner asks again and learns what it has.
+bool NativeLock::worth_another_try(const Error& error) {
+  if (error.code != ErrorCode::kUnavailable || spec_.wait.once || time_is_over(runtime_.clock.now())) return false;
+  if (!out_since_) out_since_ = sent_;
+  return runtime_.clock.now() < *out_since_ + connect_timeout();
+}
+
+Duration NativeLock::connect_timeout() const {
+  return spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : 5s;
+}
+
+/// False: stop.
+bool NativeLock::pause(Duration length, Control& control) {
+  const TimePoint until = runtime_.clock.now() + length;
+  while (!control.stop_requested() && runtime_.clock.now() < until) {
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    runtime_.clock.wait(fds, until);
+  }
+  return !control.stop_requested();
 }
 
 void NativeLock::listen(Control& control) {

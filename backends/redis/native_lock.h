@@ -49,6 +49,9 @@ class NativeLock final : public KeptLock {
   std::optional<Error> unmet_demand(const std::vector<Reply>& tail) const;
   bool wait_for_turn(const NativeBusy& busy, Control& control);
   bool wait_until(TimePoint until, Control& control);
+  bool worth_another_try(const Error& error);
+  Duration connect_timeout() const;
+  bool pause(Duration length, Control& control);
   void listen(Control& control);
   bool watch_key(bool all_reads, bool* changed, Control* control);
   bool time_is_over(TimePoint now) const;
@@ -70,6 +73,7 @@ class NativeLock final : public KeptLock {
   int attempts_ = 0;
   Duration pause_{0};  ///< of a poller, growing
   TimePoint sent_{};
+  std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
   std::optional<TimePoint> watch_at_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/native_scripts.h"
 
-// A holder's record: "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO"; a waiter's: "ALIVE_MS SINCE_MS MODE POLLS INFO".
-// An entry is one acquisition: the outer one and those that joined it.
+// A holder's record: "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO"; a waiter's: "ALIVE_MS SINCE_MS MODE POLLS INFO"
+// (mode w: takes nothing). An entry is one acquisition: the outer one and those that joined it.
 
 #define DLOCK_PROLOGUE                                                   \
   "local K,F,H,U,Q,W=KEYS[1],KEYS[2],KEYS[3],KEYS[4],KEYS[5],KEYS[6] "   \
@@ -41,7 +41,7 @@ namespace dlock::redis {
 
 // ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, w: only wait), ancestor, its
 // token, arrival or "", delay ms, alive ms. {granted, token, owner, joined} {busy, pttl, rank, arrival, foreign}
-// {conflict, what} {free}
+// {conflict, what} {self} {free}
 const char* const kAcquireScript = DLOCK_PROLOGUE DLOCK_PRUNE DLOCK_WAKE R"(
 local me,mode,px,permits,info,flags=ARGV[2],ARGV[3],tonumber(ARGV[4]),tonumber(ARGV[5]),ARGV[6],ARGV[7]
 local anc,anctok=ARGV[8],ARGV[9]
@@ -58,6 +58,8 @@ local function extend()
   if marked() then redis.call('ZADD',U,num(ms+px),me) if p<px then redis.call('PEXPIRE',U,px) end end
 end
 if kind=='string' then prune() end
+local marker=me
+if mode=='s' then marker='dlock:shared' elseif mode=='p' then marker='dlock:permits:'..ARGV[5] end
 local function live(o) return v==o or (marked() and redis.call('ZSCORE',U,o)) end
 if v and kind=='string' then
   if live(me) then
@@ -66,7 +68,8 @@ if v and kind=='string' then
   end
   if anc~='' and live(anc) then
     local token,since,delay,entries,i=parts(anc)
-    if token==anctok then
+    if token==anctok and marked() and mode=='x' then return {'self'} end
+    if token==anctok and (not marked() or v==marker) then
       redis.call('PEXPIRE',K,math.max(px,redis.call('PTTL',K)))
       redis.call('PEXPIRE',H,math.max(px,redis.call('PTTL',H)))
       if marked() then
@@ -80,8 +83,6 @@ if v and kind=='string' then
   end
 end
 if has('w') and not v then return {'free'} end
-local marker=me
-if mode=='s' then marker='dlock:shared' elseif mode=='p' then marker='dlock:permits:'..ARGV[5] end
 local count=0
 local open=not v
 if kind=='string' and marked() and mode~='x' then
@@ -100,14 +101,15 @@ local function rank()
   return redis.call('ZRANK',Q,me) or redis.call('ZCARD',Q)
 end
 local place=-1
-if open and has('f') and not has('w') then
+if open and not has('w') and (has('f') or mode~='x') then
   place=rank()
   if mode=='x' then open=place==0
-  elseif mode=='p' then open=place<permits-count
-  else
+  elseif place>0 then
+    if mode=='p' then open=place<permits-count end
     for _,w in ipairs(redis.call('ZRANGE',Q,0,place-1)) do
       local r=redis.call('HGET',W,w)
-      if place>0 and r and string.match(r,'^%S+ %S+ (%S+)')~='s' then open=false break end
+      local m=r and string.match(r,'^%S+ %S+ (%S+)') or 'w'
+      if m~='w' and m~=mode then open=false break end
     end
   end
 end
@@ -133,6 +135,7 @@ if has('e') then
   local alive=tonumber(ARGV[12])
   if arrival=='' then arrival=num(us) end
   local since=num(math.floor(tonumber(arrival)/1000))
+  if has('w') then mode='w' end
   local polls='0'
   if has('p') then polls='1' end
   redis.pcall('ZADD',Q,arrival,me)
@@ -206,13 +209,20 @@ local n=0
 if marked() then
   for _,o in ipairs(redis.call('ZRANGE',U,0,-1)) do now[o]='0' n=n+1 end
 elseif v then now[v]='0' n=1 end
+local delay=0
 for o,_ in pairs(now) do
   local r=redis.call('HGET',H,o)
-  if r then now[o]=string.match(r,'^%S+') end
+  if r then
+    now[o]=string.match(r,'^%S+')
+    delay=tonumber(string.match(r,'^%S+ %S+ (%S+)'))
+  end
 end
 if n~=(#ARGV-1)/2 then return {'conflict'} end
 for i=2,#ARGV,2 do if now[ARGV[i]]~=ARGV[i+1] then return {'conflict'} end end
-if n>0 then redis.call('DEL',K,H,U) wake() end
+if n>0 then
+  redis.call('DEL',K,H,U)
+  if delay>0 then redis.call('SET',K,'dlock-delay','PX',num(delay)) else wake() end
+end
 return {'freed'}
 )";
 

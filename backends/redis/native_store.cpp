@@ -123,7 +123,9 @@ class LookReader {
   void one(LockState& state, std::int64_t now_ms) {
     Party party;
     std::int64_t delay = 0;
-    if (const auto record = holders_.find(value_); record != holders_.end()) {
+    if (value_ == "dlock-delay") {
+      party.note = "nobody: force-released, lock-delay runs";
+    } else if (const auto record = holders_.find(value_); record != holders_.end()) {
       party.owner = value_;
       delay = add_record(party, record->second);
     } else {
@@ -155,6 +157,7 @@ class LookReader {
       party.owner = owner.text;
       party.since = from_ms(number(cut(rest, ' ')));
       const std::string_view mode = cut(rest, ' ');
+      if (mode == "w") continue;  // takes nothing
       party.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
       cut(rest, ' ');
       add_info(party, rest);
@@ -239,6 +242,11 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
     if (e[1].integer >= 0) busy.remaining = std::chrono::milliseconds(e[1].integer);
     else if (e[1].integer == -2) busy.remaining = Duration(0);
     return NativeAnswer(busy);
+  }
+  if (word == "self") {
+    return Error{ErrorCode::kUnsupported,
+                 "an exclusive lock on " + name_.text() + " would wait for the hold it is inside of",
+                 "take it exclusive in the outer command"};
   }
   if (word == "conflict" && e.size() == 2) {
     const std::string held =

@@ -6,6 +6,8 @@
 #include "backends/redis/deployment.h"
 #include "backends/redis/native_backend.h"
 #include "backends/redis/native_lock.h"
+#include "backends/redis/redlock.h"
+#include "backends/redis/tair.h"
 
 namespace dlock {
 namespace {
@@ -39,6 +41,8 @@ Duration connect_timeout_of(const LockSpec& spec) {
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_redis_backend(const BackendUrl& url, const Runtime& runtime) {
+  if (url.scheme == "redlock") return redis::make_redlock_backend(url, runtime);
+  if (url.scheme == "tair") return redis::make_tair_backend(url, runtime);
   auto deployment = deployment_of(url, runtime.clock, kConnectTimeout);
   if (!deployment) return deployment.error();
   return std::unique_ptr<Backend>(
@@ -46,6 +50,8 @@ Result<std::unique_ptr<Backend>> make_redis_backend(const BackendUrl& url, const
 }
 
 Result<std::unique_ptr<KeptLock>> keep_redis_lock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
+  if (url.scheme == "redlock") return redis::keep_redlock(url, spec, runtime);
+  if (url.scheme == "tair") return redis::keep_tair(url, spec, runtime);
   auto deployment = deployment_of(url, runtime.clock, connect_timeout_of(spec));
   if (!deployment) return deployment.error();
   auto names = redis::native_names(spec.name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ using namespace std::chrono_literals;
 constexpr Duration kPause = 100ms;          ///< between two looks for the master
 constexpr Duration kFirstPatience = 300ms;  ///< with sentinels that do not answer; doubled look by look
 constexpr Duration kMostPatience = 2400ms;
+constexpr Duration kTrust = 1s;         ///< how long the sentinels' word for an open connection is taken
+constexpr Duration kTrustUnheard = 5s;  ///< the same when they could not be asked
 
 /// How to talk to the sentinels: user and password are theirs, everything else is as for the servers.
 struct SentinelLogin {
@@ -35,7 +38,7 @@ class SentinelPoll {
     ask_all(until);
     while (true) {
       if (auto master = elected(votes_, addresses_.size())) return *master;
-      if (asked_.empty()) return not_elected(votes_, addresses_.size(), master_);
+      if (asked_.empty()) return not_elected(in_order(), addresses_.size(), master_);
       if (clock_.now() >= until) give_up();
       if (control != nullptr && control->stop_requested()) {
         return Error{ErrorCode::kCancelled, "given up while the sentinels were asked for the master", ""};
@@ -69,10 +72,18 @@ class SentinelPoll {
         return true;
       }
       if (advanced) return false;
-      votes_.push_back({address, advanced.error()});
+      votes_.push_back({address, of_sentinel(std::move(advanced).error())});
       return true;
     });
     return asked_.size() != before;
+  }
+
+  /// The advice for a server's password does not hold for a sentinel's.
+  static Error of_sentinel(Error error) {
+    if (error.code == ErrorCode::kDenied) {
+      error.next = "the sentinels have a user and a password of their own: sentinel-user, sentinel-password-file";
+    }
+    return error;
   }
 
   void give_up() {
@@ -81,6 +92,16 @@ class SentinelPoll {
       votes_.push_back({address, Error{ErrorCode::kUnavailable, address.text() + " did not answer in time", ""}});
     }
     asked_.clear();
+  }
+
+  /// The votes as the URL names the sentinels, not as they came in.
+  std::vector<SentinelVote> in_order() const {
+    std::vector<SentinelVote> sorted;
+    for (const Endpoint& address : addresses_) {
+      std::copy_if(votes_.begin(), votes_.end(), std::back_inserter(sorted),
+                   [&](const SentinelVote& vote) { return vote.sentinel == address; });
+    }
+    return sorted;
   }
 
   void wait(TimePoint until, Control* control) {
@@ -103,8 +124,9 @@ class SentinelPoll {
 };
 
 /// The master that a majority of the sentinels names, verified on every new connection to it. An open connection is
-/// used without asking anybody until it ends or its server says that it is the master no more: sentinels end the
-/// connections of a server that they make a replica.
+/// used until it ends, until its server says that it is the master no more, or until a majority names another one: a
+/// server that lives on after a failover takes writes, which will be lost, for some 10 s before it is made a replica.
+/// While the sentinels cannot be asked, an open connection is good enough.
 class SentinelDeployment final : public Deployment {
  public:
   SentinelDeployment(BackendUrl url, std::string master, SentinelLogin login, Clock& clock, Duration connect_timeout)
@@ -113,7 +135,7 @@ class SentinelDeployment final : public Deployment {
         clock_(clock),
         connect_timeout_(connect_timeout),
         servers_([url](const Endpoint& endpoint) { return connection_settings(url, endpoint); }),
-        sentinels_([url = without_database(url), login = std::move(login)](const Endpoint& endpoint) {
+        sentinels_([url, login = std::move(login)](const Endpoint& endpoint) {
           auto settings = connection_settings(url, endpoint);
           if (settings) {
             settings->user = login.user;
@@ -128,7 +150,7 @@ class SentinelDeployment final : public Deployment {
     std::string trouble;
     while (true) {
       if (auto master = connect(until, control, trouble); !master) return master.error();
-      auto replies = exchange(*master_, commands, clock_, connect_by(until), until, control);
+      auto replies = ask(*master_, commands, clock_, until, control);
       if (!replies) {
         drop();
         return is_passing(replies.error()) ? outcome_unknown(std::move(replies).error()) : replies.error();
@@ -160,23 +182,22 @@ class SentinelDeployment final : public Deployment {
   }
 
  private:
-  static BackendUrl without_database(BackendUrl url) {
-    url.path.clear();
-    return url;
-  }
-
   TimePoint connect_by(TimePoint until) const { return std::min(until, clock_.now() + connect_timeout_); }
 
   /// Afterwards master_ is a living connection to a verified master.
   Result<void> connect(TimePoint until, Control* control, std::string& trouble) {
     if (master_ != nullptr && !master_->is_closed()) {
-      if (master_->advance(clock_.now())) return {};
+      // Has it ended while nothing was asked?
+      if (master_->advance(clock_.now())) {
+        auto confirmed = confirm(until, control);
+        if (!confirmed) return confirmed.error();
+        if (*confirmed) return {};
+      }
       drop();
     }
     Duration patience = kFirstPatience;
     while (true) {
       auto found = discover(std::min(until, clock_.now() + patience), until, control);
-      sentinels_.close_all();
       if (found) return found;
       drop();
       if (!is_passing(found.error())) return found.error();
@@ -188,7 +209,7 @@ class SentinelDeployment final : public Deployment {
 
   /// Asks the sentinels until `answer_by` and the server that they name until `until`.
   Result<void> discover(TimePoint answer_by, TimePoint until, Control* control) {
-    auto address = SentinelPoll(sentinels_, addresses_, master_name_, clock_).run(answer_by, control);
+    auto address = poll(answer_by, control);
     if (!address) return address.error();
     auto server = servers_.to(*address);
     if (!server) return server.error();
@@ -199,7 +220,29 @@ class SentinelDeployment final : public Deployment {
       return named_by_sentinels(fit.error());
     }
     master_ = *server;
+    trusted_until_ = clock_.now() + kTrust;
     return {};
+  }
+
+  Result<Endpoint> poll(TimePoint answer_by, Control* control) {
+    auto address = SentinelPoll(sentinels_, addresses_, master_name_, clock_).run(answer_by, control);
+    sentinels_.close_all();
+    return address;
+  }
+
+  /// Whether the open connection may go on being used; false once a majority names another server. Cancelled.
+  Result<bool> confirm(TimePoint until, Control* control) {
+    const TimePoint now = clock_.now();
+    if (now < trusted_until_) return true;
+    const Duration left = std::max(until - now, Duration::zero());
+    auto address = poll(now + std::min(kFirstPatience, left / 4), control);
+    if (address) {
+      trusted_until_ = clock_.now() + kTrust;
+      return *address == master_->settings().endpoint;
+    }
+    if (address.error().code == ErrorCode::kCancelled) return address.error();
+    trusted_until_ = clock_.now() + kTrustUnheard;
+    return true;
   }
 
   Error named_by_sentinels(Error error) const {
@@ -222,6 +265,7 @@ class SentinelDeployment final : public Deployment {
   Connections servers_;
   Connections sentinels_;
   Connection* master_ = nullptr;
+  TimePoint trusted_until_;  ///< master_ needs no word of the sentinels before
 };
 
 std::string param(const BackendUrl& url, const std::string& name) {
@@ -256,12 +300,10 @@ Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, C
   }
   auto login = sentinel_login(url);
   if (!login) return login.error();
-  BackendUrl server = url;
-  server.path = url.path.substr(slash);
   // What is wrong with the settings shows before anything is asked.
-  if (auto settings = connection_settings(server, endpoints(url).front()); !settings) return settings.error();
-  return std::unique_ptr<Deployment>(std::make_unique<SentinelDeployment>(std::move(server), std::move(master),
-                                                                          std::move(*login), clock, connect_timeout));
+  if (auto settings = connection_settings(url, endpoints(url).front()); !settings) return settings.error();
+  return std::unique_ptr<Deployment>(
+      std::make_unique<SentinelDeployment>(url, std::move(master), std::move(*login), clock, connect_timeout));
 }
 
 }  // namespace dlock::redis

@@ -134,7 +134,7 @@ class TlsStream final : public ByteStream {
       if (!ready || !*ready) return ready;
       carried_ = true;
     }
-    ERR_clear_error();
+    begin();
     const int status = SSL_do_handshake(ssl_.get());
     if (status == 1) return shaken_ = true;
     if (wants_more(status)) return false;
@@ -142,7 +142,7 @@ class TlsStream final : public ByteStream {
   }
 
   Result<std::size_t> write(std::string_view bytes) override {
-    ERR_clear_error();
+    begin();
     const int size = static_cast<int>(std::min<std::size_t>(bytes.size(), std::numeric_limits<int>::max()));
     const int n = SSL_write(ssl_.get(), bytes.data(), size);
     if (n > 0) return static_cast<std::size_t>(n);
@@ -151,7 +151,7 @@ class TlsStream final : public ByteStream {
   }
 
   Result<std::size_t> read(std::span<char> into) override {
-    ERR_clear_error();
+    begin();
     const int size = static_cast<int>(std::min<std::size_t>(into.size(), std::numeric_limits<int>::max()));
     const int n = SSL_read(ssl_.get(), into.data(), size);
     if (n > 0) return static_cast<std::size_t>(n);
@@ -160,6 +160,11 @@ class TlsStream final : public ByteStream {
   }
 
  private:
+  void begin() {
+    ERR_clear_error();
+    carrier_error_.reset();
+  }
+
   bool wants_more(int status) const {
     const int error = SSL_get_error(ssl_.get(), status);
     return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;

@@ -39,7 +39,7 @@ class Keeping {
   void leave(Duration ttl);
   void watch(pid_t pid);
   void end_orphans();
-  void give_back_alone();
+  void give_back_alone(bool orderly = true);
 
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
@@ -57,7 +57,8 @@ class Keeping {
   bool news_ = false;        ///< the store has said something
   bool store_lost_ = false;  ///< the store itself said that it is not ours
   std::string owner_;        ///< whose marks the command's processes bear; empty: an outer hold's, which are not ours
-  ProcessId command_;
+  bool started_ = false;
+  ProcessId command_;  ///< {} as well if it had ended before we looked
 };
 
 void Keeping::run() {
@@ -81,13 +82,16 @@ void Keeping::run() {
 void Keeping::hold() {
   while (true) {
     link_.receive();
-    if (const auto pid = link_.take_started()) command_ = processes_.command(*pid, owner_);
+    if (const auto pid = link_.take_started()) {
+      started_ = true;
+      command_ = processes_.command(*pid, owner_);
+    }
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
     if (const auto until = link_.release_by()) return give_back(*until);
     if (const auto spec = link_.detach()) return detach(*spec);
     if (link_.gone()) return end_orphans();
     if (!stay_owner()) return;
-    if (!link_.stop_requested()) wait();
+    if (!link_.has_news()) wait();
   }
 }
 
@@ -113,8 +117,9 @@ void Keeping::detach(const SupervisorLink::Detach& detach) {
 /// Goes on without a supervisor, for as long as that process lives.
 void Keeping::watch(pid_t pid) {
   const auto watched = processes_.watch(pid);
-  if (!watched) {
-    link_.tell(ReleaseUnconfirmed{watched.error()});
+  if (!watched || !watched->valid()) {
+    const Error gone{ErrorCode::kInvalid, "there is no process " + std::to_string(pid) + " to watch"};
+    link_.tell(ReleaseUnconfirmed{watched ? gone : watched.error()});
     link_.hang_up();
     return give_back_alone();
   }
@@ -131,7 +136,7 @@ void Keeping::watch(pid_t pid) {
 void Keeping::end_orphans() {
   link_.hang_up();
   processes_.close_streams();
-  if (command_.pid == 0) return give_back_alone();
+  if (!started_) return give_back_alone(false);
   Orphans orphans(processes_, command_, owner_, clock_.now(), spec_.kill_after);
   bool ours = true;
   while (true) {
@@ -149,15 +154,18 @@ void Keeping::end_orphans() {
     if (ours) wait(ends, orphans.wake_at(last));
     else clock_.wait(ends, orphans.wake_at(last));
   }
-  give_back_alone();
+  give_back_alone(false);
 }
 
-/// A lease that has run down unconfirmed may still be there: it is asked about as well.
-void Keeping::give_back_alone() {
+/// A lease that has run down unconfirmed may still be there: it is asked about as well. `orderly`: the end that was
+/// wanted; after another one the lock-delay runs.
+void Keeping::give_back_alone(bool orderly) {
   if (!holds_ || store_lost_) return;
   const TimePoint now = clock_.now();
-  const TimePoint until = schedule_.deadline().value_or(now + kLoneReleaseBudget);
-  (void)lock_.release(std::max(until, now + kLateReleaseBudget));  // nobody is there to be told
+  const TimePoint until = std::max(schedule_.deadline().value_or(now + kLoneReleaseBudget), now + kLateReleaseBudget);
+  // Nobody is there to be told.
+  if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave(Duration(0), until);
+  else (void)lock_.release(until);
 }
 
 /// Looks at the clock, renews what is due, hears what the store has said. False once the lock is not ours any more. An

@@ -33,6 +33,18 @@ struct SpawnPlan {
   }
 };
 
+/// Our environment without the marks of the hold that we run under: a keeper is no part of that command, and may have
+/// to outlive it.
+std::vector<char*> keeper_environment() {
+  std::vector<char*> kept;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text = *entry;
+    if (!text.starts_with("DLOCK_OWNER=") && !text.starts_with("DLOCK_HELD=")) kept.push_back(*entry);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
 }  // namespace
 
 KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock)
@@ -66,7 +78,8 @@ Result<void> KeeperSession::start_program() {
   posix_spawn_file_actions_addopen(&plan.files, 1, "/dev/null", O_RDWR, 0);
   char flag[] = "--keeper";
   char* const arguments[] = {const_cast<char*>(program_.c_str()), flag, nullptr};
-  const int failure = posix_spawn(&pid_, program_.c_str(), &plan.files, &plan.attributes, arguments, environ);
+  const int failure =
+      posix_spawn(&pid_, program_.c_str(), &plan.files, &plan.attributes, arguments, keeper_environment().data());
   if (failure == 0) return {};
   pid_ = 0;
   return system_error("cannot start " + program_, failure);
@@ -120,11 +133,11 @@ std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
 }
 
 std::optional<SessionEvent> KeeperSession::receive() {
-  std::string packet(kLargestMessage, '\0');
-  const ssize_t size = recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
+  static char packet[kLargestMessage];  // touched only as far as a message fills it
+  const ssize_t size = recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) return over(SessionGone{"the keeper " + program_ + " is gone"});
-  const auto message = decode(std::string_view(packet).substr(0, static_cast<std::size_t>(size)));
+  const auto message = decode({packet, static_cast<std::size_t>(size)});
   if (!message) return over(SessionGone{message.error().message});
   auto event = parse_event(*message);
   if (!event) return over(SessionGone{event.error().message});
@@ -157,6 +170,7 @@ Result<void> KeeperSession::detach(const DetachSpec& spec) {
     if (!event) continue;
     if (std::holds_alternative<Released>(*event)) return {};  // from us: it is the keeper's now, or the store's
     if (const auto* lost = std::get_if<Lost>(&*event)) return Error{ErrorCode::kLost, lost->why};
+    if (const auto* refused = std::get_if<ReleaseUnconfirmed>(&*event)) return refused->error;
     if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&*event)) return failed->error;
     if (const auto* gone = std::get_if<SessionGone>(&*event)) return Error{ErrorCode::kUnavailable, gone->why};
   }

@@ -56,7 +56,8 @@ class KeptLock {
   /// `until`.
   virtual Result<void> release(TimePoint until) = 0;
 
-  /// Makes the lease `ttl` long from now and lets it go on without this process.
+  /// Makes the lease `ttl` long from now and lets it go on without this process; its lock-delay follows it. 0: only the
+  /// lock-delay is left.
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
 };
 

@@ -43,7 +43,8 @@ bool Orphans::look_is_due(TimePoint now) const {
 }
 
 void Orphans::look(TimePoint now) {
-  std::vector<ProcessId> roots = {command_};
+  std::vector<ProcessId> roots;
+  if (command_.pid != 0) roots.push_back(command_);
   for (const Orphan& orphan : orphans_) roots.push_back(orphan.id);
   std::vector<Orphan> left;
   for (const ProcessId& found : processes_.remaining(roots, owner_)) {

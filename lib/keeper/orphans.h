@@ -18,7 +18,8 @@ namespace dlock {
 /// step(); until gone(), wait for add_interest() or wake_at().
 class Orphans {
  public:
-  /// `owner`: whose marks count; empty: only the command and what descends from it.
+  /// `command`: {} if it is not there any more. `owner`: whose marks count; empty: only the command and what descends
+  /// from it.
   Orphans(Processes& processes, const ProcessId& command, std::string owner, TimePoint now, Duration kill_after);
 
   /// Looks who is left, and sends what is due. From `last` on KILL does not wait for kill_after.

@@ -37,6 +37,9 @@ class SupervisorLink final : public Control {
   std::optional<Detach> detach() const { return detach_; }
   std::optional<pid_t> take_started() { return std::exchange(started_, std::nullopt); }
 
+  /// Has anything come that has not been dealt with?
+  bool has_news() { return stop_requested() || started_; }
+
   /// From now on it is on its own: nothing is read or said any more, and nothing stops what is being done.
   void hang_up();
 

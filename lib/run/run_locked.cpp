@@ -24,11 +24,11 @@ class Loop {
   }
 
  private:
-  /// The clock first: after a stop or a suspended machine a lease that is over must be seen before anything else is
-  /// believed. True: there was something, and what was done about it may have caused more.
+  /// The session, then the clock, then everything else. After a stop or a suspended machine a lease that is over must be
+  /// seen before anything else is believed; but a keeper that went on renewing meanwhile has said so, and how long each
+  /// renewal is good for. True: there was something, and what was done about it may have caused more.
   bool take_in() {
     busy_ = false;
-    handle(TimePassed{});
     while (s_.phase != Phase::kDone) {
       const auto event = session_.next_event(clock_.now());
       if (!event) break;
@@ -36,6 +36,7 @@ class Loop {
       if (const auto* waiting = std::get_if<Waiting>(&*event)) observer_.told_who(waiting->state, clock_.now());
       handle(*event);
     }
+    handle(TimePassed{});
     // Signals before the command's end: one that came first is still forwarded, or dropped with the command.
     while (const auto signal = signals_.next()) {
       if (signal->number == SIGCHLD) continue;

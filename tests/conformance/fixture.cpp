@@ -32,12 +32,28 @@ void add_server(std::vector<Fixture>& all, const char* variable, Fixture fixture
 }
 
 Fixture redis_native(const char* name) {
-  return {.name = name, .fair = false, .told_at_once = false, .freed_at_once = false};
+  return {.name = name,
+          .store = {},
+          .fair = false,
+          .told_at_once = false,
+          .freed_at_once = false,
+          .fence_stays_open = false};
+}
+
+/// Those that only know exclusive locks, and who holds them.
+Fixture redis_plain(const char* name) {
+  Fixture fixture = redis_native(name);
+  fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = fixture.tells_who = false;
+  return fixture;
 }
 
 std::vector<Fixture> all_fixtures() {
   std::vector<Fixture> all{Fixture{.name = "local", .store = local_directory()}};
   add_server(all, "DLOCK_TEST_REDIS", redis_native("redis"));
+  add_server(all, "DLOCK_TEST_REDIS_TLS", redis_native("redis with TLS"));
+  add_server(all, "DLOCK_TEST_SENTINEL", redis_native("sentinel"));
+  add_server(all, "DLOCK_TEST_CLUSTER", redis_native("cluster"));
+  add_server(all, "DLOCK_TEST_REDLOCK", redis_plain("redlock"));
   return all;
 }
 

@@ -23,6 +23,8 @@ struct Fixture {
   bool told_at_once = true;   ///< of a force-release, without a renewal
   bool freed_at_once = true;  ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
+  bool tells_who = true;         ///< inspect knows host, pid, user and reason of a holder
+  bool fence_stays_open = true;  ///< an open fence keeps other checks out
 };
 
 /// Those that can run here, each with an empty store. Made on first use, gone at exit.

@@ -11,7 +11,10 @@ python=(/usr/bin/python3 -S -E)
 
 set_world() {
   local name
-  for name in "${!DLOCK_@}"; do [[ $name == DLOCK_TEST_* ]] || unset "$name"; done # those say where the test servers are
+  for name in "${!DLOCK_@}"; do
+    # Where the test servers are is for the test to know; dlock would call it an unknown setting.
+    if [[ $name == DLOCK_TEST_* ]]; then export -n "${name?}"; else unset "$name"; fi
+  done
   unset "${!XDG_@}" NO_COLOR
   [ -x "$DLOCK" ] || { echo "there is no $DLOCK: cmake --preset ci && cmake --build --preset ci" >&2; return 1; }
   locks=$BATS_TEST_TMPDIR/locks
@@ -37,8 +40,12 @@ end_world() {
   done
 }
 
-# A pid from long ago may belong to somebody else by now: only processes that live in this test's world are ended.
-ours() { grep -qzF "HOME=$BATS_TEST_TMPDIR" "/proc/$1/environ" 2>/dev/null; }
+# A pid from long ago may belong to somebody else by now: only processes that live in this test's world are ended. (A
+# Redis server writes its title over its environment.)
+ours() {
+  grep -qzF "HOME=$BATS_TEST_TMPDIR" "/proc/$1/environ" 2>/dev/null ||
+    [[ $(readlink "/proc/$1/cwd") == "$BATS_TEST_TMPDIR"/* ]]
+}
 
 # An executable file in PATH: script NAME < TEXT. Its working directory is the test's.
 script() {
@@ -116,3 +123,22 @@ let_go() {
 
 # A session on a terminal of its own; see terminal.py. Prints what was on the screen.
 terminal() { "${python[@]}" "$support/terminal.py" "$@"; }
+
+# --- critical sections and their history (history.py) -----------------------------------------------------------------
+
+# Makes the program section [--for SECONDS] [--stubborn]: it writes a line to "history" every 10 ms.
+script_section() {
+  script section <<SCRIPT
+#!/bin/sh
+exec /usr/bin/python3 -S -E "$support/history.py" section "$BATS_TEST_TMPDIR/work/history" "\$@"
+SCRIPT
+}
+history() { "${python[@]}" "$support/history.py" "$1" history "${@:2}"; }
+begun() { [ "$({ cat history | grep -c BEGIN; } 2>/dev/null)" -ge "$1" ]; } # N sections
+# The gap between the first two sections is below MS.
+gap_below() {
+  local gap
+  gap=$(history gap)
+  echo "gap: $gap ms"
+  [ "$gap" -lt "$1" ]
+}

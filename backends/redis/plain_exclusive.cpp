@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/plain_exclusive.h"
+
+namespace dlock::redis {
+
+Result<void> check_plain_exclusive(const LockSpec& spec, const std::string& store) {
+  std::string what;
+  if (spec.mode == Mode::kShared) what = "shared locks";
+  if (spec.mode == Mode::kPermits) what = "permits";
+  if (spec.fair) what = "a fair queue (--fair)";
+  if (spec.lock_delay > Duration(0)) what = "a lock-delay";
+  if (what.empty()) return {};
+  return Error{ErrorCode::kUnsupported, store + " has no " + what + ": only exclusive locks, first try first served",
+               "leave the option out, or use a redis:// server"};
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/polled_lock.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/base/entropy.h"
+#include "lib/lock/lease.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kShortestPause = 20ms;
+constexpr Duration kLongestPause = 250ms;
+constexpr Duration kGiveBackBudget = 1s;
+
+std::uint32_t by_chance() {
+  std::uint32_t number = 0;
+  const std::string text = random_hex(sizeof number);
+  std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  return number;
+}
+
+/// Asking again may help only against silence.
+bool is_passing(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+}  // namespace
+
+Duration polling_pause(int tries, std::optional<Duration> remaining, std::uint32_t chance) {
+  const int doublings = std::clamp(tries - 1, 0, 6);
+  const Duration whole = std::min(kLongestPause, kShortestPause * (1 << doublings));
+  const Duration pause = whole / 2 + whole / 2 / 1024 * (chance % 1024);
+  if (!remaining) return pause;
+  return std::min(pause, std::max(*remaining, Duration(0)) + 2ms + 1ms * (chance % 8));
+}
+
+PolledLock::PolledLock(std::unique_ptr<PolledStore> store, const LockSpec& spec, std::string store_name,
+                       const Runtime& runtime)
+    : store_(std::move(store)),
+      spec_(spec),
+      store_name_(std::move(store_name)),
+      runtime_(runtime),
+      seen_{spec.name, store_name_, Mode::kExclusive, 0, {}, {}} {}
+
+Granted PolledLock::granted(const PolledStore::Taken& taken, const Owner& owner, bool reentered) const {
+  return {{HeldLock{spec_.name, owner, taken.token, store_name_, reentered}}, lease_deadline(taken.sent, spec_.ttl)};
+}
+
+std::optional<Granted> PolledLock::join_ancestor(Control& control) {
+  if (!spec_.ancestor || !spec_.take) return std::nullopt;
+  const auto taken = store_->join(*spec_.ancestor, control);
+  if (!taken) return std::nullopt;
+  joined_ = true;
+  return granted(*taken, spec_.ancestor->owner, true);
+}
+
+/// Granted, or what there is to know in `waiter`.
+std::optional<Granted> PolledLock::attempt(Control& control, Waiter& waiter) {
+  PolledStore::Attempt result = Error{};
+  if (spec_.take) {
+    result = store_->take(control);
+  } else {
+    auto state = store_->look(runtime_.clock.now() + spec_.wait.connect_timeout, &control);
+    if (state && state->holders.empty()) return Granted{};
+    if (state) {
+      result = PolledStore::Others{std::move(*state), std::nullopt};
+    } else {
+      result = state.error();
+    }
+  }
+  waiter.error.reset();
+  if (const auto* taken = std::get_if<PolledStore::Taken>(&result)) {
+    if (lease_deadline(taken->sent, spec_.ttl) > runtime_.clock.now()) return granted(*taken, spec_.owner, false);
+    waiter.error = Error{ErrorCode::kUnavailable, store_name_ + " answered only when the lease was over already",
+                         "choose a longer --ttl, or find out why the servers are slow"};
+    give_back();
+  } else if (auto* others = std::get_if<PolledStore::Others>(&result)) {
+    waiter.by = std::move(*others);
+    waiter.reach_by = runtime_.clock.now() + spec_.wait.connect_timeout;
+    ++waiter.tries;
+    seen_ = waiter.by->state;
+  } else {
+    waiter.error = std::get<Error>(result);
+  }
+  return std::nullopt;
+}
+
+bool PolledLock::is_over(const Waiter& waiter) const {
+  const WaitPolicy& wait = spec_.wait;
+  const TimePoint now = runtime_.clock.now();
+  if (wait.once || (wait.until && now >= *wait.until)) return true;
+  if (waiter.error) return !is_passing(*waiter.error) || now >= waiter.reach_by;
+  return wait.tries > 0 && waiter.tries >= wait.tries;
+}
+
+TimePoint PolledLock::next_try(const Waiter& waiter) const {
+  const std::optional<Duration> remaining = waiter.error || !waiter.by ? std::nullopt : waiter.by->remaining;
+  Duration pause = polling_pause(waiter.tries, remaining, by_chance());
+  if (spec_.wait.tries > 0 && spec_.wait.retry_interval > Duration(0) && !waiter.error) {
+    pause = spec_.wait.retry_interval;
+  }
+  const TimePoint next = runtime_.clock.now() + pause;
+  return spec_.wait.until ? std::min(next, *spec_.wait.until) : next;
+}
+
+void PolledLock::answer_who(Control& control) {
+  if (!control.take_who()) return;
+  LockState state = seen_;
+  Party we;
+  we.owner = spec_.owner.text();
+  we.reason = spec_.reason;
+  we.since = since_;
+  state.waiters.push_back(std::move(we));
+  control.tell(Waiting{std::move(state)});
+}
+
+void PolledLock::pause(Control& control, TimePoint until) {
+  while (!control.stop_requested() && runtime_.clock.now() < until) {
+    answer_who(control);
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    runtime_.clock.wait(fds, until);
+  }
+}
+
+void PolledLock::give_back() {
+  if (spec_.take) (void)store_->give_back(runtime_.clock.now() + kGiveBackBudget);
+}
+
+Refused PolledLock::refused(const Waiter& waiter) {
+  if (waiter.error) {
+    give_back();
+    return {*waiter.error, std::nullopt};
+  }
+  return {Error{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else", ""}, seen_};
+}
+
+std::optional<std::variant<Granted, Refused>> PolledLock::acquire(Control& control) {
+  since_ = runtime_.clock.wall();
+  if (auto joined = join_ancestor(control)) return Answer(std::move(*joined));
+  Waiter waiter;
+  waiter.reach_by = runtime_.clock.now() + spec_.wait.connect_timeout;
+  for (;;) {
+    if (auto taken = attempt(control, waiter)) return Answer(std::move(*taken));
+    answer_who(control);
+    if (control.stop_requested()) {
+      give_back();
+      return std::nullopt;
+    }
+    if (is_over(waiter)) return Answer(refused(waiter));
+    pause(control, next_try(waiter));
+    if (control.stop_requested()) {
+      if (waiter.error) give_back();
+      return std::nullopt;
+    }
+  }
+}
+
+Renewal PolledLock::renew(Control& control, TimePoint until) {
+  if (!spec_.take) return RenewalHeld{};
+  return store_->renew(&control, until);
+}
+
+Result<void> PolledLock::release(TimePoint until) {
+  if (!spec_.take || joined_) return {};
+  for (;;) {
+    auto released = store_->release(until);
+    if (released || !is_passing(released.error()) || runtime_.clock.now() >= until) return released;
+    std::vector<pollfd> none;
+    runtime_.clock.wait(none, std::min(until, runtime_.clock.now() + kShortestPause));
+  }
+}
+
+Result<void> PolledLock::leave(Duration ttl, TimePoint until) {
+  if (!spec_.take || joined_) return {};
+  return store_->leave(ttl, until);
+}
+
+}  // namespace dlock::redis

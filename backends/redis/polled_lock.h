@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "lib/base/runtime.h"
+#include "lib/keeper/kept_lock.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock::redis {
+
+/// A store that tells nobody when a lock becomes free: what PolledLock needs of it. The calls block within limits of
+/// their own (one round to the servers) and end early when control wants it.
+class PolledStore {
+ public:
+  /// Ours, counted from `sent`: before the first request that could have made it ours.
+  struct Taken {
+    FencingToken token;
+    TimePoint sent;
+  };
+  /// Somebody else's; nothing of ours is left.
+  struct Others {
+    LockState state;
+    std::optional<Duration> remaining;  ///< until it ends by itself, as far as is known
+  };
+  /// Error: the outcome is unknown, something of ours may be left until give_back().
+  using Attempt = std::variant<Taken, Others, Error>;
+
+  virtual ~PolledStore() = default;
+  virtual Attempt take(Control& control) = 0;
+  /// Ours from now on is the hold of `claim`, if the store confirms it: renew() then never shortens it.
+  virtual std::optional<Taken> join(const HeldClaim& claim, Control& control) = 0;
+  virtual Renewal renew(Control* control, TimePoint until) = 0;
+  /// Removes what may have been taken.
+  virtual Result<void> give_back(TimePoint until) = 0;
+  virtual Result<void> release(TimePoint until) = 0;
+  virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
+  virtual Result<LockState> look(TimePoint until, Control* control) = 0;
+};
+
+/// The pause after the `tries`th refusal: grows from 20 ms to 250 ms, by chance between its half and the whole, so that
+/// two who refused each other do not meet again. Not longer than `remaining` and a few ms.
+Duration polling_pause(int tries, std::optional<Duration> remaining, std::uint32_t chance);
+
+/// One lock of such a store: waits by timers with jitter.
+class PolledLock final : public KeptLock {
+ public:
+  PolledLock(std::unique_ptr<PolledStore> store, const LockSpec& spec, std::string store_name, const Runtime& runtime);
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
+  Renewal renew(Control& control, TimePoint until) override;
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+  Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(Duration ttl, TimePoint until) override;
+
+ private:
+  using Answer = std::variant<Granted, Refused>;
+  struct Waiter {
+    TimePoint reach_by{};                   ///< unreachable after this
+    int tries = 0;                          ///< attempts that were answered
+    std::optional<PolledStore::Others> by;  ///< the last answer
+    std::optional<Error> error;             ///< instead of an answer, the last time
+  };
+
+  Granted granted(const PolledStore::Taken& taken, const Owner& owner, bool reentered) const;
+  std::optional<Granted> join_ancestor(Control& control);
+  std::optional<Granted> attempt(Control& control, Waiter& waiter);
+  bool is_over(const Waiter& waiter) const;
+  TimePoint next_try(const Waiter& waiter) const;
+  void pause(Control& control, TimePoint until);
+  void answer_who(Control& control);
+  Refused refused(const Waiter& waiter);
+  void give_back();
+
+  std::unique_ptr<PolledStore> store_;
+  const LockSpec spec_;
+  const std::string store_name_;
+  const Runtime runtime_;
+  WallTime since_{};
+  LockState seen_;
+  bool joined_ = false;
+};
+
+}  // namespace dlock::redis

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/lock/backend.h"
+
+namespace dlock::redis {
+
+/// What INFO says.
+class ServerInfo {
+ public:
+  explicit ServerInfo(std::string_view info);
+
+  /// Empty if it says nothing of `name`.
+  std::string text(const std::string& name) const;
+  /// 0 if it says nothing, or no number.
+  std::int64_t number(const std::string& name) const;
+
+  /// What makes any server unfit for locks: keys without a lease may be evicted, it is a replica, it is loading.
+  std::vector<Finding> findings(const std::string& server) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> fields_;
+};
+
+}  // namespace dlock::redis

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every way to reach Redis, with the servers of scripts/start-test-servers: what a user writes, and what is said when the
+# server, the certificate or the password is not right.
+load ../support/cli
+
+setup() {
+  set_world
+  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  key=app:$BATS_TEST_NUMBER
+}
+teardown() { end_world; }
+
+use() { export DLOCK_BACKEND=$1; } # URL
+
+# What holds for every deployment: a command runs, excludes, is seen, gives back.
+locks_and_excludes() { # KEY
+  run -7 --separate-stderr dlock run "$1" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'
+  [ "$stderr" = "" ]
+  [[ "$output" =~ ^[^\ ]+\ [0-9]+$ ]]
+  local token=${output##* }
+  hold_lock "$1"
+  [ "$holder_token" -gt "$token" ]
+  run -75 dlock run -n "$1" -- touch ran
+  [[ "$output" == *"$1 is held by"* ]]
+  [ "$(count holders "$1")" = 1 ]
+  start_watched waiter dlock run -q "$1" -- touch waited
+  wait_until has 1 waiters "$1"
+  let_go
+  [ "$(how_ended waiter)" = "exit 0" ]
+  [ -e waited ] && [ ! -e ran ]
+  is_free "$1"
+}
+
+# What the certificate's check says, for a URL that must be refused before any secret is sent.
+refused() { # URL PATTERN
+  run dlock run -n --connect-timeout 2s -b "$1" "$key" -- touch ran
+  echo "$1: $status $output"
+  [[ "$status" = 69 || "$status" = 77 || "$status" = 78 ]]
+  [[ "$output" =~ $2 ]]
+  [ ! -e ran ]
+}
+
+@test "redis://" {
+  use "$DLOCK_TEST_REDIS"
+  locks_and_excludes "$key"
+}
+
+@test "redis://host:port/db: a database is a key space of its own" {
+  use "$DLOCK_TEST_REDIS/3"
+  hold_lock "$key"
+  run -75 dlock run -q -n "$key" -- true
+  run -0 dlock run -b "$DLOCK_TEST_REDIS" -n "$key" -- true
+  let_go
+}
+
+@test "redis+unix://" {
+  use "$DLOCK_TEST_REDIS_UNIX"
+  locks_and_excludes "$key"
+}
+
+@test "rediss://, and with a client certificate" {
+  use "$DLOCK_TEST_REDIS_TLS"
+  locks_and_excludes "$key"
+  use "$DLOCK_TEST_REDIS_MTLS"
+  locks_and_excludes "$key"
+}
+
+@test "rediss://localhost: the name is looked up and verified" {
+  use "${DLOCK_TEST_REDIS_TLS/127.0.0.1/localhost}"
+  run -0 dlock run "$key" -- true
+}
+
+@test "redis+sentinel://" {
+  use "$DLOCK_TEST_SENTINEL"
+  locks_and_excludes "$key"
+}
+
+@test "redis+cluster://: keys of every master" {
+  use "$DLOCK_TEST_CLUSTER"
+  local i
+  for i in a b c d e f; do run -0 dlock run -n "$key:$i" -- true; done
+  locks_and_excludes "$key"
+  run -0 dlock run "$key:a" "$key:b" "$key:c" -- true
+}
+
+@test "redlock://" {
+  use "$DLOCK_TEST_REDLOCK"
+  run -7 dlock run --ttl 5s "$key" -- sh -c 'exit 7'
+  hold_lock --ttl 5s "$key"
+  run -75 dlock run -n --ttl 5s "$key" -- touch ran
+  let_go
+  run -0 dlock run -n --ttl 5s "$key" -- true
+  [ ! -e ran ]
+}
+
+@test "a password from DLOCK_PASSWORD and from a file; it is in no command line and no message" {
+  use "$DLOCK_TEST_REDIS_AUTH"
+  DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -eo args >ps.out; echo "$DLOCK_STORE"'
+  [[ "$output" != *secret* ]]
+  run ! grep -qw secret ps.out
+  (umask 077 && echo secret >password)
+  run -0 dlock run -b "$DLOCK_TEST_REDIS_AUTH?password-file=$PWD/password" "$key" -- true
+}
+
+@test "no password, a wrong one, a user without rights: 77 with the reason, and nothing was run" {
+  use "$DLOCK_TEST_REDIS_AUTH"
+  run -77 dlock run "$key" -- touch ran
+  [[ "$output" == *password* ]]
+  DLOCK_PASSWORD=wrong-one run -77 dlock run "$key" -- touch ran
+  [[ "$output" != *wrong-one* ]]
+  DLOCK_PASSWORD=reader-secret run -77 dlock run -b "${DLOCK_TEST_REDIS_AUTH/\/\////reader@}" "$key" -- touch ran
+  [ ! -e ran ]
+}
+
+@test "a user with rights on app:* only locks there, and elsewhere gets 77" {
+  use "${DLOCK_TEST_REDIS_AUTH/\/\////app@}"
+  export DLOCK_PASSWORD=app-secret
+  locks_and_excludes "$key"
+  run -77 dlock run elsewhere -- touch ran
+  [ ! -e ran ]
+}
+
+@test "TLS: a wrong CA, a wrong name, an expired certificate, no client certificate, a plain port: refused with the reason" {
+  local ca=$DLOCK_TEST_CERTIFICATES
+  refused "${DLOCK_TEST_REDIS_TLS/ca.crt/other-ca.crt}" certificate
+  refused "${DLOCK_TEST_REDIS_TLS%%\?*}" certificate
+  refused "$DLOCK_TEST_REDIS_TLS&server-name=elsewhere.example" '[Cc]ertificate|name'
+  refused "$DLOCK_TEST_REDIS_EXPIRED" expired
+  refused "${DLOCK_TEST_REDIS_MTLS%%&*}" '.'
+  refused "${DLOCK_TEST_REDIS_MTLS//client./other-client.}" '.'
+  refused "rediss${DLOCK_TEST_REDIS#redis}?ca-file=$ca/ca.crt" TLS
+  refused "redis${DLOCK_TEST_REDIS_TLS:6:25}" "."
+}
+
+@test "a Sentinel master that nobody knows is named; a server that is no Sentinel is called one" {
+  refused "${DLOCK_TEST_SENTINEL%/main}/mian" mian
+  refused "redis+sentinel://${DLOCK_TEST_REDIS#redis://}/main" '[Ss]entinel'
+}
+
+@test "nobody listens there: 69, with the address and the reason" {
+  run -69 dlock run -n -b redis://127.0.0.1:1 "$key" -- touch ran
+  [[ "$output" == *"127.0.0.1:1"*refused* ]]
+  [ ! -e ran ]
+}
+
+@test "doctor, ping and inspect answer for every deployment" {
+  local name
+  for name in REDIS REDIS_UNIX REDIS_TLS CLUSTER SENTINEL REDLOCK; do
+    name=DLOCK_TEST_$name
+    use "${!name}"
+    run -0 dlock ping
+    run dlock doctor
+    [ "$status" = 0 ] || { echo "$name: $output"; false; }
+    run -0 dlock inspect --json
+  done
+}

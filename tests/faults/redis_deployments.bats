@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sentinel and Cluster: which server is asked while servers die, slots move and sentinels are away. redis_probe
+# (tests/support/programs) asks by the same code as dlock-redis and prints "MILLISECONDS (TOOK ms) REPLY @ SERVER".
+load ../support/cli
+load ../support/redis
+
+setup() {
+  set_world
+  probe=$(dirname "$(readlink -f "$DLOCK")")/../tests/redis_probe
+}
+teardown() { end_world; }
+
+address() { echo "127.0.0.1:$(port_of "$1")"; }
+last_line_has() { tail -n 1 "$1" | grep -qF -- "$2"; }
+lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
+
+# --- Sentinel --------------------------------------------------------------------------------------------------------
+
+names_master() { [ "$(redis_cli "$1" sentinel get-master-addr-by-name main | tail -n 1)" = "$(port_of "$2")" ]; }
+knows_all() { # SENTINEL: two others and a replica that is linked
+  redis_cli "$1" sentinel master main | paste - - | grep -qx 'num-other-sentinels	2' &&
+    redis_cli "$1" sentinel replicas main | paste - - | grep -qx 'master-link-status	ok'
+}
+
+start_sentinels() { # a master "one", its replica "two", three sentinels
+  start_redis one --repl-diskless-sync-delay 0
+  start_redis two --repl-diskless-sync-delay 0 --replicaof 127.0.0.1 "$(port_of one)"
+  for sentinel in s1 s2 s3; do start_sentinel "$sentinel" one; done
+  for sentinel in s1 s2 s3; do wait_until knows_all "$sentinel"; done
+  url=redis+sentinel://$(address s1),$(address s2),$(address s3)/main
+}
+
+
+@test "sentinel: the master SIGKILLed between two calls; the next call reaches the new one within its deadline" {
+  start_sentinels
+  "$probe" --every 50 --times 10000 --deadline 15000 "$url" k INCR k >answers 2>&1 3>&- &
+  echo $! >probe.pid
+  wait_until lines_at_least answers 3
+  last_line_has answers "@ $(address one)"
+  kill_redis one
+  wait_until last_line_has answers "@ $(address two)"
+  # At most the one request that was on its way was lost; nothing else was told as an error.
+  [ "$(grep -c error answers)" -le 1 ]
+}
+
+@test "sentinel: the old master comes back empty and calls itself master; nobody is sent there" {
+  start_sentinels
+  kill_redis one
+  for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
+  # The sentinels make it a replica only after a while.
+  restart_redis one
+  redis_line one master role
+  for _ in {1..5}; do
+    run "$probe" "$url" k INCR k
+    [[ "$output" == *"@ $(address two)"* ]]
+  done
+}
+
+@test "sentinel: a failover that somebody asks for; the open connection follows" {
+  start_sentinels
+  "$probe" --every 20 --times 10000 --deadline 15000 "$url" k INCR k >answers 2>&1 3>&- &
+  echo $! >probe.pid
+  wait_until lines_at_least answers 3
+  redis_cli s1 sentinel failover main
+  for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
+  # Long before the old one, which lives on, is made a replica.
+  wait_until last_line_has answers "@ $(address two)"
+  redis_line one master role
+  [ "$(grep -c error answers)" -le 1 ]
+}
+
+@test "sentinel: all sentinels gone; an open connection goes on being used, a new one says why there is none" {
+  start_sentinels
+  "$probe" --every 20 --times 10000 --deadline 3000 "$url" k INCR k >answers 2>&1 3>&- &
+  echo $! >probe.pid
+  wait_until lines_at_least answers 3
+  for sentinel in s1 s2 s3; do kill_redis "$sentinel"; done
+  wait_until lines_at_least answers $(($(wc -l <answers) + 20))
+  run -1 grep error answers
+  run "$probe" --deadline 500 "$url" k GET k
+  [[ "$output" == *"no majority of the 3 sentinels"* ]]
+  for sentinel in s1 s2 s3; do [[ "$output" == *"$(address "$sentinel")"* ]]; done
+}
+
+@test "sentinel: one of three is enough for nobody, two are a majority" {
+  start_sentinels
+  kill_redis s1
+  run "$probe" --deadline 2000 "$url" k SET k v
+  [[ "$output" == *"OK @ $(address one)"* ]]
+  kill_redis s2
+  run "$probe" --deadline 500 "$url" k SET k v
+  [[ "$output" == *"$(address s3) names $(address one)"* ]]
+}
+
+@test "sentinel: an unknown name and a server that is no sentinel are told at once" {
+  start_sentinels
+  run "$probe" "${url%main}nope" k GET k
+  [[ "$output" == *"knows no master 'nope'"* ]]
+  run "$probe" "redis+sentinel://$(address one)/main" k GET k
+  [[ "$output" == *"$(address one) is no sentinel but a Redis server"* ]]
+}
+
+# --- Cluster ---------------------------------------------------------------------------------------------------------
+
+bus_of() { tr '\0' '\n' <"$servers/$1/options" | grep -A 1 -x -- --cluster-port | tail -n 1; }
+id_of() { redis_cli "$1" cluster myid; }
+is_writable() { redis_cli "$1" cluster info | tr -d '\r' | grep -qx cluster_state:ok; }
+knows_nodes() { [ "$(redis_cli "$1" cluster nodes | grep -c connected)" = "$2" ]; }
+
+start_cluster() { # masters a, b, c
+  for node in a b c "$@"; do
+    start_redis "$node" --cluster-enabled yes --cluster-port BUS --cluster-node-timeout 1000 --repl-diskless-sync-delay 0
+  done
+  redis_cli a cluster addslotsrange 0 5460
+  redis_cli b cluster addslotsrange 5461 10922
+  redis_cli c cluster addslotsrange 10923 16383
+  local epoch=0
+  for node in a b c "$@"; do redis_cli "$node" cluster set-config-epoch $((++epoch)); done
+  for node in b c "$@"; do redis_cli a cluster meet 127.0.0.1 "$(port_of "$node")" "$(bus_of "$node")"; done
+  for node in a b c "$@"; do wait_until knows_nodes "$node" $((3 + $#)); done
+  for node in a b c; do wait_until is_writable "$node"; done
+  url=redis+cluster://$(address a)
+}
+
+@test "cluster: a key is asked of the node that has its slot; all masters are listed" {
+  start_cluster
+  run "$probe" "$url" x SET x v # slot 16287
+  [[ "$output" == *"OK @ $(address c)"* ]]
+  run "$probe" "$url" L SET L v # slot 2376
+  [[ "$output" == *"OK @ $(address a)"* ]]
+  run "$probe" "$url" all
+  [[ "$output" == *"$(address a) $(address b) $(address c)"* ]]
+}
+
+@test "cluster: a slot that moves: ASK on the way, MOVED at its end, no error and no write twice" {
+  start_cluster
+  "$probe" --every 10 --times 10000 "$url" x INCR x >answers 2>&1 3>&- &
+  echo $! >probe.pid
+  wait_until lines_at_least answers 3
+  redis_cli a cluster setslot 16287 importing "$(id_of c)"
+  redis_cli c cluster setslot 16287 migrating "$(id_of a)"
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" x 0 5000
+  local before
+  before=$(wc -l <answers)
+  wait_until lines_at_least answers $((before + 10))
+  redis_cli c cluster setslot 16287 node "$(id_of a)"
+  redis_cli a cluster setslot 16287 node "$(id_of a)"
+  wait_until last_line_has answers "@ $(address a)"
+  wait_until lines_at_least answers $((before + 30))
+  run -1 grep error answers
+  # 1, 2, 3, ...: each once.
+  awk '$4 != NR { exit 1 }' answers
+}
+
+@test "cluster: a script with two keys in a slot that moves waits for TRYAGAIN to end" {
+  start_cluster
+  redis_cli c set 'one{x}' 1
+  redis_cli c set 'two{x}' 2
+  redis_cli a cluster setslot 16287 importing "$(id_of c)"
+  redis_cli c cluster setslot 16287 migrating "$(id_of a)"
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" 'one{x}' 0 5000
+  "$probe" --deadline 15000 "$url" x EVAL "return redis.call('MGET', KEYS[1], KEYS[2])" 2 'one{x}' 'two{x}' >answers 2>&1 3>&- &
+  echo $! >probe.pid
+  sleep 0.3
+  [ ! -s answers ]
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" 'two{x}' 0 5000
+  wait_until filled answers
+  grep -qF '[1 2]' answers
+}
+
+@test "cluster: a master SIGKILLed between two calls; the next call reaches its replica within its deadline" {
+  start_cluster d
+  redis_cli d cluster replicate "$(id_of c)"
+  wait_until redis_line d master_link_status:up info replication
+  "$probe" --every 50 --times 10000 --deadline 15000 "$url" x INCR x >answers 2>&1 3>&- &
+  echo $! >probe.pid
+  wait_until lines_at_least answers 3
+  kill_redis c
+  wait_until last_line_has answers "@ $(address d)"
+  [ "$(grep -c error answers)" -le 1 ]
+}
+
+@test "cluster: the node that the URL names is gone; another one is asked for the map" {
+  start_cluster
+  kill_redis a
+  run "$probe" --deadline 2000 "$url,$(address b)" all
+  [[ "$output" == *"$(address c)"* ]]
+}
+
+@test "cluster: a server that is no cluster's is told apart" {
+  start_redis one
+  run "$probe" "redis+cluster://$(address one)" k GET k
+  [[ "$output" == *"$(address one) is no node of a cluster"* ]]
+}

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# Foreign clients that lock, for tests/interop: each is a few lines of Python or JavaScript that a test gives on stdin.
+# They find the server's port in $PORT; hold(), act(WHAT) and say(TEXT) write what happened.
+
+export NODE_PATH=$root/build/interop/node_modules
+
+# python_peer NAME < CODE and node_peer NAME < CODE: make the program NAME; run it, or start it with `start`.
+python_peer() {
+  { cat <<'CODE'; cat; } >"$1.py"
+import os, sys, time
+import redis
+server = redis.Redis(port=int(os.environ["PORT"]))
+section = 0
+def say(*words): print(*words, flush=True)
+def act(what):
+    with open("history", "a", buffering=1) as file:
+        file.write(f"{time.clock_gettime_ns(time.CLOCK_MONOTONIC)} py{os.getpid()}.{section} {what}\n")
+def hold(seconds):
+    global section
+    section += 1
+    act("BEGIN -")
+    time.sleep(seconds)
+    act("END")
+CODE
+  script "$1" <<CODE
+#!/bin/sh
+exec /usr/bin/python3 -E "$PWD/$1.py" "\$@"
+CODE
+}
+
+node_peer() {
+  [ -d "$NODE_PATH/redlock5" ] || skip "no node clients: scripts/check interop installs them"
+  { cat <<'CODE'; cat; echo '})().catch((error) => { say(`failed: ${error}`); process.exit(1); }).finally(() => clients.forEach((client) => client.disconnect()));'; } >"$1.js"
+const fs = require('fs');
+const Redis = require('ioredis');
+const Redlock4 = require('redlock');
+const Redlock5 = require('redlock5').default;
+const clients = process.env.PORT.split(' ').map((port) => new Redis(+port, '127.0.0.1'));
+const say = (...words) => fs.writeSync(1, words.join(' ') + '\n');
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+// The two generations with the same words: take(key, ms, retries), extend(lock, ms), give(lock).
+const redlock = (generation, options = {}) => {
+  const it = new (generation === 4 ? Redlock4 : Redlock5)(clients, {retryCount: -1, ...options});
+  it.on(generation === 4 ? 'clientError' : 'error', () => {});
+  return {
+    take: (key, ms) => generation === 4 ? it.lock(key, ms) : it.acquire([].concat(key), ms),
+    extend: (lock, ms) => lock.extend(ms),
+    give: (lock) => generation === 4 ? lock.unlock() : lock.release(),
+  };
+};
+let section = 0;
+const act = (what) => fs.writeFileSync('history', `${process.hrtime.bigint()} node${process.pid}.${section} ${what}\n`, {flag: 'a'});
+const hold = async (ms) => { section++; act('BEGIN -'); await pause(ms); act('END'); };
+(async () => {
+CODE
+  script "$1" <<CODE
+#!/bin/sh
+exec node "$PWD/$1.js" "\$@"
+CODE
+}

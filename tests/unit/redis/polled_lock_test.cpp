@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/polled_lock.h"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <functional>
+
+#include "lib/lock/lease.h"
+#include "tests/support/fake_clock.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakeClock;
+
+const Error kNoAnswer{ErrorCode::kUnavailable, "no answer", ""};
+
+struct ScriptedControl final : Control {
+  explicit ScriptedControl(FakeClock& fake) : clock(fake) {}
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  bool stop_requested() override { return stop_at && clock.now() >= *stop_at; }
+  bool take_who() override { return std::exchange(who, false); }
+  void tell(const SessionEvent& event) override { told.push_back(event); }
+
+  FakeClock& clock;
+  std::optional<TimePoint> stop_at;
+  bool who = false;
+  std::vector<SessionEvent> told;
+};
+
+/// Answers what it was told to, then that somebody holds the lock.
+struct ScriptedStore final : PolledStore {
+  explicit ScriptedStore(FakeClock& fake) : clock(fake) {}
+
+  Attempt take(Control& /*control*/) override {
+    tried_at.push_back(clock.now());
+    if (answers.empty()) return others(std::nullopt);
+    const auto answer = answers.front();
+    answers.pop_front();
+    return answer();
+  }
+  std::optional<Taken> join(const HeldClaim& claim, Control& /*control*/) override {
+    if (!confirms) return std::nullopt;
+    return Taken{claim.token, clock.now()};
+  }
+  Renewal renew(Control* /*control*/, TimePoint /*until*/) override { return RenewalHeld{}; }
+  Result<void> give_back(TimePoint /*until*/) override {
+    ++given_back;
+    return {};
+  }
+  Result<void> release(TimePoint until) override {
+    ++released;
+    if (releases.empty()) return {};
+    const Error error = releases.front();
+    releases.pop_front();
+    CHECK(clock.now() <= until);
+    return error;
+  }
+  Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override { return {}; }
+  Result<LockState> look(TimePoint /*until*/, Control* /*control*/) override {
+    if (free) return LockState{name, "store", Mode::kExclusive, 0, {}, {}};
+    return state();
+  }
+
+  LockState state() const {
+    Party holder;
+    holder.owner = "somebody";
+    return {name, "store", Mode::kExclusive, 0, {holder}, {}};
+  }
+  Attempt others(std::optional<Duration> remaining) const { return Others{state(), remaining}; }
+
+  FakeClock& clock;
+  const LockName name = *LockName::parse("k");
+  std::deque<std::function<Attempt()>> answers;
+  std::deque<Error> releases;
+  std::vector<TimePoint> tried_at;
+  bool confirms = false;
+  bool free = false;
+  int given_back = 0;
+  int released = 0;
+};
+
+struct World {
+  World() : control(clock) {
+    auto scripted = std::make_unique<ScriptedStore>(clock);
+    store = scripted.get();
+    owned = std::move(scripted);
+    spec.wait.connect_timeout = 5s;
+  }
+
+  PolledLock& lock() {
+    if (!made) made.emplace(std::move(owned), spec, "store", Runtime{clock, log});
+    return *made;
+  }
+  auto acquire() { return lock().acquire(control); }
+  Error refusal() {
+    const auto answer = acquire();
+    REQUIRE(answer.has_value());
+    REQUIRE(std::holds_alternative<Refused>(*answer));
+    return std::get<Refused>(*answer).error;
+  }
+  void says(std::function<PolledStore::Attempt()> answer) { store->answers.push_back(std::move(answer)); }
+
+  FakeClock clock;
+  Log log;
+  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
+  ScriptedControl control;
+  ScriptedStore* store = nullptr;
+  std::unique_ptr<PolledStore> owned;
+  std::optional<PolledLock> made;
+};
+
+TEST_CASE("the pause grows from 20 ms to 250 ms and is at least half of it") {
+  CHECK(polling_pause(1, std::nullopt, 0) == 10ms);
+  CHECK(polling_pause(1, std::nullopt, 1023) <= 20ms);
+  CHECK(polling_pause(3, std::nullopt, 0) == 40ms);
+  CHECK(polling_pause(100, std::nullopt, 0) == 125ms);
+  CHECK(polling_pause(100, std::nullopt, 0xffffffff) <= 250ms);
+}
+
+TEST_CASE("a lease that ends sooner is not slept through") {
+  CHECK(polling_pause(9, 5ms, 0) == 7ms);
+  CHECK(polling_pause(9, 5ms, 7) == 14ms);
+  CHECK(polling_pause(9, -5ms, 0) == 2ms);
+  CHECK(polling_pause(9, 10s, 0) == 125ms);
+}
+
+TEST_CASE("a free lock is granted with the lease counted from before the request") {
+  World world;
+  const TimePoint sent = world.clock.now();
+  world.says([&] {
+    world.clock.advance(1s);
+    return PolledStore::Taken{FencingToken(7), sent};
+  });
+  const auto answer = world.acquire();
+  REQUIRE(answer.has_value());
+  const auto& granted = std::get<Granted>(*answer);
+  CHECK(granted.locks.at(0).token == FencingToken(7));
+  CHECK(granted.deadline == lease_deadline(sent, world.spec.ttl));
+}
+
+TEST_CASE("an answer that comes after its lease is no grant, and is given back") {
+  World world;
+  world.spec.wait.once = true;
+  const TimePoint sent = world.clock.now();
+  world.says([&] {
+    world.clock.advance(world.spec.ttl);
+    return PolledStore::Taken{FencingToken(7), sent};
+  });
+  CHECK(world.refusal().code == ErrorCode::kUnavailable);
+  CHECK(world.store->given_back > 0);
+}
+
+TEST_CASE("one attempt is one attempt") {
+  World world;
+  world.spec.wait.once = true;
+  CHECK(world.refusal().code == ErrorCode::kBusy);
+  CHECK(world.store->tried_at.size() == 1);
+  CHECK(world.store->given_back == 0);
+}
+
+TEST_CASE("the wait ends at its limit, with a last attempt there") {
+  World world;
+  world.spec.wait.until = world.clock.now() + 3s;
+  CHECK(world.refusal().code == ErrorCode::kBusy);
+  CHECK(world.clock.now() == *world.spec.wait.until);
+  CHECK(world.store->tried_at.back() == *world.spec.wait.until);
+}
+
+TEST_CASE("counted attempts are as far apart as was asked") {
+  World world;
+  world.spec.wait.tries = 3;
+  world.spec.wait.retry_interval = 2s;
+  CHECK(world.refusal().code == ErrorCode::kBusy);
+  REQUIRE(world.store->tried_at.size() == 3);
+  CHECK(world.store->tried_at[2] - world.store->tried_at[0] == 4s);
+}
+
+TEST_CASE("silence is asked again until the store counts as unreachable, and then cleaned up") {
+  World world;
+  for (int i = 0; i < 10000; ++i) world.says([&] { return kNoAnswer; });
+  const Error error = world.refusal();
+  CHECK(error.code == ErrorCode::kUnavailable);
+  CHECK(world.clock.since_start() >= 5s);
+  CHECK(world.clock.since_start() < 6s);
+  CHECK(world.store->given_back == 1);
+}
+
+TEST_CASE("a silence in between does not end a wait") {
+  World world;
+  for (int i = 0; i < 5; ++i) {
+    world.says([&] { return kNoAnswer; });
+    world.says([&] { return world.store->others(10ms); });
+  }
+  world.says([&] { return PolledStore::Taken{FencingToken(7), world.clock.now()}; });
+  const auto answer = world.acquire();
+  REQUIRE(answer.has_value());
+  CHECK(std::holds_alternative<Granted>(*answer));
+}
+
+TEST_CASE("an error that will not pass is not asked again") {
+  World world;
+  world.says([] { return Error{ErrorCode::kDenied, "NOAUTH", ""}; });
+  CHECK(world.refusal().code == ErrorCode::kDenied);
+  CHECK(world.store->tried_at.size() == 1);
+}
+
+TEST_CASE("a withdrawn wait ends at once; what an unanswered attempt may have left is given back") {
+  World world;
+  SUBCASE("refused before: nothing can be left") {
+    world.control.stop_at = world.clock.now() + 1ms;
+    CHECK_FALSE(world.acquire().has_value());
+    CHECK(world.store->given_back == 0);
+  }
+  SUBCASE("unknown before") {
+    world.control.stop_at = world.clock.now() + 1ms;
+    world.says([] { return kNoAnswer; });
+    CHECK_FALSE(world.acquire().has_value());
+    CHECK(world.store->given_back == 1);
+  }
+}
+
+TEST_CASE("who waits for whom is told, with ourselves among the waiters") {
+  World world;
+  world.spec.wait.until = world.clock.now() + 1s;
+  world.spec.reason = "backup";
+  world.control.who = true;
+  (void)world.refusal();
+  REQUIRE(world.control.told.size() == 1);
+  const auto& state = std::get<Waiting>(world.control.told[0]).state;
+  CHECK(state.holders.at(0).owner == "somebody");
+  CHECK(state.waiters.at(0).owner == world.spec.owner.text());
+  CHECK(state.waiters.at(0).reason == "backup");
+}
+
+TEST_CASE("a hold of an ancestor that the store confirms is joined, and left alone at the end") {
+  World world;
+  world.spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
+  world.store->confirms = true;
+  const auto answer = world.acquire();
+  REQUIRE(answer.has_value());
+  const HeldLock& held = std::get<Granted>(*answer).locks.at(0);
+  CHECK(held.reentered);
+  CHECK(held.owner == world.spec.ancestor->owner);
+  CHECK(held.token == FencingToken(5));
+  CHECK(world.lock().release(world.clock.now() + 1s));
+  CHECK(world.store->released == 0);
+}
+
+TEST_CASE("who takes nothing waits until nobody holds it") {
+  World world;
+  world.spec.take = false;
+  world.spec.wait.until = world.clock.now() + 10s;
+  world.clock.next_happening = [&] {
+    if (world.clock.since_start() > 1s) world.store->free = true;
+    return std::optional<TimePoint>();
+  };
+  const auto answer = world.acquire();
+  REQUIRE(answer.has_value());
+  CHECK(std::get<Granted>(*answer).locks.empty());
+  CHECK(world.store->tried_at.empty());
+}
+
+TEST_CASE("a release that nobody confirmed is asked again within its time") {
+  World world;
+  world.store->releases = {kNoAnswer, kNoAnswer};
+  CHECK(world.lock().release(world.clock.now() + 1s));
+  CHECK(world.store->released == 3);
+}
+
+TEST_CASE("a release ends with its time") {
+  World world;
+  world.store->releases.assign(1000, kNoAnswer);
+  const auto released = world.lock().release(world.clock.now() + 1s);
+  REQUIRE_FALSE(released);
+  CHECK(released.error().code == ErrorCode::kUnavailable);
+  CHECK(world.clock.since_start() == 1s);
+}
+
+}  // namespace
+}  // namespace dlock::redis
