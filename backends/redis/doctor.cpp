@@ -58,7 +58,8 @@ Finding rights(const std::string& server, Connection& connection, Clock& clock) 
                 {"EVAL", "return redis.call('PUBLISH',ARGV[1],'x')", "0", "dlock:{doctor}:wake:x"}},
                clock, until, until, nullptr);
   if (!replies) return {Verdict::kFail, replies.error().message, replies.error().next, replies.error().code};
-  if ((*replies)[0].is_error() && !(*replies)[0].is_error("MOVED")) {  // another node of the cluster has that key
+  // A node of a cluster looks at the rights first, and then at whose slot it is.
+  if ((*replies)[0].is_error() && !(*replies)[0].is_error("MOVED")) {
     return {Verdict::kFail, server + ": " + (*replies)[0].text.substr(0, 160), "grant what man dlock-redis lists",
             ErrorCode::kDenied};
   }

@@ -323,9 +323,14 @@ Result<void> NativeLock::release(TimePoint until) {
 }
 
 Result<void> NativeLock::leave(Duration ttl, TimePoint until) {
-  const auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
-  if (!renewed) return renewed.error();
-  return {};
+  while (true) {
+    const auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
+    if (renewed) return {};
+    const TimePoint next = runtime_.clock.now() + kRetryPause;
+    if (renewed.error().code != ErrorCode::kUnavailable || next >= until) return renewed.error();
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, next);
+  }
 }
 
 }  // namespace dlock::redis

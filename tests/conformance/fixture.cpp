@@ -43,7 +43,8 @@ Fixture redis_native(const char* name) {
 /// Those that only know exclusive locks, and who holds them.
 Fixture redis_plain(const char* name) {
   Fixture fixture = redis_native(name);
-  fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = fixture.tells_who = false;
+  fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = fixture.tells_who = fixture.fences =
+      false;
   return fixture;
 }
 

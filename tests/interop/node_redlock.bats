@@ -15,7 +15,8 @@ teardown() { end_world; }
 
 five_servers() {
   local i
-  for i in 1 2 3 4 5; do start_redis "vote$i"; done
+  # With their data on disk: a young server without has no vote yet.
+  for i in 1 2 3 4 5; do start_redis "vote$i" --appendonly yes; done
   PORT=$(cat "$servers"/vote*/port | paste -s -d' ')
   DLOCK_BACKEND=redlock://127.0.0.1:${PORT// /,127.0.0.1:}
 }
