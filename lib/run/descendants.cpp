@@ -32,7 +32,11 @@ std::string read_proc(pid_t pid, const char* file) {
   std::string text;
   if (!fd.valid()) return text;
   char buffer[4096];
-  for (ssize_t n; (n = read(fd.get(), buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  // A short read is the end of such a file: one call less for each of all the processes.
+  for (ssize_t n = sizeof buffer; n == static_cast<ssize_t>(sizeof buffer);) {
+    n = read(fd.get(), buffer, sizeof buffer);
+    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
+  }
   return text;
 }
 
@@ -97,7 +101,11 @@ std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, 
   take_if([&](const ProcessStat& process) {
     return std::any_of(roots.begin(), roots.end(), [&](const ProcessId& root) { return same(root, process.id); });
   });
-  take_if([&](const ProcessStat& process) { return started_under(process.id.pid, owner); });
+  const auto self = look_up_process(getpid());
+  const unsigned long long since = self ? self->id.start_time : 0;
+  take_if([&](const ProcessStat& process) {
+    return process.id.start_time >= since && started_under(process.id.pid, owner);
+  });
   for (std::size_t next = 0; next < found.size(); ++next) {
     take_if([parent = found[next].pid](const ProcessStat& process) { return process.parent == parent; });
   }

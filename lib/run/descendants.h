@@ -33,7 +33,8 @@ std::vector<ProcessId> command_processes(pid_t root, const std::string& marker);
 
 /// What is left of a command whose supervisor has died: of `roots` those that still live, everything that descends from
 /// them, and everything that was started under the hold of `owner` (DLOCK_OWNER or DLOCK_HELD name it), unless that is
-/// empty. Never the caller itself. A snapshot, as above.
+/// empty. Never the caller itself. A snapshot, as above. REQUIRES: the caller is older than the command; of older
+/// processes the environment is not even read.
 std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const std::string& owner);
 
 /// The process that has this pid now, a zombie included; nullopt if none has.

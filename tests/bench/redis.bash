@@ -68,7 +68,8 @@ start_etcd() {
 # server in the same write as the first request, nor our own looks.
 monitor() { # FILE
   monitored=$1
-  redis-cli -p "$(port_of bench)" MONITOR >"$monitored" &
+  rm -f "$monitored" # what an earlier one wrote would pass for its first line
+  stdbuf -oL redis-cli -p "$(port_of bench)" MONITOR >"$monitored" &
   monitor_pid=$!
   until [ -s "$monitored" ]; do sleep 0.01; done
 }

@@ -23,6 +23,8 @@ struct Fixture {
   bool told_at_once = true;   ///< of a force-release, without a renewal
   bool freed_at_once = true;  ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
+  bool tells_who = true;         ///< inspect knows host, pid, user and reason of a holder
+  bool fences = true;            ///< has dlock fence
   bool fence_stays_open = true;  ///< an open fence keeps other checks out
 };
 

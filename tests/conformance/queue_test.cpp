@@ -72,6 +72,7 @@ TEST_CASE("64 waiters are all served, in their order") {
 
 TEST_CASE("a waiter that is killed is skipped") {
   on_every_backend("killed-waiter", [](World& w) {
+    if (!w.fixture.sees_waiters) return;
     Acquisition holder(w.a, exclusive(w.key));
     holder.held();
     HelperProcess doomed(w.fixture.store, exclusive(w.key));
@@ -253,6 +254,7 @@ TEST_CASE("callers of one key who do not agree on the permits are told, as long 
 
 TEST_CASE("whoever asks whom it waits for is told, and shown its own place among those who wait") {
   on_every_backend("who", [](World& w) {
+    if (!w.fixture.sees_waiters) return;
     const LockSpec spec = exclusive(w.key);
     Acquisition holder(w.a, spec);
     holder.held();

@@ -168,7 +168,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "the man pages have no errors" {
-  for name in dlock.1 dlock.toml.5 dlock.7; do
+  for name in dlock.1 dlock.toml.5 dlock.7 dlock-redis.7; do
     SOURCE_DATE_EPOCH=0 scdoc <"$root/man/$name.scd" >"$stage/$name"
     mandoc -T lint -W error "$stage/$name"
     mandoc -T utf8 "$stage/$name" >"$stage/$name.txt"
@@ -177,7 +177,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "the programs and pages that a man page sends its reader to exist" {
-  for name in $(grep -ohE '\*dlock[a-z.]*\*\([0-9]\)' "$root"/man/*.scd | tr -d '*' | sort -u); do
+  for name in $(grep -ohE '\*dlock[a-z.-]*\*\([0-9]\)' "$root"/man/*.scd | tr -d '*' | sort -u); do
     [ -e "$root/man/$(sed -E 's/\(([0-9])\)/.\1.scd/' <<<"$name")" ] || { echo "there is no page $name"; return 1; }
   done
 }

@@ -192,3 +192,26 @@ start_cluster() { # masters a, b, c
   run "$probe" "redis+cluster://$(address one)" k GET k
   [[ "$output" == *"$(address one) is no node of a cluster"* ]]
 }
+
+# --- dlock itself ----------------------------------------------------------------------------------------------------
+
+@test "sentinel: a lock is held across the death of the master, and its command is not disturbed" {
+  start_sentinels
+  export DLOCK_BACKEND=$url
+  dlock run --ttl 30s k -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done' >out 2>&1 3>&- &
+  local run=$!
+  echo "$run" >run.pid
+  wait_until filled begun
+  kill_redis one
+  for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
+  run -75 dlock run --try k -- true
+  touch end
+  wait "$run"
+  run -0 dlock run --try k -- true
+}
+
+@test "cluster: a lock is taken and released at the node of its slot" {
+  start_cluster
+  export DLOCK_BACKEND=$url
+  run -0 dlock run --ttl 30s x -- true
+}

@@ -40,7 +40,8 @@ class MemoryLock final : public KeptLock {
   std::optional<TimePoint> wake_at() const override { return std::nullopt; }
   Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
   Result<void> release(TimePoint /*until*/) override {
-    note("released", " " + std::to_string(remaining_processes({}, spec_.owner.text()).size()));
+    const TimePoint now = clock_.now();  // the look takes its time
+    note("released", now, " " + std::to_string(remaining_processes({}, spec_.owner.text()).size()));
     return {};
   }
   Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override {
@@ -49,11 +50,12 @@ class MemoryLock final : public KeptLock {
   }
 
  private:
-  void note(const char* what, const std::string& more = {}) const {
+  void note(const char* what) const { note(what, clock_.now(), {}); }
+  void note(const char* what, TimePoint when, const std::string& more) const {
     const char* path = getenv("MEMORY_KEEPER_LOG");
     if (!path) return;
     const UniqueFd log(open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.now().time_since_epoch());
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(when.time_since_epoch());
     write_all(log.get(), std::string(what) + " " + std::to_string(ms.count()) + more + "\n");
   }
 
