@@ -66,13 +66,15 @@ teardown() { end_world; }
 }
 
 @test "12.6 a backend that is not installed is 78 with the package to install, and nothing runs" {
-  local url
+  local url alone=$BATS_TEST_TMPDIR/alone/bin
+  mkdir -p "$alone"
+  cp "$DLOCK" "$alone/dlock"
   for url in redis://localhost zk://localhost mysql://root@localhost/test; do
-    run -78 dlock run -b "$url" k -- touch ran
+    run -78 "$alone/dlock" run -b "$url" k -- touch ran
     [[ "$output" == *"apt install dlock-"* ]]
   done
-  run -78 dlock run -b redis://localhost --if-unavailable run k -- touch ran
-  run -78 dlock run -b redis://localhost --fallback "$DLOCK_BACKEND" k -- touch ran
+  run -78 "$alone/dlock" run -b redis://localhost --if-unavailable run k -- touch ran
+  run -78 "$alone/dlock" run -b redis://localhost --fallback "$DLOCK_BACKEND" k -- touch ran
   [ ! -e ran ]
 }
 
