@@ -12,6 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration kLookBudget = 5s;  ///< for a look when nobody chose a time to connect
 constexpr Duration kShortestPause = 20ms;
 constexpr Duration kLongestPause = 250ms;
 constexpr Duration kGiveBackBudget = 1s;
@@ -62,7 +63,8 @@ std::optional<Granted> PolledLock::attempt(Control& control, Waiter& waiter) {
   if (spec_.take) {
     result = store_->take(control);
   } else {
-    auto state = store_->look(runtime_.clock.now() + spec_.wait.connect_timeout, &control);
+    const Duration budget = spec_.wait.connect_timeout > Duration(0) ? spec_.wait.connect_timeout : kLookBudget;
+    auto state = store_->look(runtime_.clock.now() + budget, &control);
     if (state && state->holders.empty()) return Granted{};
     if (state) {
       result = PolledStore::Others{std::move(*state), std::nullopt};
