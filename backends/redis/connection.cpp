@@ -64,6 +64,7 @@ std::string Endpoint::text() const {
 struct Connection::Impl {
   /// From open() to close().
   struct Session {
+    Session() {}  // not defaulted: clang 14 cannot see through the initialisers below from within this class
     std::unique_ptr<ByteStream> stream;
     std::optional<Error> failed;  ///< told by the next advance()
     TimePoint connect_by;
