@@ -49,7 +49,7 @@ function(dlock_keeper_program name)
   set_target_properties(dlock-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock)
   if(DLOCK_STATIC)
     # libc stays shared: names of hosts are resolved by its modules.
-    target_link_options(dlock-${name} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-z,noseparate-code)
+    target_link_options(dlock-${name} PRIVATE -static-libstdc++ -static-libgcc -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code)
   endif()
   install(TARGETS dlock-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock COMPONENT ${name})
 endfunction()
