@@ -2,6 +2,7 @@
 #include "tests/conformance/fixture.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -75,7 +76,8 @@ void on_every_backend(const std::string& key, const std::function<void(World&)>&
     INFO("backend: ", fixture.name);
     const auto a = connect(fixture.store);
     const auto b = connect(fixture.store);
-    World world{fixture, *a, *b, key};
+    // Several runs may share the servers.
+    World world{fixture, *a, *b, key + "." + std::to_string(getpid())};
     test(world);
   }
 }
