@@ -46,7 +46,7 @@ Fixture redis_native(const char* name) {
 Fixture redis_plain(const char* name) {
   Fixture fixture = redis_native(name);
   fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = fixture.tells_who = fixture.fences =
-      false;
+      fixture.counts_entries = false;
   return fixture;
 }
 
