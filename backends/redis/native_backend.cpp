@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backends/redis/doctor.h"
+#include "backends/redis/holder_record.h"
 #include "backends/redis/native_store.h"
 #include "lib/base/entropy.h"
 
