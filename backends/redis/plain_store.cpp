@@ -189,20 +189,18 @@ std::vector<Command> PlainStore::renewals() const {
 Outcome PlainStore::check_clocks() {
   Outcome outcome = count_renewals(poll_.votes());
   for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (poll_.votes()[i] != Vote::kGranted || !servers_[i].clock) continue;
     const ServerGroup::Answer& answer = poll_.answers()[i];
-    const ClockReading now{answer.sent, answer.received, poll_.ballots()[i].server_time};
+    const Ballot& ballot = poll_.ballots()[i];
+    if (!servers_[i].clock || !answer.has_replies() || ballot.state == Ballot::State::kFailed) continue;
+    const ClockReading now{answer.sent, answer.received, ballot.server_time};
     const Duration step = clock_step(*servers_[i].clock, now);
     if (std::chrono::abs(step) <= clock_drift(spec_.ttl)) continue;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(step).count();
     std::string why = "its clock has stepped by " + std::to_string(ms) + " ms since it was asked last";
-    if (group_.size() == 1) {
-      runtime_.log.warn(group_.name(i) + ": " + why);
-      continue;
-    }
-    runtime_.log.warn(group_.name(i) + ": " + why + "; its vote for " + spec_.name.text() +
-                      " does not count this time");
-    outcome = poll_.drop(i, std::move(why), count_renewals);
+    const bool drops = group_.size() > 1;
+    runtime_.log.warn(group_.name(i) + ": " + why +
+                      (drops ? "; its vote for " + spec_.name.text() + " does not count this time" : ""));
+    if (drops && poll_.votes()[i] == Vote::kGranted) outcome = poll_.drop(i, std::move(why), count_renewals);
   }
   return outcome;
 }

@@ -234,7 +234,8 @@ int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Proc
   SupervisorLink link(std::move(socket));
   const auto request = first_request(link, runtime.clock);
   if (request) {
-    if (const auto lock = open(*request, runtime)) {
+    const Log log(Log::Style{.quiet = !request->warns}, runtime.log.fd());
+    if (const auto lock = open(*request, {runtime.clock, log})) {
       Keeping(link, **lock, request->spec, runtime.clock, processes).run();
     } else {
       link.tell(Refused{lock.error(), std::nullopt});
