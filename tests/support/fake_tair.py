@@ -394,12 +394,18 @@ class Server:
             if words is None:
                 return
             answer = self.answer(words)
-            alive = answer is not None
-            if alive:
-                connection.sendall(answer)
+            alive = answer is not None and self.send(connection, answer)
         self.selector.unregister(connection)
         del self.buffers[connection]
         connection.close()
+
+    @staticmethod
+    def send(connection, answer):
+        try:
+            connection.sendall(answer)
+        except OSError:
+            return False
+        return True
 
     def answer(self, words):
         name = words[0].upper()
@@ -426,9 +432,9 @@ class Server:
             return b"-ERR wrong number of arguments for '%s' command\r\n" % words[0].lower()
 
     def control(self, words):
-        if words[1] == b"SEEN":
+        if words[1].upper() == b"SEEN":
             return array([bulk(one) for one in self.seen])
-        self.cut = words[2]
+        self.cut = words[2].upper()
         return OK
 
 
