@@ -192,7 +192,19 @@ Result<UniqueFd> PlainBackend::fence(const LockName& resource, FencingToken toke
                "see `dlock doctor`, and ask again"};
 }
 
-Result<std::vector<Swept>> PlainBackend::collect_garbage(bool /*dry_run*/) { return std::vector<Swept>{}; }
+Result<std::vector<Swept>> PlainBackend::collect_garbage(bool dry_run) {
+  std::vector<Swept> swept;
+  for (const LockName& name : all_names()) {
+    const auto names = native_names(name);
+    if (!names) continue;
+    const auto answers = ask_each({"EVAL", kSweepScript, "2", names->key, names->fence, dry_run ? "0" : "1"});
+    const auto servers = std::count_if(answers.begin(), answers.end(), [](const auto& answer) {
+      return answer.has_replies() && answer.replies[0].integer == 1;
+    });
+    if (servers > 0) swept.push_back({name, "the token counter of a lock that nobody took for a day"});
+  }
+  return swept;
+}
 
 Result<Duration> PlainBackend::ping() {
   const auto name = LockName::parse("dlock-ping-" + random_hex(8));

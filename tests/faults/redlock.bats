@@ -462,3 +462,23 @@ CODE
   [ "$(paste -s -d' ' entered)" = "0 1 2 3" ]
   DLOCK_BACKEND=$direct is_free k
 }
+
+# --- what is left behind ------------------------------------------------------------------------------------------------------------
+
+@test "gc sweeps counters that are older than a day, and no others; a mark of fence survives two servers" {
+  five_servers
+  run -0 dlock run k -- true
+  redis_cli vote1 set 'dlock:{old}:fence' 1000
+  run -0 dlock gc
+  [[ "$output" == *'swept old'* && "$output" != *'swept k'* ]]
+  all_say "0 0 0 0 0" exists 'dlock:{old}:fence'
+  all_say "1 1 1 1 1" exists 'dlock:{k}:fence'
+  run -0 dlock fence disk 100
+  kill_redis vote1
+  kill_redis vote2
+  run -79 dlock fence disk 99 -- touch ran
+  run -0 dlock fence disk 100 -- true
+  kill_redis vote3
+  run -69 dlock fence disk 101 -- touch ran
+  [ ! -e ran ]
+}
