@@ -142,7 +142,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
   auto event = parse_event(*message);
   if (!event) return over(SessionGone{event.error().message});
   const bool goes_on = std::holds_alternative<Granted>(*event) || std::holds_alternative<Renewed>(*event) ||
-                       std::holds_alternative<Waiting>(*event);
+                       std::holds_alternative<Unrenewed>(*event) || std::holds_alternative<Waiting>(*event);
   return goes_on ? std::move(*event) : over(std::move(*event));
 }
 

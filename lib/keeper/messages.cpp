@@ -225,6 +225,7 @@ struct EventWriter {
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
+  Message operator()(const Unrenewed& unrenewed) const { return {"unrenewed", {{"why", unrenewed.why}}}; }
   Message operator()(const Lost& lost) const { return {"lost", {{"why", lost.why}}}; }
   Message operator()(const Refused& refused) const {
     Message message{"refused", {}};
@@ -361,6 +362,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   }
   std::optional<SessionEvent> event;
   if (verb == "renewed") event = Renewed{in.point("deadline")};
+  if (verb == "unrenewed") event = Unrenewed{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
   if (!event) return broken("unknown word '" + verb + "'");

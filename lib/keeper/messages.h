@@ -18,7 +18,7 @@ namespace dlock {
 /// %XX. Points in time are nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
 ///
 ///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=  detach ttl= [pid=]
-///   keeper:     granted ...  renewed deadline=  lost why=  refused code= message= next= [state]  waiting [state]
+///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  refused code= message= next= [state]  waiting [state]
 ///               withdrawn  released  unconfirmed code= message=
 struct Message {
   std::string verb;

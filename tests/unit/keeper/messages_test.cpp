@@ -44,6 +44,7 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   CHECK(granted.deadline == TimePoint(9s));
 
   CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));
+  CHECK(std::get<Unrenewed>(there_and_back(Unrenewed{"timed out"})).why == "timed out");
   CHECK(std::get<Lost>(there_and_back(Lost{"50 % gone"})).why == "50 % gone");
   CHECK(std::holds_alternative<Withdrawn>(there_and_back(Withdrawn{})));
   CHECK(std::holds_alternative<Released>(there_and_back(Released{})));
