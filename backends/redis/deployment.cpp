@@ -70,6 +70,8 @@ class SingleDeployment final : public Deployment {
 
   Connection* current(const std::string& /*key*/) override { return connection_.is_closed() ? nullptr : &connection_; }
 
+  bool has_asked() const override { return connection_.has_asked(); }
+
   Result<std::vector<Connection*>> all_servers(TimePoint /*until*/) override {
     return std::vector<Connection*>{&connection_};
   }

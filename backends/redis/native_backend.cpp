@@ -26,14 +26,13 @@ if ARGV[1]=='1' then redis.call('DEL',KEYS[2]) end
 return 1
 )";
 
-/// The store of one lock; the names must have been checked.
-Result<NativeStore> store_of(Deployment& deployment, const LockName& name, const std::string& store) {
+}  // namespace
+
+Result<NativeStore> NativeBackend::store_of(const LockName& name) {
   auto names = native_names(name);
   if (!names) return names.error();
-  return NativeStore(deployment, name, std::move(*names), store);
+  return NativeStore(*deployment_, name, std::move(*names), store_, replicas_, runtime_.clock);
 }
-
-}  // namespace
 
 TimePoint NativeBackend::soon() const { return runtime_.clock.now() + kBudget; }
 
@@ -52,7 +51,7 @@ Result<std::unique_ptr<LockSession>> NativeBackend::open(const LockSpec& /*spec*
 }
 
 Result<LockState> NativeBackend::inspect(const LockName& name) {
-  auto lock = store_of(*deployment_, name, store_);
+  auto lock = store_of(name);
   if (!lock) return lock.error();
   return lock->look(soon(), nullptr);
 }
@@ -99,7 +98,7 @@ Result<std::vector<LockState>> NativeBackend::inspect_all() {
 }
 
 Result<ForceReleased> NativeBackend::force_release(const LockName& name, const LockState& shown) {
-  auto lock = store_of(*deployment_, name, store_);
+  auto lock = store_of(name);
   if (!lock) return lock.error();
   if (const auto freed = lock->force(shown, soon()); !freed) return freed.error();
   return ForceReleased{shown.holders};
@@ -115,7 +114,7 @@ Result<void> NativeBackend::check(const LockName& name, FencingToken token) {
 }
 
 Result<HeldLock> NativeBackend::renew(const LockName& name, const Owner& owner, Duration ttl) {
-  auto lock = store_of(*deployment_, name, store_);
+  auto lock = store_of(name);
   if (!lock) return lock.error();
   const TimePoint until = soon();
   auto token = lock->renew(owner, ttl, true, until, nullptr);
@@ -125,7 +124,7 @@ Result<HeldLock> NativeBackend::renew(const LockName& name, const Owner& owner, 
 }
 
 Result<void> NativeBackend::release(const LockName& name, const Owner& owner) {
-  auto lock = store_of(*deployment_, name, store_);
+  auto lock = store_of(name);
   if (!lock) return lock.error();
   const TimePoint until = soon();
   auto released = lock->release(owner, nullptr, until, nullptr);
@@ -141,7 +140,7 @@ Result<void> NativeBackend::release(const LockName& name, const Owner& owner) {
 
 /// The check alone: a server cannot keep other checks out for as long as a command runs.
 Result<UniqueFd> NativeBackend::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  auto lock = store_of(*deployment_, resource, store_);
+  auto lock = store_of(resource);
   if (!lock) return lock.error();
   if (const auto passed = lock->fence(token, soon()); !passed) return passed.error();
   return UniqueFd();
@@ -169,7 +168,7 @@ std::vector<Finding> NativeBackend::diagnose() { return diagnose_servers(*deploy
 Result<Duration> NativeBackend::ping() {
   const auto name = LockName::parse("dlock-ping-" + random_hex(8));
   if (!name) return name.error();
-  auto lock = store_of(*deployment_, *name, store_);
+  auto lock = store_of(*name);
   if (!lock) return lock.error();
   const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .ancestor = {}, .arrival = {}, .info = who_text("ping")};
   const TimePoint before = runtime_.clock.now();

@@ -338,3 +338,31 @@ life_with_cut() { # DIRECTION N
     done
   done
 }
+
+@test "a server that hangs over a request which nobody waits for any more, and goes on: nothing is held" {
+  kill -STOP "$(pid_of_redis one)"
+  run -69 dlock run -n --connect-timeout 300ms k -- touch ran
+  run -69 dlock acquire -n --connect-timeout 300ms --ttl 60s k
+  kill -CONT "$(pid_of_redis one)"
+  wait_until redis_says one PONG ping
+  [ ! -e ran ]
+  [ "$(redis_cli one exists k)" = 0 ]
+  run -0 dlock run -n k -- true
+}
+
+# --- a wrong password ------------------------------------------------------------------------------------------------
+
+@test "a wrong password where nobody needs one: 77, and what was done without it is undone" {
+  redis_cli one acl setuser app on '>right' '~*' '&*' '+@all'
+  local url
+  url=redis://app@127.0.0.1:$(port_of one)
+  DLOCK_PASSWORD=wrong run -77 dlock run -b "$url" --ttl 60s k -- touch ran
+  [[ "$output" == *WRONGPASS* ]]
+  [ ! -e ran ]
+  [ "$(redis_cli one exists k)" = 0 ]
+  DLOCK_PASSWORD=useless run -77 dlock run --ttl 60s k -- touch ran
+  [[ "$output" == *"leave it out"* ]]
+  [ ! -e ran ]
+  [ "$(redis_cli one exists k)" = 0 ]
+  DLOCK_PASSWORD=right run -0 dlock run -n -b "$url" k -- true
+}

@@ -3,6 +3,7 @@
 # (tests/support/programs) asks by the same code as dlock-redis and prints "MILLISECONDS (TOOK ms) REPLY @ SERVER".
 load ../support/cli
 load ../support/redis
+load ../support/deployments
 
 setup() {
   set_world
@@ -10,26 +11,10 @@ setup() {
 }
 teardown() { end_world; }
 
-address() { echo "127.0.0.1:$(port_of "$1")"; }
 last_line_has() { tail -n 1 "$1" | grep -qF -- "$2"; }
 lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 
 # --- Sentinel --------------------------------------------------------------------------------------------------------
-
-names_master() { [ "$(redis_cli "$1" sentinel get-master-addr-by-name main | tail -n 1)" = "$(port_of "$2")" ]; }
-knows_all() { # SENTINEL: two others and a replica that is linked
-  redis_cli "$1" sentinel master main | paste - - | grep -qx 'num-other-sentinels	2' &&
-    redis_cli "$1" sentinel replicas main | paste - - | grep -qx 'master-link-status	ok'
-}
-
-start_sentinels() { # a master "one", its replica "two", three sentinels
-  start_redis one --repl-diskless-sync-delay 0
-  start_redis two --repl-diskless-sync-delay 0 --replicaof 127.0.0.1 "$(port_of one)"
-  for sentinel in s1 s2 s3; do start_sentinel "$sentinel" one; done
-  for sentinel in s1 s2 s3; do wait_until knows_all "$sentinel"; done
-  url=redis+sentinel://$(address s1),$(address s2),$(address s3)/main
-}
-
 
 @test "sentinel: the master SIGKILLed between two calls; the next call reaches the new one within its deadline" {
   start_sentinels
@@ -101,26 +86,6 @@ start_sentinels() { # a master "one", its replica "two", three sentinels
 }
 
 # --- Cluster ---------------------------------------------------------------------------------------------------------
-
-bus_of() { tr '\0' '\n' <"$servers/$1/options" | grep -A 1 -x -- --cluster-port | tail -n 1; }
-id_of() { redis_cli "$1" cluster myid; }
-is_writable() { redis_cli "$1" cluster info | tr -d '\r' | grep -qx cluster_state:ok; }
-knows_nodes() { [ "$(redis_cli "$1" cluster nodes | grep -c connected)" = "$2" ]; }
-
-start_cluster() { # masters a, b, c
-  for node in a b c "$@"; do
-    start_redis "$node" --cluster-enabled yes --cluster-port BUS --cluster-node-timeout 1000 --repl-diskless-sync-delay 0
-  done
-  redis_cli a cluster addslotsrange 0 5460
-  redis_cli b cluster addslotsrange 5461 10922
-  redis_cli c cluster addslotsrange 10923 16383
-  local epoch=0
-  for node in a b c "$@"; do redis_cli "$node" cluster set-config-epoch $((++epoch)); done
-  for node in b c "$@"; do redis_cli a cluster meet 127.0.0.1 "$(port_of "$node")" "$(bus_of "$node")"; done
-  for node in a b c "$@"; do wait_until knows_nodes "$node" $((3 + $#)); done
-  for node in a b c; do wait_until is_writable "$node"; done
-  url=redis+cluster://$(address a)
-}
 
 @test "cluster: a key is asked of the node that has its slot; all masters are listed" {
   start_cluster
