@@ -306,7 +306,7 @@ TEST_CASE("The supervisor is told why a renewal was not confirmed, once for each
   world.at(26s, [&] { world.say_release(); });
   world.run();
   std::vector<std::string> told;
-  for (const Unrenewed& unrenewed : world.heard<Unrenewed>()) told.push_back(unrenewed.why);
+  for (const auto& [at, unrenewed] : world.heard<Unrenewed>()) told.push_back(unrenewed.why);
   CHECK(told == std::vector<std::string>{"cut", "slow", "cut"});
 }
 
