@@ -19,6 +19,7 @@ constexpr Duration kFirstPause = 10ms;   ///< of a poller
 constexpr Duration kLongestPause = 250ms;
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
+constexpr Duration kLeastPatience = 500ms;  ///< with one attempt of several
 
 /// Up to `most`, evenly.
 Duration jitter(Duration most) {
@@ -63,8 +64,9 @@ Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue) {
   const TimePoint now = runtime_.clock.now();
   sent_ = now;
   asked_ = true;
-  const TimePoint until =
-      out_since_ ? std::max(*out_since_ + connect_timeout(), now + kFirstPause) : now + connect_timeout();
+  TimePoint until = out_since_ ? std::max(*out_since_ + connect_timeout(), now + kFirstPause) : now + connect_timeout();
+  // A server that hangs must not have all of the time: another one may have taken its place meanwhile.
+  if (!spec_.wait.once) until = std::min(until, now + std::max<Duration>(connect_timeout() / 3, kLeastPatience));
   auto answer = store_.acquire(make_ask(enqueue), until, &control);
   denied_ = !answer && answer.error().code == ErrorCode::kDenied;
   unknown_ =
