@@ -366,3 +366,56 @@ life_with_cut() { # DIRECTION N
   [ "$(redis_cli one exists k)" = 0 ]
   DLOCK_PASSWORD=right run -0 dlock run -n -b "$url" k -- true
 }
+
+# --- rights ----------------------------------------------------------------------------------------------------------
+
+# The rights that the man page lists, given to the user "deploy" on "one", with other key patterns than it has.
+grant_rights_of_the_man_page() { # PATTERN...
+  local words
+  mapfile -t words < <(sed -n '/^ACL SETUSER dlock/,/^```/p' "$root/man/dlock-redis.7.scd" | grep -v '```' | tr -s ' ' '\n' |
+    sed -e 1,3d -e '/^on$/d' -e '/^>/d' -e '/^~/d' -e '/^$/d')
+  [ "${#words[@]}" -gt 30 ]
+  redis_cli one acl setuser deploy on '>secret' "$@" "${words[@]}"
+  export DLOCK_PASSWORD=secret
+  use "redis://deploy@127.0.0.1:$(port_of one)"
+}
+everything_works_with() { # KEY
+  run -0 dlock run "$1" -- dlock run "$1" -- true
+  run -0 dlock run --fair -s "$1" -- true
+  run -0 dlock run --permits 2 --lock-delay 1s "$1" -- true
+  hold_lock "$1"
+  start_watched waiter dlock run -q "$1" -- true
+  wait_until has 1 waiters "$1"
+  let_go
+  [ "$(how_ended waiter)" = "exit 0" ]
+  local owner
+  read -r owner _ < <(dlock acquire --ttl 20s "$1")
+  run -0 dlock renew --owner "$owner" "$1"
+  run -0 dlock release --owner "$owner" "$1"
+  hold_lock "$1"
+  run -0 dlock force-release --yes "$1"
+  let_go || [ $? = 79 ]
+  run -0 dlock fence "$1" 7 -- true
+  run -0 dlock wait -n "$1"
+  run -0 dlock inspect
+  run -0 dlock gc
+}
+
+@test "a user with the rights of the man page: every command works" {
+  grant_rights_of_the_man_page '~deploy/*' '~dlock*'
+  everything_works_with deploy/x
+  run -0 dlock ping
+  run -0 dlock doctor
+}
+
+@test "a user with the rights of the man page for some keys only: every command works there but doctor and ping, which say why" {
+  grant_rights_of_the_man_page '~deploy/*' '~dlock:{deploy/*'
+  everything_works_with deploy/x
+  run -77 dlock run -n other -- true
+  run -77 dlock ping
+  run -77 dlock doctor
+  [[ "$output" == *"access one of the keys"*"man dlock-redis"* ]]
+  redis_cli one acl setuser deploy '~dlock:{doctor}:fence' '~dlock-ping-*' '~dlock:{dlock-ping-*'
+  run -0 dlock ping
+  run -0 dlock doctor
+}

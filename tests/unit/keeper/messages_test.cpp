@@ -2,6 +2,8 @@
 #include "lib/keeper/messages.h"
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace dlock;
 using namespace std::chrono_literals;
@@ -100,4 +102,16 @@ TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
     REQUIRE(message);
     CHECK_FALSE(parse_event(*message));
   }
+}
+
+TEST_CASE("the last words of a peer that ended before it had read everything are heard") {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+  REQUIRE(send(ends[0], "who", 3, 0) == 3);
+  REQUIRE(send(ends[1], "refused", 7, 0) == 7);
+  close(ends[1]);
+  char packet[16];
+  CHECK(receive_packet(ends[0], packet) == 7);
+  CHECK(receive_packet(ends[0], packet) == 0);
+  close(ends[0]);
 }
