@@ -184,7 +184,9 @@ std::string who_text(const std::string& reason) {
 
 std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   if (!reply.is_error()) return std::nullopt;
-  const std::string what = store + " refused: " + reply.text.substr(0, 200);
+  // Behind "script:" or "@user_script" stands where in our script, which is nobody's business.
+  const std::string said = reply.text.substr(0, std::min<std::size_t>(reply.text.find(" script: "), 200));
+  const std::string what = store + " refused: " + said;
   if (reply.is_error("OOM")) {
     return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
                  "raise maxmemory, or free some; locks that are held can be renewed and released"};
@@ -193,8 +195,11 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
     if (reply.is_error(word))
       return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
   }
-  for (const char* word : {"CROSSSLOT", "WRONGTYPE"}) {
-    if (reply.is_error(word)) return Error{ErrorCode::kMisconfigured, what};
+  if (reply.is_error("CROSSSLOT")) return Error{ErrorCode::kMisconfigured, what};
+  if (reply.is_error("WRONGTYPE") || reply.text.find("user_script:") != std::string::npos) {
+    return Error{ErrorCode::kMisconfigured,
+                 "a key of dlock's own on " + store + " holds what dlock did not write: " + said,
+                 "find it with: redis-cli --scan --pattern 'dlock:*', and see who writes there"};
   }
   return Error{ErrorCode::kUnavailable, what, "look at it with: dlock doctor"};
 }

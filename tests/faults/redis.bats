@@ -419,3 +419,23 @@ everything_works_with() { # KEY
   run -0 dlock ping
   run -0 dlock doctor
 }
+
+# --- what others have written ----------------------------------------------------------------------------------------
+
+@test "something else in dlock's own keys is 78 with what to look for; no script is shown, and nothing is held" {
+  redis_cli one hset 'dlock:{k}:fence' field 1
+  run -78 dlock run -n k -- touch ran
+  [[ "$output" == *"dlock did not write"*"--pattern 'dlock:*'"* ]]
+  redis_cli one del 'dlock:{k}:fence'
+  redis_cli one set 'dlock:{k}:fence' nonsense
+  run -78 dlock run -n k -- touch ran
+  [[ "$output" == *"dlock did not write"* ]]
+  redis_cli one del 'dlock:{k}:fence'
+  redis_cli one set 'dlock:{k}:queue' nonsense
+  redis_cli one set k theirs px 60000
+  run -78 dlock run -w 1 k -- touch ran
+  [[ "$output" == *"dlock did not write"* ]]
+  [[ "$output" != *" on @"* ]]
+  [ ! -e ran ]
+  [ "$(redis_cli one get k)" = theirs ]
+}
