@@ -60,7 +60,7 @@ calls() { redis_cli one info commandstats | sed -nE "s/^cmdstat_$1:calls=([0-9]+
 }
 
 @test "X3: compare, then delete, in two steps frees the lock of whoever came in between; dlock's release is one step" {
-  redis_cli one set naive first px 50
+  redis_cli one set naive first px 1000
   [ "$(redis_cli one get naive)" = first ] # "it is mine", thinks the first one
   wait_until redis_says one 0 exists naive
   redis_cli one set naive second nx px 60000
