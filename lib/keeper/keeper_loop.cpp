@@ -57,6 +57,7 @@ class Keeping {
   RenewalSchedule schedule_;
   bool holds_ = false;       ///< false for a spec that takes nothing
   bool news_ = false;        ///< the store has said something
+  std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
   std::string owner_;        ///< whose marks the command's processes bear; empty: an outer hold's, which are not ours
   bool started_ = false;
@@ -191,9 +192,11 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
   if (const auto why = schedule_.over(clock_.now())) return lose(*why);
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
     schedule_.renewed(clock_.now(), renewed->deadline);
+    trouble_.clear();
     link_.tell(Renewed{renewed->deadline});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
+    if (trouble_ != unknown->why) link_.tell(Unrenewed{trouble_ = unknown->why});
   } else if (asked) {
     schedule_.held(began);
   }

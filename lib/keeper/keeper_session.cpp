@@ -134,7 +134,7 @@ std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
 
 std::optional<SessionEvent> KeeperSession::receive() {
   static char packet[kLargestMessage];  // touched only as far as a message fills it
-  const ssize_t size = recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
+  const ssize_t size = receive_packet(socket_.get(), packet);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) return over(SessionGone{"the keeper " + program_ + " is gone"});
   const auto message = decode({packet, static_cast<std::size_t>(size)});
@@ -142,7 +142,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
   auto event = parse_event(*message);
   if (!event) return over(SessionGone{event.error().message});
   const bool goes_on = std::holds_alternative<Granted>(*event) || std::holds_alternative<Renewed>(*event) ||
-                       std::holds_alternative<Waiting>(*event);
+                       std::holds_alternative<Unrenewed>(*event) || std::holds_alternative<Waiting>(*event);
   return goes_on ? std::move(*event) : over(std::move(*event));
 }
 

@@ -294,6 +294,22 @@ TEST_CASE("An unknown renewal is tried again every second until it is confirmed,
   CHECK(world.last_word_is<Released>());
 }
 
+TEST_CASE("The supervisor is told why a renewal was not confirmed, once for each reason") {
+  World world;
+  std::deque<std::string> reasons{"cut", "cut", "slow", "", "cut"};
+  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+    const std::string why = reasons.empty() ? "" : reasons.front();
+    if (!reasons.empty()) reasons.pop_front();
+    if (!why.empty()) return RenewalUnknown{why};
+    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
+  };
+  world.at(26s, [&] { world.say_release(); });
+  world.run();
+  std::vector<std::string> told;
+  for (const auto& [at, unrenewed] : world.heard<Unrenewed>()) told.push_back(unrenewed.why);
+  CHECK(told == std::vector<std::string>{"cut", "slow", "cut"});
+}
+
 TEST_CASE("One attempt to renew has a sixth of the ttl, and never goes beyond the deadline") {
   World world;
   std::vector<Duration> budgets;
