@@ -171,7 +171,7 @@ TEST_CASE("the canonical form of a URL without a password is read back as the sa
 
 TEST_CASE("servers are reached directly when they are addresses, speak plain text, and name no others") {
   for (const char* text :
-       {"redis://127.0.0.1", "redis://localhost:7000/1", "redis://u:p@[::1]", "redis://[fe80::1%25eth0]",
+       {"redis://127.0.0.1", "redis://localhost:7000/1", "redis://u:p@[::1]", "redis://[fe80::1]",
         "redis+unix:///run/redis.sock", "redlock://10.0.0.1,10.0.0.2,localhost", "tair://10.0.0.1"}) {
     CAPTURE(text);
     const auto url = BackendUrl::parse(text);
