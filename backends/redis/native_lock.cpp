@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "backends/redis/holder_record.h"
 #include "lib/base/entropy.h"
 #include "lib/lock/lease.h"
 

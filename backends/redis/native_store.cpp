@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/native_store.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
+#include "backends/redis/holder_record.h"
 #include "backends/redis/native_scripts.h"
-#include "lib/base/user_name.h"
 
 namespace dlock::redis {
 namespace {
-
-constexpr char kUnit = '\x1f';  // between the parts of who_text(); no part has control characters
 
 std::string ms_text(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
@@ -35,41 +30,13 @@ const char* mode_letter(Mode mode) {
   return "x";
 }
 
-/// Cuts the next word, up to `separator`.
-std::string_view cut(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return word;
-}
-
-std::int64_t number(std::string_view text) { return std::strtoll(std::string(text).c_str(), nullptr, 10); }
-
 WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
-
-void add_info(Party& party, std::string_view info) {
-  party.host = cut(info, kUnit);
-  party.pid = number(cut(info, kUnit));
-  party.user = cut(info, kUnit);
-  party.reason = info;
-}
 
 std::map<std::string, std::string> pairs(const Reply& reply) {
   std::map<std::string, std::string> map;
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
     map[reply.elements[i].text] = reply.elements[i + 1].text;
   return map;
-}
-
-/// "TOKEN SINCE_MS DELAY_MS ENTRIES INFO"; gives back the delay.
-std::int64_t add_record(Party& party, std::string_view record) {
-  party.token = FencingToken(static_cast<std::uint64_t>(number(cut(record, ' '))));
-  party.since = from_ms(number(cut(record, ' ')));
-  const std::int64_t delay = number(cut(record, ' '));
-  const std::string_view entries = cut(record, ' ');
-  party.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));
-  add_info(party, record);
-  return delay;
 }
 
 bool is_printable(std::string_view text) {
@@ -172,14 +139,6 @@ class LookReader {
 };
 
 }  // namespace
-
-std::string who_text(const std::string& reason) {
-  utsname name{};
-  uname(&name);
-  std::string text = name.nodename;
-  text.append(1, kUnit).append(std::to_string(getppid())).append(1, kUnit).append(user_name(geteuid()));
-  return text.append(1, kUnit).append(reason);
-}
 
 std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   if (!reply.is_error()) return std::nullopt;
