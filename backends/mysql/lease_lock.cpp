@@ -201,33 +201,53 @@ bool LeaseLock::wait_for_turn(Control& control) {
   pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
   Duration pause = pause_ / 2 + jitter(pause_ / 2);
   if (remaining_ > 0) pause = std::min<Duration>(pause, std::chrono::microseconds(remaining_) + 1ms + jitter(8ms));
-  return wait_until(runtime_.clock.now() + pause, control);
+  return sleep_on_server(pause, control);
 }
 
-/// In the server's queue, on our connection; a "who" is answered through another one. False: stop.
+/// In the server's queue. False: stop.
 bool LeaseLock::wait_at_gate(Control& control) {
-  Database* database = servers_.current();
-  if (database == nullptr || !database->usable()) return !control.stop_requested();
   const TimePoint now = runtime_.clock.now();
-  const TimePoint until =
-      spec_.wait.until ? std::min(*spec_.wait.until, now + kLongestWait + 1s) : now + kLongestWait + 1s;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(std::min(until - now, kLongestWait)).count();
-  database->begin(store_.wait_statement({spec_.owner.text(), spec_.mode, since_, who_}, static_cast<int>(seconds)));
+  const TimePoint end = now + kLongestWait;
+  const TimePoint until = spec_.wait.until ? std::min(*spec_.wait.until, end) : end;
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - now).count();
+  const auto outcome = wait_on_server(store_.wait_statement(note(), static_cast<int>(seconds)), until, control);
+  if (!outcome) return !control.stop_requested();
+  pause_ = Duration(0);
+  const auto* answer = std::get_if<mysql::Answer>(&*outcome);
+  if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("") == "1") {
+    store_.gate_taken();
+  } else if (const auto* failure = std::get_if<Failure>(&*outcome)) {
+    if (is_without_named_locks(failure->code)) store_.gates_refused();
+    else return wait_until(runtime_.clock.now() + jitter(kRetryPause), control);
+  }
+  return !control.stop_requested();
+}
+
+/// A pause in which the others see that we wait. False: stop.
+bool LeaseLock::sleep_on_server(Duration pause, Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  if (spec_.wait.until) pause = std::clamp<Duration>(*spec_.wait.until - now, 0s, pause);
+  const auto micros =
+      std::to_string(1'000'000 + std::chrono::ceil<std::chrono::microseconds>(pause).count() % 1'000'000);
+  const std::string statement =
+      waiting_comment(Strategy::kLease, spec_.name, note()) + "SLEEP(0." + micros.substr(1) + ")";
+  const auto outcome = wait_on_server(statement, now + pause + kLookBudget, control);
+  const bool slept = outcome && std::holds_alternative<mysql::Answer>(*outcome);
+  if (!slept && !control.stop_requested()) return wait_until(now + pause, control);
+  return !control.stop_requested();
+}
+
+/// On our connection; a "who" is answered through another one. nullopt: control wants it to end, or the time is over;
+/// the connection is gone then.
+std::optional<Outcome> LeaseLock::wait_on_server(std::string statement, TimePoint until, Control& control) {
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return Failure{0, "not connected", true, false};
+  database->begin(std::move(statement));
   while (true) {
-    if (const auto outcome = database->outcome()) {
-      pause_ = Duration(0);
-      const auto* answer = std::get_if<dlock::mysql::Answer>(&*outcome);
-      if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("") == "1") {
-        store_.gate_taken();
-      } else if (const auto* failure = std::get_if<Failure>(&*outcome)) {
-        if (is_without_named_locks(failure->code)) store_.gates_refused();
-        else if (!wait_until(runtime_.clock.now() + jitter(kRetryPause), control)) return false;
-      }
-      return !control.stop_requested();
-    }
+    if (auto outcome = database->outcome()) return outcome;
     if (control.stop_requested() || runtime_.clock.now() >= until) {
       end_session(servers_, connection_, runtime_.clock);
-      return !control.stop_requested();
+      return std::nullopt;
     }
     answer_who(control);
     std::vector<pollfd> fds;
@@ -236,6 +256,8 @@ bool LeaseLock::wait_at_gate(Control& control) {
     runtime_.clock.wait(fds, until);
   }
 }
+
+WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_}; }
 
 /// Answers "who" meanwhile. False: stop.
 bool LeaseLock::wait_until(TimePoint until, Control& control) {

@@ -44,6 +44,9 @@ class LeaseLock final : public KeptLock {
   Step write(const LeaseLook& look, LeaseTake take, Control& control);
   bool wait_for_turn(Control& control);
   bool wait_at_gate(Control& control);
+  bool sleep_on_server(Duration pause, Control& control);
+  std::optional<Outcome> wait_on_server(std::string statement, TimePoint until, Control& control);
+  WaitingNote note() const;
   bool wait_until(TimePoint until, Control& control);
   bool is_over() const;
   bool outlived(const Error& error);
