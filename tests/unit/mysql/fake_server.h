@@ -9,25 +9,13 @@
 #include "backends/mysql/database.h"
 #include "backends/mysql/sql_text.h"
 #include "lib/base/entropy.h"
-#include "lib/keeper/control.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/scripted_control.h"
 
 namespace dlock::mysql::testing {
 
 using dlock::testing::FakeClock;
-
-struct QuietControl final : Control {
-  explicit QuietControl(FakeClock& fake) : clock(fake) {}
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  bool stop_requested() override { return stop_at && clock.now() >= *stop_at; }
-  bool take_who() override { return std::exchange(who, false); }
-  void tell(const SessionEvent& event) override { told.push_back(event); }
-
-  FakeClock& clock;
-  std::optional<TimePoint> stop_at;
-  bool who = false;
-  std::vector<SessionEvent> told;
-};
+using dlock::testing::ScriptedControl;
 
 /// One row of dlock_lock and one gate, with named ways to fail. It understands the statements of LeaseStore, writes
 /// down every statement it hears, and answers what `says` was told to say to anything else.
