@@ -92,10 +92,10 @@ kill_redis() { # NAME [SIGNAL]: returns when it is gone
 
 # --- a network that fails (cutting_proxy.py) -------------------------------------------------------------------------
 
-# start_proxy NAME [PROXY]: between clients and the server NAME. Then redis_url PROXY ("proxy") is the way through it.
+# start_proxy NAME [PROXY [--raw]]: between clients and the server NAME. Then redis_url PROXY ("proxy") is the way through it.
 start_proxy() {
   local proxy=${2-proxy}
-  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/$proxy" 127.0.0.1 "$(port_of "$1")" 3>&- &
+  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/$proxy" 127.0.0.1 "$(port_of "$1")" "${@:3}" 3>&- &
   started+=("$!")
   disown "$!"
   wait_until filled "$servers/$proxy/port"

@@ -193,6 +193,15 @@ TEST_CASE("a silent server is unavailable after the connection's time-out") {
   CHECK(world.clock.now() <= world.at(6s));
 }
 
+TEST_CASE("a silent server is given up on when the wait is over") {
+  World world;
+  world.spec.wait.until = world.at(2s);
+  for (int i = 0; i < 20; ++i) world.server.next("SELECT", Fault::kSilent);
+  CHECK(world.refused().code == ErrorCode::kUnavailable);
+  CHECK(world.clock.now() >= world.at(2s));
+  CHECK(world.clock.now() <= world.at(3s));
+}
+
 TEST_CASE("errors of the server mean what they say") {
   struct Case {
     int code;
