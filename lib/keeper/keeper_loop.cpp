@@ -188,7 +188,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
   // Who slept past the deadline must not bring a hold back to life that others had to believe ended.
   if (const auto why = schedule_.over(clock_.now())) return lose(*why);
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
-    schedule_.renewed(clock_.now(), renewed->deadline);
+    schedule_.renewed(began, clock_.now(), renewed->deadline);
     link_.tell(Renewed{renewed->deadline});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
