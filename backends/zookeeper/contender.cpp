@@ -97,11 +97,14 @@ std::vector<Change> Contender::removals() const {
   return changes;
 }
 
-Result<Verdict> Contender::judged(const Result<Answer>& list) const {
+Result<Verdict> Contender::judged(const Result<Answer>& list) {
   if (!list) return list.error();
   if (list->code == Code::kNoNode) return Verdict{Verdict::Kind::kGone};
-  return judge(stage_.rule, list->children, own_names(), stage_.permits);
+  seen_ = list->children;
+  return judge(stage_.rule, seen_, own_names(), stage_.permits);
 }
+
+std::vector<std::string> Contender::strangers() const { return zookeeper::strangers(stage_.rule, seen_, own_names()); }
 
 /// What an unanswered request has left. The sync makes a server that we came to since show all that was done.
 Result<void> Contender::find(TimePoint until, Control* control) {

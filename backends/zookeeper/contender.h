@@ -48,6 +48,9 @@ class Contender {
   /// They are gone, or will go with the session: begins anew.
   void forget();
 
+  /// Who was seen at the last look that cannot exclude us, or be excluded by us.
+  std::vector<std::string> strangers() const;
+
   const std::vector<std::string>& paths() const { return own_; }
   FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(czxid_)); }
   /// Before the last request that the leader has answered, and before the one before it.
@@ -63,7 +66,7 @@ class Contender {
   Result<Verdict> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
   Result<void> check_leases(TimePoint until, Control* control);
-  Result<Verdict> judged(const Result<Answer>& list) const;
+  Result<Verdict> judged(const Result<Answer>& list);
   Request creation() const;
   std::vector<Change> removals() const;
   std::vector<std::string> own_names() const;
@@ -74,6 +77,7 @@ class Contender {
   const std::string data_;
   Guid guid_;
   std::vector<std::string> own_;
+  std::vector<std::string> seen_;  ///< the children at the last look
   std::int64_t czxid_ = 0;
   bool unknown_ = false;  ///< nodes of ours may be there that own_ does not tell
   bool checked_ = false;

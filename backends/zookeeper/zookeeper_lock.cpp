@@ -274,7 +274,19 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   const Owner& owner = joined_ ? spec_.ancestor->owner : spec_.owner;
   const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
-  return Granted{{HeldLock{spec_.name, owner, token, ensemble_.store(), joined_.has_value()}}, believed()};
+  return Granted{{HeldLock{spec_.name, owner, token, ensemble_.store(), joined_.has_value(), warning()}}, believed()};
+}
+
+/// What stands in the directory beside us and cannot be seen by us, or cannot see us.
+std::string ZookeeperLock::warning() const {
+  if (joined_) return "";
+  std::string others;
+  for (const std::string& name : contenders_.back().strangers()) {
+    others.append(others.empty() ? "a " : " and a ").append(family_text(parse_node_name(name)->family));
+  }
+  if (others.empty()) return "";
+  return directory_ + " is used by " + others + ", which recipe=" + recipe_name(ensemble_.recipe()) +
+         " does not exclude in " + mode_name(spec_.mode) + " mode: both may hold the lock at once";
 }
 
 Refused ZookeeperLock::busy(Control& control) {

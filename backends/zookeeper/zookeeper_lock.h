@@ -47,6 +47,7 @@ class ZookeeperLock final : public KeptLock {
 
   std::optional<std::variant<Granted, Refused>> answer_of(Result<Outcome> outcome, Control& control);
   Result<Granted> granted(Control& control);
+  std::string warning() const;
   Refused busy(Control& control);
   Refused refuse(Error error);
   void leave_queue();
