@@ -268,6 +268,10 @@ Result<bool> Contender::watch(const Verdict& verdict, TimePoint until, Control* 
   }
   std::vector<std::uint64_t> tickets;
   for (const std::string& name : verdict.watch) tickets.push_back(calls_.send(make_exists(path_of(name), true)));
+  if (czxid_ == 0 && !own_.empty()) {  // while there is time
+    const auto own = calls_.call(make_exists(own_.front()), until, control);
+    if (own) czxid_ = own->stat.czxid;
+  }
   bool all_there = true;
   for (const std::uint64_t ticket : tickets) {
     const auto answer = calls_.answer(ticket, until, control);
