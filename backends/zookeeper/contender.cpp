@@ -67,6 +67,7 @@ void Contender::forget() {
   own_.clear();
   czxid_ = 0;
   unknown_ = false;
+  removal_.reset();
   guid_ = Guid::random();
 }
 
@@ -288,7 +289,8 @@ bool Contender::is_woken(const Verdict& verdict) {
 }
 
 Result<void> Contender::remove(TimePoint until) {
-  bool unanswered = false;
+  bool unanswered = removal_.has_value();
+  if (removal_) calls_.forget(*std::exchange(removal_, std::nullopt));
   while (unknown_) {
     const auto found = find(until, nullptr);
     unanswered = true;
@@ -319,10 +321,14 @@ Result<void> Contender::remove(TimePoint until) {
   return {};
 }
 
-void Contender::remove_unanswered() {
-  if (own_.empty()) return;
-  calls_.forget(calls_.send({.kind = Request::Kind::kChange, .changes = removals()}));
-  own_.clear();
+void Contender::remove_meanwhile() {
+  if (removal_ && !calls_.has_answer(*removal_)) return;
+  if (removal_) {
+    const auto answer = calls_.answer(*removal_, TimePoint(), nullptr);
+    removal_.reset();
+    if (answer) own_.clear();  // NoNode: somebody was quicker
+  }
+  if (!own_.empty()) removal_ = calls_.send({.kind = Request::Kind::kChange, .changes = removals()});
 }
 
 }  // namespace dlock::zookeeper

@@ -42,8 +42,8 @@ class Contender {
   /// Takes the nodes away. Lost if one of them was not there any more, unless an answer had been missing.
   Result<void> remove(TimePoint until);
 
-  /// Sends the removal, and does not wait for it.
-  void remove_unanswered();
+  /// Sees to the removal without waiting for it: sends it, and when called again, once more if it was not answered.
+  void remove_meanwhile();
 
   /// They are gone, or will go with the session: begins anew.
   void forget();
@@ -81,6 +81,7 @@ class Contender {
   std::int64_t czxid_ = 0;
   bool unknown_ = false;  ///< nodes of ours may be there that own_ does not tell
   bool checked_ = false;
+  std::optional<std::uint64_t> removal_;  ///< on its way
   TimePoint sent_{};
   TimePoint previously_sent_{};
 };

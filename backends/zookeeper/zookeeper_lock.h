@@ -51,6 +51,7 @@ class ZookeeperLock final : public KeptLock {
   Refused busy(Control& control);
   Refused refuse(Error error);
   void leave_queue();
+  void leave_gates();
   bool worth_another_try(const Error& error) const;
   bool may_wait() const;
   Duration patience() const;
