@@ -18,6 +18,8 @@ constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth 
 constexpr Duration kWatchAgain = 1s;     ///< after a watch that could not be set
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
 constexpr Duration kLookBudget = 1s;
+constexpr Duration kLongestHalfTick = 1050ms;  ///< of servers with the usual tick
+constexpr Duration kTouchPause = 100ms;
 constexpr Duration kRetryPause = 40ms;
 constexpr Duration kRetryInterval = 1s;  ///< of counted tries, when nobody chose one
 constexpr int kGoneTries = 5;
@@ -34,8 +36,23 @@ ZookeeperLock::ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string direc
 
 ZookeeperLock::~ZookeeperLock() {
   if (!calls_) return;
+  if (keep_session_) outlast_old_touches();
   if (keep_session_) calls_->session().abandon();
   else calls_->session().close();
+}
+
+/// The server that had the session before tells the leader of its last requests by the next ping, half a tick later at
+/// most, and with the timeout of that time. What comes after that counts.
+void ZookeeperLock::outlast_old_touches() {
+  const Duration half_tick = std::min<Duration>(calls_->timeout() / 4, kLongestHalfTick);
+  const TimePoint until = runtime_.clock.now() + half_tick;
+  for (bool last = false; !last;) {
+    last = runtime_.clock.now() >= until;
+    (void)calls_->call({.kind = Request::Kind::kSync, .path = held_.front()}, runtime_.clock.now() + kLookBudget,
+                       nullptr);
+    const TimePoint next = runtime_.clock.now() + kTouchPause;
+    while (!last && runtime_.clock.now() < next) calls_->wait(next, nullptr), calls_->receive();
+  }
 }
 
 Duration ZookeeperLock::patience() const {
@@ -219,6 +236,7 @@ std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& co
   while (true) {
     auto outcome = attempt(control);
     if (control.stop_requested() || (outcome && *outcome == Outcome::kStopped)) break;
+    if (!outcome) ++unreached_;
     if (!outcome && worth_another_try(outcome.error())) {
       if (!pause(kRetryPause, control)) break;
       continue;
@@ -240,7 +258,10 @@ bool ZookeeperLock::worth_another_try(const Error& error) const {
   const TimePoint now = runtime_.clock.now();
   if (spec_.wait.until && now >= *spec_.wait.until) return false;
   if (error.code == ErrorCode::kLost) return true;
-  return error.code == ErrorCode::kUnavailable && !spec_.wait.once && now < reach_by_;
+  if (error.code != ErrorCode::kUnavailable || now >= reach_by_) return false;
+  if (!spec_.wait.once) return true;
+  const bool reached = calls_ && calls_->timeout() > Duration(0);
+  return !reached && unreached_ < ensemble_.server_count();  // one attempt asks each server
 }
 
 /// nullopt: stopped.
@@ -335,9 +356,10 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
     }
     const auto answer = calls_->answer(tickets[i], until, &control);
     if (!answer) failed = answer.error();
-    else if (i > 0) gone = gone || answer->code == Code::kNoNode;
+    else if (i > 0) gone = gone || !is_ours(*answer);
   }
   if (failed && failed->code == ErrorCode::kLost) return RenewalLost{failed->message};
+  if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
   if (failed) return RenewalUnknown{failed->message};
   if (gone) return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
   previously_sent_ = sent_;
@@ -369,6 +391,12 @@ Renewal ZookeeperLock::held(TimePoint now) {
   return RenewalHeld{};
 }
 
+/// Under recipe=simple the next holder's node has the same name.
+bool ZookeeperLock::is_ours(const Answer& node) const {
+  const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
+  return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
+}
+
 /// What has been answered of these reads; never waits.
 Renewal ZookeeperLock::judge_watched() {
   while (!watching_.empty() && calls_->has_answer(watching_.back())) {
@@ -376,7 +404,7 @@ Renewal ZookeeperLock::judge_watched() {
     watching_.pop_back();
     if (!answer) {
       watch_at_ = runtime_.clock.now() + kWatchAgain;
-    } else if (answer->code == Code::kNoNode) {
+    } else if (!is_ours(*answer)) {
       return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
     } else if (asks_to_release(answer->data)) {
       if (joined_) continue;  // that is for the outer one to answer
@@ -410,8 +438,9 @@ Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
   if (ttl > Duration(0)) {
     const auto files = LeaseFiles::open(true);
     if (!files) return files.error();
-    const auto written = files->write(
-        {spec_.name, spec_.owner, ensemble_.store(), key, contenders_.back().token(), spec_.lock_delay, held_});
+    files->sweep_old();
+    const auto written = files->write({spec_.name, spec_.owner, ensemble_.store(), key, contenders_.back().token(),
+                                       spec_.lock_delay, calls_->timeout(), held_});
     if (!written) return written;
   }
   keep_session_ = true;

@@ -33,6 +33,7 @@ class FakeEnsemble {
     ~FakeSession() override { close(); }
 
     void ask(std::uint64_t ticket, const Request& request) override {
+      if (silent) return;
       if (!alive) return answer(ticket, {.code = Code::kInvalidState});
       if (is_down_) return answer(ticket, {.code = Code::kConnectionLoss});
       const bool lost = ++ensemble_.requests == ensemble_.lose_reply_of;
@@ -52,6 +53,7 @@ class FakeEnsemble {
     }
     void add_interest(std::vector<pollfd>& /*fds*/) const override {}
     std::string trouble() const override { return "cut by the test"; }
+    void reconnect() override { ++reconnected; }
     void close() override { ensemble_.end(*this); }
     void abandon() override { abandoned = true; }
 
@@ -59,6 +61,8 @@ class FakeEnsemble {
     std::int64_t id() const { return key_.id; }
 
     bool alive = true;
+    bool silent = false;
+    int reconnected = 0;
     bool abandoned = false;
 
    private:
