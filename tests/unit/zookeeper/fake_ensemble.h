@@ -82,6 +82,7 @@ class FakeEnsemble {
   FakeEnsemble() { nodes["/"]; }
 
   Result<std::unique_ptr<Session>> open(const SessionSettings& settings) {
+    last_timeout = settings.timeout;
     auto session = std::make_unique<FakeSession>(*this, ++last_session_, std::min(settings.timeout, longest_session));
     sessions.push_back(session.get());
     return std::unique_ptr<Session>(std::move(session));
@@ -127,6 +128,7 @@ class FakeEnsemble {
   std::map<std::string, Node> nodes;
   std::vector<FakeSession*> sessions;  ///< those that live
   Duration longest_session = std::chrono::hours(1);
+  Duration last_timeout{0};  ///< that was asked for
   int requests = 0;
   int lose_reply_of = 0;  ///< which request, counted from 1; 0: of none
   bool lost_is_done = true;
