@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 
 #include "lib/config/url_schemes.h"
-#include "lib/net/resolver.h"
+#include "lib/net/lookup.h"
 
 namespace dlock::zookeeper {
 namespace {
