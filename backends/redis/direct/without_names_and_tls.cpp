@@ -2,10 +2,11 @@
 // What the direct keeper (lib/config/url_schemes.h: is_direct) has in the place of lookup.cpp and tls_stream.cpp: it is
 // never asked for either, and so needs neither the shared C library with its name service modules nor OpenSSL. The
 // linker takes a file from a library only for what nobody has defined yet; these definitions come first.
-#include "backends/redis/lookup.h"
 #include "backends/redis/tls_stream.h"
+#include "lib/net/lookup.h"
 
-namespace dlock::redis {
+namespace dlock {
+
 struct Lookup::Shared {};
 
 Result<Lookup> Lookup::start(const std::string& host, std::uint16_t /*port*/) {
@@ -13,6 +14,10 @@ Result<Lookup> Lookup::start(const std::string& host, std::uint16_t /*port*/) {
 }
 int Lookup::fd() const { return -1; }
 std::optional<Result<std::vector<Address>>> Lookup::take() { return std::nullopt; }
+
+}  // namespace dlock
+
+namespace dlock::redis {
 
 Result<std::unique_ptr<ByteStream>> start_tls(std::unique_ptr<ByteStream> /*carrier*/, const TlsSettings& /*settings*/,
                                               const std::string& host) {

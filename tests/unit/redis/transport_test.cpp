@@ -14,9 +14,9 @@
 
 #include "backends/redis/connection.h"
 #include "backends/redis/deployment.h"
-#include "backends/redis/lookup.h"
 #include "lib/base/clock.h"
 #include "lib/base/unique_fd.h"
+#include "lib/net/lookup.h"
 
 using namespace dlock;
 using namespace dlock::redis;

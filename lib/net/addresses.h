@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace dlock::redis {
+namespace dlock {
 
 /// Where to connect to.
 struct Address {
@@ -20,4 +20,4 @@ struct Address {
 /// for every other host.
 std::vector<Address> known_addresses(const std::string& host, std::uint16_t port);
 
-}  // namespace dlock::redis
+}  // namespace dlock

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/lookup.h"
+#include "lib/net/lookup.h"
 
 #include <netdb.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <atomic>
@@ -11,10 +10,11 @@
 #include <system_error>
 #include <thread>
 
+#include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 
-namespace dlock::redis {
+namespace dlock {
 namespace {
 
 struct FreeAddrinfo {
@@ -43,22 +43,6 @@ Result<std::vector<Address>> ask(const std::string& host, std::uint16_t port) {
   }
   return addresses;
 }
-
-/// A thread started meanwhile takes no signals: they are the main thread's.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -92,4 +76,4 @@ std::optional<Result<std::vector<Address>>> Lookup::take() {
   return std::move(shared_->result);
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock

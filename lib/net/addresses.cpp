@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/addresses.h"
+#include "lib/net/addresses.h"
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-namespace dlock::redis {
+namespace dlock {
 namespace {
 
 std::optional<Address> ipv4(const char* host, std::uint16_t port) {
@@ -60,4 +60,4 @@ std::vector<Address> known_addresses(const std::string& host, std::uint16_t port
   return {};
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock

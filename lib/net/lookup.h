@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/addresses.h"
 #include "lib/base/result.h"
+#include "lib/net/addresses.h"
 
-namespace dlock::redis {
+namespace dlock {
 
 /// A host's name being looked up by a thread of its own, because getaddrinfo(3) can neither be polled nor stopped. One
 /// that has not answered when the lookup is dropped is left alone: what it shares with us lives as long as the later of
@@ -31,4 +31,4 @@ class Lookup {
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace dlock::redis
+}  // namespace dlock
