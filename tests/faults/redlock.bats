@@ -181,10 +181,10 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
   all_say "0 0 0 0 0" exists k
 }
 
-@test "three restarted empty: 79; they have no vote while younger than the ttl, so nobody overlaps" {
+@test "three restarted empty have no vote while younger than the ttl, so nobody overlaps with who held them" {
   five_servers --appendonly no
   sleep 3.2
-  hold_section a
+  short_section a
   kill -STOP "$(keeper_of a)" # or it takes the votes of those that are back before the others are
   local i
   for i in 1 2 3; do kill_redis "vote$i"; done
@@ -192,8 +192,9 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
   kill -CONT "$(keeper_of a)"
   run -69 dlock run -n --ttl 20s other -- true
   [[ "$output" == *"no vote"* ]]
-  [ "$(how_ended a)" = "exit 79" ]
-  run -0 dlock run -q -w 10 --connect-timeout 10s --ttl 2s k -- section
+  # Lost when the three say so together; held where it has its votes back while its lease is good.
+  [[ "$(how_ended a)" =~ ^exit\ (79|0)$ ]]
+  run -0 dlock run -q -w 20 --connect-timeout 20s --ttl 2s k -- section
   history check --sections 2
 }
 
@@ -203,7 +204,9 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
   redis_cli vote1 del k
   redis_cli vote2 del k
   wait_until all_say "1 1 1 1 1" exists k
+  kill -STOP "$(keeper_of a)" # or it takes the first ones again before the last is deleted
   on_all del k
+  kill -CONT "$(keeper_of a)"
   [ "$(how_ended a)" = "exit 79" ]
   all_say "0 0 0 0 0" exists k
 }

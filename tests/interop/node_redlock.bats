@@ -95,7 +95,7 @@ await hold(20);
 await locks.give(lock);
 say('served');
 CODE
-  start_watched a dlock run --ttl 5s k -- section --for 1
+  start_watched a dlock run --ttl 5s k -- section --for 5 # until the peer is up
   wait_until begun 1
   run -0 peer
   [ "$output" = $'refused\nserved' ]

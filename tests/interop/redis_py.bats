@@ -56,11 +56,11 @@ lock.acquire()
 hold(0.05)
 lock.release()
 CODE
-  start_watched a dlock run k -- section --for 0.5
+  start_watched a dlock run k -- section --for 5 # until the interpreter is up and polls, every 100 ms
   wait_until begun 1
   run -0 peer
   history check --sections 2
-  gap_below 500 # polls every 100 ms
+  gap_below 500
 }
 
 @test "dlock waits for redis-py: it is woken by the release, without polling" {
@@ -219,10 +219,10 @@ redsync_release() { redis_cli one eval "if redis.call('GET',KEYS[1])~=ARGV[1] th
 redsync_extend() { redis_cli one eval "if redis.call('GET',KEYS[1])~=ARGV[1] then return 0 end; return redis.call('PEXPIRE',KEYS[1],ARGV[2])" 1 "$@"; }
 
 @test "redsync holds: dlock waits through its extension, and is served after its release" {
-  [ "$(redis_cli one set k q1w2e3r4t5y6u7i8o9p0aA== NX PX 800)" = OK ]
+  [ "$(redis_cli one set k q1w2e3r4t5y6u7i8o9p0aA== NX PX 8000)" = OK ]
   run -75 dlock run -q -n k -- true
   start_watched a dlock run -q k -- section
-  sleep 0.3
+  wait_until has 1 waiters k
   [ "$(redsync_extend k q1w2e3r4t5y6u7i8o9p0aA== 8000)" = 1 ]
   sleep 1
   [ ! -e history ]

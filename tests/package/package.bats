@@ -52,7 +52,8 @@ usr/share/zsh/vendor-completions/_dlock" ]
 }
 
 @test "dlock-redis has the keeper program, its page and its papers, and nothing else" {
-  [ "$(files_of "$redis_package")" = "usr/libexec/dlock/dlock-redis
+  [ "$(files_of "$redis_package")" = "usr/libexec/dlock/direct/dlock-redis
+usr/libexec/dlock/dlock-redis
 usr/share/doc/dlock-redis/changelog.gz
 usr/share/doc/dlock-redis/copyright
 usr/share/man/man7/dlock-redis.7.gz" ]
