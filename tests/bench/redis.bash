@@ -16,8 +16,8 @@ redis_rows() {
   local waiters
   for waiters in 2 64; do redis_hand_over "$waiters"; done
   for waiters in 2 256; do redis_requests_of_hand_over "$waiters"; done
-  redis_memory
-  redis_idle
+  kept_memory
+  kept_idle
   kill_redis bench
 }
 
@@ -158,7 +158,7 @@ redis_requests_of_hand_over() { # WAITERS
 
 # --- while it is held ------------------------------------------------------------------------------------------------
 
-redis_memory() {
+kept_memory() {
   local holder waiter sum
   dlock run memory -- sleep 1000 & holder=$!
   until_held memory
@@ -166,16 +166,16 @@ redis_memory() {
   own+=("$holder" "$waiter")
   sleep 0.5
   sum=$(memory_of "$holder" "$(keeper_of "$holder")")
-  row 'redis: memory of a holder and its keeper' '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
+  row "$backend: memory of a holder and its keeper" '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
   sum=$(memory_of "$waiter" "$(keeper_of "$waiter")")
-  row 'redis: memory of a waiter and its keeper' '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
+  row "$backend: memory of a waiter and its keeper" '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
   kill "$waiter" "$holder"
   wait "$waiter" "$holder" 2>/dev/null || true
 }
 
-keeper_of() { pgrep -P "$1" -x dlock-redis; }
+keeper_of() { pgrep -P "$1" -x "dlock-$backend"; }
 
-redis_idle() {
+kept_idle() {
   local holder keeper before after seconds=$((idle_seconds < 20 ? 20 : idle_seconds)) # two renewals at least
   dlock run idle -- sleep 1000 & holder=$!
   own+=("$holder")
@@ -185,7 +185,7 @@ redis_idle() {
   before=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
   sleep "$seconds"
   after=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
-  row 'redis: processor time of an idle holder' '<= 1' "over $seconds s" 'in ms a minute, with its keeper' \
+  row "$backend: processor time of an idle holder" '<= 1' "over $seconds s" 'in ms a minute, with its keeper' \
     "$(awk -v ns=$((after - before)) -v s="$seconds" 'BEGIN { printf "%.3f", ns / 1e6 * 60 / s }')"
   kill "$holder"
   wait "$holder" 2>/dev/null || true

@@ -127,7 +127,7 @@ life() { dlock run -w 5 --ttl 1s --renew-interval 100ms "$1" -- sh -c 'echo ran 
 
 @test "acquire, renew and release from the command line, cut behind every packet: no lease is left behind" {
   local direction n owner token
-  packets dlock acquire --ttl 30s first >first
+  packets dlock acquire --ttl 30s first >granted
   for direction in requests replies; do
     for ((n = 0; n <= $(last_packet $direction); n++)); do
       network cut "$direction" "$n"
