@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # MariaDB servers of one's own, for bats files that kill or stop them and for scripts/start-test-servers.
 #
-# A new server has the database "locks" without tables, the database "shop", and these users, who come from anywhere:
+# A new server has the databases "locks" and "shop", both empty, and these users, who come from anywhere:
 #   app        no password; the rights that dlock-mysql(7) names, and no other
 #   guarded    the same with the password "secret"      certified   the same with a client certificate
-#   owner      no password; makes tables in "locks"     reader      password "reader-secret"; may only look
+#   owner      no password; makes tables                reader      password "reader-secret"; may only look
 #   stranger   no password, no rights                   root        no password; everything
 
 # shellcheck source=tests/support/servers.bash
@@ -33,9 +33,9 @@ mysql_bootstrap() {
   printf '%s;\n' 'FLUSH PRIVILEGES' 'CREATE DATABASE locks' 'CREATE DATABASE shop' 'CREATE USER app, owner, stranger' \
     "CREATE USER guarded IDENTIFIED BY 'secret', reader IDENTIFIED BY 'reader-secret', certified REQUIRE X509"
   for user in app guarded certified; do
-    printf '%s;\n' "GRANT SELECT, INSERT, UPDATE, DELETE ON locks.* TO $user" "GRANT SELECT, UPDATE ON shop.* TO $user"
+    printf '%s;\n' "GRANT SELECT, INSERT, UPDATE, DELETE ON locks.* TO $user" "GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO $user"
   done
-  printf '%s;\n' 'GRANT ALL ON locks.* TO owner' 'GRANT SELECT ON locks.* TO reader'
+  printf '%s;\n' 'GRANT ALL ON locks.* TO owner' 'GRANT ALL ON shop.* TO owner' 'GRANT SELECT ON locks.* TO reader'
 }
 
 # start_mysql NAME [OPTION...]: a new server. Returns when it takes connections; mysql_url NAME says where.
