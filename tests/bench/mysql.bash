@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The rows of scripts/bench for MariaDB, with a server of their own. Sourced: what redis.bash is given, and its functions
-# `against`, `hand_overs_of`, `median_of`, `kept_memory`, `kept_idle`.
+# `against`, `chain`, `hand_over`, `kept_memory`, `kept_idle`.
 # shellcheck disable=SC2154
 # shellcheck source=tests/support/mysql.bash
 . tests/support/mysql.bash
@@ -16,7 +16,7 @@ mysql_rows() {
   mysql_start_up
   mysql_requests
   local waiters
-  for waiters in 2 64; do mysql_hand_over "$waiters"; done
+  for waiters in 2 64; do hand_over "$waiters" "$programs/mysql_named_lock" "$(port_of bench)" round-trips 50; done
   for waiters in 2 256; do mysql_requests_of_hand_over "$waiters"; done
   mysql_fairness
   kept_memory
@@ -50,50 +50,10 @@ mysql_requests() {
   row 'mysql: requests of dlock run k -- true' '<= 3' "$count" '' "$count"
 }
 
-mysql_chain() { # WAITERS STAMPS [COMMAND...]: one holder, and N behind it; runs COMMAND when all of them wait
-  local count=$1 stamps=$2 i end pids=()
-  shift 2
-  rm -f "$stamps" "$stage/gate"
-  mkfifo "$stage/gate"
-  dlock run chain -- "$programs/moments" stamp "$stamps" "$stage/gate" & pids+=($!)
-  until_held chain
-  for ((i = 0; i < count; i++)); do
-    dlock run --quiet chain -- "$programs/moments" stamp "$stamps" & pids+=($!)
-  done
-  end=$((SECONDS + 120))
-  until [ "$(dlock inspect --json chain | jq '.waiters | length')" = "$count" ]; do
-    [ "$SECONDS" -lt "$end" ] || { echo "bench: $count waiters did not come within 120 s" >&2; exit 1; }
-    sleep 0.02
-  done
-  sleep 0.3
-  "$@"
-  : >"$stage/gate"
-  wait "${pids[@]}"
-}
-
-mysql_hand_over() { # WAITERS
-  local count=$1 goal='<= 2' chains i start trip took against
-  [ "$count" != 2 ] || goal='<= 1.5'
-  chains=$((rounds / 20 / count))
-  [ "$chains" -ge 2 ] || chains=2
-  : >"$stage/took" && : >"$stage/starts" && : >"$stage/trips"
-  for ((i = 0; i < chains; i++)); do
-    "$programs/moments" starts 20 >>"$stage/starts"
-    "$programs/mysql_named_lock" "$(port_of bench)" round-trips 50 >>"$stage/trips"
-    mysql_chain "$count" "$stage/stamps"
-    hand_overs_of "$stage/stamps" >>"$stage/took"
-  done
-  start=$(median_of "$stage/starts") trip=$(median_of "$stage/trips")
-  took=$(median_of "$stage/took")
-  against=$(awk -v a="$start" -v b="$trip" 'BEGIN { printf "%.1f", a + b }')
-  row "mysql: end of one to start of next, $count wait" "$goal" "$took µs" "round trip + start: $against µs" \
-    "$(quotient "$took" "$against")"
-}
-
 few_statements= # a hand-over with 2 waiters
 mysql_requests_of_hand_over() { # WAITERS
   local count=$1 sum each
-  mysql_chain "$count" "$stage/stamps" log_statements
+  chain "$count" "$stage/stamps" log_statements
   sum=$(statements)
   each=$(quotient "$sum" "$count")
   if [ "$few_statements" ]; then
