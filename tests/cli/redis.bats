@@ -10,8 +10,6 @@ setup() {
 }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
-
 @test "redis://" {
   use "$DLOCK_TEST_REDIS"
   locks_and_excludes "$key"

@@ -122,24 +122,6 @@ close_session() {
   wait_until ended "$(cat "$1.pid")"
 }
 
-# --- dlock on such a server ------------------------------------------------------------------------------------------
-
-use() { export DLOCK_BACKEND=$1; } # URL
-pid_of() { cat "$1.pid"; }         # NAME of start_watched
-keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-mysql; }
-
-# hold_section NAME WORD...: a dlock that holds k while its section runs.
-hold_section() {
-  start_watched "$1" dlock run --ttl 2s k -- section --for 30 "${@:2}"
-  wait_until begun 1
-  started+=("$(keeper_of "$1")")
-}
-# wait_section NAME [OPTION...]: one more that waits for k.
-wait_section() {
-  start_watched "$1" dlock run -q "${@:2}" --ttl 2s k -- section
-  wait_until has 1 waiters k
-}
-
 kill_connections() { # NAME: those of "app"
   sql "$1" "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE user = 'app'" >kills
   sql "$1" "$(cat kills)" 2>/dev/null || true # one may have ended by itself
