@@ -6,6 +6,7 @@
 #include "backends/redis/doctor.h"
 #include "backends/redis/native_store.h"
 #include "lib/base/entropy.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {

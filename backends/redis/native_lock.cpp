@@ -7,6 +7,7 @@
 
 #include "lib/base/entropy.h"
 #include "lib/lock/lease.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/native_store.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
 #include "backends/redis/native_scripts.h"
-#include "lib/base/user_name.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
-
-constexpr char kUnit = '\x1f';  // between the parts of who_text(); no part has control characters
 
 std::string ms_text(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
@@ -47,13 +42,6 @@ std::int64_t number(std::string_view text) { return std::strtoll(std::string(tex
 
 WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
 
-void add_info(Party& party, std::string_view info) {
-  party.host = cut(info, kUnit);
-  party.pid = number(cut(info, kUnit));
-  party.user = cut(info, kUnit);
-  party.reason = info;
-}
-
 std::map<std::string, std::string> pairs(const Reply& reply) {
   std::map<std::string, std::string> map;
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
@@ -68,7 +56,7 @@ std::int64_t add_record(Party& party, std::string_view record) {
   const std::int64_t delay = number(cut(record, ' '));
   const std::string_view entries = cut(record, ' ');
   party.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));
-  add_info(party, record);
+  add_who(party, record);
   return delay;
 }
 
@@ -160,7 +148,7 @@ class LookReader {
       if (mode == "w") continue;  // takes nothing
       party.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
       cut(rest, ' ');
-      add_info(party, rest);
+      add_who(party, rest);
       state.waiters.push_back(std::move(party));
     }
   }
@@ -172,14 +160,6 @@ class LookReader {
 };
 
 }  // namespace
-
-std::string who_text(const std::string& reason) {
-  utsname name{};
-  uname(&name);
-  std::string text = name.nodename;
-  text.append(1, kUnit).append(std::to_string(getppid())).append(1, kUnit).append(user_name(geteuid()));
-  return text.append(1, kUnit).append(reason);
-}
 
 std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   if (!reply.is_error()) return std::nullopt;

@@ -44,9 +44,6 @@ struct NativeBusy {
 };
 using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
 
-/// This process' supervisor, as holders and waiters are shown to others: host, pid, user, reason.
-std::string who_text(const std::string& reason);
-
 /// The native layout of one lock on one deployment: each call is one script. Unavailable has an unknown outcome; other
 /// errors say that nothing was changed. `control` as in Deployment::call.
 class NativeStore {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/redis/plain_exclusive.h"
-#include "backends/redis/polled_lock.h"
+#include "lib/keeper/plain_exclusive.h"
+#include "lib/keeper/polled_lock.h"
 #include "backends/redis/redlock_store.h"
 #include "backends/redis/server_info.h"
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/polled_lock.h"
 #include "backends/redis/redlock_scripts.h"
 #include "backends/redis/server_group.h"
 #include "backends/redis/votes.h"
 #include "lib/base/runtime.h"
+#include "lib/keeper/polled_lock.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock::redis {

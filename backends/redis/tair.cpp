@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "backends/redis/plain_exclusive.h"
-#include "backends/redis/polled_lock.h"
+#include "lib/keeper/plain_exclusive.h"
+#include "lib/keeper/polled_lock.h"
 #include "backends/redis/redlock_scripts.h"
 #include "backends/redis/server_info.h"
 #include "backends/redis/tair_key.h"

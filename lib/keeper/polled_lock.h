@@ -11,7 +11,7 @@
 #include "lib/keeper/kept_lock.h"
 #include "lib/lock/lock_spec.h"
 
-namespace dlock::redis {
+namespace dlock {
 
 /// A store that tells nobody when a lock becomes free: what PolledLock needs of it. The calls block within limits of
 /// their own (one round to the servers) and end early when control wants it.
@@ -87,4 +87,4 @@ class PolledLock final : public KeptLock {
   bool joined_ = false;
 };
 
-}  // namespace dlock::redis
+}  // namespace dlock

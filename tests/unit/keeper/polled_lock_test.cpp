@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/polled_lock.h"
+#include "lib/keeper/polled_lock.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include "lib/lock/lease.h"
 #include "tests/support/fake_clock.h"
 
-namespace dlock::redis {
+namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
@@ -280,4 +280,4 @@ TEST_CASE("a release ends with its time") {
 }
 
 }  // namespace
-}  // namespace dlock::redis
+}  // namespace dlock

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/lease_backend.h"
+
+#include <set>
+
+#include "backends/mysql/ask.h"
+#include "backends/mysql/common_statements.h"
+#include "backends/mysql/doctor.h"
+#include "backends/mysql/schema.h"
+#include "backends/mysql/server_errors.h"
+#include "backends/mysql/sql_text.h"
+#include "lib/base/entropy.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kBudget = 5s;
+constexpr Duration kRetryPause = 40ms;
+
+}  // namespace
+
+LeaseBackend::LeaseBackend(Settings settings, const Dial& dial, const Runtime& runtime)
+    : settings_(std::move(settings)), runtime_(runtime), servers_(settings_.servers, dial, runtime.clock) {}
+
+TimePoint LeaseBackend::soon() const { return runtime_.clock.now() + kBudget; }
+
+Result<Answer> LeaseBackend::run(const std::string& statement) {
+  return run_statement(servers_, statement, runtime_.clock, soon());
+}
+
+Result<std::unique_ptr<LockSession>> LeaseBackend::open(const LockSpec& /*spec*/) {
+  return Error{ErrorCode::kInternal, "locks on " + settings_.store + " are taken by their keeper"};
+}
+
+template <typename Make>
+Result<std::optional<LeaseBackend::Change>> LeaseBackend::rewrite(const LockName& name, Make make, bool* unanswered) {
+  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
+  const TimePoint until = soon();
+  while (true) {
+    const auto look = store.look(false, until, nullptr);
+    Error error;
+    if (look) {
+      std::optional<LeaseRow> next = make(look->row, look->now);
+      if (!next) return std::optional<Change>();
+      const auto written = store.change(look->row, *next, until, nullptr);
+      if (written && *written == Written::kYes) return std::optional(Change{look->row, std::move(*next)});
+      if (written) continue;
+      error = written.error();
+      *unanswered = *unanswered || error.code == ErrorCode::kUnavailable;
+    } else {
+      error = look.error();
+    }
+    const TimePoint next = runtime_.clock.now() + kRetryPause;
+    if (error.code != ErrorCode::kUnavailable || next >= until) return error;
+    std::vector<pollfd> nothing;
+    while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
+  }
+}
+
+Result<LockState> LeaseBackend::inspect(const LockName& name) {
+  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
+  const auto look = store.look(false, soon(), nullptr);
+  if (!look) return look.error();
+  LockState state = state_of(look->row, name, settings_.store, look->now);
+  auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name, servers_.server(),
+                                     soon(), nullptr);
+  if (!waiters) return waiters.error();
+  state.waiters = std::move(*waiters);
+  return state;
+}
+
+Result<std::vector<LockState>> LeaseBackend::inspect_all() {
+  auto names = live_names(servers_, Strategy::kLease, runtime_.clock, soon());
+  if (!names) return names.error();
+  std::vector<LockState> states;
+  for (const LockName& name : *names) {
+    auto state = inspect(name);
+    if (!state) return state.error();
+    if (!state->holders.empty() || !state->waiters.empty()) states.push_back(std::move(*state));
+  }
+  return states;
+}
+
+/// The holder looks at its row when its connection ends: where that is allowed, it hears of it at once.
+void LeaseBackend::tell_by_kill(const LeaseRow& row) {
+  for (const LeaseHolder& holder : row.holders) {
+    if (holder.connection != 0) (void)run("KILL " + std::to_string(holder.connection));
+  }
+}
+
+Result<ForceReleased> LeaseBackend::force_release(const LockName& name, const LockState& shown) {
+  bool unanswered = false;
+  const auto freed = rewrite(
+      name, [&](const LeaseRow& row, ServerTime now) { return force_free(row, shown, now); }, &unanswered);
+  if (!freed) return freed.error();
+  if (!*freed && !unanswered) {
+    return Error{ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed"};
+  }
+  if (*freed) tell_by_kill((*freed)->before);
+  return ForceReleased{shown.holders};
+}
+
+Result<void> LeaseBackend::check(const LockName& name, FencingToken token) {
+  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
+  const auto look = store.look(false, soon(), nullptr);
+  if (!look) return look.error();
+  for (const LeaseHolder& holder : look->row.holders) {
+    if (holder.token == token.value() && holder.until > look->now) return {};
+  }
+  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+}
+
+Result<HeldLock> LeaseBackend::renew(const LockName& name, const Owner& owner, Duration ttl) {
+  bool unanswered = false;
+  const auto renewed = rewrite(
+      name, [&](const LeaseRow& row, ServerTime now) { return extend(row, owner.text(), ttl, true, now); },
+      &unanswered);
+  if (!renewed) return renewed.error();
+  if (!*renewed) return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
+  return HeldLock{name, owner, FencingToken(find_holder((*renewed)->after, owner.text())->token), settings_.store};
+}
+
+Result<void> LeaseBackend::release(const LockName& name, const Owner& owner) {
+  bool unanswered = false;
+  const auto released = rewrite(
+      name, [&](const LeaseRow& row, ServerTime now) { return give_back(row, owner.text(), nullptr, now); },
+      &unanswered);
+  if (!released) return released.error();
+  if (*released || unanswered) return {};
+  return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
+}
+
+Result<UniqueFd> LeaseBackend::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+  return fence_row(servers_, resource, token, runtime_.clock, soon());
+}
+
+Result<std::vector<Swept>> LeaseBackend::collect_garbage(bool dry_run) {
+  return sweep_rows(servers_, Strategy::kLease, dry_run, runtime_.clock, soon());
+}
+
+std::vector<Finding> LeaseBackend::diagnose() { return diagnose_servers(settings_, servers_.dial(), runtime_); }
+
+Result<Duration> LeaseBackend::ping() {
+  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
+  if (!name) return name.error();
+  const Owner owner = Owner::random();
+  const LeaseAsk ask{.owner = owner, .ttl = 10s, .ancestor = {}, .who = who_text("ping")};
+  const auto take = [&](const LeaseRow& row, ServerTime now) {
+    auto decision = try_take(row, ask, now);
+    auto* taken = std::get_if<LeaseTake>(&decision);
+    return taken ? std::optional(std::move(taken->next)) : std::nullopt;
+  };
+  const TimePoint before = runtime_.clock.now();
+  bool unanswered = false;
+  const auto taken = rewrite(*name, take, &unanswered);
+  if (!taken) return taken.error();
+  if (const auto released = release(*name, owner); !released) return released.error();
+  const Duration took = runtime_.clock.now() - before;
+  (void)run("DELETE FROM " + std::string(kLockTable) + " WHERE strategy='lease' AND name=" + literal(name->text()));
+  return took;
+}
+
+Result<std::string> LeaseBackend::set_up(bool print_only) {
+  return set_up_tables(servers_, settings_, print_only, runtime_.clock, soon());
+}
+
+}  // namespace dlock::mysql
