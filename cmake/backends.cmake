@@ -61,7 +61,8 @@ function(dlock_find_library target file header package)
   if(NOT ${target}_LIBRARY OR NOT ${target}_INCLUDE)
     message(FATAL_ERROR "${header} or ${file} is missing: apt install ${package} (all packages: scripts/packages.txt)")
   endif()
-  add_library(${target} INTERFACE)
-  target_link_libraries(${target} INTERFACE ${${target}_LIBRARY})
-  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
+  # Imported, so that what it needs in turn can be told by target_link_libraries and comes behind it.
+  add_library(${target} STATIC IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${target}_LIBRARY}
+                        INTERFACE_INCLUDE_DIRECTORIES ${${target}_INCLUDE})
 endfunction()
