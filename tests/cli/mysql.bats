@@ -65,7 +65,7 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   refused "$DLOCK_TEST_MYSQL_TLS&server-name=elsewhere.example" 'server-name'
   servers=$BATS_TEST_TMPDIR/servers
   start_mysql plain
-  dlock setup -b "$(mysql_url plain owner)"
+  dlock setup -b "$(mysql_url plain owner)" >/dev/null
   refused "$(mysql_url plain)?ca-file=$DLOCK_TEST_CERTIFICATES/ca.crt" 'TLS|SSL'
 }
 
@@ -135,8 +135,9 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 # --- every command ---------------------------------------------------------------------------------------------------
 
 @test "acquire, renew, check, release: from separate processes; a stale owner is 79 and touches nothing" {
-  local owner token until_before
+  local owner token other until_before
   read -r owner token < <(dlock acquire --ttl 1m -m why "$key")
+  read -r other _ < <(dlock acquire --ttl 1m "$key:other")
   run -75 dlock run -q -n "$key" -- true
   until_before=$(holder_field "$key" until)
   run -0 dlock renew --ttl 5m --owner "$owner" "$key"
@@ -144,8 +145,8 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   [ "$(holder_field "$key" reason)" = why ]
   run -0 dlock check "$key" "$token"
   run -79 dlock check "$key" "$((token - 1))"
-  run -79 dlock renew --ttl 5m --owner "${owner}x" "$key"
-  run -79 dlock release --owner "${owner}x" "$key"
+  run -79 dlock renew --ttl 5m --owner "$other" "$key"
+  run -79 dlock release --owner "$other" "$key"
   run -0 dlock release --owner "$owner" "$key"
   run -79 dlock release --owner "$owner" "$key"
   run -79 dlock renew --ttl 5m --owner "$owner" "$key"

@@ -10,7 +10,7 @@ setup() {
   start_mysql one --server-id=1 --log-bin=log --binlog-format=ROW --log-slave-updates --gtid-strict-mode
   start_mysql two --server-id=2 --log-bin=log --binlog-format=ROW --log-slave-updates --gtid-strict-mode --read-only
   replicate two one
-  dlock setup -b "$(mysql_url one owner)"
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
   wait_until has_row two "SHOW TABLES IN locks LIKE 'dlock%'"
   both=mysql://app@127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)/locks
   use "$both"

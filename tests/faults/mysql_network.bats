@@ -8,7 +8,7 @@ setup() {
   set_world
   script_section
   start_mysql one
-  dlock setup -b "$(mysql_url one owner)"
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
   start_proxy one mysql
   direct=$(mysql_url one)
   use "$(mysql_url proxy)"

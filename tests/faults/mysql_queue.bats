@@ -7,7 +7,7 @@ setup() {
   set_world
   script_section
   start_mysql one
-  dlock setup -b "$(mysql_url one owner)"
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
   use "$(mysql_url one)"
 }
 teardown() { end_world; }
@@ -68,11 +68,13 @@ all_served() { # N
 @test "eight contenders get equal shares: Jain index at least 0.99" {
   script contender <<'SCRIPT'
 #!/bin/bash
+until [ -e go ]; do sleep 0.01; done
 while [ "$(wc -l <served)" -lt 240 ]; do dlock run -q k -- sh -c "echo $1 >>served" || exit; done
 SCRIPT
   : >served
   local i
   for i in {1..8}; do start_watched "c$i" contender "$i"; done
+  touch go
   patience=120
   for i in {1..8}; do [ "$(how_ended "c$i")" = "exit 0" ]; done
   # Of the first 240: at the end the last ones go without the others.

@@ -9,7 +9,7 @@ setup() {
   set_world
   script_section
   start_mysql one
-  dlock setup -b "$(mysql_url one owner)"
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
 }
 teardown() { end_world; }
 

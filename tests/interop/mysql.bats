@@ -7,7 +7,7 @@ load ../support/mysql
 setup() {
   set_world
   start_mysql one
-  dlock setup -b "$(mysql_url one owner)"
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
   use "$(mysql_url one)"
 }
 teardown() { end_world; }
@@ -99,7 +99,7 @@ shop() {
   sql one "USE shop; CREATE TABLE orders (id INT PRIMARY KEY, code VARCHAR(20), note VARCHAR(20), state INT NOT NULL DEFAULT 0,
     UNIQUE (code)) ENGINE=InnoDB; INSERT INTO orders VALUES (41, 'a', 'same', 0), (42, 'b', 'same', 0), (43, 'c', 'other', 0);
     CREATE TABLE old (id INT PRIMARY KEY) ENGINE=MyISAM; INSERT INTO old VALUES (42)"
-  dlock setup -b "mysql://owner@127.0.0.1:$(port_of one)/shop"
+  dlock setup -b "mysql://owner@127.0.0.1:$(port_of one)/shop" >/dev/null
 }
 order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; } # TABLE:COLUMN=VALUE
 

@@ -12,14 +12,15 @@
 
 mysql_words=(--no-defaults --basedir=/usr --lc-messages-dir=/usr/share/mysql --innodb-log-file-size=4M
   --innodb-buffer-pool-size=8M --innodb-data-file-path=ibdata1:4M:autoextend --innodb-autoextend-increment=1
-  --innodb-temp-data-file-path=ibtmp1:1M:autoextend --aria-log-file-size=8M --loose-skip-log-bin)
+  --innodb-temp-data-file-path=ibtmp1:1M:autoextend --innodb-use-native-aio=OFF --aria-log-file-size=8M --loose-skip-log-bin)
 
 # What every server begins with is made once: by scripts/start-test-servers, or else by the file that asks first.
 mysql_beginning() {
   local at=${DLOCK_TEST_SERVERS:-${BATS_FILE_TMPDIR:-$servers}}/mysql-beginning
   if [ ! -d "$at" ]; then
-    mkdir -p "$at.part"
-    mysql_bootstrap | mariadbd "${mysql_words[@]}" --user="$(id -un)" --bootstrap --datadir="$at.part" \
+    rm -rf -- "$at.part"
+    mkdir -p "$at.part" "$at.tmp" # a server removes the temporary tables of others that share its folder for them
+    mysql_bootstrap | mariadbd "${mysql_words[@]}" --user="$(id -un)" --bootstrap --datadir="$at.part" --tmpdir="$at.tmp" \
       --innodb-flush-method=nosync --debug-no-sync 2>"$at.log" || { tail -n 5 "$at.log" >&2; return 1; }
     mv -T "$at.part" "$at"
   fi
@@ -30,8 +31,8 @@ mysql_bootstrap() {
   local system=/usr/share/mysql user
   printf '%s;\n' 'CREATE DATABASE mysql' 'USE mysql' 'SET @auth_root_socket = NULL'
   cat $system/mysql_system_tables.sql $system/mysql_performance_tables.sql $system/mysql_system_tables_data.sql
-  printf '%s;\n' 'FLUSH PRIVILEGES' 'CREATE DATABASE locks' 'CREATE DATABASE shop' 'CREATE USER app, owner, stranger' \
-    "CREATE USER guarded IDENTIFIED BY 'secret', reader IDENTIFIED BY 'reader-secret', certified REQUIRE X509"
+  printf '%s;\n' 'FLUSH PRIVILEGES' 'CREATE DATABASE locks' 'CREATE DATABASE shop' 'CREATE USER app, owner, stranger' 'CREATE USER certified REQUIRE X509' \
+    "CREATE USER guarded IDENTIFIED BY 'secret', reader IDENTIFIED BY 'reader-secret'"
   for user in app guarded certified; do
     printf '%s;\n' "GRANT SELECT, INSERT, UPDATE, DELETE ON locks.* TO $user" "GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO $user"
   done
@@ -43,13 +44,13 @@ start_mysql() {
   local name=$1 beginning _
   shift
   beginning=$(mysql_beginning) || return
-  mkdir -p "$servers/$name"
+  mkdir -p "$servers/$name/tmp"
   cp -r -- "$beginning" "$servers/$name/data"
   for _ in {1..20}; do
     local port folder=$servers/$name
     port=$(some_port)
     echo "$port" >"$folder/port"
-    printf '%s\0' "${mysql_words[@]}" --user="$(id -un)" --datadir="$folder/data" --socket="$folder/socket" \
+    printf '%s\0' "${mysql_words[@]}" --user="$(id -un)" --datadir="$folder/data" --tmpdir="$folder/tmp" --socket="$folder/socket" \
       --pid-file="$folder/mariadbd.pid" --bind-address=127.0.0.1 --port="$port" --skip-name-resolve \
       --performance-schema=OFF --aria-pagecache-buffer-size=1M --key-buffer-size=1M --innodb-buffer-pool-dump-at-shutdown=OFF \
       --innodb-buffer-pool-load-at-startup=OFF --max-connections=400 "$@" >"$folder/options"
