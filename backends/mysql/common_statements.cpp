@@ -11,6 +11,7 @@
 namespace dlock::mysql {
 namespace {
 
+constexpr Duration kKillBudget = std::chrono::milliseconds(300);
 constexpr char kDayMicroseconds[] = "86400000000";
 
 /// "dlock tables 1"
@@ -54,6 +55,13 @@ Result<Answer> run_statement(Servers& servers, const std::string& statement, Clo
     if (is_read_only(failure.code)) servers.drop_read_only();
     return error_of(failure, server);
   }
+}
+
+void end_session(Servers& servers, std::uint64_t id, Clock& clock) {
+  Servers beside = servers.beside();
+  if (Database* database = servers.current()) database->abandon();
+  servers.drop();
+  if (id != 0) (void)run_statement(beside, "KILL " + std::to_string(id), clock, clock.now() + kKillBudget);
 }
 
 Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Clock& clock, TimePoint until) {
@@ -100,7 +108,7 @@ Result<std::vector<Swept>> sweep_rows(Servers& servers, Strategy strategy, bool 
                                       TimePoint until) {
   const std::string table = kLockTable;
   const std::string idle = "strategy='" + std::string(strategy_name(strategy)) +
-                           "' AND (expires IS NULL OR expires<=UTC_TIMESTAMP(6)) AND fence+" + kDayMicroseconds + "<" +
+                           "' AND (holds=0 OR expires<=UTC_TIMESTAMP(6)) AND fence+" + kDayMicroseconds + "<" +
                            kServerMicroseconds;
   const auto found = run_statement(servers, "SELECT name,version FROM " + table + " WHERE " + idle, clock, until);
   if (!found) return found.error();

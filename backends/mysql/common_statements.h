@@ -18,6 +18,10 @@ namespace dlock::mysql {
 Result<Answer> run_statement(Servers& servers, const std::string& statement, Clock& clock, TimePoint until,
                              Control* control = nullptr);
 
+/// Gives up what the connection of `servers` waits for: breaks it, and ends its session `id` through another one where
+/// that is allowed, because a server notices a lost client within a second only, and in a wait for a row not at all.
+void end_session(Servers& servers, std::uint64_t id, Clock& clock);
+
 /// The names of `strategy` in dlock_lock that have a holder, and those somebody waits for, in canonical order.
 Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Clock& clock, TimePoint until);
 

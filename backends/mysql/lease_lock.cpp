@@ -5,6 +5,8 @@
 #include <charconv>
 
 #include "backends/mysql/ask.h"
+#include "backends/mysql/common_statements.h"
+#include "backends/mysql/lease_view.h"
 #include "backends/mysql/server_errors.h"
 #include "backends/mysql/sql_text.h"
 #include "lib/base/entropy.h"
@@ -120,9 +122,9 @@ LeaseLock::Step LeaseLock::attempt(Control& control) {
   auto look = store_.look(wants_gate, until, &control);
   if (!look) return look.error();
   out_since_.reset();
-  looked_ = runtime_.clock.now();
   row_ = look->row;
   read_at_ = look->now;
+  connection_ = look->connection;
   if (since_ == 0) since_ = look->now;
   return decide(std::move(*look), control);
 }
@@ -223,12 +225,11 @@ bool LeaseLock::wait_at_gate(Control& control) {
       }
       return !control.stop_requested();
     }
-    if (control.stop_requested()) return false;
-    answer_who(control);
-    if (runtime_.clock.now() >= until) {
-      database->abandon();
-      return true;
+    if (control.stop_requested() || runtime_.clock.now() >= until) {
+      end_session(servers_, connection_, runtime_.clock);
+      return !control.stop_requested();
     }
+    answer_who(control);
     std::vector<pollfd> fds;
     control.add_interest(fds);
     database->add_interest(fds);
@@ -251,17 +252,9 @@ bool LeaseLock::wait_until(TimePoint until, Control& control) {
 
 void LeaseLock::answer_who(Control& control) {
   if (!control.take_who()) return;
-  const TimePoint until = runtime_.clock.now() + kLookBudget;
-  const auto other = servers_.another(until, &control);
-  if (!other) return;
-  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, spec_.name);
-  const auto look = store.look_through(**other, false, until, &control);
-  if (!look) return;
-  LockState state = state_of(look->row, spec_.name, store_name_, look->now);
-  auto waiters =
-      LeaseStore::waiters(**other, runtime_.clock, Strategy::kLease, spec_.name, servers_.server(), until, &control);
-  if (waiters) state.waiters = std::move(*waiters);
-  control.tell(Waiting{std::move(state)});
+  Servers beside = servers_.beside();
+  auto state = LeaseView(beside, store_name_, runtime_, kLookBudget).inspect(spec_.name);
+  if (state) control.tell(Waiting{std::move(*state)});
 }
 
 /// Who has it now; what was seen last if that cannot be asked.

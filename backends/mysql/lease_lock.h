@@ -75,8 +75,8 @@ class LeaseLock final : public KeptLock {
   int collisions_ = 0;
   Duration pause_{0};  ///< of who looks by itself, growing
   std::int64_t remaining_ = 0;
-  ServerTime since_ = 0;  ///< when we were first told to wait
-  TimePoint looked_{};
+  std::uint64_t connection_ = 0;        ///< the server's id of ours
+  ServerTime since_ = 0;                ///< when we were first told to wait
   std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
 };
 

@@ -89,6 +89,11 @@ std::string named_lock(std::string_view kind, const LockName& name) {
   return "CONCAT('dlock:',LEFT(SHA2(CONCAT(DATABASE()," + literal(bytes) + "),256),56))";
 }
 
+std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note) {
+  return comment_begin(strategy, name) + note.owner + " " + mode_letter(note.mode) + " " + std::to_string(note.since) +
+         " " + literal(note.who) + " */ ";
+}
+
 LeaseStore::LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name)
     : servers_(servers),
       clock_(clock),
@@ -180,9 +185,7 @@ Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoi
 }
 
 std::string LeaseStore::wait_statement(const WaitingNote& note, int seconds) const {
-  return comment_begin(strategy_, name_) + note.owner + " " + mode_letter(note.mode) + " " +
-         std::to_string(note.since) + " " + literal(note.who) + " */ GET_LOCK(" + gate_name_ + "," +
-         std::to_string(seconds) + ")";
+  return waiting_comment(strategy_, name_, note) + "GET_LOCK(" + gate_name_ + "," + std::to_string(seconds) + ")";
 }
 
 Result<void> LeaseStore::leave_gate(TimePoint until, Control* control) {

@@ -82,10 +82,7 @@ class LeaseStore {
 /// (kind, name).
 std::string named_lock(std::string_view kind, const LockName& name);
 
-/// The rows that a name-less look brings: every lock of `strategy` that has holders.
-struct NamedRow {
-  LockName name;
-  LeaseRow row;
-};
+/// "SELECT /* dlock waits ... */ ": the beginning of a statement that waits, which tells who waits for what.
+std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note);
 
 }  // namespace dlock::mysql

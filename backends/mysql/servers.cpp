@@ -73,8 +73,6 @@ Result<Database*> Servers::connect(TimePoint until, Control* control) {
   return *error;
 }
 
-Result<std::unique_ptr<Database>> Servers::another(TimePoint until, Control* control) {
-  return open(at_, until, control);
-}
+Servers Servers::beside() const { return Servers({servers_[at_]}, dial_, clock_); }
 
 }  // namespace dlock::mysql

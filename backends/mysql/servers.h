@@ -41,8 +41,8 @@ class Servers {
   const std::vector<DatabaseSettings>& all() const { return servers_; }
   const Dial& dial() const { return dial_; }
 
-  /// A second connection to where the present one goes.
-  Result<std::unique_ptr<Database>> another(TimePoint until, Control* control);
+  /// For a second connection to where the present one goes: to ask something while it waits.
+  Servers beside() const;
 
  private:
   Result<void> try_one(std::size_t index, TimePoint until, Control* control);

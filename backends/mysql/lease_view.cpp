@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/mysql/lease_backend.h"
-
-#include <set>
+#include "backends/mysql/lease_view.h"
 
 #include "backends/mysql/ask.h"
 #include "backends/mysql/common_statements.h"
-#include "backends/mysql/doctor.h"
 #include "backends/mysql/schema.h"
 #include "backends/mysql/server_errors.h"
 #include "backends/mysql/sql_text.h"
@@ -17,26 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBudget = 5s;
 constexpr Duration kRetryPause = 40ms;
 
 }  // namespace
 
-LeaseBackend::LeaseBackend(Settings settings, const Dial& dial, const Runtime& runtime)
-    : settings_(std::move(settings)), runtime_(runtime), servers_(settings_.servers, dial, runtime.clock) {}
-
-TimePoint LeaseBackend::soon() const { return runtime_.clock.now() + kBudget; }
-
-Result<Answer> LeaseBackend::run(const std::string& statement) {
-  return run_statement(servers_, statement, runtime_.clock, soon());
-}
-
-Result<std::unique_ptr<LockSession>> LeaseBackend::open(const LockSpec& /*spec*/) {
-  return Error{ErrorCode::kInternal, "locks on " + settings_.store + " are taken by their keeper"};
-}
+TimePoint LeaseView::soon() const { return runtime_.clock.now() + budget_; }
 
 template <typename Make>
-Result<std::optional<LeaseBackend::Change>> LeaseBackend::rewrite(const LockName& name, Make make, bool* unanswered) {
+Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name, Make make, bool* unanswered) {
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
   const TimePoint until = soon();
   while (true) {
@@ -60,11 +45,11 @@ Result<std::optional<LeaseBackend::Change>> LeaseBackend::rewrite(const LockName
   }
 }
 
-Result<LockState> LeaseBackend::inspect(const LockName& name) {
+Result<LockState> LeaseView::inspect(const LockName& name) {
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
   const auto look = store.look(false, soon(), nullptr);
   if (!look) return look.error();
-  LockState state = state_of(look->row, name, settings_.store, look->now);
+  LockState state = state_of(look->row, name, store_, look->now);
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name, servers_.server(),
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
@@ -72,26 +57,15 @@ Result<LockState> LeaseBackend::inspect(const LockName& name) {
   return state;
 }
 
-Result<std::vector<LockState>> LeaseBackend::inspect_all() {
-  auto names = live_names(servers_, Strategy::kLease, runtime_.clock, soon());
-  if (!names) return names.error();
-  std::vector<LockState> states;
-  for (const LockName& name : *names) {
-    auto state = inspect(name);
-    if (!state) return state.error();
-    if (!state->holders.empty() || !state->waiters.empty()) states.push_back(std::move(*state));
-  }
-  return states;
-}
-
 /// The holder looks at its row when its connection ends: where that is allowed, it hears of it at once.
-void LeaseBackend::tell_by_kill(const LeaseRow& row) {
+void LeaseView::tell_by_kill(const LeaseRow& row) {
   for (const LeaseHolder& holder : row.holders) {
-    if (holder.connection != 0) (void)run("KILL " + std::to_string(holder.connection));
+    if (holder.connection != 0)
+      (void)run_statement(servers_, "KILL " + std::to_string(holder.connection), runtime_.clock, soon());
   }
 }
 
-Result<ForceReleased> LeaseBackend::force_release(const LockName& name, const LockState& shown) {
+Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockState& shown) {
   bool unanswered = false;
   const auto freed = rewrite(
       name, [&](const LeaseRow& row, ServerTime now) { return force_free(row, shown, now); }, &unanswered);
@@ -103,47 +77,35 @@ Result<ForceReleased> LeaseBackend::force_release(const LockName& name, const Lo
   return ForceReleased{shown.holders};
 }
 
-Result<void> LeaseBackend::check(const LockName& name, FencingToken token) {
-  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
-  const auto look = store.look(false, soon(), nullptr);
-  if (!look) return look.error();
-  for (const LeaseHolder& holder : look->row.holders) {
-    if (holder.token == token.value() && holder.until > look->now) return {};
-  }
-  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
-}
-
-Result<HeldLock> LeaseBackend::renew(const LockName& name, const Owner& owner, Duration ttl) {
+Result<HeldLock> LeaseView::renew(const LockName& name, const Owner& owner, Duration ttl) {
   bool unanswered = false;
   const auto renewed = rewrite(
       name, [&](const LeaseRow& row, ServerTime now) { return extend(row, owner.text(), ttl, true, now); },
       &unanswered);
   if (!renewed) return renewed.error();
-  if (!*renewed) return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
-  return HeldLock{name, owner, FencingToken(find_holder((*renewed)->after, owner.text())->token), settings_.store};
+  if (!*renewed) return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + store_};
+  return HeldLock{name, owner, FencingToken(find_holder((*renewed)->after, owner.text())->token), store_};
 }
 
-Result<void> LeaseBackend::release(const LockName& name, const Owner& owner) {
+Result<void> LeaseView::release(const LockName& name, const Owner& owner) {
   bool unanswered = false;
   const auto released = rewrite(
       name, [&](const LeaseRow& row, ServerTime now) { return give_back(row, owner.text(), nullptr, now); },
       &unanswered);
   if (!released) return released.error();
   if (*released || unanswered) return {};
-  return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
+  return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + store_};
 }
 
-Result<UniqueFd> LeaseBackend::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  return fence_row(servers_, resource, token, runtime_.clock, soon());
+Result<std::vector<LockName>> LeaseView::names() {
+  return live_names(servers_, Strategy::kLease, runtime_.clock, soon());
 }
 
-Result<std::vector<Swept>> LeaseBackend::collect_garbage(bool dry_run) {
+Result<std::vector<Swept>> LeaseView::sweep(bool dry_run) {
   return sweep_rows(servers_, Strategy::kLease, dry_run, runtime_.clock, soon());
 }
 
-std::vector<Finding> LeaseBackend::diagnose() { return diagnose_servers(settings_, servers_.dial(), runtime_); }
-
-Result<Duration> LeaseBackend::ping() {
+Result<Duration> LeaseView::ping() {
   const auto name = LockName::parse("dlock-ping-" + random_hex(8));
   if (!name) return name.error();
   const Owner owner = Owner::random();
@@ -159,12 +121,10 @@ Result<Duration> LeaseBackend::ping() {
   if (!taken) return taken.error();
   if (const auto released = release(*name, owner); !released) return released.error();
   const Duration took = runtime_.clock.now() - before;
-  (void)run("DELETE FROM " + std::string(kLockTable) + " WHERE strategy='lease' AND name=" + literal(name->text()));
+  (void)run_statement(
+      servers_, "DELETE FROM " + std::string(kLockTable) + " WHERE strategy='lease' AND name=" + literal(name->text()),
+      runtime_.clock, soon());
   return took;
-}
-
-Result<std::string> LeaseBackend::set_up(bool print_only) {
-  return set_up_tables(servers_, settings_, print_only, runtime_.clock, soon());
 }
 
 }  // namespace dlock::mysql

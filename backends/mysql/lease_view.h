@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "backends/mysql/lease_store.h"
-#include "backends/mysql/settings.h"
+#include "backends/mysql/strategy_view.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/backend.h"
 
 namespace dlock::mysql {
 
-/// strategy=lease for commands that supervise nothing. Each call is bounded by a few seconds.
-class LeaseBackend final : public Backend {
+/// strategy=lease for commands that supervise nothing.
+class LeaseView final : public StrategyView {
  public:
-  LeaseBackend(Settings settings, const Dial& dial, const Runtime& runtime);
+  /// `servers` outlives it.
+  LeaseView(Servers& servers, std::string store, const Runtime& runtime, Duration budget = kViewBudget)
+      : servers_(servers), store_(std::move(store)), runtime_(runtime), budget_(budget) {}
 
-  const std::string& store() const override { return settings_.store; }
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;
   Result<LockState> inspect(const LockName& name) override;
-  Result<std::vector<LockState>> inspect_all() override;
+  Result<std::vector<LockName>> names() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
-  Result<void> check(const LockName& name, FencingToken token) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
-  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;
-  Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
-  std::vector<Finding> diagnose() override;
+  Result<std::vector<Swept>> sweep(bool dry_run) override;
   Result<Duration> ping() override;
-  Result<std::string> set_up(bool print_only) override;
 
  private:
   struct Change {
@@ -39,13 +33,13 @@ class LeaseBackend final : public Backend {
   /// ends it: nullopt. Asks again when an answer is missing.
   template <typename Make>
   Result<std::optional<Change>> rewrite(const LockName& name, Make make, bool* unanswered);
-  Result<dlock::mysql::Answer> run(const std::string& statement);
   TimePoint soon() const;
   void tell_by_kill(const LeaseRow& row);
 
-  const Settings settings_;
+  Servers& servers_;
+  const std::string store_;
   const Runtime runtime_;
-  Servers servers_;
+  const Duration budget_;
 };
 
 }  // namespace dlock::mysql
