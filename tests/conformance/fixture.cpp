@@ -70,7 +70,8 @@ Fixture mysql_exclusive(const char* name, const char* query) {
 /// Those whose lock is the connection: gone with it.
 Fixture mysql_connection(const char* name, const char* query) {
   Fixture fixture = mysql_exclusive(name, query);
-  fixture.freed_at_once = fixture.told_at_once = true;
+  fixture.told_at_once = true;
+  fixture.counts_entries = false;  // an inner hold lives in the outer one
   fixture.detaches = false;
   return fixture;
 }
@@ -113,8 +114,9 @@ void on_every_backend(const std::string& key, const std::function<void(World&)>&
     INFO("backend: ", fixture.name);
     const auto a = connect(fixture.store);
     const auto b = connect(fixture.store);
-    // Several runs may share the servers.
-    World world{fixture, *a, *b, key + "." + std::to_string(getpid())};
+    // Several runs, and several fixtures, may share a server.
+    const auto number = &fixture - fixtures().data();
+    World world{fixture, *a, *b, key + "." + std::to_string(getpid()) + "." + std::to_string(number)};
     test(world);
   }
 }
