@@ -12,6 +12,7 @@
 namespace dlock::mysql {
 namespace {
 
+constexpr char kShortLockWait[] = "SET SESSION innodb_lock_wait_timeout=1";
 constexpr std::size_t kLongestName = 64;  ///< of a named lock in MySQL
 
 /// A name that means one lock on every server: MySQL compares them without case, and takes 64 characters.
@@ -59,11 +60,18 @@ Result<Answer> Grip::say(Database& database, const std::string& server, const st
   return error_of(std::get<Failure>(outcome), server);
 }
 
+/// An INSERT waits for whoever has locked the row of that key, even to find that it is there: so it is looked for
+/// first, and who is overtaken in between waits a second at most.
 Result<void> Grip::make_own_row(Database& database, const std::string& server, TimePoint until, Control* control) {
-  const auto made =
-      say(database, server, "INSERT IGNORE INTO " + std::string(kRowTable) + " SET name=" + literal(name_.text()),
-          until, control);
-  return made ? Result<void>() : made.error();
+  const auto there = say(database, server, "SELECT 1 FROM " + where_, until, control);
+  if (!there) return there.error();
+  if (!there->rows.empty()) return {};
+  if (auto set = say(database, server, kShortLockWait, until, control); !set) return set.error();
+  const std::string insert = "INSERT IGNORE INTO " + std::string(kRowTable) + " SET name=" + literal(name_.text());
+  const Outcome made = ask(database, insert, clock_, until, control);
+  const auto* failure = std::get_if<Failure>(&made);
+  if (failure && !is_worth_repeating(failure->code)) return error_of(*failure, server);
+  return {};
 }
 
 /// A row that is not there would be a gap that is locked; a column without index, the whole table.
@@ -85,8 +93,15 @@ Result<void> Grip::check_user_row(Database& database, const std::string& server,
                      " has no transactions",
                  "ALTER TABLE " + row_->table + " ENGINE=InnoDB"};
   }
-  const auto plan = say(database, server, "EXPLAIN " + row_query(), until, control);
-  if (!plan) return plan.error();
+  // Not of the locking query: to explain that, the server reads the row, with the lock.
+  const Outcome explained = ask(database, "EXPLAIN SELECT 1 FROM " + where_, clock_, until, control);
+  if (const auto* failure = std::get_if<Failure>(&explained)) {
+    if (!is_wrong_table(failure->code)) return error_of(*failure, server);
+    return Error{ErrorCode::kMisconfigured,
+                 "row=" + row_text(*row_) + " names no row on " + server + ": " + failure->text,
+                 "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
+  }
+  const auto* plan = std::get_if<Answer>(&explained);
   const std::string type = plan->rows.empty() ? "" : access_type(plan->rows[0]);
   if (type == "ALL" || type == "index") {
     return Error{ErrorCode::kMisconfigured,

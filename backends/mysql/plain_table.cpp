@@ -86,9 +86,6 @@ Result<std::uint64_t> PlainTable::draw_token(const LockName& name, TimePoint unt
 
 Result<std::optional<std::uint64_t>> PlainTable::insert(const LockName& name, const std::string& fields,
                                                         const std::string& owner, TimePoint until, Control* control) {
-  const auto over =
-      change("DELETE FROM " + table_ + where(name) + " AND owner IS NOT NULL AND " + kOver, until, control);
-  if (!over) return over.error();
   const auto taken =
       change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()) + "," + fields, until, control);
   if (!taken) return taken.error();
@@ -118,6 +115,8 @@ Result<std::optional<std::uint64_t>> PlainTable::take(const LockName& name, cons
   if (strategy_ == Strategy::kUnique) {
     if (read->holder) {  // ours, without its token yet
       if (const auto gone = release(name, owner, {}, until, control); !gone) return gone.error();
+    } else if (read->has_row) {
+      if (const auto gone = sweep(name, until); !gone) return gone.error();
     }
     return insert(name, fields, owner, until, control);
   }
