@@ -17,12 +17,31 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 
 # --- strategies, and ways to connect ---------------------------------------------------------------------------------
 
-@test "lease, session, row, unique, occupy: each runs, excludes, is seen, gives back" {
+@test "lease, session, row: each runs, excludes, is seen, gives back" {
   local strategy
-  for strategy in lease session row unique occupy; do
+  for strategy in lease session row; do
     use "$DLOCK_TEST_MYSQL?strategy=$strategy"
     locks_and_excludes "$key:$strategy"
     rm -f waited waiter
+  done
+}
+
+@test "unique, occupy: the same, but for those who wait, who stand in no queue" {
+  local strategy
+  for strategy in unique occupy; do
+    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
+    run -7 --separate-stderr dlock run "$key" -- sh -c 'exit 7'
+    [ "$stderr" = "" ]
+    hold_lock "$key"
+    run -75 dlock run -n "$key" -- touch ran
+    [[ "$output" == *"$key is held by"* ]]
+    [ "$(holder_field "$key" owner)" = "$holder_owner" ]
+    start_watched "$strategy" dlock run -q "$key" -- touch "waited.$strategy"
+    wait_until keeper_of "$strategy"
+    let_go
+    [ "$(how_ended "$strategy")" = "exit 0" ]
+    [ -e "waited.$strategy" ] && [ ! -e ran ]
+    is_free "$key"
   done
 }
 
@@ -192,7 +211,7 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   [ ! -e ran ]
 }
 
-@test "wait, ping, doctor, gc, bench" {
+@test "wait, ping, doctor, gc" {
   run -0 dlock wait "$key"
   hold_lock "$key"
   run -75 dlock wait -n "$key"
@@ -203,7 +222,6 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   run -0 dlock doctor --json
   jq -e '.schema == "dlock.doctor/1" and .healthy == true and (.findings | length > 3)' <<<"$output"
   run -0 dlock gc --dry-run
-  run -0 dlock bench
 }
 
 @test "gc: sweeps what dead holders left and leaves the living alone; a token after it is above those before" {

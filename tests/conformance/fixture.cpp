@@ -79,7 +79,7 @@ Fixture mysql_connection(const char* name, const char* query) {
 /// Those that wait by looking.
 Fixture mysql_polled(const char* name, const char* query) {
   Fixture fixture = mysql_exclusive(name, query);
-  fixture.fair = fixture.sees_waiters = false;
+  fixture.fair = fixture.sees_waiters = fixture.counts_entries = false;
   return fixture;
 }
 
