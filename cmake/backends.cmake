@@ -61,8 +61,8 @@ function(dlock_find_library target file header package)
   if(NOT ${target}_LIBRARY OR NOT ${target}_INCLUDE)
     message(FATAL_ERROR "${header} or ${file} is missing: apt install ${package} (all packages: scripts/packages.txt)")
   endif()
-  # Imported, so that what it needs in turn can be told by target_link_libraries and comes behind it.
+  # Imported, so that what it stands on (target_link_libraries) comes behind it on every command line of the linker.
   add_library(${target} STATIC IMPORTED GLOBAL)
-  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${target}_LIBRARY}
-                        INTERFACE_INCLUDE_DIRECTORIES ${${target}_INCLUDE})
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${target}_LIBRARY})
+  target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
 endfunction()

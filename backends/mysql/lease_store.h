@@ -51,7 +51,7 @@ class LeaseStore {
 
   Result<void> leave_gate(TimePoint until, Control* control);
 
-  bool has_gate() const { return gate_ == servers_.generation(); }
+  bool has_gate() const { return servers_.current() != nullptr && gate_ == servers_.generation(); }
   void gate_taken() { gate_ = servers_.generation(); }
   /// The server refuses named locks.
   bool without_gates() const { return without_gates_; }
