@@ -39,7 +39,10 @@ const RegisteredBackend* find_built_in(const BackendUrl& url) {
 
 Result<std::unique_ptr<LockSession>> open_one(Store& store, const LockSpec& spec, const Runtime& runtime) {
   if (store.backend) return store.backend->open(spec);
-  return std::unique_ptr<LockSession>(std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock));
+  const Log::Style& style = runtime.log.style();
+  const bool warns = !style.quiet && style.format == Log::Format::kText;
+  return std::unique_ptr<LockSession>(
+      std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock, warns));
 }
 
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {

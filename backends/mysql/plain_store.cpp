@@ -38,32 +38,41 @@ class PlainStore final : public PolledStore {
     return Others{std::move(*state), remaining_};
   }
 
-  std::optional<Taken> join(const HeldClaim& claim, Control& control) override {
+  Attempt join(const HeldClaim& claim, Control& control) override {
     const TimePoint sent = runtime_.clock.now();
-    const auto seen = table_.look(spec_.name, sent + timeout(), &control);
-    if (!seen || !seen->holder) return std::nullopt;
-    if (seen->holder->owner != claim.owner.text() || seen->holder->token != claim.token.value()) return std::nullopt;
-    owner_ = claim.owner.text();
-    const auto renewed = table_.renew(spec_.name, owner_, spec_.ttl, sent + timeout(), &control);
-    if (!renewed || !*renewed) return std::nullopt;
-    return Taken{claim.token, sent};
+    const TimePoint until = sent + timeout();
+    const auto joined = table_.join(spec_.name, claim.owner.text(), claim.token.value(), spec_.owner.text(), spec_.ttl,
+                                    until, &control);
+    if (!joined) return joined.error();
+    if (*joined) {
+      owner_ = claim.owner.text();
+      return Taken{claim.token, sent};
+    }
+    auto state = look(until, &control);
+    if (!state) return state.error();
+    return Others{std::move(*state), remaining_};
   }
 
   Renewal renew(Control* control, TimePoint until) override {
     const TimePoint sent = runtime_.clock.now();
-    const auto renewed = table_.renew(spec_.name, owner_, spec_.ttl, until, control);
+    const auto renewed = table_.renew(spec_.name, owner_, spec_.ttl, false, until, control);
     if (!renewed) return RenewalUnknown{renewed.error().message};
     if (*renewed) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
     return RenewalLost{"it is not ours any more on " + settings_.store};
   }
 
   Result<void> give_back(TimePoint until) override {
-    const auto gone = table_.release(spec_.name, spec_.owner.text(), {}, until, nullptr);
+    const std::string ours = spec_.owner.text();
+    if (spec_.ancestor) {
+      const auto left = table_.leave(spec_.name, spec_.ancestor->owner.text(), ours, until);
+      if (!left) return left.error();
+    }
+    const auto gone = table_.release(spec_.name, ours, {}, until, nullptr);
     return gone ? Result<void>() : gone.error();
   }
 
   Result<void> release(TimePoint until) override {
-    const auto released = table_.release(spec_.name, owner_, {}, until, nullptr);
+    const auto released = table_.leave(spec_.name, owner_, spec_.owner.text(), until);
     if (!released) {
       unanswered_ = true;
       return released.error();
@@ -74,7 +83,7 @@ class PlainStore final : public PolledStore {
   }
 
   Result<void> leave(Duration ttl, TimePoint until) override {
-    const auto left = table_.renew(spec_.name, owner_, ttl, until, nullptr);
+    const auto left = table_.renew(spec_.name, owner_, ttl, true, until, nullptr);
     if (!left) return left.error();
     return *left ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
   }

@@ -46,14 +46,14 @@ Result<bool> PlainTable::change(const std::string& statement, TimePoint until, C
 
 Result<PlainTable::Look> PlainTable::look(const LockName& name, TimePoint until, Control* control) {
   const bool occupy = strategy_ == Strategy::kOccupy;
-  const auto found = run_statement(servers_,
-                                   "SELECT " + std::string(kServerMicroseconds) + ",t.name,t.owner,t.token," +
-                                       microseconds_of("t.since") + "," + microseconds_of("t.expires") + ",t.info," +
-                                       (occupy ? "t.state,t.version" : "1,0") + " FROM (SELECT 1) AS one LEFT JOIN " +
-                                       table_ + " AS t ON t.name=" + literal(name.text()),
-                                   clock_, until, control);
+  const auto found = run_statement(
+      servers_,
+      "SELECT " + std::string(kServerMicroseconds) + ",t.name,t.owner,t.token," + microseconds_of("t.since") + "," +
+          microseconds_of("t.expires") + ",t.info," + (occupy ? "t.state,t.version" : "1,0") +
+          ",t.entries FROM (SELECT 1) AS one LEFT JOIN " + table_ + " AS t ON t.name=" + literal(name.text()),
+      clock_, until, control);
   if (!found) return found.error();
-  if (found->rows.size() != 1 || found->rows[0].size() != 9) {
+  if (found->rows.size() != 1 || found->rows[0].size() != 10) {
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
   }
   const Row& fields = found->rows[0];
@@ -64,8 +64,10 @@ Result<PlainTable::Look> PlainTable::look(const LockName& name, TimePoint until,
   look.token = unsigned_number(fields[3].value_or(""));
   look.version = unsigned_number(fields[8].value_or(""));
   if (fields[7].value_or("0") == "0") return look;
-  Holder holder{fields[2].value_or(""), look.token,  time_of(fields[4]), time_of(fields[5]),
-                fields[6].value_or(""), look.version};
+  const std::string entries = fields[9].value_or("");
+  Holder holder{fields[2].value_or(""), look.token,
+                time_of(fields[4]),     time_of(fields[5]),
+                fields[6].value_or(""), static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','))};
   if (!holder.until || *holder.until > look.now) look.holder = std::move(holder);
   return look;
 }
@@ -103,12 +105,12 @@ Result<std::optional<std::uint64_t>> PlainTable::take(const LockName& name, cons
                                                       const std::string& who, Duration ttl, TimePoint until,
                                                       Control* control) {
   const std::string fields = "owner=" + literal(owner) + ",since=UTC_TIMESTAMP(6),expires=" + end_of(ttl) +
-                             ",info=" + literal(std::string_view(who).substr(0, 1024));
+                             ",info=" + literal(std::string_view(who).substr(0, 1024)) + ",entries=" + literal(owner);
   const auto read = look(name, until, control);
   if (!read) return read.error();
   if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
   if (read->holder && read->holder->token != 0) {  // an answer was lost
-    const auto renewed = renew(name, owner, ttl, until, control);
+    const auto renewed = renew(name, owner, ttl, false, until, control);
     if (!renewed) return renewed.error();
     return *renewed ? std::optional(read->holder->token) : std::nullopt;
   }
@@ -133,17 +135,42 @@ Result<std::optional<std::uint64_t>> PlainTable::take(const LockName& name, cons
   return *taken ? std::optional(token) : std::nullopt;
 }
 
-Result<bool> PlainTable::renew(const LockName& name, const std::string& owner, Duration ttl, TimePoint until,
-                               Control* control) {
-  return change("UPDATE " + table_ + " SET expires=" + end_of(ttl) + where(name) + " AND owner=" + literal(owner) +
+Result<bool> PlainTable::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact,
+                               TimePoint until, Control* control) {
+  const std::string end = exact ? end_of(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")";
+  return change("UPDATE " + table_ + " SET expires=" + end + where(name) + " AND owner=" + literal(owner) +
                     " AND expires>UTC_TIMESTAMP(6)",
                 until, control);
 }
 
+Result<bool> PlainTable::join(const LockName& name, const std::string& owner, std::uint64_t token,
+                              const std::string& entry, Duration ttl, TimePoint until, Control* control) {
+  const std::string word = literal(entry);
+  return change("UPDATE " + table_ + " SET entries=IF(FIND_IN_SET(" + word + ",entries),entries,CONCAT(entries,','," +
+                    word + ")),expires=GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")" + where(name) +
+                    " AND owner=" + literal(owner) + " AND token=" + std::to_string(token) +
+                    " AND expires>UTC_TIMESTAMP(6)",
+                until, control);
+}
+
+/// Not the last one: the others stay. Else: all of it goes. Each in one statement, so of two who leave together one is
+/// the last.
+Result<bool> PlainTable::leave(const LockName& name, const std::string& owner, const std::string& entry,
+                               TimePoint until) {
+  const std::string ours = " AND owner=" + literal(owner);
+  const auto left = change("UPDATE " + table_ + " SET entries=TRIM(BOTH ',' FROM REPLACE(CONCAT(',',entries,',')," +
+                               literal("," + entry + ",") + ",','))" + where(name) + ours + " AND FIND_IN_SET(" +
+                               literal(entry) + ",entries) AND entries<>" + literal(entry),
+                           until, nullptr);
+  if (!left || *left) return left;
+  return change(freeing(name, "owner=" + literal(owner) + " AND entries=" + literal(entry)), until, nullptr);
+}
+
 std::string PlainTable::freeing(const LockName& name, const std::string& condition) const {
   if (strategy_ == Strategy::kUnique) return "DELETE FROM " + table_ + where(name) + " AND " + condition;
-  return "UPDATE " + table_ + " SET state=0,version=version+1,owner=NULL,since=NULL,expires=NULL,info=NULL" +
-         where(name) + " AND state<>0 AND " + condition;
+  return "UPDATE " + table_ +
+         " SET state=0,version=version+1,owner=NULL,since=NULL,expires=NULL,info=NULL,entries=NULL" + where(name) +
+         " AND state<>0 AND " + condition;
 }
 
 Result<bool> PlainTable::release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,

@@ -24,7 +24,7 @@ class PlainTable {
     std::optional<ServerTime> since;
     std::optional<ServerTime> until;  ///< nullopt: no end
     std::string who;
-    std::uint64_t version = 0;
+    int entries = 1;  ///< how many are inside (re-entry)
   };
   struct Look {
     std::optional<Holder> holder;
@@ -43,10 +43,19 @@ class PlainTable {
   Result<std::optional<std::uint64_t>> take(const LockName& name, const std::string& owner, const std::string& who,
                                             Duration ttl, TimePoint until, Control* control);
 
-  /// False: it is not `owner`'s any more.
-  Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, TimePoint until, Control* control);
+  /// The lease ends `ttl` from now; never earlier than it did unless `exact`. False: it is not `owner`'s any more.
+  Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
+                     Control* control);
 
-  /// False: it was not `owner`'s (nor, if given, of that token).
+  /// Enters the hold of `owner`, if it is of that token; `entry` once, however often it is asked. Makes the lease
+  /// longer, never shorter. False: it is not.
+  Result<bool> join(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& entry,
+                    Duration ttl, TimePoint until, Control* control);
+
+  /// Without `entry`; the hold of `owner` ends with the last one. False: it was not inside.
+  Result<bool> leave(const LockName& name, const std::string& owner, const std::string& entry, TimePoint until);
+
+  /// Ends the hold whoever is inside. False: it was not `owner`'s (nor, if given, of that token).
   Result<bool> release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
                        TimePoint until, Control* control);
 

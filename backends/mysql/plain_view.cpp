@@ -22,6 +22,7 @@ LockState plain_state(const PlainTable::Look& look, const LockName& name, const 
   Party party;
   party.owner = look.holder->owner;
   party.token = FencingToken(look.holder->token);
+  party.count = look.holder->entries;
   party.since = wall(look.holder->since);
   party.until = wall(look.holder->until);
   if (party.owner.empty()) party.note = "another program";
@@ -55,7 +56,7 @@ Result<ForceReleased> PlainView::force_release(const LockName& name, const LockS
 
 Result<HeldLock> PlainView::renew(const LockName& name, const Owner& owner, Duration ttl) {
   const Error lost{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
-  const auto renewed = table_.renew(name, owner.text(), ttl, soon(), nullptr);
+  const auto renewed = table_.renew(name, owner.text(), ttl, true, soon(), nullptr);
   if (!renewed) return renewed.error();
   if (!*renewed) return lost;
   const auto look = table_.look(name, soon(), nullptr);

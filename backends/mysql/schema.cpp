@@ -34,7 +34,8 @@ std::vector<Table> tables() {
                            "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
                            "  since DATETIME(6) NULL,\n"
                            "  expires DATETIME(6) NULL,\n"
-                           "  info VARBINARY(1024) NULL\n")},
+                           "  info VARBINARY(1024) NULL,\n"
+                           "  entries VARBINARY(4096) NULL\n")},
       {kOccupyTable, table(kOccupyTable,
                            "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
                            "  state TINYINT NOT NULL DEFAULT 0,\n"
@@ -43,7 +44,8 @@ std::vector<Table> tables() {
                            "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
                            "  since DATETIME(6) NULL,\n"
                            "  expires DATETIME(6) NULL,\n"
-                           "  info VARBINARY(1024) NULL\n")},
+                           "  info VARBINARY(1024) NULL,\n"
+                           "  entries VARBINARY(4096) NULL\n")},
       {kFenceTable, table(kFenceTable,
                           "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
                           "  token BIGINT UNSIGNED NOT NULL\n")},

@@ -4,9 +4,10 @@
 #include <set>
 
 #include "backends/redis/doctor.h"
+#include "backends/redis/holder_record.h"
+#include "backends/redis/native_scripts.h"
 #include "backends/redis/native_store.h"
 #include "lib/base/entropy.h"
-#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -16,16 +17,6 @@ using namespace std::chrono_literals;
 constexpr Duration kBudget = 5s;
 constexpr Duration kScanBudget = 60s;
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
-
-/// A counter that is a day behind the clock is not needed: the clock alone makes the next token larger.
-constexpr char kSweepScript[] = R"(
-if redis.call('EXISTS',KEYS[1])==1 then return 0 end
-local t=redis.call('TIME')
-local f=tonumber(redis.call('GET',KEYS[2]) or '')
-if not f or f>(t[1]-86400)*1000000+t[2] then return 0 end
-if ARGV[1]=='1' then redis.call('DEL',KEYS[2]) end
-return 1
-)";
 
 /// The store of one lock; the names must have been checked.
 Result<NativeStore> store_of(Deployment& deployment, const LockName& name, const std::string& store) {

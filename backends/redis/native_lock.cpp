@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "backends/redis/holder_record.h"
 #include "lib/base/entropy.h"
 #include "lib/lock/lease.h"
-#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {

@@ -241,4 +241,15 @@ redis.call('SET',KEYS[2],ARGV[2])
 return {'passed'}
 )";
 
+// KEYS: key, fence. ARGV: whether to delete. A counter that is a day behind the clock is not needed: the clock alone
+// makes the next token larger.
+const char* const kSweepScript = R"(
+if redis.call('EXISTS',KEYS[1])==1 then return 0 end
+local t=redis.call('TIME')
+local f=tonumber(redis.call('GET',KEYS[2]) or '')
+if not f or f>(t[1]-86400)*1000000+t[2] then return 0 end
+if ARGV[1]=='1' then redis.call('DEL',KEYS[2]) end
+return 1
+)";
+
 }  // namespace dlock::redis

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "backends/redis/holder_record.h"
 #include "backends/redis/native_scripts.h"
-#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -30,16 +30,6 @@ const char* mode_letter(Mode mode) {
   return "x";
 }
 
-/// Cuts the next word, up to `separator`.
-std::string_view cut(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return word;
-}
-
-std::int64_t number(std::string_view text) { return std::strtoll(std::string(text).c_str(), nullptr, 10); }
-
 WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
 
 std::map<std::string, std::string> pairs(const Reply& reply) {
@@ -47,17 +37,6 @@ std::map<std::string, std::string> pairs(const Reply& reply) {
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
     map[reply.elements[i].text] = reply.elements[i + 1].text;
   return map;
-}
-
-/// "TOKEN SINCE_MS DELAY_MS ENTRIES INFO"; gives back the delay.
-std::int64_t add_record(Party& party, std::string_view record) {
-  party.token = FencingToken(static_cast<std::uint64_t>(number(cut(record, ' '))));
-  party.since = from_ms(number(cut(record, ' ')));
-  const std::int64_t delay = number(cut(record, ' '));
-  const std::string_view entries = cut(record, ' ');
-  party.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));
-  add_who(party, record);
-  return delay;
 }
 
 bool is_printable(std::string_view text) {

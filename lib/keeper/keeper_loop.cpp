@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/keeper_loop.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -228,13 +230,21 @@ std::optional<AcquireRequest> first_request(SupervisorLink& link, Clock& clock) 
   }
 }
 
+/// Opened anew, because its flags are everybody's who has it: a full pipe or a stopped terminal then loses a warning,
+/// and holds up no renewal.
+void stop_blocking_stderr() {
+  const UniqueFd own(open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (own.valid()) dup2(own.get(), STDERR_FILENO);
+}
+
 }  // namespace
 
 int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Processes& processes) {
   SupervisorLink link(std::move(socket));
   const auto request = first_request(link, runtime.clock);
   if (request) {
-    if (const auto lock = open(*request, runtime)) {
+    const Log log(Log::Style{.quiet = !request->warns}, runtime.log.fd());
+    if (const auto lock = open(*request, {runtime.clock, log})) {
       Keeping(link, **lock, request->spec, runtime.clock, processes).run();
     } else {
       link.tell(Refused{lock.error(), std::nullopt});
@@ -245,6 +255,7 @@ int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Proc
 
 int run_keeper(const OpenKeptLock& open) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
+  stop_blocking_stderr();
   SystemClock clock;
   const Log log(Log::Style{.quiet = true});
   SystemProcesses processes;

@@ -47,8 +47,8 @@ std::vector<char*> keeper_environment() {
 
 }  // namespace
 
-KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock)
-    : program_(std::move(program)), url_(std::move(url)), spec_(std::move(spec)), clock_(clock) {}
+KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, bool warns)
+    : program_(std::move(program)), url_(std::move(url)), spec_(std::move(spec)), clock_(clock), warns_(warns) {}
 
 /// In a session of its own: ^Z, ^C and a kill of the job's group must not stop the renewal.
 Result<void> KeeperSession::start_program() {
@@ -90,7 +90,7 @@ void KeeperSession::acquire(TimePoint /*now*/) {
     pending_ = over(Refused{started.error(), std::nullopt});
     return;
   }
-  send(acquire_message(url_, spec_));
+  send(acquire_message(url_, spec_, warns_));
 }
 
 void KeeperSession::withdraw(TimePoint deadline) {

@@ -283,7 +283,7 @@ Result<Message> decode(std::string_view packet) {
   return message;
 }
 
-Message acquire_message(const BackendUrl& url, const LockSpec& spec) {
+Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns) {
   Message message{"acquire", {}};
   auto& f = message.fields;
   f["url"] = url.redacted();
@@ -304,6 +304,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec) {
   f["reason"] = spec.reason;
   f["kill"] = digits(spec.kill_after.count());
   f["take"] = digits(static_cast<int>(spec.take));
+  f["warns"] = digits(static_cast<int>(warns));
   if (spec.ancestor) {
     f["ancestor.owner"] = spec.ancestor->owner.text();
     f["ancestor.token"] = spec.ancestor->token.text();
@@ -341,8 +342,9 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
     if (!token) return token.error();
     spec.ancestor = HeldClaim{*outer, *token};
   }
+  const bool warns = in.number("warns") != 0;
   if (!in.ok()) return in.error();
-  return AcquireRequest{std::move(*url), std::move(spec)};
+  return AcquireRequest{std::move(*url), std::move(spec), warns};
 }
 
 Message event_message(const SessionEvent& event) { return std::visit(EventWriter{}, event); }

@@ -35,10 +35,12 @@ std::string encode(const Message& message);
 Result<Message> decode(std::string_view packet);
 
 /// acquire: the whole of the spec and the URL, password included (a socket pair is nobody else's to read).
-Message acquire_message(const BackendUrl& url, const LockSpec& spec);
+/// `warns`: the keeper may warn on stderr, in text.
+Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns = false);
 struct AcquireRequest {
   BackendUrl url;
   LockSpec spec;
+  bool warns = false;
 };
 Result<AcquireRequest> parse_acquire(const Message& message);
 

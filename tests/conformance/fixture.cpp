@@ -46,8 +46,7 @@ Fixture redis_native(const char* name) {
 /// Those that only know exclusive locks, and who holds them.
 Fixture redis_plain(const char* name) {
   Fixture fixture = redis_native(name);
-  fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = fixture.tells_who = fixture.fences =
-      fixture.counts_entries = false;
+  fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = false;
   return fixture;
 }
 
@@ -79,7 +78,7 @@ Fixture mysql_connection(const char* name, const char* query) {
 /// Those that wait by looking.
 Fixture mysql_polled(const char* name, const char* query) {
   Fixture fixture = mysql_exclusive(name, query);
-  fixture.fair = fixture.sees_waiters = fixture.counts_entries = false;
+  fixture.fair = fixture.sees_waiters = false;
   return fixture;
 }
 
@@ -90,6 +89,8 @@ std::vector<Fixture> all_fixtures() {
   add_server(all, "DLOCK_TEST_SENTINEL", redis_native("sentinel"));
   add_server(all, "DLOCK_TEST_CLUSTER", redis_native("cluster"));
   add_server(all, "DLOCK_TEST_REDLOCK", redis_plain("redlock"));
+  add_server(all, "DLOCK_TEST_TAIR", redis_plain("tair"));
+  add_server(all, "DLOCK_TEST_TAIR_EX", redis_plain("tair, versioned"));
   add_server(all, "DLOCK_TEST_MYSQL", mysql("mysql"));
   add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_connection("mysql, session", "?strategy=session"));
   add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_connection("mysql, row", "?strategy=row"));

@@ -275,7 +275,7 @@ through_proxy() {
 
 @test "connections reset, again and again: holder and waiter go on" {
   through_proxy
-  start_watched a dlock run --ttl 2s k -- section --for 2
+  start_watched a dlock run --ttl 2s k -- section --for 6
   wait_until begun 1
   wait_section b
   local _

@@ -67,13 +67,13 @@ CODE
   python_peer peer <<'CODE'
 lock = server.lock("k", timeout=30)
 lock.acquire()
-hold(1.5)
+hold(4)
 lock.release()
 CODE
   start peer
   wait_until begun 1
   start_watched a dlock run -q k -- section
-  sleep 0.7
+  wait_until has 1 waiters k
   local before after
   before=$(redis_cli one info stats | sed -n 's/^total_commands_processed:\([0-9]*\).*/\1/p')
   sleep 0.5

@@ -134,7 +134,7 @@ exec /usr/bin/python3 -S -E "$support/history.py" section "$BATS_TEST_TMPDIR/wor
 SCRIPT
 }
 history() { "${python[@]}" "$support/history.py" "$1" history "${@:2}"; }
-begun() { [ -e history ] && [ "$(grep -c BEGIN history || true)" -ge "$1" ]; } # N sections
+begun() { [ -e history ] && [ "$(grep -c BEGIN history)" -ge "$1" ]; } # N sections
 # The gap between the first two sections is below MS.
 gap_below() {
   local gap

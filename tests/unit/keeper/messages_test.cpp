@@ -71,12 +71,13 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.kill_after = 1234ms;
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
-  const auto message = decode(encode(acquire_message(*url, spec)));
+  const auto message = decode(encode(acquire_message(*url, spec, true)));
   REQUIRE(message);
   const auto request = parse_acquire(*message);
   REQUIRE(request);
   CHECK(request->url.password == "s3 cret");
   CHECK(request->url.redacted() == url->redacted());
+  CHECK(request->warns);
   CHECK(request->spec.permits == 3);
   CHECK(request->spec.ttl == 7s);
   CHECK(request->spec.kill_after == 1234ms);
