@@ -45,7 +45,7 @@ int become(const std::string& program, char** argv, const Log& log) {
 using StoreCommand = int (*)(const Options&, Backend&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
-  auto store = open_store(options.backends.front(), runtime);
+  auto store = open_store(options.backends.front(), Role::kCommands, runtime);
   if (!store && options.command == Command::kDoctor)
     return doctor_without_backend(options, store.error(), runtime, out);
   if (!store) return fail(runtime.log, store.error());

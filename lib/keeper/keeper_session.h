@@ -41,6 +41,7 @@ class KeeperSession final : public LockSession {
   enum class Awaiting { kNothing, kWithdrawn, kReleased };
 
   Result<void> start_program();
+  int spawn(char* const* arguments, char* const* environment, int socket);
   void send(const Message& message);
   std::optional<SessionEvent> receive();
   SessionEvent over(SessionEvent last);

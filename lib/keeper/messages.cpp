@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/messages.h"
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <charconv>
 
 namespace dlock {
@@ -225,6 +228,7 @@ struct EventWriter {
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
+  Message operator()(const Unrenewed& unrenewed) const { return {"unrenewed", {{"why", unrenewed.why}}}; }
   Message operator()(const Lost& lost) const { return {"lost", {{"why", lost.why}}}; }
   Message operator()(const Refused& refused) const {
     Message message{"refused", {}};
@@ -252,6 +256,12 @@ struct EventWriter {
 const std::string* Message::find(const std::string& name) const {
   const auto at = fields.find(name);
   return at == fields.end() ? nullptr : &at->second;
+}
+
+ssize_t receive_packet(int socket, std::span<char> packet) {
+  const auto receive = [&] { return recv(socket, packet.data(), packet.size(), MSG_DONTWAIT); };
+  const ssize_t size = receive();
+  return size < 0 && errno == ECONNRESET ? receive() : size;
 }
 
 std::string encode(const Message& message) {
@@ -363,6 +373,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   }
   std::optional<SessionEvent> event;
   if (verb == "renewed") event = Renewed{in.point("deadline")};
+  if (verb == "unrenewed") event = Unrenewed{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
   if (!event) return broken("unknown word '" + verb + "'");

@@ -6,10 +6,7 @@ load ../support/cli
 
 setup() {
   set_world
-  mkdir -p "$BATS_TEST_TMPDIR/prefix/bin" "$BATS_TEST_TMPDIR/prefix/libexec/dlock"
-  cp "$DLOCK" "$BATS_TEST_TMPDIR/prefix/bin/dlock"
-  cp "$(dirname "$DLOCK")/../tests/memory_keeper" "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
-  PATH=$BATS_TEST_TMPDIR/prefix/bin:$PATH
+  install_keeper memory_keeper
   export DLOCK_BACKEND=redis://memory MEMORY_KEEPER_LOG=$BATS_TEST_TMPDIR/work/said
   export MEMORY_KEEPER_PID=$BATS_TEST_TMPDIR/work/keeper.pid
 }
@@ -33,7 +30,6 @@ while time.monotonic() < end: time.sleep(0.1)
 EOF2
 }
 
-now_ms() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
 said() { grep -q "^$1" said; }
 kill_dlock() {
   killed_at=$(now_ms)
