@@ -2,14 +2,12 @@
 #include "backends/mysql/lease_lock.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "backends/mysql/ask.h"
 #include "backends/mysql/common_statements.h"
 #include "backends/mysql/lease_view.h"
 #include "backends/mysql/server_errors.h"
 #include "backends/mysql/sql_text.h"
-#include "lib/base/entropy.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/who_text.h"
 
@@ -18,7 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kConnectTimeout = 5s;
 constexpr Duration kGiveUpBudget = 1s;  ///< to take back what may have been created
 constexpr Duration kFirstPause = 10ms;  ///< of who looks by itself
 constexpr Duration kLongestPause = 200ms;
@@ -28,18 +25,6 @@ constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be r
 constexpr Duration kLookBudget = 1s;
 /// Of one wait in the server's queue. A new one is at its end, so it is long; the connection is watched meanwhile.
 constexpr Duration kLongestWait = 600s;
-
-/// Up to `most`, evenly.
-Duration jitter(Duration most) {
-  std::uint32_t chance = 0;
-  const std::string text = random_hex(sizeof chance);
-  std::from_chars(text.data(), text.data() + text.size(), chance, 16);
-  return most / 1024 * (chance % 1024);
-}
-
-Duration connect_timeout_of(const LockSpec& spec) {
-  return spec.wait.connect_timeout > 0s ? spec.wait.connect_timeout : kConnectTimeout;
-}
 
 /// A holder that is not heard of for its ttl loses the gate; so does a first waiter that was stopped.
 std::vector<DatabaseSettings> with_idle_time(std::vector<DatabaseSettings> servers, Duration ttl) {
@@ -59,6 +44,7 @@ LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, 
       servers_(with_idle_time(std::move(settings.servers), spec.ttl), dial, runtime.clock),
       store_(servers_, runtime.clock, Strategy::kLease, spec.name),
       who_(who_text(spec.reason)),
+      waiter_(spec_, runtime.clock, servers_, [this] { return look_beside(); }),
       claim_(spec.take ? spec.ancestor : std::nullopt),
       holder_(spec.owner.text()) {}
 
@@ -81,47 +67,30 @@ LeaseLock::Answer LeaseLock::acquire(Control& control) {
     if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
     if (auto* refusal = std::get_if<Refused>(&step)) return std::move(*refusal);
     if (const auto* error = std::get_if<Error>(&step)) {
-      if (outlived(*error)) return refuse(*error);
-      if (!wait_until(runtime_.clock.now() + kRetryPause + jitter(kRetryPause), control)) break;
+      if (waiter_.outlived(*error)) return refuse(*error);
+      if (!waiter_.pause_for_retry(control)) break;
       continue;
     }
     if (std::holds_alternative<Again>(step)) continue;
     if (spec_.wait.once && admits_ && ++quick_ < kQuickAttempts) {
-      if (!wait_until(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control)) break;
+      if (!waiter_.wait_until(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control)) break;
       continue;
     }
-    ++attempts_;
-    if (is_over()) return busy(control);
+    waiter_.count();
+    if (waiter_.is_over()) return busy(control);
     if (!wait_for_turn(control)) break;
-    if (is_over()) return busy(control);
+    if (waiter_.is_over()) return busy(control);
   }
   give_up();
   return std::nullopt;
 }
 
-bool LeaseLock::is_over() const {
-  const WaitPolicy& wait = spec_.wait;
-  return wait.once || (wait.tries > 0 && attempts_ >= wait.tries) ||
-         (wait.until && runtime_.clock.now() >= *wait.until);
-}
-
-/// A server that cannot be reached is tried again for the connection's time-out, counted from when it was last well.
-bool LeaseLock::outlived(const Error& error) {
-  if (error.code != ErrorCode::kUnavailable || spec_.wait.once) return true;
-  const TimePoint now = runtime_.clock.now();
-  if (!out_since_) out_since_ = now;
-  if (spec_.wait.until && now >= *spec_.wait.until) return true;
-  return now + kRetryPause >= *out_since_ + connect_timeout_of(spec_);
-}
-
 LeaseLock::Step LeaseLock::attempt(Control& control) {
-  const TimePoint now = runtime_.clock.now();
-  if (!out_since_) out_since_ = now;
-  const TimePoint until = std::max(*out_since_ + connect_timeout_of(spec_), now + kRetryPause);
+  const TimePoint until = waiter_.attempt_until();
   const bool wants_gate = spec_.take && !claim_ && !store_.has_gate();
   auto look = store_.look(wants_gate, until, &control);
   if (!look) return look.error();
-  out_since_.reset();
+  waiter_.reached();
   row_ = look->row;
   read_at_ = look->now;
   connection_ = look->connection;
@@ -162,7 +131,7 @@ LeaseLock::Step LeaseLock::decide(LeaseLook look, Control& control) {
 }
 
 LeaseLock::Step LeaseLock::write(const LeaseLook& look, LeaseTake take, Control& control) {
-  const TimePoint until = runtime_.clock.now() + connect_timeout_of(spec_);
+  const TimePoint until = waiter_.attempt_until();
   const auto written = store_.change(look.row, take.next, until, &control);
   if (!written) {
     unknown_ =
@@ -174,7 +143,7 @@ LeaseLock::Step LeaseLock::write(const LeaseLook& look, LeaseTake take, Control&
     return granted(take);
   }
   remaining_ = 0;  // the row moves: look again at once, but do not spin
-  if (++collisions_ % 4 == 0) wait_until(runtime_.clock.now() + jitter(kFirstPause), control);
+  if (++collisions_ % 4 == 0) waiter_.wait_until(runtime_.clock.now() + jitter(kFirstPause), control);
   return Again{};
 }
 
@@ -194,68 +163,59 @@ Granted LeaseLock::granted(const LeaseTake& take) {
 bool LeaseLock::wait_for_turn(Control& control) {
   if (spec_.wait.tries > 0) {
     if (store_.has_gate()) (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, &control);
-    const Duration pause = spec_.wait.retry_interval > 0s ? spec_.wait.retry_interval : Duration(1s);
-    return wait_until(runtime_.clock.now() + pause, control);
+    return waiter_.pause_between_tries(control);
   }
   if (!store_.has_gate() && !store_.without_gates()) return wait_at_gate(control);
   pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
   Duration pause = pause_ / 2 + jitter(pause_ / 2);
   if (remaining_ > 0) pause = std::min<Duration>(pause, std::chrono::microseconds(remaining_) + 1ms + jitter(8ms));
-  return wait_until(runtime_.clock.now() + pause, control);
+  return sleep_on_server(pause, control);
 }
 
-/// In the server's queue, on our connection; a "who" is answered through another one. False: stop.
+/// In the server's queue. False: stop.
 bool LeaseLock::wait_at_gate(Control& control) {
-  Database* database = servers_.current();
-  if (database == nullptr || !database->usable()) return !control.stop_requested();
+  const TimePoint until = waiter_.queue_until(kLongestWait);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
+  const auto outcome = wait_in(store_.wait_statement(note(), static_cast<int>(seconds)), until, control);
+  if (!outcome) return !control.stop_requested();
+  pause_ = Duration(0);
+  const auto* answer = std::get_if<mysql::Answer>(&*outcome);
+  if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("") == "1") {
+    store_.gate_taken();
+  } else if (const auto* failure = std::get_if<Failure>(&*outcome)) {
+    if (is_without_named_locks(failure->code)) store_.gates_refused();
+    else return waiter_.wait_until(runtime_.clock.now() + jitter(kRetryPause), control);
+  }
+  return !control.stop_requested();
+}
+
+/// A pause in which the others see that we wait. False: stop.
+bool LeaseLock::sleep_on_server(Duration pause, Control& control) {
   const TimePoint now = runtime_.clock.now();
-  const TimePoint until =
-      spec_.wait.until ? std::min(*spec_.wait.until, now + kLongestWait + 1s) : now + kLongestWait + 1s;
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(std::min(until - now, kLongestWait)).count();
-  database->begin(store_.wait_statement({spec_.owner.text(), spec_.mode, since_, who_}, static_cast<int>(seconds)));
-  while (true) {
-    if (const auto outcome = database->outcome()) {
-      pause_ = Duration(0);
-      const auto* answer = std::get_if<dlock::mysql::Answer>(&*outcome);
-      if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("") == "1") {
-        store_.gate_taken();
-      } else if (const auto* failure = std::get_if<Failure>(&*outcome)) {
-        if (is_without_named_locks(failure->code)) store_.gates_refused();
-        else if (!wait_until(runtime_.clock.now() + jitter(kRetryPause), control)) return false;
-      }
-      return !control.stop_requested();
-    }
-    if (control.stop_requested() || runtime_.clock.now() >= until) {
-      end_session(servers_, connection_, runtime_.clock);
-      return !control.stop_requested();
-    }
-    answer_who(control);
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    database->add_interest(fds);
-    runtime_.clock.wait(fds, until);
-  }
+  if (spec_.wait.until) pause = std::clamp<Duration>(*spec_.wait.until - now, 0s, pause);
+  const auto micros =
+      std::to_string(1'000'000 + std::chrono::ceil<std::chrono::microseconds>(pause).count() % 1'000'000);
+  const std::string statement =
+      waiting_comment(Strategy::kLease, spec_.name, note()) + "SLEEP(0." + micros.substr(1) + ")";
+  const auto outcome = wait_in(statement, now + pause + kLookBudget, control);
+  const bool slept = outcome && std::holds_alternative<mysql::Answer>(*outcome);
+  if (!slept && !control.stop_requested()) return waiter_.wait_until(now + pause, control);
+  return !control.stop_requested();
 }
 
-/// Answers "who" meanwhile. False: stop.
-bool LeaseLock::wait_until(TimePoint until, Control& control) {
-  if (spec_.wait.until) until = std::min(until, *spec_.wait.until);
-  while (true) {
-    if (control.stop_requested()) return false;
-    answer_who(control);
-    if (runtime_.clock.now() >= until) return true;
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    runtime_.clock.wait(fds, until);
-  }
+std::optional<Outcome> LeaseLock::wait_in(std::string statement, TimePoint until, Control& control) {
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return Failure{0, "not connected", true, false};
+  database->begin(std::move(statement));
+  return waiter_.wait_on_server(connection_, until, control);
 }
 
-void LeaseLock::answer_who(Control& control) {
-  if (!control.take_who()) return;
+Result<LockState> LeaseLock::look_beside() {
   Servers beside = servers_.beside();
-  auto state = LeaseView(beside, store_name_, runtime_, kLookBudget).inspect(spec_.name);
-  if (state) control.tell(Waiting{std::move(*state)});
+  return LeaseView(beside, store_name_, runtime_, kLookBudget).inspect(spec_.name);
 }
+
+WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_}; }
 
 /// Who has it now; what was seen last if that cannot be asked.
 Refused LeaseLock::busy(Control& control) {
@@ -360,7 +320,8 @@ Result<void> LeaseLock::return_it(TimePoint until) {
     }
     if (fresh) {
       auto next = give_back(row, holder_, &entry, now);
-      if (!next && unanswered) return {};
+      if (!next && unanswered && row.version != row_.version) return {};
+      if (!next && unanswered) next = row;  // a write of ours may still be on its way: no more with this version
       if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " was not held by this owner any more"};
       const auto written = store_.change(row, *next, until, nullptr);
       if (written && *written == Written::kYes) return {};

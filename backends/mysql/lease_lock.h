@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "backends/mysql/lease_store.h"
+#include "backends/mysql/waiter.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/kept_lock.h"
 
@@ -44,10 +45,10 @@ class LeaseLock final : public KeptLock {
   Step write(const LeaseLook& look, LeaseTake take, Control& control);
   bool wait_for_turn(Control& control);
   bool wait_at_gate(Control& control);
-  bool wait_until(TimePoint until, Control& control);
-  bool is_over() const;
-  bool outlived(const Error& error);
-  void answer_who(Control& control);
+  bool sleep_on_server(Duration pause, Control& control);
+  std::optional<Outcome> wait_in(std::string statement, TimePoint until, Control& control);
+  Result<LockState> look_beside();
+  WaitingNote note() const;
   LeaseAsk make_ask(const LeaseLook& look) const;
   Granted granted(const LeaseTake& take);
   Refused busy(Control& control);
@@ -63,6 +64,7 @@ class LeaseLock final : public KeptLock {
   LeaseStore store_;
   const std::string who_;
 
+  Waiter waiter_;
   std::optional<HeldClaim> claim_;  ///< of an outer hold, until the row denies it
   std::string holder_;              ///< whose hold it is: ours, or the ancestor's that we joined
   LeaseRow row_;                    ///< as it was read or written last
@@ -70,14 +72,12 @@ class LeaseLock final : public KeptLock {
   TimePoint sent_{};                ///< before the request that the present lease counts from
   bool unknown_ = false;            ///< a change of ours may have been carried out
   bool admits_ = false;             ///< the row would have let us in; somebody before us had the gate
-  int attempts_ = 0;                ///< that were answered
   int quick_ = 0;                   ///< attempts behind a gate that is being passed
   int collisions_ = 0;
   Duration pause_{0};  ///< of who looks by itself, growing
   std::int64_t remaining_ = 0;
-  std::uint64_t connection_ = 0;        ///< the server's id of ours
-  ServerTime since_ = 0;                ///< when we were first told to wait
-  std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
+  std::uint64_t connection_ = 0;  ///< the server's id of ours
+  ServerTime since_ = 0;          ///< when we were first told to wait
 };
 
 }  // namespace dlock::mysql

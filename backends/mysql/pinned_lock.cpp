@@ -14,14 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kConnectTimeout = 5s;
-constexpr Duration kRetryPause = 60ms;
 constexpr Duration kLookBudget = 1s;
+constexpr Duration kQuickPause = 10ms;
+constexpr int kQuickAttempts = 3;
 constexpr Duration kLongestWait = 600s;  ///< of one wait in the queue: a new one is at its end
-
-Duration connect_timeout_of(const LockSpec& spec) {
-  return spec.wait.connect_timeout > 0s ? spec.wait.connect_timeout : kConnectTimeout;
-}
 
 /// The server lets go no earlier than ttl after what it heard last.
 std::vector<DatabaseSettings> with_lease(std::vector<DatabaseSettings> servers, Duration ttl) {
@@ -46,6 +42,7 @@ PinnedLock::PinnedLock(Settings settings, const Dial& dial, const LockSpec& spec
       record_(servers_, runtime.clock, settings_.strategy, spec.name),
       grip_(settings_, spec.name, runtime.clock),
       who_(who_text(spec.reason)),
+      waiter_(spec_, runtime.clock, servers_, [this] { return look_beside(); }),
       holder_(spec.owner.text()) {}
 
 std::optional<std::variant<Granted, Refused>> PinnedLock::acquire(Control& control) {
@@ -57,41 +54,30 @@ std::optional<std::variant<Granted, Refused>> PinnedLock::acquire(Control& contr
     if (const auto* error = std::get_if<Error>(&step)) {
       servers_.drop();  // whatever it may hold
       got_it_ = false;
-      if (outlived(*error)) return Refused{*error, std::nullopt};
-      if (!wait_until(runtime_.clock.now() + kRetryPause, control)) break;
+      if (waiter_.outlived(*error)) return Refused{*error, std::nullopt};
+      if (!waiter_.pause_for_retry(control)) break;
       continue;
     }
-    ++attempts_;
-    if (is_over()) return busy();
+    if (spec_.wait.once && settings_.strategy == Strategy::kRow && ++quick_ < kQuickAttempts) {
+      if (!waiter_.wait_until(runtime_.clock.now() + kQuickPause, control)) break;
+      continue;  // a row is also locked, for a moment, by who looks whether it is
+    }
+    waiter_.count();
+    if (waiter_.is_over()) return busy();
     if (!wait_in_queue(control)) break;
-    if (is_over() && !got_it_) return busy();
+    if (waiter_.is_over() && !got_it_) return busy();
   }
   servers_.drop();
   return std::nullopt;
 }
 
-bool PinnedLock::is_over() const {
-  const WaitPolicy& wait = spec_.wait;
-  return wait.once || (wait.tries > 0 && attempts_ >= wait.tries) ||
-         (wait.until && runtime_.clock.now() >= *wait.until);
-}
-
-bool PinnedLock::outlived(const Error& error) {
-  if (error.code != ErrorCode::kUnavailable || spec_.wait.once) return true;
-  const TimePoint now = runtime_.clock.now();
-  if (!out_since_) out_since_ = now;
-  if (spec_.wait.until && now >= *spec_.wait.until) return true;
-  return now + kRetryPause >= *out_since_ + connect_timeout_of(spec_);
-}
-
 PinnedLock::Step PinnedLock::attempt(Control& control) {
   const TimePoint now = runtime_.clock.now();
-  if (!out_since_) out_since_ = now;
-  const TimePoint until = std::max(*out_since_ + connect_timeout_of(spec_), now + kRetryPause);
+  const TimePoint until = waiter_.attempt_until();
   if (!std::exchange(got_it_, false)) {
     const auto record = record_.look(false, until, &control);
     if (!record) return record.error();
-    out_since_.reset();
+    waiter_.reached();
     session_ = record->connection;
     if (since_ == 0) since_ = record->now;
     if (auto joined = try_to_join(*record, until); !std::holds_alternative<Blocked>(joined)) return joined;
@@ -102,7 +88,7 @@ PinnedLock::Step PinnedLock::attempt(Control& control) {
   record.sent = now;
   const Outcome answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
   if (const auto* failure = std::get_if<Failure>(&answered)) return Error{ErrorCode::kUnavailable, failure->text};
-  out_since_.reset();
+  waiter_.reached();
   return granted(record, until, control);
 }
 
@@ -181,61 +167,30 @@ PinnedLock::Step PinnedLock::granted(LeaseLook taken, TimePoint until, Control& 
 
 /// False: stop.
 bool PinnedLock::wait_in_queue(Control& control) {
-  if (spec_.wait.tries > 0) {
-    const Duration pause = spec_.wait.retry_interval > 0s ? spec_.wait.retry_interval : Duration(1s);
-    return wait_until(runtime_.clock.now() + pause, control);
-  }
+  if (spec_.wait.tries > 0) return waiter_.pause_between_tries(control);
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return !control.stop_requested();
-  const TimePoint now = runtime_.clock.now();
-  const TimePoint until = std::min(spec_.wait.until.value_or(now + kLongestWait), now + kLongestWait);
-  const auto seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(until - now).count());
+  const TimePoint until = waiter_.queue_until(kLongestWait);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
   const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_};
   const std::string server = servers_.server();
-  const auto begun = grip_.begin_wait(*database, server, note, seconds, now + connect_timeout_of(spec_), &control);
+  const auto begun =
+      grip_.begin_wait(*database, server, note, static_cast<int>(seconds), waiter_.attempt_until(), &control);
   if (!begun) return !control.stop_requested();
-  while (true) {
-    if (const auto outcome = database->outcome()) {
-      const auto got = grip_.waited(*database, server, *outcome, runtime_.clock.now() + kLookBudget);
-      got_it_ = got && *got == Grip::Got::kYes;
-      return !control.stop_requested();
-    }
-    if (control.stop_requested() || runtime_.clock.now() >= until) {
-      end_session(servers_, session_, runtime_.clock);
-      return !control.stop_requested();
-    }
-    answer_who(control);
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    database->add_interest(fds);
-    runtime_.clock.wait(fds, until);
-  }
+  const auto outcome = waiter_.wait_on_server(session_, until, control);
+  if (!outcome) return !control.stop_requested();
+  const auto got = grip_.waited(*database, server, *outcome, runtime_.clock.now() + kLookBudget);
+  got_it_ = got && *got == Grip::Got::kYes;
+  return !control.stop_requested();
 }
 
-bool PinnedLock::wait_until(TimePoint until, Control& control) {
-  if (spec_.wait.until) until = std::min(until, *spec_.wait.until);
-  while (true) {
-    if (control.stop_requested()) return false;
-    answer_who(control);
-    if (runtime_.clock.now() >= until) return true;
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    runtime_.clock.wait(fds, until);
-  }
-}
-
-Result<LockState> PinnedLock::state(Duration budget) {
+Result<LockState> PinnedLock::look_beside() {
   Servers beside = servers_.beside();
-  return PinnedView(settings_, beside, runtime_, budget).inspect(spec_.name);
-}
-
-void PinnedLock::answer_who(Control& control) {
-  if (!control.take_who()) return;
-  if (auto seen = state(kLookBudget)) control.tell(Waiting{std::move(*seen)});
+  return PinnedView(settings_, beside, runtime_, kLookBudget).inspect(spec_.name);
 }
 
 Refused PinnedLock::busy() {
-  auto seen = state(kLookBudget);
+  auto seen = look_beside();
   servers_.drop();
   std::optional<LockState> known;
   if (seen) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "backends/mysql/grip.h"
+#include "backends/mysql/waiter.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/kept_lock.h"
 
@@ -38,12 +39,8 @@ class PinnedLock final : public KeptLock {
   Step take(const LeaseLook& record, TimePoint until, Control& control);
   Step granted(LeaseLook record, TimePoint until, Control& control);
   bool wait_in_queue(Control& control);
-  bool wait_until(TimePoint until, Control& control);
-  bool is_over() const;
-  bool outlived(const Error& error);
-  void answer_who(Control& control);
   Refused busy();
-  Result<LockState> state(Duration budget);
+  Result<LockState> look_beside();
   void note_release(TimePoint until);
   Renewal ping(Control& control, TimePoint until);
   Renewal look_at_outer(Control& control, TimePoint until);
@@ -55,6 +52,7 @@ class PinnedLock final : public KeptLock {
   LeaseStore record_;
   Grip grip_;
   const std::string who_;
+  Waiter waiter_;
 
   LeaseRow row_;                     ///< the record as it was written last
   std::string holder_;               ///< whose hold it is: ours, or the ancestor's that we joined
@@ -64,9 +62,8 @@ class PinnedLock final : public KeptLock {
   int prepared_ = -1;          ///< the connection that is fit
   std::uint64_t session_ = 0;  ///< the server's id of our connection
   ServerTime since_ = 0;
-  int attempts_ = 0;
+  int quick_ = 0;                       ///< tries of a row that may be locked for a moment only
   std::optional<TimePoint> ping_sent_;  ///< of a ping that was not answered yet
-  std::optional<TimePoint> out_since_;
 };
 
 }  // namespace dlock::mysql

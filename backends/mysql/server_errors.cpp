@@ -11,6 +11,12 @@ bool is_one_of(int code, std::initializer_list<int> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
+/// The library has one number for a connection that broke and for a certificate that will never do.
+bool is_about_trust(const std::string& text) {
+  return text.find("certificate") != std::string::npos || text.find("not support") != std::string::npos ||
+         text.find("no TLS") != std::string::npos;
+}
+
 constexpr char kDoctor[] = "look at it with: dlock doctor";
 
 }  // namespace
@@ -68,8 +74,9 @@ Error error_of(const Failure& failure, const std::string& server) {
     case 1226:
       return {ErrorCode::kUnavailable, server + " has no connection left: " + said,
               "raise max_connections; every holder and every waiter needs one"};
-    case 2026:
-      return {ErrorCode::kUnavailable, "no secure connection to " + server + ": " + said,
+    case kTlsError:
+      return {is_about_trust(failure.text) ? ErrorCode::kMisconfigured : ErrorCode::kUnavailable,
+              "no secure connection to " + server + ": " + said,
               "check ca-file and the name in the server's certificate"};
     default:
       break;

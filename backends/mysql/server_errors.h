@@ -8,8 +8,7 @@
 
 namespace dlock::mysql {
 
-/// Our own, beside the numbers of servers and client libraries: TLS was wanted and is not there.
-inline constexpr int kNotEncrypted = 2026;
+inline constexpr int kTlsError = 2026;
 
 /// True for codes after which the connection is gone, and with it the knowledge of what happened: lost or refused
 /// connections, KILL, shutdown, idle sessions that were ended.

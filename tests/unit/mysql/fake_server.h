@@ -9,25 +9,13 @@
 #include "backends/mysql/database.h"
 #include "backends/mysql/sql_text.h"
 #include "lib/base/entropy.h"
-#include "lib/keeper/control.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/scripted_control.h"
 
 namespace dlock::mysql::testing {
 
 using dlock::testing::FakeClock;
-
-struct QuietControl final : Control {
-  explicit QuietControl(FakeClock& fake) : clock(fake) {}
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  bool stop_requested() override { return stop_at && clock.now() >= *stop_at; }
-  bool take_who() override { return std::exchange(who, false); }
-  void tell(const SessionEvent& event) override { told.push_back(event); }
-
-  FakeClock& clock;
-  std::optional<TimePoint> stop_at;
-  bool who = false;
-  std::vector<SessionEvent> told;
-};
+using dlock::testing::ScriptedControl;
 
 /// One row of dlock_lock and one gate, with named ways to fail. It understands the statements of LeaseStore, writes
 /// down every statement it hears, and answers what `says` was told to say to anything else.
@@ -45,7 +33,7 @@ class FakeServer {
   };
 
   explicit FakeServer(FakeClock& fake) : clock(fake) {
-    clock.next_happening = [this] { return gate_opens; };
+    clock.next_happening = [this] { return earlier(gate_opens, sleeps_until); };
   }
 
   /// The next statement that contains `statement` goes like this.
@@ -69,12 +57,13 @@ class FakeServer {
   bool has_row = false;
   std::string version, fence, mode, permits, holders;
   std::string read_only = "0";
-  bool gate_is_taken = false;           ///< by somebody else
-  int gate_error = 0;                   ///< what GET_LOCK says: 1235
-  std::optional<TimePoint> gate_opens;  ///< for who waits
-  std::deque<int> connect_errors;       ///< of the next connections; 0: well
-  std::vector<std::string> connected;   ///< to which endpoints
-  bool down = false;                    ///< no connection, and those that are there break
+  bool gate_is_taken = false;             ///< by somebody else
+  int gate_error = 0;                     ///< what GET_LOCK says: 1235
+  std::optional<TimePoint> gate_opens;    ///< for who waits
+  std::optional<TimePoint> sleeps_until;  ///< who says SLEEP
+  std::deque<int> connect_errors;         ///< of the next connections; 0: well
+  std::vector<std::string> connected;     ///< to which endpoints
+  bool down = false;                      ///< no connection, and those that are there break
 
   std::int64_t now_us() const { return 1'000'000'000'000'000 + clock.since_start() / std::chrono::microseconds(1); }
 
@@ -95,7 +84,7 @@ class FakeServer {
     void begin(std::string statement) override {
       server_.log.push_back(statement);
       outcome_ = server_.reply(statement);
-      waits_ = !outcome_ && statement.find("/* dlock waits") != std::string::npos;
+      waits_ = !outcome_ && statement.find("GET_LOCK") != std::string::npos;
     }
     std::optional<Outcome> outcome() override {
       if (waits_ && server_.gate_opens && server_.clock.now() >= *server_.gate_opens) {
@@ -103,6 +92,10 @@ class FakeServer {
         outcome_ = Answer{{{"1"}}, 0};
         server_.gate_opens.reset();
         server_.gate_is_taken = false;
+      }
+      if (server_.sleeps_until && server_.clock.now() >= *server_.sleeps_until) {
+        server_.sleeps_until.reset();
+        outcome_ = Answer{{{"0"}}, 0};
       }
       auto taken = std::exchange(outcome_, std::nullopt);
       if (taken && std::holds_alternative<Failure>(*taken)) broken_ = broken_ || std::get<Failure>(*taken).cut_off;
@@ -152,6 +145,11 @@ class FakeServer {
   }
 
   std::optional<Outcome> perform(const std::string& statement) {
+    if (const std::size_t sleep = statement.find("SLEEP("); sleep != std::string::npos) {
+      const double seconds = std::stod(statement.substr(sleep + 6));
+      sleeps_until = clock.now() + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+      return std::nullopt;
+    }
     if (statement.find("/* dlock waits") != std::string::npos) {
       if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
       if (gate_is_taken) return std::nullopt;

@@ -92,6 +92,14 @@ TEST_CASE("an error's number says whether the outcome is known and what to do") 
   }
 }
 
+TEST_CASE("a certificate that will never do is no passing trouble, a broken TLS connection is") {
+  const auto code = [](const char* text) { return error_of({2026, text, true, false}, "h:3306").code; };
+  CHECK(code("TLS/SSL error: self-signed certificate in certificate chain") == ErrorCode::kMisconfigured);
+  CHECK(code("TLS/SSL error: Validation of SSL server certificate failed") == ErrorCode::kMisconfigured);
+  CHECK(code("TLS/SSL error: SSL is required, but the server does not support it") == ErrorCode::kMisconfigured);
+  CHECK(code("TLS/SSL error: Connection timed out") == ErrorCode::kUnavailable);
+}
+
 TEST_CASE("what is printed for an administrator names every table and every right") {
   const std::string script = setup_script("shop");
   for (const char* table : {kLockTable, kRowTable, kUniqueTable, kOccupyTable, kFenceTable}) {
