@@ -66,7 +66,7 @@ teardown() { end_world; }
 
 @test "every message 100 ms late: taken, renewed, given back" {
   network delay 100
-  run -0 dlock run --connect-timeout 10s --ttl 3s k -- section --for 3
+  run -0 dlock run --connect-timeout 10s --ttl 6s k -- section --for 5
   DLOCK_BACKEND=$direct is_free k
 }
 
