@@ -14,6 +14,7 @@ function(dlock_backend_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   add_library(dlock_backend_${name} STATIC ${sources})
   target_link_libraries(dlock_backend_${name} PUBLIC dlock_lib)
+  dlock_precompile(dlock_backend_${name})
 endfunction()
 
 function(dlock_registry program name keep schemes)

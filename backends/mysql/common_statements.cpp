@@ -87,6 +87,20 @@ Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Cl
   return std::vector<LockName>(names.begin(), names.end());
 }
 
+Result<std::vector<LockName>> ended_names(Servers& servers, Strategy strategy, Clock& clock, TimePoint until) {
+  const auto found =
+      run_statement(servers,
+                    "SELECT name FROM " + std::string(kLockTable) + " WHERE strategy='" + strategy_name(strategy) +
+                        "' AND holds>0 AND expires<=UTC_TIMESTAMP(6) ORDER BY name",
+                    clock, until);
+  if (!found) return found.error();
+  std::vector<LockName> names;
+  for (const Row& row : found->rows) {
+    if (auto name = LockName::parse(first_text(row))) names.push_back(*name);
+  }
+  return names;
+}
+
 Result<UniqueFd> fence_row(Servers& servers, const LockName& resource, FencingToken token, Clock& clock,
                            TimePoint until) {
   const std::string name = literal(resource.text());

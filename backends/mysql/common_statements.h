@@ -25,6 +25,9 @@ void end_session(Servers& servers, std::uint64_t id, Clock& clock);
 /// The names of `strategy` in dlock_lock that have a holder, and those somebody waits for, in canonical order.
 Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Clock& clock, TimePoint until);
 
+/// The same, of those whose row says that its holders' time is over.
+Result<std::vector<LockName>> ended_names(Servers& servers, Strategy strategy, Clock& clock, TimePoint until);
+
 /// The check that a resource makes: dlock_fence remembers the highest token. A server cannot keep other checks out for
 /// as long as a command runs, so the descriptor is none.
 Result<UniqueFd> fence_row(Servers& servers, const LockName& resource, FencingToken token, Clock& clock,

@@ -121,6 +121,12 @@ std::optional<LeaseRow> give_back(const LeaseRow& read, const std::string& owner
   return row;
 }
 
+std::optional<LeaseRow> sweep(const LeaseRow& read, ServerTime now) {
+  LeaseRow row = pruned(read, now);
+  if (row.holders.size() == read.holders.size()) return std::nullopt;
+  return row;
+}
+
 std::optional<LeaseRow> force_free(const LeaseRow& read, const LockState& shown, ServerTime now) {
   LeaseRow row = pruned(read, now);
   if (row.holders.size() != shown.holders.size()) return std::nullopt;

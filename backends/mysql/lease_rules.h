@@ -61,6 +61,9 @@ std::optional<LeaseRow> give_back(const LeaseRow& row, const std::string& owner,
 /// Without its holders, if they are exactly those of `shown`; their lock-delay begins. nullopt: they are others.
 std::optional<LeaseRow> force_free(const LeaseRow& row, const LockState& shown, ServerTime now);
 
+/// Without the holders whose lease and lock-delay are over. nullopt: there are none.
+std::optional<LeaseRow> sweep(const LeaseRow& row, ServerTime now);
+
 const LeaseHolder* find_holder(const LeaseRow& row, const std::string& owner);
 
 }  // namespace dlock::mysql

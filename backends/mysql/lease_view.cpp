@@ -102,7 +102,23 @@ Result<std::vector<LockName>> LeaseView::names() {
 }
 
 Result<std::vector<Swept>> LeaseView::sweep(bool dry_run) {
-  return sweep_rows(servers_, Strategy::kLease, dry_run, runtime_.clock, soon());
+  const auto ended = ended_names(servers_, Strategy::kLease, runtime_.clock, soon());
+  if (!ended) return ended.error();
+  std::vector<Swept> swept;
+  for (const LockName& name : *ended) {
+    bool unanswered = false;
+    if (!dry_run) {
+      const auto done = rewrite(
+          name, [](const LeaseRow& row, ServerTime now) { return mysql::sweep(row, now); }, &unanswered);
+      if (!done) return done.error();
+      if (!*done) continue;
+    }
+    swept.push_back({name, "a lease that ended without a release"});
+  }
+  auto rows = sweep_rows(servers_, Strategy::kLease, dry_run, runtime_.clock, soon());
+  if (!rows) return rows.error();
+  swept.insert(swept.end(), rows->begin(), rows->end());
+  return swept;
 }
 
 Result<Duration> LeaseView::ping() {

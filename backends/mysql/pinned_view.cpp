@@ -114,8 +114,32 @@ Result<HeldLock> PinnedView::renew(const LockName& /*name*/, const Owner& /*owne
 
 Result<void> PinnedView::release(const LockName& /*name*/, const Owner& /*owner*/) { return needs_connection(); }
 
+/// Records of sessions that have ended; the lock itself went with them.
 Result<std::vector<Swept>> PinnedView::sweep(bool dry_run) {
-  return sweep_rows(servers_, settings_.strategy, dry_run, runtime_.clock, soon());
+  const auto live = names();
+  if (!live) return live.error();
+  std::vector<Swept> swept;
+  for (const LockName& name : *live) {
+    LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
+    const auto look = record.look(false, soon(), nullptr);
+    if (!look) return look.error();
+    std::uint64_t session = 0;
+    const auto holder = present_holder(name, &session);
+    if (!holder) return holder.error();
+    if (*holder || look->row.holders.empty()) continue;
+    if (!dry_run) {
+      LeaseRow next = look->row;
+      next.holders.clear();
+      const auto written = record.change(look->row, next, soon(), nullptr);
+      if (!written) return written.error();
+      if (*written == Written::kNo) continue;
+    }
+    swept.push_back({name, "the record of a session that has ended"});
+  }
+  auto rows = sweep_rows(servers_, settings_.strategy, dry_run, runtime_.clock, soon());
+  if (!rows) return rows.error();
+  swept.insert(swept.end(), rows->begin(), rows->end());
+  return swept;
 }
 
 Result<Duration> PinnedView::ping() {

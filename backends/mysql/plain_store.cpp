@@ -5,13 +5,12 @@
 
 #include "backends/mysql/plain_table.h"
 #include "backends/mysql/plain_view.h"
+#include "backends/mysql/waiter.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
 namespace {
-
-using namespace std::chrono_literals;
 
 class PlainStore final : public PolledStore {
  public:
@@ -26,7 +25,7 @@ class PlainStore final : public PolledStore {
 
   Attempt take(Control& control) override {
     const TimePoint sent = runtime_.clock.now();
-    const TimePoint until = sent + timeout();
+    const TimePoint until = attempt_end(spec_.wait, sent, sent);
     const auto token = table_.take(spec_.name, spec_.owner.text(), who_, spec_.ttl, until, &control);
     if (!token) return token.error();
     if (*token) {
@@ -40,7 +39,7 @@ class PlainStore final : public PolledStore {
 
   Attempt join(const HeldClaim& claim, Control& control) override {
     const TimePoint sent = runtime_.clock.now();
-    const TimePoint until = sent + timeout();
+    const TimePoint until = attempt_end(spec_.wait, sent, sent);
     const auto joined = table_.join(spec_.name, claim.owner.text(), claim.token.value(), spec_.owner.text(), spec_.ttl,
                                     until, &control);
     if (!joined) return joined.error();
@@ -97,8 +96,6 @@ class PlainStore final : public PolledStore {
   }
 
  private:
-  Duration timeout() const { return spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : Duration(5s); }
-
   const Settings settings_;
   const Runtime runtime_;
   const LockSpec spec_;

@@ -15,6 +15,11 @@ using namespace std::chrono_literals;
 constexpr Duration kConnectTimeout = 5s;
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kBetweenTries = 1s;
+constexpr Duration kShortestAttempt = 500ms;  ///< so that a wait of next to nothing is not mistaken for a dead server
+
+Duration connect_timeout_of(const WaitPolicy& wait) {
+  return wait.connect_timeout > 0s ? wait.connect_timeout : kConnectTimeout;
+}
 
 }  // namespace
 
@@ -25,14 +30,15 @@ Duration jitter(Duration most) {
   return most / 1024 * (chance % 1024);
 }
 
-Duration Waiter::connect_timeout() const {
-  return spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : kConnectTimeout;
+TimePoint attempt_end(const WaitPolicy& wait, TimePoint since, TimePoint now) {
+  const TimePoint end = std::max(since + connect_timeout_of(wait), now + kRetryPause);
+  return wait.until ? std::min(end, std::max(*wait.until, now + kShortestAttempt)) : end;
 }
 
 TimePoint Waiter::attempt_until() {
   const TimePoint now = clock_.now();
   if (!out_since_) out_since_ = now;
-  return std::max(*out_since_ + connect_timeout(), now + kRetryPause);
+  return attempt_end(spec_.wait, *out_since_, now);
 }
 
 bool Waiter::outlived(const Error& error) {
@@ -40,7 +46,7 @@ bool Waiter::outlived(const Error& error) {
   const TimePoint now = clock_.now();
   if (!out_since_) out_since_ = now;
   if (spec_.wait.until && now >= *spec_.wait.until) return true;
-  return now + kRetryPause >= *out_since_ + connect_timeout();
+  return now + kRetryPause >= *out_since_ + connect_timeout_of(spec_.wait);
 }
 
 bool Waiter::is_over() const {

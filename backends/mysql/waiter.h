@@ -46,7 +46,6 @@ class Waiter {
 
  private:
   void answer_who(Control& control);
-  Duration connect_timeout() const;
 
   const LockSpec& spec_;
   Clock& clock_;
@@ -55,6 +54,10 @@ class Waiter {
   int attempts_ = 0;
   std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
 };
+
+/// When an attempt that begins `now`, of those that have reached nobody since `since`, gives up on a silent server:
+/// after the connection's time-out, and not long after the wait is over.
+TimePoint attempt_end(const WaitPolicy& wait, TimePoint since, TimePoint now);
 
 /// Up to `most`, evenly.
 Duration jitter(Duration most);

@@ -5,39 +5,18 @@
 
 #include "backends/mysql/lease_view.h"
 #include "lib/lock/lease.h"
-#include "tests/unit/mysql/fake_server.h"
+#include "tests/unit/mysql/lock_world.h"
 
 namespace dlock::mysql {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::FakeServer;
-using testing::ScriptedControl;
 using Fault = FakeServer::Fault;
 
-struct World {
-  World() : control(clock), server(clock) {
-    spec.wait.connect_timeout = 5s;
-    settings.store = "mysql://u@h/db";
-    settings.servers.push_back({.endpoint = {"h", 3306, ""}, .user = "u", .password = "", .database = "db", .tls = {}});
-  }
+struct World : testing::LockWorld<LeaseLock> {
+  World() : LockWorld(Strategy::kLease) {}
 
-  LeaseLock& lock() {
-    if (!made) made = std::make_unique<LeaseLock>(settings, server.dial(), spec, Runtime{clock, log});
-    return *made;
-  }
-  Granted granted() {
-    const auto answer = lock().acquire(control);
-    REQUIRE(answer.has_value());
-    if (const auto* refused = std::get_if<Refused>(&*answer)) FAIL(refused->error.message);
-    return std::get<Granted>(*answer);
-  }
-  Error refused() {
-    const auto answer = lock().acquire(control);
-    REQUIRE(answer.has_value());
-    REQUIRE(std::holds_alternative<Refused>(*answer));
-    return std::get<Refused>(*answer).error;
-  }
   /// A hold of somebody else, who has the gate unless `gate` is false.
   Owner somebody_holds(Duration ttl, bool gate = true) {
     LockSpec other = spec;
@@ -56,15 +35,6 @@ struct World {
     REQUIRE(state);
     return *state;
   }
-  TimePoint at(Duration since) const { return dlock::testing::FakeClock::start() + since; }
-
-  dlock::testing::FakeClock clock;
-  Log log;
-  ScriptedControl control;
-  FakeServer server;
-  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
-  Settings settings;
-  std::unique_ptr<LeaseLock> made;
 };
 
 TEST_CASE("a lock that nobody holds takes two statements, and one to give it back") {
@@ -191,6 +161,15 @@ TEST_CASE("a silent server is unavailable after the connection's time-out") {
   CHECK(world.refused().code == ErrorCode::kUnavailable);
   CHECK(world.clock.now() >= world.at(4s));
   CHECK(world.clock.now() <= world.at(6s));
+}
+
+TEST_CASE("a silent server is given up on when the wait is over") {
+  World world;
+  world.spec.wait.until = world.at(2s);
+  for (int i = 0; i < 20; ++i) world.server.next("SELECT", Fault::kSilent);
+  CHECK(world.refused().code == ErrorCode::kUnavailable);
+  CHECK(world.clock.now() >= world.at(2s));
+  CHECK(world.clock.now() <= world.at(3s));
 }
 
 TEST_CASE("errors of the server mean what they say") {

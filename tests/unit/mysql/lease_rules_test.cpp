@@ -204,6 +204,16 @@ TEST_CASE("force-release frees exactly the holders that were shown, and their lo
   CHECK_FALSE(force_free({}, shown, kNow).has_value());
 }
 
+TEST_CASE("gc takes out who ended without a release, and nobody else") {
+  const Held held;
+  CHECK_FALSE(sweep(held.shared, kNow).has_value());
+  const auto one = sweep(held.shared, kNow + 10 * kSecond);
+  REQUIRE(one);
+  REQUIRE(one->holders.size() == 1);
+  CHECK(one->holders[0].owner == held.b.text());
+  CHECK(one->fence == held.shared.fence);
+}
+
 TEST_CASE("a row is what was written, whatever a reason contains") {
   LeaseHolder odd = holder(Owner::random(), 40, kSecond, 7);
   odd.entries = {"a", "b"};

@@ -4,51 +4,18 @@
 #include <doctest/doctest.h>
 
 #include "lib/lock/lease.h"
-#include "tests/unit/mysql/fake_server.h"
+#include "tests/unit/mysql/lock_world.h"
 
 namespace dlock::mysql {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::FakeServer;
-using testing::ScriptedControl;
 using Fault = FakeServer::Fault;
 
 const Answer kGot{{{"1"}}, 0};
 
-struct World {
-  explicit World(Strategy strategy) : control(clock), server(clock) {
-    spec.wait.connect_timeout = 5s;
-    settings.strategy = strategy;
-    settings.store = "mysql://u@h/db";
-    settings.servers.push_back({.endpoint = {"h", 3306, ""}, .user = "u", .password = "", .database = "db", .tls = {}});
-  }
-  PinnedLock& lock() {
-    if (!made) made = std::make_unique<PinnedLock>(settings, server.dial(), spec, Runtime{clock, log});
-    return *made;
-  }
-  Granted granted() {
-    const auto answer = lock().acquire(control);
-    REQUIRE(answer.has_value());
-    if (const auto* refused = std::get_if<Refused>(&*answer)) FAIL(refused->error.message);
-    return std::get<Granted>(*answer);
-  }
-  Error refused() {
-    const auto answer = lock().acquire(control);
-    REQUIRE(answer.has_value());
-    REQUIRE(std::holds_alternative<Refused>(*answer));
-    return std::get<Refused>(*answer).error;
-  }
-  TimePoint at(Duration since) const { return dlock::testing::FakeClock::start() + since; }
-
-  dlock::testing::FakeClock clock;
-  Log log;
-  ScriptedControl control;
-  FakeServer server;
-  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
-  Settings settings;
-  std::unique_ptr<PinnedLock> made;
-};
+using World = testing::LockWorld<PinnedLock>;
 
 World& session(World& world) {
   world.server.next("GET_LOCK('k',0)", kGot);
