@@ -109,7 +109,7 @@ packets() { # COMMAND...
 last_packet() { if [ "$1" = requests ]; then echo "$requests"; else echo "$replies"; fi; } # DIRECTION
 
 # A whole life: acquire, some renewals, release.
-life() { dlock run -w 5 --ttl 1s --renew-interval 100ms "$1" -- sh -c 'echo ran >>ran; sleep 0.25'; } # KEY
+life() { dlock run -w 5 --ttl 3s --renew-interval 100ms "$1" -- sh -c 'echo ran >>ran; sleep 0.25'; } # KEY
 
 @test "lease cut behind every single packet of a life, in both directions: ran once, released, nobody is told otherwise" {
   packets life first
