@@ -66,6 +66,21 @@ Lets dlock keep its locks in Redis or Valkey: one server, the primary that
 Sentinel names, a cluster, or a majority of independent servers (RedLock); and
 in Tair. The lock is the key itself, so it excludes redis-py's Lock,
 node-redlock and redsync.")
+
+list(APPEND CPACK_COMPONENTS_ALL mysql)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-mysql DESTINATION ${doc_dir}/dlock-mysql RENAME copyright COMPONENT mysql)
+install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock-mysql COMPONENT mysql)
+string(APPEND CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS ", dlock-mysql")
+set(CPACK_DEBIAN_MYSQL_PACKAGE_NAME dlock-mysql)
+set(CPACK_DEBIAN_MYSQL_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_MYSQL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_MYSQL_DESCRIPTION "run a command under a lock kept in MySQL or MariaDB
+Lets dlock keep its locks in a table of a database that is there already: fair,
+with fencing tokens, waiters woken at once, through reconnects and the
+switch-over to another server. It also takes part in the locks that programs
+make by themselves: GET_LOCK, SELECT ... FOR UPDATE on a row of their own, a
+unique key, a state column.")
+
 # Two builds of one release are the same file: what is packed carries the date of the release.
 file(WRITE ${CMAKE_BINARY_DIR}/cpack_project.cmake "if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})\n  set(ENV{SOURCE_DATE_EPOCH} ${DLOCK_RELEASE_EPOCH})\nendif()\n")
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_BINARY_DIR}/cpack_project.cmake)

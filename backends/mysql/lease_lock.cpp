@@ -100,7 +100,10 @@ LeaseLock::Step LeaseLock::attempt(Control& control) {
 
 LeaseLock::Step LeaseLock::decide(LeaseLook look, Control& control) {
   admits_ = false;
-  if (!spec_.take && is_free(look.row, look.now)) return Granted{};
+  if (!spec_.take && is_free(look.row, look.now)) {
+    servers_.drop();  // and with it the gate
+    return Granted{};
+  }
   LeaseDecision decision = try_take(look.row, make_ask(look), look.now);
   const auto* taken = std::get_if<LeaseTake>(&decision);
   if (claim_ && !(taken && taken->joined) && !std::holds_alternative<LeaseInside>(decision)) {
@@ -215,7 +218,7 @@ Result<LockState> LeaseLock::look_beside() {
   return LeaseView(beside, store_name_, runtime_, kLookBudget).inspect(spec_.name);
 }
 
-WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_}; }
+WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_, spec_.take}; }
 
 /// Who has it now; what was seen last if that cannot be asked.
 Refused LeaseLock::busy(Control& control) {

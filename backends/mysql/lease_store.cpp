@@ -90,6 +90,7 @@ std::string named_lock(std::string_view kind, const LockName& name) {
 }
 
 std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note) {
+  if (!note.takes) return "SELECT /* dlock looks */ ";
   return comment_begin(strategy, name) + note.owner + " " + mode_letter(note.mode) + " " + std::to_string(note.since) +
          " " + literal(note.who) + " */ ";
 }

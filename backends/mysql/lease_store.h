@@ -19,6 +19,7 @@ struct WaitingNote {
   Mode mode = Mode::kExclusive;
   ServerTime since = 0;
   std::string who;
+  bool takes = true;  ///< false: wants to know when the lock is free, and is nobody's rival: not shown
 };
 
 /// One reading of a row.

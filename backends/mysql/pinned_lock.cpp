@@ -172,7 +172,7 @@ bool PinnedLock::wait_in_queue(Control& control) {
   if (database == nullptr || !database->usable()) return !control.stop_requested();
   const TimePoint until = waiter_.queue_until(kLongestWait);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
-  const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_};
+  const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_, spec_.take};
   const std::string server = servers_.server();
   const auto begun =
       grip_.begin_wait(*database, server, note, static_cast<int>(seconds), waiter_.attempt_until(), &control);

@@ -23,8 +23,6 @@ SCRIPT
 }
 teardown() { end_world; }
 
-pid_of() { cat "$1.pid"; }
-
 @test "10.1 a revoked lock ends CMD with TERM, one line says so, and the status is 79 although CMD returned 0" {
   start_watched end bash -c 'exec dlock run k -- note cmd 2>err'
   wait_until filled cmd.pid

@@ -10,36 +10,6 @@ setup() {
 }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
-
-# What holds for every deployment: a command runs, excludes, is seen, gives back.
-locks_and_excludes() { # KEY
-  run -7 --separate-stderr dlock run "$1" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'
-  [ "$stderr" = "" ]
-  [[ "$output" =~ ^[^\ ]+\ [0-9]+$ ]]
-  local token=${output##* }
-  hold_lock "$1"
-  [ "$holder_token" -gt "$token" ]
-  run -75 dlock run -n "$1" -- touch ran
-  [[ "$output" == *"$1 is held by"* ]]
-  [ "$(count holders "$1")" = 1 ]
-  start_watched waiter dlock run -q "$1" -- touch waited
-  wait_until has 1 waiters "$1"
-  let_go
-  [ "$(how_ended waiter)" = "exit 0" ]
-  [ -e waited ] && [ ! -e ran ]
-  is_free "$1"
-}
-
-# What the certificate's check says, for a URL that must be refused before any secret is sent.
-refused() { # URL PATTERN
-  run dlock run -n --connect-timeout 2s -b "$1" "$key" -- touch ran
-  echo "$1: $status $output"
-  [[ "$status" = 69 || "$status" = 77 || "$status" = 78 ]]
-  [[ "$output" =~ $2 ]]
-  [ ! -e ran ]
-}
-
 @test "redis://" {
   use "$DLOCK_TEST_REDIS"
   locks_and_excludes "$key"

@@ -20,13 +20,14 @@ const std::string& local_directory() {
   return directory.path();
 }
 
-/// A server's URL from the environment, see scripts/start-test-servers. In CI one that is missing is a failure.
+/// A server's URL from the environment, in front of what the fixture's store says; see scripts/start-test-servers. In
+/// CI one that is missing is a failure.
 void add_server(std::vector<Fixture>& all, const char* variable, Fixture fixture) {
   const char* url = getenv(variable);
   const char* ci = getenv("CI");
   if (url && *url == 0) return;  // left out by the caller
   if (url) {
-    fixture.store = url;
+    fixture.store = url + fixture.store;
     all.push_back(std::move(fixture));
   } else if (ci && std::string(ci) == "true") {
     throw std::runtime_error(std::string(variable) + " is not set: there is no server to test against");
@@ -49,6 +50,46 @@ Fixture redis_plain(const char* name) {
   return fixture;
 }
 
+Fixture mysql(const char* name, const char* query = "") {
+  return {.name = name,
+          .store = query,
+          .told_at_once = false,
+          .freed_at_once = false,
+          .counts_entries = true,
+          .fence_stays_open = false};
+}
+
+/// The strategies that only know exclusive locks.
+Fixture mysql_exclusive(const char* name, const char* query) {
+  Fixture fixture = mysql(name, query);
+  fixture.shared = fixture.permits = fixture.lock_delay = false;
+  return fixture;
+}
+
+/// Those whose lock is the connection: gone with it.
+Fixture mysql_connection(const char* name, const char* query) {
+  Fixture fixture = mysql_exclusive(name, query);
+  fixture.told_at_once = true;
+  fixture.counts_entries = false;  // an inner hold lives in the outer one
+  fixture.detaches = false;
+  return fixture;
+}
+
+/// The server shows a statement before it has put it into the queue of the row: two that come together may change
+/// places.
+Fixture mysql_row() {
+  Fixture fixture = mysql_connection("mysql, row", "?strategy=row");
+  fixture.fair = false;
+  return fixture;
+}
+
+/// Those that wait by looking.
+Fixture mysql_polled(const char* name, const char* query) {
+  Fixture fixture = mysql_exclusive(name, query);
+  fixture.fair = fixture.sees_waiters = false;
+  return fixture;
+}
+
 std::vector<Fixture> all_fixtures() {
   std::vector<Fixture> all{Fixture{.name = "local", .store = local_directory()}};
   add_server(all, "DLOCK_TEST_REDIS", redis_native("redis"));
@@ -58,6 +99,11 @@ std::vector<Fixture> all_fixtures() {
   add_server(all, "DLOCK_TEST_REDLOCK", redis_plain("redlock"));
   add_server(all, "DLOCK_TEST_TAIR", redis_plain("tair"));
   add_server(all, "DLOCK_TEST_TAIR_EX", redis_plain("tair, versioned"));
+  add_server(all, "DLOCK_TEST_MYSQL", mysql("mysql"));
+  add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_connection("mysql, session", "?strategy=session"));
+  add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_row());
+  add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_polled("mysql, unique", "?strategy=unique"));
+  add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_polled("mysql, occupy", "?strategy=occupy"));
   return all;
 }
 
@@ -77,8 +123,9 @@ void on_every_backend(const std::string& key, const std::function<void(World&)>&
     INFO("backend: ", fixture.name);
     const auto a = connect(fixture.store);
     const auto b = connect(fixture.store);
-    // Several runs may share the servers.
-    World world{fixture, *a, *b, key + "." + std::to_string(getpid())};
+    // Several runs, and several fixtures, may share a server.
+    const auto number = &fixture - fixtures().data();
+    World world{fixture, *a, *b, key + "." + std::to_string(getpid()) + "." + std::to_string(number)};
     test(world);
   }
 }

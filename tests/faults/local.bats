@@ -16,7 +16,6 @@ teardown() {
   end_world
 }
 
-pid_of() { cat "$1.pid"; }
 lock_file() { echo "$locks"/*.lock; }
 
 # Runs as a user without rights, on this test's files.

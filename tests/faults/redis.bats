@@ -13,21 +13,6 @@ setup() {
 }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
-pid_of() { cat "$1.pid"; }
-keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-redis; } # NAME of start_watched
-
-# hold_section NAME WORD...: a dlock that holds k while its section runs.
-hold_section() {
-  start_watched "$1" dlock run --ttl 2s k -- section --for 30 "${@:2}"
-  wait_until begun 1
-  started+=("$(keeper_of "$1")")
-}
-# wait_section NAME [OPTION...]: one more that waits for k.
-wait_section() {
-  start_watched "$1" dlock run -q "${@:2}" --ttl 2s k -- section
-  wait_until has 1 waiters k
-}
 # --- processes -------------------------------------------------------------------------------------------------------
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" {

@@ -176,7 +176,7 @@ SCRIPT
 # A primary "one" whose replica "two" hears of nothing any more.
 start_cut_pair() {
   start_redis one --repl-diskless-sync-delay 0
-  start_proxy one proxy --raw
+  start_proxy one bytes
   start_replica two proxy
   network drop
 }
@@ -213,7 +213,7 @@ fail_over() {
 
 @test "trap X7, with wait_replicas: a lock that was handed out is there after the failover" {
   start_redis one --repl-diskless-sync-delay 0
-  start_proxy one proxy --raw
+  start_proxy one bytes
   start_replica two proxy
   DLOCK_BACKEND="$(redis_url one)?wait_replicas=all" start_watched a dlock run --ttl 4s k -- section --for 30
   wait_until begun 1

@@ -31,7 +31,7 @@ five_servers_through_proxies() { # N
   local i names=()
   for i in 1 2 3 4 5; do
     if [ "$i" -gt "$1" ]; then names+=("vote$i"); continue; fi
-    start_proxy "vote$i" "p$i"
+    start_proxy "vote$i" redis "p$i"
     names+=("p$i")
   done
   use "${names[@]}"

@@ -6,19 +6,25 @@ setup_file() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   build=${DLOCK_BUILD:-$root/build/package}
   package=$(find "$build" -maxdepth 1 -name 'dlock_*.deb' | head -n 1)
-  redis_package=$(find "$build" -maxdepth 1 -name 'dlock-redis_*.deb' | head -n 1)
-  export root build package redis_package
+  export root build package
 }
+
+# Those with a keeper program: for each one a URL where nobody listens.
+declare -A unreachable=([redis]=redis://127.0.0.1:1 [mysql]=mysql://app@127.0.0.1:1/locks)
+package_of() { find "$build" -maxdepth 1 -name "dlock-${1}_*.deb" | head -n 1; } # FAMILY
 
 setup() {
   unset "${!DLOCK_@}"
-  for file in "$package" "$redis_package"; do
+  packages=("$package")
+  for family in "${!unreachable[@]}"; do packages+=("$(package_of "$family")"); done
+  for file in "${packages[@]}"; do
     [ -f "$file" ] || { echo "no package: cmake --build --preset package --target package"; return 1; }
   done
 }
 
 teardown() {
-  if [ "${installed-}" ]; then dpkg --purge dlock-redis dlock; fi
+  families=("${!unreachable[@]}")
+  if [ "${installed-}" ]; then dpkg --purge "${families[@]/#/dlock-}" dlock; fi
 }
 
 files_of() { dpkg-deb -c "$1" | grep -v '/$' | sed 's#.* \./##' | LC_ALL=C sort; }
@@ -51,35 +57,43 @@ usr/share/man/man7/dlock.7.gz
 usr/share/zsh/vendor-completions/_dlock" ]
 }
 
-@test "dlock-redis has the keeper program, its page and its papers, and nothing else" {
-  [ "$(files_of "$redis_package")" = "usr/libexec/dlock/direct/dlock-redis
-usr/libexec/dlock/dlock-redis
-usr/share/doc/dlock-redis/changelog.gz
-usr/share/doc/dlock-redis/copyright
-usr/share/man/man7/dlock-redis.7.gz" ]
-  [ "$(basename "$redis_package")" = "dlock-redis_$(dpkg-deb -f "$package" Version)_$(dpkg --print-architecture).deb" ]
-  run -0 dpkg-deb -I "$redis_package"
-  [[ $output == *"Package: dlock-redis"* ]]
-  [[ $output == *"Description: run a command under a lock kept in Redis"* ]]
+has_nothing_but() { # FAMILY PROGRAM... SUMMARY
+  local file family=$1 summary=${*: -1}
+  file=$(package_of "$family")
+  [ "$(files_of "$file")" = "$(printf 'usr/libexec/dlock/%s\n' "${@:2:$#-2}")
+usr/share/doc/dlock-$family/changelog.gz
+usr/share/doc/dlock-$family/copyright
+usr/share/man/man7/dlock-$family.7.gz" ]
+  [ "$(basename "$file")" = "dlock-${family}_$(dpkg-deb -f "$package" Version)_$(dpkg --print-architecture).deb" ]
+  run -0 dpkg-deb -I "$file"
+  [[ $output == *"Package: dlock-$family"* ]]
+  [[ $output == *"Description: run a command under a lock kept in $summary"* ]]
+}
+@test "dlock-redis has its keeper programs, its page and its papers, and nothing else" {
+  has_nothing_but redis direct/dlock-redis dlock-redis Redis
+}
+@test "dlock-mysql has its keeper program, its page and its papers, and nothing else" {
+  has_nothing_but mysql dlock-mysql 'MySQL or MariaDB'
 }
 
-@test "dlock-redis depends on the dlock of its version and on the libraries that it loads" {
-  depends=$(dpkg-deb -f "$redis_package" Depends)
-  [[ ", $depends," == *", dlock (= $(dpkg-deb -f "$package" Version)),"* ]]
-  unpack "$redis_package"
-  for library in $(objdump -p "$tree/usr/libexec/dlock/dlock-redis" | sed -nE 's/^ *NEEDED +//p'); do
-    # The package of a library by the file; /lib is a link to /usr/lib.
-    path=$(ldconfig -p | awk -v name="$library" '$1 == name { print $NF; exit }')
-    owner=$(dpkg-query -S "$path" "/usr$path" 2>/dev/null | sed -n '1s/:.*//p')
-    [ "$owner" ] || { echo "no package has $library"; return 1; }
-    [[ ", $depends" == *", $owner ("* ]] || { echo "$library is of $owner, and Depends has: $depends"; return 1; }
+@test "each depends on the dlock of its version and on the libraries that it loads; what can be linked statically is" {
+  for family in "${!unreachable[@]}"; do
+    depends=$(dpkg-deb -f "$(package_of "$family")" Depends)
+    [[ ", $depends," == *", dlock (= $(dpkg-deb -f "$package" Version)),"* ]]
+    unpack "$(package_of "$family")"
+    for library in $(objdump -p "$tree/usr/libexec/dlock/dlock-$family" | sed -nE 's/^ *NEEDED +//p'); do
+      # The package of a library by the file; /lib is a link to /usr/lib.
+      path=$(ldconfig -p | awk -v name="$library" '$1 == name { print $NF; exit }')
+      owner=$(dpkg-query -S "$path" "/usr$path" 2>/dev/null | sed -n '1s/:.*//p')
+      [ "$owner" ] || { echo "no package has $library"; return 1; }
+      [[ ", $depends" == *", $owner ("* ]] || { echo "$library is of $owner, and Depends has: $depends"; return 1; }
+    done
+    run ! grep -E 'hiredis|stdc\+\+|mysqlcpp|mariadb|libssl' <<<"$depends"
   done
-  # What can be linked statically is.
-  [[ $depends != *hiredis* && $depends != *stdc++* ]]
 }
 
 @test "everything in the packages belongs to root and is writable by root alone" {
-  for file in "$package" "$redis_package"; do
+  for file in "${packages[@]}"; do
     run bash -c 'dpkg-deb -c "$1" | grep -vE "^(drwxr-xr-x|-rw-r--r--|-rwxr-xr-x) root/root "' sh "$file"
     [ "$output" = "" ]
   done
@@ -87,37 +101,43 @@ usr/share/man/man7/dlock-redis.7.gz" ]
 
 @test "packing the same build again gives the same bytes" {
   cpack --config "$build/CPackConfig.cmake" -B "$BATS_TEST_TMPDIR" >/dev/null
-  for file in "$package" "$redis_package"; do cmp "$file" "$BATS_TEST_TMPDIR/$(basename "$file")"; done
+  for file in "${packages[@]}"; do cmp "$file" "$BATS_TEST_TMPDIR/$(basename "$file")"; done
 }
 
-@test "without its package the Redis backend is not installed, which is said before anything runs" {
+@test "without its package a backend is not installed, which is said before anything runs" {
   unpack "$package"
-  # In a place of its own the program has no other libexec than that of the system.
-  [ ! -e /usr/libexec/dlock/dlock-redis ] || skip "another dlock-redis is installed"
-  for command in "run k -- touch $BATS_TEST_TMPDIR/ran" "inspect k"; do
-    # shellcheck disable=SC2086  # words
-    run -78 "$tree/usr/bin/dlock" ${command/ / -b redis://127.0.0.1:1 }
-    [[ $output == *"backend 'redis' is not installed"* ]]
-    [[ $output == *"apt install dlock-redis"* ]]
+  for family in "${!unreachable[@]}"; do
+    # In a place of its own the program has no other libexec than that of the system.
+    [ ! -e "/usr/libexec/dlock/dlock-$family" ] || skip "another dlock-$family is installed"
+    for command in "run k -- touch $BATS_TEST_TMPDIR/ran" "inspect k"; do
+      # shellcheck disable=SC2086  # words
+      run -78 "$tree/usr/bin/dlock" ${command/ / -b ${unreachable[$family]} }
+      [[ $output == *"backend '$family' is not installed"* ]]
+      [[ $output == *"apt install dlock-$family"* ]]
+    done
   done
   [ ! -e "$BATS_TEST_TMPDIR/ran" ]
 }
 
-@test "unpacked side by side, dlock finds the keeper program and says what the server does" {
-  unpack "$package" "$redis_package"
+@test "unpacked side by side, dlock finds the keeper programs and says what the server does" {
+  unpack "${packages[@]}"
   # Nobody listens at port 1: unreachable is an answer of the keeper program, not of its absence.
-  for command in "run --wait 1s k -- touch $BATS_TEST_TMPDIR/ran" "inspect --connect-timeout 1s k"; do
-    # shellcheck disable=SC2086  # words
-    run -69 "$tree/usr/bin/dlock" ${command/ / -b redis://127.0.0.1:1 }
+  for url in "${unreachable[@]}"; do
+    for command in "run --wait 1s k -- touch $BATS_TEST_TMPDIR/ran" "inspect --connect-timeout 1s k"; do
+      # shellcheck disable=SC2086  # words
+      run -69 "$tree/usr/bin/dlock" ${command/ / -b $url }
+      [[ $output == *"127.0.0.1:1"* ]]
+    done
+  done
+  [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}
+
+@test "a tree installed by cmake has the keeper programs where dlock looks" {
+  DESTDIR=$BATS_TEST_TMPDIR/stage cmake --install "$build" >/dev/null
+  for url in "${unreachable[@]}"; do
+    run -69 "$BATS_TEST_TMPDIR/stage/usr/bin/dlock" run -b "$url" --wait 1s k -- true
     [[ $output == *"127.0.0.1:1"* ]]
   done
-  [ ! -e "$BATS_TEST_TMPDIR/ran" ]
-}
-
-@test "a tree installed by cmake has the keeper program where dlock looks" {
-  DESTDIR=$BATS_TEST_TMPDIR/stage cmake --install "$build" >/dev/null
-  run -69 "$BATS_TEST_TMPDIR/stage/usr/bin/dlock" run -b redis://127.0.0.1:1 --wait 1s k -- true
-  [[ $output == *"127.0.0.1:1"* ]]
 }
 
 @test "installed, it runs a command under a lock, and removed it is gone" {
@@ -130,12 +150,14 @@ usr/share/man/man7/dlock-redis.7.gz" ]
   dpkg --verify dlock
   if command -v man >/dev/null; then man -w 1 dlock; fi
   bash -c 'source /usr/share/bash-completion/completions/dlock && complete -p dlock'
-  dpkg -i "$redis_package"
-  dpkg --verify dlock-redis
-  run -69 /usr/bin/dlock run -b redis://127.0.0.1:1 --wait 1s k -- true
-  dpkg --purge dlock-redis
-  run -78 /usr/bin/dlock run -b redis://127.0.0.1:1 --wait 1s k -- true
-  [[ $output == *"apt install dlock-redis"* ]]
+  for family in "${!unreachable[@]}"; do
+    dpkg -i "$(package_of "$family")"
+    dpkg --verify "dlock-$family"
+    run -69 /usr/bin/dlock run -b "${unreachable[$family]}" --wait 1s k -- true
+    dpkg --purge "dlock-$family"
+    run -78 /usr/bin/dlock run -b "${unreachable[$family]}" --wait 1s k -- true
+    [[ $output == *"apt install dlock-$family"* ]]
+  done
   dpkg --purge dlock
   installed=
   [ ! -e /usr/bin/dlock ]

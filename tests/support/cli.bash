@@ -152,3 +152,52 @@ gap_below() {
   echo "gap: $gap ms"
   [ "$gap" -lt "$1" ]
 }
+
+# --- holders and waiters on a server ---------------------------------------------------------------------------------
+
+use() { export DLOCK_BACKEND=$1; } # URL
+pid_of() { cat "$1.pid"; }         # NAME of start_watched
+keeper_of() { pgrep -P "$(pid_of "$1")" '^dlock-'; }
+
+# hold_section NAME WORD...: a dlock that holds k while its section runs. With a ttl of 2 s TERM is due 1.48 s and KILL
+# 1.81 s after the last confirmed send.
+hold_section() {
+  start_watched "$1" dlock run --ttl 2s k -- section --for 30 "${@:2}"
+  wait_until begun 1
+  started+=("$(keeper_of "$1")")
+}
+# wait_section NAME [OPTION...]: one more that waits for k.
+wait_section() {
+  start_watched "$1" dlock run -q "${@:2}" --ttl 2s k -- section
+  wait_until has 1 waiters k
+}
+
+# --- what holds for every store --------------------------------------------------------------------------------------
+
+# A command runs, excludes, is seen, gives back.
+locks_and_excludes() { # KEY
+  run -7 --separate-stderr dlock run "$1" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'
+  [ "$stderr" = "" ]
+  [[ "$output" =~ ^[^\ ]+\ [0-9]+$ ]]
+  local token=${output##* }
+  hold_lock "$1"
+  [ "$holder_token" -gt "$token" ]
+  run -75 dlock run -n "$1" -- touch ran
+  [[ "$output" == *"$1 is held by"* ]]
+  [ "$(count holders "$1")" = 1 ]
+  start_watched waiter dlock run -q "$1" -- touch waited
+  wait_until has 1 waiters "$1"
+  let_go
+  [ "$(how_ended waiter)" = "exit 0" ]
+  [ -e waited ] && [ ! -e ran ]
+  is_free "$1"
+}
+
+# What the certificate's check says, for a URL that must be refused before any secret is sent.
+refused() { # URL PATTERN
+  run dlock run -n --connect-timeout 2s -b "$1" "${key:-k}" -- touch ran
+  echo "$1: $status $output"
+  [[ "$status" = 69 || "$status" = 77 || "$status" = 78 ]]
+  [[ "$output" =~ $2 ]]
+  [ ! -e ran ]
+}

@@ -6,6 +6,7 @@
 #include <climits>
 #include <stdexcept>
 
+#include "backends/mysql/mysql_backend.h"
 #include "backends/redis/redis_backend.h"
 #include "lib/keeper/keeper_session.h"
 
@@ -52,6 +53,10 @@ class KeeperStore final : public Backend {
   BackendUrl url_;
 };
 
+Result<std::unique_ptr<Backend>> make_backend(const BackendUrl& url, const Runtime& runtime) {
+  return url.family == Family::kMysql ? make_mysql_backend(url, runtime) : make_redis_backend(url, runtime);
+}
+
 }  // namespace
 
 std::unique_ptr<Backend> keeper_store(const std::string& text) {
@@ -59,7 +64,7 @@ std::unique_ptr<Backend> keeper_store(const std::string& text) {
   static const Log log;
   auto url = BackendUrl::parse(text);
   if (!url) throw std::runtime_error(url.error().message);
-  auto backend = make_redis_backend(*url, Runtime{clock, log});
+  auto backend = make_backend(*url, Runtime{clock, log});
   if (!backend) throw std::runtime_error(backend.error().message);
   return std::make_unique<KeeperStore>(std::move(*backend), *url);
 }

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# The rows of scripts/bench for MariaDB, with a server of their own. Sourced: what redis.bash is given, and its functions
+# `against`, `chain`, `hand_over`, `kept_memory`, `kept_idle`.
+# shellcheck disable=SC2154
+# shellcheck source=tests/support/mysql.bash
+. tests/support/mysql.bash
+
+mysql_rows() {
+  # Two commits belong to a lease, none to a named lock. What the disk takes for them is the disk's: it has a row of its own.
+  start_mysql bench --innodb-buffer-pool-size=128M --innodb-flush-log-at-trx-commit=2
+  own+=("$(pid_of_server bench)")
+  local DLOCK_BACKEND
+  dlock setup -b "$(mysql_url bench owner)" >/dev/null
+  DLOCK_BACKEND=$(mysql_url bench)
+  export DLOCK_BACKEND
+  mysql_start_up
+  mysql_requests
+  local waiters
+  for waiters in 2 64; do hand_over "$waiters" "$programs/mysql_named_lock" "$(port_of bench)" round-trips 50; done
+  for waiters in 2 256; do mysql_requests_of_hand_over "$waiters"; done
+  mysql_fairness
+  kept_memory
+  kept_idle
+  kill_server bench
+}
+
+# The key has been used before, as that of a lock that is used again and again.
+mysql_start_up() {
+  local theirs
+  theirs=('Connector/C++, GET_LOCK' "$programs/mysql_named_lock" "$(port_of bench)" run true)
+  against 'mysql: dlock run k -- true' '<= 1.3' "$rounds" "${theirs[@]}"
+  DLOCK_BACKEND+="?strategy=session" against 'mysql: the same with strategy=session' '<= 1.3' "$rounds" "${theirs[@]}"
+  sql bench 'SET GLOBAL innodb_flush_log_at_trx_commit = 1'
+  against 'mysql: the same as lease, commits on disk' '<= 2' "$rounds" "${theirs[@]}"
+  sql bench 'SET GLOBAL innodb_flush_log_at_trx_commit = 2'
+}
+
+# Statements of "app" since `log_statements`; those that set up the connection are not counted.
+log_statements() { sql bench "SET GLOBAL log_output = 'TABLE', GLOBAL general_log = ON; TRUNCATE mysql.general_log"; }
+statements() {
+  sql bench 'SET GLOBAL general_log = OFF'
+  sql bench "SELECT COUNT(*) FROM mysql.general_log WHERE user_host LIKE 'app%' AND command_type IN ('Query', 'Execute')
+    AND argument NOT LIKE 'SET %' AND argument NOT LIKE 'SHOW SESSION VARIABLES%'"
+}
+
+mysql_requests() {
+  local count
+  dlock run k -- true
+  log_statements
+  dlock run k -- true
+  count=$(statements)
+  row 'mysql: requests of dlock run k -- true' '<= 3' "$count" '' "$count"
+}
+
+few_statements= # a hand-over with 2 waiters
+mysql_requests_of_hand_over() { # WAITERS
+  local count=$1 sum each
+  chain "$count" "$stage/stamps" log_statements
+  sum=$(statements)
+  each=$(quotient "$sum" "$count")
+  if [ "$few_statements" ]; then
+    row "mysql: requests a hand-over, $count wait" "<= $(awk -v n="$few_statements" 'BEGIN { print n + 1 }')" "$each" \
+      "with 2 waiting: $few_statements" "$each"
+  else
+    few_statements=$each
+    row "mysql: requests a hand-over, $count wait" '<= 10' "$each" '' "$each"
+  fi
+}
+
+# Eight that take and free the lock as fast as they can, for a while: are they served alike?
+mysql_fairness() {
+  local i end pids=() seconds=$((idle_seconds / 2 + 1))
+  end=$((SECONDS + seconds))
+  for ((i = 0; i < 8; i++)); do
+    (
+      served=0
+      while [ "$SECONDS" -lt "$end" ]; do
+        dlock run -q fairness -- true && served=$((served + 1))
+      done
+      echo "$served" >"$stage/served.$i"
+    ) & pids+=($!)
+  done
+  wait "${pids[@]}"
+  row 'mysql: Jain index of 8 contenders' '>= 0.99' "$(cat "$stage"/served.? | awk '{ n += $1 } END { print n }') grants" '' \
+    "$(cat "$stage"/served.? | awk '{ sum += $1; squares += $1 * $1 } END { printf "%.4f", sum * sum / (NR * squares) }')"
+}

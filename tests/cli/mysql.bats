@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+# MySQL from outside, with the server of scripts/start-test-servers: every strategy and way to connect, every command and its
+# exit status, what is said when the server, the certificate, the password or the rights are not right.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  [ "${DLOCK_TEST_MYSQL-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  servers=$DLOCK_TEST_SERVERS
+  key=app:$BATS_TEST_NUMBER
+  use "$DLOCK_TEST_MYSQL"
+}
+teardown() { end_world; }
+
+as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
+
+# --- strategies, and ways to connect ---------------------------------------------------------------------------------
+
+@test "lease, session, row: each runs, excludes, is seen, gives back" {
+  local strategy
+  for strategy in lease session row; do
+    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
+    locks_and_excludes "$key:$strategy"
+    rm -f waited waiter
+  done
+}
+
+@test "unique, occupy: the same, but for those who wait, who stand in no queue" {
+  local strategy
+  for strategy in unique occupy; do
+    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
+    run -7 --separate-stderr dlock run "$key" -- sh -c 'exit 7'
+    [ "$stderr" = "" ]
+    hold_lock "$key"
+    run -75 dlock run -n "$key" -- touch ran
+    [[ "$output" == *"$key is held by"* ]]
+    [ "$(holder_field "$key" owner)" = "$holder_owner" ]
+    start_watched "$strategy" dlock run -q "$key" -- touch "waited.$strategy"
+    wait_until keeper_of "$strategy"
+    let_go
+    [ "$(how_ended "$strategy")" = "exit 0" ]
+    [ -e "waited.$strategy" ] && [ ! -e ran ]
+    is_free "$key"
+  done
+}
+
+@test "without strategy it is lease" {
+  hold_lock "$key"
+  run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL?strategy=lease" "$key" -- true
+  let_go
+}
+
+@test "by a Unix socket, and by TLS: the same lock" {
+  use "$DLOCK_TEST_MYSQL_UNIX"
+  locks_and_excludes "$key"
+  rm -f waited waiter
+  use "$DLOCK_TEST_MYSQL_TLS"
+  locks_and_excludes "$key"
+  hold_lock "$key"
+  run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL" "$key" -- true
+  run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL_UNIX" "$key" -- true
+  let_go
+}
+
+@test "mysql://localhost: the name is looked up, and is the one that the certificate must have" {
+  run -0 dlock run -b "${DLOCK_TEST_MYSQL/127.0.0.1/localhost}" "$key" -- true
+  run -0 dlock run -b "${DLOCK_TEST_MYSQL_TLS/127.0.0.1/localhost}" "$key" -- true
+}
+
+@test "TLS is what the server says it is: the session has a cipher, and without ca-file none" {
+  run -0 dlock doctor -b "$DLOCK_TEST_MYSQL_TLS"
+  [[ "$output" == *TLS* ]]
+  run -0 dlock run -b "${DLOCK_TEST_MYSQL_TLS/app@/certified@}&cert-file=$DLOCK_TEST_CERTIFICATES/client.crt&key-file=$DLOCK_TEST_CERTIFICATES/client.key" \
+    "$key" -- true
+}
+
+@test "TLS: a wrong CA, a wrong name, no client certificate, a server without TLS: refused with the reason, nothing sent" {
+  local port
+  port=$(port_of mysql)
+  refused "${DLOCK_TEST_MYSQL_TLS/ca.crt/other-ca.crt}" '[Cc]ertificate|TLS'
+  refused "${DLOCK_TEST_MYSQL_TLS/127.0.0.1/127.0.0.2}" '[Cc]ertificate|TLS'
+  refused "${DLOCK_TEST_MYSQL_TLS/app@/certified@}" '.'
+  refused "$DLOCK_TEST_MYSQL_TLS&server-name=elsewhere.example" 'server-name'
+  servers=$BATS_TEST_TMPDIR/servers
+  start_mysql plain
+  dlock setup -b "$(mysql_url plain owner)" >/dev/null
+  refused "$(mysql_url plain)?ca-file=$DLOCK_TEST_CERTIFICATES/ca.crt" 'TLS|SSL'
+}
+
+# --- who may -------------------------------------------------------------------------------------------------------
+
+@test "a password from DLOCK_PASSWORD and from a file; it is in no command line and no message" {
+  use "$(as_user guarded)"
+  DLOCK_PASSWORD=secret run -0 dlock run "$key" -- sh -c 'ps -eo args >ps.out; echo "$DLOCK_STORE"'
+  [[ "$output" != *secret* ]]
+  run ! grep -qw secret ps.out
+  (umask 077 && echo secret >password)
+  run -0 dlock run -b "$(as_user guarded)?password-file=$PWD/password" "$key" -- true
+}
+
+@test "no password, a wrong one, a user that is none: 77 with the reason, and nothing was run" {
+  run -77 dlock run -b "$(as_user guarded)" "$key" -- touch ran
+  [[ "$output" == *guarded* ]]
+  DLOCK_PASSWORD=wrong-one run -77 dlock run -b "$(as_user guarded)" "$key" -- touch ran
+  [[ "$output" != *wrong-one* ]]
+  run -77 dlock run -b "$(as_user nobody-knows)" "$key" -- touch ran
+  [ ! -e ran ]
+}
+
+@test "a user without rights, and one that may only look: 77 for every strategy that writes, with the server's reason" {
+  local strategy
+  for strategy in lease row unique occupy; do
+    run -77 dlock run -b "$(as_user stranger)?strategy=$strategy" "$key" -- touch ran
+    DLOCK_PASSWORD=reader-secret run -77 dlock run -b "$(as_user reader)?strategy=$strategy" "$key" -- touch ran
+    [[ "$output" == *denied* ]]
+  done
+  [ ! -e ran ]
+}
+
+@test "who may only look can inspect and wait" {
+  hold_lock "$key"
+  export DLOCK_PASSWORD=reader-secret
+  use "$(as_user reader)"
+  [ "$(holder_field "$key" owner)" = "$holder_owner" ]
+  run -75 dlock wait -n "$key"
+  let_go
+  run -0 dlock wait -w 5 "$key"
+}
+
+@test "setup: by a user who may; again it changes nothing; --print is what a DBA can run; others get 77" {
+  servers=$BATS_TEST_TMPDIR/servers
+  start_mysql own
+  use "$(mysql_url own)"
+  run -78 dlock run "$key" -- touch ran
+  [[ "$output" == *"dlock setup"* ]]
+  [ ! -e ran ]
+  run -77 dlock setup
+  run -0 dlock setup -b "$(mysql_url own owner)"
+  local tables
+  tables=$(sql own 'SHOW TABLES IN locks')
+  [ "$tables" ]
+  run -0 dlock setup -b "$(mysql_url own owner)"
+  [ "$(sql own 'SHOW TABLES IN locks')" = "$tables" ]
+  run -0 dlock run "$key" -- true
+  # By hand: what it prints, into another database.
+  run -0 --separate-stderr dlock setup --print
+  sql own "CREATE DATABASE more; USE more; $output"
+  [ "$(sql own 'SHOW TABLES IN more')" = "$tables" ]
+  sql own 'GRANT SELECT, INSERT, UPDATE, DELETE ON more.* TO app'
+  run -0 dlock run -b "${DLOCK_BACKEND/\/locks//more}" "$key" -- true
+}
+
+# --- every command ---------------------------------------------------------------------------------------------------
+
+@test "acquire, renew, check, release: from separate processes; a stale owner is 79 and touches nothing" {
+  local owner token other until_before
+  read -r owner token < <(dlock acquire --ttl 1m -m why "$key")
+  read -r other _ < <(dlock acquire --ttl 1m "$key:other")
+  run -75 dlock run -q -n "$key" -- true
+  until_before=$(holder_field "$key" until)
+  run -0 dlock renew --ttl 5m --owner "$owner" "$key"
+  [[ "$(holder_field "$key" until)" > "$until_before" ]]
+  [ "$(holder_field "$key" reason)" = why ]
+  run -0 dlock check "$key" "$token"
+  run -79 dlock check "$key" "$((token - 1))"
+  run -79 dlock renew --ttl 5m --owner "$other" "$key"
+  run -79 dlock release --owner "$other" "$key"
+  run -0 dlock release --owner "$owner" "$key"
+  run -79 dlock release --owner "$owner" "$key"
+  run -79 dlock renew --ttl 5m --owner "$owner" "$key"
+  run -79 dlock check "$key" "$token"
+  is_free "$key"
+}
+
+@test "a lease taken without a process ends by itself" {
+  run -0 dlock acquire --ttl 1s "$key"
+  run -75 dlock run -q -n "$key" -- true
+  run -0 dlock run -q -w 10 "$key" -- true
+}
+
+@test "inspect: every field of the holder and of those who wait; without KEY all live locks" {
+  hold_lock -m "it's \"quoted\"; -- \\ ünï" "$key"
+  start_watched waiter dlock run -q -m later "$key" -- true
+  wait_until has 1 waiters "$key"
+  run -0 --separate-stderr dlock inspect --json "$key"
+  jq -e --arg o "$holder_owner" --arg t "$holder_token" --arg h "$(hostname)" --arg u "$(id -un)" \
+    '.schema == "dlock.inspect/1" and .mode == "exclusive" and (.holders | length == 1) and (.holders[0] |
+      .owner == $o and (.token | tostring == $t) and .host == $h and .user == $u and .pid > 0 and
+      .reason == "it'"'"'s \"quoted\"; -- \\ ünï" and .since != null and .until != null)' <<<"$output"
+  run -0 dlock inspect
+  [[ "$output" == *"$key"* ]]
+  let_go
+  how_ended waiter
+  run -0 dlock inspect "$key"
+  [[ "$output" == *free* ]]
+}
+
+@test "force-release: frees what it showed; --token of another one is 75" {
+  hold_lock "$key"
+  run -75 dlock force-release --yes --token $((holder_token - 1)) "$key"
+  run -0 dlock force-release --yes "$key"
+  is_free "$key"
+  wait_until ended "$holder"
+}
+
+@test "fence: refuses a token lower than the highest seen" {
+  run -0 dlock fence "$key" 17 -- true
+  run -0 dlock fence "$key" 17 -- true
+  run -79 dlock fence "$key" 16 -- touch ran
+  [ ! -e ran ]
+}
+
+@test "wait, ping, doctor, gc" {
+  run -0 dlock wait "$key"
+  hold_lock "$key"
+  run -75 dlock wait -n "$key"
+  let_go
+  run -0 dlock ping
+  run -0 dlock doctor
+  [[ "$output" == *MariaDB* ]]
+  run -0 dlock doctor --json
+  jq -e '.schema == "dlock.doctor/1" and .healthy == true and (.findings | length > 3)' <<<"$output"
+  run -0 dlock gc --dry-run
+}
+
+@test "gc: sweeps what dead holders left and leaves the living alone; a token after it is above those before" {
+  local owner token next
+  read -r owner token < <(dlock acquire --ttl 1s "$key")
+  hold_lock "$key:live"
+  wait_until is_free "$key"
+  run -0 dlock gc
+  is_held "$key:live"
+  let_go
+  next=$(dlock run "$key" -- sh -c 'echo $DLOCK_TOKEN')
+  [ "$next" -gt "$token" ]
+}
+
+@test "shared holders together, a writer alone; permits; a mismatch of permits is 78" {
+  hold_lock -s "$key"
+  run -0 dlock run -n -s "$key" -- true
+  run -75 dlock run -q -n "$key" -- true
+  let_go
+  hold_lock --permits 2 "$key:p"
+  run -0 dlock run -n --permits 2 "$key:p" -- true
+  run -78 dlock run -n --permits 3 "$key:p" -- true
+  let_go
+}
+
+@test "what a strategy cannot do is refused with 78, and its name: shared, permits, fair; nothing was run" {
+  local strategy option
+  for strategy in session row unique occupy; do
+    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
+    for option in --shared '--permits 2'; do
+      # shellcheck disable=SC2086  # words
+      run -78 dlock run $option "$key" -- touch ran
+      [[ "$output" == *$strategy* ]]
+    done
+  done
+  for strategy in unique occupy; do run -78 dlock run --fair -b "$DLOCK_TEST_MYSQL?strategy=$strategy" "$key" -- touch ran; done
+  [ ! -e ran ]
+}
+
+@test "an inner run of the same key enters again, with every strategy" {
+  local strategy
+  for strategy in lease session row unique occupy; do
+    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
+    run -0 dlock run -n "$key:$strategy" -- dlock run -n "$key:$strategy" -- true
+    is_free "$key:$strategy"
+  done
+}
+
+@test "several keys: all or none, in any order" {
+  hold_lock "$key:b"
+  run -75 dlock run -q -n "$key:a" "$key:b" -- touch ran
+  is_free "$key:a"
+  let_go
+  run -0 dlock run -n "$key:b" "$key:a" -- true
+  [ ! -e ran ]
+}
+
+# --- keys, and what the server stores of them ------------------------------------------------------------------------
+
+@test "keys that a collation would take for one are different locks, with every strategy" {
+  local strategy
+  for strategy in lease session row unique occupy; do
+    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
+    hold_lock "$key:Key"
+    run -0 dlock run -n "$key:key" -- true
+    run -0 dlock run -n "$key:Key " -- true
+    run -0 dlock run -n "$key:Kéy" -- true
+    run -75 dlock run -q -n "$key:Key" -- true
+    let_go
+  done
+}
+
+@test "a key is data, whatever it says; 255 bytes of it fit" {
+  local strange long strategy
+  printf -v long '%0255d' 7
+  for strange in "x'; DROP TABLE dlock_lock; -- " 'a"b`c\d' '%' '_' 'NULL' "x'6b'" "$long"; do
+    for strategy in lease session row unique occupy; do
+      hold_lock -b "$DLOCK_TEST_MYSQL?strategy=$strategy" "$strange"
+      run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL?strategy=$strategy" "$strange" -- true
+      let_go
+    done
+  done
+}
+
+# --- what is wrong ---------------------------------------------------------------------------------------------------
+
+@test "nobody listens there: 69, with the address and the reason" {
+  run -69 dlock run -n -b mysql://app@127.0.0.1:1/locks "$key" -- touch ran
+  [[ "$output" == *"127.0.0.1:1"* ]]
+  [ ! -e ran ]
+}
+
+@test "a database that is none, a strategy that is none, TLS by halves: refused before or by the server, with the name" {
+  run dlock run -n -b "${DLOCK_TEST_MYSQL/\/locks//lokcs}" "$key" -- touch ran
+  [[ "$status" = 77 || "$status" = 78 ]]
+  [[ "$output" == *lokcs* ]]
+  run -78 dlock run -n -b "$DLOCK_TEST_MYSQL?strategy=leese" "$key" -- touch ran
+  [[ "$output" == *lease* ]]
+  run -78 dlock run -n -b "$DLOCK_TEST_MYSQL?cert-file=/x&key-file=/y" "$key" -- touch ran
+  [[ "$output" == *ca-file* ]]
+  [ ! -e ran ]
+}
+
+@test "a server that speaks another protocol: 69, not a hang and not a crash" {
+  run -69 dlock run -n --connect-timeout 2s -b "mysql://app@127.0.0.1:${DLOCK_TEST_REDIS##*:}/locks" "$key" -- touch ran
+  [ ! -e ran ]
+}

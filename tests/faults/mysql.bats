@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+# MySQL's lease when something goes wrong with processes, the server or by an operator's hand. Each test has a server of its
+# own, and the user "app" with no more rights than the manual asks for. What the commands did is judged by their histories
+# (history.py): no act of one holder after the next one's BEGIN, tokens grow. With a ttl of 2 s TERM is due 1.48 s and KILL
+# 1.81 s after the last confirmed send. The network: mysql_network.bats; other strategies: mysql_strategies.bats.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  script_section
+  start_mysql one
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  use "$(mysql_url one)"
+}
+teardown() { end_world; }
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" {
+  start_watched a dlock run --ttl 20s k -- section --for 30
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1000
+}
+
+@test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
+  start_watched a dlock run --ttl 20s --kill-after 500ms k -- sh -c 'section --for 30 --stubborn & wait'
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  grep -q TERM history
+  history check --sections 2
+  gap_below 1500
+}
+
+@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 2500
+}
+
+@test "keeper SIGSTOPped: the same" {
+  hold_section a
+  wait_section b
+  kill -STOP "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" {
+  start_watched a dlock run --ttl 1s k -- section --for 0.5
+  wait_until begun 1
+  local command
+  command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$(pid_of a)" "$command"
+  run -75 dlock run -q -w 2 k -- true
+  kill -CONT "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 0" ]
+  run -0 dlock run -n k -- true
+}
+
+@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" {
+  hold_section a
+  local keeper command
+  keeper=$(keeper_of a) command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$keeper" "$(pid_of a)" "$command"
+  run -0 dlock run -q -w 10 k -- section
+  kill -CONT "$keeper" "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 79" ]
+  # What it did after its lease: little, and under the lower token.
+  [ "$(awk -v me="$command" '/BEGIN/ { n++ } n == 2 && $2 == me' history | wc -l)" -lt 50 ]
+  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
+  ended "$command"
+}
+
+@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(pid_of a)" "$(keeper_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 3000
+}
+
+@test "a waiter SIGKILLed or stopped leaves nothing that keeps others waiting longer than its own lease" {
+  hold_section a
+  wait_section b
+  start_watched c dlock run -q --ttl 2s k -- section
+  wait_until has 2 waiters k
+  started+=("$(keeper_of b)" "$(keeper_of c)")
+  kill -STOP "$(pid_of b)" "$(keeper_of b)"
+  kill -KILL "$(pid_of c)" "$(keeper_of c)"
+  kill -TERM "$(pid_of a)"
+  how_ended a
+  run -0 dlock run -q -w 15 k -- section
+  # Whom it was granted to without his knowing it starts nothing any more, or waits again.
+  kill -CONT "$(keeper_of b)" "$(pid_of b)"
+  how_ended b
+  history check
+}
+
+# --- the server ------------------------------------------------------------------------------------------------------
+
+@test "server SIGKILLed and restarted under a holder and a waiter: the lease goes on, nobody notices" {
+  start_watched a dlock run --ttl 3s k -- section --for 3
+  wait_until begun 1
+  wait_section b
+  kill_server one
+  restart_mysql one
+  run -75 dlock run -q -n k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  run -0 dlock run -n k -- section
+  history check --sections 3
+}
+
+@test "server shut down in order and started again: the same" {
+  start_watched a dlock run --ttl 4s k -- section --for 3
+  wait_until begun 1
+  wait_section b
+  kill_server one TERM
+  restart_mysql one
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "server gone for good: the command is ended before its lease is, 79, with the reason; a new one gets 69" {
+  start_watched a dlock run --ttl 2s k -- section --for 30 2>said
+  wait_until begun 1
+  kill_server one
+  [ "$(how_ended a)" = "exit 79" ]
+  grep -q 'LOST k' said
+  run -69 dlock run --connect-timeout 500ms k -- touch ran
+  [[ "$output" == *"127.0.0.1:$(port_of one)"* ]]
+  [ ! -e ran ]
+}
+
+@test "server SIGSTOPped for less than the lease: nothing happens" {
+  start_watched a dlock run --ttl 3s k -- section --for 3
+  wait_until begun 1
+  wait_section b
+  kill -STOP "$(pid_of_server one)"
+  sleep 1
+  kill -CONT "$(pid_of_server one)"
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "server SIGSTOPped beyond the lease: the command is ended before, 79; when it wakes the waiter is served" {
+  hold_section a
+  wait_section b
+  kill -STOP "$(pid_of_server one)"
+  [ "$(how_ended a)" = "exit 79" ]
+  kill -CONT "$(pid_of_server one)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "a server that accepts and says nothing: 69 after the time-out, and nothing was run" {
+  kill -STOP "$(pid_of_server one)"
+  local begin=$SECONDS
+  run -69 dlock run -n --connect-timeout 300ms k -- touch ran
+  run -69 dlock run -w 1 --connect-timeout 300ms k -- touch ran
+  [ ! -e ran ]
+  [ $((SECONDS - begin)) -le 5 ]
+}
+
+@test "no connection left: 69 with the server's reason, and the holder keeps its lock" {
+  start_watched a dlock run --ttl 1s k -- section --for 2.5
+  wait_until begun 1
+  sql one 'SET GLOBAL max_connections = 10'
+  local i
+  for i in {1..11}; do ! open_session "s$i" app@one || true; done
+  wait_until grep -q 'Too many connections' s{1..11}.out
+  run -69 dlock run -n --connect-timeout 500ms other -- touch ran
+  [[ "$output" == *[Tt]"oo many connections"* ]]
+  [ ! -e ran ]
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "KILL of every connection, again and again: the holder keeps the lock, the waiter is served" {
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  local _
+  for _ in {1..4}; do
+    kill_connections one
+    sleep 0.3
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}
+
+@test "KILL QUERY of everything that runs: neither the holder nor the waiter gives up" {
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  local _
+  for _ in {1..4}; do
+    sql one "SELECT CONCAT('KILL QUERY ', id, ';') FROM information_schema.processlist WHERE user = 'app'" >kills
+    sql one "$(cat kills)" 2>/dev/null || true # one may have ended by itself
+    sleep 0.3
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "the server becomes read-only under a holder and stays so: 79 in time; a new one is told why, 69" {
+  start_watched a dlock run --ttl 2s k -- section --for 30 2>said
+  wait_until begun 1
+  sql one 'SET GLOBAL read_only = ON'
+  [ "$(how_ended a)" = "exit 79" ]
+  run dlock run -n --connect-timeout 1s other -- touch ran
+  [[ "$status" = 69 || "$status" = 78 ]]
+  [[ "$output" == *read*only* ]]
+  [ ! -e ran ]
+  sql one 'SET GLOBAL read_only = OFF'
+  run -0 dlock run -w 5 k -- true
+}
+
+@test "a sleeping connection is closed by the server's wait_timeout: the lease is renewed on a new one" {
+  sql one 'SET GLOBAL wait_timeout = 1'
+  start_watched a dlock run --ttl 6s k -- section --for 5
+  wait_until begun 1
+  [ "$(how_ended a)" = "exit 0" ]
+  is_free k
+}
+
+# --- operators -------------------------------------------------------------------------------------------------------
+
+@test "force-release: the holder notices at its next renewal, 79; the waiter is served with a higher token" {
+  start_watched a dlock run --ttl 3s k -- section --for 30
+  wait_until begun 1
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 79" ]
+  run -0 dlock run -w 5 k -- section
+  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
+}
+
+@test "every row is deleted by hand: 79, and the lock is not made again; tokens go on upwards" {
+  hold_section a
+  sql one "$(sql one "SELECT CONCAT('DELETE FROM locks.', table_name, ';') FROM information_schema.tables
+    WHERE table_schema = 'locks' AND table_name NOT LIKE '%meta%' AND table_name NOT LIKE '%version%'")"
+  [ "$(how_ended a)" = "exit 79" ]
+  is_free k
+  run -0 dlock run -n k -- section
+  history check --sections 2
+}
+
+@test "the tables are dropped under a holder: 79; a new one is told to run dlock setup, 78" {
+  hold_section a
+  sql one 'DROP DATABASE locks; CREATE DATABASE locks'
+  [ "$(how_ended a)" = "exit 79" ]
+  run -78 dlock run -n k -- touch ran
+  [[ "$output" == *"dlock setup"* ]]
+  [ ! -e ran ]
+}
+
+# --- first use -------------------------------------------------------------------------------------------------------
+
+@test "200 new keys, 16 contenders for each: no deadlock and no error reaches anybody, and no two are in at once" {
+  script contender <<'SCRIPT'
+#!/bin/bash
+for k in {1..200}; do
+  # Fails if another one is inside.
+  dlock run -q -w 60 "new$k" -- sh -c 'mkdir "in.$1" && rmdir "in.$1" && echo "$1" >>"done.$2"' sh "$k" "$1" || echo "$k: $?"
+done
+SCRIPT
+  local i
+  for i in {1..16}; do start_watched "c$i" contender "$i" >"said$i" 2>&1; done
+  patience=240
+  for i in {1..16}; do [ "$(how_ended "c$i")" = "exit 0" ]; done
+  cat said*
+  [ "$(cat said* | wc -l)" = 0 ]
+  [ "$(cat done.* | sort | uniq -c | awk '$1 == 16' | wc -l)" = 200 ]
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# Several hosts in one URL: a primary and its replica, who change places. The lock is a row, and the row is where the writable
+# server is: a holder goes on when its row came along, and ends its command when it did not.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  script_section
+  start_mysql one --server-id=1 --log-bin=log --binlog-format=ROW --log-slave-updates --gtid-strict-mode
+  start_mysql two --server-id=2 --log-bin=log --binlog-format=ROW --log-slave-updates --gtid-strict-mode --read-only
+  replicate two one
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  wait_until has_row two "SHOW TABLES IN locks LIKE 'dlock%'"
+  both=mysql://app@127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)/locks
+  use "$both"
+}
+teardown() { end_world; }
+
+replicate() { # REPLICA PRIMARY
+  sql "$1" "CHANGE MASTER TO master_host = '127.0.0.1', master_port = $(port_of "$2"), master_user = 'root',
+    master_use_gtid = slave_pos, master_connect_retry = 1; START SLAVE"
+}
+has_row() { [ "$(sql "$1" "$2")" ]; } # NAME QUERY
+position() { sql "$1" 'SELECT @@gtid_binlog_pos'; }
+followed() { [ "$(sql "$1" 'SELECT @@gtid_slave_pos')" = "$2" ]; } # REPLICA POSITION
+
+# OLD is relieved by NEW, as an administrator does it: nothing is lost.
+switch_over() { # OLD NEW
+  local at
+  sql "$1" 'SET GLOBAL read_only = ON'
+  at=$(position "$1")
+  wait_until followed "$2" "$at"
+  sql "$2" 'STOP SLAVE; SET GLOBAL read_only = OFF'
+}
+
+@test "the writable one is found, wherever it stands in the URL; if it is down, or none is writable, 69 names each reason" {
+  run -0 dlock run -n k -- true
+  run -0 dlock run -n -b "mysql://app@127.0.0.1:$(port_of two),127.0.0.1:$(port_of one)/locks" k -- true
+  run -0 dlock run -n -b "mysql://app@127.0.0.1:1,127.0.0.1:$(port_of one)/locks" k -- true
+  sql one 'SET GLOBAL read_only = ON'
+  run -69 dlock run -n k -- touch ran
+  [[ "$output" == *"$(port_of one)"* && "$output" == *"$(port_of two)"* && "$output" == *read*only* ]]
+  kill_server one
+  run -69 dlock run -n --connect-timeout 1s k -- touch ran
+  [[ "$output" == *"$(port_of one)"* && "$output" == *"$(port_of two)"* ]]
+  [ ! -e ran ]
+}
+
+@test "a switch-over under a holder and a waiter: the lease goes on, the waiter is served on the new one" {
+  start_watched a dlock run --ttl 4s k -- section --for 5
+  wait_until begun 1
+  wait_section b
+  switch_over one two
+  run -75 dlock run -q -n k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  run -0 dlock run -n k -- section
+  history check --sections 3
+}
+
+@test "the primary is SIGKILLed and the replica takes its place with all it had: the lease goes on" {
+  start_watched a dlock run --ttl 4s k -- section --for 4
+  wait_until begun 1
+  wait_section b
+  wait_until followed two "$(position one)"
+  kill_server one
+  sql two 'STOP SLAVE; SET GLOBAL read_only = OFF'
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+# What asynchronous replication can lose, the manual tells. The holder hears it at its next renewal.
+@test "a failover that lost the row: the holder is told at its next renewal, 79" {
+  sql two 'STOP SLAVE'
+  start_watched a dlock run --ttl 3s k -- section --for 30
+  wait_until begun 1
+  kill_server one
+  sql two 'SET GLOBAL read_only = OFF'
+  [ "$(how_ended a)" = "exit 79" ]
+  run -0 dlock run -n k -- section
+}
+
+@test "no switch-over comes: the command is ended before its lease is, 79, and the replica is never written to" {
+  start_watched a dlock run --ttl 2s k -- section --for 30
+  wait_until begun 1
+  kill_server one
+  [ "$(how_ended a)" = "exit 79" ]
+  run -69 dlock run -n --connect-timeout 500ms k -- touch ran
+  [ ! -e ran ]
+}
+
+connection_lock() { # STRATEGY
+  use "$both?strategy=$1"
+  start_watched a dlock run --ttl 20s --kill-after 500ms k -- section --for 30
+  wait_until begun 1
+  wait_until followed two "$(position one)"
+  kill_server one
+  sql two 'STOP SLAVE; SET GLOBAL read_only = OFF'
+  [ "$(how_ended a)" = "exit 79" ]
+  run -0 dlock run -q -w 10 k -- section
+  history check --sections 2
+}
+@test "session: the server that held it is gone: 79, whatever the other one says" { connection_lock session; }
+@test "row: the server that held it is gone: 79, whatever the other one says" { connection_lock row; }

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+# MySQL behind a network that fails (tests/support/cutting_proxy.py): silent, slow, cut. The lease, unless a test names
+# another strategy; see mysql.bats.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  script_section
+  start_mysql one
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  start_proxy one mysql
+  direct=$(mysql_url one)
+  use "$(mysql_url proxy)"
+}
+teardown() { end_world; }
+
+@test "black hole: the command is ended before its lease is, 79; the next one does not overlap" {
+  hold_section a
+  DLOCK_BACKEND=$direct wait_section b
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "black hole over a command that ignores TERM: KILL before the lease ends" {
+  hold_section a --stubborn
+  DLOCK_BACKEND=$direct wait_section b
+  network drop
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "black hole under a waiter: it is served when the network is back" {
+  DLOCK_BACKEND=$direct start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  network hold
+  [ "$(how_ended a)" = "exit 0" ]
+  network pass
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "a waiter in a black hole keeps to --wait, and keeps nobody else waiting" {
+  DLOCK_BACKEND=$direct hold_lock k
+  start_watched b dlock run -q -w 2 --ttl 2s k -- touch ran
+  DLOCK_BACKEND=$direct wait_until has 1 waiters k
+  network drop
+  [[ "$(how_ended b)" == "exit 75" || "$(how_ended b)" == "exit 69" ]]
+  [ ! -e ran ]
+  let_go
+  run -0 dlock run -b "$direct" -q -w 10 k -- true
+}
+
+@test "a stall of 0.4 ttl that heals costs nothing" {
+  start_watched a dlock run --ttl 3s k -- section --for 4
+  wait_until begun 1
+  network hold
+  sleep 1.2
+  network pass
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "every message 100 ms late: taken, renewed, given back" {
+  network delay 100
+  run -0 dlock run --connect-timeout 10s --ttl 6s k -- section --for 5
+  DLOCK_BACKEND=$direct is_free k
+}
+
+@test "late messages of a lost holder change nothing for the next one" {
+  hold_section a
+  use "$direct"
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  start_watched b dlock run -q --ttl 2s k -- section --for 2
+  wait_until begun 2
+  network pass
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "connections reset, again and again: holder and waiter go on" {
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  local _
+  for _ in {1..8}; do
+    network reset
+    sleep 0.2
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+# --- cut behind the n-th packet --------------------------------------------------------------------------------------
+
+# How many packets go in each direction for what follows `network count`, taken from a run that nobody cuts.
+packets() { # COMMAND...
+  network count >/dev/null
+  "$@"
+  read -r requests replies < <(network count)
+  echo "packets: $requests requests, $replies replies" >&2
+  [ "$requests" -gt 3 ] && [ "$replies" -gt 3 ]
+}
+last_packet() { if [ "$1" = requests ]; then echo "$requests"; else echo "$replies"; fi; } # DIRECTION
+
+# A whole life: acquire, some renewals, release.
+life() { dlock run -w 5 --ttl 3s --renew-interval 100ms "$1" -- sh -c 'echo ran >>ran; sleep 0.25'; } # KEY
+
+@test "lease cut behind every single packet of a life, in both directions: ran once, released, nobody is told otherwise" {
+  packets life first
+  local direction n
+  for direction in requests replies; do
+    for ((n = 0; n <= $(last_packet $direction); n++)); do
+      rm -f ran
+      network cut "$direction" "$n"
+      run life "k-$direction-$n"
+      [[ "$status" = 0 && "$(wc -l <ran)" = 1 ]] || { echo "$direction $n: $status, $output"; false; }
+      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
+    done
+  done
+}
+
+@test "acquire, renew and release from the command line, cut behind every packet: no lease is left behind" {
+  local direction n owner token
+  packets dlock acquire --ttl 30s first >granted
+  for direction in requests replies; do
+    for ((n = 0; n <= $(last_packet $direction); n++)); do
+      network cut "$direction" "$n"
+      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$direction-$n"
+      read -r owner token <<<"$output"
+      network cut "$direction" "$n"
+      run -0 dlock renew --ttl 40s --owner "$owner" "c-$direction-$n"
+      DLOCK_BACKEND=$direct holder_is "$owner" "$token" "c-$direction-$n"
+      network cut "$direction" "$n"
+      run -0 dlock release --owner "$owner" "c-$direction-$n"
+      DLOCK_BACKEND=$direct is_free "c-$direction-$n"
+    done
+  done
+}
+holder_is() { [ "$(holder_field "$3" owner) $(holder_field "$3" token)" = "$1 $2" ]; } # OWNER TOKEN KEY
+
+# With the others a connection that is gone may be the lock that is gone: then nothing has run, or it was ended, 79. No
+# outcome is a wrong one; nobody runs twice, nothing stays held.
+cut_everywhere() { # STRATEGY
+  use "$(mysql_url proxy)?strategy=$1"
+  packets life first
+  local direction n
+  for direction in requests replies; do
+    for ((n = 0; n <= $(last_packet $direction); n++)); do
+      rm -f ran
+      network cut "$direction" "$n"
+      run life "k-$direction-$n"
+      [[ "$status" = 0 && "$(wc -l <ran)" = 1 || "$status" = 79 ]] || { echo "$direction $n: $status, $output"; false; }
+      [ ! -e ran ] || [ "$(wc -l <ran)" = 1 ]
+      run -0 dlock run -b "$direct?strategy=$1" -q -w 10 "k-$direction-$n" -- true
+    done
+  done
+}
+
+@test "session cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere session; }
+@test "row cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere row; }
+@test "unique cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere unique; }
+@test "occupy cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere occupy; }

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+# The strategies of MySQL that are not the lease, when something goes wrong. Those of a connection (session, row) end with
+# it: at once when it is reset, after the server's wait_timeout when it is silent, and then the command has been ended.
+# Those of a row with a time in it (unique, occupy) end as the lease does; mysql.bats has the whole list.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  script_section
+  start_mysql one
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
+}
+teardown() { end_world; }
+
+use_strategy() { use "$(mysql_url "${2:-one}")?strategy=$1"; } # STRATEGY [NAME]
+
+supervisor_killed() { # STRATEGY
+  use_strategy "$1"
+  start_watched a dlock run --ttl 20s k -- section --for 30
+  wait_until begun 1
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}
+@test "session: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed session; }
+@test "row: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed row; }
+@test "unique: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed unique; }
+@test "occupy: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed occupy; }
+
+keeper_stopped() { # STRATEGY
+  use_strategy "$1"
+  hold_section a
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+  kill -STOP "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+@test "session: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped session; }
+@test "row: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped row; }
+@test "unique: keeper SIGSTOPped: the command is ended before the row's time is over, 79" { keeper_stopped unique; }
+@test "occupy: keeper SIGSTOPped: the command is ended before the row's time is over, 79" { keeper_stopped occupy; }
+
+silence() { # STRATEGY
+  start_proxy one mysql
+  use_strategy "$1" proxy
+  hold_section a --stubborn
+  use_strategy "$1"
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+  network drop
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+@test "session: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence session; }
+@test "row: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence row; }
+@test "unique: a silent network: KILL before the row's time is over, 79" { silence unique; }
+@test "occupy: a silent network: KILL before the row's time is over, 79" { silence occupy; }
+
+frozen() { # STRATEGY
+  use_strategy "$1"
+  hold_section a
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+  kill -STOP "$(pid_of_server one)"
+  [ "$(how_ended a)" = "exit 79" ]
+  kill -CONT "$(pid_of_server one)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+@test "session: server SIGSTOPped: 79, and the waiter is served when it wakes" { frozen session; }
+@test "row: server SIGSTOPped: 79, and the waiter is served when it wakes" { frozen row; }
+
+# The connection is reset: the server has let go by then, and says so; the command is ended as soon as that can be.
+reset_noticed() { # STRATEGY HOW
+  use_strategy "$1"
+  start_watched a dlock run --ttl 20s --kill-after 500ms k -- section --for 30
+  wait_until begun 1
+  local begin=${EPOCHREALTIME/./} ms
+  "$2" one
+  [ "$(how_ended a)" = "exit 79" ]
+  ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
+  echo "ended after $ms ms"
+  [ "$ms" -lt 6000 ] # 0.6 s on an idle machine; the lease has 20 s
+}
+@test "session: its connection is KILLed: noticed at once, 79" { reset_noticed session kill_connections; }
+@test "row: its connection is KILLed: noticed at once, 79" { reset_noticed row kill_connections; }
+@test "session: the server is SIGKILLed: noticed at once, 79" { reset_noticed session kill_server; }
+@test "row: the server is SIGKILLed: noticed at once, 79" { reset_noticed row kill_server; }
+
+# The waiter's connection is KILLed: it lines up again.
+waiter_killed() { # STRATEGY
+  use_strategy "$1"
+  start_watched a dlock run --ttl 2s k -- section --for 1.5
+  wait_until begun 1
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+  wait_until waits_for_it
+  sql one "KILL $(sql one "$waiting")"
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+waiting="SELECT id FROM information_schema.processlist WHERE user = 'app' AND time_ms > 100 AND command != 'Sleep'"
+waits_for_it() { [ "$(sql one "$waiting")" ]; }
+@test "session: a waiter's connection is KILLed: it waits on, and is served" { waiter_killed session; }
+@test "row: a waiter's connection is KILLed: it waits on, and is served" { waiter_killed row; }
+
+restarted() { # STRATEGY
+  use_strategy "$1"
+  start_watched a dlock run --ttl 3s k -- section --for 3
+  wait_until begun 1
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+  kill_server one
+  restart_mysql one
+  run -75 dlock run -q -n k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+@test "unique: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted unique; }
+@test "occupy: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted occupy; }
+
+both_killed() { # STRATEGY MS
+  use_strategy "$1"
+  hold_section a
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+  kill -KILL "$(pid_of a)" "$(keeper_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below "$2"
+}
+@test "session: supervisor and keeper SIGKILLed: the kernel ends the command, the server frees the lock at once" { both_killed session 1000; }
+@test "row: supervisor and keeper SIGKILLed: the kernel ends the command, the server frees the lock at once" { both_killed row 1000; }
+@test "unique: supervisor and keeper SIGKILLed: free within the ttl" { both_killed unique 3000; }
+@test "occupy: supervisor and keeper SIGKILLed: free within the ttl" { both_killed occupy 3000; }
+
+# A keeper that is SIGKILLed takes its connection with it, and the connection the lock: dlock sees that at once as well. In
+# between the next one may have begun, with a higher token.
+keeper_killed() { # STRATEGY
+  use_strategy "$1"
+  start_watched a dlock run --ttl 20s --kill-after 500ms k -- section --for 30
+  wait_until begun 1
+  started+=("$(keeper_of a)")
+  local begin=${EPOCHREALTIME/./}
+  kill -KILL "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  echo "ended after $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
+  run -0 dlock run -q -w 25 k -- section
+  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
+}
+@test "session: keeper SIGKILLed: 79, the next token is higher" { keeper_killed session; }
+@test "row: keeper SIGKILLed: 79, the next token is higher" { keeper_killed row; }
+@test "unique: keeper SIGKILLed: 79, the next token is higher" { keeper_killed unique; }
+@test "occupy: keeper SIGKILLed: 79, the next token is higher" { keeper_killed occupy; }
+
+released_by_force() { # STRATEGY
+  use_strategy "$1"
+  start_watched a dlock run --ttl 3s k -- section --for 30
+  wait_until begun 1
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 79" ]
+  run -0 dlock run -q -w 5 k -- section
+  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
+}
+@test "session: force-release (KILL of one's own user's connection): 79" { released_by_force session; }
+@test "row: force-release: 79" { released_by_force row; }
+@test "unique: force-release: 79" { released_by_force unique; }
+@test "occupy: force-release: 79" { released_by_force occupy; }

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+# dlock and programs that lock in MySQL by themselves (mariadb's client): each strategy shuts them out and is shut out by
+# them. And the traps of locking with a database: snapshots, rows that are missing, columns without an index.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  start_mysql one
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  use "$(mysql_url one)"
+}
+teardown() { end_world; }
+
+with() { use "$(mysql_url one)?strategy=$1"; } # STRATEGY
+busy() { run -75 dlock run -q -n k -- true; }
+free() { run -0 dlock run -n k -- true; }
+waiter_starts() { start_watched waiter dlock run -q k -- touch served; }
+waits() { kill -0 "$(pid_of waiter)" && [ ! -e served ]; }
+
+# --- named locks -----------------------------------------------------------------------------------------------------
+
+# The names that the manual gives: a plain key is its own; any other one in the database "locks" has this.
+lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head -c 56)"; } # KEY
+
+@test "session: a foreign GET_LOCK shuts dlock out, wherever its holder is in the queue" {
+  with session
+  open_session other app@one
+  [ "$(say_in other "SELECT GET_LOCK('k', 0)")" = 1 ]
+  busy
+  waiter_starts
+  sleep 0.5
+  waits
+  say_in other "DO RELEASE_LOCK('k')"
+  [ "$(how_ended waiter)" = "exit 0" ]
+  close_session other
+  free
+}
+
+@test "session: a foreign holder whose client dies lets dlock in at once" {
+  with session
+  open_session other app@one
+  say_in other "SELECT GET_LOCK('k', 0)"
+  waiter_starts
+  sleep 0.3
+  waits
+  kill -KILL "$(cat other.pid)"
+  [ "$(how_ended waiter)" = "exit 0" ]
+}
+
+@test "session: dlock shuts a foreign GET_LOCK out, and lets it in when it ends" {
+  with session
+  hold_lock k
+  [ "$(sql app@one "SELECT GET_LOCK('k', 0)")" = 0 ]
+  [ "$(sql app@one "SELECT IS_USED_LOCK('k') IS NOT NULL")" = 1 ]
+  open_session other app@one
+  send_in other "SELECT GET_LOCK('k', 20)"
+  sleep 0.3
+  run ! said_in other
+  let_go
+  wait_until said_in other
+  [ "$(head -n 1 other.out)" = 1 ]
+  busy
+}
+
+@test "session: a key that a named lock cannot have as it is has the name that the manual tells" {
+  with session
+  local long name
+  printf -v long '%070d' 7
+  for name in K 'a b' ключ "$long" dlock:x; do
+    hold_lock "$name"
+    [ "$(sql app@one "SELECT GET_LOCK('$(lock_name "$name")', 0)")" = 0 ]
+    let_go
+    [ "$(sql app@one "SELECT GET_LOCK('$(lock_name "$name")', 0)")" = 1 ]
+  done
+}
+
+# --- a row that is locked ---------------------------------------------------------------------------------------------
+
+@test "row: FOR UPDATE of a foreign transaction shuts dlock out, until it commits, rolls back or dies" {
+  with row
+  free # the row is there now
+  local how
+  for how in COMMIT ROLLBACK die; do
+    rm -f served waiter
+    open_session "by_$how" app@one
+    say_in "by_$how" "START TRANSACTION; SELECT name FROM locks.dlock_row WHERE name = 'k' FOR UPDATE"
+    busy
+    waiter_starts
+    sleep 0.3
+    waits
+    if [ "$how" = die ]; then kill -KILL "$(cat by_die.pid)"; else say_in "by_$how" "$how"; fi
+    [ "$(how_ended waiter)" = "exit 0" ]
+  done
+}
+
+@test "row: dlock shuts a foreign FOR UPDATE out" {
+  with row
+  hold_lock k
+  local select="SELECT name FROM locks.dlock_row WHERE name = 'k' FOR UPDATE"
+  run sql app@one "$select NOWAIT"
+  [[ "$output" == *1205* ]]
+  run -0 sql app@one 'SELECT name FROM locks.dlock_row FOR UPDATE SKIP LOCKED'
+  [ "$output" = "" ]
+  let_go
+  [ "$(sql app@one "$select NOWAIT")" = k ]
+}
+
+# The user's own table: a shop whose application locks an order by its row.
+shop() {
+  sql one "USE shop; CREATE TABLE orders (id INT PRIMARY KEY, code VARCHAR(20), note VARCHAR(20), state INT NOT NULL DEFAULT 0,
+    UNIQUE (code)) ENGINE=InnoDB; INSERT INTO orders VALUES (41, 'a', 'same', 0), (42, 'b', 'same', 0), (43, 'c', 'other', 0);
+    CREATE TABLE old (id INT PRIMARY KEY) ENGINE=MyISAM; INSERT INTO old VALUES (42)"
+  dlock setup -b "mysql://owner@127.0.0.1:$(port_of one)/shop" >/dev/null
+}
+order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; } # TABLE:COLUMN=VALUE
+
+@test "row=orders:id=42: the application that locks its order shuts dlock out, and is shut out; other orders go on" {
+  shop
+  order orders:id=42
+  open_session application app@one
+  say_in application 'USE shop; START TRANSACTION; SELECT state FROM orders WHERE id = 42 FOR UPDATE'
+  busy
+  waiter_starts
+  sleep 0.3
+  waits
+  say_in application 'UPDATE orders SET state = 1 WHERE id = 42; COMMIT'
+  [ "$(how_ended waiter)" = "exit 0" ]
+  hold_lock k
+  run sql app@one 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 2 WHERE id = 42'
+  [[ "$output" == *1205* ]]
+  sql app@one 'UPDATE shop.orders SET state = 2 WHERE id = 41'
+  let_go
+  sql app@one 'UPDATE shop.orders SET state = 3 WHERE id = 42'
+  [ "$(sql one 'SELECT state FROM shop.orders ORDER BY id')" = "$(printf '2\n3\n0')" ]
+}
+
+@test "row: by a unique column that is text" {
+  shop
+  order orders:code=b
+  hold_lock k
+  run sql app@one 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 2 WHERE id = 42'
+  [[ "$output" == *1205* ]]
+  sql app@one "UPDATE shop.orders SET state = 2 WHERE code = 'a'"
+  let_go
+}
+
+@test "row: a reader of the row, at any isolation level, does not wait for dlock, nor dlock for it" {
+  shop
+  order orders:id=42
+  hold_lock k
+  [ "$(sql app@one 'SELECT state FROM shop.orders WHERE id = 42')" = 0 ]
+  let_go
+}
+
+@test "row: a missing row is 78 and says so; nothing is locked by that, the row can be inserted" {
+  shop
+  order orders:id=999
+  run -78 dlock run -n k -- touch ran
+  [[ "$output" == *999* ]]
+  start_watched waiter dlock run -q k -- touch ran
+  [ "$(how_ended waiter)" = "exit 78" ]
+  [ ! -e ran ]
+  sql app@one "SET innodb_lock_wait_timeout = 1; INSERT INTO shop.orders (id) VALUES (999)"
+}
+
+@test "row: a column without an index is 78 and named; no other row is locked by that" {
+  shop
+  order orders:note=same
+  run -78 dlock run -n k -- touch ran
+  [[ "$output" == *index* && "$output" == *note* ]]
+  [ ! -e ran ]
+  sql app@one 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 9'
+}
+
+@test "row: no such table, no such column, an engine without transactions: 78 with the name" {
+  shop
+  local row
+  for row in ordres:id=42 orders:idd=42 old:id=42; do
+    order "$row"
+    run -78 dlock run -n k -- touch ran
+    echo "$output"
+    [[ "$output" == *"${row%%:*}"* || "$output" == *idd* ]]
+  done
+  [ ! -e ran ]
+}
+
+@test "row: no right to the table is 77" {
+  shop
+  sql one 'CREATE DATABASE closed; CREATE TABLE closed.orders (id INT PRIMARY KEY); INSERT INTO closed.orders VALUES (1)'
+  use "mysql://app@127.0.0.1:$(port_of one)/closed?strategy=row&row=orders:id=1"
+  run -77 dlock run -n k -- touch ran
+  [ ! -e ran ]
+}
+
+# --- rows that are there or not, occupied or not -----------------------------------------------------------------------
+
+@test "unique: a foreign INSERT shuts dlock out until the DELETE, and dlock's row a foreign INSERT" {
+  with unique
+  sql app@one "INSERT INTO locks.dlock_unique (name) VALUES ('k')"
+  busy
+  waiter_starts
+  sleep 0.5
+  waits
+  sql app@one "DELETE FROM locks.dlock_unique WHERE name = 'k'"
+  [ "$(how_ended waiter)" = "exit 0" ]
+  hold_lock k
+  run ! sql app@one "INSERT INTO locks.dlock_unique (name) VALUES ('k')"
+  [[ "$output" == *1062* ]]
+  let_go
+  sql app@one "INSERT INTO locks.dlock_unique (name) VALUES ('k')"
+  busy
+}
+
+@test "occupy: a foreign guarded UPDATE shuts dlock out until the state is 0 again, and dlock shuts it out" {
+  with occupy
+  free # the row is there now
+  local occupy="UPDATE locks.dlock_occupy SET state = 1, version = version + 1, owner = 'me', expires = NULL WHERE name = 'k' AND state = 0"
+  [ "$(sql app@one "$occupy; SELECT ROW_COUNT()")" = 1 ]
+  busy
+  waiter_starts
+  sleep 0.5
+  waits
+  sql app@one "UPDATE locks.dlock_occupy SET state = 0, version = version + 1 WHERE name = 'k'"
+  [ "$(how_ended waiter)" = "exit 0" ]
+  hold_lock k
+  [ "$(sql app@one "$occupy; SELECT ROW_COUNT()")" = 0 ]
+  let_go
+  [ "$(sql app@one "$occupy; SELECT ROW_COUNT()")" = 1 ]
+}
+
+@test "the strategies do not exclude each other: what the manual says" {
+  hold_lock k
+  local strategy
+  for strategy in session row unique occupy; do
+    with $strategy
+    free
+  done
+  let_go
+}
+
+# --- the snapshot that is older than the lock --------------------------------------------------------------------------
+
+@test "REPEATABLE READ: a client that is run under the lock sees what the one before it did, with every strategy" {
+  local strategy
+  sql one 'CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT); INSERT INTO shop.counter VALUES (1, 0)'
+  # Reads, then writes what it has read and one more: right only if nobody else does so between the two.
+  script count_up <<SCRIPT
+#!/bin/sh
+client="mariadb --no-defaults -N --protocol=tcp -h 127.0.0.1 -P $(port_of one) -u app"
+n=\$(\$client -e 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION; SELECT n FROM shop.counter')
+exec \$client -e "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION;
+  UPDATE shop.counter SET n = \$n + 1 WHERE id = 1; COMMIT"
+SCRIPT
+  script contender <<'SCRIPT'
+#!/bin/bash
+for _ in {1..5}; do dlock run -q k -- count_up || exit; done
+SCRIPT
+  local expected=0 i
+  for strategy in lease session row unique occupy; do
+    with $strategy
+    for i in 1 2 3 4; do start_watched "c$i" contender; done
+    for i in 1 2 3 4; do [ "$(how_ended "c$i")" = "exit 0" ]; done
+    expected=$((expected + 20))
+    [ "$(sql one 'SELECT n FROM shop.counter')" = "$expected" ]
+    rm -f c?
+  done
+}
+
+@test "REPEATABLE READ: a transaction that is older than the lock sees the past, and one begun under it does not" {
+  sql one 'CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT); INSERT INTO shop.counter VALUES (1, 5)'
+  open_session early app@one
+  [ "$(say_in early 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION; SELECT n FROM shop.counter')" = 5 ]
+  run -0 dlock run k -- mariadb --no-defaults --protocol=tcp -h 127.0.0.1 -P "$(port_of one)" -u app -e 'UPDATE shop.counter SET n = 4'
+  hold_lock k
+  # The trap: this session has the lock (dlock's), and reads what was before it.
+  [ "$(say_in early 'SELECT n FROM shop.counter')" = 5 ]
+  # The ways out that the manual names: a new transaction, or a locking read.
+  [ "$(say_in early 'SELECT n FROM shop.counter FOR UPDATE')" = 4 ]
+  [ "$(say_in early 'COMMIT; SELECT n FROM shop.counter')" = 4 ]
+  let_go
+}
+
+@test "row: the command itself must not write the row that dlock has locked for it: it would wait for its own dlock" {
+  shop
+  order orders:id=42
+  run dlock run k -- mariadb --no-defaults --protocol=tcp -h 127.0.0.1 -P "$(port_of one)" -u app \
+    -e 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 7 WHERE id = 42'
+  [[ "$output" == *1205* ]]
+}
