@@ -38,3 +38,15 @@ written() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/history"; }
   run -0 history check --sections 1
   grep -q TICK "$BATS_TEST_TMPDIR/history"
 }
+
+@test "--ours: foreign sections may overlap each other, ours nobody" {
+  written '1 a BEGIN -' '2 b BEGIN -' '3 a END' '4 b END' '5 c BEGIN 5' '6 c END'
+  run -0 history check --sections 3 --ours
+  written '1 a BEGIN -' '2 c BEGIN 5' '3 a END' '4 c END'
+  run -1 history check --sections 2 --ours
+  [[ "$output" == *"a and c run at the same time"* ]]
+  written '1 a BEGIN -' '2 c BEGIN 5' '3 c END' '4 a END'
+  run -1 history check --sections 2 --ours
+  written '1 a BEGIN -' '2 a END'
+  run -1 history check --sections 1 --ours
+}

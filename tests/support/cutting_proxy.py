@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cutting_proxy.py FOLDER HOST PORT: a network that fails on command, between a client and a Redis server.
+"""cutting_proxy.py FOLDER HOST PORT [PROTOCOL]: a network that fails on command, between a client and a server.
+
+PROTOCOL says what one message is: redis (default), frames (ZooKeeper's: a length of four bytes stands before each), or
+bytes (whatever arrives at once).
 
 Writes FOLDER/port (where clients connect), FOLDER/control and FOLDER/pid. A connection to the port FOLDER/control of
 127.0.0.1 takes one command a line and answers each with one line, when it has been done:
@@ -27,6 +30,14 @@ def listener():
     return sock
 
 
+def frame_end(data, at):
+    """Where the frame that begins at `at` ends; None if it is not complete."""
+    if len(data) < at + 4:
+        return None
+    end = at + 4 + struct.unpack_from(">I", data, at)[0]
+    return end if end <= len(data) else None
+
+
 def message_end(data, at):
     """Where the RESP message that begins at `at` ends; None if it is not complete."""
     line = data.find(b"\r\n", at)
@@ -44,6 +55,9 @@ def message_end(data, at):
     return after
 
 
+PROTOCOLS = {"redis": message_end, "frames": frame_end, "bytes": lambda data, _: len(data)}
+
+
 class Direction:
     """Bytes from one side of a connection to the other, in whole messages."""
 
@@ -58,8 +72,9 @@ class Direction:
 
 
 class Proxy:
-    def __init__(self, upstream):
-        self.upstream, self.mode, self.delay = upstream, "pass", 0.0
+    def __init__(self, upstream, end_of_message):
+        self.upstream, self.end_of_message = upstream, end_of_message
+        self.mode, self.delay = "pass", 0.0
         self.cut, self.counts = None, {"requests": 0, "replies": 0}
         self.pairs, self.controls = [], {}
         self.selector = selectors.DefaultSelector()
@@ -96,7 +111,7 @@ class Proxy:
     def collect(self, direction):
         """Whole messages out of the buffer."""
         while direction.buffer:
-            end = message_end(direction.buffer, 0)
+            end = self.end_of_message(direction.buffer, 0)
             if end is None:
                 return
             if self.mode != "drop":
@@ -190,7 +205,7 @@ def reset(sock):
 
 
 folder, host, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-proxy = Proxy((host, port))
+proxy = Proxy((host, port), PROTOCOLS[sys.argv[4] if len(sys.argv) > 4 else "redis"])
 os.makedirs(folder, exist_ok=True)
 for name, number in (("control", proxy.control.getsockname()[1]), ("pid", os.getpid()),
                      ("port", proxy.clients.getsockname()[1])):

@@ -3,6 +3,7 @@
 
 history.py section FILE [--for SECONDS] [--stubborn]    a section: what runs under the lock, ticking every 10 ms
 history.py check FILE [--sections N] [--unfenced]       0 if the history is right; else says each thing that is wrong
+history.py check FILE --sections N --ours               the same where only sections with a token, dlock's, run alone
 history.py gap FILE                                     prints the ms between the last act of the first section and the
                                                         second's BEGIN
 
@@ -69,6 +70,24 @@ def check(path, sections, fenced):
     return 1 if wrong else 0
 
 
+def check_ours(path, sections):
+    """A section that has a token runs alone, from its BEGIN to its last act."""
+    acts, wrong, spans = read(path), [], {}
+    for number, (_, section, what, token) in enumerate(acts, 1):
+        first, _, ours = spans.get(section, (number, number, token not in (None, "-")))
+        spans[section] = (first, number, ours)
+    for section, (first, last, ours) in spans.items():
+        wrong += [f"{other} and {section} run at the same time" for other, (begin, end, _) in spans.items()
+                  if ours and other != section and begin < last and end > first]
+    if len(spans) != sections:
+        wrong.append(f"{len(spans)} sections instead of {sections}")
+    if not any(span[2] for span in spans.values()):
+        wrong.append("none of them is ours")
+    for line in wrong[:20]:
+        print(line)
+    return 1 if wrong else 0
+
+
 def gap(path):
     acts = read(path)
     begins = [act for act in acts if act[2] == "BEGIN"]
@@ -88,6 +107,8 @@ if __name__ == "__main__":
         section(file, float(value("--for", "0.1")), "--stubborn" in sys.argv)
     elif verb == "check":
         count = value("--sections", None)
+        if "--ours" in sys.argv:
+            sys.exit(check_ours(file, int(count)))
         sys.exit(check(file, None if count is None else int(count), "--unfenced" not in sys.argv))
     elif verb == "gap":
         gap(file)

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Redis servers of one's own, for bats files that kill or stop them and for scripts/start-test-servers. Each has a NAME
-# and lives in $servers/NAME: log, pid, port, data. They listen on 127.0.0.1 at ports that were free.
+# Redis servers of one's own, for bats files that kill or stop them and for scripts/start-test-servers.
 #
 # Debian's redis-tools carries the whole server: redis-check-rdb is a server when it is called redis-server.
 
-servers=${servers:-${BATS_TEST_TMPDIR:+$BATS_TEST_TMPDIR/servers}}
-started=("${started[@]}")
-
-# A port below those that the kernel gives to clients. Whether it is free is seen when the server binds it.
-some_port() { echo $((20000 + (RANDOM * 32768 + RANDOM) % 12000)); }
+# shellcheck source=tests/support/servers.bash
+. "$(dirname "${BASH_SOURCE[0]}")/servers.bash"
 
 # start_redis NAME [OPTION...]: an empty server, unless the options say more. PORT and BUS in an option stand for free
 # ports. Returns when it answers; its URL is redis_url NAME.
@@ -70,8 +66,7 @@ launch() {
   done
 }
 
-port_of() { cat "$servers/$1/port"; }
-pid_of_redis() { cat "$servers/$1/pid"; }
+pid_of_redis() { pid_of_server "$1"; }
 redis_url() { echo "redis://127.0.0.1:$(port_of "$1")"; }
 redis_cli() { # NAME WORD...
   redis-cli -h 127.0.0.1 -p "$(port_of "$1")" "${@:2}"
@@ -83,33 +78,4 @@ redis_line() { # NAME LINE WORD...: its answer has this line (a line ends with C
   redis_cli "$1" "${@:3}" 2>&1 | tr -d '\r' | grep -qxF -- "$2"
 }
 
-kill_redis() { # NAME [SIGNAL]: returns when it is gone
-  local pid
-  pid=$(pid_of_redis "$1")
-  kill "-${2:-KILL}" "$pid"
-  while kill -0 "$pid" 2>/dev/null; do sleep 0.005; done
-}
-
-# --- a network that fails (cutting_proxy.py) -------------------------------------------------------------------------
-
-# start_proxy NAME: between clients and the server NAME. Then redis_url proxy is the way through it.
-start_proxy() {
-  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/proxy" 127.0.0.1 "$(port_of "$1")" 3>&- &
-  started+=("$!")
-  disown "$!"
-  wait_until filled "$servers/proxy/port"
-}
-
-# network COMMAND...: see cutting_proxy.py. Returns when it is so.
-network() {
-  local answer
-  exec {control}<>"/dev/tcp/127.0.0.1/$(cat "$servers/proxy/control")"
-  echo "$*" >&"$control"
-  read -r -t 10 answer <&"$control"
-  exec {control}>&-
-  case $answer in
-    ok) ;;
-    *[0-9]*) echo "$answer" ;;
-    *) echo "network $*: ${answer:-no answer}" >&2; return 1 ;;
-  esac
-}
+kill_redis() { kill_server "$@"; }

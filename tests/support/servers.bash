@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# What servers of every kind have in common, for tests/support/redis.bash and its kin. Each has a NAME and lives in
+# $servers/NAME: log, pid, port, data. They listen on 127.0.0.1 at ports that were free.
+
+servers=${servers:-${BATS_TEST_TMPDIR:+$BATS_TEST_TMPDIR/servers}}
+started=("${started[@]}")
+
+# A port below those that the kernel gives to clients. Whether it is free is seen when the server binds it.
+some_port() { echo $((20000 + (RANDOM * 32768 + RANDOM) % 12000)); }
+
+port_of() { cat "$servers/$1/port"; }
+pid_of_server() { cat "$servers/$1/pid"; }
+
+kill_server() { # NAME [SIGNAL]: returns when it is gone
+  local pid
+  pid=$(pid_of_server "$1")
+  kill "-${2:-KILL}" "$pid"
+  while kill -0 "$pid" 2>/dev/null; do sleep 0.005; done
+}
+
+# --- a network that fails (cutting_proxy.py) -------------------------------------------------------------------------
+
+# start_proxy NAME [PROTOCOL [PROXY]]: between clients and the server NAME. Then port_of proxy is the way through it.
+start_proxy() { proxy_to "$(port_of "$1")" "${2:-redis}" "${3:-proxy}"; }
+
+proxy_to() { # PORT PROTOCOL PROXY
+  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/$3" 127.0.0.1 "$1" "$2" 3>&- &
+  started+=("$!")
+  disown "$!"
+  wait_until filled "$servers/$3/port"
+}
+
+# network COMMAND...: see cutting_proxy.py. Returns when it is so.
+network() { network_of proxy "$@"; }
+network_of() { # PROXY COMMAND...
+  local answer
+  exec {control}<>"/dev/tcp/127.0.0.1/$(cat "$servers/$1/control")"
+  echo "${*:2}" >&"$control"
+  read -r -t 10 answer <&"$control"
+  exec {control}>&-
+  case $answer in
+    ok) ;;
+    *[0-9]*) echo "$answer" ;;
+    *) echo "network $*: ${answer:-no answer}" >&2; return 1 ;;
+  esac
+}
