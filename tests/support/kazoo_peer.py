@@ -7,6 +7,9 @@ contenders FAMILY PATH          the identifiers of those who hold or wait, in th
 set PATH TEXT                   sets the data of a node
 make PATH                       a node with all above it
 children PATH                   their names, sorted
+delete PATH                     a node that may be gone already
+protect PATH USER PASSWORD RIGHTS  the same, where USER may do everything and anybody else what RIGHTS says, such as "r"
+create PATH                     a sequential node: prints its name
 crash                           ends without closing the session
 crowd FAMILY PATH COUNT ROUNDS  COUNT clients of their own take it ROUNDS times each; each hold is a section in the file
                                 "history" (see history.py); "done" when all of them are
@@ -18,8 +21,12 @@ import time
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout, NoNodeError
+from kazoo.security import ACL, Id, Permissions, make_digest_acl
 
 address, session = sys.argv[1], int(sys.argv[2]) / 1000
+
+
+RIGHTS = ("READ", "WRITE", "CREATE", "DELETE")
 
 
 def connected():
@@ -87,6 +94,22 @@ class Peer:
             return " ".join(sorted(self.client.get_children(path)))
         except NoNodeError:
             return "no such node"
+
+    def delete(self, path):
+        try:
+            self.client.delete(path)
+        except NoNodeError:
+            pass
+        return "ok"
+
+    def protect(self, path, user, password, rights):
+        given = sum(getattr(Permissions, name) for name in RIGHTS if name[0].lower() in rights)
+        others = [ACL(given, Id("world", "anyone"))] if given else []
+        self.client.ensure_path(path, [make_digest_acl(user, password, all=True), *others])
+        return "ok"
+
+    def create(self, path):
+        return self.client.create(path, sequence=True)
 
     def crash(self):
         os._exit(9)
