@@ -14,10 +14,12 @@ redis_rows() {
   redis_start_up
   redis_requests
   local waiters
-  for waiters in 2 64; do redis_hand_over "$waiters"; done
+  in_order=(--fair)
+  for waiters in 2 64; do hand_over "$waiters" "$programs/moments" round-trips "$(port_of bench)" 50; done
   for waiters in 2 256; do redis_requests_of_hand_over "$waiters"; done
-  redis_memory
-  redis_idle
+  in_order=()
+  kept_memory
+  kept_idle
   kill_redis bench
 }
 
@@ -93,7 +95,8 @@ redis_requests() {
 }
 
 # One holder, and N that wait for it in the queue; then each holds for 3 ms and hands over to the next.
-chain() { # WAITERS STAMPS [COMMAND...]: runs COMMAND when all of them wait
+in_order=() # the option that makes waiters queue, where they do not anyway
+chain() {    # WAITERS STAMPS [COMMAND...]: runs COMMAND when all of them wait
   local count=$1 stamps=$2 i end pids=()
   shift 2
   rm -f "$stamps" "$stage/gate"
@@ -101,11 +104,11 @@ chain() { # WAITERS STAMPS [COMMAND...]: runs COMMAND when all of them wait
   dlock run chain -- "$programs/moments" stamp "$stamps" "$stage/gate" & pids+=($!)
   until_held chain
   for ((i = 0; i < count; i++)); do
-    dlock run --fair --quiet chain -- "$programs/moments" stamp "$stamps" & pids+=($!)
+    dlock run "${in_order[@]}" --quiet chain -- "$programs/moments" stamp "$stamps" & pids+=($!)
   done
-  end=$((SECONDS + 60))
-  until [ "$(redis_cli bench ZCARD 'dlock:{chain}:queue')" = "$count" ]; do
-    [ "$SECONDS" -lt "$end" ] || { echo "bench: $count waiters did not come within 60 s" >&2; exit 1; }
+  end=$((SECONDS + 120))
+  until [ "$(dlock inspect --json chain | jq '.waiters | length')" = "$count" ]; do
+    [ "$SECONDS" -lt "$end" ] || { echo "bench: $count waiters did not come within 120 s" >&2; exit 1; }
     sleep 0.02
   done
   # The last of them has gone to sleep.
@@ -120,7 +123,7 @@ hand_overs_of() { sort -n "$1" | awk 'NR > 1 { printf "%.1f\n", $1 - last } { la
 
 median_of() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-redis_hand_over() { # WAITERS
+hand_over() { # WAITERS TRIPS...: the command prints what the messages of a hand-over cost, a line each
   local count=$1 goal='<= 2' chains i start trip
   [ "$count" != 2 ] || goal='<= 1.5'
   chains=$((rounds / 20 / count))
@@ -128,7 +131,7 @@ redis_hand_over() { # WAITERS
   : >"$stage/took" && : >"$stage/starts" && : >"$stage/trips"
   for ((i = 0; i < chains; i++)); do
     "$programs/moments" starts 20 >>"$stage/starts"
-    "$programs/moments" round-trips "$(port_of bench)" 50 >>"$stage/trips"
+    "${@:2}" >>"$stage/trips"
     chain "$count" "$stage/stamps"
     hand_overs_of "$stage/stamps" >>"$stage/took"
   done
@@ -136,7 +139,7 @@ redis_hand_over() { # WAITERS
   local took against
   took=$(median_of "$stage/took")
   against=$(awk -v a="$start" -v b="$trip" 'BEGIN { printf "%.1f", a + b }')
-  row "redis: end of one to start of next, $count wait" "$goal" "$took µs" "round trip + start: $against µs" \
+  row "$backend: end of one to start of next, $count wait" "$goal" "$took µs" "messages + start: $against µs" \
     "$(quotient "$took" "$against")"
 }
 
@@ -158,7 +161,7 @@ redis_requests_of_hand_over() { # WAITERS
 
 # --- while it is held ------------------------------------------------------------------------------------------------
 
-redis_memory() {
+kept_memory() {
   local holder waiter sum
   dlock run memory -- sleep 1000 & holder=$!
   until_held memory
@@ -166,16 +169,16 @@ redis_memory() {
   own+=("$holder" "$waiter")
   sleep 0.5
   sum=$(memory_of "$holder" "$(keeper_of "$holder")")
-  row 'redis: memory of a holder and its keeper' '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
+  row "$backend: memory of a holder and its keeper" '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
   sum=$(memory_of "$waiter" "$(keeper_of "$waiter")")
-  row 'redis: memory of a waiter and its keeper' '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
+  row "$backend: memory of a waiter and its keeper" '<= 12288' "$sum kB" 'in kB, 12 MB' "$sum"
   kill "$waiter" "$holder"
   wait "$waiter" "$holder" 2>/dev/null || true
 }
 
-keeper_of() { pgrep -P "$1" -x dlock-redis; }
+keeper_of() { pgrep -P "$1" -x "dlock-$backend"; }
 
-redis_idle() {
+kept_idle() {
   local holder keeper before after seconds=$((idle_seconds < 20 ? 20 : idle_seconds)) # two renewals at least
   dlock run idle -- sleep 1000 & holder=$!
   own+=("$holder")
@@ -185,7 +188,7 @@ redis_idle() {
   before=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
   sleep "$seconds"
   after=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
-  row 'redis: processor time of an idle holder' '<= 1' "over $seconds s" 'in ms a minute, with its keeper' \
+  row "$backend: processor time of an idle holder" '<= 1' "over $seconds s" 'in ms a minute, with its keeper' \
     "$(awk -v ns=$((after - before)) -v s="$seconds" 'BEGIN { printf "%.3f", ns / 1e6 * 60 / s }')"
   kill "$holder"
   wait "$holder" 2>/dev/null || true

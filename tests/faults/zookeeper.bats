@@ -221,7 +221,7 @@ own_server() {
   local node
   for node in $(ask k children "/$key"); do ask k delete "/$key/$node"; done
   [ "$(how_ended a)" = "exit 79" ]
-  [ "$(ask k children "/$key")" != *lock* ]
+  [[ "$(ask k children "/$key")" != *lock* ]]
 }
 
 @test "numbers near their end: refused with what to do, before the order is lost" {
