@@ -7,18 +7,19 @@ setup_file() {
   build=${DLOCK_BUILD:-$root/build/package}
   package=$(find "$build" -maxdepth 1 -name 'dlock_*.deb' | head -n 1)
   redis_package=$(find "$build" -maxdepth 1 -name 'dlock-redis_*.deb' | head -n 1)
-  export root build package redis_package
+  zookeeper_package=$(find "$build" -maxdepth 1 -name 'dlock-zookeeper_*.deb' | head -n 1)
+  export root build package redis_package zookeeper_package
 }
 
 setup() {
   unset "${!DLOCK_@}"
-  for file in "$package" "$redis_package"; do
+  for file in "$package" "$redis_package" "$zookeeper_package"; do
     [ -f "$file" ] || { echo "no package: cmake --build --preset package --target package"; return 1; }
   done
 }
 
 teardown() {
-  if [ "${installed-}" ]; then dpkg --purge dlock-redis dlock; fi
+  if [ "${installed-}" ]; then dpkg --purge dlock-redis dlock-zookeeper dlock; fi
 }
 
 files_of() { dpkg-deb -c "$1" | grep -v '/$' | sed 's#.* \./##' | LC_ALL=C sort; }
@@ -62,11 +63,22 @@ usr/share/man/man7/dlock-redis.7.gz" ]
   [[ $output == *"Description: run a command under a lock kept in Redis"* ]]
 }
 
-@test "dlock-redis depends on the dlock of its version and on the libraries that it loads" {
-  depends=$(dpkg-deb -f "$redis_package" Depends)
+@test "dlock-zookeeper has the keeper program, its page and its papers, and nothing else" {
+  [ "$(files_of "$zookeeper_package")" = "usr/libexec/dlock/dlock-zookeeper
+usr/share/doc/dlock-zookeeper/changelog.gz
+usr/share/doc/dlock-zookeeper/copyright
+usr/share/man/man7/dlock-zookeeper.7.gz" ]
+  [ "$(basename "$zookeeper_package")" = "dlock-zookeeper_$(dpkg-deb -f "$package" Version)_$(dpkg --print-architecture).deb" ]
+  run -0 dpkg-deb -I "$zookeeper_package"
+  [[ $output == *"Description: run a command under a lock kept in ZooKeeper"* ]]
+}
+
+# depends_on_what_it_loads PACKAGE NAME
+depends_on_what_it_loads() {
+  depends=$(dpkg-deb -f "$1" Depends)
   [[ ", $depends," == *", dlock (= $(dpkg-deb -f "$package" Version)),"* ]]
-  unpack "$redis_package"
-  for library in $(objdump -p "$tree/usr/libexec/dlock/dlock-redis" | sed -nE 's/^ *NEEDED +//p'); do
+  unpack "$1"
+  for library in $(objdump -p "$tree/usr/libexec/dlock/$2" | sed -nE 's/^ *NEEDED +//p'); do
     # The package of a library by the file; /lib is a link to /usr/lib.
     path=$(ldconfig -p | awk -v name="$library" '$1 == name { print $NF; exit }')
     owner=$(dpkg-query -S "$path" "/usr$path" 2>/dev/null | sed -n '1s/:.*//p')
@@ -74,11 +86,16 @@ usr/share/man/man7/dlock-redis.7.gz" ]
     [[ ", $depends" == *", $owner ("* ]] || { echo "$library is of $owner, and Depends has: $depends"; return 1; }
   done
   # What can be linked statically is.
-  [[ $depends != *hiredis* && $depends != *stdc++* ]]
+  [[ $depends != *hiredis* && $depends != *stdc++* && $depends != *zookeeper* ]]
+}
+
+@test "the keeper's packages depend on the dlock of their version and on the libraries that they load" {
+  depends_on_what_it_loads "$redis_package" dlock-redis
+  depends_on_what_it_loads "$zookeeper_package" dlock-zookeeper
 }
 
 @test "everything in the packages belongs to root and is writable by root alone" {
-  for file in "$package" "$redis_package"; do
+  for file in "$package" "$redis_package" "$zookeeper_package"; do
     run bash -c 'dpkg-deb -c "$1" | grep -vE "^(drwxr-xr-x|-rw-r--r--|-rwxr-xr-x) root/root "' sh "$file"
     [ "$output" = "" ]
   done
@@ -86,7 +103,7 @@ usr/share/man/man7/dlock-redis.7.gz" ]
 
 @test "packing the same build again gives the same bytes" {
   cpack --config "$build/CPackConfig.cmake" -B "$BATS_TEST_TMPDIR" >/dev/null
-  for file in "$package" "$redis_package"; do cmp "$file" "$BATS_TEST_TMPDIR/$(basename "$file")"; done
+  for file in "$package" "$redis_package" "$zookeeper_package"; do cmp "$file" "$BATS_TEST_TMPDIR/$(basename "$file")"; done
 }
 
 @test "without its package the Redis backend is not installed, which is said before anything runs" {
@@ -99,6 +116,14 @@ usr/share/man/man7/dlock-redis.7.gz" ]
     [[ $output == *"backend 'redis' is not installed"* ]]
     [[ $output == *"apt install dlock-redis"* ]]
   done
+  [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}
+
+@test "without its package the ZooKeeper backend is not installed, and that is said" {
+  unpack "$package"
+  [ ! -e /usr/libexec/dlock/dlock-zookeeper ] || skip "another dlock-zookeeper is installed"
+  run -78 "$tree/usr/bin/dlock" run -b zk://127.0.0.1:1 k -- touch "$BATS_TEST_TMPDIR/ran"
+  [[ $output == *"apt install dlock-zookeeper"* ]]
   [ ! -e "$BATS_TEST_TMPDIR/ran" ]
 }
 
@@ -115,8 +140,10 @@ usr/share/man/man7/dlock-redis.7.gz" ]
 
 @test "a tree installed by cmake has the keeper program where dlock looks" {
   DESTDIR=$BATS_TEST_TMPDIR/stage cmake --install "$build" >/dev/null
-  run -69 "$BATS_TEST_TMPDIR/stage/usr/bin/dlock" run -b redis://127.0.0.1:1 --wait 1s k -- true
-  [[ $output == *"127.0.0.1:1"* ]]
+  for scheme in redis zk; do
+    run -69 "$BATS_TEST_TMPDIR/stage/usr/bin/dlock" run -b $scheme://127.0.0.1:1 --wait 1s k -- true
+    [[ $output == *"127.0.0.1:1"* ]]
+  done
 }
 
 @test "installed, it runs a command under a lock, and removed it is gone" {
