@@ -20,13 +20,14 @@ const std::string& local_directory() {
   return directory.path();
 }
 
-/// A server's URL from the environment, see scripts/start-test-servers. In CI one that is missing is a failure.
+/// A server's URL from the environment, in front of what the fixture's store says; see scripts/start-test-servers. In
+/// CI one that is missing is a failure.
 void add_server(std::vector<Fixture>& all, const char* variable, Fixture fixture) {
   const char* url = getenv(variable);
   const char* ci = getenv("CI");
   if (url && *url == 0) return;  // left out by the caller
   if (url) {
-    fixture.store = url;
+    fixture.store = url + fixture.store;
     all.push_back(std::move(fixture));
   } else if (ci && std::string(ci) == "true") {
     throw std::runtime_error(std::string(variable) + " is not set: there is no server to test against");
@@ -50,6 +51,25 @@ Fixture redis_plain(const char* name) {
   return fixture;
 }
 
+Fixture zookeeper(const char* name, const char* query = "") {
+  return {.name = name, .store = query, .freed_at_once = false, .counts_entries = false, .fence_stays_open = false};
+}
+
+/// The protocols of one family: some have no readers, none but the bridge has permits beside other modes.
+Fixture zookeeper_without_permits(const char* name, const char* query, bool shared) {
+  Fixture fixture = zookeeper(name, query);
+  fixture.shared = shared;
+  fixture.permits = false;
+  return fixture;
+}
+
+/// One node, which whoever comes at the right moment makes.
+Fixture zookeeper_simple() {
+  Fixture fixture = zookeeper_without_permits("zookeeper, simple", "?recipe=simple", false);
+  fixture.fair = fixture.sees_waiters = false;
+  return fixture;
+}
+
 std::vector<Fixture> all_fixtures() {
   std::vector<Fixture> all{Fixture{.name = "local", .store = local_directory()}};
   add_server(all, "DLOCK_TEST_REDIS", redis_native("redis"));
@@ -57,6 +77,12 @@ std::vector<Fixture> all_fixtures() {
   add_server(all, "DLOCK_TEST_SENTINEL", redis_native("sentinel"));
   add_server(all, "DLOCK_TEST_CLUSTER", redis_native("cluster"));
   add_server(all, "DLOCK_TEST_REDLOCK", redis_plain("redlock"));
+  add_server(all, "DLOCK_TEST_ZK", zookeeper("zookeeper"));
+  add_server(all, "DLOCK_TEST_ZK3", zookeeper("zookeeper, three servers"));
+  add_server(all, "DLOCK_TEST_ZK", zookeeper_without_permits("zookeeper, mutex", "?recipe=mutex", false));
+  add_server(all, "DLOCK_TEST_ZK", zookeeper_without_permits("zookeeper, rw", "?recipe=rw", true));
+  add_server(all, "DLOCK_TEST_ZK", zookeeper_without_permits("zookeeper, kazoo-lock", "?recipe=kazoo-lock", false));
+  add_server(all, "DLOCK_TEST_ZK", zookeeper_simple());
   return all;
 }
 
