@@ -79,10 +79,11 @@ std::vector<Fixture> all_fixtures() {
   add_server(all, "DLOCK_TEST_REDLOCK", redis_plain("redlock"));
   add_server(all, "DLOCK_TEST_ZK", zookeeper("zookeeper"));
   add_server(all, "DLOCK_TEST_ZK3", zookeeper("zookeeper, three servers"));
-  add_server(all, "DLOCK_TEST_ZK", zookeeper_without_permits("zookeeper, mutex", "?recipe=mutex", false));
-  add_server(all, "DLOCK_TEST_ZK", zookeeper_without_permits("zookeeper, rw", "?recipe=rw", true));
-  add_server(all, "DLOCK_TEST_ZK", zookeeper_without_permits("zookeeper, kazoo-lock", "?recipe=kazoo-lock", false));
-  add_server(all, "DLOCK_TEST_ZK", zookeeper_simple());
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("zookeeper, mutex", "?recipe=mutex", false));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("zookeeper, rw", "?recipe=rw", true));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES",
+             zookeeper_without_permits("zookeeper, kazoo-lock", "?recipe=kazoo-lock", false));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_simple());
   return all;
 }
 
