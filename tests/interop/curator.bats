@@ -69,15 +69,15 @@ children() { ask k children "$path"; } # of kazoo k
   curator c
   use_recipe semaphore
   [ "$(ask c take a semaphore:3 "$path" 5000)" = "held a" ]
-  run -0 ours --permits 3 true
+  run -0 attempt --permits 3 true
   hold_lock --permits 3 "$key"
-  run -0 ours --permits 3 true
+  run -0 attempt --permits 3 true
   [ "$(ask c take b semaphore:3 "$path" 5000)" = "held b" ]
-  run -75 ours --permits 3 touch ran
+  run -75 attempt --permits 3 touch ran
   [ ! -e ran ]
   [ "$(ask c take d semaphore:3 "$path" 200)" = "busy d" ]
   [ "$(ask c free b)" = "free b" ]
-  run -0 ours --permits 3 true
+  run -0 attempt --permits 3 true
   let_go
   [ "$(ask c take e semaphore:3 "$path" 5000)" = "held e" ]
 }
@@ -142,7 +142,7 @@ children() { ask k children "$path"; } # of kazoo k
   curator c one 2000
   [ "$(ask c take a mutex "$path" 5000)" = "held a" ]
   tell c crash
-  run -75 ours true
+  run -75 attempt true
   run -0 dlock run -q -w 10 "$key" -- true
 }
 
@@ -171,7 +171,7 @@ children() { ask k children "$path"; } # of kazoo k
   # Curator does not notice; its release of what it has no more hurts nobody.
   [ "$(ask c holds a)" = true ]
   ask c free a
-  run -75 ours true
+  run -75 attempt true
 }
 
 @test "a mutex of Curator that can be revoked, and dlock: each asks the other" {

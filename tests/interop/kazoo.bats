@@ -61,17 +61,17 @@ use_recipe() {
   kazoo k
   use_recipe kazoo-semaphore
   [ "$(ask k take a semaphore:3 "$path" 5000)" = "held a" ]
-  run -0 ours --permits 3 true
+  run -0 attempt --permits 3 true
   hold_lock --permits 3 "$key"
   [ "$(ask k take b semaphore:3 "$path" 5000)" = "held b" ]
-  run -75 ours --permits 3 touch ran
+  run -75 attempt --permits 3 touch ran
   [ ! -e ran ]
   [ "$(ask k take d semaphore:3 "$path" 300)" = "busy d" ]
-  run -78 ours --permits 4 touch ran
+  run -78 attempt --permits 4 touch ran
   [ ! -e ran ]
   [[ "$(ask k take e semaphore:4 "$path" 300)" == failed* ]]
   [ "$(ask k free b)" = "free b" ]
-  run -0 ours --permits 3 true
+  run -0 attempt --permits 3 true
   let_go
 }
 
@@ -116,7 +116,7 @@ use_recipe() {
   kazoo k one 2000
   [ "$(ask k take a lock "$path" 5000)" = "held a" ]
   tell k crash
-  run -75 ours true
+  run -75 attempt true
   run -0 dlock run -q -w 10 "$key" -- true
 }
 

@@ -62,10 +62,10 @@ ask() { # NAME WORD...: prints the answer
 theirs_shuts_out() {
   [ "$(ask "$1" take x "$2" "$path" 5000)" = "held x" ]
   echo "$recipe ${*:3} while $1 has a $2"
-  run -75 ours "${@:3}" touch ran
+  run -75 attempt "${@:3}" touch ran
   [ ! -e ran ]
   [ "$(ask "$1" free x)" = "free x" ]
-  run -0 ours "${@:3}" true
+  run -0 attempt "${@:3}" true
 }
 
 # ours_shuts_out PEER FAMILY [DLOCK-OPTION...]: the other way round.
@@ -82,7 +82,7 @@ ours_shuts_out() {
 both_hold() {
   echo "$recipe ${*:3} with a $2 of $1"
   [ "$(ask "$1" take x "$2" "$path" 5000)" = "held x" ]
-  run -0 ours "${@:3}" true
+  run -0 attempt "${@:3}" true
   DLOCK_BACKEND=$(backend) hold_lock "${@:3}" "$key"
   [ "$(ask "$1" take y "$2" "$path" 5000)" = "held y" ]
   let_go
@@ -93,7 +93,7 @@ both_hold() {
 each_shuts_out_the_other() { theirs_shuts_out "$@" && ours_shuts_out "$@"; }
 
 backend() { echo "$(zookeeper_url one)?recipe=$recipe"; }
-ours() { # [DLOCK-OPTION...] COMMAND [ARG]: one attempt
+attempt() { # [DLOCK-OPTION...] COMMAND [ARG]: one attempt
   local options=("$@") command=()
   while [[ ${#options[@]} -gt 0 && ${options[-1]} != -* && ${options[-1]} != [0-9]* ]]; do
     command=("${options[-1]}" "${command[@]}")
