@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "backends/redis/redis_backend.h"
+#include "backends/zookeeper/zookeeper_backend.h"
 #include "lib/keeper/keeper_session.h"
 
 namespace dlock::testing {
@@ -59,7 +60,8 @@ std::unique_ptr<Backend> keeper_store(const std::string& text) {
   static const Log log;
   auto url = BackendUrl::parse(text);
   if (!url) throw std::runtime_error(url.error().message);
-  auto backend = make_redis_backend(*url, Runtime{clock, log});
+  const auto make = url->family == Family::kZookeeper ? make_zookeeper_backend : make_redis_backend;
+  auto backend = make(*url, Runtime{clock, log});
   if (!backend) throw std::runtime_error(backend.error().message);
   return std::make_unique<KeeperStore>(std::move(*backend), *url);
 }

@@ -14,7 +14,7 @@
 
 #include "backends/redis/connection.h"
 #include "backends/redis/deployment.h"
-#include "backends/redis/resolver.h"
+#include "lib/net/resolver.h"
 #include "lib/base/clock.h"
 #include "lib/base/unique_fd.h"
 

@@ -11,7 +11,7 @@
 
 #include "lib/base/result.h"
 
-namespace dlock::redis {
+namespace dlock {
 
 /// Where to connect to.
 struct Address {
@@ -43,4 +43,4 @@ class Lookup {
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace dlock::redis
+}  // namespace dlock

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/resolver.h"
+#include "lib/net/resolver.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <atomic>
@@ -13,10 +12,11 @@
 #include <system_error>
 #include <thread>
 
+#include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 
-namespace dlock::redis {
+namespace dlock {
 namespace {
 
 std::optional<Address> ipv4(const char* host, std::uint16_t port) {
@@ -68,22 +68,6 @@ Result<std::vector<Address>> ask(const std::string& host, std::uint16_t port, in
   return addresses;
 }
 
-/// A thread started meanwhile takes no signals: they are the main thread's.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 std::vector<Address> known_addresses(const std::string& host, std::uint16_t port) {
@@ -125,4 +109,4 @@ std::optional<Result<std::vector<Address>>> Lookup::take() {
   return std::move(shared_->result);
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/calls.h"
+
+#include <algorithm>
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kPause = 20ms;  ///< before a request that reached nobody is sent again
+
+}  // namespace
+
+std::uint64_t Calls::send(const Request& request) {
+  if (!out_since_ && state_ == SessionState::kConnecting) out_since_ = clock_.now();
+  session_->ask(++last_ticket_, request);
+  return last_ticket_;
+}
+
+void Calls::forget(std::uint64_t ticket) {
+  if (answers_.erase(ticket) == 0) forgotten_.insert(ticket);
+}
+
+void Calls::receive() {
+  while (auto happening = session_->next()) take(std::move(*happening));
+}
+
+void Calls::take(Happening happening) {
+  if (auto* answered = std::get_if<Answered>(&happening)) {
+    if (forgotten_.erase(answered->ticket) == 0) answers_[answered->ticket] = std::move(answered->answer);
+  } else if (const auto* fired = std::get_if<WatchFired>(&happening)) {
+    fired_.insert(fired->path);
+  } else if (auto* changed = std::get_if<StateChanged>(&happening)) {
+    state_ = changed->state;
+    if (state_ == SessionState::kConnected) {
+      key_ = std::move(changed->key);
+      timeout_ = changed->timeout;
+      out_since_.reset();
+    } else if (!out_since_) {
+      out_since_ = clock_.now();
+    }
+  }
+}
+
+void Calls::wait(std::optional<TimePoint> until, Control* control) {
+  std::vector<pollfd> fds;
+  session_->add_interest(fds);
+  if (control) control->add_interest(fds);
+  clock_.wait(fds, until);
+}
+
+Error Calls::unreachable() const {
+  const std::string trouble = session_->trouble();
+  return {ErrorCode::kUnavailable, "cannot reach " + store_ + (trouble.empty() ? ": no answer" : ": " + trouble),
+          "check it with: dlock doctor"};
+}
+
+Result<Answer> Calls::judged(Answer answer) const {
+  const auto is = [code = answer.code](std::initializer_list<Code> codes) {
+    return std::find(codes.begin(), codes.end(), code) != codes.end();
+  };
+  if (is({Code::kConnectionLoss, Code::kOperationTimeout, Code::kSessionMoved, Code::kClosing})) return unreachable();
+  if (is({Code::kAuthFailed}) || state_ == SessionState::kAuthFailed) {
+    return Error{ErrorCode::kDenied, store_ + " refused the user of the URL", "check user and password"};
+  }
+  if (is({Code::kInvalidState, Code::kSessionExpired})) {
+    return Error{ErrorCode::kLost, "the session on " + store_ + " has expired"};
+  }
+  if (is({Code::kNoAuth, Code::kInvalidAcl})) {
+    return Error{ErrorCode::kDenied, store_ + " refused: no right to do that to this node",
+                 "give the URL a user and a password that may: zk://USER:PASSWORD@...; see man dlock-zookeeper"};
+  }
+  return answer;
+}
+
+Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* control) {
+  while (true) {
+    receive();
+    const auto found = answers_.find(ticket);
+    if (found != answers_.end()) {
+      Answer answer = std::move(found->second);
+      answers_.erase(found);
+      return judged(std::move(answer));
+    }
+    const bool stopped = control && control->stop_requested();
+    if (stopped || clock_.now() >= until) {
+      forget(ticket);
+      if (stopped) return Error{ErrorCode::kCancelled, "given up on request"};
+      return unreachable();
+    }
+    wait(until, control);
+  }
+}
+
+Result<Answer> Calls::call_until(const Request& request, TimePoint until, Control* control) {
+  while (true) {
+    auto answer = call(request, until, control);
+    const TimePoint next = clock_.now() + kPause;
+    if (answer || answer.error().code != ErrorCode::kUnavailable || next >= until) return answer;
+    while (clock_.now() < next && !(control && control->stop_requested())) {
+      receive();
+      wait(next, control);
+    }
+  }
+}
+
+}  // namespace dlock::zookeeper

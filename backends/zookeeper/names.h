@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+#include "lib/lock/lock_name.h"
+
+namespace dlock::zookeeper {
+
+/// The directory of a lock below `root` (the URL's path, "" or "/app"): the key itself, '/' being a hierarchy. What a
+/// path cannot hold is written as %XX, an empty part as %, so no two keys meet. Unsupported for a key that begins with
+/// '/': who writes one expects the node of that name, which is the key without it.
+Result<std::string> directory_of(const std::string& root, const LockName& name);
+
+/// The key that has this directory; nullopt if none has.
+std::optional<LockName> name_of_directory(const std::string& root, const std::string& directory);
+
+/// A node below `root` that no key has, for what is not a lock: "fences", "ping".
+std::string own_directory(const std::string& root, std::string_view purpose);
+
+/// All of a name in one part, '/' included.
+std::string one_part(const LockName& name);
+
+/// Which protocol made a node in a lock's directory (facts: the names that Curator, kazoo and their kin give).
+enum class Family {
+  kCuratorMutex,  ///< _c_UUID-lock-N; also go-zookeeper's Lock
+  kCuratorRead,   ///< _c_UUID-__READ__N
+  kCuratorWrite,  ///< _c_UUID-__WRIT__N
+  kKazooLock,     ///< HEX__lock__N: Lock and WriteLock
+  kKazooRead,     ///< HEX__rlock__N
+  kLease,         ///< _c_UUID-lease-N: Curator's semaphores
+};
+
+/// For people: "Curator mutex".
+const char* family_text(Family family);
+
+struct NodeName {
+  Family family = Family::kCuratorMutex;
+  std::int64_t number = 0;
+  int permits = 0;  ///< of a dlock that shares by permits: how many; else 0
+};
+
+/// nullopt for a node that is none of them.
+std::optional<NodeName> parse_node_name(std::string_view name);
+
+/// What our nodes of one acquisition have in common, and nobody else's: how they are found again after an answer was
+/// lost. Begins with a letter, so that no name sorts before a number.
+class Guid {
+ public:
+  static Guid random();
+  explicit Guid(std::string hex) : hex_(std::move(hex)) {}
+
+  /// What is created for this family, before the server appends its number. permits > 0 marks who shares by permits.
+  std::string node(Family family, int permits = 0) const;
+  const std::string& hex() const { return hex_; }
+  bool is_in(std::string_view name) const;
+
+ private:
+  std::string dashed() const;
+  std::string hex_;  ///< 32 digits
+};
+
+/// From here on a directory takes no more contenders: at 2^31 its numbers stand still, and order is lost.
+inline constexpr std::int64_t kLastNumber = 2147480000;
+
+std::string parent_of(const std::string& path);
+std::string base_of(const std::string& path);
+
+}  // namespace dlock::zookeeper

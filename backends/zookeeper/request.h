@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/time.h"
+
+namespace dlock::zookeeper {
+
+/// What a server, or the client library for it, answers: the protocol's numbers. Those that are not named here are kept
+/// as they are.
+enum class Code : int {
+  kOk = 0,
+  kConnectionLoss = -4,  ///< the outcome is unknown
+  kUnimplemented = -6,
+  kOperationTimeout = -7,  ///< the outcome is unknown
+  kInvalidState = -9,      ///< the session is over
+  kNoNode = -101,
+  kNoAuth = -102,
+  kBadVersion = -103,
+  kNodeExists = -110,
+  kNotEmpty = -111,
+  kSessionExpired = -112,
+  kInvalidAcl = -114,
+  kAuthFailed = -115,
+  kClosing = -116,
+  kSessionMoved = -118,  ///< the outcome is unknown
+};
+
+enum class NodeKind { kPersistent, kEphemeral, kEphemeralSequential, kContainer };
+
+/// What a server knows about a node. Times are the server's, in ms since 1970.
+struct NodeStat {
+  std::int64_t czxid = 0;  ///< the transaction that created it: grows through the life of the ensemble
+  std::int64_t ctime = 0;
+  std::int64_t ephemeral_owner = 0;  ///< the session that it ends with; 0: none
+  std::int32_t version = 0;          ///< of its data
+  std::int32_t cversion = 0;         ///< how often children came and went
+  std::int32_t children = 0;
+};
+
+/// One change of a transaction.
+struct Change {
+  enum class Kind { kCreate, kDelete, kSet, kCheck };
+  Kind kind = Kind::kCreate;
+  std::string path;
+  std::string data = {};
+  NodeKind node = NodeKind::kPersistent;  ///< of a create
+  int version = -1;                       ///< -1: any
+};
+
+struct Request {
+  enum class Kind {
+    kChange,  ///< all of `changes`, or none
+    kCreate,  ///< changes.front() alone: the only way to make a container, and to learn its stat at once
+    kList,    ///< the children of `path`
+    kRead,    ///< its data
+    kExists,  ///< its stat; wants no right
+    kSync,    ///< through the leader, which knows whether the session lives
+  };
+  Kind kind = Kind::kSync;
+  std::string path = {};
+  bool watch = false;  ///< kList: tell of the next change of the children; kRead, kExists: of the node
+  std::vector<Change> changes = {};
+};
+
+struct Answer {
+  Code code = Code::kOk;
+  struct Changed {
+    Code code = Code::kOk;
+    std::string path;  ///< of a create: with the number that it got
+    NodeStat stat;     ///< of kCreate; the protocol tells none for the creates of a transaction
+  };
+  std::vector<Changed> changed = {};
+  std::vector<std::string> children = {};
+  std::string data = {};
+  NodeStat stat = {};
+};
+
+}  // namespace dlock::zookeeper

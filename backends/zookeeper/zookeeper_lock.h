@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/contender.h"
+#include "backends/zookeeper/ensemble.h"
+#include "backends/zookeeper/look.h"
+#include "lib/base/runtime.h"
+#include "lib/keeper/kept_lock.h"
+
+namespace dlock::zookeeper {
+
+/// One lock, in a session of its own: whatever goes wrong, dropping the session takes all its nodes away. Each renewal
+/// is a sync, which the leader answers only while the session lives.
+class ZookeeperLock final : public KeptLock {
+ public:
+  ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
+                const Runtime& runtime);
+  ~ZookeeperLock() override;
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
+  Renewal renew(Control& control, TimePoint until) override;
+  void add_interest(std::vector<pollfd>& fds) const override;
+  std::optional<TimePoint> wake_at() const override { return watch_at_; }
+  Renewal held(TimePoint now) override;
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(Duration ttl, TimePoint until) override;
+
+ private:
+  enum class Outcome { kHolds, kFree, kBusy, kStopped };
+  enum class Woken { kLook, kTimeOver, kStopped };
+
+  Result<Outcome> attempt(Control& control);
+  Result<Outcome> pass_stages(Control& control);
+  Result<Outcome> pass(Contender& contender, Control& control);
+  Result<Outcome> wait_until_free(Control& control);
+  Result<bool> join_ancestor(Control& control);
+  Result<void> connect(Control& control);
+  template <typename IsWoken>
+  Result<Woken> wait(Control& control, IsWoken is_woken);
+  bool pause(Duration length, Control& control);
+  void answer_who(Control& control);
+
+  std::optional<std::variant<Granted, Refused>> answer_of(Result<Outcome> outcome, Control& control);
+  Result<Granted> granted(Control& control);
+  Refused busy(Control& control);
+  Refused refuse(Error error);
+  void leave_queue();
+  bool worth_another_try(const Error& error) const;
+  bool may_wait() const;
+  Duration patience() const;
+  TimePoint asked_by() const;
+  TimePoint believed() const;
+  Renewal judge_watched();
+
+  Ensemble ensemble_;
+  const LockSpec spec_;
+  const std::string directory_;
+  const std::vector<Stage> stages_;
+  const Runtime runtime_;
+  std::unique_ptr<Calls> calls_;
+  std::vector<Contender> contenders_;
+  std::optional<Present> joined_;  ///< the ancestor's hold that we are in
+  std::vector<std::string> held_;  ///< the nodes that are watched while it is held
+  std::vector<std::uint64_t> watching_;
+  TimePoint sent_{};
+  TimePoint previously_sent_{};
+  int attempts_ = 0;
+  TimePoint reach_by_{};
+  std::optional<TimePoint> watch_at_;
+  bool keep_session_ = false;  ///< what is left of it must not go before its time
+};
+
+}  // namespace dlock::zookeeper
