@@ -198,7 +198,7 @@ own_server() {
   for i in {1..5}; do
     run -0 dlock run -n -b "zk://$dead,$alive" "$key" -- true
     run -0 dlock run -n -b "zk://$alive,$dead" "$key" -- true
-    run -0 dlock run -n -b "zk://$dead,$dead,$dead,$alive" "$key" -- true
+    run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,127.0.0.1:3,$alive" "$key" -- true
     run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,$alive,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5" "$key" -- true
   done
 }

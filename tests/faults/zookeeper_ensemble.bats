@@ -48,8 +48,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
 }
 
 @test "cut off, but with other servers in its list: the session goes on there" {
-  DLOCK_BACKEND=zk://127.0.0.1:$(port_of e3),127.0.0.1:$(port_of e3),127.0.0.1:$(port_of e1) \
-    start_watched a dlock run --ttl 10s k -- section --for 12
+  DLOCK_BACKEND=$(zookeeper_url e3 e1) start_watched a dlock run --ttl 10s k -- section --for 12
   wait_until begun 1
   network_of elink hold
   [ "$(how_ended a)" = "exit 0" ]

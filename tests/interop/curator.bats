@@ -88,10 +88,11 @@ children() { ask k children "$path"; } # of kazoo k
   run -75 dlock run -q -n "$key/b" "$key/c" -- true
   run -0 dlock run -q -n "$key/c" -- true
   [ "$(ask c free m)" = "free m" ]
-  hold_lock "$key/c" "$key/b"
+  start dlock run "$key/c" "$key/b" -- sleep 60
+  wait_until is_held "$key/c"
+  wait_until is_held "$key/b"
   [ "$(ask c take n multi "$path/a,$path/b" 200)" = "busy n" ]
   [ "$(ask c take o mutex "$path/a" 5000)" = "held o" ]
-  let_go
 }
 
 @test "the nodes are those that Curator makes, and kazoo's beside them with adjacent numbers" {
@@ -174,7 +175,7 @@ children() { ask k children "$path"; } # of kazoo k
   run -75 attempt true
 }
 
-@test "a mutex of Curator that can be revoked, and dlock: each asks the other" {
+@test "asked by __REVOKE__ as Curator asks: the command gets TERM, and whoever waits the lock when it has ended" {
   curator c
   kazoo k
   start_watched a dlock run "$key" -- section --for 30
