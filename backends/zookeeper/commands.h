@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/zookeeper/ensemble.h"
+#include "backends/zookeeper/lease_file.h"
 #include "backends/zookeeper/look.h"
 #include "lib/lock/backend.h"
 
@@ -35,6 +36,11 @@ class Commands final : public Backend {
   /// The session, connected or not yet.
   Result<Calls*> session(TimePoint until);
   Result<std::vector<Present>> look(const LockName& name, TimePoint until);
+  /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.
+  Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
+  Result<std::vector<LockName>> locks_below_root(TimePoint until);
+  Result<void> free(const std::vector<Present>& holders, TimePoint until);
+  Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);
 
   Ensemble ensemble_;
   const Runtime runtime_;

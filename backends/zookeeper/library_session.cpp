@@ -2,6 +2,8 @@
 // The only file that knows libzookeeper. Its two threads run nothing of ours but the callbacks below, which put what
 // they are told into an inbox and wake whoever polls it.
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
@@ -18,6 +20,8 @@
 namespace dlock::zookeeper {
 namespace {
 
+constexpr int kMostLooks = 5000;
+constexpr useconds_t kLookPause = 200;
 constexpr std::size_t kNumberRoom = 16;  ///< for what a sequential create appends
 
 /// What the library complained of last. Its log callback has no context, hence one for the process.
@@ -187,6 +191,19 @@ const ACL_vector* rights(bool own) {
   return own ? &own_rights : &ZOO_OPEN_ACL_UNSAFE;
 }
 
+/// The library tells whom it is connected to, but not by which descriptor. That is what a handle begins with (zsock_t*,
+/// since 3.7); believed only if it has the right peer. -1: not known.
+int socket_of(zhandle_t* handle) {
+  sockaddr_storage told{};
+  sockaddr_storage found{};
+  socklen_t size = sizeof told;
+  if (!zookeeper_get_connected_host(handle, reinterpret_cast<sockaddr*>(&told), &size)) return -1;
+  const zsock_t* socket = *reinterpret_cast<zsock_t**>(handle);
+  socklen_t found_size = sizeof found;
+  if (getpeername(socket->sock, reinterpret_cast<sockaddr*>(&found), &found_size) != 0) return -1;
+  return found_size == size && std::memcmp(&told, &found, size) == 0 ? socket->sock : -1;
+}
+
 class LibrarySession final : public Session {
  public:
   LibrarySession(std::unique_ptr<Inbox> inbox, zhandle_t* handle, bool own_rights)
@@ -209,9 +226,19 @@ class LibrarySession final : public Session {
     if (handle_) zookeeper_close(std::exchange(handle_, nullptr));  // joins its threads: no callback comes afterwards
   }
 
+  /// The library ends its session when it closes a connection that stands. So it is made to forget the session, and its
+  /// connection is broken: what it ends then is a new session, or none.
   void abandon() override {
-    handle_ = nullptr;
-    (void)inbox_.release();  // the library's threads go on using it
+    if (!handle_) return;
+    auto* id = const_cast<clientid_t*>(zoo_client_id(handle_));
+    *id = {};
+    const int fd = socket_of(handle_);
+    if (fd >= 0) shutdown(fd, SHUT_RDWR);
+    const auto is_theirs = [&] { return zoo_state(handle_) == ZOO_CONNECTED_STATE && id->client_id == 0; };
+    for (int i = 0; i < kMostLooks && is_theirs(); ++i) usleep(kLookPause);
+    if (!is_theirs()) return close();
+    handle_ = nullptr;  // rather a leak than the end of the session; its threads go on using the inbox
+    (void)inbox_.release();
     inbox_ = std::make_unique<Inbox>();
   }
 

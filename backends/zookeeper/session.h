@@ -59,7 +59,7 @@ class Session {
   /// Ends the session: its ephemeral nodes go. Blocks for a round trip, for a few seconds if the server is silent.
   virtual void close() = 0;
 
-  /// Lets go of it without a word: it and its nodes last until it expires. REQUIRES: the process ends soon.
+  /// Lets go of it without a word: it and its nodes last until it expires, or somebody else takes it over.
   virtual void abandon() = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/zookeeper/hand_over.h"
 #include "backends/zookeeper/session_lease.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
@@ -374,8 +375,29 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   return contenders_.back().remove(until);
 }
 
-Result<void> ZookeeperLock::leave(Duration /*ttl*/, TimePoint /*until*/) {
-  return Error{ErrorCode::kUnsupported, "not yet"};
+/// From now on the session is as long as the lease, and nobody but a file knows of it.
+Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
+  if (!spec_.take || joined_) return {};
+  const Duration timeout = ttl + spec_.lock_delay;
+  if (timeout <= Duration(0)) return release(until);
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_unanswered();
+  const SessionKey key = calls_->key();
+  calls_->session().abandon();
+  calls_.reset();
+  auto taken = take_over(ensemble_, key, timeout, until);
+  if (!taken) return taken.error();
+  calls_ = std::move(*taken);
+  if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
+  if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
+  if (ttl > Duration(0)) {
+    const auto files = LeaseFiles::open(true);
+    if (!files) return files.error();
+    const auto written = files->write(
+        {spec_.name, spec_.owner, ensemble_.store(), key, contenders_.back().token(), spec_.lock_delay, held_});
+    if (!written) return written;
+  }
+  keep_session_ = true;
+  return {};
 }
 
 }  // namespace dlock::zookeeper

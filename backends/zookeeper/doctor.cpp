@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/doctor.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/zookeeper/contender.h"
+#include "backends/zookeeper/four_letters.h"
+#include "backends/zookeeper/session_lease.h"
+#include "lib/base/entropy.h"
+#include "lib/base/human_text.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+using FindingVerdict = Finding::Verdict;
+
+constexpr Duration kBudget = 5s;
+constexpr Duration kServerBudget = 2s;
+constexpr Duration kForEver = 24h;  ///< asked for, to see what is granted
+constexpr Duration kUsualTtl = 30s;
+
+std::string value(const std::map<std::string, std::string>& fields, const std::string& name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? "" : found->second;
+}
+
+Finding fail(const Error& error) { return {FindingVerdict::kFail, error.message, error.next, error.code}; }
+
+Finding version(const std::string& address, const std::string& text) {
+  const std::string number = text.substr(0, text.find_first_of("-,"));
+  const char* point = std::strchr(number.c_str(), '.');
+  const int major = std::atoi(number.c_str());
+  const int minor = point ? std::atoi(point + 1) : 0;
+  if (major > 3 || (major == 3 && minor >= 6)) return {FindingVerdict::kOk, address + ": version " + number, {}};
+  if (major == 3 && minor == 5) {
+    return {FindingVerdict::kWarn, address + ": version " + number + " lets the numbers of a directory wrap",
+            "use ZooKeeper 3.6 or later"};
+  }
+  return {FindingVerdict::kWarn, address + ": version " + number + " has no containers: empty lock directories stay",
+          "use ZooKeeper 3.6 or later, or run dlock gc now and then"};
+}
+
+Finding mode(const std::string& address, const std::string& text) {
+  if (text == "read-only") {
+    return {FindingVerdict::kFail, address + ": is cut off from the others and takes no locks (read-only mode)",
+            "find out why it does not reach the majority", ErrorCode::kUnavailable};
+  }
+  if (text == "standalone") {
+    return {FindingVerdict::kOk, address + ": a single server; its locks are as safe as that machine", {}};
+  }
+  return {FindingVerdict::kOk, address + ": " + text, {}};
+}
+
+Finding expiry(const std::string& address, const std::map<std::string, std::string>& conf) {
+  const long tick = std::atol(value(conf, "tickTime").c_str());
+  const long sync = std::atol(value(conf, "syncLimit").c_str());
+  std::string text = address + ": sessions of " + value(conf, "minSessionTimeout") + " to " +
+                     value(conf, "maxSessionTimeout") + " ms, tick " + std::to_string(tick) + " ms";
+  if (sync > 0) {
+    text += ", a follower that is cut off goes on answering for " + std::to_string(tick * sync) +
+            " ms (dlock asks the leader; Curator and kazoo do not)";
+  }
+  return {FindingVerdict::kOk, text, {}};
+}
+
+std::vector<Finding> examine(const std::string& address, Clock& clock) {
+  const TimePoint before = clock.now();
+  const auto srvr = ask_server(address, "srvr", before + kServerBudget, clock);
+  if (!srvr) {
+    Finding finding = fail(srvr.error());
+    finding.verdict = FindingVerdict::kWarn;  // the others may do
+    return {finding};
+  }
+  std::vector<Finding> findings{
+      {FindingVerdict::kOk, address + ": answers in " + human_duration(clock.now() - before), {}}};
+  const auto conf = ask_server(address, "conf", clock.now() + kServerBudget, clock);
+  const auto more = judge_server(address, parse_answer(*srvr), parse_answer(conf ? *conf : ""));
+  findings.insert(findings.end(), more.begin(), more.end());
+  return findings;
+}
+
+/// A node that means nothing, made and removed.
+Finding rights(Calls& calls, const std::string& root, TimePoint until) {
+  const Stage stage{root, Rule::kOneNode, {}, 0, base_of(own_directory("", "doctor-" + random_hex(8)))};
+  Contender contender(calls, stage, kDirectoryData);
+  const auto made = contender.enter(until, nullptr);
+  if (!made) return fail(made.error());
+  if (const auto removed = contender.remove(until); !removed) return fail(removed.error());
+  return {
+      FindingVerdict::kOk, calls.store() + ": nodes can be made and removed below " + (root.empty() ? "/" : root), {}};
+}
+
+}  // namespace
+
+std::vector<Finding> judge_server(const std::string& address, const std::map<std::string, std::string>& srvr,
+                                  const std::map<std::string, std::string>& conf) {
+  if (value(srvr, "Mode").empty()) {
+    return {{FindingVerdict::kWarn, address + ": does not say what it is, or serves nobody yet (srvr)",
+             "look whether it has found a majority; allow it by 4lw.commands.whitelist=srvr,conf",
+             ErrorCode::kUnavailable}};
+  }
+  std::vector<Finding> findings{version(address, value(srvr, "Zookeeper version")), mode(address, value(srvr, "Mode"))};
+  if (!value(conf, "tickTime").empty()) findings.push_back(expiry(address, conf));
+  return findings;
+}
+
+Finding judge_sessions(const std::string& store, Duration longest) {
+  const Duration ttl = lease_within(longest, kForEver, Duration(0));
+  const std::string text = store + ": sessions last " + human_duration(longest) +
+                           " at the longest, so a ttl counts up to " + human_duration(ttl);
+  if (ttl >= kUsualTtl / 4 * 3) return {FindingVerdict::kOk, text, {}};
+  return {FindingVerdict::kWarn, text, "raise maxSessionTimeout on the servers for longer ones"};
+}
+
+std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtime) {
+  const TimePoint until = runtime.clock.now() + kBudget;
+  const auto addresses = ensemble.addresses(until, nullptr);
+  if (!addresses) return {fail(addresses.error())};
+  std::vector<Finding> findings;
+  for (const std::string& address : *addresses) {
+    const auto some = examine(address, runtime.clock);
+    findings.insert(findings.end(), some.begin(), some.end());
+  }
+  const TimePoint session_until = runtime.clock.now() + kBudget;
+  auto calls = ensemble.connect(kForEver, nullptr, session_until, nullptr);
+  if (!calls) {
+    findings.push_back(fail(calls.error()));
+    return findings;
+  }
+  const auto synced = (*calls)->call_until({.kind = Request::Kind::kSync, .path = "/"}, session_until, nullptr);
+  if (!synced) {
+    findings.push_back(fail(synced.error()));
+    return findings;
+  }
+  findings.push_back(judge_sessions(ensemble.store(), (*calls)->timeout()));
+  findings.push_back(rights(**calls, ensemble.root(), session_until));
+  return findings;
+}
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/fence.h"
+
+#include "backends/zookeeper/contender.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+Result<Answer> change(Calls& calls, Change one, TimePoint until) {
+  return calls.call({.kind = Request::Kind::kChange, .changes = {std::move(one)}}, until, nullptr);
+}
+
+}  // namespace
+
+Result<void> pass_fence(Calls& calls, const std::string& directory, const std::string& name, FencingToken token,
+                        TimePoint until) {
+  const std::string path = directory + "/" + name;
+  while (true) {
+    // Through the leader: a server that is behind could show a lower one.
+    const auto synced = calls.call_until({.kind = Request::Kind::kSync, .path = path}, until, nullptr);
+    if (!synced) return synced.error();
+    const auto seen = calls.call_until({.kind = Request::Kind::kRead, .path = path}, until, nullptr);
+    if (!seen) return seen.error();
+    Result<Answer> changed = Error{};
+    if (seen->code == Code::kNoNode) {
+      const auto made = make_directory(calls, directory, true, "", until, nullptr);
+      if (!made) return made.error();
+      changed = change(calls, {Change::Kind::kCreate, path, token.text(), NodeKind::kPersistent, -1}, until);
+    } else {
+      const auto highest = FencingToken::parse(seen->data);
+      if (!highest) {
+        return Error{ErrorCode::kMisconfigured, path + " on " + calls.store() + " does not hold a token",
+                     "find out who wrote it; after deleting it the highest token is forgotten"};
+      }
+      if (token < *highest) {
+        return Error{ErrorCode::kLost,
+                     "token " + token.text() + " is older than " + highest->text() + ", which this resource has seen"};
+      }
+      if (token == *highest) return {};
+      changed = change(calls, {Change::Kind::kSet, path, token.text(), {}, seen->stat.version}, until);
+    }
+    if (changed && changed->code == Code::kOk) return {};
+    if (!changed && (changed.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) {
+      return changed.error();
+    }
+    if (calls.clock().now() >= until) return calls.unreachable();
+  }
+}
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/session.h"
+#include "lib/base/result.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/lock_name.h"
+#include "lib/lock/owner.h"
+
+namespace dlock::zookeeper {
+
+/// A lock that goes on without a process: what renews and releases it. Its session lives until it has expired.
+struct DetachedLease {
+  LockName name;
+  Owner owner;
+  std::string store;  ///< redacted URL
+  SessionKey key;     ///< SECRET
+  FencingToken token;
+  Duration lock_delay{0};
+  std::vector<std::string> paths;  ///< of its nodes
+};
+
+/// The files of such leases: one each, readable by its user only, named by the owner. In /var/lib/dlock/zookeeper for
+/// root, else in $XDG_STATE_HOME/dlock/zookeeper or ~/.local/state/dlock/zookeeper.
+class LeaseFiles {
+ public:
+  /// Makes the folder if `make`; without, a missing one is an empty one. Misconfigured if there is no home.
+  static Result<LeaseFiles> open(bool make);
+  explicit LeaseFiles(std::string folder) : folder_(std::move(folder)) {}
+
+  Result<void> write(const DetachedLease& lease) const;
+
+  /// nullopt if there is none. Denied for a file that others could have written or read.
+  Result<std::optional<DetachedLease>> read(const Owner& owner) const;
+
+  void remove(const Owner& owner) const;
+
+  std::vector<Owner> owners() const;
+
+ private:
+  std::string path_of(const Owner& owner) const;
+  std::string folder_;
+};
+
+}  // namespace dlock::zookeeper

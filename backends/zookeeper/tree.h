@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/calls.h"
+
+namespace dlock::zookeeper {
+
+/// A node and the names of its children.
+struct TreeNode {
+  std::string path;  ///< "" for the root of the ensemble
+  NodeStat stat;
+  std::vector<std::string> children;
+};
+
+/// Every node below `root` that may be a directory, parents first, without ZooKeeper's own. Contenders and what dlock
+/// keeps for itself are not entered. Nodes that go meanwhile, and those that we may not list, are left out.
+Result<std::vector<TreeNode>> walk(Calls& calls, const std::string& root, TimePoint until);
+
+}  // namespace dlock::zookeeper
