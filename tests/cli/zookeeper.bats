@@ -24,6 +24,7 @@ kazoo_there() {
 
 # What holds for every URL: a command runs, excludes, is seen, gives back.
 locks_and_excludes() { # KEY [OPTION...]
+  rm -f waiter* waited
   run -7 --separate-stderr dlock run "${@:2}" "$1" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'
   [ "$stderr" = "" ]
   [[ "$output" =~ ^zk://[^\ ]+\ [0-9]+$ ]]
@@ -31,7 +32,7 @@ locks_and_excludes() { # KEY [OPTION...]
   hold_lock "${@:2}" "$1"
   [ "$holder_token" -gt "$token" ]
   run -75 dlock run -n "${@:2}" "$1" -- touch ran
-  [[ "$output" == *"$1 is held by"* ]]
+  [[ "$output" == *"$1 is held by"* || "$output" == *"$1 has 1 of 1 permits held, by"* ]]
   [ "$(count holders "$1")" = 1 ]
   start_watched waiter dlock run -q "${@:2}" "$1" -- touch waited
   # What is not queued cannot be seen waiting.
@@ -54,13 +55,11 @@ locks_and_excludes() { # KEY [OPTION...]
   local recipe
   for recipe in bridge mutex semaphore-mutex rw kazoo-lock kazoo-rw simple; do
     echo "$recipe"
-    rm -f waiter* waited
     use "$DLOCK_TEST_ZK?recipe=$recipe"
     locks_and_excludes "$key-$recipe"
   done
   for recipe in semaphore kazoo-semaphore; do
     echo "$recipe"
-    rm -f waiter* waited
     use "$DLOCK_TEST_ZK?recipe=$recipe"
     locks_and_excludes "$key-$recipe" --permits 1
   done
@@ -199,10 +198,15 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run -q -w 10 "$key" -- true
 }
 
-@test "what is kept of a lease is readable by its owner alone, and no command line shows it" {
+@test "what is kept of a lease is readable by its owner alone, and gone with it" {
+  touch bats-began
+  local folder=/var/lib/dlock/zookeeper
+  [ "$(id -u)" = 0 ] || folder=$HOME/.local/state/dlock/zookeeper
   run -0 --separate-stderr dlock acquire --ttl 5s "$key"
-  [ -z "$(find "$HOME" -type f -path '*dlock*' -perm /077)" ]
-  [ -n "$(find "$HOME" -type f -path '*dlock*')" ]
+  [ -n "$(find "$folder" -type f -newer bats-began)" ]
+  [ -z "$(find "$folder" -perm /077)" ]
+  run -0 dlock release "$key" --owner "${output%% *}"
+  [ -z "$(find "$folder" -type f -newer bats-began)" ]
 }
 
 @test "fence: a lower token is refused" {
@@ -248,10 +252,10 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 
 @test "a folder where only a user may write: 77 without the password, at work with it; the password is shown nowhere" {
   kazoo_there k
-  [ "$(ask k protect "/private/$key" app app-secret "")" = ok ]
-  run -77 dlock run -n -b "$DLOCK_TEST_ZK/private/$key" k -- touch ran
-  [[ "$output" == *"/private/$key"* ]]
-  use "${DLOCK_TEST_ZK/\/\////app@}/private/$key"
+  [ "$(ask k protect "/private-$key" app app-secret)" = ok ]
+  run -77 dlock run -n -b "$DLOCK_TEST_ZK/private-$key" k -- touch ran
+  [[ "$output" == *"/private-$key"* ]]
+  use "${DLOCK_TEST_ZK/\/\////app@}/private-$key"
   DLOCK_PASSWORD=wrong-one run -77 dlock run -n k -- touch ran
   [[ "$output" != *wrong-one* ]]
   [ ! -e ran ]

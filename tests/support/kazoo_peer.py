@@ -8,7 +8,7 @@ set PATH TEXT                   sets the data of a node
 make PATH                       a node with all above it
 children PATH                   their names, sorted
 delete PATH                     a node that may be gone already
-protect PATH USER PASSWORD RIGHTS  the same, where USER may do everything and anybody else what RIGHTS says, such as "r"
+protect PATH USER PASSWORD [RIGHTS]  the same, where USER may do everything and anybody else what RIGHTS says: "r"
 create PATH                     a sequential node: prints its name
 crash                           ends without closing the session
 crowd FAMILY PATH COUNT ROUNDS  COUNT clients of their own take it ROUNDS times each; each hold is a section in the file
@@ -102,10 +102,11 @@ class Peer:
             pass
         return "ok"
 
-    def protect(self, path, user, password, rights):
+    def protect(self, path, user, password, rights=""):
         given = sum(getattr(Permissions, name) for name in RIGHTS if name[0].lower() in rights)
         others = [ACL(given, Id("world", "anyone"))] if given else []
-        self.client.ensure_path(path, [make_digest_acl(user, password, all=True), *others])
+        self.client.ensure_path(path.rpartition("/")[0])
+        self.client.create(path, acl=[make_digest_acl(user, password, all=True), *others])
         return "ok"
 
     def create(self, path):
