@@ -360,8 +360,8 @@ Renewal ZookeeperLock::judge_watched() {
     } else if (answer->code == Code::kNoNode) {
       return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
     } else if (asks_to_release(answer->data)) {
-      keep_session_ = true;  // whoever asked gets it when the command has surely ended
-      return RenewalLost{"another client asked for it (" + answer->data + ")"};
+      if (joined_) continue;  // that is for the outer one to answer
+      return RenewalAsked{"another client asked for it (" + answer->data + ")"};
     }
   }
   return RenewalHeld{};

@@ -57,6 +57,7 @@ class Keeping {
   bool news_ = false;        ///< the store has said something
   bool store_lost_ = false;  ///< the store itself said that it is not ours
   std::string owner_;        ///< whose marks the command's processes bear; empty: an outer hold's, which are not ours
+  bool asked_ = false;       ///< somebody wants it; the supervisor has been told, and ends its command
   bool started_ = false;
   ProcessId command_;  ///< {} as well if it had ended before we looked
 };
@@ -136,8 +137,10 @@ void Keeping::watch(pid_t pid) {
 void Keeping::end_orphans() {
   link_.hang_up();
   processes_.close_streams();
-  if (!started_) return give_back_alone(false);
-  Orphans orphans(processes_, command_, owner_, clock_.now(), spec_.kill_after);
+  if (!started_) return give_back_alone(asked_);
+  // Who was asked for the lock has hung up as well, and ends its command by itself, or lets it go on.
+  const auto kill_after = asked_ ? std::nullopt : std::optional(spec_.kill_after);
+  Orphans orphans(processes_, command_, owner_, clock_.now(), kill_after);
   bool ours = true;
   while (true) {
     const TimePoint now = clock_.now();
@@ -147,14 +150,14 @@ void Keeping::end_orphans() {
     orphans.step(now, last);
     if (orphans.gone()) break;
     // A server that does not answer must not keep the KILL from its time.
-    const TimePoint kills_at = orphans.kills_at(last);
-    ours = ours && stay_owner(kills_at > now ? std::optional(kills_at) : std::nullopt);
+    const auto kills_at = orphans.kills_at(last);
+    ours = ours && stay_owner(kills_at && *kills_at > now ? kills_at : std::nullopt);
     std::vector<pollfd> ends;
     orphans.add_interest(ends);
     if (ours) wait(ends, orphans.wake_at(last));
     else clock_.wait(ends, orphans.wake_at(last));
   }
-  give_back_alone(false);
+  give_back_alone(asked_);
 }
 
 /// A lease that has run down unconfirmed may still be there: it is asked about as well. `orderly`: the end that was
@@ -185,10 +188,14 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     store_lost_ = true;
     return lose(lost->why);
   }
+  if (const auto* wanted = std::get_if<RenewalAsked>(&answer)) {
+    if (!std::exchange(asked_, true)) link_.tell(Lost{wanted->why});
+    return true;
+  }
   // Who slept past the deadline must not bring a hold back to life that others had to believe ended.
   if (const auto why = schedule_.over(clock_.now())) return lose(*why);
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
-    schedule_.renewed(clock_.now(), renewed->deadline);
+    schedule_.renewed(began, clock_.now(), renewed->deadline);
     link_.tell(Renewed{renewed->deadline});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);

@@ -18,16 +18,18 @@ bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.s
 
 }  // namespace
 
-Orphans::Orphans(Processes& processes, const ProcessId& command, std::string owner, TimePoint now, Duration kill_after)
+Orphans::Orphans(Processes& processes, const ProcessId& command, std::string owner, TimePoint now,
+                 std::optional<Duration> kill_after)
     : processes_(processes),
       command_(command),
       owner_(std::move(owner)),
-      kill_at_(now + kill_after),
+      kill_at_(kill_after ? std::optional(now + *kill_after) : std::nullopt),
       pause_(kFirstPause),
       next_look_(now) {}
 
 void Orphans::step(TimePoint now, std::optional<TimePoint> last) {
-  if (!killing_ && now >= kills_at(last)) {
+  const auto kills = kills_at(last);
+  if (!killing_ && kills && now >= *kills) {
     killing_ = true;
     pause_ = kFirstPause;
     next_look_ = now;
@@ -66,7 +68,9 @@ void Orphans::look(TimePoint now) {
   pause_ = std::min(pause_ * 3 / 2, kLongestPause);
 }
 
-void Orphans::send(const ProcessId& process) { processes_.signal(process, killing_ ? SIGKILL : SIGTERM); }
+void Orphans::send(const ProcessId& process) {
+  if (kill_at_) processes_.signal(process, killing_ ? SIGKILL : SIGTERM);
+}
 
 void Orphans::add_interest(std::vector<pollfd>& fds) const {
   for (const Orphan& orphan : orphans_) {
@@ -75,7 +79,7 @@ void Orphans::add_interest(std::vector<pollfd>& fds) const {
 }
 
 TimePoint Orphans::wake_at(std::optional<TimePoint> last) const {
-  return killing_ ? next_look_ : std::min(next_look_, kills_at(last));
+  return killing_ ? next_look_ : *earlier(next_look_, kills_at(last));
 }
 
 }  // namespace dlock

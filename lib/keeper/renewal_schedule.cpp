@@ -28,9 +28,9 @@ TimePoint RenewalSchedule::gives_up_at(TimePoint now) const {
   return *earlier(now + std::max<Duration>(100ms, ttl_ / 6), deadline_);
 }
 
-void RenewalSchedule::renewed(TimePoint now, TimePoint deadline) {
+void RenewalSchedule::renewed(TimePoint began, TimePoint now, TimePoint deadline) {
   deadline_ = deadline;
-  confirmed(sent_at(deadline, ttl_, now));
+  confirmed(std::max(began, sent_at(deadline, ttl_, now)));
 }
 
 void RenewalSchedule::held(TimePoint now) { confirmed(now); }
@@ -49,7 +49,10 @@ std::optional<std::string> RenewalSchedule::over(TimePoint now) const {
 
 void RenewalSchedule::confirmed(TimePoint sent) {
   confirmed_ = sent;
-  due_ = sent + interval_;
+  const Duration whole = lease_deadline(sent, ttl_) - sent;
+  const Duration given = deadline_ ? std::clamp(*deadline_ - sent, Duration(0), whole) : whole;
+  const double share = static_cast<double>(given.count()) / static_cast<double>(whole.count());
+  due_ = sent + std::chrono::duration_cast<Duration>(interval_ * share);
   last_failure_.clear();
 }
 

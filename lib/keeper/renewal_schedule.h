@@ -10,8 +10,8 @@
 namespace dlock {
 
 /// When to renew, and when to stop believing; pure (guarantees in man 7 dlock). The next renewal is due renew_interval
-/// after the confirmed one went out; after an unknown outcome renewal_retry(ttl) after the attempt began. A lock that
-/// has no deadline is never over.
+/// after the confirmed one went out; after an unknown outcome renewal_retry(ttl) after the attempt began. A store that
+/// gives less than the ttl is asked so much more often. A lock that has no deadline is never over.
 class RenewalSchedule {
  public:
   RenewalSchedule(const LockSpec& spec, TimePoint granted_at, std::optional<TimePoint> deadline);
@@ -22,7 +22,8 @@ class RenewalSchedule {
   /// When an attempt that begins now gives up: after max(100 ms, ttl / 6), never after the deadline.
   TimePoint gives_up_at(TimePoint now) const;
 
-  void renewed(TimePoint now, TimePoint deadline);
+  /// `began`: when the renewal that was confirmed began; it went out then or later.
+  void renewed(TimePoint began, TimePoint now, TimePoint deadline);
   void held(TimePoint now);
   void unknown(TimePoint began, std::string why);
 

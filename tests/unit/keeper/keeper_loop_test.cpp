@@ -337,6 +337,31 @@ TEST_CASE("What the store takes away is told at once, whether it was asked or no
   CHECK(world.lock.releases.empty());  // it is not ours to give back
 }
 
+TEST_CASE("A lock that somebody asks for is kept until nothing of the command is left, and nobody but dlock ends it") {
+  World world;
+  world.processes.living.push_back({{100, 1}});
+  world.spec.lock_delay = 20s;  // this end is an orderly one
+  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.lock.wake_at = FakeClock::start() + 3s;
+  world.lock.held = [&](TimePoint) {
+    world.lock.wake_at.reset();
+    return RenewalAsked{"another client asked for it"};
+  };
+  world.at(4s, [&] { world.die(); });  // as dlock does when it hears "lost"
+  world.at(15s, [&] { world.processes.end(100); });
+  world.run();
+  const auto lost = world.heard<Lost>();
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].first == 3s);
+  CHECK(lost[0].second.why == "another client asked for it");
+  CHECK(world.processes.signals.empty());
+  CHECK(world.lock.renewals == std::vector<Duration>{10s});
+  CHECK(world.lock.leaves.empty());
+  REQUIRE(world.lock.releases.size() == 1);
+  CHECK(world.lock.releases[0] > 15s);
+  CHECK(world.lock.releases[0] < 15s + 200ms);
+}
+
 TEST_CASE("A keeper that slept past the deadline says lost, whatever the store answers") {
   World world;
   SUBCASE("while it waited") {

@@ -24,13 +24,19 @@ LockSpec spec_of(Duration ttl, Duration interval) {
 TEST_CASE("The next renewal counts from when the confirmed one went out, not from its answer") {
   RenewalSchedule schedule(spec_of(30s, 10s), kStart + 3s, lease_deadline(kStart, 30s));
   CHECK(schedule.due() == kStart + 10s);
-  schedule.renewed(kStart + 14s, lease_deadline(kStart + 11s, 30s));
+  schedule.renewed(kStart + 10s, kStart + 14s, lease_deadline(kStart + 11s, 30s));
   CHECK(schedule.due() == kStart + 21s);
 }
 
 TEST_CASE("A store that gave a longer lease than was asked for is renewed no later for that") {
   const RenewalSchedule schedule(spec_of(30s, 10s), kStart, lease_deadline(kStart, 90s));
   CHECK(schedule.due() == kStart + 10s);
+}
+
+TEST_CASE("A store that gives less than the ttl is renewed so much more often, and not at once") {
+  RenewalSchedule schedule(spec_of(60s, 20s), kStart, lease_deadline(kStart, 60s));
+  schedule.renewed(kStart + 20s, kStart + 21s, kStart + 20s + (lease_deadline(kStart, 60s) - kStart) / 2);
+  CHECK(schedule.due() == kStart + 30s);
 }
 
 TEST_CASE("A stubborn store has at least 100 ms for each attempt, however short the lease") {
@@ -47,7 +53,7 @@ TEST_CASE("A lease is over at its deadline, not a moment before") {
   const auto why = schedule.over(lease_deadline(kStart, 30s));
   REQUIRE(why);
   CHECK(why->find("cut") != std::string::npos);
-  schedule.renewed(kStart + 12s, lease_deadline(kStart + 12s, 30s));
+  schedule.renewed(kStart + 12s, kStart + 12s, lease_deadline(kStart + 12s, 30s));
   schedule.held(kStart + 20s);
   const auto later = schedule.over(kStart + 1h);
   REQUIRE(later);
