@@ -51,13 +51,19 @@ Fixture redis_plain(const char* name) {
   return fixture;
 }
 
-Fixture zookeeper(const char* name, const char* query = "") {
-  return {.name = name, .store = query, .freed_at_once = false, .counts_entries = false, .fence_stays_open = false};
+Fixture zookeeper(const std::string& name, const std::string& rest_of_url = "") {
+  return {.name = name,
+          .store = rest_of_url,
+          .freed_at_once = false,
+          .tells_end = false,
+          .counts_entries = false,
+          .fence_stays_open = false};
 }
 
-/// The protocols of one family: some have no readers, none but the bridge has permits beside other modes.
-Fixture zookeeper_without_permits(const char* name, const char* query, bool shared) {
-  Fixture fixture = zookeeper(name, query);
+/// The protocols of one family, in a folder each: some have no readers, none but the bridge has permits beside other
+/// modes.
+Fixture zookeeper_without_permits(const std::string& recipe, bool shared) {
+  Fixture fixture = zookeeper("zookeeper, " + recipe, "/" + recipe + "?recipe=" + recipe);
   fixture.shared = shared;
   fixture.permits = false;
   return fixture;
@@ -65,7 +71,7 @@ Fixture zookeeper_without_permits(const char* name, const char* query, bool shar
 
 /// One node, which whoever comes at the right moment makes.
 Fixture zookeeper_simple() {
-  Fixture fixture = zookeeper_without_permits("zookeeper, simple", "?recipe=simple", false);
+  Fixture fixture = zookeeper_without_permits("simple", false);
   fixture.fair = fixture.sees_waiters = false;
   return fixture;
 }
@@ -79,10 +85,9 @@ std::vector<Fixture> all_fixtures() {
   add_server(all, "DLOCK_TEST_REDLOCK", redis_plain("redlock"));
   add_server(all, "DLOCK_TEST_ZK", zookeeper("zookeeper"));
   add_server(all, "DLOCK_TEST_ZK3", zookeeper("zookeeper, three servers"));
-  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("zookeeper, mutex", "?recipe=mutex", false));
-  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("zookeeper, rw", "?recipe=rw", true));
-  add_server(all, "DLOCK_TEST_ZK_RECIPES",
-             zookeeper_without_permits("zookeeper, kazoo-lock", "?recipe=kazoo-lock", false));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("mutex", false));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("rw", true));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("kazoo-lock", false));
   add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_simple());
   return all;
 }
