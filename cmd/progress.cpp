@@ -86,6 +86,11 @@ void Progress::waited() {
   on_screen_ = false;
 }
 
+void Progress::warned(const std::string& warning) {
+  waited();
+  runtime_.log.warn(warning);
+}
+
 void Progress::lost(const std::string& why, const Situation& s, pid_t command) {
   std::string text = "LOST " + names(options_) + ": ";
   if (s.deadline && !s.session_over) {

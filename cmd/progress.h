@@ -21,6 +21,7 @@ class Progress final : public RunObserver {
   void told_who(const LockState& state, TimePoint now) override;
   std::optional<TimePoint> wake_at() const override;
   void waited() override;
+  void warned(const std::string& warning) override;
   void lost(const std::string& why, const Situation& s, pid_t command) override;
   void release_unconfirmed(const std::string& why, const Situation& s) override;
 

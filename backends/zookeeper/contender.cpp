@@ -67,6 +67,7 @@ void Contender::forget() {
   own_.clear();
   czxid_ = 0;
   unknown_ = false;
+  removal_.reset();
   guid_ = Guid::random();
 }
 
@@ -97,11 +98,14 @@ std::vector<Change> Contender::removals() const {
   return changes;
 }
 
-Result<Verdict> Contender::judged(const Result<Answer>& list) const {
+Result<Verdict> Contender::judged(const Result<Answer>& list) {
   if (!list) return list.error();
   if (list->code == Code::kNoNode) return Verdict{Verdict::Kind::kGone};
-  return judge(stage_.rule, list->children, own_names(), stage_.permits);
+  seen_ = list->children;
+  return judge(stage_.rule, seen_, own_names(), stage_.permits);
 }
+
+std::vector<std::string> Contender::strangers() const { return zookeeper::strangers(stage_.rule, seen_, own_names()); }
 
 /// What an unanswered request has left. The sync makes a server that we came to since show all that was done.
 Result<void> Contender::find(TimePoint until, Control* control) {
@@ -265,6 +269,10 @@ Result<bool> Contender::watch(const Verdict& verdict, TimePoint until, Control* 
   }
   std::vector<std::uint64_t> tickets;
   for (const std::string& name : verdict.watch) tickets.push_back(calls_.send(make_exists(path_of(name), true)));
+  if (czxid_ == 0 && !own_.empty()) {  // while there is time
+    const auto own = calls_.call(make_exists(own_.front()), until, control);
+    if (own) czxid_ = own->stat.czxid;
+  }
   bool all_there = true;
   for (const std::uint64_t ticket : tickets) {
     const auto answer = calls_.answer(ticket, until, control);
@@ -281,7 +289,8 @@ bool Contender::is_woken(const Verdict& verdict) {
 }
 
 Result<void> Contender::remove(TimePoint until) {
-  bool unanswered = false;
+  bool unanswered = removal_.has_value();
+  if (removal_) calls_.forget(*std::exchange(removal_, std::nullopt));
   while (unknown_) {
     const auto found = find(until, nullptr);
     unanswered = true;
@@ -312,10 +321,14 @@ Result<void> Contender::remove(TimePoint until) {
   return {};
 }
 
-void Contender::remove_unanswered() {
-  if (own_.empty()) return;
-  calls_.forget(calls_.send({.kind = Request::Kind::kChange, .changes = removals()}));
-  own_.clear();
+void Contender::remove_meanwhile() {
+  if (removal_ && !calls_.has_answer(*removal_)) return;
+  if (removal_) {
+    const auto answer = calls_.answer(*removal_, TimePoint(), nullptr);
+    removal_.reset();
+    if (answer) own_.clear();  // NoNode: somebody was quicker
+  }
+  if (!own_.empty()) removal_ = calls_.send({.kind = Request::Kind::kChange, .changes = removals()});
 }
 
 }  // namespace dlock::zookeeper

@@ -42,11 +42,14 @@ class Contender {
   /// Takes the nodes away. Lost if one of them was not there any more, unless an answer had been missing.
   Result<void> remove(TimePoint until);
 
-  /// Sends the removal, and does not wait for it.
-  void remove_unanswered();
+  /// Sees to the removal without waiting for it: sends it, and when called again, once more if it was not answered.
+  void remove_meanwhile();
 
   /// They are gone, or will go with the session: begins anew.
   void forget();
+
+  /// Who was seen at the last look that cannot exclude us, or be excluded by us.
+  std::vector<std::string> strangers() const;
 
   const std::vector<std::string>& paths() const { return own_; }
   FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(czxid_)); }
@@ -63,7 +66,7 @@ class Contender {
   Result<Verdict> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
   Result<void> check_leases(TimePoint until, Control* control);
-  Result<Verdict> judged(const Result<Answer>& list) const;
+  Result<Verdict> judged(const Result<Answer>& list);
   Request creation() const;
   std::vector<Change> removals() const;
   std::vector<std::string> own_names() const;
@@ -74,9 +77,11 @@ class Contender {
   const std::string data_;
   Guid guid_;
   std::vector<std::string> own_;
+  std::vector<std::string> seen_;  ///< the children at the last look
   std::int64_t czxid_ = 0;
   bool unknown_ = false;  ///< nodes of ours may be there that own_ does not tell
   bool checked_ = false;
+  std::optional<std::uint64_t> removal_;  ///< on its way
   TimePoint sent_{};
   TimePoint previously_sent_{};
 };

@@ -23,10 +23,11 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// A server refuses U+FFF0 to U+FFFF, U+D800 to U+F8FF and control characters; in UTF-8 those begin with EE, EF or C2.
+/// A server refuses control characters, U+E000 to U+F8FF, U+FFF0 to U+FFFF, and what Java writes as surrogates: all
+/// beyond U+FFFF. In UTF-8 those begin with EE or more.
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
-  return c != '%' && byte >= 0x20 && byte != 0x7f && byte != 0xc2 && byte != 0xee && byte != 0xef;
+  return c != '%' && byte >= 0x20 && byte != 0x7f && byte < 0xee;
 }
 
 std::string part_of(std::string_view text, bool first) {
@@ -35,10 +36,10 @@ std::string part_of(std::string_view text, bool first) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = byte >= 0xe0 ? 3 : 2;
+    const std::size_t length = byte >= 0xf0 ? 4 : 3;
     if (is_plain(text[i])) {
       out += text[i];
-    } else if (byte >= 0xc0) {
+    } else if (byte >= 0xee) {
       out += escaped(text.substr(i, length));
       i += length - 1;
     } else {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -216,6 +217,26 @@ bool is_seen_by(Rule rule, Family family) {
       return true;
   }
   return true;
+}
+
+std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& children,
+                                   const std::vector<std::string>& own) {
+  std::vector<Family> families;
+  for (const std::string& name : own) {
+    if (const auto parsed = parse_node_name(name)) families.push_back(parsed->family);
+  }
+  std::vector<std::string> found;
+  std::set<Family> told;
+  if (families.empty()) return found;
+  for (const std::string& name : children) {
+    const auto other = parse_node_name(name);
+    if (!other || is_own(own, name) || (is_reader(other->family) && is_reader(families.front()))) continue;
+    // kazoo's Lock and WriteLock cannot be told apart; WriteLock is the one that waits for readers.
+    const Rule theirs = rule_of({*other});
+    const bool waits = std::any_of(families.begin(), families.end(), [&](Family f) { return is_seen_by(theirs, f); });
+    if ((!waits || !is_seen_by(rule, other->family)) && told.insert(other->family).second) found.push_back(name);
+  }
+  return found;
 }
 
 Verdict judge(Rule rule, const std::vector<std::string>& children, const std::vector<std::string>& own, int permits) {

@@ -76,8 +76,12 @@ Verdict judge(Rule rule, const std::vector<std::string>& children, const std::ve
 /// The rule of somebody's node in a directory of numbered nodes.
 Rule rule_of(const std::vector<NodeName>& nodes);
 
-/// Would a holder with these nodes keep out an acquisition under `rule`? False for neighbours that cannot see each
-/// other.
+/// Does an acquisition under `rule` wait for such a node that stands before it?
 bool is_seen_by(Rule rule, Family family);
+
+/// Contenders that do not exclude one under `rule`, or are not excluded by it, although one of the two is no reader:
+/// one node for each such family. Pure.
+std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& children,
+                                   const std::vector<std::string>& own);
 
 }  // namespace dlock::zookeeper

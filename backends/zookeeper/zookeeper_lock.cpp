@@ -82,7 +82,7 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
     const auto outcome = pass(contender, control);
     if (!outcome || *outcome != Outcome::kHolds) return outcome;
   }
-  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_unanswered();
+  leave_gates();
   const Contender& last = contenders_.back();
   held_ = last.paths();
   sent_ = last.sent();
@@ -274,7 +274,19 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   const Owner& owner = joined_ ? spec_.ancestor->owner : spec_.owner;
   const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
-  return Granted{{HeldLock{spec_.name, owner, token, ensemble_.store(), joined_.has_value()}}, believed()};
+  return Granted{{HeldLock{spec_.name, owner, token, ensemble_.store(), joined_.has_value(), warning()}}, believed()};
+}
+
+/// What stands in the directory beside us and cannot be seen by us, or cannot see us.
+std::string ZookeeperLock::warning() const {
+  if (joined_) return "";
+  std::string others;
+  for (const std::string& name : contenders_.back().strangers()) {
+    others.append(others.empty() ? "a " : " and a ").append(family_text(parse_node_name(name)->family));
+  }
+  if (others.empty()) return "";
+  return directory_ + " is used by " + others + ", which recipe=" + recipe_name(ensemble_.recipe()) +
+         " does not exclude in " + mode_name(spec_.mode) + " mode: both may hold the lock at once";
 }
 
 Refused ZookeeperLock::busy(Control& control) {
@@ -302,7 +314,13 @@ void ZookeeperLock::leave_queue() {
   }
 }
 
+/// The gate of a semaphore is for whoever comes next; its removal must not be lost while we hold.
+void ZookeeperLock::leave_gates() {
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
+}
+
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
+  if (!joined_) leave_gates();
   const TimePoint sent = runtime_.clock.now();
   std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
   for (const std::string& path : held_) {
@@ -337,6 +355,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
   if (calls_->state() == SessionState::kExpired) {
     return RenewalLost{"the session on " + ensemble_.store() + " has expired"};
   }
+  if (!joined_) leave_gates();
   bool changed = false;
   for (const std::string& path : held_) changed = calls_->take_fired(path) || changed;
   const bool due = watch_at_ && now >= *watch_at_;
@@ -369,10 +388,9 @@ Renewal ZookeeperLock::judge_watched() {
 
 Result<void> ZookeeperLock::release(TimePoint until) {
   if (!spec_.take || joined_) return {};
-  for (auto contender = contenders_.rbegin() + 1; contender != contenders_.rend(); ++contender) {
-    contender->remove_unanswered();
-  }
-  return contenders_.back().remove(until);
+  auto released = contenders_.back().remove(until);
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
+  return released;
 }
 
 /// From now on the session is as long as the lease, and nobody but a file knows of it.
@@ -380,7 +398,7 @@ Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
   if (!spec_.take || joined_) return {};
   const Duration timeout = ttl + spec_.lock_delay;
   if (timeout <= Duration(0)) return release(until);
-  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_unanswered();
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
   const SessionKey key = calls_->key();
   calls_->session().abandon();
   calls_.reset();

@@ -47,9 +47,11 @@ class ZookeeperLock final : public KeptLock {
 
   std::optional<std::variant<Granted, Refused>> answer_of(Result<Outcome> outcome, Control& control);
   Result<Granted> granted(Control& control);
+  std::string warning() const;
   Refused busy(Control& control);
   Refused refuse(Error error);
   void leave_queue();
+  void leave_gates();
   bool worth_another_try(const Error& error) const;
   bool may_wait() const;
   Duration patience() const;

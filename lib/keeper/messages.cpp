@@ -192,7 +192,8 @@ Result<SessionEvent> parse_granted(const Message& message) {
     if (!owner) return owner.error();
     const auto token = FencingToken::parse(in.text("token"));
     if (!token) return token.error();
-    granted.locks.push_back({*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0});
+    granted.locks.push_back(
+        {*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0, in.text_or_empty("warning")});
   }
   if (!in.ok()) return in.error();
   return SessionEvent(std::move(granted));
@@ -222,6 +223,7 @@ struct EventWriter {
     message.fields["token"] = lock.token.text();
     message.fields["store"] = lock.store;
     message.fields["reentered"] = lock.reentered ? "1" : "0";
+    if (!lock.warning.empty()) message.fields["warning"] = lock.warning;
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }

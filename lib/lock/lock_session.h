@@ -23,8 +23,9 @@ struct HeldLock {
   LockName name;
   Owner owner;
   FencingToken token;
-  std::string store;       ///< redacted URL of the store that granted it
-  bool reentered = false;  ///< joined the hold of an ancestor
+  std::string store;         ///< redacted URL of the store that granted it
+  bool reentered = false;    ///< joined the hold of an ancestor
+  std::string warning = {};  ///< what people should know about this grant; empty: nothing
 };
 
 /// It is ours. With `deadline`, only until then unless Renewed comes; without, until the session ends (the kernel keeps

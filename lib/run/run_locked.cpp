@@ -34,6 +34,7 @@ class Loop {
       if (!event) break;
       busy_ = true;
       if (const auto* waiting = std::get_if<Waiting>(&*event)) observer_.told_who(waiting->state, clock_.now());
+      if (const auto* granted = std::get_if<Granted>(&*event)) warn(granted->locks);
       handle(*event);
     }
     handle(TimePassed{});
@@ -47,6 +48,12 @@ class Loop {
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
     if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
     return busy_ && s_.phase != Phase::kDone;
+  }
+
+  void warn(const std::vector<HeldLock>& locks) {
+    for (const HeldLock& lock : locks) {
+      if (!lock.warning.empty()) observer_.warned(lock.warning);
+    }
   }
 
   void handle(const SupervisorEvent& event) {

@@ -20,6 +20,8 @@ class RunObserver {
   virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
   /// The waiting is over, with whatever result; what stands on the terminal is wiped.
   virtual void waited() {}
+  /// What the store wants people to know about a lock that it has granted.
+  virtual void warned(const std::string& /*warning*/) {}
   virtual void lost(const std::string& /*why*/, const Situation& /*s*/, pid_t /*command*/) {}
   virtual void release_unconfirmed(const std::string& /*why*/, const Situation& /*s*/) {}
 };

@@ -34,13 +34,14 @@ SessionEvent there_and_back(const SessionEvent& event) {
 
 TEST_CASE("Every event of a keeper arrives as it was sent") {
   const Owner owner = Owner::random();
-  const auto granted = std::get<Granted>(
-      there_and_back(Granted{{{*LockName::parse("k v"), owner, FencingToken(7), "redis://h", true}}, TimePoint(9s)}));
+  const auto granted = std::get<Granted>(there_and_back(
+      Granted{{{*LockName::parse("k v"), owner, FencingToken(7), "redis://h", true, "beware"}}, TimePoint(9s)}));
   REQUIRE(granted.locks.size() == 1);
   CHECK(granted.locks[0].name.text() == "k v");
   CHECK(granted.locks[0].owner == owner);
   CHECK(granted.locks[0].token == FencingToken(7));
   CHECK(granted.locks[0].reentered);
+  CHECK(granted.locks[0].warning == "beware");
   CHECK(granted.deadline == TimePoint(9s));
 
   CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));

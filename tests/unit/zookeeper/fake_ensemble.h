@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "backends/zookeeper/names.h"
+#include "backends/zookeeper/session.h"
+
+namespace dlock::zookeeper::testing {
+
+/// An ensemble in memory: its tree, its sessions, its watches, and replies that get lost when a test says so.
+class FakeEnsemble {
+ public:
+  struct Node {
+    std::string data;
+    NodeStat stat;
+    int next_number = 0;
+  };
+
+  /// As the library's sessions: answers in order; a reply that is lost takes the connection with it, and with that
+  /// everything that is asked until it has come back.
+  class FakeSession final : public Session {
+   public:
+    FakeSession(FakeEnsemble& ensemble, std::int64_t id, Duration timeout)
+        : ensemble_(ensemble), key_{id, "password"}, timeout_(timeout) {
+      connect();
+    }
+    ~FakeSession() override { close(); }
+
+    void ask(std::uint64_t ticket, const Request& request) override {
+      if (!alive) return answer(ticket, {.code = Code::kInvalidState});
+      if (is_down_) return answer(ticket, {.code = Code::kConnectionLoss});
+      const bool lost = ++ensemble_.requests == ensemble_.lose_reply_of;
+      Answer found;
+      if (!lost || ensemble_.lost_is_done) found = ensemble_.serve(*this, request);
+      if (!lost) return answer(ticket, std::move(found));
+      is_down_ = true;
+      inbox_.push_back(StateChanged{});
+      answer(ticket, {.code = Code::kConnectionLoss});
+    }
+    std::optional<Happening> next() override {
+      if (inbox_.empty() && is_down_) connect();
+      if (inbox_.empty()) return std::nullopt;
+      Happening first = std::move(inbox_.front());
+      inbox_.pop_front();
+      return first;
+    }
+    void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+    std::string trouble() const override { return "cut by the test"; }
+    void close() override { ensemble_.end(*this); }
+    void abandon() override { abandoned = true; }
+
+    void tell(Happening happening) { inbox_.push_back(std::move(happening)); }
+    std::int64_t id() const { return key_.id; }
+
+    bool alive = true;
+    bool abandoned = false;
+
+   private:
+    void connect() {
+      is_down_ = false;
+      inbox_.push_back(StateChanged{SessionState::kConnected, key_, timeout_});
+    }
+    void answer(std::uint64_t ticket, Answer found) { inbox_.push_back(Answered{ticket, std::move(found)}); }
+
+    FakeEnsemble& ensemble_;
+    const SessionKey key_;
+    const Duration timeout_;
+    std::deque<Happening> inbox_;
+    bool is_down_ = false;
+  };
+
+  FakeEnsemble() { nodes["/"]; }
+
+  Result<std::unique_ptr<Session>> open(const SessionSettings& settings) {
+    auto session = std::make_unique<FakeSession>(*this, ++last_session_, std::min(settings.timeout, longest_session));
+    sessions.push_back(session.get());
+    return std::unique_ptr<Session>(std::move(session));
+  }
+
+  /// The server ends it: its nodes go, and it hears of that.
+  void expire(FakeSession& session) {
+    session.alive = false;
+    remove_nodes_of(session);
+    session.tell(StateChanged{SessionState::kExpired, {}, {}});
+  }
+
+  void remove(const std::string& path) {
+    if (nodes.erase(path) == 0) return;
+    fire(node_watches_, path);
+    fire(child_watches_, parent(path));
+  }
+
+  std::string create(const std::string& path, const std::string& data, std::int64_t owner, bool numbered) {
+    Node& directory = nodes.at(parent(path));
+    std::string digits = std::to_string(directory.next_number++);
+    digits.insert(0, 10 - digits.size(), '0');
+    const std::string name = numbered ? path + digits : path;
+    nodes[name] = {data, {.czxid = zxid_, .ctime = 0, .ephemeral_owner = owner}};
+    fire(child_watches_, parent(path));
+    return name;
+  }
+
+  std::vector<std::string> children(const std::string& directory) const {
+    std::vector<std::string> found;
+    for (const auto& [path, node] : nodes) {
+      if (path != "/" && parent(path) == directory) found.push_back(base_of(path));
+    }
+    return found;
+  }
+
+  /// A foreign client's node, of a session that is not of this process.
+  std::string foreign(const std::string& path) {
+    ++zxid_;
+    return create(path, "127.0.0.1", -1, true);
+  }
+
+  std::map<std::string, Node> nodes;
+  std::vector<FakeSession*> sessions;  ///< those that live
+  Duration longest_session = std::chrono::hours(1);
+  int requests = 0;
+  int lose_reply_of = 0;  ///< which request, counted from 1; 0: of none
+  bool lost_is_done = true;
+
+ private:
+  using Watches = std::set<std::pair<std::string, FakeSession*>>;
+
+  static std::string parent(const std::string& path) {
+    const std::string found = parent_of(path);
+    return found.empty() ? "/" : found;
+  }
+
+  void fire(Watches& watches, const std::string& path) {
+    for (auto watch = watches.begin(); watch != watches.end();) {
+      if (watch->first == path) {
+        watch->second->tell(WatchFired{path});
+        watch = watches.erase(watch);
+      } else {
+        ++watch;
+      }
+    }
+  }
+
+  void remove_nodes_of(const FakeSession& session) {
+    std::vector<std::string> gone;
+    for (const auto& [path, node] : nodes) {
+      if (node.stat.ephemeral_owner == session.id()) gone.push_back(path);
+    }
+    ++zxid_;
+    for (const std::string& path : gone) remove(path);
+  }
+
+  void end(FakeSession& session) {
+    for (Watches* watches : {&node_watches_, &child_watches_}) {
+      std::erase_if(*watches, [&](const auto& watch) { return watch.second == &session; });
+    }
+    std::erase(sessions, &session);
+    if (session.alive && !session.abandoned) remove_nodes_of(session);
+    session.alive = false;
+  }
+
+  Code refusal(const Change& change) const {
+    const auto found = nodes.find(change.path);
+    if (change.kind == Change::Kind::kCreate) {
+      if (!nodes.contains(parent(change.path))) return Code::kNoNode;
+      const bool numbered = change.node == NodeKind::kEphemeralSequential;
+      return !numbered && found != nodes.end() ? Code::kNodeExists : Code::kOk;
+    }
+    if (found == nodes.end()) return Code::kNoNode;
+    if (change.version >= 0 && change.version != found->second.stat.version) return Code::kBadVersion;
+    return change.kind == Change::Kind::kDelete && !children(change.path).empty() ? Code::kNotEmpty : Code::kOk;
+  }
+
+  Answer apply(const FakeSession& session, const std::vector<Change>& changes, bool tells_stat) {
+    for (const Change& change : changes) {
+      if (const Code code = refusal(change); code != Code::kOk) return {.code = code};
+    }
+    ++zxid_;
+    Answer answer;
+    for (const Change& change : changes) {
+      Answer::Changed changed;
+      if (change.kind == Change::Kind::kDelete) {
+        remove(change.path);
+      } else if (change.kind == Change::Kind::kCreate) {
+        const bool numbered = change.node == NodeKind::kEphemeralSequential;
+        const bool ephemeral = numbered || change.node == NodeKind::kEphemeral;
+        changed.path = create(change.path, change.data, ephemeral ? session.id() : 0, numbered);
+        if (tells_stat) changed.stat = nodes.at(changed.path).stat;
+      } else if (change.kind == Change::Kind::kSet) {
+        nodes.at(change.path).data = change.data;
+        ++nodes.at(change.path).stat.version;
+        fire(node_watches_, change.path);
+      }
+      answer.changed.push_back(std::move(changed));
+    }
+    return answer;
+  }
+
+  Answer serve(FakeSession& session, const Request& request) {
+    if (request.kind == Request::Kind::kSync) return {};
+    if (request.kind == Request::Kind::kChange) return apply(session, request.changes, false);
+    if (request.kind == Request::Kind::kCreate) return apply(session, request.changes, true);
+    const bool lists = request.kind == Request::Kind::kList;
+    if (request.watch) (lists ? child_watches_ : node_watches_).emplace(request.path, &session);
+    const auto found = nodes.find(request.path);
+    if (found == nodes.end()) return {.code = Code::kNoNode};
+    Answer answer{.code = Code::kOk, .data = found->second.data, .stat = found->second.stat};
+    if (lists) answer.children = children(request.path);
+    return answer;
+  }
+
+  std::int64_t last_session_ = 0x1000;
+  std::int64_t zxid_ = 100;
+  Watches node_watches_;
+  Watches child_watches_;
+};
+
+}  // namespace dlock::zookeeper::testing
