@@ -8,7 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPause = 20ms;  ///< before a request that reached nobody is sent again
+constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
+constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
 
 }  // namespace
 
@@ -43,7 +44,22 @@ void Calls::take(Happening happening) {
   }
 }
 
+/// A server that drops packets would keep the others from their turn.
+void Calls::leave_silent_server() {
+  const TimePoint now = clock_.now();
+  if (state_ != SessionState::kConnecting) {
+    tried_since_.reset();
+  } else if (!tried_since_) {
+    tried_since_ = now;
+  } else if (now >= *tried_since_ + kServerPatience) {
+    session_->reconnect();
+    tried_since_ = now;
+  }
+}
+
 void Calls::wait(std::optional<TimePoint> until, Control* control) {
+  leave_silent_server();
+  if (tried_since_) until = earlier(until, *tried_since_ + kServerPatience);
   std::vector<pollfd> fds;
   session_->add_interest(fds);
   if (control) control->add_interest(fds);

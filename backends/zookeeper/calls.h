@@ -65,6 +65,7 @@ class Calls {
 
  private:
   void take(Happening happening);
+  void leave_silent_server();
   Result<Answer> judged(Answer answer) const;
 
   std::unique_ptr<Session> session_;
@@ -72,6 +73,7 @@ class Calls {
   Clock& clock_;
   SessionState state_ = SessionState::kConnecting;
   std::optional<TimePoint> out_since_;
+  std::optional<TimePoint> tried_since_;  ///< the server that is being connected to
   SessionKey key_;
   Duration timeout_{0};
   std::uint64_t last_ticket_ = 0;

@@ -158,7 +158,7 @@ Result<ForceReleased> Commands::force_release(const LockName& name, const LockSt
   auto present = look(name, until);
   if (!present) return present.error();
   std::erase_if(*present, [](const Present& one) { return !one.holds; });
-  if (present->empty()) return ForceReleased{};
+  if (present->empty() && shown.holders.empty()) return ForceReleased{};
   using Id = std::pair<FencingToken, std::string>;
   std::set<Id> now;
   std::set<Id> then;
@@ -197,6 +197,9 @@ Result<HeldLock> Commands::renew(const LockName& name, const Owner& owner, Durat
   const auto renewed = renew_lease(ensemble_, *lease, ttl, until);
   if (!renewed && renewed.error().code == ErrorCode::kLost) files->remove(owner);
   if (!renewed) return renewed.error();
+  DetachedLease again = *lease;
+  again.timeout = ttl + lease->lock_delay;
+  (void)files->write(again);  // its time counts from now
   return HeldLock{name, owner, lease->token, store()};
 }
 

@@ -220,7 +220,15 @@ Result<Verdict> Contender::create_one(const std::string& path, TimePoint until, 
       unknown_ = is_unknown(answer.error());
       return answer.error();
     }
-    if (answer->code == Code::kNodeExists) return Verdict{Verdict::Kind::kWaits, {base_of(path)}};
+    if (answer->code == Code::kNodeExists) {
+      const auto node = calls_.call(make_exists(path), until, control);
+      if (!node) return node.error();
+      if (node->code == Code::kNoNode) continue;
+      if (node->stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, {base_of(path)}};
+      return Error{ErrorCode::kUnsupported,
+                   path + " on " + calls_.store() + " is a directory, and no lock of recipe=simple",
+                   "choose another key, or the recipe that made it"};
+    }
     if (answer->code == Code::kOk) {
       own_ = {path};
       czxid_ = answer->changed.front().stat.czxid;

@@ -26,7 +26,7 @@ class Ensemble {
   const std::string& root() const { return root_; }  ///< "" or "/app"
   const std::string& store() const { return store_; }
   Recipe recipe() const { return recipe_; }
-  const std::vector<BackendUrl::Host>& hosts() const { return hosts_; }
+  int server_count() const { return static_cast<int>(addresses_.size()); }  ///< once they are resolved
 
   /// Resolves the hosts (once) and starts a session; it is not connected yet. Unavailable if no host has an address
   /// by `until`.

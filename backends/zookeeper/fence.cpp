@@ -24,7 +24,8 @@ Result<void> pass_fence(Calls& calls, const std::string& directory, const std::s
     Result<Answer> changed = Error{};
     if (seen->code == Code::kNoNode) {
       const auto made = make_directory(calls, directory, true, "", until, nullptr);
-      if (!made) return made.error();
+      if (!made && (made.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) return made.error();
+      if (!made) continue;
       changed = change(calls, {Change::Kind::kCreate, path, token.text(), NodeKind::kPersistent, -1}, until);
     } else {
       const auto highest = FencingToken::parse(seen->data);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 
 #include "lib/base/entropy.h"
@@ -21,6 +22,7 @@ namespace dlock::zookeeper {
 namespace {
 
 constexpr char kEnding[] = ".lease";
+constexpr Duration kSpareAge = std::chrono::hours(1);
 
 std::string hex_of(const std::string& bytes) {
   return hex({reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()});
@@ -65,6 +67,7 @@ Message message_of(const DetachedLease& lease) {
   message.fields["password"] = hex_of(lease.key.password);
   message.fields["token"] = lease.token.text();
   message.fields["delay"] = std::to_string(lease.lock_delay.count());
+  message.fields["timeout"] = std::to_string(lease.timeout.count());
   for (std::size_t i = 0; i < lease.paths.size(); ++i) message.fields["node" + std::to_string(i)] = lease.paths[i];
   return message;
 }
@@ -81,9 +84,14 @@ std::optional<DetachedLease> lease_of(const Message& message) {
   auto token = FencingToken::parse(field("token"));
   auto password = bytes_of(field("password"));
   if (message.verb != "lease" || !name || !owner || !token || !password) return std::nullopt;
-  DetachedLease lease{
-      *name, *owner, field("store"), {number(field("session")), *password}, *token, Duration(number(field("delay"))),
-      {}};
+  DetachedLease lease{*name,
+                      *owner,
+                      field("store"),
+                      {number(field("session")), *password},
+                      *token,
+                      Duration(number(field("delay"))),
+                      Duration(number(field("timeout"))),
+                      {}};
   for (int i = 0; const std::string* path = message.find("node" + std::to_string(i)); ++i) {
     lease.paths.push_back(*path);
   }
@@ -139,6 +147,16 @@ Result<std::optional<DetachedLease>> LeaseFiles::read(const Owner& owner) const 
 }
 
 void LeaseFiles::remove(const Owner& owner) const { unlink(path_of(owner).c_str()); }
+
+void LeaseFiles::sweep_old() const {
+  for (const Owner& owner : owners()) {
+    struct stat status {};
+    const auto lease = read(owner);
+    if (!lease || !*lease || stat(path_of(owner).c_str(), &status) != 0) continue;
+    const auto timeout = std::chrono::ceil<std::chrono::seconds>((*lease)->timeout + kSpareAge).count();
+    if (time(nullptr) > status.st_mtime + timeout) remove(owner);
+  }
+}
 
 std::vector<Owner> LeaseFiles::owners() const {
   std::vector<Owner> found;

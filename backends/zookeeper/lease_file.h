@@ -21,6 +21,7 @@ struct DetachedLease {
   SessionKey key;     ///< SECRET
   FencingToken token;
   Duration lock_delay{0};
+  Duration timeout{0};             ///< of its session
   std::vector<std::string> paths;  ///< of its nodes
 };
 
@@ -38,6 +39,9 @@ class LeaseFiles {
   Result<std::optional<DetachedLease>> read(const Owner& owner) const;
 
   void remove(const Owner& owner) const;
+
+  /// Removes the files of leases that nobody has written again for their timeout and an hour.
+  void sweep_old() const;
 
   std::vector<Owner> owners() const;
 

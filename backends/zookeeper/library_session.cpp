@@ -191,17 +191,22 @@ const ACL_vector* rights(bool own) {
   return own ? &own_rights : &ZOO_OPEN_ACL_UNSAFE;
 }
 
-/// The library tells whom it is connected to, but not by which descriptor. That is what a handle begins with (zsock_t*,
-/// since 3.7); believed only if it has the right peer. -1: not known.
+/// The library has no call that breaks a connection, and does not tell its descriptor. That is what a handle begins
+/// with (zsock_t*, since 3.7); believed only if it is a TCP socket. -1: there is none at the moment.
 int socket_of(zhandle_t* handle) {
-  sockaddr_storage told{};
-  sockaddr_storage found{};
-  socklen_t size = sizeof told;
-  if (!zookeeper_get_connected_host(handle, reinterpret_cast<sockaddr*>(&told), &size)) return -1;
   const zsock_t* socket = *reinterpret_cast<zsock_t**>(handle);
-  socklen_t found_size = sizeof found;
-  if (getpeername(socket->sock, reinterpret_cast<sockaddr*>(&found), &found_size) != 0) return -1;
-  return found_size == size && std::memcmp(&told, &found, size) == 0 ? socket->sock : -1;
+  int domain = 0;
+  int type = 0;
+  socklen_t size = sizeof domain;
+  if (!socket || getsockopt(socket->sock, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) return -1;
+  size = sizeof type;
+  if (getsockopt(socket->sock, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return -1;
+  return (domain == AF_INET || domain == AF_INET6) && type == SOCK_STREAM ? socket->sock : -1;
+}
+
+void break_connection(zhandle_t* handle) {
+  const int fd = socket_of(handle);
+  if (fd >= 0) shutdown(fd, SHUT_RDWR);
 }
 
 class LibrarySession final : public Session {
@@ -222,6 +227,10 @@ class LibrarySession final : public Session {
 
   std::string trouble() const override { return LastComplaint::instance().text(); }
 
+  void reconnect() override {
+    if (handle_) break_connection(handle_);
+  }
+
   void close() override {
     if (handle_) zookeeper_close(std::exchange(handle_, nullptr));  // joins its threads: no callback comes afterwards
   }
@@ -232,8 +241,7 @@ class LibrarySession final : public Session {
     if (!handle_) return;
     auto* id = const_cast<clientid_t*>(zoo_client_id(handle_));
     *id = {};
-    const int fd = socket_of(handle_);
-    if (fd >= 0) shutdown(fd, SHUT_RDWR);
+    break_connection(handle_);
     const auto is_theirs = [&] { return zoo_state(handle_) == ZOO_CONNECTED_STATE && id->client_id == 0; };
     for (int i = 0; i < kMostLooks && is_theirs(); ++i) usleep(kLookPause);
     if (!is_theirs()) return close();

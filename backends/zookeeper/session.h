@@ -56,6 +56,10 @@ class Session {
   /// Why the last connection failed, for people; empty if nothing is known.
   virtual std::string trouble() const = 0;
 
+  /// Leaves the server that does not answer for the next one, with the same session: the library itself would wait for
+  /// two thirds of the timeout. What is on its way is answered as lost.
+  virtual void reconnect() = 0;
+
   /// Ends the session: its ephemeral nodes go. Blocks for a round trip, for a few seconds if the server is silent.
   virtual void close() = 0;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// What happens to a lock up to its grant.
 #include "backends/zookeeper/zookeeper_lock.h"
 
 #include <algorithm>
 
-#include "backends/zookeeper/hand_over.h"
 #include "backends/zookeeper/session_lease.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
@@ -15,7 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr Duration kConnectTimeout = 5s;
 constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth watching
-constexpr Duration kWatchAgain = 1s;     ///< after a watch that could not be set
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
 constexpr Duration kLookBudget = 1s;
 constexpr Duration kRetryPause = 40ms;
@@ -32,12 +31,6 @@ ZookeeperLock::ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string direc
       stages_(std::move(stages)),
       runtime_(runtime) {}
 
-ZookeeperLock::~ZookeeperLock() {
-  if (!calls_) return;
-  if (keep_session_) calls_->session().abandon();
-  else calls_->session().close();
-}
-
 Duration ZookeeperLock::patience() const {
   const Duration chosen = spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : kConnectTimeout;
   return calls_ ? std::max(chosen, calls_->timeout()) : chosen;
@@ -45,10 +38,6 @@ Duration ZookeeperLock::patience() const {
 
 /// For one request. `reach_by_` while nobody has been reached.
 TimePoint ZookeeperLock::asked_by() const { return std::max(reach_by_, runtime_.clock.now() + kRetryPause); }
-
-TimePoint ZookeeperLock::believed() const {
-  return believed_until(sent_, previously_sent_, calls_->timeout(), spec_.ttl, spec_.lock_delay);
-}
 
 bool ZookeeperLock::may_wait() const { return !spec_.wait.once && spec_.wait.tries == 0; }
 
@@ -219,6 +208,7 @@ std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& co
   while (true) {
     auto outcome = attempt(control);
     if (control.stop_requested() || (outcome && *outcome == Outcome::kStopped)) break;
+    if (!outcome) ++unreached_;
     if (!outcome && worth_another_try(outcome.error())) {
       if (!pause(kRetryPause, control)) break;
       continue;
@@ -240,7 +230,10 @@ bool ZookeeperLock::worth_another_try(const Error& error) const {
   const TimePoint now = runtime_.clock.now();
   if (spec_.wait.until && now >= *spec_.wait.until) return false;
   if (error.code == ErrorCode::kLost) return true;
-  return error.code == ErrorCode::kUnavailable && !spec_.wait.once && now < reach_by_;
+  if (error.code != ErrorCode::kUnavailable || now >= reach_by_) return false;
+  if (!spec_.wait.once) return true;
+  const bool reached = calls_ && calls_->timeout() > Duration(0);
+  return !reached && unreached_ < ensemble_.server_count();  // one attempt asks each server
 }
 
 /// nullopt: stopped.
@@ -307,115 +300,12 @@ Refused ZookeeperLock::refuse(Error error) {
 
 /// What is not confirmed to be gone goes with the session.
 void ZookeeperLock::leave_queue() {
+  if (!calls_ || calls_->timeout() == Duration(0)) return;  // nobody was reached
   const TimePoint until = runtime_.clock.now() + kGiveUpBudget;
   for (auto contender = contenders_.rbegin(); contender != contenders_.rend(); ++contender) {
     (void)contender->remove(until);
     contender->forget();
   }
-}
-
-/// The gate of a semaphore is for whoever comes next; its removal must not be lost while we hold.
-void ZookeeperLock::leave_gates() {
-  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
-}
-
-Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
-  if (!joined_) leave_gates();
-  const TimePoint sent = runtime_.clock.now();
-  std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
-  for (const std::string& path : held_) {
-    tickets.push_back(calls_->send({.kind = Request::Kind::kExists, .path = path}));
-  }
-  std::optional<Error> failed;
-  bool gone = false;
-  for (std::size_t i = 0; i < tickets.size(); ++i) {
-    if (failed) {
-      calls_->forget(tickets[i]);
-      continue;
-    }
-    const auto answer = calls_->answer(tickets[i], until, &control);
-    if (!answer) failed = answer.error();
-    else if (i > 0) gone = gone || answer->code == Code::kNoNode;
-  }
-  if (failed && failed->code == ErrorCode::kLost) return RenewalLost{failed->message};
-  if (failed) return RenewalUnknown{failed->message};
-  if (gone) return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
-  previously_sent_ = sent_;
-  sent_ = sent;
-  return RenewalRenewed{believed()};
-}
-
-void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
-  if (calls_) calls_->add_interest(fds);
-}
-
-/// Reads our nodes with a watch once the lock has been held for a moment, and after each change of them.
-Renewal ZookeeperLock::held(TimePoint now) {
-  calls_->receive();
-  if (calls_->state() == SessionState::kExpired) {
-    return RenewalLost{"the session on " + ensemble_.store() + " has expired"};
-  }
-  if (!joined_) leave_gates();
-  bool changed = false;
-  for (const std::string& path : held_) changed = calls_->take_fired(path) || changed;
-  const bool due = watch_at_ && now >= *watch_at_;
-  if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
-  watch_at_.reset();
-  for (const std::uint64_t ticket : watching_) calls_->forget(ticket);
-  watching_.clear();
-  for (const std::string& path : held_) {
-    watching_.push_back(calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
-  }
-  return RenewalHeld{};
-}
-
-/// What has been answered of these reads; never waits.
-Renewal ZookeeperLock::judge_watched() {
-  while (!watching_.empty() && calls_->has_answer(watching_.back())) {
-    const auto answer = calls_->answer(watching_.back(), TimePoint(), nullptr);
-    watching_.pop_back();
-    if (!answer) {
-      watch_at_ = runtime_.clock.now() + kWatchAgain;
-    } else if (answer->code == Code::kNoNode) {
-      return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
-    } else if (asks_to_release(answer->data)) {
-      if (joined_) continue;  // that is for the outer one to answer
-      return RenewalAsked{"another client asked for it (" + answer->data + ")"};
-    }
-  }
-  return RenewalHeld{};
-}
-
-Result<void> ZookeeperLock::release(TimePoint until) {
-  if (!spec_.take || joined_) return {};
-  auto released = contenders_.back().remove(until);
-  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
-  return released;
-}
-
-/// From now on the session is as long as the lease, and nobody but a file knows of it.
-Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
-  if (!spec_.take || joined_) return {};
-  const Duration timeout = ttl + spec_.lock_delay;
-  if (timeout <= Duration(0)) return release(until);
-  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
-  const SessionKey key = calls_->key();
-  calls_->session().abandon();
-  calls_.reset();
-  auto taken = take_over(ensemble_, key, timeout, until);
-  if (!taken) return taken.error();
-  calls_ = std::move(*taken);
-  if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
-  if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
-  if (ttl > Duration(0)) {
-    const auto files = LeaseFiles::open(true);
-    if (!files) return files.error();
-    const auto written = files->write(
-        {spec_.name, spec_.owner, ensemble_.store(), key, contenders_.back().token(), spec_.lock_delay, held_});
-    if (!written) return written;
-  }
-  keep_session_ = true;
-  return {};
 }
 
 }  // namespace dlock::zookeeper

@@ -57,7 +57,9 @@ class ZookeeperLock final : public KeptLock {
   Duration patience() const;
   TimePoint asked_by() const;
   TimePoint believed() const;
+  bool is_ours(const Answer& node) const;
   Renewal judge_watched();
+  void outlast_old_touches();
 
   Ensemble ensemble_;
   const LockSpec spec_;
@@ -72,6 +74,7 @@ class ZookeeperLock final : public KeptLock {
   TimePoint sent_{};
   TimePoint previously_sent_{};
   int attempts_ = 0;
+  int unreached_ = 0;  ///< attempts without an answer
   TimePoint reach_by_{};
   std::optional<TimePoint> watch_at_;
   bool keep_session_ = false;  ///< what is left of it must not go before its time

@@ -113,6 +113,7 @@ void Keeping::answer_end(const Result<void>& result) {
 void Keeping::detach(const SupervisorLink::Detach& detach) {
   if (detach.watch_pid) watch(*detach.watch_pid);
   else answer_end(lock_.leave(detach.ttl, clock_.now() + kLeaveBudget));
+  processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
 }
 
 /// Goes on without a supervisor, for as long as that process lives.

@@ -33,6 +33,7 @@ class FakeEnsemble {
     ~FakeSession() override { close(); }
 
     void ask(std::uint64_t ticket, const Request& request) override {
+      if (silent) return;
       if (!alive) return answer(ticket, {.code = Code::kInvalidState});
       if (is_down_) return answer(ticket, {.code = Code::kConnectionLoss});
       const bool lost = ++ensemble_.requests == ensemble_.lose_reply_of;
@@ -52,6 +53,7 @@ class FakeEnsemble {
     }
     void add_interest(std::vector<pollfd>& /*fds*/) const override {}
     std::string trouble() const override { return "cut by the test"; }
+    void reconnect() override { ++reconnected; }
     void close() override { ensemble_.end(*this); }
     void abandon() override { abandoned = true; }
 
@@ -59,6 +61,8 @@ class FakeEnsemble {
     std::int64_t id() const { return key_.id; }
 
     bool alive = true;
+    bool silent = false;
+    int reconnected = 0;
     bool abandoned = false;
 
    private:
@@ -78,6 +82,7 @@ class FakeEnsemble {
   FakeEnsemble() { nodes["/"]; }
 
   Result<std::unique_ptr<Session>> open(const SessionSettings& settings) {
+    last_timeout = settings.timeout;
     auto session = std::make_unique<FakeSession>(*this, ++last_session_, std::min(settings.timeout, longest_session));
     sessions.push_back(session.get());
     return std::unique_ptr<Session>(std::move(session));
@@ -123,6 +128,7 @@ class FakeEnsemble {
   std::map<std::string, Node> nodes;
   std::vector<FakeSession*> sessions;  ///< those that live
   Duration longest_session = std::chrono::hours(1);
+  Duration last_timeout{0};  ///< that was asked for
   int requests = 0;
   int lose_reply_of = 0;  ///< which request, counted from 1; 0: of none
   bool lost_is_done = true;

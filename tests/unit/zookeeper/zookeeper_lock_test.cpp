@@ -205,6 +205,39 @@ TEST_CASE("A renewal counts from before its sync went out, and one without an an
   CHECK(std::holds_alternative<RenewalUnknown>(lock->renew(world.supervisor, world.clock.now() + 1s)));
 }
 
+TEST_CASE("A server that does not answer a renewal in time is left for another one, with the same session") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  FakeEnsemble::FakeSession& session = *world.ensemble.sessions.back();
+  session.silent = true;
+  CHECK(std::holds_alternative<RenewalUnknown>(lock->renew(world.supervisor, world.clock.now() + 5s)));
+  CHECK(session.reconnected == 1);
+  session.silent = false;
+  CHECK(std::holds_alternative<RenewalRenewed>(lock->renew(world.supervisor, world.clock.now() + 5s)));
+  CHECK(session.reconnected == 1);
+}
+
+TEST_CASE("A node that has our name and is somebody else's is a lock that is lost") {
+  World world;
+  const auto lock = world.lock(spec_of(), "simple");
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  world.ensemble.remove("/app/k");
+  const auto next = world.lock(spec_of(), "simple");
+  REQUIRE(granted(next->acquire(world.supervisor)));
+  CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
+}
+
+TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited for") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));  // makes /app/k
+  const auto simple = world.lock(spec_of(), "simple");
+  const auto answer = simple->acquire(world.supervisor);
+  REQUIRE(refused(answer));
+  CHECK(refused(answer)->error.code == ErrorCode::kUnsupported);
+}
+
 TEST_CASE("A holder is told when one of its nodes is deleted, and by the next renewal if a watch was lost") {
   World world;
   const auto lock = world.lock(spec_of());

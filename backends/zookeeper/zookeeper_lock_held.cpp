@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a lock from its grant to its end.
+#include <algorithm>
+
+#include "backends/zookeeper/hand_over.h"
+#include "backends/zookeeper/session_lease.h"
+#include "backends/zookeeper/zookeeper_lock.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kWatchAgain = 1s;           ///< after a watch that could not be set
+constexpr Duration kLongestHalfTick = 1050ms;  ///< of servers with the usual tick
+constexpr Duration kTouchPause = 100ms;
+constexpr Duration kLookBudget = 1s;
+
+}  // namespace
+
+TimePoint ZookeeperLock::believed() const {
+  return believed_until(sent_, previously_sent_, calls_->timeout(), spec_.ttl, spec_.lock_delay);
+}
+
+ZookeeperLock::~ZookeeperLock() {
+  if (!calls_) return;
+  if (keep_session_) outlast_old_touches();
+  if (keep_session_) calls_->session().abandon();
+  else calls_->session().close();
+}
+
+/// The server that had the session before tells the leader of its last requests by the next ping, half a tick later at
+/// most, and with the timeout of that time. What comes after that counts.
+void ZookeeperLock::outlast_old_touches() {
+  const Duration half_tick = std::min<Duration>(calls_->timeout() / 4, kLongestHalfTick);
+  const TimePoint until = runtime_.clock.now() + half_tick;
+  for (bool last = false; !last;) {
+    last = runtime_.clock.now() >= until;
+    (void)calls_->call({.kind = Request::Kind::kSync, .path = held_.front()}, runtime_.clock.now() + kLookBudget,
+                       nullptr);
+    const TimePoint next = runtime_.clock.now() + kTouchPause;
+    while (!last && runtime_.clock.now() < next) calls_->wait(next, nullptr), calls_->receive();
+  }
+}
+
+/// The gate of a semaphore is for whoever comes next; its removal must not be lost while we hold.
+void ZookeeperLock::leave_gates() {
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
+}
+
+Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
+  if (!joined_) leave_gates();
+  const TimePoint sent = runtime_.clock.now();
+  std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
+  for (const std::string& path : held_) {
+    tickets.push_back(calls_->send({.kind = Request::Kind::kExists, .path = path}));
+  }
+  std::optional<Error> failed;
+  bool gone = false;
+  for (std::size_t i = 0; i < tickets.size(); ++i) {
+    if (failed) {
+      calls_->forget(tickets[i]);
+      continue;
+    }
+    const auto answer = calls_->answer(tickets[i], until, &control);
+    if (!answer) failed = answer.error();
+    else if (i > 0) gone = gone || !is_ours(*answer);
+  }
+  if (failed && failed->code == ErrorCode::kLost) return RenewalLost{failed->message};
+  if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
+  if (failed) return RenewalUnknown{failed->message};
+  if (gone) return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
+  previously_sent_ = sent_;
+  sent_ = sent;
+  return RenewalRenewed{believed()};
+}
+
+void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
+  if (calls_) calls_->add_interest(fds);
+}
+
+/// Reads our nodes with a watch once the lock has been held for a moment, and after each change of them.
+Renewal ZookeeperLock::held(TimePoint now) {
+  calls_->receive();
+  if (calls_->state() == SessionState::kExpired) {
+    return RenewalLost{"the session on " + ensemble_.store() + " has expired"};
+  }
+  if (!joined_) leave_gates();
+  bool changed = false;
+  for (const std::string& path : held_) changed = calls_->take_fired(path) || changed;
+  const bool due = watch_at_ && now >= *watch_at_;
+  if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
+  watch_at_.reset();
+  for (const std::uint64_t ticket : watching_) calls_->forget(ticket);
+  watching_.clear();
+  for (const std::string& path : held_) {
+    watching_.push_back(calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
+  }
+  return RenewalHeld{};
+}
+
+/// Under recipe=simple the next holder's node has the same name.
+bool ZookeeperLock::is_ours(const Answer& node) const {
+  const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
+  return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
+}
+
+/// What has been answered of these reads; never waits.
+Renewal ZookeeperLock::judge_watched() {
+  while (!watching_.empty() && calls_->has_answer(watching_.back())) {
+    const auto answer = calls_->answer(watching_.back(), TimePoint(), nullptr);
+    watching_.pop_back();
+    if (!answer) {
+      watch_at_ = runtime_.clock.now() + kWatchAgain;
+    } else if (!is_ours(*answer)) {
+      return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
+    } else if (asks_to_release(answer->data)) {
+      if (joined_) continue;  // that is for the outer one to answer
+      return RenewalAsked{"another client asked for it (" + answer->data + ")"};
+    }
+  }
+  return RenewalHeld{};
+}
+
+Result<void> ZookeeperLock::release(TimePoint until) {
+  if (!spec_.take || joined_) return {};
+  auto released = contenders_.back().remove(until);
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
+  return released;
+}
+
+/// From now on the session is as long as the lease, and nobody but a file knows of it.
+Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
+  if (!spec_.take || joined_) return {};
+  const Duration timeout = ttl + spec_.lock_delay;
+  if (timeout <= Duration(0)) return release(until);
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
+  const SessionKey key = calls_->key();
+  calls_->session().abandon();
+  calls_.reset();
+  auto taken = take_over(ensemble_, key, timeout, until);
+  if (!taken) return taken.error();
+  calls_ = std::move(*taken);
+  if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
+  if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
+  if (ttl > Duration(0)) {
+    const auto files = LeaseFiles::open(true);
+    if (!files) return files.error();
+    files->sweep_old();
+    const auto written = files->write({spec_.name, spec_.owner, ensemble_.store(), key, contenders_.back().token(),
+                                       spec_.lock_delay, calls_->timeout(), held_});
+    if (!written) return written;
+  }
+  keep_session_ = true;
+  return {};
+}
+
+}  // namespace dlock::zookeeper

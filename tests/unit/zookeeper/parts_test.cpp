@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the backend for ZooKeeper decides without a server.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "backends/zookeeper/doctor.h"
+#include "backends/zookeeper/four_letters.h"
+#include "backends/zookeeper/lease_file.h"
+#include "backends/zookeeper/look.h"
+#include "backends/zookeeper/session_lease.h"
+#include "lib/lock/lease.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr TimePoint kStart(1000h);
+
+Node node(const std::string& name, std::int64_t czxid, std::int64_t session, const std::string& data) {
+  return {"/k/" + name, {.czxid = czxid, .ctime = 5000, .ephemeral_owner = session}, data};
+}
+
+}  // namespace
+
+TEST_CASE("A session of 3/2 of the ttl leaves the whole ttl, and what a server cuts off is cut off the lease") {
+  CHECK(timeout_to_ask(30s, 0s) == 45s);
+  CHECK(timeout_to_ask(30s, 10s) == 55s);
+  CHECK(lease_within(45s, 30s, 0s) == 30s);
+  CHECK(lease_within(60s, 30s, 0s) == 30s);
+  CHECK(lease_within(40s, 30s, 10s) == 20s);
+  CHECK(lease_within(12s, 30s, 0s) == 8s);
+  CHECK(lease_within(4s, 30s, 10s) <= 0s);
+}
+
+TEST_CASE("A lock is believed for two thirds of the session, and not beyond what the request before it carries") {
+  CHECK(believed_until(kStart + 10s, kStart, 45s, 30s, 0s) == lease_deadline(kStart + 10s, 30s));
+  // The request before is 40 s old: the leader may know of nothing later.
+  CHECK(believed_until(kStart + 40s, kStart, 45s, 30s, 0s) == lease_deadline(kStart, 45s));
+  CHECK(believed_until(kStart, kStart, 45s, 30s, 15s) == lease_deadline(kStart, 20s));
+}
+
+TEST_CASE("What a node says of its holder is read back, whatever is in it") {
+  const NodeData data{"0123456789abcdef0123456789abcdef", "host name", 42, "me%", Mode::kPermits, 5, 300ms,
+                      "line 1\nwith = and 100 %"};
+  const std::string text = encode(data);
+  CHECK(text.find('\n') == std::string::npos);
+  const auto back = decode_node_data(text);
+  REQUIRE(back);
+  CHECK(back->owner == data.owner);
+  CHECK(back->host == data.host);
+  CHECK(back->pid == data.pid);
+  CHECK(back->user == data.user);
+  CHECK(back->mode == data.mode);
+  CHECK(back->permits == data.permits);
+  CHECK(back->lock_delay == data.lock_delay);
+  CHECK(back->reason == data.reason);
+  for (const char* foreign : {"", "127.0.0.1", "dlock", "dlock host=x", "__REVOKE__"}) {
+    CHECK_FALSE(decode_node_data(foreign));
+  }
+  CHECK(asks_to_release("__REVOKE__"));
+  CHECK_FALSE(asks_to_release(text));
+}
+
+TEST_CASE(
+    "Nodes of one transaction are one contender; each holds by its own protocol; foreigners are shown as they are") {
+  const std::string a = "_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301";
+  const NodeData ours{"0123456789abcdef0123456789abcdef", "h", 7, "u", Mode::kExclusive, 0, 0s, "why"};
+  const std::vector<Node> nodes{
+      node("b0000000000000000000000000000000__lock__0000000004", 11, 2, encode(ours)),
+      node("_c_b0000000-0000-0000-0000-000000000000-lock-0000000003", 11, 2, encode(ours)),
+      node("_c_b0000000-0000-0000-0000-000000000000-__WRIT__0000000005", 11, 2, encode(ours)),
+      node(a + "-lock-0000000001", 10, 0x1a, "10.0.0.9"),
+      node("c0000000000000000000000000000000__lock__0000000007", 12, 3, "batch"),
+      node("c0000000000000000000000000000000__rlock__0000000000", 9, 4, std::string("\x01\xff")),
+  };
+  std::vector<std::string> children;
+  for (const Node& one : nodes) children.push_back(base_of(one.path));
+  const auto present = present_in(children, nodes);
+  REQUIRE(present.size() == 4);
+  CHECK(present[0].party.mode == Mode::kShared);
+  CHECK(present[0].holds);
+  CHECK(present[0].party.owner.empty());  // what cannot be printed is not shown
+  CHECK(present[1].holds);                // a Curator mutex does not see kazoo's reader
+  CHECK(present[1].party.host == "10.0.0.9");
+  CHECK(present[1].party.note == "Curator mutex, session 0x1a");
+  CHECK_FALSE(present[2].holds);
+  CHECK(present[2].number == 3);
+  CHECK(present[2].paths.size() == 3);
+  CHECK(present[2].party.owner == ours.owner);
+  CHECK(present[2].party.token == FencingToken(11));
+  CHECK(present[2].party.since == WallTime(5s));
+  CHECK_FALSE(present[3].holds);
+  CHECK(present[3].party.owner == "batch");
+}
+
+TEST_CASE("The file of a lease is read back by its owner, and is nobody else's to read") {
+  char folder[] = "/tmp/dlock-unit-XXXXXX";
+  REQUIRE(mkdtemp(folder));
+  const LeaseFiles files(folder);
+  const Owner owner = Owner::random();
+  const DetachedLease lease{*LockName::parse("a/b"), owner, "zk://h", {77, std::string("\0\x01pass word\n=%12", 16)},
+                            FencingToken(9),         2s,    40s,      {"/a/b/x", "/a/b/y"}};
+  REQUIRE(files.write(lease));
+  struct stat status {};
+  REQUIRE(stat((folder + ("/" + owner.text()) + ".lease").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+  const auto back = files.read(owner);
+  REQUIRE(back);
+  REQUIRE(*back);
+  CHECK((*back)->name == lease.name);
+  CHECK((*back)->key.id == 77);
+  CHECK((*back)->key.password == lease.key.password);
+  CHECK((*back)->token == lease.token);
+  CHECK((*back)->lock_delay == 2s);
+  CHECK((*back)->paths == lease.paths);
+  CHECK(files.owners() == std::vector<Owner>{owner});
+  REQUIRE(chmod((folder + ("/" + owner.text()) + ".lease").c_str(), 0640) == 0);
+  const auto open_to_others = files.read(owner);
+  REQUIRE_FALSE(open_to_others);
+  CHECK(open_to_others.error().code == ErrorCode::kDenied);
+  files.remove(owner);
+  const auto gone = files.read(owner);
+  REQUIRE(gone);
+  CHECK_FALSE(*gone);
+  CHECK(rmdir(folder) == 0);
+}
+
+TEST_CASE("Doctor reads what a server says of itself") {
+  const auto srvr =
+      parse_answer("Zookeeper version: 3.8.0-1234, built on 2022\nLatency min/avg/max: 0/0.5/3\nMode: follower\n");
+  const auto conf = parse_answer("tickTime=2000\nsyncLimit=5\nminSessionTimeout=4000\nmaxSessionTimeout=40000\n");
+  const auto findings = judge_server("h:2181", srvr, conf);
+  REQUIRE(findings.size() == 3);
+  for (const Finding& finding : findings) CHECK(finding.verdict == Finding::Verdict::kOk);
+  CHECK(findings[0].what == "h:2181: version 3.8.0");
+  CHECK(findings[2].what.find("10000 ms") != std::string::npos);
+  const auto verdict = [](const char* text) { return judge_server("h", parse_answer(text), {}).back().verdict; };
+  CHECK(verdict("This ZooKeeper instance is not currently serving requests\n") == Finding::Verdict::kWarn);
+  CHECK(verdict("Zookeeper version: 3.8.0\nMode: read-only\n") == Finding::Verdict::kFail);
+  CHECK(judge_server("h", parse_answer("Zookeeper version: 3.4.14-x\nMode: leader\n"), {})[0].verdict ==
+        Finding::Verdict::kWarn);
+  CHECK(judge_sessions("zk://h", 40s).verdict == Finding::Verdict::kOk);
+  CHECK(judge_sessions("zk://h", 10s).verdict == Finding::Verdict::kWarn);
+}
+
+}  // namespace dlock::zookeeper
