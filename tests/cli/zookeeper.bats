@@ -189,6 +189,20 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run -q -w 8 "$key" -- true
 }
 
+@test "a lease that is renewed right behind its acquire, on three servers: the new ttl counts, longer or shorter" {
+  use "$DLOCK_TEST_ZK3"
+  local owner token
+  run -0 --separate-stderr dlock acquire --ttl 2s "$key-a"
+  read -r owner token <<<"$output"
+  run -0 dlock renew --ttl 30s "$key-a" --owner "$owner"
+  run -75 dlock run -q -w 5 "$key-a" -- true
+  run -0 dlock release "$key-a" --owner "$owner"
+  run -0 --separate-stderr dlock acquire --ttl 30s "$key-b"
+  read -r owner token <<<"$output"
+  run -0 dlock renew --ttl 1s "$key-b" --owner "$owner"
+  run -0 dlock run -q -w 6 "$key-b" -- true
+}
+
 @test "acquire --watch-pid: held as long as that process lives" {
   start sleep 60
   local pid=$started_pid
