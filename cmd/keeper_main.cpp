@@ -5,25 +5,12 @@
 
 #include <string_view>
 
-#include "backends/registry.h"
+#include "cmd/keeper_program.h"
 #include "cmd/program.h"
-#include "lib/keeper/keeper_loop.h"
-
-namespace {
-
-dlock::Result<std::unique_ptr<dlock::KeptLock>> open_lock(const dlock::AcquireRequest& request,
-                                                          const dlock::Runtime& runtime) {
-  for (const dlock::RegisteredBackend& row : dlock::registered_backends()) {
-    if (request.url.scheme == row.scheme) return row.keep(request.url, request.spec, runtime);
-  }
-  return dlock::Error{dlock::ErrorCode::kUnsupported, "this program keeps no locks of " + request.url.redacted()};
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   const bool keeper = argc == 2 && std::string_view(argv[1]) == "--keeper";
-  const int status = keeper ? dlock::run_keeper(open_lock) : dlock::run_program(argc, argv);
+  const int status = keeper ? dlock::run_keeper_program() : dlock::run_program(argc, argv);
 #ifndef __SANITIZE_ADDRESS__
   _exit(status);
 #endif

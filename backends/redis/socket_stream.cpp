@@ -14,10 +14,10 @@
 #include <cstring>
 #include <deque>
 
-#include "lib/net/resolver.h"
 #include "lib/base/clock.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
+#include "lib/net/lookup.h"
 
 namespace dlock::redis {
 namespace {

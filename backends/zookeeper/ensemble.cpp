@@ -3,7 +3,7 @@
 
 #include "backends/zookeeper/server_text.h"
 #include "lib/config/url_schemes.h"
-#include "lib/net/resolver.h"
+#include "lib/net/lookup.h"
 
 namespace dlock::zookeeper {
 namespace {

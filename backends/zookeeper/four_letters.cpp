@@ -9,7 +9,7 @@
 
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
-#include "lib/net/resolver.h"
+#include "lib/net/addresses.h"
 
 namespace dlock::zookeeper {
 namespace {
