@@ -25,6 +25,7 @@ struct Fixture {
   bool detaches = true;
   bool tells_end = true;         ///< inspect knows when a lease ends by itself
   bool tells_who = true;         ///< inspect knows host, pid, user and reason of a holder
+  bool counts_entries = true;    ///< an inner hold outlives the outer one
   bool fences = true;            ///< has dlock fence
   bool fence_stays_open = true;  ///< an open fence keeps other checks out
 };
