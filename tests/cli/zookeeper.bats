@@ -213,14 +213,14 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 }
 
 @test "what is kept of a lease is readable by its owner alone, and gone with it" {
-  touch bats-began
-  local folder=/var/lib/dlock/zookeeper
+  local folder=/var/lib/dlock/zookeeper owner
   [ "$(id -u)" = 0 ] || folder=$HOME/.local/state/dlock/zookeeper
   run -0 --separate-stderr dlock acquire --ttl 5s "$key"
-  [ -n "$(find "$folder" -type f -newer bats-began)" ]
-  [ -z "$(find "$folder" -perm /077)" ]
-  run -0 dlock release "$key" --owner "${output%% *}"
-  [ -z "$(find "$folder" -type f -newer bats-began)" ]
+  owner=${output%% *}
+  [ "$(stat -c %a "$folder/$owner.lease")" = 600 ]
+  [ "$(stat -c %a "$folder")" = 700 ]
+  run -0 dlock release "$key" --owner "$owner"
+  [ ! -e "$folder/$owner.lease" ]
 }
 
 @test "fence: a lower token is refused" {
