@@ -60,12 +60,10 @@ int force_release(const Options& options, Backend& backend, const Runtime& runti
 /// What --version prints.
 constexpr char kVersion[] = "dlock " DLOCK_VERSION "\n";
 
-int setup_command(const Options& options, const Runtime& runtime, Output& out) {
-  const BackendUrl& url = options.backends.front();
-  if (url.family == Family::kLocal) return print(out, runtime.log, "the local backend needs no setup\n");
-  const auto store = open_store(url, Role::kCommands, runtime);
-  return fail(runtime.log,
-              store ? Error{ErrorCode::kUnsupported, store->name + " needs no setup by this program"} : store.error());
+int setup_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  auto text = backend.set_up(options.print);
+  if (text && text->empty()) text = backend.store() + " needs no setup\n";
+  return text ? print(out, runtime.log, *text) : fail(runtime.log, text.error());
 }
 
 int print_result(const Result<std::string>& text, const Log& log, Output& out) {
@@ -106,7 +104,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kBench:
       return on(bench_command, out);
     case Command::kSetup:
-      return setup_command(options, runtime, out);
+      return on(setup_command, out);
     case Command::kStock:
       return fail(runtime.log, {ErrorCode::kUnsupported, "'dlock stock' is not part of this release",
                                 "see the CHANGELOG for what is"});
