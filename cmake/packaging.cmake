@@ -30,6 +30,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright ${CMAKE_BINARY_DIR}/changelog.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc_dir}/dlock COMPONENT dlock)
 install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-redis DESTINATION ${doc_dir}/dlock-redis RENAME copyright COMPONENT redis)
 install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock-redis COMPONENT redis)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-zookeeper DESTINATION ${doc_dir}/dlock-zookeeper RENAME copyright
+        COMPONENT zookeeper)
+install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock-zookeeper COMPONENT zookeeper)
 
 # --- the packages: the program, and one for each keeper program ---
 set(CPACK_GENERATOR DEB)
@@ -38,17 +41,20 @@ set(CPACK_PACKAGE_VENDOR "The dlock authors")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL dlock redis)
+set(CPACK_COMPONENTS_ALL dlock redis zookeeper)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_DLOCK_PACKAGE_NAME dlock)
-set(CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS dlock-redis)
+set(CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS "dlock-redis, dlock-zookeeper")
 set(CPACK_DEBIAN_REDIS_PACKAGE_NAME dlock-redis)
 # The two speak to each other: they are of one version. The libraries are found by dpkg-shlibdeps (dpkg-dev).
 set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_REDIS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_ZOOKEEPER_PACKAGE_NAME dlock-zookeeper)
+set(CPACK_DEBIAN_ZOOKEEPER_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_ZOOKEEPER_PACKAGE_SHLIBDEPS ON)
 # Each text begins with its own summary; one for all would be put in front of it.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_DEBIAN_DLOCK_DESCRIPTION "run a command under a lock, first come first served
@@ -60,12 +66,18 @@ stuck one can be freed by an operator.
 
 This package holds the program with the backend for the locks of one machine.
 It is statically linked and depends on nothing but the kernel. Locks across
-machines need the package of their backend: dlock-redis.")
+machines need the package of their backend: dlock-redis, dlock-mysql or
+dlock-zookeeper.")
 set(CPACK_DEBIAN_REDIS_DESCRIPTION "run a command under a lock kept in Redis
 Lets dlock keep its locks in Redis or Valkey: one server, the primary that
 Sentinel names, a cluster, or a majority of independent servers (RedLock); and
 in Tair. The lock is the key itself, so it excludes redis-py's Lock,
 node-redlock and redsync.")
+set(CPACK_DEBIAN_ZOOKEEPER_DESCRIPTION "run a command under a lock kept in ZooKeeper
+Lets dlock keep its locks in Apache ZooKeeper, as the nodes that Curator (Java)
+and kazoo (Python) make: a command takes part in the same locks as programs on
+them, in the same order, and is ended before a lost lock can be somebody
+else's.")
 
 list(APPEND CPACK_COMPONENTS_ALL mysql)
 install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-mysql DESTINATION ${doc_dir}/dlock-mysql RENAME copyright COMPONENT mysql)

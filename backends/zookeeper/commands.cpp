@@ -192,6 +192,8 @@ Result<HeldLock> Commands::renew(const LockName& name, const Owner& owner, Durat
   const TimePoint until = soon();
   const auto files = LeaseFiles::open(false);
   if (!files) return files.error();
+  const auto locked = files->lock(owner, until, runtime_.clock);
+  if (!locked) return locked.error();
   const auto lease = lease_of(name, owner, *files, until);
   if (!lease) return lease.error();
   const auto renewed = renew_lease(ensemble_, *lease, ttl, until);
@@ -199,6 +201,7 @@ Result<HeldLock> Commands::renew(const LockName& name, const Owner& owner, Durat
   if (!renewed) return renewed.error();
   DetachedLease again = *lease;
   again.timeout = ttl + lease->lock_delay;
+  again.key = *renewed;
   (void)files->write(again);  // its time counts from now
   return HeldLock{name, owner, lease->token, store()};
 }
@@ -207,6 +210,8 @@ Result<void> Commands::release(const LockName& name, const Owner& owner) {
   const TimePoint until = soon();
   const auto files = LeaseFiles::open(false);
   if (!files) return files.error();
+  const auto locked = files->lock(owner, until, runtime_.clock);
+  if (!locked) return locked.error();
   const auto lease = lease_of(name, owner, *files, until);
   if (!lease) return lease.error();
   auto ended = end_lease(ensemble_, *lease, until);

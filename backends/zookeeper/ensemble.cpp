@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/ensemble.h"
 
-#include <arpa/inet.h>
-
+#include "backends/zookeeper/server_text.h"
 #include "lib/config/url_schemes.h"
 #include "lib/net/lookup.h"
 
 namespace dlock::zookeeper {
 namespace {
-
-/// What the library takes: an IPv6 address without brackets, since it cuts at the last colon.
-std::string text_of(const Address& address) {
-  char text[INET6_ADDRSTRLEN] = {};
-  std::uint16_t port = 0;
-  if (address.get()->sa_family == AF_INET6) {
-    const auto* in = reinterpret_cast<const sockaddr_in6*>(&address.bytes);
-    inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof text);
-    port = ntohs(in->sin6_port);
-  } else {
-    const auto* in = reinterpret_cast<const sockaddr_in*>(&address.bytes);
-    inet_ntop(AF_INET, &in->sin_addr, text, sizeof text);
-    port = ntohs(in->sin_port);
-  }
-  return std::string(text) + ":" + std::to_string(port);
-}
 
 bool is_root(std::string_view path) {
   while (!path.empty()) {
@@ -80,7 +63,7 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
   std::vector<std::pair<const BackendUrl::Host*, Lookup>> lookups;
   for (const BackendUrl::Host& host : hosts_) {
     const auto known = known_addresses(host.name, host.port);
-    for (const Address& address : known) addresses_.push_back(text_of(address));
+    for (const Address& address : known) addresses_.push_back(server_text(address.get()));
     if (!known.empty()) continue;
     auto lookup = Lookup::start(host.name, host.port);
     if (!lookup) return lookup.error();
@@ -94,7 +77,7 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
       if (last.code == ErrorCode::kCancelled) return last;
       continue;
     }
-    for (const Address& address : *found) addresses_.push_back(text_of(address));
+    for (const Address& address : *found) addresses_.push_back(server_text(address.get()));
   }
   if (addresses_.empty()) return last;
   return addresses_;
@@ -104,8 +87,14 @@ Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const Session
                                                  Control* control) {
   const auto servers = addresses(until, control);
   if (!servers) return servers.error();
-  SessionSettings settings{*servers, digest_, timeout, std::nullopt};
-  if (attach) settings.attach = *attach;
+  return open({*servers, digest_, timeout, attach ? std::optional(*attach) : std::nullopt});
+}
+
+Result<std::unique_ptr<Calls>> Ensemble::connect_again(Duration timeout, const SessionKey& attach) {
+  return open({{attach.server}, digest_, timeout, attach});
+}
+
+Result<std::unique_ptr<Calls>> Ensemble::open(const SessionSettings& settings) {
   auto session = open_(settings);
   if (!session) return session.error();
   return std::make_unique<Calls>(std::move(*session), store_, *clock_);

@@ -32,11 +32,15 @@ class Ensemble {
   /// by `until`.
   Result<std::unique_ptr<Calls>> connect(Duration timeout, const SessionKey* attach, TimePoint until, Control* control);
 
+  /// Goes on with a session at the server that it was connected to. REQUIRES: that is known.
+  Result<std::unique_ptr<Calls>> connect_again(Duration timeout, const SessionKey& attach);
+
   /// "10.0.0.1:2181": numeric, shuffled by the library.
   Result<std::vector<std::string>> addresses(TimePoint until, Control* control);
 
  private:
   explicit Ensemble(Clock& clock) : clock_(&clock) {}
+  Result<std::unique_ptr<Calls>> open(const SessionSettings& settings);
 
   Clock* clock_;
   OpenSession open_;

@@ -6,15 +6,35 @@
 
 namespace dlock::zookeeper {
 
-Result<std::unique_ptr<Calls>> take_over(Ensemble& ensemble, const SessionKey& key, Duration timeout, TimePoint until) {
-  auto calls = ensemble.connect(timeout, &key, until, nullptr);
+namespace {
+
+/// Waits until it is connected.
+Result<std::unique_ptr<Calls>> attached(Result<std::unique_ptr<Calls>> calls, TimePoint until) {
   if (!calls) return calls;
   while ((*calls)->timeout() == Duration(0)) {
     const auto answer = (*calls)->call({.kind = Request::Kind::kSync, .path = "/"}, until, nullptr);
     if (answer || (*calls)->timeout() > Duration(0)) break;
-    if (answer.error().code != ErrorCode::kUnavailable || (*calls)->clock().now() >= until) return answer.error();
+    if (answer.error().code != ErrorCode::kUnavailable || (*calls)->clock().now() >= until) {
+      (*calls)->session().abandon();  // it is not ours to close
+      return answer.error();
+    }
   }
   return calls;
+}
+
+}  // namespace
+
+/// By the server that had it, if that is there. A follower tells the leader with the next ping of the sessions that it
+/// has heard of, and for how long: another server's word would be overruled by what the old one heard last.
+Result<std::unique_ptr<Calls>> take_over(Ensemble& ensemble, const SessionKey& key, Duration timeout, TimePoint until) {
+  if (!key.server.empty()) {
+    auto calls = ensemble.connect_again(timeout, key);
+    if (!calls) return calls;
+    const TimePoint now = (*calls)->clock().now();
+    calls = attached(std::move(calls), now + (until - now) / 2);
+    if (calls || calls.error().code != ErrorCode::kUnavailable) return calls;
+  }
+  return attached(ensemble.connect(timeout, &key, until, nullptr), until);
 }
 
 Result<void> check_timeout(const Calls& calls, Duration wanted) {
@@ -40,14 +60,15 @@ Result<void> check_nodes(Calls& calls, const std::vector<std::string>& paths, Ti
   return {};
 }
 
-Result<void> renew_lease(Ensemble& ensemble, const DetachedLease& lease, Duration ttl, TimePoint until) {
+Result<SessionKey> renew_lease(Ensemble& ensemble, const DetachedLease& lease, Duration ttl, TimePoint until) {
   const auto calls = take_over(ensemble, lease.key, ttl + lease.lock_delay, until);
   if (!calls) return calls.error();
   auto checked = check_nodes(**calls, lease.paths, until);
   if (checked) checked = check_timeout(**calls, ttl + lease.lock_delay);
   if (!checked && checked.error().code == ErrorCode::kLost) (*calls)->session().close();
   else (*calls)->session().abandon();
-  return checked;
+  if (!checked) return checked.error();
+  return (*calls)->key();
 }
 
 Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint until) {

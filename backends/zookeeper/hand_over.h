@@ -16,8 +16,8 @@ Result<void> check_timeout(const Calls& calls, Duration wanted);
 /// Lost unless all these nodes are there, as the leader knows it.
 Result<void> check_nodes(Calls& calls, const std::vector<std::string>& paths, TimePoint until);
 
-/// The lease of `owner` goes on for `ttl` from now.
-Result<void> renew_lease(Ensemble& ensemble, const DetachedLease& lease, Duration ttl, TimePoint until);
+/// The lease goes on for `ttl` from now. Its session, and where that is now.
+Result<SessionKey> renew_lease(Ensemble& ensemble, const DetachedLease& lease, Duration ttl, TimePoint until);
 
 /// Ends it. Lost if it had ended already.
 Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint until);

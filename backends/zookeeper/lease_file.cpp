@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -21,6 +23,7 @@
 namespace dlock::zookeeper {
 namespace {
 
+constexpr Duration kLookAgain = std::chrono::milliseconds(10);  ///< whether another dlock is done with a file
 constexpr char kEnding[] = ".lease";
 constexpr Duration kSpareAge = std::chrono::hours(1);
 
@@ -65,6 +68,7 @@ Message message_of(const DetachedLease& lease) {
   message.fields["store"] = lease.store;
   message.fields["session"] = std::to_string(lease.key.id);
   message.fields["password"] = hex_of(lease.key.password);
+  message.fields["server"] = lease.key.server;
   message.fields["token"] = lease.token.text();
   message.fields["delay"] = std::to_string(lease.lock_delay.count());
   message.fields["timeout"] = std::to_string(lease.timeout.count());
@@ -87,7 +91,7 @@ std::optional<DetachedLease> lease_of(const Message& message) {
   DetachedLease lease{*name,
                       *owner,
                       field("store"),
-                      {number(field("session")), *password},
+                      {number(field("session")), *password, field("server")},
                       *token,
                       Duration(number(field("delay"))),
                       Duration(number(field("timeout"))),
@@ -112,16 +116,36 @@ Result<LeaseFiles> LeaseFiles::open(bool make) {
 
 std::string LeaseFiles::path_of(const Owner& owner) const { return folder_ + "/" + owner.text() + kEnding; }
 
-Result<void> LeaseFiles::write(const DetachedLease& lease) const {
+Result<UniqueFd> LeaseFiles::write(const DetachedLease& lease) const {
   const std::string path = path_of(lease.owner);
   const std::string draft = path + "." + random_hex(4);
-  const UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return system_error("cannot make " + draft, errno);
   errno = EIO;
-  if (write_all(file.get(), encode(message_of(lease))) && rename(draft.c_str(), path.c_str()) == 0) return {};
+  if (write_all(file.get(), encode(message_of(lease))) && flock(file.get(), LOCK_EX | LOCK_NB) == 0 &&
+      rename(draft.c_str(), path.c_str()) == 0) {
+    return file;
+  }
   const int errnum = errno;
   unlink(draft.c_str());
   return system_error("cannot write " + path, errnum);
+}
+
+Result<UniqueFd> LeaseFiles::lock(const Owner& owner, TimePoint until, Clock& clock) const {
+  const std::string path = path_of(owner);
+  while (true) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file.valid()) return file;  // reading says why
+    struct stat locked {};
+    struct stat there {};
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0 && fstat(file.get(), &locked) == 0 &&
+        stat(path.c_str(), &there) == 0 && locked.st_ino == there.st_ino) {
+      return file;
+    }
+    if (clock.now() >= until) return Error{ErrorCode::kUnavailable, path + " is in use by another dlock", "try again"};
+    std::vector<pollfd> nothing;
+    clock.wait(nothing, std::min(until, clock.now() + kLookAgain));
+  }
 }
 
 Result<std::optional<DetachedLease>> LeaseFiles::read(const Owner& owner) const {

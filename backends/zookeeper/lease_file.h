@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "backends/zookeeper/session.h"
+#include "lib/base/clock.h"
 #include "lib/base/result.h"
+#include "lib/base/unique_fd.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/owner.h"
@@ -33,7 +35,12 @@ class LeaseFiles {
   static Result<LeaseFiles> open(bool make);
   explicit LeaseFiles(std::string folder) : folder_(std::move(folder)) {}
 
-  Result<void> write(const DetachedLease& lease) const;
+  /// Nobody else gets lock() of it while what is returned is open.
+  Result<UniqueFd> write(const DetachedLease& lease) const;
+
+  /// Waits until nobody else has a lease's session in hand. Nothing to hold if there is no such file; Unavailable at
+  /// `until`.
+  Result<UniqueFd> lock(const Owner& owner, TimePoint until, Clock& clock) const;
 
   /// nullopt if there is none. Denied for a file that others could have written or read.
   Result<std::optional<DetachedLease>> read(const Owner& owner) const;

@@ -12,6 +12,7 @@
 #include <deque>
 #include <mutex>
 
+#include "backends/zookeeper/server_text.h"
 #include "backends/zookeeper/session.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"
@@ -150,6 +151,13 @@ SessionState state_of(int state) {
   return SessionState::kConnecting;
 }
 
+std::string server_of(zhandle_t* handle) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  const auto* found = zookeeper_get_connected_host(handle, reinterpret_cast<sockaddr*>(&address), &length);
+  return found ? server_text(found) : std::string();
+}
+
 void on_event(zhandle_t* handle, int type, int state, const char* path, void* context) {
   Inbox& inbox = *static_cast<Inbox*>(context);
   if (type != ZOO_SESSION_EVENT) {
@@ -159,7 +167,7 @@ void on_event(zhandle_t* handle, int type, int state, const char* path, void* co
   StateChanged changed{.state = state_of(state), .key = {}, .timeout = {}};
   if (changed.state == SessionState::kConnected) {
     const clientid_t* id = zoo_client_id(handle);
-    changed.key = {id->client_id, std::string(id->passwd, sizeof id->passwd)};
+    changed.key = {id->client_id, std::string(id->passwd, sizeof id->passwd), server_of(handle)};
     changed.timeout = std::chrono::milliseconds(zoo_recv_timeout(handle));
   }
   inbox.put(std::move(changed));

@@ -19,7 +19,8 @@ namespace dlock::zookeeper {
 /// What re-attaches to a session. SECRET: who has it owns all nodes of the session.
 struct SessionKey {
   std::int64_t id = 0;
-  std::string password;  ///< 16 bytes
+  std::string password;     ///< 16 bytes
+  std::string server = {};  ///< that it was connected to, numeric; empty: not known
 };
 
 enum class SessionState { kConnecting, kConnected, kExpired, kAuthFailed };

@@ -48,6 +48,7 @@ Result<void> ZookeeperLock::connect(Control& control) {
   auto calls = ensemble_.connect(timeout_to_ask(spec_.ttl, spec_.lock_delay), nullptr, asked_by(), &control);
   if (!calls) return calls.error();
   calls_ = std::move(*calls);
+  began_ = runtime_.clock.now();
   const std::string data = encode(node_data_of(spec_));
   contenders_.reserve(stages_.size());
   for (const Stage& stage : stages_) contenders_.emplace_back(*calls_, stage, data);

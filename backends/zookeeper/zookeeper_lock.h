@@ -51,6 +51,7 @@ class ZookeeperLock final : public KeptLock {
   Refused busy(Control& control);
   Refused refuse(Error error);
   void leave_queue();
+  void outlast_first_touches();
   void leave_gates();
   bool worth_another_try(const Error& error) const;
   bool may_wait() const;
@@ -59,7 +60,6 @@ class ZookeeperLock final : public KeptLock {
   TimePoint believed() const;
   bool is_ours(const Answer& node) const;
   Renewal judge_watched();
-  void outlast_old_touches();
 
   Ensemble ensemble_;
   const LockSpec spec_;
@@ -77,6 +77,9 @@ class ZookeeperLock final : public KeptLock {
   int unreached_ = 0;  ///< attempts without an answer
   TimePoint reach_by_{};
   std::optional<TimePoint> watch_at_;
+  TimePoint began_{};          ///< when the session was asked for
+  Duration made_for_{0};       ///< the timeout that it was made with
+  UniqueFd lease_file_;        ///< of a lease that was left, while the session is in our hands
   bool keep_session_ = false;  ///< what is left of it must not go before its time
 };
 

@@ -24,16 +24,15 @@ TimePoint ZookeeperLock::believed() const {
 
 ZookeeperLock::~ZookeeperLock() {
   if (!calls_) return;
-  if (keep_session_) outlast_old_touches();
+  if (keep_session_) outlast_first_touches();
   if (keep_session_) calls_->session().abandon();
   else calls_->session().close();
 }
 
-/// The server that had the session before tells the leader of its last requests by the next ping, half a tick later at
-/// most, and with the timeout of that time. What comes after that counts.
-void ZookeeperLock::outlast_old_touches() {
-  const Duration half_tick = std::min<Duration>(calls_->timeout() / 4, kLongestHalfTick);
-  const TimePoint until = runtime_.clock.now() + half_tick;
+/// Every follower hears of a new session, and tells the leader with its answer to the next ping, half a tick later at
+/// most, that the session is to last as long as it was made for. What the leader hears after that counts.
+void ZookeeperLock::outlast_first_touches() {
+  const TimePoint until = began_ + std::min<Duration>(made_for_ / 4, kLongestHalfTick);
   for (bool last = false; !last;) {
     last = runtime_.clock.now() >= until;
     (void)calls_->call({.kind = Request::Kind::kSync, .path = held_.front()}, runtime_.clock.now() + kLookBudget,
@@ -136,6 +135,7 @@ Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
   if (timeout <= Duration(0)) return release(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
   const SessionKey key = calls_->key();
+  made_for_ = calls_->timeout();
   calls_->session().abandon();
   calls_.reset();
   auto taken = take_over(ensemble_, key, timeout, until);
@@ -147,9 +147,10 @@ Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
     const auto files = LeaseFiles::open(true);
     if (!files) return files.error();
     files->sweep_old();
-    const auto written = files->write({spec_.name, spec_.owner, ensemble_.store(), key, contenders_.back().token(),
-                                       spec_.lock_delay, calls_->timeout(), held_});
-    if (!written) return written;
+    auto written = files->write({spec_.name, spec_.owner, ensemble_.store(), calls_->key(), contenders_.back().token(),
+                                 spec_.lock_delay, calls_->timeout(), held_});
+    if (!written) return written.error();
+    lease_file_ = std::move(*written);  // a renewal waits until we are done with the session
   }
   keep_session_ = true;
   return {};

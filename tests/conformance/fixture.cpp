@@ -90,6 +90,31 @@ Fixture mysql_polled(const char* name, const char* query) {
   return fixture;
 }
 
+Fixture zookeeper(const std::string& name, const std::string& rest_of_url = "") {
+  return {.name = name,
+          .store = rest_of_url,
+          .freed_at_once = false,
+          .tells_end = false,
+          .counts_entries = false,
+          .fence_stays_open = false};
+}
+
+/// The protocols of one family, in a folder each: some have no readers, none but the bridge has permits beside other
+/// modes.
+Fixture zookeeper_without_permits(const std::string& recipe, bool shared) {
+  Fixture fixture = zookeeper("zookeeper, " + recipe, "/" + recipe + "?recipe=" + recipe);
+  fixture.shared = shared;
+  fixture.permits = false;
+  return fixture;
+}
+
+/// One node, which whoever comes at the right moment makes.
+Fixture zookeeper_simple() {
+  Fixture fixture = zookeeper_without_permits("simple", false);
+  fixture.fair = fixture.sees_waiters = false;
+  return fixture;
+}
+
 std::vector<Fixture> all_fixtures() {
   std::vector<Fixture> all{Fixture{.name = "local", .store = local_directory()}};
   add_server(all, "DLOCK_TEST_REDIS", redis_native("redis"));
@@ -104,6 +129,12 @@ std::vector<Fixture> all_fixtures() {
   add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_row());
   add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_polled("mysql, unique", "?strategy=unique"));
   add_server(all, "DLOCK_TEST_MYSQL_STRATEGIES", mysql_polled("mysql, occupy", "?strategy=occupy"));
+  add_server(all, "DLOCK_TEST_ZK", zookeeper("zookeeper"));
+  add_server(all, "DLOCK_TEST_ZK3", zookeeper("zookeeper, three servers"));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("mutex", false));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("rw", true));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_without_permits("kazoo-lock", false));
+  add_server(all, "DLOCK_TEST_ZK_RECIPES", zookeeper_simple());
   return all;
 }
 

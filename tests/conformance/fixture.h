@@ -23,6 +23,7 @@ struct Fixture {
   bool told_at_once = true;   ///< of a force-release, without a renewal
   bool freed_at_once = true;  ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
+  bool tells_end = true;         ///< inspect knows when a lease ends by itself
   bool tells_who = true;         ///< inspect knows host, pid, user and reason of a holder
   bool counts_entries = true;    ///< an inner hold outlives the outer one
   bool fences = true;            ///< has dlock fence

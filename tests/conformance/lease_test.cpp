@@ -43,7 +43,7 @@ TEST_CASE("a detached lease outlives the process that took it, and is given back
     REQUIRE(state->holders.size() == 1);
     CHECK(state->holders.front().owner == spec.owner.text());
     CHECK(state->holders.front().token == token);
-    CHECK(state->holders.front().until);
+    if (w.fixture.tells_end) CHECK(state->holders.front().until);
     CHECK(w.a.check(name(w.key), token));
     Acquisition next(w.b, exclusive(w.key));
     CHECK(next.stays_quiet());

@@ -168,7 +168,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "the man pages have no errors" {
-  for name in dlock.1 dlock.toml.5 dlock.7 dlock-redis.7 dlock-mysql.7; do
+  for name in dlock.1 dlock.toml.5 dlock.7 dlock-redis.7 dlock-mysql.7 dlock-zookeeper.7; do
     SOURCE_DATE_EPOCH=0 scdoc <"$root/man/$name.scd" >"$stage/$name"
     mandoc -T lint -W error "$stage/$name"
     mandoc -T utf8 "$stage/$name" >"$stage/$name.txt"

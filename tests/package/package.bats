@@ -10,7 +10,7 @@ setup_file() {
 }
 
 # Those with a keeper program: for each one a URL where nobody listens.
-declare -A unreachable=([redis]=redis://127.0.0.1:1 [mysql]=mysql://app@127.0.0.1:1/locks)
+declare -A unreachable=([redis]=redis://127.0.0.1:1 [mysql]=mysql://app@127.0.0.1:1/locks [zookeeper]=zk://127.0.0.1:1)
 package_of() { find "$build" -maxdepth 1 -name "dlock-${1}_*.deb" | head -n 1; } # FAMILY
 
 setup() {
@@ -75,6 +75,9 @@ usr/share/man/man7/dlock-$family.7.gz" ]
 @test "dlock-mysql has its keeper program, its page and its papers, and nothing else" {
   has_nothing_but mysql dlock-mysql 'MySQL or MariaDB'
 }
+@test "dlock-zookeeper has its keeper program, its page and its papers, and nothing else" {
+  has_nothing_but zookeeper dlock-zookeeper ZooKeeper
+}
 
 @test "each depends on the dlock of its version and on the libraries that it loads; what can be linked statically is" {
   for family in "${!unreachable[@]}"; do
@@ -88,7 +91,7 @@ usr/share/man/man7/dlock-$family.7.gz" ]
       [ "$owner" ] || { echo "no package has $library"; return 1; }
       [[ ", $depends" == *", $owner ("* ]] || { echo "$library is of $owner, and Depends has: $depends"; return 1; }
     done
-    run ! grep -E 'hiredis|stdc\+\+|mysqlcpp|mariadb|libssl' <<<"$depends"
+    run ! grep -E 'hiredis|stdc\+\+|mysqlcpp|mariadb|libssl|zookeeper' <<<"$depends"
   done
 }
 

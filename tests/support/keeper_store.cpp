@@ -8,6 +8,7 @@
 
 #include "backends/mysql/mysql_backend.h"
 #include "backends/redis/redis_backend.h"
+#include "backends/zookeeper/zookeeper_backend.h"
 #include "lib/keeper/keeper_session.h"
 
 namespace dlock::testing {
@@ -54,7 +55,9 @@ class KeeperStore final : public Backend {
 };
 
 Result<std::unique_ptr<Backend>> make_backend(const BackendUrl& url, const Runtime& runtime) {
-  return url.family == Family::kMysql ? make_mysql_backend(url, runtime) : make_redis_backend(url, runtime);
+  if (url.family == Family::kMysql) return make_mysql_backend(url, runtime);
+  if (url.family == Family::kZookeeper) return make_zookeeper_backend(url, runtime);
+  return make_redis_backend(url, runtime);
 }
 
 }  // namespace

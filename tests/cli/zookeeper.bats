@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+# ZooKeeper as a user meets it, with the servers of scripts/start-test-servers: what can be written in the URL, what every
+# command answers, and what is said when something is not right.
+load ../support/cli
+load ../support/zookeeper
+load ../support/zookeeper_peers
+
+setup() {
+  set_world
+  [ "${DLOCK_TEST_ZK-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  # Several runs may share the servers.
+  key=cli-$$-$BATS_TEST_NUMBER
+  use "$DLOCK_TEST_ZK"
+}
+teardown() { end_world; }
+
+use() { export DLOCK_BACKEND=$1; } # URL
+# kazoo, at the shared server.
+kazoo_there() {
+  mkdir -p "$servers/shared"
+  echo "${DLOCK_TEST_ZK##*:}" >"$servers/shared/port"
+  kazoo "$1" shared
+}
+
+# What holds for every URL: a command runs, excludes, is seen, gives back.
+locks_and_excludes() { # KEY [OPTION...]
+  rm -f waiter* waited
+  run -7 --separate-stderr dlock run "${@:2}" "$1" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'
+  [ "$stderr" = "" ]
+  [[ "$output" =~ ^zk://[^\ ]+\ [0-9]+$ ]]
+  local token=${output##* }
+  hold_lock "${@:2}" "$1"
+  [ "$holder_token" -gt "$token" ]
+  run -75 dlock run -n "${@:2}" "$1" -- touch ran
+  [[ "$output" == *"$1 is held by"* || "$output" == *"$1 has 1 of 1 permits held, by"* ]]
+  [ "$(count holders "$1")" = 1 ]
+  start_watched waiter dlock run -q "${@:2}" "$1" -- touch waited
+  # What is not queued cannot be seen waiting.
+  [[ "$DLOCK_BACKEND" == *=simple ]] || wait_until has 1 waiters "$1"
+  [ ! -e waited ]
+  let_go
+  [ "$(how_ended waiter)" = "exit 0" ]
+  [ -e waited ] && [ ! -e ran ]
+  is_free "$1"
+}
+
+@test "zk://, one server and three" {
+  locks_and_excludes "$key"
+  # shellcheck disable=SC2153  # not ZK
+  use "$DLOCK_TEST_ZK3"
+  locks_and_excludes "$key"
+}
+
+@test "every recipe runs, excludes, is seen, gives back" {
+  local recipe
+  for recipe in bridge mutex semaphore-mutex rw kazoo-lock kazoo-rw simple; do
+    echo "$recipe"
+    use "$DLOCK_TEST_ZK?recipe=$recipe"
+    locks_and_excludes "$key-$recipe"
+  done
+  for recipe in semaphore kazoo-semaphore; do
+    echo "$recipe"
+    use "$DLOCK_TEST_ZK?recipe=$recipe"
+    locks_and_excludes "$key-$recipe" --permits 1
+  done
+}
+
+@test "what a recipe cannot do is refused with 78, and said" {
+  local recipe
+  for recipe in mutex semaphore-mutex semaphore kazoo-lock kazoo-semaphore simple; do
+    run -78 dlock run -n --shared -b "$DLOCK_TEST_ZK?recipe=$recipe" "$key" -- touch ran
+    [[ "$output" == *"$recipe"* ]]
+  done
+  for recipe in mutex rw kazoo-lock kazoo-rw simple; do
+    run -78 dlock run -n --permits 2 -b "$DLOCK_TEST_ZK?recipe=$recipe" "$key" -- touch ran
+    [[ "$output" == *"$recipe"* ]]
+  done
+  run -78 dlock run -n -b "$DLOCK_TEST_ZK?recipe=mutxe" "$key" -- touch ran
+  [[ "$output" == *mutex* ]]
+  [ ! -e ran ]
+}
+
+@test "a folder in the URL: the locks lie there, and are others than those at the top" {
+  kazoo_there k
+  use "$DLOCK_TEST_ZK/app/$key"
+  locks_and_excludes k
+  hold_lock k
+  [[ "$(ask k children "/app/$key/k")" == *lock* ]]
+  run -0 dlock run -b "$DLOCK_TEST_ZK/app/other-$key" -n k -- true
+  let_go
+}
+
+@test "keys with blanks, dots, every letter and slashes are different keys" {
+  local name other
+  for name in 'a b' 'ключ' '.' '..' 'x/y' 'a%2Fb' '-' zookeeper; do
+    hold_lock -- "$key$name"
+    run -75 dlock run -q -n -- "$key$name" true
+    for other in 'a b' 'ключ' '.' '..' 'x/y' 'a%2Fb' '-' zookeeper; do
+      [ "$other" = "$name" ] || run -0 dlock run -q -n -- "$key$other" true
+    done
+    let_go
+  done
+}
+
+@test "several keys: all or none" {
+  hold_lock "$key/b"
+  run -75 dlock run -q -n "$key/a" "$key/b" "$key/c" -- true
+  is_free "$key/a"
+  is_free "$key/c"
+  let_go
+  run -0 dlock run -n "$key/a" "$key/b" "$key/c" -- true
+}
+
+@test "run inside run enters again" {
+  run -0 dlock run "$key" -- dlock run -n "$key" -- sh -c 'echo "$DLOCK_TOKEN"'
+  is_free "$key"
+}
+
+@test "the fencing token grows: across releases, and a directory that is made again" {
+  kazoo_there k
+  token() { dlock run "$key" -- sh -c 'echo "$DLOCK_TOKEN"'; }
+  local one two three
+  one=$(token)
+  two=$(token)
+  wait_until gone "/$key"
+  three=$(token)
+  echo "$one $two $three"
+  [ "$one" -lt "$two" ] && [ "$two" -lt "$three" ]
+}
+gone() { [ "$(ask k children "$1")" = "no such node" ]; }
+
+@test "inspect: holder and waiters, with what they say of themselves; all locks in use" {
+  hold_lock --reason "nightly backup" "$key"
+  start_watched w dlock run -q --reason "me too" "$key" -- true
+  wait_until has 1 waiters "$key"
+  [ "$(holder_field "$key" reason)" = "nightly backup" ]
+  [ "$(holder_field "$key" token)" = "$holder_token" ]
+  [ "$(dlock inspect --json -- "$key" | jq -r '.waiters[0].reason')" = "me too" ]
+  [[ "$(dlock inspect --json | jq -r .key)" == *"$key"* ]]
+  let_go
+  [ "$(how_ended w)" = "exit 0" ]
+}
+
+@test "check: the holder's token is valid until the release" {
+  hold_lock "$key"
+  run -0 dlock check "$key" "$holder_token"
+  run -79 dlock check "$key" $((holder_token - 1))
+  let_go
+  run -79 dlock check "$key" "$holder_token"
+}
+
+@test "wait: returns when the lock is free, takes nothing" {
+  run -0 dlock wait "$key"
+  hold_lock "$key"
+  run -75 dlock wait -n "$key"
+  start_watched w dlock wait "$key"
+  [ "$(count waiters "$key")" = 0 ]
+  let_go
+  [ "$(how_ended w)" = "exit 0" ]
+}
+
+@test "force-release: frees what it showed, with --token only that" {
+  start_watched a dlock run "$key" -- sleep 60
+  wait_until is_held "$key"
+  run -64 dlock force-release "$key" </dev/null
+  run -75 dlock force-release --yes --token 1 "$key"
+  is_held "$key"
+  run -0 dlock force-release --yes --token "$(holder_field "$key" token)" "$key"
+  [ "$(how_ended a)" = "exit 79" ]
+  is_free "$key"
+}
+
+@test "acquire, renew, check, release: a lease without a process" {
+  local owner token
+  run -0 --separate-stderr dlock acquire --ttl 3s "$key"
+  read -r owner token <<<"$output"
+  run -0 dlock check "$key" "$token"
+  run -75 dlock run -q -n "$key" -- true
+  run -0 dlock renew --ttl 30s "$key" --owner "$owner"
+  run -75 dlock run -q -w 4 "$key" -- true
+  run -0 dlock release "$key" --owner "$owner"
+  run -0 dlock run -n "$key" -- true
+  run -79 dlock release "$key" --owner "$owner"
+  run -79 dlock renew "$key" --owner "$owner"
+}
+
+@test "a lease that nobody renews ends by itself" {
+  run -0 --separate-stderr dlock acquire --ttl 1s "$key"
+  run -0 dlock run -q -w 8 "$key" -- true
+}
+
+@test "a lease that is renewed right behind its acquire, on three servers: the new ttl counts, longer or shorter" {
+  use "$DLOCK_TEST_ZK3"
+  local owner token
+  run -0 --separate-stderr dlock acquire --ttl 2s "$key-a"
+  read -r owner token <<<"$output"
+  run -0 dlock renew --ttl 30s "$key-a" --owner "$owner"
+  run -75 dlock run -q -w 5 "$key-a" -- true
+  run -0 dlock release "$key-a" --owner "$owner"
+  run -0 --separate-stderr dlock acquire --ttl 30s "$key-b"
+  read -r owner token <<<"$output"
+  run -0 dlock renew --ttl 1s "$key-b" --owner "$owner"
+  run -0 dlock run -q -w 6 "$key-b" -- true
+}
+
+@test "acquire --watch-pid: held as long as that process lives" {
+  start sleep 60
+  local pid=$started_pid
+  run -0 --separate-stderr dlock acquire --ttl 2s --watch-pid "$pid" "$key"
+  run -75 dlock run -q -w 4 "$key" -- true
+  kill "$pid"
+  run -0 dlock run -q -w 10 "$key" -- true
+}
+
+@test "what is kept of a lease is readable by its owner alone, and gone with it" {
+  local folder=/var/lib/dlock/zookeeper owner
+  [ "$(id -u)" = 0 ] || folder=$HOME/.local/state/dlock/zookeeper
+  run -0 --separate-stderr dlock acquire --ttl 5s "$key"
+  owner=${output%% *}
+  [ "$(stat -c %a "$folder/$owner.lease")" = 600 ]
+  [ "$(stat -c %a "$folder")" = 700 ]
+  run -0 dlock release "$key" --owner "$owner"
+  [ ! -e "$folder/$owner.lease" ]
+}
+
+@test "fence: a lower token is refused" {
+  run dlock fence "$key" 10 -- true
+  if [ "$status" = 78 ]; then [[ "$output" == *fence* ]]; return; fi
+  [ "$status" = 0 ]
+  run -79 dlock fence "$key" 9 -- touch ran
+  run -0 dlock fence "$key" 11 -- true
+  [ ! -e ran ]
+}
+
+@test "gc: what is empty goes, what is held or waited for stays" {
+  hold_lock "$key/held"
+  run -0 dlock run "$key/empty" -- true
+  run -0 dlock gc
+  [ "$(count holders "$key/held")" = 1 ]
+  let_go
+}
+
+@test "doctor and ping answer; doctor names session bounds and version" {
+  local url
+  for url in "$DLOCK_TEST_ZK" "$DLOCK_TEST_ZK3"; do
+    use "$url"
+    run -0 dlock ping
+    run -0 dlock doctor
+    [[ "$output" == *3.8* ]]
+    [[ "$output" == *session* ]]
+  done
+}
+
+@test "nobody listens there: 69, with the address and the reason; a name that nobody knows as well" {
+  run -69 dlock run -n -b zk://127.0.0.1:1 "$key" -- touch ran
+  [[ "$output" == *"127.0.0.1:1"*refused* ]]
+  run -69 dlock run -n --connect-timeout 2s -b zk://nowhere.invalid "$key" -- touch ran
+  [[ "$output" == *nowhere.invalid* ]]
+  [ ! -e ran ]
+}
+
+@test "something else listens there: 69, and it is said" {
+  run -69 dlock run -n --connect-timeout 2s -b "zk${DLOCK_TEST_REDIS#redis}" "$key" -- touch ran
+  [ ! -e ran ]
+}
+
+@test "a folder where only a user may write: 77 without the password, at work with it; the password is shown nowhere" {
+  kazoo_there k
+  [ "$(ask k protect "/private-$key" app app-secret)" = ok ]
+  run -77 dlock run -n -b "$DLOCK_TEST_ZK/private-$key" k -- touch ran
+  [[ "$output" == *"/private-$key"* ]]
+  use "${DLOCK_TEST_ZK/\/\////app@}/private-$key"
+  DLOCK_PASSWORD=wrong-one run -77 dlock run -n k -- touch ran
+  [[ "$output" != *wrong-one* ]]
+  [ ! -e ran ]
+  export DLOCK_PASSWORD=app-secret
+  locks_and_excludes k
+  run -0 dlock run k -- sh -c 'ps -eo args >ps.out; echo "$DLOCK_STORE"'
+  [[ "$output" != *secret* ]]
+  run ! grep -qw app-secret ps.out
+  unset DLOCK_PASSWORD
+  (umask 077 && echo app-secret >password)
+  run -0 dlock run -b "$DLOCK_BACKEND?password-file=$PWD/password" k -- true
+}
+
+@test "a library's chatter never reaches the user" {
+  run -0 --separate-stderr dlock run -v "$key" -- true
+  [[ "$stderr" != *ZOO_* ]]
+  run -69 dlock run -n -b zk://127.0.0.1:1 "$key" -- true
+  [[ "$output" != *ZOO_* ]]
+}
+
+@test "the command inherits nothing of the connection" {
+  run -0 dlock run "$key" -- sh -c 'ls -l /proc/self/fd | grep -c socket: || true'
+  [ "$output" = "$(sh -c 'ls -l /proc/self/fd | grep -c socket: || true')" ]
+}

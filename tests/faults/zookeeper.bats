@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+# ZooKeeper when something goes wrong: killed and stopped processes, servers and networks. What the commands did is judged by
+# their histories (history.py): no act of one holder after the next one's BEGIN, tokens grow. A tick is 0.5 s; a session of
+# 2 s ends within 2.5 s at the server, and a command's lease after two thirds of it. An ensemble: zookeeper_ensemble.bats.
+load ../support/cli
+load ../support/zookeeper
+load ../support/zookeeper_peers
+
+setup_file() { file_zookeeper one; }
+teardown_file() { end_file_zookeeper one; }
+setup() {
+  set_world
+  share_file_servers
+  script_section
+  key=k$BATS_TEST_NUMBER
+  use "$(zookeeper_url one)"
+}
+teardown() { end_world; }
+
+use() { export DLOCK_BACKEND=$1; } # URL
+pid_of() { cat "$1.pid"; }
+keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-zookeeper; } # NAME of start_watched
+
+# hold_section NAME WORD...: a dlock that holds $key while its section runs.
+hold_section() {
+  start_watched "$1" dlock run --ttl 2s "$key" -- section --for 30 "${@:2}"
+  wait_until begun 1
+  started+=("$(keeper_of "$1")")
+}
+# wait_section NAME [OPTION...]: one more that waits for it.
+wait_section() {
+  start_watched "$1" dlock run -q "${@:2}" --ttl 2s "$key" -- section
+  wait_until has 1 waiters "$key"
+}
+# A server of the test's own, which it may kill.
+own_server() {
+  start_zookeeper own
+  use "$(zookeeper_url own)"
+}
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the session ends" {
+  start_watched a dlock run --ttl 20s "$key" -- section --for 30
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1000 # 20 ms on an idle machine
+}
+
+@test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
+  start_watched a dlock run --ttl 20s --kill-after 500ms "$key" -- sh -c 'section --for 30 --stubborn & wait'
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  grep -q TERM history
+  history check --sections 2
+  gap_below 1000
+}
+
+@test "keeper SIGKILLed: the command is ended before its session is, 79; the next one comes within the session and a tick" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 3000
+}
+
+@test "keeper SIGSTOPped: the same" {
+  hold_section a
+  wait_section b
+  kill -STOP "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" {
+  start_watched a dlock run --ttl 1s "$key" -- section --for 0.5
+  wait_until begun 1
+  local command
+  command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$(pid_of a)" "$command"
+  run -75 dlock run -q -w 3 "$key" -- true
+  kill -CONT "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 0" ]
+  run -0 dlock run -n "$key" -- true
+}
+
+@test "everything SIGSTOPped beyond the session: on waking the loss is seen first, 79, and a higher token has passed" {
+  hold_section a
+  local keeper command
+  keeper=$(keeper_of a) command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$keeper" "$(pid_of a)" "$command"
+  run -0 dlock run -q -w 10 "$key" -- section
+  kill -CONT "$keeper" "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 79" ]
+  # What it did after its lease: little, and under the lower token.
+  [ "$(awk -v me="$command" '/BEGIN/ { n++ } n == 2 && $2 == me' history | wc -l)" -lt 50 ]
+  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
+  ended "$command"
+}
+
+@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the session and a tick" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(pid_of a)" "$(keeper_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 4000
+}
+
+@test "a waiter SIGKILLed leaves nothing that keeps others waiting for longer than its session" {
+  hold_section a
+  wait_section b
+  kill -KILL "$(pid_of b)"
+  kill -TERM "$(pid_of a)"
+  how_ended a
+  run -0 dlock run -w 10 "$key" -- true
+}
+
+# --- the server ------------------------------------------------------------------------------------------------------
+
+@test "server SIGKILLed and restarted: the session goes on, nobody notices" {
+  own_server
+  start_watched a dlock run --ttl 12s "$key" -- section --for 6
+  wait_until begun 1
+  kill_server own
+  restart_zookeeper own
+  run -75 dlock run -q -n "$key" -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  run -0 dlock run -n "$key" -- section
+  history check --sections 2
+}
+
+@test "server gone for good: the command is ended before its session is, 79, with the reason" {
+  own_server
+  start_watched a dlock run --ttl 2s "$key" -- section --for 30 2>said
+  wait_until begun 1
+  kill_server own
+  [ "$(how_ended a)" = "exit 79" ]
+  grep -q "LOST $key" said
+  run -69 dlock run --connect-timeout 500ms "$key" -- true
+  [[ "$output" == *"127.0.0.1:$(port_of own)"*refused* ]]
+}
+
+@test "server SIGSTOPped for less than the lease: nothing happens" {
+  own_server
+  start_watched a dlock run --ttl 6s "$key" -- section --for 4
+  wait_until begun 1
+  kill -STOP "$(pid_of_server own)"
+  sleep 1
+  kill -CONT "$(pid_of_server own)"
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "server SIGSTOPped for longer than the session: the command is ended meanwhile, 79; later the lock is free" {
+  own_server
+  hold_section a
+  kill -STOP "$(pid_of_server own)"
+  [ "$(how_ended a)" = "exit 79" ]
+  kill -CONT "$(pid_of_server own)"
+  run -0 dlock run -w 10 "$key" -- section
+  history check --sections 2
+}
+
+@test "a server that accepts and says nothing: 69 after the time-out, and nothing was run" {
+  own_server
+  kill -STOP "$(pid_of_server own)"
+  run -69 dlock run -n --connect-timeout 300ms "$key" -- touch ran
+  [ ! -e ran ]
+  run -69 dlock run -w 1 --connect-timeout 300ms "$key" -- touch ran
+  [ ! -e ran ]
+}
+
+@test "server frozen when the lock is given back: the command's status, a warning, and no longer than the session" {
+  own_server
+  start_watched a dlock run --ttl 3s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.02; done; exit 3' 2>said
+  wait_until test -e begun
+  kill -STOP "$(pid_of_server own)"
+  local begin=${EPOCHREALTIME/./}
+  touch go
+  [ "$(how_ended a)" = "exit 3" ]
+  local ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
+  echo "after $ms ms: $(cat said)"
+  [ "$ms" -lt 4000 ]
+  grep -q "$key" said
+}
+
+@test "an even number of addresses, most of them dead: the living one is found, each time" {
+  local i dead=127.0.0.1:1 alive
+  alive=127.0.0.1:$(port_of one)
+  for i in {1..5}; do
+    run -0 dlock run -n -b "zk://$dead,$alive" "$key" -- true
+    run -0 dlock run -n -b "zk://$alive,$dead" "$key" -- true
+    run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,127.0.0.1:3,$alive" "$key" -- true
+    run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,$alive,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5" "$key" -- true
+  done
+}
+
+# --- operators -------------------------------------------------------------------------------------------------------
+
+@test "force-release: the holder notices at once, 79" {
+  start_watched a dlock run --ttl 20s "$key" -- section --for 30
+  wait_until begun 1
+  wait_section b
+  run -0 dlock force-release --yes "$key"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+}
+
+@test "one node is deleted by hand: 79, and it is not made again" {
+  kazoo k
+  start_watched a dlock run --ttl 20s "$key" -- section --for 30
+  wait_until begun 1
+  local node
+  for node in $(ask k children "/$key"); do ask k delete "/$key/$node"; done
+  [ "$(how_ended a)" = "exit 79" ]
+  [[ "$(ask k children "/$key")" != *lock* ]]
+}
+
+@test "numbers near their end: refused with what to do, before the order is lost" {
+  command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
+  compile_peers
+  own_server
+  run -0 dlock run "$key" -- true
+  sequence_end own "/$key" 2147483000
+  run -78 dlock run -n "$key" -- touch ran
+  [ ! -e ran ]
+  [[ "$output" == *"/$key"* ]]
+}
+
+# --- the network -----------------------------------------------------------------------------------------------------
+
+through_proxy() {
+  start_proxy one frames
+  direct=$(zookeeper_url one)
+  use "$(zookeeper_url proxy)"
+}
+
+@test "black hole: the command is ended before its session is, 79; the next one does not overlap" {
+  through_proxy
+  hold_section a
+  DLOCK_BACKEND=$direct wait_section b
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "black hole over a command that ignores TERM: KILL before the session ends" {
+  through_proxy
+  hold_section a --stubborn
+  DLOCK_BACKEND=$direct wait_section b
+  network drop
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "a short stall that heals costs nothing" {
+  through_proxy
+  start_watched a dlock run --ttl 6s "$key" -- section --for 5
+  wait_until begun 1
+  network hold
+  sleep 1.5
+  network pass
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "late messages of a lost holder change nothing for the next one" {
+  through_proxy
+  hold_section a
+  use "$direct"
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  start_watched b dlock run -q --ttl 2s "$key" -- section --for 2
+  wait_until begun 2
+  network pass
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "connections reset, again and again: holder and waiter go on with their sessions" {
+  through_proxy
+  start_watched a dlock run --ttl 4s "$key" -- section --for 3
+  wait_until begun 1
+  wait_section b --ttl 4s
+  local _
+  for _ in {1..6}; do
+    network reset
+    sleep 0.3
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}
+
+# A whole life (acquire, some heartbeats, release) with the connection cut behind the N-th message.
+life_with_cut() { # DIRECTION N
+  network cut "$1" "$2"
+  dlock run -w 5 --ttl 3s --renew-interval 100ms "$key-$1-$2" -- sh -c 'echo ran >>ran; sleep 0.35'
+}
+
+@test "cut behind every single message, in both directions: ran once, released, nobody is told otherwise" {
+  through_proxy
+  local direction n
+  for direction in requests replies; do
+    for n in {0..12}; do
+      rm -f ran
+      run life_with_cut "$direction" "$n"
+      echo "$direction $n: $status $output"
+      [ "$status" = 0 ]
+      [ "$(wc -l <ran)" = 1 ]
+      DLOCK_BACKEND=$direct is_free "$key-$direction-$n"
+    done
+  done
+}
+
+@test "the same while it is waiting: served when its turn comes, and it leaves nothing behind" {
+  through_proxy
+  local direction n
+  for direction in requests replies; do
+    for n in {0..7}; do
+      DLOCK_BACKEND=$direct hold_lock "$key-$n"
+      network cut "$direction" "$n"
+      start_watched w dlock run -q --ttl 3s "$key-$n" -- true
+      DLOCK_BACKEND=$direct wait_until has 1 waiters "$key-$n"
+      let_go
+      echo "$direction $n"
+      [ "$(how_ended w)" = "exit 0" ]
+      rm -f w w.pid
+      DLOCK_BACKEND=$direct is_free "$key-$n"
+    done
+  done
+}
+
+@test "acquire and release from the command line, cut behind every message: no lease is left behind" {
+  through_proxy
+  local direction n owner _
+  for direction in requests replies; do
+    for n in {0..6}; do
+      network cut "$direction" "$n"
+      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "$key-$n"
+      read -r owner _ <<<"$output"
+      network cut "$direction" "$n"
+      run -0 dlock release "$key-$n" --owner "$owner"
+      DLOCK_BACKEND=$direct is_free "$key-$n"
+    done
+  done
+}
+
+# --- many ------------------------------------------------------------------------------------------------------------
+
+woken() { zookeeper_counts own zk_sum_node_deleted_watch_count; }
+
+@test "256 wait: a hand-over wakes the next one, and nobody else" {
+  own_server
+  patience=60
+  hold_lock "$key"
+  local i before after
+  for i in {1..256}; do dlock run -q "$key" -- sh -c 'echo >>served' 3>&- {holder_stdin}>&- & started+=("$!"); done
+  wait_until has 256 waiters "$key"
+  before=$(woken)
+  let_go
+  wait_until lines_in served 256
+  wait_until is_free "$key"
+  after=$(woken)
+  echo "$((after - before)) watches on deleted nodes fired for 257 releases"
+  # One for the next in line; and three of the first holder, which had the time to watch its own nodes.
+  [ $((after - before)) -le 300 ]
+  [ $((after - before)) -ge 256 ]
+}

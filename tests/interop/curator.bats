@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+# Curator's locks (Debian's libcurator-recipes-java) and dlock on one path: who shuts out whom, in both roles; order; the
+# names of the nodes; what happens when one of them dies.
+load ../support/cli
+load ../support/zookeeper
+load ../support/zookeeper_peers
+
+setup_file() {
+  command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
+  compile_peers
+  file_zookeeper one
+}
+teardown_file() { end_file_zookeeper one; }
+setup() {
+  set_world
+  share_file_servers
+  script_section
+  key=k$BATS_TEST_NUMBER
+  path=/$key
+  recipe=bridge
+  use_recipe bridge
+}
+teardown() { end_world; }
+
+use_recipe() {
+  recipe=$1
+  DLOCK_BACKEND=$(backend)
+  export DLOCK_BACKEND
+}
+children() { ask k children "$path"; } # of kazoo k
+
+@test "bridge and Curator's mutex, read and write lock shut each other out" {
+  curator c
+  each_shuts_out_the_other c mutex
+  each_shuts_out_the_other c write
+  each_shuts_out_the_other c read
+}
+
+@test "bridge, shared: Curator's mutex and writer are waited for, and Curator's writer waits" {
+  curator c
+  theirs_shuts_out c mutex --shared
+  each_shuts_out_the_other c write --shared
+  both_hold c read --shared
+}
+
+@test "recipe=mutex and Curator's mutex shut each other out" {
+  curator c
+  use_recipe mutex
+  each_shuts_out_the_other c mutex
+}
+
+@test "recipe=rw and Curator's read/write lock: as two of Curator's own" {
+  curator c
+  use_recipe rw
+  each_shuts_out_the_other c write
+  each_shuts_out_the_other c read
+  each_shuts_out_the_other c write --shared
+  both_hold c read --shared
+}
+
+@test "recipe=semaphore-mutex, Curator's semaphore mutex and semaphore of one shut each other out" {
+  curator c
+  use_recipe semaphore-mutex
+  each_shuts_out_the_other c semaphore-mutex
+  each_shuts_out_the_other c semaphore:1
+}
+
+@test "recipe=semaphore: three permits between Curator and dlock, whoever has them" {
+  curator c
+  use_recipe semaphore
+  [ "$(ask c take a semaphore:3 "$path" 5000)" = "held a" ]
+  run -0 attempt --permits 3 true
+  hold_lock --permits 3 "$key"
+  run -0 attempt --permits 3 true
+  [ "$(ask c take b semaphore:3 "$path" 5000)" = "held b" ]
+  run -75 attempt --permits 3 touch ran
+  [ ! -e ran ]
+  [ "$(ask c take d semaphore:3 "$path" 200)" = "busy d" ]
+  [ "$(ask c free b)" = "free b" ]
+  run -0 attempt --permits 3 true
+  let_go
+  [ "$(ask c take e semaphore:3 "$path" 5000)" = "held e" ]
+}
+
+@test "several keys at once and Curator's multi lock: one common path is enough to shut out" {
+  curator c
+  [ "$(ask c take m multi "$path/a,$path/b" 5000)" = "held m" ]
+  run -75 dlock run -q -n "$key/b" "$key/c" -- true
+  run -0 dlock run -q -n "$key/c" -- true
+  [ "$(ask c free m)" = "free m" ]
+  start dlock run "$key/c" "$key/b" -- sleep 60
+  wait_until is_held "$key/c"
+  wait_until is_held "$key/b"
+  [ "$(ask c take n multi "$path/a,$path/b" 200)" = "busy n" ]
+  [ "$(ask c take o mutex "$path/a" 5000)" = "held o" ]
+}
+
+@test "the nodes are those that Curator makes, and kazoo's beside them with adjacent numbers" {
+  kazoo k
+  local uuid='[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+  hold_lock "$key"
+  local name numbers
+  numbers=$(children | tr ' ' '\n' | sed -E 's/.*(.{10})$/\1/' | sort -u | wc -l)
+  [ "$numbers" = 3 ]
+  for name in $(children); do
+    [[ "$name" =~ ^_c_$uuid-(lock-|__WRIT__)[0-9]{10}$ || "$name" =~ ^[a-f][0-9a-f]{31}__lock__[0-9]{10}$ ]]
+  done
+  let_go
+  use_recipe rw
+  hold_lock --shared "$key"
+  [[ "$(children)" =~ ^_c_$uuid-__READ__[0-9]{10}$ ]]
+  let_go
+  use_recipe mutex
+  hold_lock "$key"
+  [[ "$(children)" =~ ^_c_$uuid-lock-[0-9]{10}$ ]]
+  let_go
+}
+
+@test "first come, first served across both: Curator, dlock, Curator, dlock" {
+  curator c
+  curator d
+  curator e
+  [ "$(ask c take a mutex "$path" 5000)" = "held a" ]
+  start_watched first dlock run -q "$key" -- section --for 0.2
+  wait_until has 1 waiters "$key"
+  tell d take b mutex "$path" 20000
+  wait_until has 2 waiters "$key"
+  start_watched second dlock run -q "$key" -- section --for 0.05
+  wait_until has 3 waiters "$key"
+  tell e take f mutex "$path" 20000
+  wait_until has 4 waiters "$key"
+  [ "$(ask c free a)" = "free a" ]
+  [ "$(how_ended first)" = "exit 0" ]
+  [ "$(hear d)" = "held b" ]
+  [ "$(grep -c BEGIN history)" = 1 ]
+  [ "$(ask d free b)" = "free b" ]
+  [ "$(how_ended second)" = "exit 0" ]
+  [ "$(hear e)" = "held f" ]
+  history check --sections 2
+}
+
+@test "Curator dies with the lock: dlock has it when its session is over, and not before" {
+  curator c one 2000
+  [ "$(ask c take a mutex "$path" 5000)" = "held a" ]
+  tell c crash
+  run -75 attempt true
+  run -0 dlock run -q -w 10 "$key" -- true
+}
+
+@test "dlock and its keeper die with the lock: Curator has it when the session is over" {
+  curator c
+  start_watched a dlock run --ttl 2s "$key" -- section --for 30
+  wait_until begun 1
+  kill -KILL "$(cat a.pid)" "$(pgrep -P "$(cat a.pid)" -x dlock-zookeeper)"
+  [ "$(ask c take b mutex "$path" 20000)" = "held b" ]
+  local last
+  last=$(tail -n 1 history)
+  sleep 0.1
+  [ "$(tail -n 1 history)" = "$last" ]
+}
+
+@test "inspect shows who holds and who waits, also those of Curator; force-release frees them" {
+  curator c
+  curator d
+  [ "$(ask c take a mutex "$path" 5000)" = "held a" ]
+  tell d take b mutex "$path" 20000
+  wait_until has 1 waiters "$key"
+  run -0 dlock inspect "$key"
+  [[ "$output" == *[Cc]urator* ]]
+  run -0 dlock force-release --yes "$key"
+  [ "$(hear d)" = "held b" ]
+  # Curator does not notice; its release of what it has no more hurts nobody.
+  [ "$(ask c holds a)" = true ]
+  ask c free a
+  run -75 attempt true
+}
+
+@test "asked by __REVOKE__ as Curator asks: the command gets TERM, and whoever waits the lock when it has ended" {
+  curator c
+  kazoo k
+  start_watched a dlock run "$key" -- section --for 30
+  wait_until begun 1
+  local name
+  name=$(children | tr ' ' '\n' | grep -- '-lock-')
+  [ "$(ask k set "$path/$name" __REVOKE__)" = ok ]
+  [ "$(ask c take b mutex "$path" 20000)" = "held b" ]
+  how_ended a
+}

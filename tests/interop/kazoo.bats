@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+# kazoo's locks (Debian's python3-kazoo) and dlock on one path, and a crowd of Curator, kazoo and dlock.
+load ../support/cli
+load ../support/zookeeper
+load ../support/zookeeper_peers
+
+setup_file() {
+  file_zookeeper one
+}
+teardown_file() { end_file_zookeeper one; }
+setup() {
+  set_world
+  share_file_servers
+  script_section
+  key=k$BATS_TEST_NUMBER
+  path=/$key
+  recipe=bridge
+  use_recipe bridge
+}
+teardown() { end_world; }
+
+use_recipe() {
+  recipe=$1
+  DLOCK_BACKEND=$(backend)
+  export DLOCK_BACKEND
+}
+
+@test "bridge and kazoo's Lock, ReadLock and WriteLock shut each other out" {
+  kazoo k
+  each_shuts_out_the_other k lock
+  each_shuts_out_the_other k read
+  each_shuts_out_the_other k write
+}
+
+@test "bridge, shared: kazoo's Lock and WriteLock are waited for, and kazoo's WriteLock waits" {
+  kazoo k
+  theirs_shuts_out k lock --shared
+  each_shuts_out_the_other k write --shared
+  both_hold k read --shared
+}
+
+@test "recipe=kazoo-lock, and kazoo's Lock and WriteLock, shut each other out" {
+  kazoo k
+  use_recipe kazoo-lock
+  each_shuts_out_the_other k lock
+  each_shuts_out_the_other k write
+}
+
+@test "recipe=kazoo-rw: as two of kazoo's own" {
+  kazoo k
+  use_recipe kazoo-rw
+  each_shuts_out_the_other k lock
+  each_shuts_out_the_other k read
+  each_shuts_out_the_other k write
+  each_shuts_out_the_other k write --shared
+  theirs_shuts_out k lock --shared
+  both_hold k read --shared
+}
+
+@test "recipe=kazoo-semaphore: three permits between kazoo and dlock; another number is refused by both" {
+  kazoo k
+  use_recipe kazoo-semaphore
+  [ "$(ask k take a semaphore:3 "$path" 5000)" = "held a" ]
+  run -0 attempt --permits 3 true
+  hold_lock --permits 3 "$key"
+  [ "$(ask k take b semaphore:3 "$path" 5000)" = "held b" ]
+  run -75 attempt --permits 3 touch ran
+  [ ! -e ran ]
+  [ "$(ask k take d semaphore:3 "$path" 300)" = "busy d" ]
+  run -78 attempt --permits 4 touch ran
+  [ ! -e ran ]
+  [[ "$(ask k take e semaphore:4 "$path" 300)" == failed* ]]
+  [ "$(ask k free b)" = "free b" ]
+  run -0 attempt --permits 3 true
+  let_go
+}
+
+@test "recipe=kazoo-semaphore: dlock's number is the one that kazoo finds" {
+  kazoo k
+  use_recipe kazoo-semaphore
+  hold_lock --permits 2 "$key"
+  [ "$(ask k take a semaphore:2 "$path" 5000)" = "held a" ]
+  [ "$(ask k take b semaphore:2 "$path" 300)" = "busy b" ]
+  [[ "$(ask k take d semaphore:3 "$path" 300)" == failed* ]]
+  let_go
+}
+
+@test "kazoo reads who holds and who waits among dlock's nodes" {
+  kazoo k
+  kazoo l
+  hold_lock --reason "déploiement" "$key"
+  tell l take a lock "$path" 20000
+  wait_until has 1 waiters "$key"
+  run -0 ask k contenders lock "$path"
+  [[ "$output" == *,kazoo-* ]]
+  run -0 dlock inspect "$key"
+  [[ "$output" == *kazoo* ]]
+  let_go
+  [ "$(hear l)" = "held a" ]
+}
+
+@test "first come, first served across both: kazoo, dlock, kazoo" {
+  kazoo k
+  kazoo l
+  [ "$(ask k take a lock "$path" 5000)" = "held a" ]
+  start_watched first dlock run -q "$key" -- section --for 0.2
+  wait_until has 1 waiters "$key"
+  tell l take b lock "$path" 20000
+  wait_until has 2 waiters "$key"
+  [ "$(ask k free a)" = "free a" ]
+  [ "$(how_ended first)" = "exit 0" ]
+  [ "$(hear l)" = "held b" ]
+}
+
+@test "kazoo dies with the lock: dlock has it when its session is over, and not before" {
+  kazoo k one 2000
+  [ "$(ask k take a lock "$path" 5000)" = "held a" ]
+  tell k crash
+  run -75 attempt true
+  run -0 dlock run -q -w 10 "$key" -- true
+}
+
+@test "a waiter that gives up leaves nothing in kazoo's way" {
+  kazoo k
+  [ "$(ask k take a lock "$path" 5000)" = "held a" ]
+  run -75 dlock run -q -w 0.3 "$key" -- true
+  start_watched w dlock run -q "$key" -- true
+  wait_until has 1 waiters "$key"
+  kill -TERM "$(cat w.pid)"
+  how_ended w
+  [ "$(wc -w <<<"$(ask k children "$path")")" = 1 ]
+}
+
+@test "two that cannot shut each other out on one path: dlock says so" {
+  kazoo k
+  use_recipe mutex
+  [ "$(ask k take a lock "$path" 5000)" = "held a" ]
+  run -0 dlock run -n "$key" -- true
+  [[ "$output" == *kazoo* ]]
+}
+
+@test "4 Curator mutexes, 2 Curator writers, 4 kazoo locks and 4 dlocks, three rounds: no hold of dlock overlaps any other" {
+  command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
+  compile_peers
+  curator c
+  curator w
+  kazoo k
+  script dlock_crowd <<'CODE'
+#!/bin/bash
+set -e
+for _ in 1 2 3; do dlock run -q "$1" -- section --for 0.015; done
+CODE
+  tell c crowd mutex "$path" 4 3
+  tell w crowd write "$path" 2 3
+  tell k crowd lock "$path" 4 3
+  local i
+  for i in 1 2 3 4; do start_watched "dlock$i" dlock_crowd "$key"; done
+  patience=60
+  for i in c w k; do [ "$(hear $i)" = "done" ]; done
+  for i in 1 2 3 4; do [ "$(how_ended "dlock$i")" = "exit 0" ]; done
+  history check --sections 42 --ours
+}

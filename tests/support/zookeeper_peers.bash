@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# Foreign clients of ZooKeeper locks, for tests/interop: Curator in Java and kazoo in Python. Each is a process that does
+# what it is asked (CuratorPeer.java, kazoo_peer.py).
+
+curator_jars() {
+  local jar path=$1
+  for jar in zookeeper zookeeper-jute curator-recipes curator-framework curator-client guava slf4j-api slf4j-nop; do
+    path+=:/usr/share/java/$jar.jar
+  done
+  echo "$path"
+}
+
+# Once a file of tests: compile_peers, in setup_file.
+compile_peers() {
+  mkdir "$BATS_FILE_TMPDIR/java"
+  javac -nowarn -cp "$(curator_jars .)" -d "$BATS_FILE_TMPDIR/java" "$root"/tests/interop/java/*.java
+}
+
+# sequence_end SERVER PATH NUMBER: the server is restarted, and the next sequential child of PATH has this number.
+sequence_end() {
+  kill_server "$1"
+  java -cp "$(curator_jars "$BATS_FILE_TMPDIR/java")" SequenceEnd "$servers/$1/data" "$2" "$3"
+  restart_zookeeper "$1"
+}
+
+# curator NAME [SERVER [SESSION-MS]] and kazoo NAME ...: start such a client, to be asked by `ask NAME`.
+curator() {
+  peer "$1" java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto \
+    -cp "$(curator_jars "$BATS_FILE_TMPDIR/java")" CuratorPeer "127.0.0.1:$(port_of "${2:-one}")" "${3:-10000}"
+}
+kazoo() {
+  peer "$1" /usr/bin/python3 -E "$support/kazoo_peer.py" "127.0.0.1:$(port_of "${2:-one}")" "${3:-10000}"
+}
+
+declare -gA peer_in=() peer_out=() peer_pid=()
+peer() { # NAME COMMAND...
+  local name=$1 in out
+  shift
+  mkfifo "$name.in" "$name.out"
+  "$@" <"$name.in" >"$name.out" 3>&- &
+  peer_pid[$name]=$!
+  started+=("$!")
+  disown "$!"
+  exec {in}>"$name.in" {out}<"$name.out"
+  peer_in[$name]=$in peer_out[$name]=$out
+}
+
+tell() { echo "${*:2}" >&"${peer_in[$1]}"; } # NAME WORD...
+hear() {                                     # NAME: prints its next line
+  local line
+  read -r -t "$patience" line <&"${peer_out[$1]}" || { echo "$1 says nothing" >&2; return 1; }
+  echo "$line"
+}
+ask() { # NAME WORD...: prints the answer
+  tell "$@"
+  hear "$1"
+}
+
+# --- cells of the matrix: who shuts out whom -------------------------------------------------------------------------
+
+# theirs_shuts_out PEER FAMILY [DLOCK-OPTION...]: PEER holds $path, dlock with $recipe is refused, and served afterwards.
+theirs_shuts_out() {
+  [ "$(ask "$1" take x "$2" "$path" 5000)" = "held x" ]
+  echo "$recipe ${*:3} while $1 has a $2"
+  run -75 attempt "${@:3}" touch ran
+  [ ! -e ran ]
+  [ "$(ask "$1" free x)" = "free x" ]
+  run -0 attempt "${@:3}" true
+}
+
+# ours_shuts_out PEER FAMILY [DLOCK-OPTION...]: the other way round.
+ours_shuts_out() {
+  echo "$2 of $1 while dlock has $recipe ${*:3}"
+  DLOCK_BACKEND=$(backend) hold_lock "${@:3}" "$key"
+  [ "$(ask "$1" take x "$2" "$path" 200)" = "busy x" ]
+  let_go
+  [ "$(ask "$1" take x "$2" "$path" 5000)" = "held x" ]
+  ask "$1" free x
+}
+
+# both_hold PEER FAMILY [DLOCK-OPTION...]: neither minds the other.
+both_hold() {
+  echo "$recipe ${*:3} with a $2 of $1"
+  [ "$(ask "$1" take x "$2" "$path" 5000)" = "held x" ]
+  run -0 attempt "${@:3}" true
+  DLOCK_BACKEND=$(backend) hold_lock "${@:3}" "$key"
+  [ "$(ask "$1" take y "$2" "$path" 5000)" = "held y" ]
+  let_go
+  ask "$1" free x
+  ask "$1" free y
+}
+
+each_shuts_out_the_other() { theirs_shuts_out "$@" && ours_shuts_out "$@"; }
+
+backend() { echo "$(zookeeper_url one)?recipe=$recipe"; }
+attempt() { # [DLOCK-OPTION...] COMMAND [ARG]: one attempt
+  local options=("$@") command=()
+  while [[ ${#options[@]} -gt 0 && ${options[-1]} != -* && ${options[-1]} != [0-9]* ]]; do
+    command=("${options[-1]}" "${command[@]}")
+    unset 'options[-1]'
+  done
+  dlock run -q -n -b "$(backend)" "${options[@]}" "$key" -- "${command[@]}"
+}
