@@ -24,10 +24,11 @@ zookeeper_rows() {
 
 watches_fired() { zookeeper_counts bench zk_sum_node_deleted_watch_count; }
 
-zookeeper_watches() { # WAITERS: how many of them a hand-over wakes
+# One a hand-over, however many wait; and three of the first holder, which has had the time to watch its own nodes.
+zookeeper_watches() { # WAITERS
   local each before
   before=$(watches_fired)
   chain "$1" "$stage/stamps"
   each=$(quotient $(($(watches_fired) - before)) "$1")
-  row "zookeeper: watches fired a hand-over, $1 wait" '<= 2' "$each" 'the next one, the holder itself' "$each"
+  row "zookeeper: watches fired a hand-over, $1 wait" "<= $(awk -v n="$1" 'BEGIN { printf "%.2f", 1 + 3 / n }')" "$each" '' "$each"
 }
