@@ -44,10 +44,11 @@ redis_start_up() {
   wait "$etcd_pid" 2>/dev/null || true
 }
 
+# As it is installed: that what it grants is on the disk is what its users wait for.
 start_etcd() {
   local peer_port tries
   etcd_port=$(some_port) peer_port=$(some_port)
-  etcd --name bench --data-dir "$stage/etcd" --logger zap --log-outputs stderr --unsafe-no-fsync \
+  etcd --name bench --data-dir "$stage/etcd" --logger zap --log-outputs stderr \
     --listen-client-urls "http://127.0.0.1:$etcd_port" --advertise-client-urls "http://127.0.0.1:$etcd_port" \
     --listen-peer-urls "http://127.0.0.1:$peer_port" --initial-advertise-peer-urls "http://127.0.0.1:$peer_port" \
     --initial-cluster "bench=http://127.0.0.1:$peer_port" >"$stage/etcd.log" 2>&1 &

@@ -54,8 +54,8 @@ all_say() { # LINE WORD...
 
 pid_of() { cat "$1.pid"; }
 keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-redis; } # NAME of start_watched
-hold_section() { # NAME WORD...: a dlock that holds k while its section runs
-  start_watched "$1" dlock run --ttl 2s k -- section --for 30 "${@:2}"
+hold_section() { # NAME WORD...: a dlock that holds k while its section runs, with a lease of $ttl (2s)
+  start_watched "$1" dlock run --ttl "${ttl:-2s}" k -- section --for 30 "${@:2}"
   wait_until begun 1
   started+=("$(keeper_of "$1")")
 }
@@ -200,7 +200,7 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
 
 @test "the key deleted by hand: on two servers it is taken again; on all: 79, and it is not made again" {
   five_servers
-  hold_section a
+  ttl=6s hold_section a
   redis_cli vote1 del k
   redis_cli vote2 del k
   wait_until all_say "1 1 1 1 1" exists k

@@ -4,13 +4,7 @@ load ../support/cli
 load ../support/redis
 load ../support/peers
 
-setup() {
-  set_world
-  script_section
-  start_redis one
-  PORT=$(port_of one) DLOCK_BACKEND=$(redis_url one)
-  export PORT DLOCK_BACKEND
-}
+setup() { set_world_of_peers; }
 teardown() { end_world; }
 
 @test "a thousand sections of four clients never overlap, and everyone is served" {

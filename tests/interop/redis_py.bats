@@ -5,13 +5,7 @@ load ../support/cli
 load ../support/redis
 load ../support/peers
 
-setup() {
-  set_world
-  script_section
-  start_redis one
-  PORT=$(port_of one) DLOCK_BACKEND=$(redis_url one)
-  export PORT DLOCK_BACKEND
-}
+setup() { set_world_of_peers; }
 teardown() { end_world; }
 
 @test "dlock holds: redis-py sees it locked, is refused, and its release of a lock that it has not is refused" {

@@ -4,6 +4,15 @@
 
 export NODE_PATH=$root/build/interop/node_modules
 
+# A world with one Redis server, which is the backend of dlock and the server of the peers.
+set_world_of_peers() {
+  set_world
+  script_section
+  start_redis one
+  PORT=$(port_of one) DLOCK_BACKEND=$(redis_url one)
+  export PORT DLOCK_BACKEND
+}
+
 # python_peer NAME < CODE and node_peer NAME < CODE: make the program NAME; run it, or start it with `start`.
 python_peer() {
   { cat <<'CODE'; cat; } >"$1.py"
