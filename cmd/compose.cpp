@@ -65,13 +65,29 @@ Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
     store.name = store.backend->store();
     return store;
   }
+  return open_stock_keeper(url);
+}
+
+Result<Store> open_stock_keeper(const BackendUrl& url) {
+  Store store{url, nullptr, find_keeper(url.family), url.redacted()};
+  if (!store.program.empty()) return store;
   const std::string family = family_name(url.family);
-  store.program = find_keeper(url.family);
-  if (store.program.empty()) {
-    return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
-                 "install it with: apt install dlock-" + family};
+  const std::string package = url.family == Family::kLocal ? "dlock" : "dlock-" + family;
+  return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
+               "install it with: apt install " + package};
+}
+
+Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime) {
+  const RegisteredBackend* here = find_built_in(url);
+  if (here && here->keep && !here->stock) return no_stock_in(url);
+  if (here && here->stock) {
+    auto stock = here->stock(url, runtime);
+    if (!stock) return stock.error();
+    return StockStore{std::move(*stock), {}};
   }
-  return store;
+  auto keeper = open_stock_keeper(url);
+  if (!keeper) return keeper.error();
+  return StockStore{nullptr, keeper->program};
 }
 
 Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& options, Intent intent, const char* held,
@@ -80,6 +96,7 @@ Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& opt
   std::vector<std::unique_ptr<LockSession>> sessions;
   for (const LockName& name : options.keys) {
     LockSpec spec = make_spec(options, name, wait);
+    if (options.stock) spec.stock = options.stock->claim;
     spec.take = intent == Intent::kTake;
     if (held) spec.ancestor = find_claim(held, store.name, name);
     auto session = open_one(store, spec, runtime);

@@ -8,6 +8,7 @@
 #include "lib/base/runtime.h"
 #include "lib/lock/backend.h"
 #include "lib/lock/lock_session.h"
+#include "lib/stock/stock.h"
 
 namespace dlock {
 
@@ -22,6 +23,15 @@ struct Store {
 /// Unsupported, with the package to install, when the family's program is missing: it is looked for beside this program
 /// (../libexec/dlock/), then where it was meant to be installed. Asks no server.
 Result<Store> open_store(const BackendUrl& url, const Runtime& runtime);
+/// The same when part of a stock is to be kept: always by a program, which is not asked whether it can.
+Result<Store> open_stock_keeper(const BackendUrl& url);
+
+/// Where the stocks of one URL are kept. Always a keeper program; `stock` if it is this one.
+struct StockStore {
+  std::unique_ptr<Stock> stock;
+  std::string program;
+};
+Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime);
 
 /// What to do about the locks that are named.
 enum class Intent { kTake, kWaitUntilFree };

@@ -23,6 +23,7 @@
 #include "cmd/ping.h"
 #include "cmd/renew_release.h"
 #include "cmd/run.h"
+#include "cmd/stock.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {
@@ -51,6 +52,14 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
   if (!store) return fail(runtime.log, store.error());
   if (!store->backend) return become(store->program, argv, runtime.log);
   return command(options, *store->backend, runtime, out);
+}
+
+int on_stock(const Options& options, const Runtime& runtime, char** argv, char** environment, Output& out) {
+  if (options.stock->action == StockAction::kRun) return run_command(options, runtime, environment);
+  auto store = open_stock(options.backends.front(), runtime);
+  if (!store) return fail(runtime.log, store.error());
+  if (!store->stock) return become(store->program, argv, runtime.log);
+  return stock_command(options, *store->stock, runtime, out);
 }
 
 int force_release(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
@@ -108,8 +117,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kSetup:
       return setup_command(options, runtime, out);
     case Command::kStock:
-      return fail(runtime.log, {ErrorCode::kUnsupported, "'dlock stock' is not part of this release",
-                                "see the CHANGELOG for what is"});
+      return on_stock(options, runtime, argv, environment, out);
     case Command::kConfig:
       return print_result(config_text(options), runtime.log, out);
     case Command::kCompletion:
