@@ -7,9 +7,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "backends/local/local_stock.h"
-#include "backends/redis/redis_stock.h"
 #include "tests/support/acquisition.h"
+#include "tests/support/stock_clients.h"
 
 namespace dlock::testing {
 namespace {
@@ -38,13 +37,6 @@ std::vector<StockFixture> all_stock_fixtures() {
   return all;
 }
 
-const Runtime& test_runtime() {
-  static SystemClock clock;
-  static const Log log(Log::Style{.quiet = true});
-  static const Runtime runtime{clock, log};
-  return runtime;
-}
-
 }  // namespace
 
 const std::vector<StockFixture>& stock_fixtures() {
@@ -52,16 +44,7 @@ const std::vector<StockFixture>& stock_fixtures() {
   return all;
 }
 
-std::unique_ptr<Stock> connect_stock(const std::string& url) {
-  const auto parsed = BackendUrl::parse(url);
-  if (!parsed) throw std::runtime_error(parsed.error().message);
-  auto stock = parsed->family == Family::kLocal ? make_local_stock(*parsed, test_runtime())
-                                                : make_redis_stock(*parsed, test_runtime());
-  if (!stock) throw std::runtime_error(stock.error().message);
-  return std::move(*stock);
-}
-
-CallLimit StockWorld::limit() const { return {test_runtime().clock.now() + 10s}; }
+CallLimit StockWorld::limit() const { return {test_clock().now() + 10s}; }
 
 StockRequest StockWorld::request(const std::string& id, Quantity quantity) const {
   return {name, *LockName::parse(id), quantity};

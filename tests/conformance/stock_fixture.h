@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,6 @@ struct StockFixture {
 
 /// Those that can run here; the servers are those of fixtures().
 const std::vector<StockFixture>& stock_fixtures();
-
-/// A new client with connections of its own.
-std::unique_ptr<Stock> connect_stock(const std::string& url);
 
 /// Runs `test` for each fixture, with two independent clients and a name of its own. The stock is dropped afterwards,
 /// and its books must balance.
