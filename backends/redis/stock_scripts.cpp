@@ -12,7 +12,7 @@
   "local function broken(why) error({why=why}) end "                                                   \
   "local function ask(...) "                                                                           \
   "local a=redis.pcall(...) "                                                                          \
-  "if type(a)=='table' and a.err then broken(a.err) end "                                              \
+  "if type(a)=='table' and a.err then error(a) end "                                                   \
   "return a "                                                                                          \
   "end "                                                                                               \
   "local function whole(v) "                                                                           \
@@ -88,20 +88,25 @@
   "end "                                                                                               \
   "local function body() "
 
-#define DLOCK_STOCK_END                                                                    \
-  "end "                                                                                   \
-  "local function main() "                                                                 \
-  "local m=ask('HMGET',M,'made','segments') "                                              \
-  "if not m[1] then return {'none'} end "                                                  \
-  "made,S=m[1],whole(m[2]) "                                                               \
-  "if not S or S<1 then broken('its number of segments is \"'..tostring(m[2])..'\"') end " \
-  "return body() "                                                                         \
-  "end "                                                                                   \
-  "local ok,answer=pcall(main) "                                                           \
-  "if ok then return answer end "                                                          \
-  "if type(answer)=='table' and answer.why then return {'broken',answer.why} end "         \
-  "if type(answer)=='table' and answer.err then return {'broken',answer.err} end "         \
-  "return {'broken',tostring(answer)} "
+// What the data are to blame for is {broken}; what the server refuses (OOM, READONLY, NOPERM) stays an error reply.
+#define DLOCK_STOCK_END                                                                                          \
+  "end "                                                                                                         \
+  "local function main() "                                                                                       \
+  "local m=ask('HMGET',M,'made','segments') "                                                                    \
+  "if not m[1] then return {'none'} end "                                                                        \
+  "made,S=m[1],whole(m[2]) "                                                                                     \
+  "if not S or S<1 then broken('its number of segments is \"'..tostring(m[2])..'\"') end "                       \
+  "return body() "                                                                                               \
+  "end "                                                                                                         \
+  "local ok,answer=pcall(main) "                                                                                 \
+  "if ok then return answer end "                                                                                \
+  "if type(answer)=='table' and answer.why then return {'broken',answer.why} end "                               \
+  "local err=type(answer)=='table' and answer.err or tostring(answer) "                                          \
+  "err=string.match(err,'%-(%u+ .*)$') or err "                                                                  \
+  "if string.match(err,'^%u+ ') and not string.match(err,'^ERR ') and not string.match(err,'^WRONGTYPE ') then " \
+  "return redis.error_reply(err) "                                                                               \
+  "end "                                                                                                         \
+  "return {'broken',err} "
 
 namespace dlock::redis {
 

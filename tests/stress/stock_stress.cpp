@@ -5,7 +5,7 @@
 // and every restock repeated: then exactly what was created and added must be there. Prints one summary line; the exit
 // status says it, too.
 //
-//   stock_stress URL [KILLS [SECONDS]]
+//   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the Redis that DLOCK_TEST_REDIS names
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/acquisition.h"
 #include "tests/support/stock_clients.h"
 
 namespace dlock::testing {
@@ -49,7 +50,10 @@ struct Board {
   std::atomic<std::uint64_t> answers[kMostIds];  ///< the parts of a sale, as a number; 0: none seen yet
 };
 
-LockName stock_name() { return *LockName::parse("stress"); }
+LockName stock_name() {
+  static const std::string name = "stress-" + std::to_string(getpid());  // made before the first fork
+  return *LockName::parse(name);
+}
 LockName take_id(std::uint32_t number) { return *LockName::parse("take-" + std::to_string(number)); }
 LockName add_id(std::uint32_t number) { return *LockName::parse("add-" + std::to_string(number)); }
 Quantity take_quantity(std::uint32_t number) { return number % 23 == 0 ? 60 + number % 101 : 1 + number % 5; }
@@ -238,6 +242,7 @@ class Controller {
     for (std::uint32_t id = 0; id < board_.takes; ++id) refund_at_last(id);
     const auto state = stock_->show(stock_name(), soon());
     check(state);
+    (void)stock_->drop(stock_name(), soon());
     const bool whole = state && state->total() == kCreated + added && state->reserved() == 0 && state->open == 0;
     if (state && !whole) {
       std::fprintf(stderr, "there are %lld, there should be %lld; %lld set aside\n", (long long)state->total(),
@@ -275,15 +280,19 @@ class Controller {
 }  // namespace dlock::testing
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: stock_stress URL [KILLS [SECONDS]]\n");
-    return 64;
+  using namespace dlock::testing;
+  const int kills = argc > 1 ? std::atoi(argv[1]) : 150;
+  const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
+  const TemporaryDirectory directory;
+  std::vector<std::string> urls{"local:" + directory.path()};
+  const char* redis = std::getenv("DLOCK_TEST_REDIS");
+  if (redis && *redis) urls.emplace_back(redis);
+  if (argc > 3) urls = {argv[3]};
+  int status = 0;
+  for (const std::string& url : urls) {
+    void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return 71;
+    status |= Controller(*new (memory) Board, url, kills, seconds).run();
   }
-  void* memory =
-      mmap(nullptr, sizeof(dlock::testing::Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return 71;
-  auto* board = new (memory) dlock::testing::Board;
-  const int kills = argc > 2 ? std::atoi(argv[2]) : 200;
-  const int seconds = argc > 3 ? std::atoi(argv[3]) : 5;
-  return dlock::testing::Controller(*board, argv[1], kills, seconds).run();
+  return status;
 }
