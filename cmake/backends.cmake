@@ -83,6 +83,24 @@ function(dlock_keeper_program name)
   install(TARGETS dlock-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock COMPONENT ${component})
 endfunction()
 
+# The same keeper, and nothing but the keeper, for servers that are reached directly (lib/config/url_schemes.h): fully
+# static, because a program that loads the C library takes half as long again to start. What it lacks stands in
+# backends/NAME/direct/.
+function(dlock_direct_keeper_program name)
+  if(NOT DLOCK_STATIC)
+    return()
+  endif()
+  file(GLOB stand_ins CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/direct/*.cpp)
+  add_executable(dlock-${name}-direct ${CMAKE_CURRENT_SOURCE_DIR}/direct_keeper_main.cpp ${stand_ins})
+  target_link_libraries(dlock-${name}-direct PRIVATE dlock_cmd dlock_registry_dlock-${name})
+  dlock_link_for_start(dlock-${name}-direct dlock-${name})
+  # Of the same name as the other, so that it looks the same in a list of processes.
+  set_target_properties(dlock-${name}-direct PROPERTIES OUTPUT_NAME dlock-${name}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock/direct)
+  add_dependencies(dlock-${name} dlock-${name}-direct)
+  install(TARGETS dlock-${name}-direct RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock/direct COMPONENT ${name})
+endfunction()
+
 # A static library of a Debian package; its absence is told by the package's name.
 function(dlock_find_library target file header package)
   find_library(${target}_LIBRARY ${file})

@@ -7,6 +7,7 @@
 
 #include "backends/registry.h"
 #include "cmd/wait_policy.h"
+#include "lib/config/url_schemes.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/lock/held_claims.h"
 #include "lib/lock/multi_lock.h"
@@ -22,10 +23,15 @@ std::string own_folder() {
   return std::string(whole.substr(0, whole.rfind('/')));
 }
 
-std::string find_keeper(Family family) {
-  const std::string file = std::string("/dlock-") + family_name(family);
+/// The program of that family; for a keeper the direct one where it will do.
+std::string find_program(const BackendUrl& url, Role role) {
+  const std::string file = std::string("/dlock-") + family_name(url.family);
   for (const std::string& folder : {own_folder() + "/../libexec/dlock", std::string(DLOCK_LIBEXECDIR)}) {
-    if (access((folder + file).c_str(), X_OK) == 0) return folder + file;
+    for (const char* kind : {"/direct", ""}) {
+      const std::string path = folder + kind + file;
+      const bool fit = *kind == 0 || (role == Role::kKeeper && is_direct(url));
+      if (fit && access(path.c_str(), X_OK) == 0) return path;
+    }
   }
   return {};
 }
@@ -39,7 +45,19 @@ const RegisteredBackend* find_built_in(const BackendUrl& url) {
 
 Result<std::unique_ptr<LockSession>> open_one(Store& store, const LockSpec& spec, const Runtime& runtime) {
   if (store.backend) return store.backend->open(spec);
-  return std::unique_ptr<LockSession>(std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock));
+  const Log::Style& style = runtime.log.style();
+  const bool warns = !style.quiet && style.format == Log::Format::kText;
+  return std::unique_ptr<LockSession>(
+      std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock, warns));
+}
+
+Result<Store> store_of_program(const BackendUrl& url, Role role) {
+  Store store{url, nullptr, find_program(url, role), url.redacted()};
+  if (!store.program.empty()) return store;
+  const std::string family = family_name(url.family);
+  const std::string package = url.family == Family::kLocal ? "dlock" : "dlock-" + family;
+  return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
+               "install it with: apt install " + package};
 }
 
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
@@ -56,7 +74,7 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
 
 }  // namespace
 
-Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
+Result<Store> open_store(const BackendUrl& url, Role role, const Runtime& runtime) {
   Store store{url, nullptr, {}, url.redacted()};
   if (const RegisteredBackend* built_in = find_built_in(url)) {
     auto backend = built_in->make(url, runtime);
@@ -65,17 +83,10 @@ Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
     store.name = store.backend->store();
     return store;
   }
-  return open_stock_keeper(url);
+  return store_of_program(url, role);
 }
 
-Result<Store> open_stock_keeper(const BackendUrl& url) {
-  Store store{url, nullptr, find_keeper(url.family), url.redacted()};
-  if (!store.program.empty()) return store;
-  const std::string family = family_name(url.family);
-  const std::string package = url.family == Family::kLocal ? "dlock" : "dlock-" + family;
-  return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
-               "install it with: apt install " + package};
-}
+Result<Store> open_stock_keeper(const BackendUrl& url) { return store_of_program(url, Role::kKeeper); }
 
 Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime) {
   const RegisteredBackend* here = find_built_in(url);
@@ -85,7 +96,7 @@ Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime) {
     if (!stock) return stock.error();
     return StockStore{std::move(*stock), {}};
   }
-  auto keeper = open_stock_keeper(url);
+  auto keeper = store_of_program(url, Role::kCommands);
   if (!keeper) return keeper.error();
   return StockStore{nullptr, keeper->program};
 }

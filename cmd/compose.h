@@ -20,9 +20,12 @@ struct Store {
   std::string name;                  ///< redacted URL
 };
 
+/// What another program is wanted for: to keep a lock for us, or to be this command line in our place.
+enum class Role { kKeeper, kCommands };
+
 /// Unsupported, with the package to install, when the family's program is missing: it is looked for beside this program
 /// (../libexec/dlock/), then where it was meant to be installed. Asks no server.
-Result<Store> open_store(const BackendUrl& url, const Runtime& runtime);
+Result<Store> open_store(const BackendUrl& url, Role role, const Runtime& runtime);
 /// The same when part of a stock is to be kept: always by a program, which is not asked whether it can.
 Result<Store> open_stock_keeper(const BackendUrl& url);
 

@@ -46,7 +46,7 @@ int become(const std::string& program, char** argv, const Log& log) {
 using StoreCommand = int (*)(const Options&, Backend&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
-  auto store = open_store(options.backends.front(), runtime);
+  auto store = open_store(options.backends.front(), Role::kCommands, runtime);
   if (!store && options.command == Command::kDoctor)
     return doctor_without_backend(options, store.error(), runtime, out);
   if (!store) return fail(runtime.log, store.error());
@@ -72,7 +72,7 @@ constexpr char kVersion[] = "dlock " DLOCK_VERSION "\n";
 int setup_command(const Options& options, const Runtime& runtime, Output& out) {
   const BackendUrl& url = options.backends.front();
   if (url.family == Family::kLocal) return print(out, runtime.log, "the local backend needs no setup\n");
-  const auto store = open_store(url, runtime);
+  const auto store = open_store(url, Role::kCommands, runtime);
   return fail(runtime.log,
               store ? Error{ErrorCode::kUnsupported, store->name + " needs no setup by this program"} : store.error());
 }

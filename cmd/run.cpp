@@ -122,7 +122,7 @@ RunReport make_report(const Options& options, const Runtime& runtime, const Take
   else report.exit_code = ending.status;
   const bool granted = s.granted_at != TimePoint{};
   report.waited = (granted ? s.granted_at : runtime.clock.now()) - taken.started;
-  if (granted) report.held = s.ended_at - s.granted_at;
+  if (granted && !s.locks.empty()) report.held = s.ended_at - s.granted_at;
   report.keys = options.keys;
   report.locks = s.locks;
   return report;

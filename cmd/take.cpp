@@ -58,7 +58,8 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
   Taken taken;
   taken.started = runtime.clock.now();
   for (std::size_t i = 0; i < options.backends.size(); ++i) {
-    auto store = options.stock ? open_stock_keeper(options.backends[i]) : open_store(options.backends[i], runtime);
+    auto store = options.stock ? open_stock_keeper(options.backends[i])
+                               : open_store(options.backends[i], Role::kKeeper, runtime);
     if (!store) return store.error();
     taken.store = std::move(*store);
     auto session = open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime);

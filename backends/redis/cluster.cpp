@@ -71,6 +71,8 @@ class ClusterDeployment final : public Deployment {
     return node == nullptr || node->is_closed() ? nullptr : node;
   }
 
+  bool has_asked() const override { return nodes_.have_asked(); }
+
   Result<std::vector<Connection*>> all_servers(TimePoint until) override {
     Attempt attempt{.until = until};
     while (true) {

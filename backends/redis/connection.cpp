@@ -67,6 +67,7 @@ struct Connection::Impl {
     Session() {}  // not defaulted: clang 14 cannot see through the initialisers below from within this class
     std::unique_ptr<ByteStream> stream;
     std::optional<Error> failed;  ///< told by the next advance()
+    std::optional<Error> denied;  ///< AUTH was refused; told when all that went with it has been answered
     TimePoint connect_by;
     bool greeted = false;
     std::deque<Greeting> due;  ///< greetings whose answers are to come
@@ -88,6 +89,7 @@ struct Connection::Impl {
   Result<void> write();
   Result<void> read(TimePoint now, std::size_t& outstanding);
   Result<void> take(Reply reply, TimePoint now, std::size_t& outstanding);
+  Result<void> take_as_stranger(std::size_t& outstanding);
   Result<void> take_greeting(const Reply& reply, TimePoint now);
   Result<void> take_select(const Reply& reply, TimePoint now);
   Result<void> refused_for_good(const Reply& reply) const;
@@ -184,15 +186,23 @@ Result<void> Connection::Impl::read(TimePoint now, std::size_t& outstanding) {
 }
 
 Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& outstanding) {
-  if (auto fine = refused_for_good(reply); !fine) return fine;
   Session& s = *session;
+  if (s.denied) return take_as_stranger(outstanding);
+  if (auto fine = refused_for_good(reply); !fine) return fine;
   s.heard = true;
   if (!s.due.empty()) return take_greeting(reply, now);
-  if (!s.subscribed && outstanding == 0) {
-    return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
-  }
+  if (!s.subscribed && outstanding == 0) return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
   if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
   s.replies.push_back(std::move(reply));
+  return {};
+}
+
+/// After a refused AUTH. What went with it may have been done, as the user "default": it is over when all is answered.
+Result<void> Connection::Impl::take_as_stranger(std::size_t& outstanding) {
+  Session& s = *session;
+  if (!s.due.empty()) s.due.pop_front();
+  else if (outstanding > 0) --outstanding;
+  if (s.due.empty() && (outstanding == 0 || !s.in_database)) return *s.denied;
   return {};
 }
 
@@ -217,8 +227,9 @@ Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) 
   if (kind == Greeting::kSetName || !reply.is_error()) return {};
   if (is_transient(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + said(reply)};
   const bool none = reply.text.find("without any password") != std::string::npos;
-  return Error{ErrorCode::kDenied, name() + " refused the user or the password: " + said(reply),
-               none ? "it has no password: leave it out" : "check the user and the password"};
+  session->denied = Error{ErrorCode::kDenied, name() + " refused the user or the password: " + said(reply),
+                          none ? "it has no password: leave it out" : "check the user and the password"};
+  return {};
 }
 
 Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
@@ -250,11 +261,8 @@ void Connection::open(TimePoint until) {
   Impl::Session& s = impl_->session.emplace();
   s.connect_by = until;
   auto stream = impl_->dial(settings_, until);
-  if (stream) {
-    s.stream = std::move(*stream);
-  } else {
-    s.failed = impl_->broken(std::move(stream).error(), false);
-  }
+  if (stream) s.stream = std::move(*stream);
+  else s.failed = impl_->broken(std::move(stream).error(), false);
 }
 
 void Connection::send(const Command& command) {
@@ -263,6 +271,7 @@ void Connection::send(const Command& command) {
   if (is_subscription(command)) s.subscribed = true;
   append_encoded(s.in_database ? s.outbox : s.held, command);
   outstanding_ += answers_to(command);
+  has_asked_ = true;
 }
 
 bool Connection::is_subscribed() const { return started_ && impl_->session->subscribed; }
@@ -272,6 +281,7 @@ Result<void> Connection::advance(TimePoint now) {
   Impl::Session& s = *impl_->session;
   const std::size_t before = s.replies.size();
   auto went = s.failed ? Result<void>(*s.failed) : impl_->step(now, ready_, outstanding_);
+  if (!went && s.denied) went = *s.denied;
   if (went) return went;
   if (s.replies.size() > before) {  // what was answered before the end counts
     s.failed = std::move(went).error();

@@ -69,7 +69,8 @@ class Connection {
 
   /// Queues a request. REQUIRES: !is_closed().
   void send(const Command& command);
-  bool is_subscribed() const;  ///< has asked for a subscription
+  bool is_subscribed() const;                    ///< has asked for a subscription
+  bool has_asked() const { return has_asked_; }  ///< has ever queued a request
   /// Replies that are still to come for what send() queued.
   std::size_t outstanding() const { return outstanding_; }
 
@@ -94,6 +95,7 @@ class Connection {
   std::unique_ptr<Impl> impl_;
   bool started_ = false;
   bool ready_ = false;
+  bool has_asked_ = false;
   std::size_t outstanding_ = 0;
 };
 

@@ -27,6 +27,8 @@ class Connections {
   /// nullptr if there is none.
   Connection* find(const Endpoint& endpoint) const;
   void close_all();
+  /// Whether any of them has ever been asked.
+  bool have_asked() const;
 
  private:
   Settings settings_;

@@ -54,9 +54,10 @@ class SingleDeployment final : public Deployment {
                                   Control* control) override {
     std::vector<Reply> answered;
     std::vector<Command> left = commands;
+    std::optional<Error> busy;  // tells more than that the last question found no time
     for (Pause pause;;) {
       auto replies = call_once(left, until, control);
-      if (!replies) return std::move(replies).error();
+      if (!replies) return busy && replies.error().code == ErrorCode::kUnavailable ? *busy : replies.error();
       const auto refused = std::find_if(replies->begin(), replies->end(), is_for_later);
       const std::size_t done = static_cast<std::size_t>(refused - replies->begin());
       std::move(replies->begin(), refused, std::back_inserter(answered));
@@ -64,11 +65,14 @@ class SingleDeployment final : public Deployment {
       left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(done));  // in order: what follows goes again
       auto paused = pause.take(clock_, until, control);
       if (!paused) return std::move(paused).error();
-      if (!*paused) return not_ready(*refused);
+      busy = not_ready(*refused);
+      if (!*paused) return *busy;
     }
   }
 
   Connection* current(const std::string& /*key*/) override { return connection_.is_closed() ? nullptr : &connection_; }
+
+  bool has_asked() const override { return connection_.has_asked(); }
 
   Result<std::vector<Connection*>> all_servers(TimePoint /*until*/) override {
     return std::vector<Connection*>{&connection_};

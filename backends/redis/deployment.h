@@ -27,6 +27,9 @@ class Deployment {
   /// connection.
   virtual Connection* current(const std::string& key) = 0;
 
+  /// Whether a server was ever reached and asked: an unknown outcome may be one that took effect.
+  virtual bool has_asked() const = 0;
+
   /// Every server that holds locks (the masters of a cluster): for inspect_all, doctor and gc. Connected on use.
   virtual Result<std::vector<Connection*>> all_servers(TimePoint until) = 0;
 

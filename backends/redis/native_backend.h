@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/redis/deployment.h"
+#include "backends/redis/native_store.h"
 #include "lib/lock/backend.h"
 
 namespace dlock::redis {
@@ -12,8 +13,9 @@ namespace dlock::redis {
 /// The native layout for commands that supervise nothing. Each call is bounded by a few seconds.
 class NativeBackend final : public Backend {
  public:
-  NativeBackend(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)
-      : deployment_(std::move(deployment)), store_(std::move(store)), runtime_(runtime) {}
+  NativeBackend(std::unique_ptr<Deployment> deployment, std::string store, ReplicaDemand replicas,
+                const Runtime& runtime)
+      : deployment_(std::move(deployment)), store_(std::move(store)), replicas_(replicas), runtime_(runtime) {}
 
   const std::string& store() const override { return store_; }
   Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;
@@ -30,6 +32,8 @@ class NativeBackend final : public Backend {
 
  private:
   TimePoint soon() const;
+  /// The store of one lock.
+  Result<NativeStore> store_of(const LockName& name);
   /// True, after a pause: the answer is missing, and there is time to ask again.
   template <typename T>
   bool may_ask_again(const Result<T>& answer, TimePoint until) const;
@@ -38,6 +42,7 @@ class NativeBackend final : public Backend {
 
   std::unique_ptr<Deployment> deployment_;
   const std::string store_;
+  const ReplicaDemand replicas_;
   const Runtime runtime_;
 };
 

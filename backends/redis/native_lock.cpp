@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "backends/redis/holder_record.h"
 #include "lib/base/entropy.h"
 #include "lib/lock/lease.h"
 
@@ -19,7 +20,7 @@ constexpr Duration kFirstPause = 10ms;   ///< of a poller
 constexpr Duration kLongestPause = 250ms;
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
-constexpr int kReplicaTimeoutMs = 1000;
+constexpr Duration kLeastPatience = 500ms;  ///< with one attempt of several
 
 /// Up to `most`, evenly.
 Duration jitter(Duration most) {
@@ -35,8 +36,7 @@ NativeLock::NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names
     : deployment_(std::move(deployment)),
       runtime_(runtime),
       spec_(std::move(spec)),
-      replicas_(replicas),
-      store_(*deployment_, spec_.name, std::move(names), store),
+      store_(*deployment_, spec_.name, std::move(names), store, replicas, runtime.clock),
       store_name_(std::move(store)),
       wake_(runtime.clock),
       holder_(spec_.owner),
@@ -61,38 +61,15 @@ NativeAsk NativeLock::make_ask(bool enqueue) const {
           .info = info_};
 }
 
-/// The replicas are asked on the connection of the grant, behind it.
-std::vector<Command> NativeLock::demand_commands() {
-  if (!spec_.take) return {};
-  if (replicas_.all) return {{"ROLE"}, {"WAIT", "1000", std::to_string(kReplicaTimeoutMs / 4)}};
-  if (replicas_.count > 0) return {{"WAIT", std::to_string(replicas_.count), std::to_string(kReplicaTimeoutMs)}};
-  return {};
-}
-
-std::optional<Error> NativeLock::unmet_demand(const std::vector<Reply>& tail) const {
-  if (tail.empty()) return std::nullopt;
-  const Reply& waited = tail.back();
-  if (auto error = error_of(waited, store_name_)) return error;
-  std::int64_t wanted = replicas_.count;
-  if (replicas_.all) {
-    const Reply& role = tail.front();
-    wanted = role.elements.size() > 2 ? static_cast<std::int64_t>(role.elements[2].elements.size()) : 0;
-    wanted = std::max<std::int64_t>(wanted, 1);
-  }
-  if (waited.integer >= wanted) return std::nullopt;
-  return Error{ErrorCode::kUnavailable,
-               "the lock on " + spec_.name.text() + " was confirmed by " + std::to_string(waited.integer) + " of " +
-                   std::to_string(wanted) + " replicas of " + store_name_ + "; it was given back",
-               "bring the replicas back, or lower wait_replicas"};
-}
-
-Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue, std::vector<Reply>* tail) {
+Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue) {
   const TimePoint now = runtime_.clock.now();
   sent_ = now;
   asked_ = true;
-  const TimePoint until =
-      out_since_ ? std::max(*out_since_ + connect_timeout(), now + kFirstPause) : now + connect_timeout();
-  auto answer = store_.acquire(make_ask(enqueue), until, &control, demand_commands(), tail);
+  TimePoint until = out_since_ ? std::max(*out_since_ + connect_timeout(), now + kFirstPause) : now + connect_timeout();
+  // A server that hangs must not have all of the time: another one may have taken its place meanwhile.
+  if (!spec_.wait.once) until = std::min(until, now + std::max<Duration>(connect_timeout() / 3, kLeastPatience));
+  auto answer = store_.acquire(make_ask(enqueue), until, &control);
+  denied_ = !answer && answer.error().code == ErrorCode::kDenied;
   unknown_ =
       !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
   return answer;
@@ -102,8 +79,7 @@ Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue, std::ve
 NativeLock::Answer NativeLock::acquire(Control& control) {
   bool enqueue = false;
   while (true) {
-    std::vector<Reply> tail;
-    const auto answer = attempt(control, enqueue, &tail);
+    const auto answer = attempt(control, enqueue);
     if (control.stop_requested()) return stopped();
     if (!answer) {
       if (!worth_another_try(answer.error())) return refuse(answer.error());
@@ -111,7 +87,7 @@ NativeLock::Answer NativeLock::acquire(Control& control) {
       continue;
     }
     out_since_.reset();
-    if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant, tail);
+    if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant);
     const auto& state = std::get<NativeBusy>(*answer);
     arrival_ = state.arrival;
     ++attempts_;
@@ -221,15 +197,12 @@ bool NativeLock::wait_until(TimePoint until, Control& control) {
   }
 }
 
-NativeLock::Answer NativeLock::granted(const NativeGrant& grant, const std::vector<Reply>& tail) {
+NativeLock::Answer NativeLock::granted(const NativeGrant& grant) {
   if (grant.free_only) {
     if (!arrival_.empty()) give_up();  // tells the next one
     return Granted{{}, std::nullopt};
   }
   holder_ = grant.owner;
-  if (!grant.joined) {
-    if (auto unmet = unmet_demand(tail)) return refuse(*unmet);
-  }
   wake_.close();
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   return Granted{{{spec_.name, holder_, grant.token, store_name_, grant.joined}}, lease_deadline(sent_, spec_.ttl)};
@@ -255,11 +228,12 @@ NativeLock::Answer NativeLock::stopped() {
   return std::nullopt;
 }
 
-/// Out of the queue, and whatever an unanswered attempt may have taken is given back.
+/// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
+/// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this.
 void NativeLock::give_up() {
   const bool queued = !arrival_.empty();
   const bool may_hold = holder_ != spec_.owner || unknown_ || !queued;
-  const bool reached = deployment_->current(store_.names().key) != nullptr;
+  const bool reached = denied_ || (unknown_ && deployment_->has_asked()) || deployment_->current(store_.names().key);
   if (!asked_ || !reached || (!queued && !may_hold)) return;
   if (spec_.wait.once && !unknown_ && attempts_ > 0 && holder_ == spec_.owner) return;  // it was never in the queue
   const Owner entry = spec_.owner;
@@ -268,8 +242,7 @@ void NativeLock::give_up() {
 
 Renewal NativeLock::renew(Control& control, TimePoint until) {
   sent_ = runtime_.clock.now();
-  std::vector<Reply> tail;
-  const auto renewed = store_.renew(holder_, spec_.ttl, false, until, &control, {}, &tail);
+  const auto renewed = store_.renew(holder_, spec_.ttl, false, until, &control);
   if (renewed) {
     unknown_ = false;
     if (!watch_at_ && !wake_.is_open()) watch_at_ = runtime_.clock.now();

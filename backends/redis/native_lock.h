@@ -12,12 +12,6 @@
 
 namespace dlock::redis {
 
-/// wait_replicas=N|all: how many replicas must have a grant before it counts.
-struct ReplicaDemand {
-  int count = 0;  ///< 0: none
-  bool all = false;
-};
-
 /// One lock in the native layout. Waiters are told by a channel of their own when their turn has come; the first in the
 /// queue, and everybody behind a foreign client, also hears of changes of the key; a timer on the remaining lease
 /// covers what no message tells. A holder hears of changes of its key (force-release, DEL by an operator).
@@ -38,15 +32,12 @@ class NativeLock final : public KeptLock {
   using Answer = std::optional<std::variant<Granted, Refused>>;
 
   NativeAsk make_ask(bool enqueue) const;
-  Result<NativeAnswer> attempt(Control& control, bool enqueue, std::vector<Reply>* tail);
-  Answer answer_of(const Result<NativeAnswer>& answer, const std::vector<Reply>& tail, Control& control);
-  Answer granted(const NativeGrant& grant, const std::vector<Reply>& tail);
+  Result<NativeAnswer> attempt(Control& control, bool enqueue);
+  Answer granted(const NativeGrant& grant);
   Answer refuse(Error error);
   Answer busy(Control& control);
   Answer stopped();
   void give_up();
-  std::vector<Command> demand_commands();
-  std::optional<Error> unmet_demand(const std::vector<Reply>& tail) const;
   bool wait_for_turn(const NativeBusy& busy, Control& control);
   bool wait_until(TimePoint until, Control& control);
   bool worth_another_try(const Error& error);
@@ -60,7 +51,6 @@ class NativeLock final : public KeptLock {
   std::unique_ptr<Deployment> deployment_;
   const Runtime runtime_;
   const LockSpec spec_;
-  const ReplicaDemand replicas_;
   NativeStore store_;
   const std::string store_name_;
   WakeChannel wake_;
@@ -70,6 +60,7 @@ class NativeLock final : public KeptLock {
   bool polls_ = false;
   bool asked_ = false;    ///< something of ours may be in the store
   bool unknown_ = false;  ///< an answer is missing
+  bool denied_ = false;   ///< the last attempt was, with or without having been done
   int attempts_ = 0;
   Duration pause_{0};  ///< of a poller, growing
   TimePoint sent_{};

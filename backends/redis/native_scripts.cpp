@@ -40,7 +40,8 @@
 namespace dlock::redis {
 
 // ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, w: only wait), ancestor, its
-// token, arrival or "", delay ms, alive ms. {granted, token, owner, joined} {busy, pttl, rank, arrival, foreign}
+// token, arrival or "", delay ms, alive ms. Each grant writes, a repeated one too: WAIT speaks of its own connection's
+// last write. {granted, token, owner, joined} {busy, pttl, rank, arrival, foreign}
 // {conflict, what} {self} {free}
 const char* const kAcquireScript = DLOCK_PROLOGUE DLOCK_PRUNE DLOCK_WAKE R"(
 local me,mode,px,permits,info,flags=ARGV[2],ARGV[3],tonumber(ARGV[4]),tonumber(ARGV[5]),ARGV[6],ARGV[7]
@@ -53,9 +54,9 @@ local function parts(o)
   return string.match(r,'^(%S+) (%S+) (%S+) (%S+) (.*)$')
 end
 local function extend()
-  local p=redis.call('PTTL',K)
-  if p<px then redis.call('PEXPIRE',K,px) redis.call('PEXPIRE',H,px) end
-  if marked() then redis.call('ZADD',U,num(ms+px),me) if p<px then redis.call('PEXPIRE',U,px) end end
+  local keep=num(math.max(px,redis.call('PTTL',K)))
+  redis.call('PEXPIRE',K,keep) redis.call('PEXPIRE',H,keep)
+  if marked() then redis.call('ZADD',U,num(ms+px),me) redis.call('PEXPIRE',U,keep) end
 end
 if kind=='string' then prune() end
 local marker=me
@@ -239,6 +240,17 @@ local longer=#seen>#ARGV[2] or (#seen==#ARGV[2] and seen>ARGV[2])
 if longer then return {'lower',seen} end
 redis.call('SET',KEYS[2],ARGV[2])
 return {'passed'}
+)";
+
+// KEYS: key, fence. ARGV: whether to delete. A counter that is a day behind the clock is not needed: the clock alone
+// makes the next token larger.
+const char* const kSweepScript = R"(
+if redis.call('EXISTS',KEYS[1])==1 then return 0 end
+local t=redis.call('TIME')
+local f=tonumber(redis.call('GET',KEYS[2]) or '')
+if not f or f>(t[1]-86400)*1000000+t[2] then return 0 end
+if ARGV[1]=='1' then redis.call('DEL',KEYS[2]) end
+return 1
 )";
 
 }  // namespace dlock::redis

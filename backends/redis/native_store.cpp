@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/native_store.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 
+#include "backends/redis/holder_record.h"
 #include "backends/redis/native_scripts.h"
-#include "lib/base/user_name.h"
 
 namespace dlock::redis {
 namespace {
 
-constexpr char kUnit = '\x1f';  // between the parts of who_text(); no part has control characters
+constexpr Duration kReplicaPatience = std::chrono::seconds(1);
 
 std::string ms_text(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
@@ -35,41 +32,13 @@ const char* mode_letter(Mode mode) {
   return "x";
 }
 
-/// Cuts the next word, up to `separator`.
-std::string_view cut(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return word;
-}
-
-std::int64_t number(std::string_view text) { return std::strtoll(std::string(text).c_str(), nullptr, 10); }
-
 WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
-
-void add_info(Party& party, std::string_view info) {
-  party.host = cut(info, kUnit);
-  party.pid = number(cut(info, kUnit));
-  party.user = cut(info, kUnit);
-  party.reason = info;
-}
 
 std::map<std::string, std::string> pairs(const Reply& reply) {
   std::map<std::string, std::string> map;
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
     map[reply.elements[i].text] = reply.elements[i + 1].text;
   return map;
-}
-
-/// "TOKEN SINCE_MS DELAY_MS ENTRIES INFO"; gives back the delay.
-std::int64_t add_record(Party& party, std::string_view record) {
-  party.token = FencingToken(static_cast<std::uint64_t>(number(cut(record, ' '))));
-  party.since = from_ms(number(cut(record, ' ')));
-  const std::int64_t delay = number(cut(record, ' '));
-  const std::string_view entries = cut(record, ' ');
-  party.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));
-  add_info(party, record);
-  return delay;
 }
 
 bool is_printable(std::string_view text) {
@@ -173,17 +142,11 @@ class LookReader {
 
 }  // namespace
 
-std::string who_text(const std::string& reason) {
-  utsname name{};
-  uname(&name);
-  std::string text = name.nodename;
-  text.append(1, kUnit).append(std::to_string(getppid())).append(1, kUnit).append(user_name(geteuid()));
-  return text.append(1, kUnit).append(reason);
-}
-
 std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   if (!reply.is_error()) return std::nullopt;
-  const std::string what = store + " refused: " + reply.text.substr(0, 200);
+  // Behind "script:" or "@user_script" stands where in our script, which is nobody's business.
+  const std::string said = reply.text.substr(0, std::min<std::size_t>(reply.text.find(" script: "), 200));
+  const std::string what = store + " refused: " + said;
   if (reply.is_error("OOM")) {
     return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
                  "raise maxmemory, or free some; locks that are held can be renewed and released"};
@@ -192,44 +155,78 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
     if (reply.is_error(word))
       return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
   }
-  for (const char* word : {"CROSSSLOT", "WRONGTYPE"}) {
-    if (reply.is_error(word)) return Error{ErrorCode::kMisconfigured, what};
+  if (reply.is_error("CROSSSLOT")) return Error{ErrorCode::kMisconfigured, what};
+  if (reply.is_error("WRONGTYPE") || reply.text.find("user_script:") != std::string::npos) {
+    return Error{ErrorCode::kMisconfigured,
+                 "a key of dlock's own on " + store + " holds what dlock did not write: " + said,
+                 "find it with: redis-cli --scan --pattern 'dlock:*', and see who writes there"};
   }
   return Error{ErrorCode::kUnavailable, what, "look at it with: dlock doctor"};
 }
 
-Result<std::vector<Reply>> NativeStore::run(const char* script, std::vector<std::string> arguments, TimePoint until,
-                                            Control* control, const std::vector<Command>& after) {
+Command NativeStore::command_of(const char* script, std::vector<std::string> arguments) const {
   const NativeNames& n = names_;
   Command command{"EVAL", script, "6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.wake};
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
-  std::vector<Command> commands{std::move(command)};
-  commands.insert(commands.end(), after.begin(), after.end());
-  auto replies = deployment_.call(n.key, commands, until, control);
-  if (!replies) return replies.error();
-  if (auto error = error_of(replies->front(), store_)) return *error;
-  const Reply& answer = replies->front();
-  if (answer.kind != Reply::Kind::kArray || answer.elements.empty()) return not_understood(store_);
-  return std::move(*replies);
+  return command;
 }
 
-Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control,
-                                          const std::vector<Command>& after, std::vector<Reply>* tail) {
+Result<NativeStore::Answer> NativeStore::answer_of(std::vector<Reply>& replies) const {
+  for (const Reply& reply : replies) {
+    if (auto error = error_of(reply, store_)) return *error;
+  }
+  Reply& answer = replies.front();
+  if (answer.kind != Reply::Kind::kArray || answer.elements.empty()) return not_understood(store_);
+  return std::move(answer.elements);
+}
+
+Result<NativeStore::Answer> NativeStore::run(const char* script, std::vector<std::string> arguments, TimePoint until,
+                                             Control* control) {
+  auto replies = deployment_.call(names_.key, {command_of(script, std::move(arguments))}, until, control);
+  if (!replies) return replies.error();
+  return answer_of(*replies);
+}
+
+Result<NativeStore::Answer> NativeStore::run_confirmed(const char* script, std::vector<std::string> arguments,
+                                                       bool (*done)(const Answer&), TimePoint until, Control* control) {
+  ReplicaCheck check(replicas_);
+  if (!check.any()) return run(script, std::move(arguments), until, control);
+  std::vector<Command> commands{command_of(script, std::move(arguments))};
+  while (true) {
+    commands.resize(1);
+    const Duration patience = std::min<Duration>(kReplicaPatience, (until - clock_.now()) / 2);
+    for (Command& command : check.commands(patience)) commands.push_back(std::move(command));
+    auto replies = deployment_.call(names_.key, commands, until, control);
+    if (!replies) return unmet_ && replies.error().code == ErrorCode::kUnavailable ? *unmet_ : replies.error();
+    auto answer = answer_of(*replies);
+    if (!answer || !done(*answer)) return answer;
+    const auto outcome =
+        check.judge({std::make_move_iterator(replies->begin() + 1), std::make_move_iterator(replies->end())});
+    if (outcome == ReplicaCheck::Outcome::kAgain) continue;
+    unmet_.reset();
+    if (outcome == ReplicaCheck::Outcome::kMet) return answer;
+    unmet_ = {ErrorCode::kUnavailable,
+              "the lock on " + name_.text() + " was confirmed by only " + check.text() + " of " + store_,
+              "bring the replicas back, or lower wait_replicas"};
+    return *unmet_;
+  }
+}
+
+Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
   std::string flags;
   if (ask.enqueue) flags += 'e';
   if (ask.fair) flags += 'f';
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
-  auto replies =
-      run(kAcquireScript,
-          {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay), std::to_string(ask.permits),
-           ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "",
-           ask.ancestor ? ask.ancestor->token.text() : "", ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive)},
-          until, control, after);
-  if (!replies) return replies.error();
-  const auto& e = replies->front().elements;
+  auto answer = run_confirmed(
+      kAcquireScript,
+      {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay), std::to_string(ask.permits),
+       ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "", ask.ancestor ? ask.ancestor->token.text() : "",
+       ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive)},
+      [](const Answer& e) { return e[0].text == "granted" && e.back().integer == 0; }, until, control);
+  if (!answer) return answer.error();
+  const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (tail) tail->assign(replies->begin() + 1, replies->end());
   if (word == "free") return NativeAnswer(NativeGrant{ask.owner, {}, false, true});
   if (word == "granted" && e.size() == 4) {
     const auto owner = Owner::parse(e[2].text);
@@ -257,12 +254,13 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   return not_understood(store_);
 }
 
-Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control,
-                                        const std::vector<Command>& after, std::vector<Reply>* tail) {
-  auto replies = run(kRenewScript, {owner.text(), ms_text(ttl), exact ? "1" : "0"}, until, control, after);
-  if (!replies) return replies.error();
-  if (tail) tail->assign(replies->begin() + 1, replies->end());
-  const auto& e = replies->front().elements;
+Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
+                                        Control* control) {
+  auto answer = run_confirmed(
+      kRenewScript, {owner.text(), ms_text(ttl), exact ? "1" : "0"},
+      [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
+  if (!answer) return answer.error();
+  const Answer& e = *answer;
   if (e[0].text == "renewed" && e.size() == 3) return FencingToken(static_cast<std::uint64_t>(number(e[2].text)));
   if (e[0].text != "lost") return not_understood(store_);
   const bool free = e.size() < 2 || e[1].text.empty();
@@ -272,9 +270,9 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto replies = run(kReleaseScript, {owner.text(), entry ? entry->text() : ""}, until, control);
-  if (!replies) return replies.error();
-  const auto& e = replies->front().elements;
+  auto answer = run(kReleaseScript, {owner.text(), entry ? entry->text() : ""}, until, control);
+  if (!answer) return answer.error();
+  const Answer& e = *answer;
   if (e[0].text == "released") return {};
   if (e[0].text == "gone") return Error{ErrorCode::kLost, name_.text() + " was not held by this owner any more"};
   return not_understood(store_);
@@ -286,9 +284,9 @@ Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
     arguments.push_back(party.owner);
     arguments.push_back(party.token.text());
   }
-  auto replies = run(kForceScript, std::move(arguments), until, nullptr);
-  if (!replies) return replies.error();
-  const std::string& word = replies->front().elements[0].text;
+  auto answer = run(kForceScript, std::move(arguments), until, nullptr);
+  if (!answer) return answer.error();
+  const std::string& word = answer->front().text;
   if (word == "freed") return {};
   if (word == "conflict")
     return Error{ErrorCode::kConflict, name_.text() + " has other holders by now; nothing was freed"};
@@ -300,12 +298,11 @@ Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
 }
 
 Result<LockState> NativeStore::look(TimePoint until, Control* control) {
-  auto replies = run(kLookScript, {}, until, control);
-  if (!replies) return replies.error();
-  const auto& parts = replies->front().elements;
-  if (parts.size() != 8) return not_understood(store_);
+  auto parts = run(kLookScript, {}, until, control);
+  if (!parts) return parts.error();
+  if (parts->size() != 8) return not_understood(store_);
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
-  LookReader(parts).read(state);
+  LookReader(*parts).read(state);
   return state;
 }
 

@@ -8,6 +8,7 @@
 
 #include "backends/redis/deployment.h"
 #include "backends/redis/native_names.h"
+#include "backends/redis/replicas.h"
 #include "lib/lock/backend.h"
 #include "lib/lock/lock_spec.h"
 
@@ -44,24 +45,26 @@ struct NativeBusy {
 };
 using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
 
-/// This process' supervisor, as holders and waiters are shown to others: host, pid, user, reason.
-std::string who_text(const std::string& reason);
-
 /// The native layout of one lock on one deployment: each call is one script. Unavailable has an unknown outcome; other
 /// errors say that nothing was changed. `control` as in Deployment::call.
 class NativeStore {
  public:
-  NativeStore(Deployment& deployment, LockName name, NativeNames names, std::string store)
-      : deployment_(deployment), name_(std::move(name)), names_(std::move(names)), store_(std::move(store)) {}
+  NativeStore(Deployment& deployment, LockName name, NativeNames names, std::string store, ReplicaDemand replicas,
+              Clock& clock)
+      : deployment_(deployment),
+        name_(std::move(name)),
+        names_(std::move(names)),
+        store_(std::move(store)),
+        replicas_(replicas),
+        clock_(clock) {}
 
   const NativeNames& names() const { return names_; }
 
-  /// `after`: sent behind the script in the same write; their replies are left in `tail`.
-  Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control,
-                               const std::vector<Command>& after = {}, std::vector<Reply>* tail = nullptr);
-  /// Lost if `owner` does not hold it. `exact`: the lease may become shorter. Gives back the holder's token.
-  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control,
-                             const std::vector<Command>& after = {}, std::vector<Reply>* tail = nullptr);
+  /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
+  Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
+  /// Lost if `owner` does not hold it; Unavailable if too few replicas have confirmed it. `exact`: the lease may become
+  /// shorter. Gives back the holder's token.
+  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control);
   /// Takes `entry` out of the hold (nullptr: all entries) and out of the queue. Lost if it was not held.
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control);
   /// Conflict if the holders are not those in `shown`.
@@ -71,13 +74,22 @@ class NativeStore {
   Result<void> fence(FencingToken token, TimePoint until);
 
  private:
-  Result<std::vector<Reply>> run(const char* script, std::vector<std::string> arguments, TimePoint until,
-                                 Control* control, const std::vector<Command>& after = {});
+  using Answer = std::vector<Reply>;  ///< the elements of a script's reply; at least one
+
+  Command command_of(const char* script, std::vector<std::string> arguments) const;
+  Result<Answer> run(const char* script, std::vector<std::string> arguments, TimePoint until, Control* control);
+  /// The same; an answer that is `done` counts only when the replicas that are demanded have it.
+  Result<Answer> run_confirmed(const char* script, std::vector<std::string> arguments, bool (*done)(const Answer&),
+                               TimePoint until, Control* control);
+  Result<Answer> answer_of(std::vector<Reply>& replies) const;
 
   Deployment& deployment_;
   LockName name_;
   NativeNames names_;
   std::string store_;
+  ReplicaDemand replicas_;
+  std::optional<Error> unmet_;  ///< what the replicas last did not confirm: the reason even if the next answer is late
+  Clock& clock_;
 };
 
 /// What an error reply means to a person; nullopt if `reply` is none.

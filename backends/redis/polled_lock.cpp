@@ -49,36 +49,35 @@ Granted PolledLock::granted(const PolledStore::Taken& taken, const Owner& owner,
   return {{HeldLock{spec_.name, owner, taken.token, store_name_, reentered}}, lease_deadline(taken.sent, spec_.ttl)};
 }
 
-std::optional<Granted> PolledLock::join_ancestor(Control& control) {
-  if (!spec_.ancestor || !spec_.take) return std::nullopt;
-  const auto taken = store_->join(*spec_.ancestor, control);
-  if (!taken) return std::nullopt;
-  joined_ = true;
-  return granted(*taken, spec_.ancestor->owner, true);
+/// One question to the store: for the ancestor's hold, for the lock, or only whose it is.
+PolledStore::Attempt PolledLock::ask(Control& control) {
+  if (!spec_.take) {
+    const Duration budget = spec_.wait.connect_timeout > Duration(0) ? spec_.wait.connect_timeout : kLookBudget;
+    auto state = store_->look(runtime_.clock.now() + budget, &control);
+    if (!state) return state.error();
+    return PolledStore::Others{std::move(*state), std::nullopt};
+  }
+  if (claim_) {
+    auto joined = store_->join(*claim_, control);
+    if (!std::holds_alternative<PolledStore::Others>(joined)) return joined;
+    claim_.reset();
+  }
+  return store_->take(control);
 }
 
 /// Granted, or what there is to know in `waiter`.
 std::optional<Granted> PolledLock::attempt(Control& control, Waiter& waiter) {
-  PolledStore::Attempt result = Error{};
-  if (spec_.take) {
-    result = store_->take(control);
-  } else {
-    const Duration budget = spec_.wait.connect_timeout > Duration(0) ? spec_.wait.connect_timeout : kLookBudget;
-    auto state = store_->look(runtime_.clock.now() + budget, &control);
-    if (state && state->holders.empty()) return Granted{};
-    if (state) {
-      result = PolledStore::Others{std::move(*state), std::nullopt};
-    } else {
-      result = state.error();
-    }
-  }
+  PolledStore::Attempt result = ask(control);
   waiter.error.reset();
   if (const auto* taken = std::get_if<PolledStore::Taken>(&result)) {
-    if (lease_deadline(taken->sent, spec_.ttl) > runtime_.clock.now()) return granted(*taken, spec_.owner, false);
+    if (lease_deadline(taken->sent, spec_.ttl) > runtime_.clock.now()) {
+      return granted(*taken, claim_ ? claim_->owner : spec_.owner, claim_.has_value());
+    }
     waiter.error = Error{ErrorCode::kUnavailable, store_name_ + " answered only when the lease was over already",
                          "choose a longer --ttl, or find out why the servers are slow"};
     give_back();
   } else if (auto* others = std::get_if<PolledStore::Others>(&result)) {
+    if (!spec_.take && others->state.holders.empty()) return Granted{};
     waiter.by = std::move(*others);
     waiter.reach_by = runtime_.clock.now() + spec_.wait.connect_timeout;
     ++waiter.tries;
@@ -141,7 +140,7 @@ Refused PolledLock::refused(const Waiter& waiter) {
 
 std::optional<std::variant<Granted, Refused>> PolledLock::acquire(Control& control) {
   since_ = runtime_.clock.wall();
-  if (auto joined = join_ancestor(control)) return Answer(std::move(*joined));
+  claim_ = spec_.ancestor;
   Waiter waiter;
   waiter.reach_by = runtime_.clock.now() + spec_.wait.connect_timeout;
   for (;;) {
@@ -165,19 +164,23 @@ Renewal PolledLock::renew(Control& control, TimePoint until) {
   return store_->renew(&control, until);
 }
 
-Result<void> PolledLock::release(TimePoint until) {
-  if (!spec_.take || joined_) return {};
+/// Asks until the outcome is known.
+Result<void> PolledLock::insist(const std::function<Result<void>()>& call, TimePoint until) {
+  if (!spec_.take) return {};
   for (;;) {
-    auto released = store_->release(until);
-    if (released || !is_passing(released.error()) || runtime_.clock.now() >= until) return released;
+    auto answer = call();
+    if (answer || !is_passing(answer.error()) || runtime_.clock.now() >= until) return answer;
     std::vector<pollfd> none;
     runtime_.clock.wait(none, std::min(until, runtime_.clock.now() + kShortestPause));
   }
 }
 
+Result<void> PolledLock::release(TimePoint until) {
+  return insist([&] { return store_->release(until); }, until);
+}
+
 Result<void> PolledLock::leave(Duration ttl, TimePoint until) {
-  if (!spec_.take || joined_) return {};
-  return store_->leave(ttl, until);
+  return insist([&] { return store_->leave(ttl, until); }, until);
 }
 
 }  // namespace dlock::redis

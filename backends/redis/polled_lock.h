@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,11 +33,12 @@ class PolledStore {
 
   virtual ~PolledStore() = default;
   virtual Attempt take(Control& control) = 0;
-  /// Ours from now on is the hold of `claim`, if the store confirms it: renew() then never shortens it.
-  virtual std::optional<Taken> join(const HeldClaim& claim, Control& control) = 0;
+  /// Enters the hold of `claim`, which is ours from now on, too; Others: the store does not confirm it.
+  virtual Attempt join(const HeldClaim& claim, Control& control) = 0;
   virtual Renewal renew(Control* control, TimePoint until) = 0;
   /// Removes what may have been taken.
   virtual Result<void> give_back(TimePoint until) = 0;
+  /// The hold ends with the last of those who have entered it.
   virtual Result<void> release(TimePoint until) = 0;
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
   virtual Result<LockState> look(TimePoint until, Control* control) = 0;
@@ -69,7 +71,7 @@ class PolledLock final : public KeptLock {
   };
 
   Granted granted(const PolledStore::Taken& taken, const Owner& owner, bool reentered) const;
-  std::optional<Granted> join_ancestor(Control& control);
+  PolledStore::Attempt ask(Control& control);
   std::optional<Granted> attempt(Control& control, Waiter& waiter);
   bool is_over(const Waiter& waiter) const;
   TimePoint next_try(const Waiter& waiter) const;
@@ -77,6 +79,7 @@ class PolledLock final : public KeptLock {
   void answer_who(Control& control);
   Refused refused(const Waiter& waiter);
   void give_back();
+  Result<void> insist(const std::function<Result<void>()>& call, TimePoint until);
 
   std::unique_ptr<PolledStore> store_;
   const LockSpec spec_;
@@ -84,7 +87,7 @@ class PolledLock final : public KeptLock {
   const Runtime runtime_;
   WallTime since_{};
   LockState seen_;
-  bool joined_ = false;
+  std::optional<HeldClaim> claim_;  ///< of an ancestor, as long as the store has not refused it
 };
 
 }  // namespace dlock::redis

@@ -46,7 +46,7 @@ Result<std::unique_ptr<Backend>> make_redis_backend(const BackendUrl& url, const
   auto deployment = redis_deployment(url, runtime.clock, kConnectTimeout);
   if (!deployment) return deployment.error();
   return std::unique_ptr<Backend>(
-      std::make_unique<redis::NativeBackend>(std::move(*deployment), url.redacted(), runtime));
+      std::make_unique<redis::NativeBackend>(std::move(*deployment), url.redacted(), redis_replicas(url), runtime));
 }
 
 Result<std::unique_ptr<KeptLock>> keep_redis_lock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {

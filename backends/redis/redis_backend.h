@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "backends/redis/deployment.h"
-#include "backends/redis/native_lock.h"
+#include "backends/redis/replicas.h"
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/kept_lock.h"

@@ -169,7 +169,7 @@ class RedisStock final : public Stock {
                              const CallLimit& limit);
   Result<Answer> run(const char* script, const LockName& name, const LockName* id, std::vector<std::string> arguments,
                      const CallLimit& limit);
-  std::optional<Error> unreplicated(const std::vector<Reply>& replies) const;
+  Error unreplicated(const std::string& replicas) const;
 
   std::unique_ptr<redis::Deployment> deployment_;
   const std::string store_;
@@ -199,47 +199,39 @@ Result<StockAnswer> RedisStock::deduct(const StockRequest& request, const std::s
   return StockAnswer(StockTaken{std::move(*parts), *token, false});
 }
 
-/// Replicas are asked behind the script, on its connection.
+/// Replicas are asked behind the script, on its connection; an answer that is repeated writes as well, so that they
+/// speak of it.
 Result<Answer> RedisStock::run(const char* script, const LockName& name, const LockName* id,
                                std::vector<std::string> arguments, const CallLimit& limit) {
   const StockNames n = redis::stock_names(name);
   Command command{"EVAL", script, "6", n.meta, n.quantity, n.reserved, n.open, n.until};
   command.push_back(id ? n.request + id->text() : n.meta);
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
-  std::vector<Command> commands{std::move(command)};
-  if (replicas_.all) commands.push_back({"ROLE"});
-  if (replicas_.all || replicas_.count > 0) {
-    const int wanted = replicas_.all ? 1000 : replicas_.count;
-    commands.push_back(
-        {"WAIT", std::to_string(wanted), ms_text(replicas_.all ? kReplicaTimeout / 4 : kReplicaTimeout)});
+  redis::ReplicaCheck replicas(replicas_);
+  while (true) {
+    std::vector<Command> commands{command};
+    for (Command& one : replicas.commands(kReplicaTimeout)) commands.push_back(std::move(one));
+    auto replies = deployment_->call(n.meta, commands, limit.until, limit.control);
+    if (!replies) return replies.error();
+    for (const Reply& reply : *replies) {
+      if (auto error = redis::error_of(reply, store_)) return *error;
+    }
+    if (replies->front().kind != Reply::Kind::kArray || replies->front().elements.empty()) return not_understood();
+    Answer answer(std::move(replies->front()));
+    if (answer.is("none")) return no_such_stock(name, store_);
+    if (answer.is("broken")) return broken_stock(name, answer.text(1));
+    if (!replicas.any()) return answer;
+    replies->erase(replies->begin());
+    const auto outcome = replicas.judge(*replies);
+    if (outcome == redis::ReplicaCheck::Outcome::kMet) return answer;
+    if (outcome == redis::ReplicaCheck::Outcome::kUnmet) return unreplicated(replicas.text());
   }
-  auto replies = deployment_->call(n.meta, commands, limit.until, limit.control);
-  if (!replies) return replies.error();
-  Reply& reply = replies->front();
-  if (auto error = redis::error_of(reply, store_)) return *error;
-  if (reply.kind != Reply::Kind::kArray || reply.elements.empty()) return not_understood();
-  Answer answer(std::move(reply));
-  if (answer.is("none")) return no_such_stock(name, store_);
-  if (answer.is("broken")) return broken_stock(name, answer.text(1));
-  if (auto error = unreplicated(*replies)) return *error;
-  return answer;
 }
 
 /// It has happened, but a failover now might undo it: an outcome that is not known, until it is asked for again.
-std::optional<Error> RedisStock::unreplicated(const std::vector<Reply>& replies) const {
-  std::int64_t wanted = replicas_.count;
-  if (replicas_.all) {
-    const bool master = replies.size() == 3 && replies[1].elements.size() == 3;
-    wanted = master ? static_cast<std::int64_t>(replies[1].elements[2].elements.size()) : 0;
-  }
-  if (wanted == 0 || (replies.back().kind == Reply::Kind::kInteger && replies.back().integer >= wanted)) {
-    return std::nullopt;
-  }
-  const std::int64_t have = std::max<std::int64_t>(replies.back().integer, 0);
-  return Error{ErrorCode::kUnavailable,
-               "only " + std::to_string(have) + " of " + std::to_string(wanted) + " replicas of " + store_ +
-                   " have it: a failover now might undo it",
-               "bring the replicas back, then repeat the request with the same --id"};
+Error RedisStock::unreplicated(const std::string& replicas) const {
+  return {ErrorCode::kUnavailable, "only " + replicas + " of " + store_ + " have it: a failover now might undo it",
+          "bring the replicas back, then repeat the request with the same --id"};
 }
 
 Result<std::vector<LockName>> RedisStock::names(const CallLimit& limit) {

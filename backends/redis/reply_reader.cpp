@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/reply_reader.h"
 
-#include <hiredis/hiredis.h>
+#include <hiredis/read.h>
 
 #include <cstdlib>
 #include <new>
-#include <vector>
 
 #include "lib/base/human_text.h"
 
@@ -58,19 +57,14 @@ Error not_redis(std::string why, bool tls) {
 }  // namespace
 
 void append_encoded(std::string& out, const Command& command) {
-  std::vector<const char*> words;
-  std::vector<std::size_t> sizes;
-  words.reserve(command.size());
-  sizes.reserve(command.size());
+  const auto append_head = [&](char kind, std::size_t size) {
+    out.append(1, kind).append(std::to_string(size)).append("\r\n");
+  };
+  append_head('*', command.size());
   for (const std::string& word : command) {
-    words.push_back(word.data());
-    sizes.push_back(word.size());
+    append_head('$', word.size());
+    out.append(word).append("\r\n");
   }
-  char* text = nullptr;
-  const int size = redisFormatCommandArgv(&text, static_cast<int>(words.size()), words.data(), sizes.data());
-  if (size < 0) throw std::bad_alloc();
-  out.append(text, static_cast<std::size_t>(size));
-  redisFreeCommand(text);
 }
 
 void ReplyReader::Free::operator()(redisReader* reader) const { redisReaderFree(reader); }

@@ -170,6 +170,8 @@ class SentinelDeployment final : public Deployment {
     return master_ != nullptr && !master_->is_closed() ? master_ : nullptr;
   }
 
+  bool has_asked() const override { return servers_.have_asked(); }
+
   Result<std::vector<Connection*>> all_servers(TimePoint until) override {
     std::string trouble;
     if (auto connected = connect(until, nullptr, trouble); !connected) return connected.error();

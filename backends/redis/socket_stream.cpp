@@ -14,7 +14,7 @@
 #include <cstring>
 #include <deque>
 
-#include "backends/redis/resolver.h"
+#include "backends/redis/lookup.h"
 #include "lib/base/clock.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"

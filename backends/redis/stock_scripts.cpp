@@ -137,6 +137,7 @@ if old then
   if old.state=='X' then return {'refunded'} end
   if old.q~=q then return {'reused',num(old.q)} end
   if old.state=='G' then return {'refunded'} end
+  redis.call('PEXPIRE',Q,keep)
   return {'repeated',old.parts}
 end
 sweep()
@@ -207,7 +208,10 @@ return {'ok'}
 // ARGV: id, owner, keep ms. {ok} {over}
 const char* const kStockConfirmScript = DLOCK_STOCK_BEGIN R"(
 local old=recorded()
-if old and old.who==ARGV[2] and (old.state=='T' or old.state=='G') then return {'ok'} end
+if old and old.who==ARGV[2] and (old.state=='T' or old.state=='G') then
+  redis.call('PEXPIRE',Q,ARGV[3])
+  return {'ok'}
+end
 redis.call('HDEL',M,'')
 sweep()
 local who,q,parts=opened(ARGV[1])
@@ -237,8 +241,11 @@ if not old then
   record('X',0,'-','-',0,keep)
   return {'nothing'}
 end
-if old.state=='X' then return {'nothing'} end
 if old.state=='A' then return {'restock'} end
+if old.state=='X' then
+  redis.call('PEXPIRE',Q,keep)
+  return {'nothing'}
+end
 local want=old.q
 if ARGV[2]~='' then want=whole(ARGV[2]) end
 if not want then return {'invalid'} end
@@ -251,6 +258,7 @@ for _,p in ipairs(split(old.parts)) do
 end
 if old.state=='G' then
   if old.back~=want then return {'otherwise',num(old.back)} end
+  redis.call('PEXPIRE',Q,keep)
   return {'back',join(back)}
 end
 if want>old.q then return {'more',num(old.q)} end
@@ -274,6 +282,7 @@ local old=recorded()
 if old then
   if old.state~='A' then return {'take'} end
   if old.q~=q then return {'reused',num(old.q)} end
+  redis.call('PEXPIRE',Q,keep)
   return {'added',old.parts}
 end
 sweep()

@@ -37,9 +37,9 @@ std::uint64_t token_of(std::span<const std::uint64_t> counters) {
   return counters.empty() ? 0 : *std::max_element(counters.begin(), counters.end());
 }
 
-std::uint64_t agreed_token(std::span<const std::uint64_t> counters) {
+std::uint64_t most_common(std::span<const std::uint64_t> numbers) {
   std::map<std::uint64_t, int> seen;
-  for (const std::uint64_t counter : counters) ++seen[counter];
+  for (const std::uint64_t number : numbers) ++seen[number];
   const auto most =
       std::max_element(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == seen.end() ? 0 : most->first;

@@ -43,8 +43,8 @@ Outcome count_renewals(std::span<const Vote> votes);
 /// The token of a grant whose servers drew `counters`: the largest. 0 for none.
 std::uint64_t token_of(std::span<const std::uint64_t> counters);
 
-/// The counter that most of `counters` agree on (the smallest of several such): the token of somebody else's lock.
-std::uint64_t agreed_token(std::span<const std::uint64_t> counters);
+/// What most of `numbers` agree on (the smallest of several such): the token of somebody else's lock. 0 for none.
+std::uint64_t most_common(std::span<const std::uint64_t> numbers);
 
 /// How long until a majority of `servers` could be ours, when `granted` are and the others' leases end after
 /// `remaining`. nullopt: never by itself.

@@ -115,6 +115,12 @@ Error bad_value(const UrlParam& param, std::string_view value) {
           did_you_mean(nearest.best(), file ? "it takes an absolute path" : "it takes " + std::string(param.values))};
 }
 
+/// An IPv4 or IPv6 address, right or wrong, or the name that needs no asking.
+bool is_numeric(const std::string& host) {
+  return host == "localhost" || host.find(':') != std::string::npos ||
+         host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 }  // namespace
 
 std::span<const UrlScheme> url_schemes() { return kSchemes; }
@@ -153,6 +159,15 @@ Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<s
                  "add " + needs + ", or leave " + name + " out"};
   }
   return {};
+}
+
+bool is_direct(const BackendUrl& url) {
+  const UrlScheme* scheme = find_url_scheme(url.scheme);
+  // Sentinels and clusters name other servers, as they like.
+  const bool finds_others = url.scheme.ends_with("+sentinel") || url.scheme.ends_with("+cluster");
+  if (!scheme || (scheme->topics & kTlsTopic) != 0 || finds_others) return false;
+  return std::all_of(url.hosts.begin(), url.hosts.end(),
+                     [](const BackendUrl::Host& host) { return is_numeric(host.name); });
 }
 
 }  // namespace dlock

@@ -54,4 +54,8 @@ Result<std::string_view> check_url_param(const UrlScheme& scheme, std::string_vi
 /// Misconfigured if a parameter means nothing without another one.
 Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<std::string, std::string>& params);
 
+/// Are the servers where the URL says, in numbers ("localhost" and Unix sockets included) and in plain text? Then a
+/// keeper needs no name service and no TLS.
+bool is_direct(const BackendUrl& url);
+
 }  // namespace dlock

@@ -26,8 +26,14 @@ using OpenKeptLock = std::function<Result<std::unique_ptr<KeptLock>>(const Acqui
 /// of it is left. What may not be ended (another user's) is outlived: the lease is renewed until it has gone. After
 /// "detach": with pid=, renews until that process has ended and gives back; without, leave()s.
 ///
+/// In the end it lets others go first: see kLastWordToEnd.
+///
 /// Returns the exit status of the process: 0, or 70 when what it read made no sense.
 int run_keeper(const OpenKeptLock& open);
+
+/// Having said its last word, a keeper waits for the supervisor to end, and another moment, before it closes its
+/// connections and ends: for no longer than this.
+inline constexpr Duration kLastWordToEnd = std::chrono::milliseconds(105);
 
 /// The same on any socket, and in any world.
 int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Processes& processes);

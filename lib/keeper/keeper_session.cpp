@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,20 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kDetachBudget = 5s;
-
-/// posix_spawn's attributes and file actions, freed at the end.
-struct SpawnPlan {
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t files;
-  SpawnPlan() {
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_init(&files);
-  }
-  ~SpawnPlan() {
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-  }
-};
 
 /// Our environment without the marks of the hold that we run under: a keeper is no part of that command, and may have
 /// to outlive it.
@@ -47,8 +33,8 @@ std::vector<char*> keeper_environment() {
 
 }  // namespace
 
-KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock)
-    : program_(std::move(program)), url_(std::move(url)), spec_(std::move(spec)), clock_(clock) {}
+KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, bool warns)
+    : program_(std::move(program)), url_(std::move(url)), spec_(std::move(spec)), clock_(clock), warns_(warns) {}
 
 /// In a session of its own: ^Z, ^C and a kill of the job's group must not stop the renewal.
 Result<void> KeeperSession::start_program() {
@@ -63,26 +49,37 @@ Result<void> KeeperSession::start_program() {
   close(ends[1]);
   if (!theirs.valid()) return system_error("cannot make a socket pair", errno);
 
-  SpawnPlan plan;
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&plan.attributes, &none);
-  posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  posix_spawnattr_setflags(&plan.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  posix_spawn_file_actions_adddup2(&plan.files, theirs.get(), kKeeperDescriptor);
-  // stdin, stdout and whatever else dlock got are the command's alone; stderr is for what a library may have to say.
-  posix_spawn_file_actions_addclosefrom_np(&plan.files, kKeeperDescriptor + 1);
-  posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addopen(&plan.files, 1, "/dev/null", O_RDWR, 0);
   char flag[] = "--keeper";
   char* const arguments[] = {const_cast<char*>(program_.c_str()), flag, nullptr};
-  const int failure =
-      posix_spawn(&pid_, program_.c_str(), &plan.files, &plan.attributes, arguments, keeper_environment().data());
-  if (failure == 0) return {};
-  pid_ = 0;
-  return system_error("cannot start " + program_, failure);
+  const std::vector<char*> environment = keeper_environment();
+  if (const int failure = spawn(arguments, environment.data(), theirs.get())) {
+    return system_error("cannot start " + program_, failure);
+  }
+  return {};
+}
+
+/// 0, or the errno value of vfork or execve. vfork suspends us until the child has executed or given up, so that its
+/// failure can be left in our memory. posix_spawn(3) would take three times as long: it sets each signal's disposition,
+/// of which there is nothing to be set, because we have no handlers and a keeper ignores what it does not want.
+int KeeperSession::spawn(char* const* arguments, char* const* environment, int socket) {
+  sigset_t none;
+  sigemptyset(&none);
+  volatile int failure = 0;
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    // stdin, stdout and whatever else dlock got are the command's alone; stderr is for what a library may have to say.
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const bool ready = setsid() >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
+                       dup2(socket, kKeeperDescriptor) >= 0 && close_range(kKeeperDescriptor + 1, ~0U, 0) == 0;
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (ready) execve(program_.c_str(), arguments, environment);
+    failure = errno;
+    _exit(127);
+  }
+  if (pid < 0) return errno;
+  if (failure != 0) waitpid(pid, nullptr, 0);
+  else pid_ = pid;
+  return failure;
 }
 
 void KeeperSession::acquire(TimePoint /*now*/) {
@@ -90,7 +87,7 @@ void KeeperSession::acquire(TimePoint /*now*/) {
     pending_ = over(Refused{started.error(), std::nullopt});
     return;
   }
-  send(acquire_message(url_, spec_));
+  send(acquire_message(url_, spec_, warns_));
 }
 
 void KeeperSession::withdraw(TimePoint deadline) {
@@ -136,7 +133,7 @@ std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
 
 std::optional<SessionEvent> KeeperSession::receive() {
   static char packet[kLargestMessage];  // touched only as far as a message fills it
-  const ssize_t size = recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
+  const ssize_t size = receive_packet(socket_.get(), packet);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   if (size <= 0) return over(SessionGone{"the keeper " + program_ + " is gone"});
   const auto message = decode({packet, static_cast<std::size_t>(size)});
@@ -144,7 +141,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
   auto event = parse_event(*message);
   if (!event) return over(SessionGone{event.error().message});
   const bool goes_on = std::holds_alternative<Granted>(*event) || std::holds_alternative<Renewed>(*event) ||
-                       std::holds_alternative<Waiting>(*event);
+                       std::holds_alternative<Unrenewed>(*event) || std::holds_alternative<Waiting>(*event);
   return goes_on ? std::move(*event) : over(std::move(*event));
 }
 

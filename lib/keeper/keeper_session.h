@@ -23,7 +23,8 @@ inline constexpr int kKeeperDescriptor = 3;
 /// keeper is silent. The keeper sees the end of this process as end of file.
 class KeeperSession final : public LockSession {
  public:
-  KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock);
+  /// `warns`: the keeper may warn on stderr.
+  KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, bool warns = false);
 
   void acquire(TimePoint now) override;
   void withdraw(TimePoint deadline) override;
@@ -41,6 +42,7 @@ class KeeperSession final : public LockSession {
   enum class Awaiting { kNothing, kWithdrawn, kReleased };
 
   Result<void> start_program();
+  int spawn(char* const* arguments, char* const* environment, int socket);
   void send(const Message& message);
   std::optional<SessionEvent> receive();
   SessionEvent over(SessionEvent last);
@@ -50,6 +52,7 @@ class KeeperSession final : public LockSession {
   const BackendUrl url_;
   const LockSpec spec_;
   Clock& clock_;
+  const bool warns_;
   UniqueFd socket_;
   pid_t pid_ = 0;
   Awaiting awaiting_ = Awaiting::kNothing;

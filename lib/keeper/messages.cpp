@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/messages.h"
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <charconv>
 
 namespace dlock {
@@ -227,6 +230,7 @@ struct EventWriter {
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
+  Message operator()(const Unrenewed& unrenewed) const { return {"unrenewed", {{"why", unrenewed.why}}}; }
   Message operator()(const Lost& lost) const { return {"lost", {{"why", lost.why}}}; }
   Message operator()(const Refused& refused) const {
     Message message{"refused", {}};
@@ -254,6 +258,12 @@ struct EventWriter {
 const std::string* Message::find(const std::string& name) const {
   const auto at = fields.find(name);
   return at == fields.end() ? nullptr : &at->second;
+}
+
+ssize_t receive_packet(int socket, std::span<char> packet) {
+  const auto receive = [&] { return recv(socket, packet.data(), packet.size(), MSG_DONTWAIT); };
+  const ssize_t size = receive();
+  return size < 0 && errno == ECONNRESET ? receive() : size;
 }
 
 std::string encode(const Message& message) {
@@ -285,7 +295,7 @@ Result<Message> decode(std::string_view packet) {
   return message;
 }
 
-Message acquire_message(const BackendUrl& url, const LockSpec& spec) {
+Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns) {
   Message message{"acquire", {}};
   auto& f = message.fields;
   f["url"] = url.redacted();
@@ -311,6 +321,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec) {
     f["stock.quantity"] = digits(spec.stock->quantity);
     f["stock.lock"] = digits(static_cast<int>(spec.stock->lock_segment));
   }
+  f["warns"] = digits(static_cast<int>(warns));
   if (spec.ancestor) {
     f["ancestor.owner"] = spec.ancestor->owner.text();
     f["ancestor.token"] = spec.ancestor->token.text();
@@ -354,8 +365,9 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
     if (!token) return token.error();
     spec.ancestor = HeldClaim{*outer, *token};
   }
+  const bool warns = in.number("warns") != 0;
   if (!in.ok()) return in.error();
-  return AcquireRequest{std::move(*url), std::move(spec)};
+  return AcquireRequest{std::move(*url), std::move(spec), warns};
 }
 
 Message event_message(const SessionEvent& event) { return std::visit(EventWriter{}, event); }
@@ -374,6 +386,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   }
   std::optional<SessionEvent> event;
   if (verb == "renewed") event = Renewed{in.point("deadline")};
+  if (verb == "unrenewed") event = Unrenewed{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
   if (!event) return broken("unknown word '" + verb + "'");

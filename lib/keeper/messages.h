@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -17,9 +20,10 @@ namespace dlock {
 /// and typed by people: a verb on the first line, then name=value lines; in values '%', newline and NUL are written as
 /// %XX. Points in time are nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
 ///
-///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=  ended status=  detach ttl=
-///   [pid=] keeper:     granted ...  renewed deadline=  lost why=  refused code= message= next= [state]  waiting
-///   [state]
+///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=  ended status=
+///               detach ttl= [pid=]
+///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  refused code= message= next= [state]
+///   waiting [state]
 ///               withdrawn  released  unconfirmed code= message=
 struct Message {
   std::string verb;
@@ -31,15 +35,21 @@ struct Message {
 /// The largest packet that either end sends or accepts; states of locks with many waiters are cut to fit.
 inline constexpr std::size_t kLargestMessage = 65536;
 
+/// recv(2) of one packet, without waiting. A peer that ended with messages unread leaves an error (ECONNRESET) before
+/// its last words; these are read all the same. 0: it is gone.
+ssize_t receive_packet(int socket, std::span<char> packet);
+
 std::string encode(const Message& message);
 /// Invalid for what encode() cannot have made.
 Result<Message> decode(std::string_view packet);
 
 /// acquire: the whole of the spec and the URL, password included (a socket pair is nobody else's to read).
-Message acquire_message(const BackendUrl& url, const LockSpec& spec);
+/// `warns`: the keeper may warn on stderr, in text.
+Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns = false);
 struct AcquireRequest {
   BackendUrl url;
   LockSpec spec;
+  bool warns = false;
 };
 Result<AcquireRequest> parse_acquire(const Message& message);
 

@@ -44,7 +44,7 @@ void SupervisorLink::tell(const SessionEvent& event) {
 void SupervisorLink::receive() {
   static char packet[kLargestMessage];  // touched only as far as a message fills it
   while (socket_.valid()) {
-    const ssize_t size = recv(socket_.get(), packet, sizeof packet, MSG_DONTWAIT);
+    const ssize_t size = receive_packet(socket_.get(), packet);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (size <= 0) {
       nonsense_ = nonsense_ || (size < 0 && errno != ECONNRESET);

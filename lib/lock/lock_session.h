@@ -38,6 +38,10 @@ struct Granted {
 struct Renewed {
   TimePoint deadline;
 };
+/// A renewal was not confirmed. It is asked for again; without any Renewed the deadline comes.
+struct Unrenewed {
+  std::string why;
+};
 /// The store says that it is not ours any more. Final.
 struct Lost {
   std::string why;
@@ -66,8 +70,8 @@ struct SessionGone {
   std::string why;
 };
 
-using SessionEvent =
-    std::variant<Granted, Renewed, Lost, Refused, Waiting, Withdrawn, Released, ReleaseUnconfirmed, SessionGone>;
+using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Waiting, Withdrawn, Released,
+                                  ReleaseUnconfirmed, SessionGone>;
 
 /// How a lock goes on without the process that took it (dlock acquire).
 struct DetachSpec {

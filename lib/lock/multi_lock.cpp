@@ -86,7 +86,7 @@ std::optional<SessionEvent> MultiLock::on_event(Part& part, SessionEvent event, 
     if (all_held_ && after && before && *after > *before) return Renewed{*after};
     return std::nullopt;
   }
-  if (std::holds_alternative<Waiting>(event)) return event;
+  if (std::holds_alternative<Waiting>(event) || std::holds_alternative<Unrenewed>(event)) return event;
 
   // Everything else ends this part.
   part.state = State::kOver;

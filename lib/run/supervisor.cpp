@@ -77,7 +77,12 @@ class Decision {
   void operator()(const Renewed& renewed) {
     if (!s_.deadline || s_.lost) return;  // a loss that was declared stays declared
     s_.deadline = std::max(*s_.deadline, renewed.deadline);
+    s_.lost_why.clear();
     if (s_.phase == Phase::kTooLate && enough_to_start()) start();
+  }
+
+  void operator()(const Unrenewed& unrenewed) {
+    if (!s_.lost) s_.lost_why = unrenewed.why;
   }
 
   void operator()(const Lost& lost) {

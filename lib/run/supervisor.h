@@ -109,7 +109,7 @@ struct Situation {
   std::optional<int> command_status;  ///< wait status, once it ended
   bool command_alive = false;
   bool lost = false;
-  std::string lost_why;
+  std::string lost_why;       ///< before a loss: why the last renewal was not confirmed, if it was not
   bool session_over = false;  ///< said Lost or SessionGone: nothing more to release
   bool release_unconfirmed = false;
   std::optional<int> die_of;       ///< the signal that ended the waiting

@@ -53,6 +53,19 @@ refused() { # URL PATTERN
   let_go
 }
 
+@test "addresses in plain text have the direct keeper; with TLS, and where there is no direct one, the other keeps" {
+  local keeper='readlink "/proc/$(pgrep -P $PPID -x dlock-redis)/exe"'
+  run -0 dlock run -b "$DLOCK_TEST_REDIS" "$key" -- sh -c "$keeper"
+  [[ "$output" == */libexec/dlock/direct/dlock-redis ]]
+  run -0 dlock run -b "$DLOCK_TEST_REDIS_TLS" "$key" -- sh -c "$keeper"
+  [[ "$output" == */libexec/dlock/dlock-redis ]]
+  mkdir -p prefix/bin prefix/libexec/dlock
+  cp "$DLOCK" prefix/bin/dlock
+  cp "$(dirname "$DLOCK")/../libexec/dlock/dlock-redis" prefix/libexec/dlock/
+  run -0 prefix/bin/dlock run -b "$DLOCK_TEST_REDIS" "$key" -- sh -c "$keeper"
+  [[ "$output" == */prefix/libexec/dlock/dlock-redis ]]
+}
+
 @test "redis+unix://" {
   use "$DLOCK_TEST_REDIS_UNIX"
   locks_and_excludes "$key"

@@ -45,8 +45,7 @@ Fixture redis_native(const char* name) {
 /// Those that only know exclusive locks, and who holds them.
 Fixture redis_plain(const char* name) {
   Fixture fixture = redis_native(name);
-  fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = fixture.tells_who = fixture.fences =
-      fixture.counts_entries = false;
+  fixture.shared = fixture.permits = fixture.lock_delay = fixture.sees_waiters = false;
   return fixture;
 }
 
@@ -57,6 +56,8 @@ std::vector<Fixture> all_fixtures() {
   add_server(all, "DLOCK_TEST_SENTINEL", redis_native("sentinel"));
   add_server(all, "DLOCK_TEST_CLUSTER", redis_native("cluster"));
   add_server(all, "DLOCK_TEST_REDLOCK", redis_plain("redlock"));
+  add_server(all, "DLOCK_TEST_TAIR", redis_plain("tair"));
+  add_server(all, "DLOCK_TEST_TAIR_EX", redis_plain("tair, versioned"));
   return all;
 }
 

@@ -24,7 +24,6 @@ struct Fixture {
   bool freed_at_once = true;  ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
   bool tells_who = true;         ///< inspect knows host, pid, user and reason of a holder
-  bool counts_entries = true;    ///< an inner hold outlives the outer one
   bool fences = true;            ///< has dlock fence
   bool fence_stays_open = true;  ///< an open fence keeps other checks out
 };

@@ -6,10 +6,7 @@ load ../support/cli
 
 setup() {
   set_world
-  mkdir -p "$BATS_TEST_TMPDIR/prefix/bin" "$BATS_TEST_TMPDIR/prefix/libexec/dlock"
-  cp "$DLOCK" "$BATS_TEST_TMPDIR/prefix/bin/dlock"
-  cp "$(dirname "$DLOCK")/../tests/fake_keeper" "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
-  PATH=$BATS_TEST_TMPDIR/prefix/bin:$PATH
+  install_keeper fake_keeper
   export DLOCK_BACKEND=redis://fake FAKE_KEEPER_LOG=$BATS_TEST_TMPDIR/work/heard
   export FAKE_KEEPER_PID=$BATS_TEST_TMPDIR/work/keeper.pid
 }

@@ -6,10 +6,7 @@ load ../support/cli
 
 setup() {
   set_world
-  mkdir -p "$BATS_TEST_TMPDIR/prefix/bin" "$BATS_TEST_TMPDIR/prefix/libexec/dlock"
-  cp "$DLOCK" "$BATS_TEST_TMPDIR/prefix/bin/dlock"
-  cp "$(dirname "$DLOCK")/../tests/memory_keeper" "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
-  PATH=$BATS_TEST_TMPDIR/prefix/bin:$PATH
+  install_keeper memory_keeper
   export DLOCK_BACKEND=redis://memory MEMORY_KEEPER_LOG=$BATS_TEST_TMPDIR/work/said
   export MEMORY_KEEPER_PID=$BATS_TEST_TMPDIR/work/keeper.pid
 }
@@ -33,7 +30,6 @@ while time.monotonic() < end: time.sleep(0.1)
 EOF2
 }
 
-now_ms() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
 said() { grep -q "^$1" said; }
 kill_dlock() {
   killed_at=$(now_ms)
@@ -44,18 +40,25 @@ released_after() { # LEAST MOST
   wait_until said released
   read -r _ at living < <(grep '^released' said)
   echo "released $((at - killed_at)) ms after the kill, $living processes left" >&2
-  [ "$living" = 0 ]
-  [ $((at - killed_at)) -ge "$1" ] && [ $((at - killed_at)) -le "$2" ]
+  [ "$living" = 0 ] && [ $((at - killed_at)) -ge "$1" ] && [ $((at - killed_at)) -le "$2" ]
 }
 
-@test "dlock is killed: its command goes with it, and the lock is free within 100 ms" {
+kill_and_release() { # MOST
+  rm -f said
   start_watched end dlock run k -- sleep 20
   wait_until pgrep -P "$(cat end.pid)" -x sleep
   command=$(pgrep -P "$(cat end.pid)" -x sleep)
   kill_dlock
-  released_after -10 100
-  ended "$command"
-  wait_until ended "$(cat keeper.pid)"
+  released_after -10 "$1" && ended "$command" && wait_until ended "$(cat keeper.pid)"
+}
+
+@test "dlock is killed: its command goes with it, and the lock is free within 100 ms" {
+  # The best of five: a busy machine must not fail the test, a keeper that waits for a tick must.
+  local _
+  for _ in {1..5}; do
+    if kill_and_release 100; then return; fi
+  done
+  false
 }
 
 @test "processes in sessions of their own get TERM, and the lock is free when the last of them has ended" {

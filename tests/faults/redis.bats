@@ -290,7 +290,7 @@ through_proxy() {
 
 @test "connections reset, again and again: holder and waiter go on" {
   through_proxy
-  start_watched a dlock run --ttl 2s k -- section --for 2
+  start_watched a dlock run --ttl 2s k -- section --for 6
   wait_until begun 1
   wait_section b
   local _
@@ -337,4 +337,15 @@ life_with_cut() { # DIRECTION N
       DLOCK_BACKEND=$direct is_free "c-$direction-$n"
     done
   done
+}
+
+@test "a server that hangs over a request which nobody waits for any more, and goes on: nothing is held" {
+  kill -STOP "$(pid_of_redis one)"
+  run -69 dlock run -n --connect-timeout 300ms k -- touch ran
+  run -69 dlock acquire -n --connect-timeout 300ms --ttl 60s k
+  kill -CONT "$(pid_of_redis one)"
+  wait_until redis_says one PONG ping
+  [ ! -e ran ]
+  [ "$(redis_cli one exists k)" = 0 ]
+  run -0 dlock run -n k -- true
 }

@@ -3,6 +3,7 @@
 # (tests/support/programs) asks by the same code as dlock-redis and prints "MILLISECONDS (TOOK ms) REPLY @ SERVER".
 load ../support/cli
 load ../support/redis
+load ../support/deployments
 
 setup() {
   set_world
@@ -10,26 +11,10 @@ setup() {
 }
 teardown() { end_world; }
 
-address() { echo "127.0.0.1:$(port_of "$1")"; }
 last_line_has() { tail -n 1 "$1" | grep -qF -- "$2"; }
 lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 
 # --- Sentinel --------------------------------------------------------------------------------------------------------
-
-names_master() { [ "$(redis_cli "$1" sentinel get-master-addr-by-name main | tail -n 1)" = "$(port_of "$2")" ]; }
-knows_all() { # SENTINEL: two others and a replica that is linked
-  redis_cli "$1" sentinel master main | paste - - | grep -qx 'num-other-sentinels	2' &&
-    redis_cli "$1" sentinel replicas main | paste - - | grep -qx 'master-link-status	ok'
-}
-
-start_sentinels() { # a master "one", its replica "two", three sentinels
-  start_redis one --repl-diskless-sync-delay 0
-  start_redis two --repl-diskless-sync-delay 0 --replicaof 127.0.0.1 "$(port_of one)"
-  for sentinel in s1 s2 s3; do start_sentinel "$sentinel" one; done
-  for sentinel in s1 s2 s3; do wait_until knows_all "$sentinel"; done
-  url=redis+sentinel://$(address s1),$(address s2),$(address s3)/main
-}
-
 
 @test "sentinel: the master SIGKILLed between two calls; the next call reaches the new one within its deadline" {
   start_sentinels
@@ -101,26 +86,6 @@ start_sentinels() { # a master "one", its replica "two", three sentinels
 }
 
 # --- Cluster ---------------------------------------------------------------------------------------------------------
-
-bus_of() { tr '\0' '\n' <"$servers/$1/options" | grep -A 1 -x -- --cluster-port | tail -n 1; }
-id_of() { redis_cli "$1" cluster myid; }
-is_writable() { redis_cli "$1" cluster info | tr -d '\r' | grep -qx cluster_state:ok; }
-knows_nodes() { [ "$(redis_cli "$1" cluster nodes | grep -c connected)" = "$2" ]; }
-
-start_cluster() { # masters a, b, c
-  for node in a b c "$@"; do
-    start_redis "$node" --cluster-enabled yes --cluster-port BUS --cluster-node-timeout 1000 --repl-diskless-sync-delay 0
-  done
-  redis_cli a cluster addslotsrange 0 5460
-  redis_cli b cluster addslotsrange 5461 10922
-  redis_cli c cluster addslotsrange 10923 16383
-  local epoch=0
-  for node in a b c "$@"; do redis_cli "$node" cluster set-config-epoch $((++epoch)); done
-  for node in b c "$@"; do redis_cli a cluster meet 127.0.0.1 "$(port_of "$node")" "$(bus_of "$node")"; done
-  for node in a b c "$@"; do wait_until knows_nodes "$node" $((3 + $#)); done
-  for node in a b c; do wait_until is_writable "$node"; done
-  url=redis+cluster://$(address a)
-}
 
 @test "cluster: a key is asked of the node that has its slot; all masters are listed" {
   start_cluster
@@ -214,4 +179,104 @@ start_cluster() { # masters a, b, c
   start_cluster
   export DLOCK_BACKEND=$url
   run -0 dlock run --ttl 30s x -- true
+}
+
+# What holds k while "end" is missing, and who waits for it; then both must come to their end, one after the other.
+hold_and_wait() { # KEY TTL
+  start_watched a dlock run --ttl "$2" "$1" -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done; echo a >>served'
+  wait_until filled begun
+  start_watched b dlock run -q --ttl "$2" "$1" -- sh -c 'echo b >>served'
+  wait_until has 1 waiters "$1"
+}
+both_are_served() {
+  [ ! -e served ]
+  touch end
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  [ "$(cat served)" = $'a\nb' ]
+}
+pttl_above() { [ "$(redis_cli "$1" pttl "$2")" -gt "$3" ]; } # SERVER KEY MS
+
+@test "cluster: a slot moves under a holder and a waiter: half of its keys for a while (TRYAGAIN), then all" {
+  start_cluster
+  export DLOCK_BACKEND=$url
+  hold_and_wait x 6s
+  redis_cli a cluster setslot 16287 importing "$(id_of c)"
+  redis_cli c cluster setslot 16287 migrating "$(id_of a)"
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys x 'dlock:{x}:fence'
+  # Nobody is told anything final meanwhile; an attempt waits for the rest.
+  run dlock run -n --connect-timeout 1s x -- touch ran
+  echo "$output"
+  [[ "$status" = 69 || "$status" = 75 ]]
+  local rest
+  mapfile -t rest < <(redis_cli c cluster getkeysinslot 16287 100)
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys "${rest[@]}"
+  for node in a c b; do redis_cli "$node" cluster setslot 16287 node "$(id_of a)"; done
+  wait_until pttl_above a x 5000 # renewed where it is now
+  run -75 dlock run -q -n x -- true
+  both_are_served
+  [ ! -e ran ]
+}
+
+@test "cluster: a master that is stopped (SIGSTOP) under a holder and a waiter: both go on at its replica" {
+  start_cluster d
+  redis_cli d cluster replicate "$(id_of c)"
+  wait_until redis_line d master_link_status:up info replication
+  export DLOCK_BACKEND=$url
+  hold_and_wait x 15s
+  kill -STOP "$(pid_of_redis c)"
+  wait_until redis_line d master role
+  wait_until pttl_above d x 14000
+  both_are_served
+}
+
+@test "sentinel: a master that is stopped (SIGSTOP) under a holder and a waiter: both go on at the new one" {
+  start_sentinels
+  export DLOCK_BACKEND=$url
+  hold_and_wait k 15s
+  kill -STOP "$(pid_of_redis one)"
+  for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
+  wait_until pttl_above two k 14000
+  both_are_served
+  # The old one wakes and takes itself for the master: nobody is sent there.
+  kill -CONT "$(pid_of_redis one)"
+  run -0 dlock run -n k -- true
+}
+
+@test "sentinel: a failover that lost the key: the next renewal says lost, 79" {
+  start_sentinels
+  export DLOCK_BACKEND=$url
+  start_watched a dlock run --ttl 10s --renew-interval 1s k -- sh -c 'echo begun >begun; sleep 30' 2>said
+  wait_until filled begun
+  redis_cli one acl setuser default -psync -sync
+  redis_cli one client kill type replica >&2
+  redis_cli two del k >&2 || true
+  kill_redis one
+  for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
+  redis_cli two del k
+  [ "$(how_ended a)" = "exit 79" ]
+  grep -q 'LOST k' said
+}
+
+@test "sentinel: all sentinels gone under a holder: it goes on renewing at its master, and gives the lock back" {
+  start_sentinels
+  export DLOCK_BACKEND=$url
+  start_watched a dlock run --ttl 3s k -- sh -c 'echo begun >begun; sleep 6'
+  wait_until filled begun
+  for sentinel in s1 s2 s3; do kill_redis "$sentinel"; done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(redis_cli one exists k)" = 0 ]
+}
+
+@test "the password changes under a holder: what is open goes on, and a new connection is refused with 77" {
+  start_redis one
+  redis_cli one config set requirepass before
+  DLOCK_BACKEND=$(redis_url one)
+  export DLOCK_BACKEND DLOCK_PASSWORD=before
+  start_watched a dlock run --ttl 2s k -- sh -c 'echo begun >begun; sleep 4'
+  wait_until filled begun
+  REDISCLI_AUTH=before redis_cli one config set requirepass after
+  run -77 dlock run -n k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  DLOCK_PASSWORD=after run -0 dlock run -n k -- true
 }

@@ -67,13 +67,13 @@ CODE
   python_peer peer <<'CODE'
 lock = server.lock("k", timeout=30)
 lock.acquire()
-hold(1.5)
+hold(4)
 lock.release()
 CODE
   start peer
   wait_until begun 1
   start_watched a dlock run -q k -- section
-  sleep 0.7
+  wait_until has 1 waiters k
   local before after
   before=$(redis_cli one info stats | sed -n 's/^total_commands_processed:\([0-9]*\).*/\1/p')
   sleep 0.5
@@ -237,4 +237,42 @@ redsync_extend() { redis_cli one eval "if redis.call('GET',KEYS[1])~=ARGV[1] the
   [ "$(redsync_release k q1w2e3r4t5y6u7i8o9p0aA==)" = 0 ]
   run -75 dlock run -q -n k -- true
   let_go
+}
+
+# --- what redis-py sends, word for word ------------------------------------------------------------------------------
+
+@test "redis-py's scripts by their hashes change nothing of a lock of dlock's, and dlock nothing of theirs" {
+  python_peer load_scripts <<'CODE'
+from redis.lock import Lock
+for script in (Lock.LUA_EXTEND_SCRIPT, Lock.LUA_REACQUIRE_SCRIPT, Lock.LUA_RELEASE_SCRIPT): say(server.script_load(script))
+CODE
+  local extend=a4e8783852e6b949f9ef3a97212805108459a890 reacquire=1cac51482acf5858da00f6d685d68f886cd6b6b2 \
+    release=c3f8721cbb97f72bc19e972846bd7aaf91901658 token=5b27195a00000000000000000000abcd
+  run -0 load_scripts
+  [ "$output" = "$extend"$'\n'"$reacquire"$'\n'"$release" ]
+  hold_lock k
+  [ "$(redis_cli one set k $token PX 10000 NX)" = "" ]
+  [ "$(redis_cli one evalsha $extend 1 k $token 5000 0)" = 0 ]
+  [ "$(redis_cli one evalsha $reacquire 1 k $token 10000)" = 0 ]
+  [ "$(redis_cli one evalsha $release 1 k $token)" = 0 ]
+  [ "$(redis_cli one get k)" = "$holder_owner" ]
+  let_go
+
+  [ "$(redis_cli one set k $token PX 10000 NX)" = OK ]
+  run -75 dlock run -q -n k -- true
+  [ "$(redis_cli one evalsha $extend 1 k $token 5000 0)" = 1 ]
+  [ "$(redis_cli one pttl k)" -gt 12000 ]
+  start_watched a dlock run -q k -- true
+  wait_until has 1 waiters k
+  [ "$(redis_cli one evalsha $reacquire 1 k $token 10000)" = 1 ]
+  [ "$(redis_cli one pttl k)" -gt 8000 ]
+  [ "$(redis_cli one evalsha $release 1 k $token)" = 1 ]
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "a token of text is shown as it is, one of bytes in hex" {
+  redis_cli one set text my-token
+  printf 'SET bytes "\\xff\\x00\\x01"\n' | redis_cli one >&2
+  [ "$(holder_field text owner)" = my-token ]
+  [ "$(holder_field bytes owner)" = 0xff0001 ]
 }

@@ -83,6 +83,7 @@ std::string Acquisition::describe(const SessionEvent& event) {
   struct Visitor {
     std::string operator()(const Granted&) { return "granted"; }
     std::string operator()(const Renewed&) { return "renewed"; }
+    std::string operator()(const Unrenewed&) { return "unrenewed"; }
     std::string operator()(const Lost& lost) { return "lost: " + lost.why; }
     std::string operator()(const Refused& refused) { return "refused: " + refused.error.message; }
     std::string operator()(const Waiting&) { return "waiting"; }

@@ -53,6 +53,15 @@ script() {
   chmod +x "$BATS_TEST_TMPDIR/bin/$1"
 }
 
+# install_keeper PROGRAM: a dlock of the test's own whose dlock-redis is this one of tests/support/programs.
+install_keeper() {
+  local prefix=$BATS_TEST_TMPDIR/prefix
+  mkdir -p "$prefix/bin" "$prefix/libexec/dlock"
+  cp "$DLOCK" "$prefix/bin/dlock"
+  cp "$(dirname "$DLOCK")/../tests/$1" "$prefix/libexec/dlock/dlock-redis"
+  PATH=$prefix/bin:$PATH
+}
+
 # --- waiting ---------------------------------------------------------------------------------------------------------
 
 patience=20 # seconds; only a failing test waits that long
@@ -69,6 +78,7 @@ wait_until() {
   done
 }
 
+now_ms() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
 filled() { [ -s "$1" ]; }
 lines_in() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE N
 ended() { ! kill -0 "$1" 2>/dev/null || [ "$(process_state "$1")" = Z ]; }
@@ -134,7 +144,7 @@ exec /usr/bin/python3 -S -E "$support/history.py" section "$BATS_TEST_TMPDIR/wor
 SCRIPT
 }
 history() { "${python[@]}" "$support/history.py" "$1" history "${@:2}"; }
-begun() { [ "$(grep -sc BEGIN history || true)" -ge "$1" ]; } # N sections
+begun() { [ -e history ] && [ "$(grep -c BEGIN history)" -ge "$1" ]; } # N sections
 # The gap between the first two sections is below MS.
 gap_below() {
   local gap

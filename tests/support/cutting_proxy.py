@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cutting_proxy.py FOLDER HOST PORT: a network that fails on command, between a client and a Redis server.
+"""cutting_proxy.py FOLDER HOST PORT [--raw]: a network that fails on command, between a client and a Redis server. With
+--raw a message is whatever came at once, because a replica and its primary do not speak in messages only.
 
 Writes FOLDER/port (where clients connect), FOLDER/control and FOLDER/pid. A connection to the port FOLDER/control of
 127.0.0.1 takes one command a line and answers each with one line, when it has been done:
@@ -96,7 +97,7 @@ class Proxy:
     def collect(self, direction):
         """Whole messages out of the buffer."""
         while direction.buffer:
-            end = message_end(direction.buffer, 0)
+            end = len(direction.buffer) if "--raw" in sys.argv else message_end(direction.buffer, 0)
             if end is None:
                 return
             if self.mode != "drop":

@@ -1,16 +1,21 @@
-#!/usr/bin/python3 -SE
+#!/usr/bin/python3 -E
 # SPDX-License-Identifier: Apache-2.0
 """A stand-in for a Tair server: the commands that dlock uses, with the bytes that the TairString module answers.
 
-    fake_tair.py [PORT]     listens on 127.0.0.1, prints "port N", and runs until its standard input ends
+    fake_tair.py           listens on 127.0.0.1, prints "port N", and runs until its standard input ends
+    fake_tair.py FOLDER    writes FOLDER/pid and FOLDER/port, and runs until it is killed
 
 FAKE CUT NAME: the next command NAME is executed, and its connection is closed instead of answered.
-FAKE SEEN: the commands so far, one string each. EVAL knows dlock's two looking scripts only.
+FAKE SEEN: the commands so far, one string each, and those that scripts called. Scripts are run by a Lua like that of the
+servers (5.1), with the same conversions.
 """
+import os
 import selectors
 import socket
 import sys
 import time
+
+import lupa
 
 SYNTAX = b"-ERR syntax error\r\n"
 WRONG = b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
@@ -138,9 +143,14 @@ class Store:
     def SCAN(self, _, *__):
         return array([bulk(b"0"), array([bulk(key) for key in list(self.keys) if self.find(key)])])
 
-    def HSET(self, key, *_):
-        self.keys[key] = Value("hash", b"")
-        return integer(1)
+    def HSET(self, key, *words):
+        value = self.find(key, "hash")
+        if not value:
+            value = self.keys[key] = Value("hash", {})
+        pairs = dict(zip(words[::2], words[1::2]))
+        new = len(set(pairs) - set(value.data))
+        value.data.update(pairs)
+        return integer(new)
 
     def GET(self, key):
         value = self.find(key, "string")
@@ -231,35 +241,135 @@ class Store:
         value.data, value.version = b"%d" % new, value.version + 1
         return integer(new)
 
-    def EVAL(self, script, count, key, counter_key, *words):
-        """[state, PTTL, holder, counter, version], drawing a token for the holder when asked to."""
-        if count != b"2" or len(words) != 2 or b"state == 1 and ARGV[2] == '1'" not in script:
-            raise Refuse(b"-ERR the stand-in does not know this script\r\n")
-        counted = self.find(counter_key, "string")
-        counter = int(counted.data) if counted else 0
+    def HGET(self, key, field):
+        value = self.find(key, "hash")
+        return bulk(value.data[field]) if value and field in value.data else NIL
+
+    def HDEL(self, key, *fields):
+        value = self.find(key, "hash")
+        gone = sum(1 for field in fields if value and value.data.pop(field, None) is not None)
+        if value and not value.data:
+            del self.keys[key]
+        return integer(gone)
+
+    def PEXPIRE(self, key, ms):
         value = self.find(key)
-        kind = "exstrtype" if b"EXGET" in script else "string"
-        if value and value.kind != kind:
-            return array([integer(-2), integer(self.pttl(key)), bulk(b""), integer(counter), integer(0)])
-        state = 0 if not value else 1 if value.data == words[0] else -1
-        if state == 1 and words[1] == b"1":
-            counter = max(counter + 1, int(time.time() * 1000000))
-            self.keys[counter_key] = Value("string", b"%d" % counter)
-        held, version = (value.data, value.version) if value else (b"", 0)
-        return array([integer(state), integer(self.pttl(key)), bulk(held), integer(counter), integer(version)])
+        if not value:
+            return integer(0)
+        value.ends = time.time() + int(ms) / 1000
+        return integer(1)
+
+    def EVAL(self, script, count, *words):
+        return self.scripts.run(script, words[:int(count)], words[int(count):])
+
+
+class Scripts:
+    """Lua with redis.call and redis.pcall."""
+
+    def __init__(self, execute):
+        self.execute = execute
+        self.lua = lupa.LuaRuntime(encoding=None, unpack_returned_tuples=True)
+        self.lua.globals()[b"redis"] = self.lua.table_from({b"call": self.call, b"pcall": self.pcall})
+        # What Python cannot do: raise what a table says, as redis.call does.
+        self.lua.execute(b"""
+            local ask = redis.call
+            redis.call = function(...)
+              local reply = ask(...)
+              if type(reply) == 'table' and reply.err then error(reply, 0) end
+              return reply
+            end""")
+
+    def call(self, *words):
+        return self.to_lua(parse_reply(self.execute([self.word(word) for word in words]))[0])
+
+    pcall = call
+
+    @staticmethod
+    def word(value):
+        return value if isinstance(value, bytes) else b"%.17g" % value
+
+    def to_lua(self, reply):
+        if isinstance(reply, list):
+            return self.lua.table_from([self.to_lua(one) for one in reply])
+        if isinstance(reply, Exception):
+            return self.lua.table_from({b"err": reply.args[0]})
+        if isinstance(reply, Status):
+            return self.lua.table_from({b"ok": bytes(reply)})
+        return False if reply is None else reply
+
+    def from_lua(self, value):
+        if value is None or value is False:
+            return NIL
+        if value is True:
+            return integer(1)
+        if isinstance(value, bytes):
+            return bulk(value)
+        if isinstance(value, (int, float)):
+            return integer(int(value))
+        if value[b"err"] is not None:
+            return b"-" + value[b"err"] + b"\r\n"
+        if value[b"ok"] is not None:
+            return b"+" + value[b"ok"] + b"\r\n"
+        return array([self.from_lua(one) for one in value.values()])
+
+    def run(self, script, keys, words):
+        globals_ = self.lua.globals()
+        globals_[b"KEYS"], globals_[b"ARGV"] = self.lua.table_from(keys), self.lua.table_from(words)
+        run = self.lua.eval(b"""function(text)
+            local chunk, why = loadstring(text)
+            if not chunk then return {err = 'ERR Error compiling script: ' .. why} end
+            local ok, answer = pcall(chunk)
+            if ok or type(answer) == 'table' then return answer end
+            return {err = 'ERR Error running script: ' .. tostring(answer)}
+        end""")
+        return self.from_lua(run(script))
+
+
+class Status(bytes):
+    pass
+
+
+def parse_reply(data, at=0):
+    """A reply as Python says it, and where it ends."""
+    end = data.index(b"\r\n", at)
+    kind, line, after = data[at:at + 1], data[at + 1:end], end + 2
+    if kind == b"+":
+        return Status(line), after
+    if kind == b"-":
+        return Exception(line), after
+    if kind == b":":
+        return int(line), after
+    if int(line) < 0:
+        return None, after
+    if kind == b"$":
+        return data[after:after + int(line)], after + int(line) + 2
+    items = []
+    for _ in range(int(line)):
+        item, after = parse_reply(data, after)
+        items.append(item)
+    return items, after
 
 
 class Server:
-    def __init__(self, port):
+    def __init__(self):
         self.store, self.cut, self.seen = Store(), None, []
+        self.store.scripts = Scripts(self.command)
         self.selector = selectors.DefaultSelector()
-        self.listener = socket.create_server(("127.0.0.1", port))
+        self.listener = socket.create_server(("127.0.0.1", 0))
         self.selector.register(self.listener, selectors.EVENT_READ)
-        self.selector.register(sys.stdin.buffer.raw, selectors.EVENT_READ)
         self.buffers = {}
 
+    def announce(self, folder):
+        port = self.listener.getsockname()[1]
+        if folder is None:
+            self.selector.register(sys.stdin.buffer.raw, selectors.EVENT_READ)
+            return print("port", port, flush=True)
+        for name, number in (("pid", os.getpid()), ("port", port)):
+            with open(f"{folder}/{name}.part", "w") as out:
+                out.write(f"{number}\n")
+            os.rename(f"{folder}/{name}.part", f"{folder}/{name}")
+
     def run(self):
-        print("port", self.listener.getsockname()[1], flush=True)
         while True:
             for key, _ in self.selector.select():
                 if key.fileobj is self.listener:
@@ -284,27 +394,34 @@ class Server:
             if words is None:
                 return
             answer = self.answer(words)
-            alive = answer is not None
-            if alive:
-                connection.sendall(answer)
+            alive = answer is not None and self.send(connection, answer)
         self.selector.unregister(connection)
         del self.buffers[connection]
         connection.close()
+
+    @staticmethod
+    def send(connection, answer):
+        try:
+            connection.sendall(answer)
+        except OSError:
+            return False
+        return True
 
     def answer(self, words):
         name = words[0].upper()
         if name == b"FAKE":
             return self.control(words)
-        self.seen.append(b" ".join(words if name != b"EVAL" else [name] + words[3:]))
-        answer = self.execute(name, words)
+        answer = self.command(words)
         if name != self.cut:
             return answer
         self.cut = None
         return None
 
-    def execute(self, name, words):
+    def command(self, words):
+        name = words[0].upper()
+        self.seen.append(b" ".join(words if name != b"EVAL" else [name] + words[3:]))
         method = getattr(self.store, name.decode("latin-1"), None) if name.isupper() else None
-        if method is None:
+        if method is None or name == b"FIND":
             shown = b" ".join(b"'%s'" % word for word in words[1:])
             return b"-ERR unknown command '%s', with args beginning with: %s\r\n" % (words[0], shown)
         try:
@@ -315,9 +432,9 @@ class Server:
             return b"-ERR wrong number of arguments for '%s' command\r\n" % words[0].lower()
 
     def control(self, words):
-        if words[1] == b"SEEN":
+        if words[1].upper() == b"SEEN":
             return array([bulk(one) for one in self.seen])
-        self.cut = words[2]
+        self.cut = words[2].upper()
         return OK
 
 
@@ -340,4 +457,6 @@ def parse(buffer):
 
 
 if __name__ == "__main__":
-    Server(int(sys.argv[1]) if len(sys.argv) > 1 else 0).run()
+    server = Server()
+    server.announce(sys.argv[1] if len(sys.argv) > 1 else None)
+    server.run()

@@ -92,18 +92,21 @@ kill_redis() { # NAME [SIGNAL]: returns when it is gone
 
 # --- a network that fails (cutting_proxy.py) -------------------------------------------------------------------------
 
-# start_proxy NAME: between clients and the server NAME. Then redis_url proxy is the way through it.
+# start_proxy NAME [PROXY [--raw]]: between clients and the server NAME. Then redis_url PROXY ("proxy") is the way through it.
 start_proxy() {
-  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/proxy" 127.0.0.1 "$(port_of "$1")" 3>&- &
+  local proxy=${2-proxy}
+  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/$proxy" 127.0.0.1 "$(port_of "$1")" "${@:3}" 3>&- &
   started+=("$!")
   disown "$!"
-  wait_until filled "$servers/proxy/port"
+  wait_until filled "$servers/$proxy/port"
 }
 
 # network COMMAND...: see cutting_proxy.py. Returns when it is so.
-network() {
-  local answer
-  exec {control}<>"/dev/tcp/127.0.0.1/$(cat "$servers/proxy/control")"
+network() { network_of proxy "$@"; }
+network_of() { # PROXY COMMAND...
+  local answer proxy=$1
+  shift
+  exec {control}<>"/dev/tcp/127.0.0.1/$(cat "$servers/$proxy/control")"
   echo "$*" >&"$control"
   read -r -t 10 answer <&"$control"
   exec {control}>&-

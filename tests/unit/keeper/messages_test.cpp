@@ -2,6 +2,8 @@
 #include "lib/keeper/messages.h"
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace dlock;
 using namespace std::chrono_literals;
@@ -44,6 +46,7 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   CHECK(granted.deadline == TimePoint(9s));
 
   CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));
+  CHECK(std::get<Unrenewed>(there_and_back(Unrenewed{"timed out"})).why == "timed out");
   CHECK(std::get<Lost>(there_and_back(Lost{"50 % gone"})).why == "50 % gone");
   CHECK(std::holds_alternative<Withdrawn>(there_and_back(Withdrawn{})));
   CHECK(std::holds_alternative<Released>(there_and_back(Released{})));
@@ -72,12 +75,13 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
   spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
-  const auto message = decode(encode(acquire_message(*url, spec)));
+  const auto message = decode(encode(acquire_message(*url, spec, true)));
   REQUIRE(message);
   const auto request = parse_acquire(*message);
   REQUIRE(request);
   CHECK(request->url.password == "s3 cret");
   CHECK(request->url.redacted() == url->redacted());
+  CHECK(request->warns);
   CHECK(request->spec.permits == 3);
   CHECK(request->spec.ttl == 7s);
   CHECK(request->spec.kill_after == 1234ms);
@@ -104,4 +108,16 @@ TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
     REQUIRE(message);
     CHECK_FALSE(parse_event(*message));
   }
+}
+
+TEST_CASE("the last words of a peer that ended before it had read everything are heard") {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+  REQUIRE(send(ends[0], "who", 3, 0) == 3);
+  REQUIRE(send(ends[1], "refused", 7, 0) == 7);
+  close(ends[1]);
+  char packet[16];
+  CHECK(receive_packet(ends[0], packet) == 7);
+  CHECK(receive_packet(ends[0], packet) == 0);
+  close(ends[0]);
 }

@@ -116,6 +116,35 @@ TEST_CASE("a refused password is denied, and the secret is not told") {
   }
 }
 
+TEST_CASE("a refused password is told when what went with it is answered: a server without passwords has done it") {
+  World world;
+  world.settings.password = "p";
+  world.settings.client_name = "dlock";
+  world.next({{"-WRONGPASS no\r\n+OK\r\n"}, {"+OK\r\n", 1s}});
+  CHECK(says(world.fails({{"SET", "a", "1"}}), "refused the user or the password"));
+  CHECK(world.clock.since_start() == 1s);
+}
+
+TEST_CASE("a refused password is the reason, not what is said to strangers after it, nor a connection that ends") {
+  for (const char* rest : {"-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n", ""}) {
+    World world;
+    world.settings.password = "p";
+    world.settings.client_name = "dlock";
+    world.next({{std::string("-WRONGPASS no\r\n") + rest}}).ends = true;
+    CHECK(says(world.fails({{"SET", "a", "1"}}), "refused the user or the password"));
+  }
+}
+
+TEST_CASE("a refused password with a database: the request that waits for the database is never sent") {
+  World world;
+  world.settings.password = "p";
+  world.settings.database = 3;
+  world.next({{"-WRONGPASS no\r\n+OK\r\n"}});
+  CHECK(world.fails({{"SET", "a", "1"}}).code == ErrorCode::kDenied);
+  CHECK(world.server.written.size() == 1);
+  CHECK(world.clock.since_start() == 0s);
+}
+
 TEST_CASE("a password that is missing is denied, whatever was asked") {
   World world;
   world.settings.client_name = "dlock";

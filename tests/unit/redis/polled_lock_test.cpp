@@ -41,8 +41,10 @@ struct ScriptedStore final : PolledStore {
     answers.pop_front();
     return answer();
   }
-  std::optional<Taken> join(const HeldClaim& claim, Control& /*control*/) override {
-    if (!confirms) return std::nullopt;
+  Attempt join(const HeldClaim& claim, Control& /*control*/) override {
+    joined_at.push_back(clock.now());
+    if (silent_joins-- > 0) return kNoAnswer;
+    if (!confirms) return others(std::nullopt);
     return Taken{claim.token, clock.now()};
   }
   Renewal renew(Control* /*control*/, TimePoint /*until*/) override { return RenewalHeld{}; }
@@ -76,7 +78,9 @@ struct ScriptedStore final : PolledStore {
   std::deque<std::function<Attempt()>> answers;
   std::deque<Error> releases;
   std::vector<TimePoint> tried_at;
+  std::vector<TimePoint> joined_at;
   bool confirms = false;
+  int silent_joins = 0;
   bool free = false;
   int given_back = 0;
   int released = 0;
@@ -235,18 +239,34 @@ TEST_CASE("who waits for whom is told, with ourselves among the waiters") {
   CHECK(state.waiters.at(0).reason == "backup");
 }
 
-TEST_CASE("a hold of an ancestor that the store confirms is joined, and left alone at the end") {
+TEST_CASE("a hold of an ancestor that the store confirms is joined, and left at the end") {
   World world;
   world.spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
   world.store->confirms = true;
+  SUBCASE("at once") {}
+  SUBCASE("after answers that were lost") { world.store->silent_joins = 3; }
   const auto answer = world.acquire();
   REQUIRE(answer.has_value());
   const HeldLock& held = std::get<Granted>(*answer).locks.at(0);
   CHECK(held.reentered);
   CHECK(held.owner == world.spec.ancestor->owner);
   CHECK(held.token == FencingToken(5));
+  CHECK(world.store->tried_at.empty());
   CHECK(world.lock().release(world.clock.now() + 1s));
-  CHECK(world.store->released == 0);
+  CHECK(world.store->released == 1);
+}
+
+TEST_CASE("a claim that the store does not confirm is asked for once, and the lock is taken like any other") {
+  World world;
+  world.spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
+  world.says([&] { return world.store->others(10ms); });
+  world.says([&] { return PolledStore::Taken{FencingToken(7), world.clock.now()}; });
+  const auto answer = world.acquire();
+  REQUIRE(answer.has_value());
+  const HeldLock& held = std::get<Granted>(*answer).locks.at(0);
+  CHECK_FALSE(held.reentered);
+  CHECK(held.owner == world.spec.owner);
+  CHECK(world.store->joined_at.size() == 1);
 }
 
 TEST_CASE("who takes nothing waits until nobody holds it") {

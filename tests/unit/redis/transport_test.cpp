@@ -14,7 +14,7 @@
 
 #include "backends/redis/connection.h"
 #include "backends/redis/deployment.h"
-#include "backends/redis/resolver.h"
+#include "backends/redis/lookup.h"
 #include "lib/base/clock.h"
 #include "lib/base/unique_fd.h"
 
@@ -164,6 +164,8 @@ TEST_CASE("numeric addresses and localhost need nobody to ask") {
   CHECK(known_addresses("127.0.0.1", 1).size() == 1);
   CHECK(known_addresses("::1", 1).size() == 1);
   CHECK(known_addresses("localhost", 1).size() == 2);
+  CHECK(known_addresses("fe80::1%1", 1).size() == 1);
+  CHECK(known_addresses("fe80::1%", 1).empty());
   CHECK(known_addresses("redis.example.com", 1).empty());
   CHECK(known_addresses("127.0.0.1.example", 1).empty());
 }

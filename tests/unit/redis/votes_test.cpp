@@ -95,10 +95,10 @@ TEST_CASE("the token is the largest of those that were drawn") {
 
 TEST_CASE("the token of another's lock is what most of its servers say") {
   const std::uint64_t counters[] = {7, 9, 7, 12};
-  CHECK(agreed_token(counters) == 7);
+  CHECK(most_common(counters) == 7);
   const std::uint64_t torn[] = {9, 8};
-  CHECK(agreed_token(torn) == 8);
-  CHECK(agreed_token({}) == 0);
+  CHECK(most_common(torn) == 8);
+  CHECK(most_common({}) == 0);
 }
 
 TEST_CASE("a majority is free when enough of the leases have ended") {

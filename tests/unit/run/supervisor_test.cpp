@@ -286,6 +286,20 @@ TEST_CASE("A keeper that never says anything is given up at the time that the po
   CHECK(s.error->code == ErrorCode::kUnavailable);
 }
 
+TEST_CASE("A loss that nobody has said has the reason of the last renewal that was not confirmed") {
+  const auto reason = [](const std::vector<SessionEvent>& events) {
+    Situation s = running(granted_until(kDeadline));
+    for (const SessionEvent& event : events) CHECK(decide(kTermPolicy, s, event, kStart + 10s).empty());
+    const auto actions = decide(kTermPolicy, s, TimePassed{}, s.deadline.value());
+    REQUIRE(!actions.empty());
+    REQUIRE(actions[0].kind == Action::Kind::kSayLost);
+    return actions[0].text;
+  };
+  CHECK(reason({}) == "no renewal came");
+  CHECK(reason({Unrenewed{"timed out"}, Unrenewed{"refused"}}) == "refused");
+  CHECK(reason({Unrenewed{"timed out"}, Renewed{kDeadline + 1s}}) == "no renewal came");
+}
+
 TEST_CASE("Only renewals move the deadline, and never backwards") {
   Situation s = running(granted_until(kDeadline));
   decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline + 10s}), kStart + 10s);

@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/redis/addresses.h"
 #include "lib/base/result.h"
 
 namespace dlock::redis {
-
-/// Where to connect to.
-struct Address {
-  sockaddr_storage bytes = {};
-  socklen_t size = 0;
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
-};
-
-/// The addresses that need no asking: of a numeric IPv4 or IPv6 address (also with a zone), and of "localhost". Empty
-/// for every other host.
-std::vector<Address> known_addresses(const std::string& host, std::uint16_t port);
 
 /// A host's name being looked up by a thread of its own, because getaddrinfo(3) can neither be polled nor stopped. One
 /// that has not answered when the lookup is dropped is left alone: what it shares with us lives as long as the later of

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/resolver.h"
+#include "backends/redis/lookup.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 
@@ -19,37 +17,15 @@
 namespace dlock::redis {
 namespace {
 
-std::optional<Address> ipv4(const char* host, std::uint16_t port) {
-  sockaddr_in in{};
-  in.sin_family = AF_INET;
-  in.sin_port = htons(port);
-  if (inet_pton(AF_INET, host, &in.sin_addr) != 1) return std::nullopt;
-  Address address;
-  std::memcpy(&address.bytes, &in, sizeof in);
-  address.size = sizeof in;
-  return address;
-}
-
-std::optional<Address> ipv6(const char* host, std::uint16_t port) {
-  sockaddr_in6 in{};
-  in.sin6_family = AF_INET6;
-  in.sin6_port = htons(port);
-  if (inet_pton(AF_INET6, host, &in.sin6_addr) != 1) return std::nullopt;
-  Address address;
-  std::memcpy(&address.bytes, &in, sizeof in);
-  address.size = sizeof in;
-  return address;
-}
-
 struct FreeAddrinfo {
   void operator()(addrinfo* list) const { freeaddrinfo(list); }
 };
 
-/// getaddrinfo(3); blocks unless `flags` forbid to ask anybody.
-Result<std::vector<Address>> ask(const std::string& host, std::uint16_t port, int flags) {
+/// getaddrinfo(3); blocks.
+Result<std::vector<Address>> ask(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags | AI_NUMERICSERV;
+  hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int status = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   const std::unique_ptr<addrinfo, FreeAddrinfo> list(status == 0 ? found : nullptr);
@@ -86,15 +62,6 @@ class SignalsBlocked {
 
 }  // namespace
 
-std::vector<Address> known_addresses(const std::string& host, std::uint16_t port) {
-  if (host == "localhost") return {*ipv4("127.0.0.1", port), *ipv6("::1", port)};
-  if (const auto four = ipv4(host.c_str(), port)) return {*four};
-  if (const auto six = ipv6(host.c_str(), port)) return {*six};
-  if (host.find(':') == std::string::npos) return {};
-  auto with_zone = ask(host, port, AI_NUMERICHOST);
-  return with_zone ? std::move(*with_zone) : std::vector<Address>();
-}
-
 struct Lookup::Shared {
   UniqueFd ready;
   std::atomic<bool> done = false;  ///< `result` is written before, and read after
@@ -108,7 +75,7 @@ Result<Lookup> Lookup::start(const std::string& host, std::uint16_t port) {
   const SignalsBlocked blocked;
   try {
     std::thread([shared, host, port] {
-      shared->result = ask(host, port, AI_ADDRCONFIG);
+      shared->result = ask(host, port);
       shared->done = true;
       eventfd_write(shared->ready.get(), 1);
     }).detach();

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/addresses.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+namespace dlock::redis {
+namespace {
+
+std::optional<Address> ipv4(const char* host, std::uint16_t port) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_port = htons(port);
+  if (inet_pton(AF_INET, host, &in.sin_addr) != 1) return std::nullopt;
+  Address address;
+  std::memcpy(&address.bytes, &in, sizeof in);
+  address.size = sizeof in;
+  return address;
+}
+
+/// The number of an interface: "eth0", or "2" as it is.
+std::optional<std::uint32_t> zone_id(const std::string& zone) {
+  if (const unsigned index = if_nametoindex(zone.c_str())) return index;
+  std::uint32_t number = 0;
+  const auto [end, failure] = std::from_chars(zone.data(), zone.data() + zone.size(), number);
+  const bool whole = failure == std::errc() && end == zone.data() + zone.size() && !zone.empty();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+/// Also with a zone: "fe80::1%eth0".
+std::optional<Address> ipv6(const std::string& host, std::uint16_t port) {
+  const std::size_t percent = host.find('%');
+  sockaddr_in6 in{};
+  in.sin6_family = AF_INET6;
+  in.sin6_port = htons(port);
+  if (inet_pton(AF_INET6, host.substr(0, percent).c_str(), &in.sin6_addr) != 1) return std::nullopt;
+  if (percent != std::string::npos) {
+    const auto zone = zone_id(host.substr(percent + 1));
+    if (!zone) return std::nullopt;
+    in.sin6_scope_id = *zone;
+  }
+  Address address;
+  std::memcpy(&address.bytes, &in, sizeof in);
+  address.size = sizeof in;
+  return address;
+}
+
+}  // namespace
+
+std::vector<Address> known_addresses(const std::string& host, std::uint16_t port) {
+  if (host == "localhost") return {*ipv4("127.0.0.1", port), *ipv6("::1", port)};
+  if (const auto four = ipv4(host.c_str(), port)) return {*four};
+  if (const auto six = ipv6(host, port)) return {*six};
+  return {};
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dlock::redis {
+
+/// Where to connect to.
+struct Address {
+  sockaddr_storage bytes = {};
+  socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
+};
+
+/// The addresses that need no asking: of a numeric IPv4 or IPv6 address (also with a zone), and of "localhost". Empty
+/// for every other host.
+std::vector<Address> known_addresses(const std::string& host, std::uint16_t port);
+
+}  // namespace dlock::redis

@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: Apache-2.0
+# RedLock when something goes wrong with its servers, their networks and clocks, and with dlock itself. Each test has
+# five servers of its own. What the commands did is judged by their histories (history.py): no act of one holder after
+# the next one's BEGIN, tokens grow. Of a ttl of 2 s TERM is due 1.48 s and KILL 1.81 s after the last confirmed send.
+load ../support/cli
+load ../support/redis
+load ../support/peers
+
+setup() {
+  set_world
+  script_section
+}
+teardown() { end_world; }
+
+# With their data on disk, unless the options say more: a young server without has no vote yet.
+five_servers() { # OPTION...
+  local i
+  for i in 1 2 3 4 5; do start_redis "vote$i" --appendonly yes --appendfsync always "$@"; done
+  use vote{1..5}
+}
+use() { # NAME...: five servers or proxies
+  local name list=
+  for name in "$@"; do list+=,127.0.0.1:$(port_of "$name"); done
+  export DLOCK_BACKEND=redlock://${list#,}
+}
+# The first N servers are reached through proxies p1 to pN; $direct is the way past them.
+five_servers_through_proxies() { # N
+  five_servers
+  direct=$DLOCK_BACKEND
+  proxied=$1
+  local i names=()
+  for i in 1 2 3 4 5; do
+    if [ "$i" -gt "$1" ]; then names+=("vote$i"); continue; fi
+    start_proxy "vote$i" "p$i"
+    names+=("p$i")
+  done
+  use "${names[@]}"
+}
+networks() { # COMMAND...: on every proxy
+  local i
+  for ((i = 1; i <= proxied; i++)); do network_of "p$i" "$@"; done
+}
+signal_to() { # SIGNAL N...
+  local i
+  for i in "${@:2}"; do kill "-$1" "$(pid_of_redis "vote$i")"; done
+}
+on_all() { # WORD...: the answers of all servers, on one line
+  local i
+  for i in 1 2 3 4 5; do redis_cli "vote$i" "$@"; done | paste -s -d' '
+}
+all_say() { # LINE WORD...
+  [ "$(on_all "${@:2}")" = "$1" ]
+}
+
+pid_of() { cat "$1.pid"; }
+keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-redis; } # NAME of start_watched
+hold_section() { # NAME WORD...: a dlock that holds k while its section runs
+  start_watched "$1" dlock run --ttl 2s k -- section --for 30 "${@:2}"
+  wait_until begun 1
+  started+=("$(keeper_of "$1")")
+}
+short_section() { # NAME: the same for longer than its lease, and to its end
+  start_watched "$1" dlock run --ttl 3s k -- section --for 4
+  wait_until begun 1
+}
+wait_section() { # NAME [OPTION...]: one more that waits for k, since its server has refused it once
+  start_watched "$1" dlock run -q "${@:2}" --ttl 2s k -- section
+  wait_until asleep_on "$1"
+}
+asleep_on() { [ -n "$(keeper_of "$1")" ] && in_state "$(keeper_of "$1")" S; }
+served_after() { # NAME NAME: the first one's command was ended in time, and the second was served without overlap
+  [ "$(how_ended "$1")" = "exit 79" ]
+  [ "$(how_ended "$2")" = "exit 0" ]
+  history check --sections 2
+}
+
+# --- a minority of the servers ------------------------------------------------------------------------------------------
+
+@test "two of five SIGKILLed under a holder: the run goes on, and the waiter is served without them" {
+  five_servers
+  short_section a
+  wait_section b
+  kill_redis vote1
+  kill_redis vote2
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}
+
+@test "two of five SIGSTOPped: the same, and who comes new gets its answers in time" {
+  five_servers
+  short_section a
+  wait_section b
+  signal_to STOP 4 5
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  run -0 dlock run -n --ttl 2s other -- true
+  history check --sections 2
+  gap_below 1500
+}
+
+@test "two of five silent: the same" {
+  five_servers_through_proxies 2
+  short_section a
+  wait_section b
+  networks drop
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}
+
+@test "two servers, then two others, restarted with their data: nobody notices" {
+  five_servers
+  short_section a
+  local i
+  for i in 1 2; do kill_redis "vote$i"; done
+  for i in 1 2; do restart_redis "vote$i"; done
+  sleep 0.7
+  for i in 3 4; do kill_redis "vote$i"; done
+  for i in 3 4; do restart_redis "vote$i"; done
+  run -75 dlock run -q -n --ttl 2s k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+# --- a majority -----------------------------------------------------------------------------------------------------------
+
+@test "three of five SIGKILLed under a holder: ended before its lease, 79; nobody has it before they are back" {
+  five_servers
+  hold_section a
+  local i
+  for i in 1 2 3; do kill_redis "vote$i"; done
+  run -69 dlock run -n --ttl 2s --connect-timeout 300ms k -- section
+  for i in 1 2 3; do [[ "$output" == *"$(port_of "vote$i")"* ]]; done
+  [ "$(how_ended a)" = "exit 79" ]
+  for i in 1 2 3; do restart_redis "vote$i"; done
+  run -0 dlock run -q -w 10 --ttl 2s k -- section
+  history check --sections 2
+}
+
+@test "three of five SIGSTOPped over a command that ignores TERM: KILL before its lease ends, and no overlap on waking" {
+  five_servers
+  hold_section a --stubborn
+  wait_section b
+  signal_to STOP 1 2 3
+  [ "$(how_ended a)" = "exit 79" ]
+  signal_to CONT 1 2 3
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "three of five silent for the holder alone: ended before its lease, and the waiter does not overlap" {
+  five_servers_through_proxies 3
+  hold_section a
+  DLOCK_BACKEND=$direct wait_section b
+  networks drop
+  served_after a b
+}
+
+@test "all silent for less than the lease: nothing happens" {
+  five_servers_through_proxies 5
+  short_section a
+  networks hold
+  sleep 0.8
+  networks pass
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+# --- servers that forget -----------------------------------------------------------------------------------------------------
+
+@test "two restarted empty: their votes are lost, the majority decides, and they are taken again" {
+  five_servers --appendonly no
+  sleep 4.2 # until they have a vote
+  short_section a
+  local i
+  for i in 1 2; do kill_redis "vote$i"; done
+  for i in 1 2; do restart_redis "vote$i"; done
+  wait_until all_say "1 1 1 1 1" exists k
+  [ "$(how_ended a)" = "exit 0" ]
+  all_say "0 0 0 0 0" exists k
+}
+
+@test "three restarted empty: 79; they have no vote while younger than the ttl, so nobody overlaps" {
+  five_servers --appendonly no
+  sleep 3.2
+  hold_section a
+  kill -STOP "$(keeper_of a)" # or it takes the votes of those that are back before the others are
+  local i
+  for i in 1 2 3; do kill_redis "vote$i"; done
+  for i in 1 2 3; do restart_redis "vote$i"; done
+  kill -CONT "$(keeper_of a)"
+  run -69 dlock run -n --ttl 20s other -- true
+  [[ "$output" == *"no vote"* ]]
+  [ "$(how_ended a)" = "exit 79" ]
+  run -0 dlock run -q -w 10 --connect-timeout 10s --ttl 2s k -- section
+  history check --sections 2
+}
+
+@test "the key deleted by hand: on two servers it is taken again; on all: 79, and it is not made again" {
+  five_servers
+  hold_section a
+  redis_cli vote1 del k
+  redis_cli vote2 del k
+  wait_until all_say "1 1 1 1 1" exists k
+  on_all del k
+  [ "$(how_ended a)" = "exit 79" ]
+  all_say "0 0 0 0 0" exists k
+}
+
+@test "the key overwritten by somebody else on three servers: 79, and theirs is left alone" {
+  five_servers
+  hold_section a
+  local i
+  for i in 1 2 3; do redis_cli "vote$i" set k theirs px 60000; done
+  [ "$(how_ended a)" = "exit 79" ]
+  all_say "1 1 1 0 0" exists k
+}
+
+@test "memory is full on all: renewals and the release still work, a new lock is refused with the reason" {
+  five_servers
+  start_watched a dlock run --ttl 1s k -- section --for 2.5
+  wait_until begun 1
+  on_all config set maxmemory 1
+  run -69 dlock run -n --ttl 2s other -- true
+  [[ "$output" == *memory* ]]
+  [ "$(how_ended a)" = "exit 0" ]
+  all_say "0 0 0 0 0" exists k
+}
+
+# --- clocks -----------------------------------------------------------------------------------------------------------------
+
+# Five servers; the wall clocks of the first N are ahead by the seconds in the files clock1 to clockN.
+five_servers_with_clocks() { # N
+  local i
+  g++ -shared -fPIC -o clock.so "$support/preload/stepped_clock.cpp"
+  for ((i = 1; i <= 5; i++)); do
+    printf '%-32d' 0 >"clock$i"
+    if [ "$i" -le "$1" ]; then
+      STEPPED_CLOCK=$PWD/clock$i LD_PRELOAD=$PWD/clock.so start_redis "vote$i" --appendonly yes
+    else
+      start_redis "vote$i" --appendonly yes
+    fi
+  done
+  use vote{1..5}
+}
+step_clocks() { # SECONDS N...
+  local i
+  for i in "${@:2}"; do printf '%-32d' "$1" 1<>"clock$i"; done
+}
+renewed() { # N...: those servers have been asked twice, and answered
+  local i
+  for i in "$@"; do redis_cli "vote$i" info commandstats | grep -qE '^cmdstat_eval:calls=([2-9]|[0-9]{2,}),' || return; done
+}
+ahead() { # N SECONDS
+  local now
+  now=$(redis_cli "vote$1" time | head -n 1)
+  [ $((now - EPOCHSECONDS - $2)) -ge -2 ] && [ $((now - EPOCHSECONDS - $2)) -le 2 ]
+}
+
+@test "the clocks of two step forward: their votes are dropped, which is said, and the run goes on" {
+  five_servers_with_clocks 2
+  start_watched a dlock run --ttl 2s k -- section --for 3.5 2>said
+  wait_until begun 1
+  wait_until renewed 1 2
+  step_clocks 60 1 2
+  ahead 1 60
+  run -75 dlock run -q -n --ttl 2s k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  grep -q "$(port_of vote1).*clock" said
+  grep -q "$(port_of vote2).*clock" said
+  run -0 dlock run -q -n --ttl 2s k -- section
+  history check --sections 2
+}
+
+@test "the clocks of two go back by an hour: a renewal mends the lease, and the release frees all of them" {
+  five_servers_with_clocks 2
+  start_watched a dlock run --ttl 2s k -- section --for 3.5 2>said
+  wait_until begun 1
+  wait_until renewed 1 2
+  step_clocks -3600 1 2
+  ahead 2 -3600
+  [ "$(how_ended a)" = "exit 0" ]
+  grep -q "$(port_of vote1).*clock" said
+  grep -q "$(port_of vote2).*clock" said
+  all_say "0 0 0 0 0" exists k
+  run -0 dlock run -q -n --ttl 2s k -- section
+  history check --sections 2
+}
+
+# --- splits --------------------------------------------------------------------------------------------------------------------
+
+@test "split two, two and one: busy (75) without hanging, the one vote is given back, and a wait ends with the leases" {
+  five_servers
+  local i
+  for i in 1 2; do redis_cli "vote$i" set k one px 1500; done
+  for i in 3 4; do redis_cli "vote$i" set k two px 1500; done
+  run -75 timeout 5 "$DLOCK" run -q -n --ttl 2s k -- true
+  all_say "1 1 1 1 0" exists k
+  run -0 timeout 10 "$DLOCK" run -q -w 8 --ttl 2s k -- true
+}
+
+@test "a crowd races for one key: everybody is served, and nobody overlaps" {
+  five_servers
+  script crowd <<'CODE'
+#!/bin/sh
+for _ in 1 2 3 4 5 6 7 8; do dlock run -q --ttl 5s k -- section --for 0.01 || exit; done
+CODE
+  local i
+  for i in 1 2 3 4 5; do start_watched "crowd$i" crowd; done
+  patience=60
+  for i in 1 2 3 4 5; do [ "$(how_ended "crowd$i")" = "exit 0" ]; done
+  history check --sections 40
+}
+
+@test "a crowd with node-redlock while two servers are killed and come back: everybody is served, and nobody overlaps" {
+  five_servers
+  PORT=$(cat "$servers"/vote*/port | paste -s -d' ')
+  export PORT
+  node_peer peer <<'CODE'
+for (let i = 0; i < 10; i++) {
+  const locks = redlock(i % 2 ? 4 : 5, {retryDelay: 50, retryJitter: 50});
+  const lock = await locks.take('k', 5000);
+  await hold(20);
+  await locks.give(lock).catch(() => {});
+}
+say('done');
+CODE
+  script crowd <<'CODE'
+#!/bin/sh
+for _ in 1 2 3 4 5 6 7 8 9 10; do dlock run -q --ttl 5s k -- section --for 0.02 || exit; done
+CODE
+  start_watched peers peer
+  start_watched one crowd
+  start_watched two crowd
+  wait_until begun 3
+  local name
+  for name in vote1 vote2; do
+    kill_redis "$name"
+    restart_redis "$name"
+  done
+  patience=60
+  for name in peers one two; do [ "$(how_ended "$name")" = "exit 0" ]; done
+  history check --sections 30
+}
+
+# --- dlock itself -----------------------------------------------------------------------------------------------------------------
+
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" {
+  five_servers
+  start_watched a dlock run --ttl 20s k -- section --for 30
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1000
+}
+
+@test "keeper SIGKILLed or SIGSTOPped: the command is ended before its lease is, 79; the next one comes within the ttl" {
+  five_servers
+  local signal
+  for signal in KILL STOP; do
+    rm -f history a a.pid b b.pid
+    hold_section a
+    wait_section b
+    kill "-$signal" "$(keeper_of a)"
+    served_after a b
+    gap_below 2500
+  done
+}
+
+@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
+  five_servers
+  hold_section a
+  wait_section b
+  kill -KILL "$(pid_of a)" "$(keeper_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 3000
+}
+
+@test "force-release: the holder notices at its next renewal, 79" {
+  five_servers
+  hold_section a
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 79" ]
+}
+
+@test "an inner hold outlives the outer one, on what is left of the servers, and frees the lock at its end" {
+  five_servers
+  start_watched a dlock run --ttl 2s k -- sh -c 'dlock run --ttl 2s k -- section --for 3 >inner.out 2>&1 & until [ -s history ]; do sleep 0.02; done'
+  [ "$(how_ended a)" = "exit 0" ]
+  kill_redis vote1
+  kill_redis vote2
+  run -75 dlock run -q -n --ttl 2s k -- true
+  run -0 dlock run -q -w 10 --ttl 2s k -- section
+  history check --sections 2 --unfenced
+  grep -q END history
+}
+
+# --- connections cut ------------------------------------------------------------------------------------------------------------------
+
+# A whole life (acquire, some renewals, release) with the connections cut behind the N-th message.
+life_with_cut() { # DIRECTION N
+  networks cut "$1" "$2"
+  dlock run -w 5 --ttl 1s --renew-interval 100ms "k-$1-$2" -- sh -c 'echo ran >>ran; sleep 0.35'
+}
+lives_with_cuts() { # N: of so many servers
+  five_servers_through_proxies "$1"
+  local direction n
+  for direction in requests replies; do
+    for n in {0..7}; do
+      rm -f ran
+      run life_with_cut "$direction" "$n"
+      echo "$direction $n: $status $output"
+      [ "$status" = 0 ]
+      [ "$(wc -l <ran)" = 1 ]
+      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
+    done
+  done
+}
+
+@test "one server cut behind every single message: ran once, released, nobody is told otherwise" { lives_with_cuts 1; }
+@test "three servers cut behind every single message: the same" { lives_with_cuts 3; }
+
+@test "acquire and release from the command line, three servers cut behind every message: no lease is left behind" {
+  five_servers_through_proxies 3
+  local direction n owner _
+  for direction in requests replies; do
+    for n in {0..4}; do
+      networks cut "$direction" "$n"
+      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$direction-$n"
+      read -r owner _ <<<"$output"
+      networks cut "$direction" "$n"
+      run -0 dlock release "c-$direction-$n" --owner "$owner"
+      DLOCK_BACKEND=$direct is_free "c-$direction-$n"
+    done
+  done
+}
+
+@test "an inner run whose join is cut behind every message enters the hold all the same" {
+  five_servers_through_proxies 3
+  script inner <<'CODE'
+#!/bin/sh
+echo "$1" >>entered
+CODE
+  script outer <<'CODE'
+#!/bin/bash
+for n in 0 1 2 3; do
+  echo "$n" >cut-now
+  until [ ! -e cut-now ]; do sleep 0.01; done
+  dlock run -w 3 --ttl 5s k -- inner "$n" || exit
+done
+CODE
+  start_watched a dlock run --ttl 5s k -- outer
+  local n
+  for n in 0 1 2 3; do
+    wait_until grep -sqx "$n" cut-now
+    networks cut replies "$n"
+    rm cut-now
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(paste -s -d' ' entered)" = "0 1 2 3" ]
+  DLOCK_BACKEND=$direct is_free k
+}
+
+# --- what is left behind ------------------------------------------------------------------------------------------------------------
+
+@test "gc sweeps counters that are older than a day, and no others; a mark of fence survives two servers" {
+  five_servers
+  run -0 dlock run k -- true
+  redis_cli vote1 set 'dlock:{old}:fence' 1000
+  run -0 dlock gc
+  [[ "$output" == *'swept old'* && "$output" != *'swept k'* ]]
+  all_say "0 0 0 0 0" exists 'dlock:{old}:fence'
+  all_say "1 1 1 1 1" exists 'dlock:{k}:fence'
+  run -0 dlock fence disk 100
+  kill_redis vote1
+  kill_redis vote2
+  run -79 dlock fence disk 99 -- touch ran
+  run -0 dlock fence disk 100 -- true
+  kill_redis vote3
+  run -69 dlock fence disk 101 -- touch ran
+  [ ! -e ran ]
+}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tair when answers are lost and keys are changed by others, against the stand-in of tests/support/fake_tair.py, in both
+# modes; and a server that is no Tair.
+load ../support/cli
+load ../support/redis
+
+setup() {
+  set_world
+  script_section
+  mkdir -p "$servers/tair"
+  "$support/fake_tair.py" "$servers/tair" 3>&- </dev/null &
+  started+=("$!")
+  disown "$!"
+  wait_until filled "$servers/tair/port"
+}
+teardown() { end_world; }
+
+use() { export DLOCK_BACKEND=tair://127.0.0.1:$(port_of "$1")$2; } # NAME [?mode=ex]
+through_proxy() { # [?mode=ex]
+  start_proxy tair
+  use tair "$1"
+  direct=$DLOCK_BACKEND
+  use proxy "$1"
+}
+pid_of() { cat "$1.pid"; }
+
+lives_with_cuts() { # [?mode=ex]: acquire, some renewals, release, with the connection cut behind every message
+  through_proxy "$1"
+  local direction n
+  for direction in requests replies; do
+    for n in {0..7}; do
+      rm -f ran
+      network cut "$direction" "$n"
+      run dlock run -w 5 --ttl 1s --renew-interval 100ms "k-$direction-$n" -- sh -c 'echo ran >>ran; sleep 0.35'
+      echo "$direction $n: $status $output"
+      [ "$status" = 0 ]
+      [ "$(wc -l <ran)" = 1 ]
+      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
+    done
+  done
+}
+@test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { lives_with_cuts ''; }
+@test "mode=ex, cut behind every single message: the same" { lives_with_cuts '?mode=ex'; }
+
+joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once, and the lock goes with the last one
+  through_proxy "$1"
+  script outer <<'CODE'
+#!/bin/bash
+for n in 0 1 2 3; do
+  echo "$n" >cut-now
+  until [ ! -e cut-now ]; do sleep 0.01; done
+  dlock run -w 3 --ttl 5s k -- sh -c 'dlock inspect k >>entered' || exit
+done
+CODE
+  start_watched a dlock run --ttl 5s k -- outer
+  local n
+  for n in 0 1 2 3; do
+    wait_until grep -sqx "$n" cut-now
+    network cut replies "$n"
+    rm cut-now
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(grep -c 'entered 2 times' entered)" = 4 ]
+  DLOCK_BACKEND=$direct is_free k
+}
+@test "mode=cas, a join that is cut behind every message is counted once" { joins_with_cuts ''; }
+@test "mode=ex, a join that is cut behind every message is counted once" { joins_with_cuts '?mode=ex'; }
+
+@test "the key is deleted by hand: 79, and it is not made again" {
+  local mode
+  for mode in '' '?mode=ex'; do
+    rm -f history a a.pid
+    use tair "$mode"
+    start_watched a dlock run --ttl 2s k -- section --for 30
+    wait_until begun 1
+    redis_cli tair del k
+    [ "$(how_ended a)" = "exit 79" ]
+    [ "$(redis_cli tair exists k)" = 0 ]
+  done
+}
+
+@test "mode=cas excludes a client of SET NX, is excluded by it, and never deletes its key" {
+  use tair
+  hold_lock --ttl 5s k
+  [ -z "$(redis_cli tair set k theirs nx px 60000)" ]
+  let_go
+  [ "$(redis_cli tair set k theirs nx px 60000)" = OK ]
+  run -75 dlock run -q -n k -- true
+  [ "$(redis_cli tair get k)" = theirs ]
+}
+
+@test "mode=ex: an old version of another client does not fit our lock, and our commands do not hit theirs" {
+  use tair '?mode=ex'
+  redis_cli tair exset k theirs nx px 60000
+  run -75 dlock run -q -n k -- true
+  [ "$(redis_cli tair excad k 1)" = 1 ]
+  hold_lock --ttl 5s k
+  [ "$(redis_cli tair excad k 1)" = 0 ]
+  [[ "$(redis_cli tair excas k theirs 1 px 60000)" == *FAILED* ]]
+  let_go
+  is_free k
+}
+
+@test "what is sent: never KEEPTTL or VER, never a key without its time" {
+  local mode
+  for mode in '' '?mode=ex'; do
+    use tair "$mode"
+    run -0 dlock run --ttl 1s --renew-interval 100ms k -- sleep 0.5
+  done
+  redis_cli tair fake seen >seen
+  grep -qE '^CAS k \S+ \S+ PX 1000$' seen
+  grep -qE '^EXCAS k \S+ [0-9]{5,} PX 1000$' seen
+  grep -qE '^CAD k ' seen
+  grep -qE '^EXCAD k [0-9]{5,}$' seen
+  run ! grep -E 'KEEPTTL| VER ' seen
+  run ! grep -E '^(SET|EXSET|CAS|EXCAS) k [^P]*$' seen
+}
+
+@test "a server that is no Tair: 78, with what to use instead, and nothing is left on it" {
+  start_redis one
+  local mode
+  for mode in '' '?mode=ex'; do
+    use one "$mode"
+    run -78 dlock run -n k -- touch ran
+    [[ "$output" == *"no Tair"*redis://* ]]
+    [ ! -e ran ]
+    [ "$(redis_cli one dbsize)" = 0 ]
+  done
+}
