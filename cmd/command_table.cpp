@@ -73,8 +73,11 @@ constexpr CommandRow kRows[] = {
      "dlock doctor -b redis://10.0.3.7\n"},
     {Command::kPing, "ping", "", "", Operands::kNone, "", kLook, "how long one acquire and release takes", "",
      "dlock ping\n"},
-    {Command::kBench, "bench", "", "", Operands::kNone, "", kLook,
-     "latency and throughput of this backend from this host", "", "dlock bench --count 1000 --json\n"},
+    {Command::kBench, "bench", "", "[stock]", Operands::kMaybeWord, "stock", kLook,
+     "latency and throughput of this backend from this host",
+     "With 'stock': orders a second with one and with twenty segments, with and without a step of 20 ms.",
+     "dlock bench --count 1000 --json\n"
+     "dlock bench stock\n"},
     {Command::kSetup, "setup", "", "", Operands::kNone, "", kSetUp, "create what the backend needs on its server", "",
      "dlock setup --print\n"},
     {Command::kConfig, "config", "", "show|check", Operands::kOneWord, "show check", kSetUp,

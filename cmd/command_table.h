@@ -23,6 +23,7 @@ enum class Operands {
   kKeyAndToken,     ///< KEY TOKEN
   kOneWord,         ///< exactly one word out of `words`
   kMaybeCommand,    ///< [COMMAND]
+  kMaybeWord,       ///< nothing, or one word out of `words`
   kStock,           ///< ACTION NAME, and with ACTION run: -- CMD [ARG...]; options may stand anywhere before
   kNone,
 };

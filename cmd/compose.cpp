@@ -101,6 +101,16 @@ Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime) {
   return StockStore{nullptr, keeper->program};
 }
 
+Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime) {
+  auto store = open_stock(url, runtime);
+  if (!store) return store.error();
+  if (!store->stock) return StockClients{store->program, {}, {}};
+  const RegisteredBackend* here = find_built_in(url);
+  return StockClients{{},
+                      [=](const Runtime& own) { return here->stock(url, own); },
+                      [=](const LockSpec& spec, const Runtime& own) { return here->keep(url, spec, own); }};
+}
+
 Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& options, Intent intent, const char* held,
                                                 const Runtime& runtime) {
   const WaitPolicy wait = wait_policy(options, runtime.clock.now());

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "cmd/options.h"
 #include "lib/base/runtime.h"
+#include "lib/keeper/kept_lock.h"
 #include "lib/lock/backend.h"
 #include "lib/lock/lock_session.h"
 #include "lib/stock/stock.h"
@@ -35,6 +37,14 @@ struct StockStore {
   std::string program;
 };
 Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime);
+
+/// For a benchmark inside such a program: clients for as many processes as it likes.
+struct StockClients {
+  std::string program;  ///< to become, when it is another one; then nothing else is set
+  std::function<Result<std::unique_ptr<Stock>>(const Runtime&)> connect;
+  std::function<Result<std::unique_ptr<KeptLock>>(const LockSpec&, const Runtime&)> lock;
+};
+Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime);
 
 /// What to do about the locks that are named.
 enum class Intent { kTake, kWaitUntilFree };

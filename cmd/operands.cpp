@@ -46,6 +46,8 @@ class Placer {
         if (words.size() > 1)
           return usage("'dlock help' explains one command, these are " + std::to_string(words.size()));
         return add_words();
+      case Operands::kMaybeWord:
+        return words.empty() ? Result<void>() : count_is(1) ? add_known_word() : wrong_count(row_.operands);
       case Operands::kStock:
         return {};  // read_stock_options()
       case Operands::kNone:

@@ -9,6 +9,7 @@
 
 #include "cmd/acquire.h"
 #include "cmd/bench.h"
+#include "cmd/bench_stock.h"
 #include "cmd/check.h"
 #include "cmd/compose.h"
 #include "cmd/doctor.h"
@@ -62,6 +63,13 @@ int on_stock(const Options& options, const Runtime& runtime, char** argv, char**
   return stock_command(options, *store->stock, runtime, out);
 }
 
+int on_stock_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {
+  const auto clients = open_stock_clients(options.backends.front(), runtime);
+  if (!clients) return fail(runtime.log, clients.error());
+  if (!clients->program.empty()) return become(clients->program, argv, runtime.log);
+  return bench_stock_command(options, *clients, runtime, out);
+}
+
 int force_release(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
   return force_release_command(options, backend, runtime, out);
 }
@@ -113,7 +121,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kGc:
       return on(gc_command, out);
     case Command::kBench:
-      return on(bench_command, out);
+      return options.words.empty() ? on(bench_command, out) : on_stock_bench(options, runtime, argv, out);
     case Command::kSetup:
       return setup_command(options, runtime, out);
     case Command::kStock:

@@ -230,7 +230,7 @@ Result<Answer> RedisStock::run(const char* script, const LockName& name, const L
 
 /// It has happened, but a failover now might undo it: an outcome that is not known, until it is asked for again.
 Error RedisStock::unreplicated(const std::string& replicas) const {
-  return {ErrorCode::kUnavailable, "only " + replicas + " of " + store_ + " have it: a failover now might undo it",
+  return {ErrorCode::kUnavailable, "confirmed by only " + replicas + " of " + store_ + ": a failover now might undo it",
           "bring the replicas back, then repeat the request with the same --id"};
 }
 

@@ -12,13 +12,27 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How long somebody else's lock is waited for before the segments are looked at again.
-constexpr Duration kLockPass = 250ms;
+constexpr Duration kLockPass = 1s;
 constexpr Duration kGiveBackBudget = 3s;
 
 Error repeated(const StockRequest& request, const StockTaken& taken) {
   return {ErrorCode::kRepeated, "request '" + request.id.text() + "' has its " + std::to_string(request.quantity) +
                                     " of " + request.stock.text() + " already (" + parts_text(taken.parts) +
                                     "): nothing was run"};
+}
+
+/// The segments that have enough, from `start` on; those where nothing is set aside come first.
+std::vector<int> lock_order(const StockState& state, int start, Quantity quantity) {
+  const std::size_t count = state.segments.size();
+  std::vector<int> fit;
+  for (const bool used : {false, true}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t segment = (static_cast<std::size_t>(start) + i) % count;
+      const StockSegment& one = state.segments[segment];
+      if (one.quantity >= quantity && (one.reserved > 0) == used) fit.push_back(static_cast<int>(segment));
+    }
+  }
+  return fit;
 }
 
 /// The worse of two answers; of two deadlines the earlier.
@@ -32,7 +46,7 @@ Renewal both(Renewal a, Renewal b) {
 
 }  // namespace
 
-StockHold::StockHold(std::unique_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock,
+StockHold::StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock,
                      const Runtime& runtime)
     : stock_(std::move(stock)),
       spec_(spec),
@@ -69,35 +83,36 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
   unlock();
   const auto state = stock_->show(request_.stock, limit);
   if (!state) return state.error();
-  const int count = static_cast<int>(state->segments.size());
-  std::optional<int> busy;
-  bool fits = false;
-  for (int i = 0; i < 2 * count && !control.stop_requested(); ++i) {
-    const int segment = static_cast<int>((static_cast<std::int64_t>(start) + i) % count);
-    if (state->segments[static_cast<std::size_t>(segment)].quantity < request_.quantity) continue;
-    fits = true;
-    // Round the segments once; if all that have enough are locked, wait a while for the first of them.
-    const bool waits = i >= count && busy;
-    auto held = lock(control, segment, waits ? std::optional(runtime_.clock.now() + kLockPass) : std::nullopt);
-    if (!held) return held.error();
-    if (!*held) {
-      if (waits) break;
-      busy = busy.value_or(segment);
-      continue;
-    }
-    locks_.push_back(std::move(*held));
-    StockRequest here = request_;
-    here.only_segment = segment;
-    auto answer = reserve(here, segment, limit);
-    if (!answer || std::holds_alternative<StockTaken>(*answer) || std::holds_alternative<StockInProgress>(*answer)) {
-      if (!answer || !std::holds_alternative<StockTaken>(*answer)) unlock();
-      return answer;
-    }
-    unlock();
+  const std::vector<int> fit = lock_order(*state, start, request_.quantity);
+  if (fit.empty() && state->total() >= request_.quantity) return reserve_several(control, *state, limit);
+  if (fit.empty()) return StockAnswer(StockShort{state->total(), state->reserved()});
+  for (const int segment : fit) {
+    // Where something is set aside somebody is likely to have the lock: only those that look free are worth a try.
+    if (state->segments[static_cast<std::size_t>(segment)].reserved > 0) break;
+    auto answer = reserve_in(control, segment, std::nullopt, limit);
+    if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
+    if (control.stop_requested()) break;
   }
-  if (!fits && state->total() >= request_.quantity) return reserve_several(control, *state, limit);
-  if (fits) return StockAnswer(StockInProgress{});
-  return StockAnswer(StockShort{state->total(), state->reserved()});
+  // One of them by chance, like everybody else who waits: so the queues are equally long.
+  const int queue = fit[static_cast<std::size_t>(start) % fit.size()];
+  const TimePoint until = *earlier(runtime_.clock.now() + kLockPass, spec_.wait.until);
+  auto answer = reserve_in(control, queue, spec_.wait.once ? std::nullopt : std::optional(until), limit);
+  if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
+  return StockAnswer(StockInProgress{});
+}
+
+/// Short: it is locked by somebody else until then, or has too little.
+Result<StockAnswer> StockHold::reserve_in(Control& control, int segment, std::optional<TimePoint> until,
+                                          const CallLimit& limit) {
+  auto held = lock(control, segment, until);
+  if (!held) return held.error();
+  if (!*held) return StockAnswer(StockShort{});
+  locks_.push_back(std::move(*held));
+  StockRequest here = request_;
+  here.only_segment = segment;
+  auto answer = reserve(here, segment, limit);
+  if (!answer || !std::holds_alternative<StockTaken>(*answer)) unlock();
+  return answer;
 }
 
 Result<StockAnswer> StockHold::reserve_several(Control& control, const StockState& state, const CallLimit& limit) {

@@ -22,7 +22,7 @@ using OpenSegmentLock = std::function<Result<std::unique_ptr<KeptLock>>(const Lo
 class StockHold final : public KeptLock {
  public:
   /// REQUIRES: spec.stock. `open_lock` is needed for lock_segment only.
-  StockHold(std::unique_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock, const Runtime& runtime);
+  StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock, const Runtime& runtime);
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
@@ -38,13 +38,14 @@ class StockHold final : public KeptLock {
 
   Result<StockAnswer> reserve(const StockRequest& request, int start, const CallLimit& limit);
   Result<StockAnswer> reserve_locked(Control& control, int start, const CallLimit& limit);
+  Result<StockAnswer> reserve_in(Control& control, int segment, std::optional<TimePoint> until, const CallLimit& limit);
   Result<StockAnswer> reserve_several(Control& control, const StockState& state, const CallLimit& limit);
   /// Held, or not for now (nullptr).
   Result<std::unique_ptr<KeptLock>> lock(Control& control, int segment, std::optional<TimePoint> until);
   void unlock();
   void give_back(TimePoint until);
 
-  std::unique_ptr<Stock> stock_;
+  std::shared_ptr<Stock> stock_;
   const LockSpec spec_;
   const OpenSegmentLock open_lock_;
   const Runtime runtime_;

@@ -159,7 +159,7 @@ cut_behind_each() {
   use "$create_url"
   create 10 2
   run -69 dlock stock take phone --id a -b "$create_url?wait_replicas=1" --connect-timeout 1s
-  [[ "$output" == *"0 of 1 replicas"*"same --id"* ]]
+  [[ "$output" == *"0 of 1 replica"*"same --id"* ]]
   start_redis two --replicaof 127.0.0.1 "$(port_of one)"
   wait_until redis_line two master_link_status:up info replication
   run -0 dlock stock take phone --id a -b "$create_url?wait_replicas=1"

@@ -162,11 +162,11 @@ class Worker {
 class Controller {
  public:
   Controller(Board& board, std::string url, int kills, int seconds)
-      : board_(board), url_(std::move(url)), kills_(kills), seconds_(seconds), stock_(connect_stock(url_)) {}
+      : board_(board), url_(std::move(url)), kills_(kills), seconds_(seconds) {}
 
   int run() {
-    (void)stock_->drop(stock_name(), soon());
-    if (const auto made = stock_->create(stock_name(), kCreated, kSegments, Owner::random(), soon()); !made) {
+    const auto made = connect_stock(url_)->create(stock_name(), kCreated, kSegments, Owner::random(), soon());
+    if (!made) {
       std::fprintf(stderr, "%s\n", made.error().message.c_str());
       return 1;
     }
@@ -177,9 +177,9 @@ class Controller {
     std::printf(
         "%s: %llu calls, %llu sold, %llu short, %llu repeated, %llu refunds, %u restocks, %d died, %d checks: "
         "%llu served twice, %d out of balance, %llu failures, %llu unknown: %s\n",
-        stock_->store().c_str(), of(board_.calls), of(board_.sold), of(board_.shortages), of(board_.repeats),
-        of(board_.refunds), board_.adds.load(), died_, checks_, of(board_.served_twice), unbalanced_,
-        of(board_.failures), of(board_.unknown), right ? "right" : "WRONG");
+        url_.c_str(), of(board_.calls), of(board_.sold), of(board_.shortages), of(board_.repeats), of(board_.refunds),
+        board_.adds.load(), died_, checks_, of(board_.served_twice), unbalanced_, of(board_.failures),
+        of(board_.unknown), right ? "right" : "WRONG");
     return right ? 0 : 1;
   }
 
@@ -214,7 +214,8 @@ class Controller {
         end(worker);
         worker = (++died_, spawn());
       }
-      check(stock_->show(stock_name(), soon()));
+      // Its connection is gone before the next fork.
+      check(connect_stock(url_)->show(stock_name(), soon()));
     }
   }
 
@@ -234,15 +235,16 @@ class Controller {
 
   /// Every request is refunded, every restock done: what is there then is known without asking the stock's own books.
   bool settle() {
+    const auto stock = connect_stock(url_);
     Quantity added = 0;
     for (std::uint32_t id = 0; id < board_.adds; ++id) {
-      if (!stock_->add(stock_name(), add_id(id), add_quantity(id), soon())) ++board_.failures;
+      if (!stock->add(stock_name(), add_id(id), add_quantity(id), soon())) ++board_.failures;
       added += add_quantity(id);
     }
-    for (std::uint32_t id = 0; id < board_.takes; ++id) refund_at_last(id);
-    const auto state = stock_->show(stock_name(), soon());
+    for (std::uint32_t id = 0; id < board_.takes; ++id) refund_at_last(*stock, id);
+    const auto state = stock->show(stock_name(), soon());
     check(state);
-    (void)stock_->drop(stock_name(), soon());
+    (void)stock->drop(stock_name(), soon());
     const bool whole = state && state->total() == kCreated + added && state->reserved() == 0 && state->open == 0;
     if (state && !whole) {
       std::fprintf(stderr, "there are %lld, there should be %lld; %lld set aside\n", (long long)state->total(),
@@ -254,10 +256,10 @@ class Controller {
   }
 
   /// A reservation of a process that died ends within its ttl.
-  void refund_at_last(std::uint32_t id) {
+  void refund_at_last(Stock& stock, std::uint32_t id) {
     const TimePoint until = test_clock().now() + 10s;
     while (true) {
-      const auto back = stock_->refund(stock_name(), take_id(id), std::nullopt, soon());
+      const auto back = stock.refund(stock_name(), take_id(id), std::nullopt, soon());
       if (back) return;
       if (back.error().code != ErrorCode::kBusy || test_clock().now() > until) break;
       usleep(10'000);
@@ -269,7 +271,6 @@ class Controller {
   const std::string url_;
   const int kills_;
   const int seconds_;
-  std::unique_ptr<Stock> stock_;
   std::vector<pid_t> workers_;
   int died_ = 0;
   int checks_ = 0;
