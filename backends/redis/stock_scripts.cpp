@@ -103,6 +103,7 @@
   "if type(answer)=='table' and answer.why then return {'broken',answer.why} end "                               \
   "local err=type(answer)=='table' and answer.err or tostring(answer) "                                          \
   "err=string.match(err,'%-(%u+ .*)$') or err "                                                                  \
+  "if string.find(err,'user executing the script',1,true) then return redis.error_reply('NOPERM '..err) end "    \
   "if string.match(err,'^%u+ ') and not string.match(err,'^ERR ') and not string.match(err,'^WRONGTYPE ') then " \
   "return redis.error_reply(err) "                                                                               \
   "end "                                                                                                         \

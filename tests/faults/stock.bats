@@ -182,3 +182,28 @@ cut_behind_each() {
   redis_cli one config set maxmemory 0
   is total 10
 }
+
+@test "the rights that dlock-redis(7) lists are enough for a stock; without those of stocks it is 77" {
+  start_redis one
+  local rights more url
+  rights=$(sed -n '/^ACL SETUSER/,/^```/p' "$root/man/dlock-redis.7.scd" | grep -v '```' | tr -s ' \n' ' ' | grep -oE '[+~&][^ ]+')
+  more=$(grep -oE 'Stocks .* need \*[^*]*\*' "$root/man/dlock-redis.7.scd" | grep -oE '\+[a-z]+')
+  # shellcheck disable=SC2086
+  redis_cli one acl setuser seller on '>pw' $rights
+  url=redis://seller@127.0.0.1:$(port_of one)
+  export DLOCK_PASSWORD=pw
+  run -77 dlock stock take phone -b "$url"
+  # shellcheck disable=SC2086
+  redis_cli one acl setuser seller $more '~stock:*'
+  use "$url"
+  create 10 4
+  run -0 dlock stock take phone --qty 5 --id a
+  run -0 dlock stock refund phone --id a
+  run -0 dlock stock run phone --id b --mode lock -- true
+  run -0 dlock stock add phone --qty 3
+  run -0 dlock stock resize phone --segments 2
+  run -0 dlock stock rebalance phone
+  run -0 dlock stock show
+  [[ "$output" == *"12 there"* ]]
+  run -0 dlock stock drop phone --yes
+}
