@@ -17,8 +17,7 @@ Result<std::unique_ptr<KeptLock>> open_part(const RegisteredBackend& row, const 
   const auto open_segment = [&row, url = request.url, runtime](const LockSpec& spec) {
     return row.keep(url, spec, runtime);
   };
-  return std::unique_ptr<KeptLock>(
-      std::make_unique<StockHold>(std::move(*stock), request.spec, open_segment, runtime));
+  return std::unique_ptr<KeptLock>(std::make_unique<StockHold>(std::move(*stock), request.spec, open_segment, runtime));
 }
 
 Result<std::unique_ptr<KeptLock>> open_lock(const AcquireRequest& request, const Runtime& runtime) {

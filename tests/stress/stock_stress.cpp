@@ -245,10 +245,12 @@ class Controller {
     const auto state = stock->show(stock_name(), soon());
     check(state);
     (void)stock->drop(stock_name(), soon());
-    const bool whole = state && state->total() == kCreated + added && state->reserved() == 0 && state->open == 0;
+    const Quantity expected = kCreated + added;
+    const bool whole = state && state->total() == expected && state->reserved() == 0 && state->open == 0;
     if (state && !whole) {
-      std::fprintf(stderr, "there are %lld, there should be %lld; %lld set aside\n", (long long)state->total(),
-                   (long long)(kCreated + added), (long long)state->reserved());
+      std::fprintf(stderr, "there are %lld, there should be %lld; %lld set aside\n",
+                   static_cast<long long>(state->total()), static_cast<long long>(expected),
+                   static_cast<long long>(state->reserved()));
     }
     const bool busy = board_.sold > 100 && board_.repeats > 10 && board_.refunds > 100 && died_ >= kills_;
     if (!busy) std::fprintf(stderr, "hardly anything happened\n");
@@ -281,7 +283,9 @@ class Controller {
 }  // namespace dlock::testing
 
 int main(int argc, char** argv) {
-  using namespace dlock::testing;
+  using dlock::testing::Board;
+  using dlock::testing::Controller;
+  using dlock::testing::TemporaryDirectory;
   const int kills = argc > 1 ? std::atoi(argv[1]) : 150;
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
   const TemporaryDirectory directory;
