@@ -77,12 +77,10 @@ int force_release(const Options& options, Backend& backend, const Runtime& runti
 /// What --version prints.
 constexpr char kVersion[] = "dlock " DLOCK_VERSION "\n";
 
-int setup_command(const Options& options, const Runtime& runtime, Output& out) {
-  const BackendUrl& url = options.backends.front();
-  if (url.family == Family::kLocal) return print(out, runtime.log, "the local backend needs no setup\n");
-  const auto store = open_store(url, Role::kCommands, runtime);
-  return fail(runtime.log,
-              store ? Error{ErrorCode::kUnsupported, store->name + " needs no setup by this program"} : store.error());
+int setup_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  auto text = backend.set_up(options.print);
+  if (text && text->empty()) text = backend.store() + " needs no setup\n";
+  return text ? print(out, runtime.log, *text) : fail(runtime.log, text.error());
 }
 
 int print_result(const Result<std::string>& text, const Log& log, Output& out) {
@@ -123,7 +121,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kBench:
       return options.words.empty() ? on(bench_command, out) : on_stock_bench(options, runtime, argv, out);
     case Command::kSetup:
-      return setup_command(options, runtime, out);
+      return on(setup_command, out);
     case Command::kStock:
       return on_stock(options, runtime, argv, environment, out);
     case Command::kConfig:

@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/holder_record.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 
-#include "lib/base/user_name.h"
-
 namespace dlock::redis {
-namespace {
-
-constexpr char kUnit = '\x1f';  // between the parts of who_text(); no part has control characters
-
-}  // namespace
-
-std::string who_text(const std::string& reason) {
-  utsname name{};
-  uname(&name);
-  std::string text = name.nodename;
-  text.append(1, kUnit).append(std::to_string(getppid())).append(1, kUnit).append(user_name(geteuid()));
-  return text.append(1, kUnit).append(reason);
-}
-
 std::string_view cut(std::string_view& rest, char separator) {
   const std::size_t end = rest.find(separator);
   const std::string_view word = rest.substr(0, end);
@@ -33,20 +14,13 @@ std::string_view cut(std::string_view& rest, char separator) {
 
 std::int64_t number(std::string_view text) { return std::strtoll(std::string(text).c_str(), nullptr, 10); }
 
-void add_info(Party& party, std::string_view info) {
-  party.host = cut(info, kUnit);
-  party.pid = number(cut(info, kUnit));
-  party.user = cut(info, kUnit);
-  party.reason = info;
-}
-
 std::int64_t add_record(Party& party, std::string_view record) {
   party.token = FencingToken(static_cast<std::uint64_t>(number(cut(record, ' '))));
   party.since = WallTime(std::chrono::milliseconds(number(cut(record, ' '))));
   const std::int64_t delay = number(cut(record, ' '));
   const std::string_view entries = cut(record, ' ');
   party.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));
-  add_info(party, record);
+  add_who(party, record);
   return delay;
 }
 

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
 
-#include "lib/lock/holder.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 
 /// What lies beside a lock about each of its holders, in every layout: the value of the field OWNER in the hash
 /// NativeNames::holders, "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO". The scripts write it by the server's clock. An
-/// entry is one acquisition: the outer one and those that joined it.
-
-/// This process' supervisor, as holders and waiters are shown to others (INFO): host, pid, user, reason.
-std::string who_text(const std::string& reason);
+/// entry is one acquisition: the outer one and those that joined it. INFO is who_text().
 
 /// Cuts the next word, up to `separator`.
 std::string_view cut(std::string_view& rest, char separator);
 /// A decimal number; 0 if it is none.
 std::int64_t number(std::string_view text);
 
-/// INFO into `party`.
-void add_info(Party& party, std::string_view info);
 /// The record into `party`; gives back its lock-delay in ms.
 std::int64_t add_record(Party& party, std::string_view record);
 

@@ -129,7 +129,7 @@ class LookReader {
       if (mode == "w") continue;  // takes nothing
       party.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
       cut(rest, ' ');
-      add_info(party, rest);
+      add_who(party, rest);
       state.waiters.push_back(std::move(party));
     }
   }

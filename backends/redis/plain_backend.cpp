@@ -5,10 +5,10 @@
 
 #include "backends/redis/holder_record.h"
 #include "backends/redis/native_scripts.h"
-#include "backends/redis/plain_exclusive.h"
 #include "backends/redis/plain_store.h"
-#include "backends/redis/polled_lock.h"
 #include "lib/base/entropy.h"
+#include "lib/keeper/plain_exclusive.h"
+#include "lib/keeper/polled_lock.h"
 
 namespace dlock::redis {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/redis/plain_poll.h"
-#include "backends/redis/polled_lock.h"
 #include "lib/base/runtime.h"
+#include "lib/keeper/polled_lock.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock::redis {

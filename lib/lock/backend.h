@@ -83,6 +83,10 @@ class Backend {
 
   /// One acquire and release of a private lock: how long it took.
   virtual Result<Duration> ping() = 0;
+
+  /// Creates what this store needs on its server, again without harm, and says what was done; with `print_only` says
+  /// what would be. Empty: it needs nothing.
+  virtual Result<std::string> set_up(bool /*print_only*/) { return std::string(); }
 };
 
 }  // namespace dlock

@@ -15,7 +15,10 @@ setup() {
 }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=tair://127.0.0.1:$(port_of "$1")$2; } # NAME [?mode=ex]
+use() { # NAME [?mode=ex]
+  DLOCK_BACKEND=tair://127.0.0.1:$(port_of "$1")$2
+  export DLOCK_BACKEND
+}
 through_proxy() { # [?mode=ex]
   start_proxy tair
   use tair "$1"
@@ -107,13 +110,13 @@ CODE
     use tair "$mode"
     run -0 dlock run --ttl 1s --renew-interval 100ms k -- sleep 0.5
   done
-  redis_cli tair fake seen >seen
-  grep -qE '^CAS k \S+ \S+ PX 1000$' seen
-  grep -qE '^EXCAS k \S+ [0-9]{5,} PX 1000$' seen
-  grep -qE '^CAD k ' seen
-  grep -qE '^EXCAD k [0-9]{5,}$' seen
-  run ! grep -E 'KEEPTTL| VER ' seen
-  run ! grep -E '^(SET|EXSET|CAS|EXCAS) k [^P]*$' seen
+  redis_cli tair fake seen >sent
+  grep -qE '^CAS k \S+ \S+ PX 1000$' sent
+  grep -qE '^EXCAS k \S+ [0-9]{5,} PX 1000$' sent
+  grep -qE '^CAD k ' sent
+  grep -qE '^EXCAD k [0-9]{5,}$' sent
+  run ! grep -E 'KEEPTTL| VER ' sent
+  run ! grep -E '^(SET|EXSET|CAS|EXCAS) k [^P]*$' sent
 }
 
 @test "a server that is no Tair: 78, with what to use instead, and nothing is left on it" {

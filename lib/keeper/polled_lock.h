@@ -12,7 +12,7 @@
 #include "lib/keeper/kept_lock.h"
 #include "lib/lock/lock_spec.h"
 
-namespace dlock::redis {
+namespace dlock {
 
 /// A store that tells nobody when a lock becomes free: what PolledLock needs of it. The calls block within limits of
 /// their own (one round to the servers) and end early when control wants it.
@@ -90,4 +90,4 @@ class PolledLock final : public KeptLock {
   std::optional<HeldClaim> claim_;  ///< of an ancestor, as long as the store has not refused it
 };
 
-}  // namespace dlock::redis
+}  // namespace dlock

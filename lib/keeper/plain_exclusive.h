@@ -6,9 +6,9 @@
 #include "lib/base/result.h"
 #include "lib/lock/lock_spec.h"
 
-namespace dlock::redis {
+namespace dlock {
 
 /// For stores of which one key is one exclusive lock and nothing more. Unsupported, naming what was asked for.
 Result<void> check_plain_exclusive(const LockSpec& spec, const std::string& store);
 
-}  // namespace dlock::redis
+}  // namespace dlock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/polled_lock.h"
+#include "lib/keeper/polled_lock.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include "lib/base/entropy.h"
 #include "lib/lock/lease.h"
 
-namespace dlock::redis {
+namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
@@ -183,4 +183,4 @@ Result<void> PolledLock::leave(Duration ttl, TimePoint until) {
   return insist([&] { return store_->leave(ttl, until); }, until);
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/plain_exclusive.h"
+#include "lib/keeper/plain_exclusive.h"
 
-namespace dlock::redis {
+namespace dlock {
 
 Result<void> check_plain_exclusive(const LockSpec& spec, const std::string& store) {
   std::string what;
@@ -11,7 +11,7 @@ Result<void> check_plain_exclusive(const LockSpec& spec, const std::string& stor
   if (spec.lock_delay > Duration(0)) what = "a lock-delay";
   if (what.empty()) return {};
   return Error{ErrorCode::kUnsupported, store + " has no " + what + ": only exclusive locks, first try first served",
-               "leave the option out, or use a redis:// server"};
+               "leave the option out, or use another backend (man 7 dlock compares them)"};
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock

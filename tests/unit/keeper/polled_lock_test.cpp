@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/polled_lock.h"
+#include "lib/keeper/polled_lock.h"
 
 #include <doctest/doctest.h>
 
@@ -8,27 +8,16 @@
 
 #include "lib/lock/lease.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/scripted_control.h"
 
-namespace dlock::redis {
+namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::FakeClock;
+using testing::ScriptedControl;
 
 const Error kNoAnswer{ErrorCode::kUnavailable, "no answer", ""};
-
-struct ScriptedControl final : Control {
-  explicit ScriptedControl(FakeClock& fake) : clock(fake) {}
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  bool stop_requested() override { return stop_at && clock.now() >= *stop_at; }
-  bool take_who() override { return std::exchange(who, false); }
-  void tell(const SessionEvent& event) override { told.push_back(event); }
-
-  FakeClock& clock;
-  std::optional<TimePoint> stop_at;
-  bool who = false;
-  std::vector<SessionEvent> told;
-};
 
 /// Answers what it was told to, then that somebody holds the lock.
 struct ScriptedStore final : PolledStore {
@@ -300,4 +289,4 @@ TEST_CASE("a release ends with its time") {
 }
 
 }  // namespace
-}  // namespace dlock::redis
+}  // namespace dlock

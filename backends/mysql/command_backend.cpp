@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/command_backend.h"
+
+#include <algorithm>
+
+#include "backends/mysql/common_statements.h"
+#include "backends/mysql/doctor.h"
+#include "backends/mysql/lease_view.h"
+#include "backends/mysql/pinned_view.h"
+#include "backends/mysql/plain_view.h"
+
+namespace dlock::mysql {
+namespace {
+
+std::unique_ptr<StrategyView> view_of(const Settings& settings, Servers& servers, const Runtime& runtime) {
+  switch (settings.strategy) {
+    case Strategy::kLease:
+      return std::make_unique<LeaseView>(servers, settings.store, runtime);
+    case Strategy::kSession:
+    case Strategy::kRow:
+      return std::make_unique<PinnedView>(settings, servers, runtime);
+    case Strategy::kUnique:
+    case Strategy::kOccupy:
+      return std::make_unique<PlainView>(settings, servers, runtime);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CommandBackend::CommandBackend(Settings settings, const Dial& dial, const Runtime& runtime)
+    : settings_(std::move(settings)),
+      runtime_(runtime),
+      servers_(settings_.servers, dial, runtime.clock),
+      view_(view_of(settings_, servers_, runtime)) {}
+
+Result<std::unique_ptr<LockSession>> CommandBackend::open(const LockSpec& /*spec*/) {
+  return Error{ErrorCode::kInternal, "locks on " + settings_.store + " are taken by their keeper"};
+}
+
+Result<std::vector<LockState>> CommandBackend::inspect_all() {
+  const auto names = view_->names();
+  if (!names) return names.error();
+  std::vector<LockState> states;
+  for (const LockName& name : *names) {
+    auto state = view_->inspect(name);
+    if (!state) return state.error();
+    if (!state->holders.empty() || !state->waiters.empty()) states.push_back(std::move(*state));
+  }
+  return states;
+}
+
+Result<void> CommandBackend::check(const LockName& name, FencingToken token) {
+  const auto state = view_->inspect(name);
+  if (!state) return state.error();
+  const bool present = std::any_of(state->holders.begin(), state->holders.end(),
+                                   [&](const Party& holder) { return holder.token == token && holder.note.empty(); });
+  if (present) return {};
+  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+}
+
+Result<UniqueFd> CommandBackend::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+  return fence_row(servers_, resource, token, runtime_.clock, soon());
+}
+
+std::vector<Finding> CommandBackend::diagnose() { return diagnose_servers(settings_, servers_.dial(), runtime_); }
+
+Result<std::string> CommandBackend::set_up(bool print_only) {
+  return set_up_tables(servers_, settings_, print_only, runtime_.clock, soon());
+}
+
+}  // namespace dlock::mysql

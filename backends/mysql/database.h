@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/base/time.h"
+
+namespace dlock::mysql {
+
+/// Where a server listens: a host and port, or a Unix socket.
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string socket;  ///< absolute path; empty: host and port
+
+  std::string text() const;  ///< "10.0.0.1:3306", "[::1]:3306", "/run/mysqld/mysqld.sock"
+  auto operator<=>(const Endpoint&) const = default;
+};
+
+/// The server must show a certificate of `ca_file` for the host of the endpoint. There is no weaker form: whoever wants
+/// TLS without a check gets an error, not an illusion.
+struct TlsSettings {
+  std::string ca_file;
+  std::string cert_file;  ///< client certificate, with key_file; empty: none
+  std::string key_file;
+};
+
+struct DatabaseSettings {
+  Endpoint endpoint;
+  std::string user;
+  std::string password;  ///< SECRET
+  std::string database;
+  std::optional<TlsSettings> tls;
+  Duration connect_timeout{0};
+  int idle_seconds = 60;  ///< the server ends this session when it has heard nothing for so long (wait_timeout)
+};
+
+/// One row as the server wrote it; nullopt is NULL.
+using Row = std::vector<std::optional<std::string>>;
+
+/// What a statement brought: rows of a query, or how many rows a change changed (not: matched).
+struct Answer {
+  std::vector<Row> rows;
+  std::uint64_t changed = 0;
+};
+
+/// What a server, or the way to it, had against a statement.
+struct Failure {
+  int code = 0;            ///< MySQL's number; 0: none of the server's (misuse, time over)
+  std::string text;        ///< in the server's words
+  bool cut_off = false;    ///< the connection is gone; whether the statement was carried out is not known
+  bool cancelled = false;  ///< cut off because our own side wanted it
+};
+
+using Outcome = std::variant<Answer, Failure>;
+
+/// One connection to one server: THE PORT to databases, of which tests have a scripted one. It begins to connect when
+/// it is made, and its first outcome is that of connecting: an empty Answer, or why not. Then one statement at a time,
+/// each in autocommit mode unless it says otherwise; READ COMMITTED. Never blocks; never reconnects by itself: what is
+/// cut off stays so, because with the connection go its named locks, its transaction and its variables.
+/// Single-threaded. Destruction says goodbye if nothing runs, otherwise breaks the connection.
+class Database {
+ public:
+  virtual ~Database() = default;
+
+  /// REQUIRES: usable() and the outcome of what was begun before has been taken.
+  virtual void begin(std::string statement) = 0;
+
+  /// The outcome of what was begun last, once. nullopt: it is not there yet, or nothing was begun.
+  virtual std::optional<Outcome> outcome() = 0;
+
+  /// What to poll for: the outcome; while nothing runs, the end of the connection.
+  virtual void add_interest(std::vector<pollfd>& fds) const = 0;
+
+  /// Breaks the connection at once, whatever runs; its outcome is cut_off. The server ends the session when it notices:
+  /// immediately, or within a second when it is waiting for a lock.
+  virtual void abandon() = 0;
+
+  /// False once the connection is known to be broken. Looks at the socket, asks nothing.
+  virtual bool usable() = 0;
+};
+
+/// How a connection is begun; the real one is connect_by_connector(), unless a test says otherwise.
+using Dial = std::function<std::unique_ptr<Database>(const DatabaseSettings&)>;
+
+}  // namespace dlock::mysql

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/doctor.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "backends/mysql/ask.h"
+#include "backends/mysql/schema.h"
+#include "backends/mysql/server_errors.h"
+#include "backends/mysql/sql_text.h"
+#include "lib/base/human_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+using Verdict = Finding::Verdict;
+
+constexpr Duration kBudget = 5s;
+constexpr std::int64_t kClockOffset = 1000;  // ms; leases count by rates, but people read the times
+constexpr int kFewConnections = 100;
+
+std::string value(const Variables& variables, const std::string& name) {
+  const auto found = variables.find(name);
+  return found == variables.end() ? std::string() : found->second;
+}
+
+bool is_on(const std::string& text) { return text == "ON" || text == "1"; }
+
+bool is_loopback(const Endpoint& endpoint) {
+  return !endpoint.socket.empty() || endpoint.host == "localhost" || endpoint.host == "::1" ||
+         endpoint.host.starts_with("127.");
+}
+
+Finding version(const std::string& server, const std::string& text) {
+  const bool mariadb = text.find("MariaDB") != std::string::npos;
+  const int major = std::atoi(text.c_str());
+  const bool known = mariadb ? major >= 10 : major >= 8;
+  if (known) return {Verdict::kOk, server + ": version " + text, {}};
+  return {Verdict::kWarn, server + ": version " + text + " was never tried",
+          "use MariaDB 10.6 or later, or MySQL 8 or later"};
+}
+
+Finding writable(const std::string& server, const Variables& variables, bool alone) {
+  const bool read_only = is_on(value(variables, "read_only")) || is_on(value(variables, "super_read_only"));
+  if (!read_only) return {Verdict::kOk, server + ": takes changes", {}};
+  return {alone ? Verdict::kFail : Verdict::kOk, server + ": is read-only, a replica",
+          alone ? "give dlock the primary, or all servers: mysql://h1,h2/db" : ""};
+}
+
+Finding galera(const std::string& server, Strategy strategy) {
+  if (strategy == Strategy::kLease) {
+    return {Verdict::kWarn, server + ": Galera has no named locks, so waiters look by themselves, in no order",
+            "give dlock one server of the cluster first, the same one everywhere"};
+  }
+  const bool bound = strategy == Strategy::kSession || strategy == Strategy::kRow;
+  return {bound ? Verdict::kFail : Verdict::kOk, server + ": is part of a Galera cluster",
+          bound ? "locks of one server do not hold on the others: use strategy=lease" : ""};
+}
+
+Finding durability(const std::string& server, const std::string& flush) {
+  if (flush == "1") return {Verdict::kOk, server + ": a commit is on disk when it is answered", {}};
+  return {Verdict::kWarn,
+          server + ": innodb_flush_log_at_trx_commit=" + flush + " may forget the latest locks in a crash",
+          "set innodb_flush_log_at_trx_commit=1"};
+}
+
+Finding connections(const std::string& server, const std::string& most) {
+  const bool few = std::atoi(most.c_str()) < kFewConnections;
+  return {few ? Verdict::kWarn : Verdict::kOk,
+          server + ": up to " + most + " connections; every holder and every waiter needs one",
+          few ? "raise max_connections" : ""};
+}
+
+/// One server, from hello to goodbye.
+class Examination {
+ public:
+  Examination(const DatabaseSettings& server, const Settings& settings, const Dial& dial, const Runtime& runtime)
+      : server_(server),
+        settings_(settings),
+        runtime_(runtime),
+        name_(server.endpoint.text()),
+        database_(dial(server)) {}
+
+  std::vector<Finding> findings() {
+    if (!take(await(*database_, runtime_.clock, soon(), nullptr))) return std::move(findings_);
+    if (!measure()) return std::move(findings_);
+    if (const auto cipher = ask_for("SHOW SESSION STATUS LIKE 'Ssl_cipher'")) {
+      const bool there = !cipher->rows.empty() && cipher->rows[0].size() == 2;
+      findings_.push_back(judge_encryption(server_.endpoint, there ? cipher->rows[0][1].value_or("") : ""));
+    }
+    settings();
+    tables();
+    rights();
+    return std::move(findings_);
+  }
+
+ private:
+  TimePoint soon() const { return runtime_.clock.now() + kBudget; }
+
+  std::optional<Answer> take(Outcome outcome) {
+    if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
+    const Error error = error_of(std::get<Failure>(outcome), name_);
+    findings_.push_back({Verdict::kFail, error.message, error.next, error.code});
+    return std::nullopt;
+  }
+  std::optional<Answer> ask_for(const std::string& statement) {
+    return take(ask(*database_, statement, runtime_.clock, soon(), nullptr));
+  }
+
+  bool measure() {
+    const TimePoint before = runtime_.clock.now();
+    const auto time = ask_for("SELECT " + std::string(kServerMicroseconds));
+    if (!time || time->rows.empty()) return false;
+    const auto wall = runtime_.clock.wall();
+    findings_.push_back({Verdict::kOk, name_ + ": answers in " + human_duration(runtime_.clock.now() - before), {}});
+    const std::int64_t offset = (signed_number(time->rows[0][0].value_or("")) - wall.time_since_epoch() / 1us) / 1000;
+    const bool far = std::llabs(offset) > kClockOffset;
+    findings_.push_back({far ? Verdict::kWarn : Verdict::kOk,
+                         name_ + ": clock is " + std::to_string(offset) + " ms from ours",
+                         far ? "leases do not mind; keep clocks in step (chrony)" : ""});
+    return true;
+  }
+
+  void settings() {
+    const auto shown = ask_for(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version','read_only','super_read_only','wsrep_on',"
+        "'innodb_flush_log_at_trx_commit','max_connections','innodb_read_only')");
+    if (!shown) return;
+    Variables variables;
+    for (const Row& row : shown->rows) {
+      if (row.size() == 2) variables[row[0].value_or("")] = row[1].value_or("");
+    }
+    const auto judged = judge_variables(name_, variables, settings_.strategy, settings_.servers.size() == 1);
+    findings_.insert(findings_.end(), judged.begin(), judged.end());
+  }
+
+  void tables() {
+    const auto found = ask_for(
+        "SELECT TABLE_NAME,TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND "
+        "TABLE_NAME LIKE 'dlock\\_%'");
+    if (!found) return;
+    const std::string version = "dlock tables " + std::to_string(kSchemaVersion);
+    std::string missing;
+    for (const Table& table : mysql::tables()) {
+      const auto same = [&](const Row& row) {
+        return row[0].value_or("") == table.name && row[1].value_or("") == version;
+      };
+      if (std::none_of(found->rows.begin(), found->rows.end(), same))
+        missing += (missing.empty() ? "" : ", ") + table.name;
+    }
+    if (missing.empty()) findings_.push_back({Verdict::kOk, name_ + ": the tables of dlock are there", {}});
+    else findings_.push_back({Verdict::kFail, name_ + ": missing, or of another version: " + missing, "dlock setup"});
+  }
+
+  /// Changes that change nothing: the right to make them is looked at first.
+  void rights() {
+    const std::string table = kLockTable;
+    for (const std::string& statement :
+         {"UPDATE " + table + " SET version=version WHERE strategy='' AND name=''",
+          "DELETE FROM " + table + " WHERE strategy='' AND name=''",
+          "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE strategy='' AND name=''"}) {
+      if (!ask_for(statement)) return;
+    }
+    findings_.push_back({Verdict::kOk, name_ + ": this user may change the tables", {}});
+  }
+
+  const DatabaseSettings& server_;
+  const Settings& settings_;
+  const Runtime runtime_;
+  const std::string name_;
+  std::unique_ptr<Database> database_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Finding judge_encryption(const Endpoint& endpoint, const std::string& cipher) {
+  const std::string server = endpoint.text();
+  if (!cipher.empty()) return {Verdict::kOk, server + ": encrypted (" + cipher + "), certificate checked", {}};
+  if (is_loopback(endpoint)) return {Verdict::kOk, server + ": not encrypted, on this machine", {}};
+  return {Verdict::kWarn, server + ": not encrypted: password hashes and statements can be read on the way",
+          "name the CA of the server in the URL: ca-file=/path"};
+}
+
+std::vector<Finding> judge_variables(const std::string& server, const Variables& variables, Strategy strategy,
+                                     bool alone) {
+  std::vector<Finding> findings;
+  if (const auto text = value(variables, "version"); !text.empty()) findings.push_back(version(server, text));
+  if (variables.contains("read_only")) findings.push_back(writable(server, variables, alone));
+  if (is_on(value(variables, "wsrep_on"))) findings.push_back(galera(server, strategy));
+  if (const auto flush = value(variables, "innodb_flush_log_at_trx_commit"); !flush.empty()) {
+    findings.push_back(durability(server, flush));
+  }
+  if (const auto most = value(variables, "max_connections"); !most.empty())
+    findings.push_back(connections(server, most));
+  return findings;
+}
+
+std::vector<Finding> diagnose_servers(const Settings& settings, const Dial& dial, const Runtime& runtime) {
+  std::vector<Finding> findings;
+  for (const DatabaseSettings& server : settings.servers) {
+    const auto more = Examination(server, settings, dial, runtime).findings();
+    findings.insert(findings.end(), more.begin(), more.end());
+  }
+  const auto takes_changes = [](const Finding& finding) { return finding.what.ends_with(": takes changes"); };
+  const bool galera = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.what.find("Galera") != std::string::npos;
+  });
+  if (!galera && std::count_if(findings.begin(), findings.end(), takes_changes) > 1) {
+    findings.push_back({Verdict::kFail,
+                        settings.store + ": more than one server takes changes: a lock is granted by each",
+                        "set read_only=ON on every server but the primary"});
+  }
+  return findings;
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/mysql/database.h"
+#include "lib/base/result.h"
+#include "lib/config/backend_url.h"
+
+namespace dlock::mysql {
+
+/// How locks lie in the database (?strategy=).
+enum class Strategy { kLease, kSession, kRow, kUnique, kOccupy };
+
+const char* strategy_name(Strategy strategy);
+
+/// A row of the user's own, of whom the lock is (?row=TABLE:COLUMN=VALUE); `value` may contain %s for the key.
+struct UserRow {
+  std::string table;
+  std::string column;
+  std::string value;
+};
+
+struct Settings {
+  std::vector<DatabaseSettings> servers;  ///< in the order of the URL
+  Strategy strategy = Strategy::kLease;
+  std::optional<UserRow> row;
+  std::string store;  ///< redacted URL
+};
+
+/// Misconfigured for a URL that cannot be served: TLS by halves, a row that is none.
+Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout);
+
+}  // namespace dlock::mysql

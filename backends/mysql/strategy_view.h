@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "lib/lock/backend.h"
+
+namespace dlock::mysql {
+
+/// What commands that supervise nothing want of one strategy (the sentences are those of lib/lock/backend.h). Each call
+/// is bounded by a few seconds.
+class StrategyView {
+ public:
+  virtual ~StrategyView() = default;
+  virtual Result<LockState> inspect(const LockName& name) = 0;
+  /// Those that have a holder or a waiter, in canonical order.
+  virtual Result<std::vector<LockName>> names() = 0;
+  virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown) = 0;
+  virtual Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) = 0;
+  virtual Result<void> release(const LockName& name, const Owner& owner) = 0;
+  virtual Result<std::vector<Swept>> sweep(bool dry_run) = 0;
+  virtual Result<Duration> ping() = 0;
+};
+
+/// The budget of one call of a view.
+inline constexpr Duration kViewBudget = std::chrono::seconds(5);
+
+}  // namespace dlock::mysql

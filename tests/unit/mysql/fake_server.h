@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/mysql/database.h"
+#include "backends/mysql/sql_text.h"
+#include "lib/base/entropy.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/scripted_control.h"
+
+namespace dlock::mysql::testing {
+
+using dlock::testing::FakeClock;
+using dlock::testing::ScriptedControl;
+
+/// One row of dlock_lock and one gate, with named ways to fail. It understands the statements of LeaseStore, writes
+/// down every statement it hears, and answers what `says` was told to say to anything else.
+class FakeServer {
+ public:
+  enum class Fault {
+    kNotDone,    ///< the connection breaks before it
+    kDone,       ///< it was done, and the reply was lost
+    kSilent,     ///< no reply comes, nothing was done
+    kSilentDone  ///< no reply comes, it was done
+  };
+  struct Planned {
+    std::string statement;                  ///< a piece of it
+    std::variant<Fault, int, Answer> what;  ///< an int: that error
+  };
+
+  explicit FakeServer(FakeClock& fake) : clock(fake) {
+    clock.next_happening = [this] { return earlier(gate_opens, sleeps_until); };
+  }
+
+  /// The next statement that contains `statement` goes like this.
+  void next(std::string statement, std::variant<Fault, int, Answer> what) {
+    planned.push_back({std::move(statement), std::move(what)});
+  }
+  int heard(const std::string& piece) const {
+    int count = 0;
+    for (const std::string& one : log) count += one.find(piece) != std::string::npos;
+    return count;
+  }
+
+  Dial dial() {
+    return [this](const DatabaseSettings& settings) { return std::make_unique<Connection>(*this, settings); };
+  }
+
+  FakeClock& clock;
+  std::deque<Planned> planned;
+  std::vector<std::string> log;
+
+  bool has_row = false;
+  std::string version, fence, mode, permits, holders;
+  std::string read_only = "0";
+  bool gate_is_taken = false;             ///< by somebody else
+  int gate_error = 0;                     ///< what GET_LOCK says: 1235
+  std::optional<TimePoint> gate_opens;    ///< for who waits
+  std::optional<TimePoint> sleeps_until;  ///< who says SLEEP
+  std::deque<int> connect_errors;         ///< of the next connections; 0: well
+  std::vector<std::string> connected;     ///< to which endpoints
+  bool down = false;                      ///< no connection, and those that are there break
+
+  std::int64_t now_us() const { return 1'000'000'000'000'000 + clock.since_start() / std::chrono::microseconds(1); }
+
+ private:
+  class Connection final : public Database {
+   public:
+    Connection(FakeServer& server, const DatabaseSettings& settings) : server_(server) {
+      server_.connected.push_back(settings.endpoint.text());
+      int code = 0;
+      if (!server_.connect_errors.empty()) {
+        code = server_.connect_errors.front();
+        server_.connect_errors.pop_front();
+      }
+      if (server_.down) code = 2002;
+      broken_ = code != 0;
+      outcome_ = code == 0 ? Outcome(Answer{}) : Outcome(Failure{code, "cannot connect", true, false});
+    }
+    void begin(std::string statement) override {
+      server_.log.push_back(statement);
+      outcome_ = server_.reply(statement);
+      waits_ = !outcome_ && statement.find("GET_LOCK") != std::string::npos;
+    }
+    std::optional<Outcome> outcome() override {
+      if (waits_ && server_.gate_opens && server_.clock.now() >= *server_.gate_opens) {
+        waits_ = false;
+        outcome_ = Answer{{{"1"}}, 0};
+        server_.gate_opens.reset();
+        server_.gate_is_taken = false;
+      }
+      if (server_.sleeps_until && server_.clock.now() >= *server_.sleeps_until) {
+        server_.sleeps_until.reset();
+        outcome_ = Answer{{{"0"}}, 0};
+      }
+      auto taken = std::exchange(outcome_, std::nullopt);
+      if (taken && std::holds_alternative<Failure>(*taken)) broken_ = broken_ || std::get<Failure>(*taken).cut_off;
+      return taken;
+    }
+    void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+    void abandon() override { broken_ = true; }
+    bool usable() override { return !broken_ && !server_.down; }
+
+   private:
+    FakeServer& server_;
+    std::optional<Outcome> outcome_;
+    bool waits_ = false;
+    bool broken_ = false;
+  };
+
+  /// nullopt: silence.
+  std::optional<Outcome> reply(const std::string& statement) {
+    if (down) return Failure{2013, "gone", true, false};
+    if (!planned.empty() && statement.find(planned.front().statement) != std::string::npos) {
+      const Planned plan = planned.front();
+      planned.pop_front();
+      if (const auto* answer = std::get_if<Answer>(&plan.what)) return *answer;
+      if (const auto* code = std::get_if<int>(&plan.what))
+        return Failure{*code, "error", *code >= 2000 && *code < 2060, false};
+      const Fault fault = std::get<Fault>(plan.what);
+      if (fault == Fault::kDone || fault == Fault::kSilentDone) (void)perform(statement);
+      if (fault == Fault::kDone || fault == Fault::kNotDone) return Failure{2013, "lost connection", true, false};
+      return std::nullopt;
+    }
+    return perform(statement);
+  }
+
+  static std::string word_after(const std::string& text, const std::string& name, std::size_t from = 0) {
+    const std::size_t at = text.find(name, from);
+    if (at == std::string::npos) return "";
+    const std::size_t begin = at + name.size();
+    std::string word = text.substr(begin, text.find_first_of(", ", begin) - begin);
+    if (word.starts_with("'")) word = word.substr(1, word.size() - 2);
+    return word;
+  }
+  static std::string unhex(const std::string& word) {
+    std::string bytes;
+    for (std::size_t i = 2; i + 1 < word.size(); i += 2)
+      bytes += static_cast<char>(std::stoi(word.substr(i, 2), nullptr, 16));
+    return bytes;
+  }
+
+  std::optional<Outcome> perform(const std::string& statement) {
+    if (const std::size_t sleep = statement.find("SLEEP("); sleep != std::string::npos) {
+      const double seconds = std::stod(statement.substr(sleep + 6));
+      sleeps_until = clock.now() + std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+      return std::nullopt;
+    }
+    if (statement.find("/* dlock waits") != std::string::npos) {
+      if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
+      if (gate_is_taken) return std::nullopt;
+      return Answer{{{"1"}}, 0};
+    }
+    if (statement.find("@@global.read_only,d.version") != std::string::npos) return look(statement);
+    if (statement.starts_with("INSERT IGNORE INTO dlock_lock")) {
+      if (has_row) return Answer{{}, 0};
+      store(statement);
+      return Answer{{}, 1};
+    }
+    if (statement.starts_with("UPDATE dlock_lock")) {
+      const std::size_t where = statement.find(" WHERE ");
+      if (!has_row || word_after(statement, "AND version=", where) != version) return Answer{{}, 0};
+      store(statement);
+      return Answer{{}, 1};
+    }
+    return Answer{};
+  }
+
+  Outcome look(const std::string& statement) {
+    std::optional<std::string> gate;
+    if (statement.find("GET_LOCK") != std::string::npos) {
+      if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
+      gate = gate_is_taken ? "0" : "1";
+    }
+    Row row{gate, std::to_string(now_us()), "7", read_only};
+    if (has_row) row.insert(row.end(), {version, fence, mode, permits, holders});
+    else row.resize(9);
+    return Answer{{row}, 0};
+  }
+
+  void store(const std::string& statement) {
+    has_row = true;
+    const std::size_t from = statement.find("version=");
+    version = word_after(statement, "version=", from);
+    fence = word_after(statement, "fence=", from);
+    mode = word_after(statement, "mode=", from);
+    permits = word_after(statement, "permits=", from);
+    holders = unhex(word_after(statement, "holders=", from));
+  }
+};
+
+}  // namespace dlock::mysql::testing
