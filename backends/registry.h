@@ -9,6 +9,7 @@
 #include "lib/keeper/kept_lock.h"
 #include "lib/lock/backend.h"
 #include "lib/lock/lock_spec.h"
+#include "lib/stock/stock.h"
 
 namespace dlock {
 
@@ -17,6 +18,8 @@ struct RegisteredBackend {
   Result<std::unique_ptr<Backend>> (*make)(const BackendUrl&, const Runtime&);
   /// For a keeper program: one lock to take and keep. Null in dlock itself, whose backends need no keeper.
   Result<std::unique_ptr<KeptLock>> (*keep)(const BackendUrl&, const LockSpec&, const Runtime&);
+  /// The stocks of a keeper program. Null where there are none, and in dlock itself.
+  Result<std::unique_ptr<Stock>> (*stock)(const BackendUrl&, const Runtime&);
 };
 
 /// The backends inside this program. Each program has a definition of its own, made from backends/CMakeLists.txt.

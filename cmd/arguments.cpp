@@ -37,14 +37,16 @@ std::optional<Error> foreign_option(std::string_view name) {
 /// Takes the words of one command line from the front.
 class Splitter {
  public:
-  Splitter(int argc, char** argv) : end_(argv + argc), at_(argc > 0 ? argv + 1 : argv) {}
+  Splitter(int argc, char** argv) : end_(argv + argc), at_(argc > 0 ? argv + 1 : argv), begin_(at_) {}
 
   Result<Arguments> split() {
     if (auto read = read_command(); !read) return read.error();
     if (done_) return std::move(out_);
     const Operands shape = command_row(out_.command).shape;
     const bool stops = shape == Operands::kKeysAndCommand || shape == Operands::kFence;
-    auto read = stops ? read_with_child(shape == Operands::kFence ? 2 : 1) : read_plain();
+    auto read = stops                       ? read_with_child(shape == Operands::kFence ? 2 : 1)
+                : shape == Operands::kStock ? read_stock()
+                                            : read_plain();
     if (!read) return read.error();
     return std::move(out_);
   }
@@ -71,7 +73,7 @@ class Splitter {
                                 "commands: dlock help"));
     }
     out_.command = command_->command;
-    ++at_;
+    begin_ = ++at_;
     return {};
   }
 
@@ -152,6 +154,16 @@ class Splitter {
     if (split != end_) {
       for (at_ = split + 1; at_ != end_; ++at_) out_.words.emplace_back(*at_);
     }
+    return {};
+  }
+
+  /// stock: options and operands in any order; behind "--" stands a command, if the action is to run one.
+  Result<void> read_stock() {
+    if (auto read = read_plain(); !read || done_) return read;
+    char** const split = find_split(begin_);
+    if (split == end_ || out_.words.empty() || out_.words.front() != "run") return {};
+    out_.words.resize(out_.words.size() - static_cast<std::size_t>(end_ - split - 1));
+    out_.child.assign(split + 1, end_);
     return {};
   }
 
@@ -250,6 +262,7 @@ class Splitter {
 
   char** const end_;
   char** at_;
+  char** begin_;  ///< behind the command, once it is known
   const CommandRow* command_ = nullptr;
   Arguments out_;
   bool done_ = false;  ///< --help or --version: nothing else counts

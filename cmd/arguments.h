@@ -36,8 +36,9 @@ struct Arguments {
 ///     dlock [OPTION...] COMMAND [OPTION...] -- -KEY... [-- CMD [ARG...]]  nothing but "--" before: keys may begin with
 ///     -
 ///
-/// for run and fence; for the other commands options may stand anywhere before "--". Pure. Invalid for an unknown
-/// command or option, a missing value, an option of another command: each names the nearest right word.
+/// for run and fence; 'dlock stock run' has its command behind "--" only. For the other commands options may stand
+/// anywhere before "--". Pure. Invalid for an unknown command or option, a missing value, an option of another command:
+/// each names the nearest right word.
 Result<Arguments> split_arguments(int argc, char** argv);
 
 }  // namespace dlock

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kUse = "Run a command under a lock";
 constexpr std::string_view kScripts = "Hold a lock in a script";
+constexpr std::string_view kStock = "Sell from a stock";
 constexpr std::string_view kLook = "Look, and put right";
 constexpr std::string_view kSetUp = "Set up";
 
@@ -44,6 +45,16 @@ constexpr CommandRow kRows[] = {
     {Command::kCheck, "check", "", "KEY TOKEN", Operands::kKeyAndToken, "", kScripts,
      "is this fencing token still the holder's?", "0 when it is, 79 when it is not.",
      "dlock check deploy \"$DLOCK_TOKEN\" || exit\n"},
+    {Command::kStock, "stock", "", "ACTION [NAME] [-- CMD [ARG...]]", Operands::kStock,
+     "create show take refund add run rebalance resize drop", kStock,
+     "a stock that is never oversold, split in segments",
+     "The stock has its items in segments, so that buyers do not wait for each other. A request id (--id) makes a "
+     "request\n"
+     "that is sent twice one request. 80: the stock is short. More, with examples to try: man dlock-stock.",
+     "dlock stock create phone --quantity 1000 --segments 20\n"
+     "dlock stock take phone --qty 2 --id order-76        # prints: SEGMENT QTY\n"
+     "dlock stock run phone --id order-77 -- ./create-order\n"
+     "dlock stock refund phone --id order-76\n"},
     {Command::kInspect, "inspect", "status list", "[KEY...]", Operands::kAnyKeys, "", kLook,
      "holders and waiters: who, since when, until when, what for", "Without a KEY: all live locks.",
      "dlock inspect\n"
@@ -62,10 +73,11 @@ constexpr CommandRow kRows[] = {
      "dlock doctor -b redis://10.0.3.7\n"},
     {Command::kPing, "ping", "", "", Operands::kNone, "", kLook, "how long one acquire and release takes", "",
      "dlock ping\n"},
-    {Command::kBench, "bench", "", "", Operands::kNone, "", kLook,
-     "latency and throughput of this backend from this host", "", "dlock bench --count 1000 --json\n"},
-    {Command::kStock, "stock", "", "create|show|take|refund|add|run|rebalance|resize|drop NAME", Operands::kAnyWords,
-     "", "", "stock split in segments (a later release)", "", ""},
+    {Command::kBench, "bench", "", "[stock]", Operands::kMaybeWord, "stock", kLook,
+     "latency and throughput of this backend from this host",
+     "With 'stock': orders a second with one and with twenty segments, with and without a step of 20 ms.",
+     "dlock bench --count 1000 --json\n"
+     "dlock bench stock\n"},
     {Command::kSetup, "setup", "", "", Operands::kNone, "", kSetUp, "create what the backend needs on its server", "",
      "dlock setup --print\n"},
     {Command::kConfig, "config", "", "show|check", Operands::kOneWord, "show check", kSetUp,

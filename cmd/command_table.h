@@ -23,7 +23,8 @@ enum class Operands {
   kKeyAndToken,     ///< KEY TOKEN
   kOneWord,         ///< exactly one word out of `words`
   kMaybeCommand,    ///< [COMMAND]
-  kAnyWords,        ///< whatever a later release makes of them
+  kMaybeWord,       ///< nothing, or one word out of `words`
+  kStock,           ///< ACTION NAME, and with ACTION run: -- CMD [ARG...]; options may stand anywhere before
   kNone,
 };
 

@@ -51,6 +51,15 @@ Result<std::unique_ptr<LockSession>> open_one(Store& store, const LockSpec& spec
       std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock, warns));
 }
 
+Result<Store> store_of_program(const BackendUrl& url, Role role) {
+  Store store{url, nullptr, find_program(url, role), url.redacted()};
+  if (!store.program.empty()) return store;
+  const std::string family = family_name(url.family);
+  const std::string package = url.family == Family::kLocal ? "dlock" : "dlock-" + family;
+  return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
+               "install it with: apt install " + package};
+}
+
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
   LockSpec spec{.name = name, .owner = Owner::random(), .wait = wait, .reason = options.reason, .ancestor = {}};
   spec.mode = options.mode;
@@ -74,13 +83,32 @@ Result<Store> open_store(const BackendUrl& url, Role role, const Runtime& runtim
     store.name = store.backend->store();
     return store;
   }
-  const std::string family = family_name(url.family);
-  store.program = find_program(url, role);
-  if (store.program.empty()) {
-    return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
-                 "install it with: apt install dlock-" + family};
+  return store_of_program(url, role);
+}
+
+Result<Store> open_stock_keeper(const BackendUrl& url) { return store_of_program(url, Role::kKeeper); }
+
+Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime) {
+  const RegisteredBackend* here = find_built_in(url);
+  if (here && here->keep && !here->stock) return no_stock_in(url);
+  if (here && here->stock) {
+    auto stock = here->stock(url, runtime);
+    if (!stock) return stock.error();
+    return StockStore{std::move(*stock), {}};
   }
-  return store;
+  auto keeper = store_of_program(url, Role::kCommands);
+  if (!keeper) return keeper.error();
+  return StockStore{nullptr, keeper->program};
+}
+
+Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime) {
+  auto store = open_stock(url, runtime);
+  if (!store) return store.error();
+  if (!store->stock) return StockClients{store->program, {}, {}};
+  const RegisteredBackend* here = find_built_in(url);
+  return StockClients{{},
+                      [=](const Runtime& own) { return here->stock(url, own); },
+                      [=](const LockSpec& spec, const Runtime& own) { return here->keep(url, spec, own); }};
 }
 
 Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& options, Intent intent, const char* held,
@@ -89,6 +117,7 @@ Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& opt
   std::vector<std::unique_ptr<LockSession>> sessions;
   for (const LockName& name : options.keys) {
     LockSpec spec = make_spec(options, name, wait);
+    if (options.stock) spec.stock = options.stock->claim;
     spec.take = intent == Intent::kTake;
     if (held) spec.ancestor = find_claim(held, store.name, name);
     auto session = open_one(store, spec, runtime);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "cmd/options.h"
 #include "lib/base/runtime.h"
+#include "lib/keeper/kept_lock.h"
 #include "lib/lock/backend.h"
 #include "lib/lock/lock_session.h"
+#include "lib/stock/stock.h"
 
 namespace dlock {
 
@@ -25,6 +28,23 @@ enum class Role { kKeeper, kCommands };
 /// Unsupported, with the package to install, when the family's program is missing: it is looked for beside this program
 /// (../libexec/dlock/), then where it was meant to be installed. Asks no server.
 Result<Store> open_store(const BackendUrl& url, Role role, const Runtime& runtime);
+/// The same when part of a stock is to be kept: always by a program, which is not asked whether it can.
+Result<Store> open_stock_keeper(const BackendUrl& url);
+
+/// Where the stocks of one URL are kept. Always a keeper program; `stock` if it is this one.
+struct StockStore {
+  std::unique_ptr<Stock> stock;
+  std::string program;
+};
+Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime);
+
+/// For a benchmark inside such a program: clients for as many processes as it likes.
+struct StockClients {
+  std::string program;  ///< to become, when it is another one; then nothing else is set
+  std::function<Result<std::unique_ptr<Stock>>(const Runtime&)> connect;
+  std::function<Result<std::unique_ptr<KeptLock>>(const LockSpec&, const Runtime&)> lock;
+};
+Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime);
 
 /// What to do about the locks that are named.
 enum class Intent { kTake, kWaitUntilFree };

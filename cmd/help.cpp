@@ -5,6 +5,7 @@
 #include "cmd/command_table.h"
 #include "cmd/option_table.h"
 #include "cmd/options.h"
+#include "cmd/stock_actions.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kCommandColumn = 17;
 constexpr std::size_t kOptionColumn = 30;
+constexpr std::size_t kActionColumn = 46;
 
 /// `left`, then `right` from `column` on; on the next line if there is no room.
 void put_row(std::string& out, std::string left, std::size_t column, std::string_view right) {
@@ -81,6 +83,12 @@ std::string explain(const CommandRow& row) {
     out += "\n";
   }
   if (!row.details.empty()) out.append("\n").append(row.details).append("\n");
+  if (row.shape == Operands::kStock) {
+    out += "\nActions:\n";
+    for (const StockActionRow& action : stock_action_rows()) {
+      put_row(out, "  " + std::string(action.name) + " " + std::string(action.operands), kActionColumn, action.summary);
+    }
+  }
   if (!row.examples.empty()) {
     out += "\nExamples:\n";
     put_indented(out, row.examples);

@@ -46,8 +46,10 @@ class Placer {
         if (words.size() > 1)
           return usage("'dlock help' explains one command, these are " + std::to_string(words.size()));
         return add_words();
-      case Operands::kAnyWords:
-        return add_words();
+      case Operands::kMaybeWord:
+        return words.empty() ? Result<void>() : count_is(1) ? add_known_word() : wrong_count(row_.operands);
+      case Operands::kStock:
+        return {};  // read_stock_options()
       case Operands::kNone:
         if (words.empty()) return {};
         return usage("'dlock " + std::string(row_.name) + "' takes no '" + std::string(words.front()) + "'");
@@ -113,7 +115,7 @@ class Placer {
                                                              " -- CMD [ARG...]; to hold it without one: dlock hold");
       }
     }
-    if (child.empty()) return {};
+    if (child.empty() || row_.command == Command::kStock) return {};
     options_.child = child;
     options_.child.push_back(nullptr);
     return {};

@@ -13,6 +13,7 @@
 #include "cmd/option_reader.h"
 #include "cmd/option_values.h"
 #include "cmd/settings.h"
+#include "cmd/stock_actions.h"
 #include "lib/config/duration_text.h"
 
 namespace dlock {
@@ -225,7 +226,10 @@ class Composer {
     return from.read(OptionId::kInterval, 100ms, options_.interval.emplace());
   }
 
-  Result<void> read_operands() { return place_operands(arguments_, options_); }
+  Result<void> read_operands() {
+    if (arguments_.command == Command::kStock) return read_stock_options(arguments_, reader(), options_);
+    return place_operands(arguments_, options_);
+  }
 
   const Arguments& arguments_;
   const Environment& environment_;

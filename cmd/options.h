@@ -15,8 +15,10 @@
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
+#include "lib/lock/lock_spec.h"
 #include "lib/lock/owner.h"
 #include "lib/run/on_lost.h"
+#include "lib/stock/quantity.h"
 
 namespace dlock {
 
@@ -45,6 +47,22 @@ enum class Command {
 };
 
 enum class When { kAuto, kAlways, kNever };
+
+/// What `dlock stock` is to do.
+enum class StockAction { kCreate, kShow, kTake, kRefund, kAdd, kRun, kRebalance, kResize, kDrop };
+
+/// The arguments of `dlock stock`; the stock's name is the key.
+struct StockOptions {
+  StockAction action = StockAction::kShow;
+  Quantity quantity = 0;                   ///< --quantity of create
+  int segments = 1;                        ///< of create, resize
+  bool if_not_exists = false;              ///< create: fine if it is there
+  Quantity qty = 1;                        ///< --qty
+  std::optional<Quantity> qty_given = {};  ///< --qty, if it was: refund gives back all without it
+  std::optional<LockName> id = {};         ///< --id
+  bool lock_segment = false;               ///< run --mode lock
+  std::optional<StockClaim> claim = {};    ///< of run: what is set aside
+};
 
 /// One call of dlock, complete: flags, environment and configuration files merged, every value checked. Made once by
 /// parse_command_line(); what follows only reads it.
@@ -92,7 +110,8 @@ struct Options {
   std::optional<FencingToken> token;  ///< TOKEN of check and fence, --token of force-release
   std::optional<Owner> owner;
   std::optional<pid_t> watch_pid;
-  std::optional<Duration> interval;  ///< of --watch
+  std::optional<Duration> interval;   ///< of --watch
+  std::optional<StockOptions> stock;  ///< of `dlock stock`
 
   std::vector<std::string> warnings;  ///< to be said before anything else, through the log
 

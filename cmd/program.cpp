@@ -9,6 +9,7 @@
 
 #include "cmd/acquire.h"
 #include "cmd/bench.h"
+#include "cmd/bench_stock.h"
 #include "cmd/check.h"
 #include "cmd/compose.h"
 #include "cmd/doctor.h"
@@ -23,6 +24,7 @@
 #include "cmd/ping.h"
 #include "cmd/renew_release.h"
 #include "cmd/run.h"
+#include "cmd/stock.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {
@@ -51,6 +53,21 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
   if (!store) return fail(runtime.log, store.error());
   if (!store->backend) return become(store->program, argv, runtime.log);
   return command(options, *store->backend, runtime, out);
+}
+
+int on_stock(const Options& options, const Runtime& runtime, char** argv, char** environment, Output& out) {
+  if (options.stock->action == StockAction::kRun) return run_command(options, runtime, environment);
+  auto store = open_stock(options.backends.front(), runtime);
+  if (!store) return fail(runtime.log, store.error());
+  if (!store->stock) return become(store->program, argv, runtime.log);
+  return stock_command(options, *store->stock, runtime, out);
+}
+
+int on_stock_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {
+  const auto clients = open_stock_clients(options.backends.front(), runtime);
+  if (!clients) return fail(runtime.log, clients.error());
+  if (!clients->program.empty()) return become(clients->program, argv, runtime.log);
+  return bench_stock_command(options, *clients, runtime, out);
 }
 
 int force_release(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
@@ -102,12 +119,11 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kGc:
       return on(gc_command, out);
     case Command::kBench:
-      return on(bench_command, out);
+      return options.words.empty() ? on(bench_command, out) : on_stock_bench(options, runtime, argv, out);
     case Command::kSetup:
       return on(setup_command, out);
     case Command::kStock:
-      return fail(runtime.log, {ErrorCode::kUnsupported, "'dlock stock' is not part of this release",
-                                "see the CHANGELOG for what is"});
+      return on_stock(options, runtime, argv, environment, out);
     case Command::kConfig:
       return print_result(config_text(options), runtime.log, out);
     case Command::kCompletion:

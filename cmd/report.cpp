@@ -44,6 +44,10 @@ const char* outcome_name(RunReport::Outcome outcome) {
       return "exec_failed";
     case RunReport::Outcome::kInterrupted:
       return "interrupted";
+    case RunReport::Outcome::kShort:
+      return "short";
+    case RunReport::Outcome::kRepeated:
+      return "repeated";
   }
   return "?";
 }

@@ -60,6 +60,12 @@ std::vector<char*> command_line(const Options& options) {
   return {shell, flag, const_cast<char*>(options.shell_command->c_str()), nullptr};
 }
 
+RunReport::Outcome refusal(ErrorCode code) {
+  if (code == ErrorCode::kBusy) return RunReport::Outcome::kBusy;
+  if (code == ErrorCode::kShort) return RunReport::Outcome::kShort;
+  return code == ErrorCode::kRepeated ? RunReport::Outcome::kRepeated : RunReport::Outcome::kUnavailable;
+}
+
 RunReport::Outcome reported(const Situation& s) {
   switch (s.outcome) {
     case Outcome::kRan:
@@ -72,9 +78,14 @@ RunReport::Outcome reported(const Situation& s) {
     case Outcome::kInterrupted:
       return RunReport::Outcome::kInterrupted;
     case Outcome::kRefused:
-      return s.error->code == ErrorCode::kBusy ? RunReport::Outcome::kBusy : RunReport::Outcome::kUnavailable;
+      return refusal(s.error->code);
   }
   return RunReport::Outcome::kRan;
+}
+
+std::vector<std::string> stock_variables(const Options& options) {
+  if (!options.stock) return {};
+  return {"DLOCK_STOCK_QTY=" + std::to_string(options.stock->qty), "DLOCK_STOCK_ID=" + options.stock->claim->id.text()};
 }
 
 /// How this process is going to end.
@@ -151,8 +162,8 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
 
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
-  ChildProcess command(
-      {std::move(program), arguments, environment, signals->inherited(), runtime.log, options.close_lock});
+  ChildProcess command({std::move(program), arguments, environment, signals->inherited(), runtime.log,
+                        stock_variables(options), options.close_lock});
   Progress progress(options, runtime);
   const auto taken = take_locks(options, runtime, Intent::kTake, &command, *signals, progress);
   if (!taken) return fail(runtime.log, taken.error());

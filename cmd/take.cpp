@@ -58,7 +58,8 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
   Taken taken;
   taken.started = runtime.clock.now();
   for (std::size_t i = 0; i < options.backends.size(); ++i) {
-    auto store = open_store(options.backends[i], Role::kKeeper, runtime);
+    auto store = options.stock ? open_stock_keeper(options.backends[i])
+                               : open_store(options.backends[i], Role::kKeeper, runtime);
     if (!store) return store.error();
     taken.store = std::move(*store);
     auto session = open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime);
@@ -80,11 +81,17 @@ int explain_not_taken(const Options& options, const Runtime& runtime, const Take
   const Situation& s = taken.situation;
   if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
   if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
+  if (s.error->code == ErrorCode::kRepeated) {
+    runtime.log.notice(s.error->message);
+    return exit_status(ErrorCode::kRepeated);
+  }
   if (s.error->code != ErrorCode::kBusy) return fail(runtime.log, *s.error);
   const int status = options.conflict_exit_code;
   // With -E 0 being busy is no news: a cron job that says nothing sends no mail.
   const bool silent = options.log.quiet || (status == 0 && options.log.verbosity == 0);
-  if (!silent) {
+  if (!silent && options.stock) {
+    runtime.log.error(*s.error);
+  } else if (!silent) {
     const LockName& name = s.contention ? s.contention->name : options.keys.front();
     const auto waited = options.nonblock ? std::nullopt : std::optional(runtime.clock.now() - taken.started);
     runtime.log.error(busy_error(name, s.contention, waited, runtime.clock.wall()));

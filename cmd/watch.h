@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "lib/base/runtime.h"
@@ -16,5 +19,14 @@ int watch_on_terminal(const Options& options, Backend& backend, const Runtime& r
 /// Without a terminal, or with --json: the locks that have changed, as one block whenever some have; one that is gone
 /// is told as free. Goes on until a signal, until nobody reads any more, or until the store fails.
 int watch_as_stream(const Options& options, Backend& backend, const Runtime& runtime, Output& out);
+
+/// Both for any content. `frame` is a screenful; `news` is what has changed since it was last asked, maybe nothing.
+int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
+                 int input = 0);
+int watch_news(Duration interval, const std::function<Result<std::string>()>& news, const Runtime& runtime,
+               Output& out);
+
+/// The dim line on top of a frame.
+std::string watch_title(const std::string& store, const Runtime& runtime, const Look& look);
 
 }  // namespace dlock

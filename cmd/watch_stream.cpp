@@ -54,16 +54,24 @@ bool wait_while_read(const Output& out, Clock& clock, TimePoint until) {
 }  // namespace
 
 int watch_as_stream(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
-  const Duration interval = options.interval.value_or(std::chrono::seconds(1));
   Seen seen;
+  const auto news = [&]() -> Result<std::string> {
+    const auto states = look_at_locks(options, backend);
+    if (!states) return states.error();
+    const auto changed = changes(*states, backend.store(), seen);
+    return changed.empty() ? std::string() : block(changed, options, runtime.clock.wall(), out.look());
+  };
+  return watch_news(options.interval.value_or(std::chrono::seconds(1)), news, runtime, out);
+}
+
+int watch_news(Duration interval, const std::function<Result<std::string>()>& news, const Runtime& runtime,
+               Output& out) {
   for (;;) {
     const TimePoint again = runtime.clock.now() + interval;
-    const auto states = look_at_locks(options, backend);
-    if (!states) return fail(runtime.log, states.error());
-    const auto changed = changes(*states, backend.store(), seen);
-    if (!changed.empty()) {
-      const int status = print(out, runtime.log, block(changed, options, runtime.clock.wall(), out.look()));
-      if (status != 0) return status;
+    const auto text = news();
+    if (!text) return fail(runtime.log, text.error());
+    if (!text->empty()) {
+      if (const int status = print(out, runtime.log, *text); status != 0) return status;
     }
     if (!wait_while_read(out, runtime.clock, again)) {
       raise(SIGPIPE);  // as a write would have done; comes back if that is ignored

@@ -21,10 +21,7 @@ struct Next {
   int signal = 0;  ///< with kLeave: die of this one
 };
 
-std::string frame_text(const Result<std::vector<LockState>>& states, const std::string& store, WallTime now,
-                       const Look& look) {
-  const std::string title = elided(store + "  " + rfc3339(now).substr(11, 8) + " UTC  q leaves", look.width);
-  std::string text = painted(title, Paint::kDim, look.colour) + "\n\n";
+std::string frame_text(const Result<std::vector<LockState>>& states, std::string text, WallTime now, const Look& look) {
   if (!states) return text + painted(states.error().message, Paint::kRed, look.colour) + '\n';
   if (states->empty()) return text + "no lock is held or waited for\n";
   return text + inspect_text(*states, now, look);
@@ -56,16 +53,28 @@ Next wait_for_turn(Screen& screen, int& input, Output& out, Clock& clock, TimePo
 
 }  // namespace
 
+std::string watch_title(const std::string& store, const Runtime& runtime, const Look& look) {
+  const std::string time = rfc3339(runtime.clock.wall()).substr(11, 8);
+  return painted(elided(store + "  " + time + " UTC  q leaves", look.width), Paint::kDim, look.colour) + "\n\n";
+}
+
 int watch_on_terminal(const Options& options, Backend& backend, const Runtime& runtime, Output& out, int input) {
-  const Duration interval = options.interval.value_or(std::chrono::seconds(1));
+  const auto frame = [&] {
+    const auto states = look_at_locks(options, backend);
+    return frame_text(states, watch_title(backend.store(), runtime, out.look()), runtime.clock.wall(), out.look());
+  };
+  return watch_frames(options.interval.value_or(std::chrono::seconds(1)), frame, runtime, out, input);
+}
+
+int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
+                 int input) {
   Next next;
   bool drawn = true;
   {
     Screen screen(out, input);
     while (drawn && next.turn == Turn::kLook) {
       const TimePoint again = runtime.clock.now() + interval;
-      const auto states = look_at_locks(options, backend);
-      drawn = screen.draw(frame_text(states, backend.store(), runtime.clock.wall(), out.look()));
+      drawn = screen.draw(frame());
       if (drawn) next = wait_for_turn(screen, input, out, runtime.clock, again);
     }
   }

@@ -18,6 +18,8 @@ enum class ErrorCode {
   kUnsupported,    ///< this backend cannot do that, or is not installed
   kDenied,         ///< permission or authentication refused
   kConflict,       ///< callers of one key disagree (permits), or it changed in between
+  kShort,          ///< the stock has too little, and nothing that may still come back would be enough
+  kRepeated,       ///< it was done before, under the same request id: nothing is left to do
   kCancelled,      ///< given up on request
   kSystem,         ///< the operating system refused (fork, memory, disk)
   kInternal,       ///< a bug in dlock

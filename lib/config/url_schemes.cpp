@@ -40,6 +40,7 @@ constexpr UrlScheme kSchemes[] = {
 
 constexpr UrlParam kParams[] = {
     {"allow-network-fs", "<bool>", kLocalTopic, ""},
+    {"sync", "full|normal", kLocalTopic, ""},
     {"password-file", "<file>", kServerTopic, ""},
     {"ca-file", "<file>", kTlsTopic, ""},
     {"cert-file", "<file>", kTlsTopic, ""},

@@ -93,6 +93,7 @@ void Keeping::hold() {
       started_ = true;
       command_ = processes_.command(*pid, owner_);
     }
+    if (const auto status = link_.take_ended()) lock_.command_ended(*status);
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
     if (const auto until = link_.release_by()) return give_back(*until);
     if (const auto spec = link_.detach()) return detach(*spec);

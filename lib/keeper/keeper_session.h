@@ -35,6 +35,7 @@ class KeeperSession final : public LockSession {
   std::optional<SessionEvent> next_event(TimePoint now) override;
   pid_t keeper_pid() const override { return pid_; }
   void command_started(pid_t pid) override;
+  void command_ended(int wait_status) override;
   Result<void> detach(const DetachSpec& spec) override;
 
  private:

@@ -55,6 +55,9 @@ class KeptLock {
   /// Called when what add_interest() named is ready or wake_at() has come. RenewalHeld if there is nothing to say.
   virtual Renewal held(TimePoint now) = 0;
 
+  /// The command has ended under the lock, with this wait status. Not called after any other end.
+  virtual void command_ended(int /*wait_status*/) {}
+
   /// Gives it back, compared with the owner in one step; asked again when the outcome is unknown; not there any more
   /// counts as released after such an outcome. Lost if it was not ours any more, Unavailable if nobody confirmed it by
   /// `until`.

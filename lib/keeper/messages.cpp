@@ -195,8 +195,8 @@ Result<SessionEvent> parse_granted(const Message& message) {
     if (!owner) return owner.error();
     const auto token = FencingToken::parse(in.text("token"));
     if (!token) return token.error();
-    granted.locks.push_back(
-        {*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0, in.text_or_empty("warning")});
+    granted.locks.push_back({*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0,
+                             in.text_or_empty("warning"), in.text_or_empty("parts")});
   }
   if (!in.ok()) return in.error();
   return SessionEvent(std::move(granted));
@@ -227,6 +227,7 @@ struct EventWriter {
     message.fields["store"] = lock.store;
     message.fields["reentered"] = lock.reentered ? "1" : "0";
     if (!lock.warning.empty()) message.fields["warning"] = lock.warning;
+    if (!lock.parts.empty()) message.fields["parts"] = lock.parts;
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
@@ -316,6 +317,11 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns)
   f["reason"] = spec.reason;
   f["kill"] = digits(spec.kill_after.count());
   f["take"] = digits(static_cast<int>(spec.take));
+  if (spec.stock) {
+    f["stock.id"] = spec.stock->id.text();
+    f["stock.quantity"] = digits(spec.stock->quantity);
+    f["stock.lock"] = digits(static_cast<int>(spec.stock->lock_segment));
+  }
   f["warns"] = digits(static_cast<int>(warns));
   if (spec.ancestor) {
     f["ancestor.owner"] = spec.ancestor->owner.text();
@@ -347,6 +353,12 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   spec.wait.connect_timeout = in.duration("connect");
   spec.kill_after = in.duration("kill");
   spec.take = in.number("take") != 0;
+  if (in.has("stock.id")) {
+    const auto id = LockName::parse(in.text("stock.id"));
+    if (!id) return id.error();
+    spec.stock = StockClaim{*id, in.number("stock.quantity"), in.number("stock.lock") != 0};
+    if (spec.stock->quantity < 1) in.fail("stock.quantity");
+  }
   if (in.has("ancestor.owner")) {
     const auto outer = Owner::parse(in.text("ancestor.owner"));
     if (!outer) return outer.error();

@@ -10,13 +10,13 @@ namespace dlock {
 namespace {
 
 template <typename Number>
-std::optional<Number> number_of(const Message& message, const char* field) {
+std::optional<Number> number_of(const Message& message, const char* field, Number least = 1) {
   const std::string* text = message.find(field);
   Number number = 0;
   if (!text) return std::nullopt;
   const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
   const bool whole = failure == std::errc() && end == text->data() + text->size();
-  return whole && number > 0 ? std::optional(number) : std::nullopt;
+  return whole && number >= least ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -77,6 +77,9 @@ void SupervisorLink::take(const Message& message) {
   } else if (message.verb == "started") {
     started_ = number_of<pid_t>(message, "pid");
     nonsense_ = nonsense_ || !started_;
+  } else if (message.verb == "ended") {
+    ended_ = number_of<int>(message, "status", 0);
+    nonsense_ = nonsense_ || !ended_;
   } else if (message.verb == "detach") {
     const auto ttl = number_of<std::int64_t>(message, "ttl");
     detach_ = Detach{Duration(ttl.value_or(0)), number_of<pid_t>(message, "pid")};

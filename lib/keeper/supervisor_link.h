@@ -37,6 +37,8 @@ class SupervisorLink final : public Control {
   std::optional<Detach> detach() const { return detach_; }
   std::optional<pid_t> take_started() { return std::exchange(started_, std::nullopt); }
 
+  std::optional<int> take_ended() { return std::exchange(ended_, std::nullopt); }
+
   /// Has anything come that has not been dealt with?
   bool has_news() { return stop_requested() || started_; }
 
@@ -56,6 +58,7 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> release_by_;
   std::optional<Detach> detach_;
   std::optional<pid_t> started_;
+  std::optional<int> ended_;
 };
 
 }  // namespace dlock

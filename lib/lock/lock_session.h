@@ -26,6 +26,7 @@ struct HeldLock {
   std::string store;         ///< redacted URL of the store that granted it
   bool reentered = false;    ///< joined the hold of an ancestor
   std::string warning = {};  ///< what people should know about this grant; empty: nothing
+  std::string parts = {};    ///< of a stock: "SEGMENT:QUANTITY ..."; empty: a lock
 };
 
 /// It is ours. With `deadline`, only until then unless Renewed comes; without, until the session ends (the kernel keeps
@@ -125,6 +126,9 @@ class LockSession {
 
   /// Told once, after Granted, when the command has been started: a keeper ends it if the supervisor dies.
   virtual void command_started(pid_t /*pid*/) {}
+
+  /// Told at most once, before release(), when the command has ended under the lock: with this wait status.
+  virtual void command_ended(int /*wait_status*/) {}
 
   /// Lets the lock go on without this process. The session is spent afterwards, whatever the answer.
   virtual Result<void> detach(const DetachSpec& spec) = 0;

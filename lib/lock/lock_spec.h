@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,14 @@ struct HeldClaim {
   FencingToken token;
 };
 
+/// Part of a stock to be set aside instead of a lock to be taken: it is sold if the command ends with status 0, and
+/// comes back after any other end.
+struct StockClaim {
+  LockName id;  ///< of the request
+  std::int64_t quantity = 1;
+  bool lock_segment = false;  ///< the lock of its segment is held as well
+};
+
 /// What one session is asked to take. Valid by construction of its parts; the caller has checked ttl against
 /// kill-after.
 struct LockSpec {
@@ -43,6 +52,7 @@ struct LockSpec {
   std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if the store confirms it, else ignore it
   Duration kill_after = std::chrono::seconds(5);  ///< between TERM and KILL, for a keeper that ends an orphaned command
   bool take = true;                               ///< false: only wait until nobody holds it
+  std::optional<StockClaim> stock = {};           ///< `name` is that of a stock
 };
 
 }  // namespace dlock

@@ -83,6 +83,7 @@ std::vector<std::string> lock_variables(char** environment, const std::vector<He
     set[2].append(blank).append(lock.owner.text());
   }
   set[3] += locks.front().store;
+  if (!locks.front().parts.empty()) set.push_back("DLOCK_STOCK_PARTS=" + locks.front().parts);
   return set;
 }
 
@@ -102,7 +103,8 @@ std::vector<char*> merged_environment(char** environment, const std::vector<std:
 }
 
 SupervisorEvent ChildProcess::start(const StartContext& context) {
-  const std::vector<std::string> own = lock_variables(spec_.environment, context.locks);
+  std::vector<std::string> own = lock_variables(spec_.environment, context.locks);
+  own.insert(own.end(), spec_.variables.begin(), spec_.variables.end());
   const std::vector<char*> environment = merged_environment(spec_.environment, own);
   marker_ = owner_marker(context.locks);
   keepers_ = context.keepers;

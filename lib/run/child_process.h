@@ -47,7 +47,8 @@ class ChildProcess final : public LockedCommand {
     char** environment;            ///< as dlock got it; the command's has DLOCK_* besides
     InheritedSignals signals;
     const Log& log;
-    bool keep_descriptors = false;  ///< -o: the command inherits none of the lock's descriptors
+    std::vector<std::string> variables = {};  ///< NAME=value, for the command besides
+    bool keep_descriptors = false;            ///< -o: the command inherits none of the lock's descriptors
   };
 
   explicit ChildProcess(Spec spec) : spec_(std::move(spec)) {}

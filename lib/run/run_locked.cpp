@@ -44,7 +44,10 @@ class Loop {
       const bool from_command = signal->number == SIGTSTP && s_.command_alive && command_.sent_by_it(signal->sender);
       handle(SignalSeen{signal->number, signal->from_terminal, from_command});
     }
-    if (const auto status = command_.ended()) handle(CommandEnded{*status});
+    if (const auto status = command_.ended()) {
+      if (s_.phase == Phase::kRunning && !s_.lost) session_.command_ended(*status);
+      handle(CommandEnded{*status});
+    }
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
     if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
     return busy_ && s_.phase != Phase::kDone;

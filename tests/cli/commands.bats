@@ -486,11 +486,6 @@ SCRIPT
   [[ "$output" == *"waiting for k"*$'\r\e[K'"started"* ]]
 }
 
-@test "stock, which is not in this release, says so" {
-  run -78 dlock stock create x
-  [[ "$output" == dlock:* ]]
-}
-
 @test "output that cannot be written is an error of those commands that only print" {
   local words
   for words in "inspect k" "inspect --json k" "help" "--version" "config show" "completion bash" "doctor" "ping"; do

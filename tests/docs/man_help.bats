@@ -81,7 +81,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "the exit statuses of dlock(1) and README.md are those of the program" {
-  in_code=$(sed -nE 's/.*(return|kExit[A-Za-z]+ =) ([0-9]+);.*/\2/p' "$root/cmd/exit_status.h" | sort -nu)
+  in_code=$(sed -nE 's/.*(return|kExit[A-Za-z]+ =) ([0-9]+);.*/\2/p' "$root/cmd/exit_status.h" | grep -vx 0 | sort -nu)
   in_page=$(sed -n '/^# EXIT STATUS/,/^# ENVIRONMENT/p' "$page" | sed -nE 's/^[]|]\[ ([1-9][0-9]*)$/\1/p')
   in_readme=$(sed -nE 's/^\| ([0-9]+)(, ([0-9]+))? \|.*/\1 \3/p' "$root/README.md" | xargs -n 1)
   same_lists statuses "$in_code" "$in_page"
@@ -147,6 +147,8 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock ping --json >ping.json
   dlock gc --json >gc.json
   dlock bench --count 20 --json >bench.json
+  dlock stock create s --quantity 1
+  dlock stock show s --json >stock.json
   dlock --log-format json check k 1 2>log.json || true
   schemas=$(grep -oE '\*dlock\.[a-z-]+/1\*' "$root/man/dlock.7.scd" | tr -d '*' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 11 ]
@@ -154,14 +156,14 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     name=${schema#dlock.}
     [ "$(head -n 1 "${name%/1}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
   done
-  for name in inspect report acquire renew check doctor log; do
+  for name in inspect report acquire renew check doctor log stock; do
     for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock.7.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
       grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
     done
   done
   # Those that only sometimes are there, and the values that the page lists.
   for word in inspect.permits inspect.note inspect.exclusive inspect.shared report.locks report.ran report.busy report.unavailable \
-    report.lost report.exec_failed report.interrupted doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose; do
+    report.lost report.exec_failed report.interrupted report.short report.repeated doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose; do
     absent=${absent/"$word "/}
   done
   [ -z "$absent" ] || { echo "not printed: $absent"; return 1; }

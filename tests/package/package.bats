@@ -47,10 +47,12 @@ unpack() { # PACKAGE...
 
 @test "the package has the program, its pages, its completions and its papers, and nothing else" {
   [ "$(files_of "$package" | grep -v ^usr/share/doc/dlock/examples/)" = "usr/bin/dlock
+usr/libexec/dlock/dlock-local
 usr/share/bash-completion/completions/dlock
 usr/share/doc/dlock/changelog.gz
 usr/share/doc/dlock/copyright
 usr/share/fish/vendor_completions.d/dlock.fish
+usr/share/man/man1/dlock-stock.1.gz
 usr/share/man/man1/dlock.1.gz
 usr/share/man/man5/dlock.toml.5.gz
 usr/share/man/man7/dlock.7.gz

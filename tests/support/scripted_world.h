@@ -45,6 +45,7 @@ class ScriptedWorld {
       if (answers) push(Released{});
     }
     void ask_who() override { asked.push_back("who"); }
+    void command_ended(int wait_status) override { told_status = wait_status; }
     void add_interest(std::vector<pollfd>&) const override {}
     std::optional<TimePoint> wake_at() const override { return std::nullopt; }
     std::optional<SessionEvent> next_event(TimePoint) override {
@@ -62,6 +63,7 @@ class ScriptedWorld {
     TimePoint withdraw_deadline{};
     TimePoint release_deadline{};
     std::optional<Duration> released_at;
+    std::optional<int> told_status;  ///< how the command ended, as the keeper heard it
 
    private:
     ScriptedWorld& world_;

@@ -103,6 +103,7 @@ struct LockScript {
   std::vector<Duration> renewals;
   std::vector<Duration> releases;
   std::vector<Duration> leaves;
+  std::optional<int> ended;  ///< how the command ended, if that was told before the release
 };
 
 class ScriptedLock final : public KeptLock {
@@ -114,6 +115,9 @@ class ScriptedLock final : public KeptLock {
     return script_.renew(control, until);
   }
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  void command_ended(int wait_status) override {
+    if (script_.releases.empty()) script_.ended = wait_status;
+  }
   std::optional<TimePoint> wake_at() const override { return script_.wake_at; }
   Renewal held(TimePoint now) override { return script_.held(now); }
   Result<void> release(TimePoint until) override {
@@ -754,4 +758,25 @@ TEST_CASE("A keeper that has said its last word ends after its supervisor, wheth
     }
     CHECK(world.processes.signals.empty());
   }
+}
+
+TEST_CASE(
+    "How the command ended is known to the lock before it is given back, also when the supervisor dies in between") {
+  for (const bool dies : {false, true}) {
+    CAPTURE(dies);
+    World world;
+    world.at(2s, [&] { world.say({"ended", {{"status", "256"}}}); });
+    world.at(2s, [&] { dies ? world.die() : world.say_release(); });
+    world.run();
+    CHECK(world.lock.ended == 256);
+    CHECK(world.lock.releases == std::vector<Duration>{2s});
+  }
+}
+
+TEST_CASE("A supervisor that dies has not said how its command ended") {
+  World world;
+  world.at(2s, [&] { world.die(); });
+  world.run();
+  CHECK_FALSE(world.lock.ended);
+  CHECK(world.lock.releases == std::vector<Duration>{2s});
 }

@@ -75,6 +75,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.kill_after = 1234ms;
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
+  spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
   const auto message = decode(encode(acquire_message(*url, spec, true)));
   REQUIRE(message);
   const auto request = parse_acquire(*message);
@@ -87,6 +88,10 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK(request->spec.kill_after == 1234ms);
   CHECK(request->spec.wait.until == TimePoint(99s));
   CHECK(request->spec.ancestor->token == FencingToken(5));
+  REQUIRE(request->spec.stock);
+  CHECK(request->spec.stock->id.text() == "order 77");
+  CHECK(request->spec.stock->quantity == 12);
+  CHECK(request->spec.stock->lock_segment);
 }
 
 TEST_CASE("What a keeper cannot have said is refused, whatever it is") {

@@ -220,3 +220,30 @@ TEST_CASE("A signal that comes with the command's end is not a reason to lose it
   CHECK(s.outcome == Outcome::kRan);
   CHECK(s.command_status == 3 << 8);
 }
+
+TEST_CASE("How the command ended under the lock is told before the release, and never after a loss") {
+  SUBCASE("it ended by itself") {
+    ScriptedWorld world;
+    world.grant(0s, 1ms);
+    world.command.runs_for = 2s;
+    world.run();
+    CHECK(world.session.told_status == 0);
+    CHECK(world.session.released_at == world.command.ended_at);
+  }
+  SUBCASE("it was ended because no renewal came") {
+    ScriptedWorld world;
+    world.grant(0s, 1ms);
+    const Situation s = world.run();
+    CHECK(s.outcome == Outcome::kLost);
+    CHECK_FALSE(world.session.told_status);
+  }
+  SUBCASE("the loss was ignored") {
+    ScriptedWorld world;
+    world.policy.on_lost.kind = OnLost::Kind::kIgnore;
+    world.grant(0s, 1ms);
+    world.at(1s, [&] { world.session.push(Lost{"somebody took it"}); });
+    world.command.runs_for = 2s;
+    world.run();
+    CHECK_FALSE(world.session.told_status);
+  }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "lib/base/runtime.h"
+#include "lib/config/backend_url.h"
+#include "lib/stock/stock.h"
+
+namespace dlock {
+
+/// The stocks of the Redis family: on one server, one script for each call, which is the whole of its decision; on a
+/// cluster all of a stock is in one slot. Unsupported for redlock:// and tair://. Asks no server yet.
+Result<std::unique_ptr<Stock>> make_redis_stock(const BackendUrl& url, const Runtime& runtime);
+
+}  // namespace dlock

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/session_lock.h"
+
+#include "lib/lock/blocking_session.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kWithdrawBudget = 1s;
+
+}  // namespace
+
+std::optional<std::variant<Granted, Refused>> SessionLock::acquire(Control& control) {
+  session_->acquire(clock_.now());
+  while (true) {
+    while (auto event = session_->next_event(clock_.now())) {
+      if (auto* granted = std::get_if<Granted>(&*event)) return std::move(*granted);
+      if (auto* refused = std::get_if<Refused>(&*event)) return std::move(*refused);
+      if (std::holds_alternative<Waiting>(*event)) control.tell(*event);
+    }
+    if (control.stop_requested()) {
+      withdraw();
+      return std::nullopt;
+    }
+    if (control.take_who()) session_->ask_who();
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    session_->add_interest(fds);
+    clock_.wait(fds, session_->wake_at());
+  }
+}
+
+void SessionLock::withdraw() {
+  const TimePoint until = clock_.now() + kWithdrawBudget;
+  session_->withdraw(until);
+  while (const auto event = wait_for_event(*session_, clock_, until)) {
+    if (!std::holds_alternative<Waiting>(*event)) return;
+  }
+}
+
+Renewal SessionLock::renew(Control& /*control*/, TimePoint /*until*/) { return held(clock_.now()); }
+
+Renewal SessionLock::held(TimePoint now) {
+  Renewal answer = RenewalHeld{};
+  while (const auto event = session_->next_event(now)) {
+    if (const auto* lost = std::get_if<Lost>(&*event)) return RenewalLost{lost->why};
+    if (const auto* gone = std::get_if<SessionGone>(&*event)) return RenewalLost{gone->why};
+    if (const auto* renewed = std::get_if<Renewed>(&*event)) answer = RenewalRenewed{renewed->deadline};
+  }
+  return answer;
+}
+
+Result<void> SessionLock::release(TimePoint until) { return release_and_wait(*session_, clock_, until - clock_.now()); }
+
+Result<void> SessionLock::leave(Duration ttl, TimePoint /*until*/) { return session_->detach({ttl, std::nullopt}); }
+
+}  // namespace dlock

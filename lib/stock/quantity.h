@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.h"
+
+namespace dlock {
+
+/// A number of items. Never negative where it is a stock's; up to kMostItems, which a double holds exactly (Redis
+/// counts with doubles inside its scripts).
+using Quantity = std::int64_t;
+inline constexpr Quantity kMostItems = Quantity{1} << 53;
+
+/// Invalid unless `text` is a whole number from `least` to kMostItems, without sign or blanks.
+Result<Quantity> parse_quantity(std::string_view text, Quantity least = 1);
+
+/// So many items of one segment.
+struct StockPart {
+  int segment = 0;
+  Quantity quantity = 0;
+  bool operator==(const StockPart&) const = default;
+};
+using StockParts = std::vector<StockPart>;
+
+/// "3:2 0:1", segment and quantity of each part, in their order; and back (Invalid).
+std::string parts_text(const StockParts& parts, char between = ' ');
+Result<StockParts> parse_parts(std::string_view text, char between = ' ');
+Quantity sum_of(const StockParts& parts);
+
+}  // namespace dlock

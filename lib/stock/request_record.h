@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "lib/lock/owner.h"
+#include "lib/stock/stock.h"
+
+namespace dlock {
+
+/// What a store remembers of one request id, and what follows from it; pure. For stores that decide outside their
+/// server (a transaction of ours around read and write).
+///
+///              take                            refund
+///   (nothing) -------> Taken ------------------------------> Refunded
+///       |                ^                                      ^
+///       | reserve        | confirm                              | take, reserve: Lost
+///       +-------> Reserved ---cancel, expiry---> (nothing)      |
+///       | refund: nothing was taken                             |
+///       +---------------------------------------------------> Refused
+///       | add
+///       +-------> Added
+struct RequestRecord {
+  enum class State : char { kReserved = 'R', kTaken = 'T', kRefunded = 'G', kRefused = 'X', kAdded = 'A' };
+  State state = State::kTaken;
+  Quantity quantity = 0;
+  StockParts parts;
+  std::string owner;      ///< of the reservation that it was, or is; empty: there was none
+  Quantity refunded = 0;  ///< with kRefunded
+};
+
+/// "T 5 3:2,4:3 OWNER 0", and back (Invalid). An empty list or owner is "-".
+std::string record_text(const RequestRecord& record);
+Result<RequestRecord> parse_record(std::string_view text);
+
+/// What `record` (null: none) says to a take (`owner` null) or a reservation: an answer to give, an error, or nullopt:
+/// go on and deduct.
+Result<std::optional<StockAnswer>> answer_again(const RequestRecord* record, const StockRequest& request,
+                                                const Owner* owner);
+
+/// What a refund has to do.
+struct RefundPlan {
+  StockParts back;       ///< to be given back now; nothing if it was done before
+  StockParts answer;     ///< what the caller is told
+  RequestRecord record;  ///< to be remembered; as before if it was done before
+};
+Result<RefundPlan> plan_refund(const RequestRecord* record, const LockName& id, std::optional<Quantity> quantity);
+
+}  // namespace dlock

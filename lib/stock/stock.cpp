@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/stock/stock.h"
+
+namespace dlock {
+
+Quantity StockState::total() const {
+  Quantity sum = 0;
+  for (const StockSegment& segment : segments) sum += segment.quantity;
+  return sum;
+}
+
+Quantity StockState::reserved() const {
+  Quantity sum = 0;
+  for (const StockSegment& segment : segments) sum += segment.reserved;
+  return sum;
+}
+
+Error no_stock_in(const BackendUrl& url) {
+  return {ErrorCode::kUnsupported, url.redacted() + " cannot keep stock", "choose another backend with --backend URL"};
+}
+
+Error no_such_stock(const LockName& name, const std::string& store) {
+  return {ErrorCode::kMisconfigured, "there is no stock '" + name.text() + "' in " + store,
+          "make it with: dlock stock create " + name.text() + " --quantity N --segments S"};
+}
+
+Error stock_exists(const LockName& name, const std::string& store) {
+  return {ErrorCode::kConflict, "there is a stock '" + name.text() + "' in " + store + " already; it was not changed",
+          "look at it with: dlock stock show " + name.text() + "; if it may be there: --if-not-exists"};
+}
+
+Error id_reused(const LockName& id, Quantity before, Quantity now) {
+  return {ErrorCode::kConflict,
+          "request '" + id.text() + "' was for " + std::to_string(before) + ", and now asks for " + std::to_string(now),
+          "one id is one request: repeat it as it was, or choose another id"};
+}
+
+Error id_refunded(const LockName& id) {
+  return {ErrorCode::kLost, "request '" + id.text() + "' has been refunded: it can take nothing any more",
+          "order again under another id"};
+}
+
+Error id_of_restock(const LockName& id) {
+  return {ErrorCode::kConflict, "request '" + id.text() + "' was a restock, not a take",
+          "one id is one request: choose another id"};
+}
+
+Error id_of_take(const LockName& id) {
+  return {ErrorCode::kConflict, "request '" + id.text() + "' was a take, not a restock",
+          "one id is one request: choose another id"};
+}
+
+Error refunded_otherwise(const LockName& id, Quantity before) {
+  return {ErrorCode::kConflict,
+          "request '" + id.text() + "' was refunded before, with a quantity of " + std::to_string(before) +
+              ": a request is refunded once",
+          "to repeat that refund: --qty " + std::to_string(before)};
+}
+
+Error more_than_taken(const LockName& id, Quantity taken, Quantity wanted) {
+  return {ErrorCode::kConflict, "request '" + id.text() + "' took " + std::to_string(taken) + ", a refund of " +
+                                    std::to_string(wanted) + " is more than that; nothing was changed"};
+}
+
+Error refund_while_running(const LockName& id) {
+  return {ErrorCode::kBusy, "request '" + id.text() + "' cannot be refunded yet: its command is still running",
+          "wait until it has ended, or stop it: what it has set aside comes back then"};
+}
+
+Error reservation_over(const LockName& name, const LockName& id) {
+  return {ErrorCode::kLost, "what '" + id.text() + "' had set aside of " + name.text() +
+                                " is not its own any more: its time was over, or the stock was dropped"};
+}
+
+Error broken_stock(const LockName& name, const std::string& what) {
+  return {ErrorCode::kMisconfigured,
+          "the stock '" + name.text() + "' makes no sense: " + what + "; nothing was changed",
+          "has something else written there? Its data has to be put right, or the stock dropped and made anew"};
+}
+
+}  // namespace dlock

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/control.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/lock_name.h"
+#include "lib/lock/owner.h"
+#include "lib/stock/quantity.h"
+
+namespace dlock {
+
+/// One segment of a stock, as it is now.
+struct StockSegment {
+  Quantity quantity = 0;  ///< what can be taken
+  Quantity reserved = 0;  ///< set aside for commands that run now
+};
+
+/// One stock, as it is now. Always: sum(quantity + reserved) + taken - refunded = created + added.
+struct StockState {
+  LockName name;
+  std::vector<StockSegment> segments;
+  Quantity created = 0;
+  Quantity added = 0;
+  Quantity taken = 0;
+  Quantity refunded = 0;
+  Quantity open = 0;  ///< how many takes are under way: reserved, and neither sold nor given back
+
+  Quantity total() const;
+  Quantity reserved() const;
+};
+
+/// Who wants how much. The id makes it one request, however often it is sent.
+struct StockRequest {
+  LockName stock;
+  LockName id;
+  Quantity quantity = 1;
+  std::optional<int> only_segment = {};  ///< not from any other one (its lock is held)
+};
+
+/// Somebody's part of a stock.
+struct StockTaken {
+  StockParts parts;
+  FencingToken token;     ///< of a reservation
+  bool repeated = false;  ///< the answer to an earlier request of the same id: sold then, nothing was deducted now
+};
+/// Nothing was changed. More than `available` may come back: `reserved` is set aside for commands that still run.
+struct StockShort {
+  Quantity available = 0;
+  Quantity reserved = 0;
+};
+/// A command with the same request id runs at this moment.
+struct StockInProgress {};
+using StockAnswer = std::variant<StockTaken, StockShort, StockInProgress>;
+
+/// How long a call may take. With `control`, also until it wants an end (Cancelled).
+struct CallLimit {
+  TimePoint until;
+  Control* control = nullptr;
+};
+
+/// THE PORT of stock: what a store of stocks can do. One sentence here, one case in tests/conformance/stock_test.cpp.
+/// Not thread-safe. Every call is one step: it happens altogether or not at all, whoever dies. Unavailable: it is not
+/// known whether it happened, and the same call again (the same id, the same owner) finds out without doing it twice.
+/// A stock that is not there is Misconfigured; a store whose data make no sense says so (Misconfigured) and changes
+/// nothing. Reservations whose time is over are given back by whoever comes next.
+class Stock {
+ public:
+  virtual ~Stock() = default;
+
+  /// The redacted URL.
+  virtual const std::string& store() const = 0;
+
+  /// Spreads `quantity` evenly. Conflict if there is one of that name, unless `maker` itself made it.
+  virtual Result<void> create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
+                              const CallLimit& limit) = 0;
+  virtual Result<StockState> show(const LockName& name, const CallLimit& limit) = 0;
+  /// In canonical order.
+  virtual Result<std::vector<LockName>> names(const CallLimit& limit) = 0;
+
+  /// Deducts. `start`: the segment to begin with, any number from 0 on; a segment that is short is left at once for the
+  /// next; what no segment has alone is gathered from several. The same id again: StockTaken, repeated; with another
+  /// quantity: Conflict; refunded meanwhile, or before: Lost.
+  virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
+
+  /// The same, but only sets it aside, for `ttl` from now. The same owner again has the same answer, and a new ttl.
+  virtual Result<StockAnswer> reserve(const StockRequest& request, const Owner& owner, Duration ttl, int start,
+                                      const CallLimit& limit) = 0;
+  /// Makes a reservation end `ttl` from now. Lost if it is over.
+  virtual Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl,
+                              const CallLimit& limit) = 0;
+  /// What was set aside is sold. Lost if the reservation is over; confirmed already by this owner is fine.
+  virtual Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
+  /// What was set aside comes back, and the id is free again. Not there any more is fine.
+  virtual Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
+
+  /// Gives what `id` took (or `quantity` of it) back to the segments it came from, once: again it changes nothing and
+  /// says the same. Conflict for another quantity than the first time, or for more than was taken. What was never taken
+  /// is refused for ever, and the answer is empty. Busy while its command runs.
+  virtual Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
+                                    const CallLimit& limit) = 0;
+  /// To the emptiest segments, once per id.
+  virtual Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity,
+                                 const CallLimit& limit) = 0;
+
+  /// Levels what can be taken.
+  virtual Result<void> rebalance(const LockName& name, const CallLimit& limit) = 0;
+  /// Levels it over another number of segments.
+  virtual Result<void> resize(const LockName& name, int segments, const CallLimit& limit) = 0;
+  /// The stock and its requests are gone. Not there any more is Misconfigured.
+  virtual Result<void> drop(const LockName& name, const CallLimit& limit) = 0;
+};
+
+/// How many segments a stock can have.
+inline constexpr int kMostSegments = 1000;
+
+/// For backends: the errors that the port speaks of.
+Error no_stock_in(const BackendUrl& url);
+Error no_such_stock(const LockName& name, const std::string& store);
+Error stock_exists(const LockName& name, const std::string& store);
+Error id_reused(const LockName& id, Quantity before, Quantity now);
+Error id_refunded(const LockName& id);
+Error id_of_restock(const LockName& id);
+Error id_of_take(const LockName& id);
+Error refunded_otherwise(const LockName& id, Quantity before);
+Error more_than_taken(const LockName& id, Quantity taken, Quantity wanted);
+Error refund_while_running(const LockName& id);
+Error reservation_over(const LockName& name, const LockName& id);
+Error broken_stock(const LockName& name, const std::string& what);
+
+}  // namespace dlock

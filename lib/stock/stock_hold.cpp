@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/stock/stock_hold.h"
+
+#include <algorithm>
+
+#include "lib/lock/lease.h"
+#include "lib/stock/taking.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long somebody else's lock is waited for before the segments are looked at again.
+constexpr Duration kLockPass = 1s;
+constexpr Duration kGiveBackBudget = 3s;
+
+Error repeated(const StockRequest& request, const StockTaken& taken) {
+  return {ErrorCode::kRepeated, "request '" + request.id.text() + "' has its " + std::to_string(request.quantity) +
+                                    " of " + request.stock.text() + " already (" + parts_text(taken.parts) +
+                                    "): nothing was run"};
+}
+
+/// The segments that have enough, from `start` on; those where nothing is set aside come first.
+std::vector<int> lock_order(const StockState& state, int start, Quantity quantity) {
+  const std::size_t count = state.segments.size();
+  std::vector<int> fit;
+  for (const bool used : {false, true}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t segment = (static_cast<std::size_t>(start) + i) % count;
+      const StockSegment& one = state.segments[segment];
+      if (one.quantity >= quantity && (one.reserved > 0) == used) fit.push_back(static_cast<int>(segment));
+    }
+  }
+  return fit;
+}
+
+/// The worse of two answers; of two deadlines the earlier.
+Renewal both(Renewal a, Renewal b) {
+  if (std::holds_alternative<RenewalLost>(a)) return a;
+  if (std::holds_alternative<RenewalLost>(b)) return b;
+  if (std::holds_alternative<RenewalUnknown>(a) || std::holds_alternative<RenewalHeld>(b)) return a;
+  if (std::holds_alternative<RenewalUnknown>(b) || std::holds_alternative<RenewalHeld>(a)) return b;
+  return RenewalRenewed{std::min(std::get<RenewalRenewed>(a).deadline, std::get<RenewalRenewed>(b).deadline)};
+}
+
+}  // namespace
+
+StockHold::StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock,
+                     const Runtime& runtime)
+    : stock_(std::move(stock)),
+      spec_(spec),
+      open_lock_(std::move(open_lock)),
+      runtime_(runtime),
+      request_{spec.name, spec.stock->id, spec.stock->quantity} {}
+
+std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& control) {
+  const auto attempt = [&](int start, const CallLimit& limit) {
+    return spec_.stock->lock_segment ? reserve_locked(control, start, limit) : reserve(request_, start, limit);
+  };
+  auto taken = take_when_possible(request_, attempt, spec_.wait, runtime_.clock, &control);
+  if (taken && !taken->repeated && !control.stop_requested()) {
+    HeldLock held{spec_.name, spec_.owner, taken->token, stock_->store()};
+    held.parts = parts_text(taken->parts);
+    return Granted{{std::move(held)}, lease_deadline(sent_, spec_.ttl)};
+  }
+  // An attempt whose answer was lost may have set something aside.
+  const bool reserved =
+      taken ? !taken->repeated
+            : taken.error().code == ErrorCode::kCancelled || taken.error().code == ErrorCode::kUnavailable;
+  if (reserved) give_back(runtime_.clock.now() + kGiveBackBudget);
+  unlock();
+  if (control.stop_requested()) return std::nullopt;
+  return Refused{taken ? repeated(request_, *taken) : taken.error(), std::nullopt};
+}
+
+Result<StockAnswer> StockHold::reserve(const StockRequest& request, int start, const CallLimit& limit) {
+  sent_ = runtime_.clock.now();
+  return stock_->reserve(request, spec_.owner, spec_.ttl, start, limit);
+}
+
+Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const CallLimit& limit) {
+  unlock();
+  const auto state = stock_->show(request_.stock, limit);
+  if (!state) return state.error();
+  const std::vector<int> fit = lock_order(*state, start, request_.quantity);
+  if (fit.empty() && state->total() >= request_.quantity) return reserve_several(control, *state, limit);
+  if (fit.empty()) return StockAnswer(StockShort{state->total(), state->reserved()});
+  for (const int segment : fit) {
+    // Where something is set aside somebody is likely to have the lock: only those that look free are worth a try.
+    if (state->segments[static_cast<std::size_t>(segment)].reserved > 0) break;
+    auto answer = reserve_in(control, segment, std::nullopt, limit);
+    if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
+    if (control.stop_requested()) break;
+  }
+  // One of them by chance, like everybody else who waits: so the queues are equally long.
+  const int queue = fit[static_cast<std::size_t>(start) % fit.size()];
+  const TimePoint until = *earlier(runtime_.clock.now() + kLockPass, spec_.wait.until);
+  auto answer = reserve_in(control, queue, spec_.wait.once ? std::nullopt : std::optional(until), limit);
+  if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
+  return StockAnswer(StockInProgress{});
+}
+
+/// Short: it is locked by somebody else until then, or has too little.
+Result<StockAnswer> StockHold::reserve_in(Control& control, int segment, std::optional<TimePoint> until,
+                                          const CallLimit& limit) {
+  auto held = lock(control, segment, until);
+  if (!held) return held.error();
+  if (!*held) return StockAnswer(StockShort{});
+  locks_.push_back(std::move(*held));
+  StockRequest here = request_;
+  here.only_segment = segment;
+  auto answer = reserve(here, segment, limit);
+  if (!answer || !std::holds_alternative<StockTaken>(*answer)) unlock();
+  return answer;
+}
+
+Result<StockAnswer> StockHold::reserve_several(Control& control, const StockState& state, const CallLimit& limit) {
+  const int count = static_cast<int>(state.segments.size());
+  for (int segment = 0; segment < count && !control.stop_requested(); ++segment) {
+    auto held = lock(control, segment, spec_.wait.once ? std::nullopt : std::optional(limit.until));
+    if (!held || !*held) {
+      unlock();
+      return held ? Result<StockAnswer>(StockAnswer(StockInProgress{})) : held.error();
+    }
+    locks_.push_back(std::move(*held));
+  }
+  auto answer = reserve(request_, 0, limit);
+  if (!answer || !std::holds_alternative<StockTaken>(*answer)) unlock();
+  return answer;
+}
+
+Result<std::unique_ptr<KeptLock>> StockHold::lock(Control& control, int segment, std::optional<TimePoint> until) {
+  auto name = LockName::parse("stock:" + request_.stock.text() + ":" + std::to_string(segment));
+  if (!name) {
+    return Error{ErrorCode::kUnsupported, "the name " + request_.stock.text() + " is too long for --mode lock",
+                 "use --mode reserve"};
+  }
+  LockSpec spec = spec_;
+  spec.name = std::move(*name);
+  spec.stock.reset();
+  spec.ancestor.reset();
+  spec.wait = {.once = !until, .until = until, .connect_timeout = spec_.wait.connect_timeout};
+  auto opened = open_lock_(spec);
+  if (!opened) return opened.error();
+  auto answer = (*opened)->acquire(control);
+  if (!answer) return std::unique_ptr<KeptLock>();
+  if (auto* refused = std::get_if<Refused>(&*answer)) {
+    if (refused->error.code != ErrorCode::kBusy) return std::move(refused->error);
+    return std::unique_ptr<KeptLock>();
+  }
+  return std::move(*opened);
+}
+
+void StockHold::unlock() {
+  for (auto& lock : locks_) (void)lock->release(runtime_.clock.now() + kGiveBackBudget);
+  locks_.clear();
+}
+
+Renewal StockHold::renew(Control& control, TimePoint until) {
+  const TimePoint sent = runtime_.clock.now();
+  const auto extended = stock_->extend(request_, spec_.owner, spec_.ttl, {until, &control});
+  if (!extended && extended.error().code == ErrorCode::kLost) return RenewalLost{extended.error().message};
+  if (!extended) return RenewalUnknown{extended.error().message};
+  sent_ = sent;
+  Renewal answer = RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+  for (auto& lock : locks_) answer = both(std::move(answer), lock->renew(control, until));
+  return answer;
+}
+
+void StockHold::add_interest(std::vector<pollfd>& fds) const {
+  for (const auto& lock : locks_) lock->add_interest(fds);
+}
+
+std::optional<TimePoint> StockHold::wake_at() const {
+  std::optional<TimePoint> at;
+  for (const auto& lock : locks_) at = earlier(at, lock->wake_at());
+  return at;
+}
+
+/// A lock's longer lease says nothing about the reservation: only bad news counts.
+Renewal StockHold::held(TimePoint now) {
+  for (auto& lock : locks_) {
+    if (auto answer = lock->held(now); std::holds_alternative<RenewalLost>(answer)) return answer;
+  }
+  return RenewalHeld{};
+}
+
+Result<void> StockHold::release(TimePoint until) {
+  const auto end = [&](const CallLimit& limit) {
+    return sold_ ? stock_->confirm(request_, spec_.owner, limit) : stock_->cancel(request_, spec_.owner, limit);
+  };
+  auto ended = insist(end, until, runtime_.clock, nullptr);
+  unlock();
+  return ended;
+}
+
+Result<void> StockHold::leave(Duration /*ttl*/, TimePoint until) { return release(until); }
+
+void StockHold::give_back(TimePoint until) {
+  (void)insist([&](const CallLimit& limit) { return stock_->cancel(request_, spec_.owner, limit); }, until,
+               runtime_.clock, nullptr);
+}
+
+}  // namespace dlock

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "lib/base/runtime.h"
+#include "lib/keeper/kept_lock.h"
+#include "lib/lock/lock_spec.h"
+#include "lib/stock/stock.h"
+
+namespace dlock {
+
+/// Opens a lock of the store that keeps the stock.
+using OpenSegmentLock = std::function<Result<std::unique_ptr<KeptLock>>(const LockSpec&)>;
+
+/// Part of a stock, kept by a keeper for as long as a command runs: reserved, renewed, and at the end sold if the
+/// command ended with status 0, else given back. With spec.stock->lock_segment the lock of its segment is held as well
+/// ("stock:NAME:SEGMENT"): a segment by chance, the next one at once when it is short or locked by somebody else; a
+/// quantity that no segment has alone takes the locks of all of them, in their order.
+class StockHold final : public KeptLock {
+ public:
+  /// REQUIRES: spec.stock. `open_lock` is needed for lock_segment only.
+  StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock, const Runtime& runtime);
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
+  Renewal renew(Control& control, TimePoint until) override;
+  void add_interest(std::vector<pollfd>& fds) const override;
+  std::optional<TimePoint> wake_at() const override;
+  Renewal held(TimePoint now) override;
+  void command_ended(int wait_status) override { sold_ = wait_status == 0; }
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(Duration ttl, TimePoint until) override;
+
+ private:
+  using Locks = std::vector<std::unique_ptr<KeptLock>>;
+
+  Result<StockAnswer> reserve(const StockRequest& request, int start, const CallLimit& limit);
+  Result<StockAnswer> reserve_locked(Control& control, int start, const CallLimit& limit);
+  Result<StockAnswer> reserve_in(Control& control, int segment, std::optional<TimePoint> until, const CallLimit& limit);
+  Result<StockAnswer> reserve_several(Control& control, const StockState& state, const CallLimit& limit);
+  /// Held, or not for now (nullptr).
+  Result<std::unique_ptr<KeptLock>> lock(Control& control, int segment, std::optional<TimePoint> until);
+  void unlock();
+  void give_back(TimePoint until);
+
+  std::shared_ptr<Stock> stock_;
+  const LockSpec spec_;
+  const OpenSegmentLock open_lock_;
+  const Runtime runtime_;
+  const StockRequest request_;
+  TimePoint sent_{};  ///< before the reservation that is believed in was asked for
+  Locks locks_;
+  bool sold_ = false;
+};
+
+}  // namespace dlock

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/stock/taking.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "lib/base/entropy.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kShortestPause = 4ms;
+constexpr Duration kLongestPause = 128ms;
+constexpr Duration kCallBudget = 5s;
+constexpr Duration kDefaultReach = 5s;
+
+/// Grows from 4 ms to 128 ms, by chance between its half and the whole.
+Duration pause_after(int tries) {
+  const Duration whole = std::min(kLongestPause, kShortestPause * (1 << std::min(tries, 10)));
+  return whole / 2 + whole / 2 / 1024 * (start_by_chance() % 1024);
+}
+
+void pause(Clock& clock, TimePoint until, Control* control) {
+  while (clock.now() < until && !(control && control->stop_requested())) {
+    std::vector<pollfd> fds;
+    if (control) control->add_interest(fds);
+    clock.wait(fds, until);
+  }
+}
+
+Error is_short(const StockRequest& request, const StockShort& by) {
+  return {ErrorCode::kShort,
+          request.stock.text() + " is short: " + std::to_string(request.quantity) + " wanted, " +
+              std::to_string(by.available) + " there" +
+              (by.reserved > 0 ? " and " + std::to_string(by.reserved) + " set aside" : "") + "; nothing was taken",
+          "add some with: dlock stock add " + request.stock.text() + " --qty N"};
+}
+
+Error may_come_back(const StockRequest& request, const StockShort& by) {
+  return {ErrorCode::kBusy,
+          request.stock.text() + ": " + std::to_string(request.quantity) + " wanted, " + std::to_string(by.available) +
+              " there, and " + std::to_string(by.reserved) +
+              " set aside for commands that still run: it may come back, or be sold",
+          "wait longer with --wait 5m, or look: dlock stock show " + request.stock.text()};
+}
+
+Error in_progress(const StockRequest& request) {
+  return {ErrorCode::kBusy, "request '" + request.id.text() + "' is being served at this moment, by another command",
+          "wait longer with --wait 5m"};
+}
+
+/// One request, until it is answered.
+class Taking {
+ public:
+  Taking(const StockRequest& request, const WaitPolicy& wait, Clock& clock, Control* control)
+      : request_(request), wait_(wait), clock_(clock), control_(control) {}
+
+  Result<StockTaken> run(const StockAttempt& attempt) {
+    while (true) {
+      auto answer = attempt(start_by_chance(), {clock_.now() + kCallBudget, control_});
+      if (control_ && control_->stop_requested() && !answer) return cancelled();
+      if (!answer) {
+        if (auto over = unreachable(answer.error())) return std::move(*over);
+      } else {
+        reach_by_.reset();
+        if (auto* taken = std::get_if<StockTaken>(&*answer)) return std::move(*taken);
+        if (auto over = refused(*answer)) return std::move(*over);
+      }
+      const TimePoint next = clock_.now() + pause_after(tries_++);
+      pause(clock_, *earlier(next, wait_.until), control_);
+      if (control_ && control_->stop_requested()) return cancelled();
+    }
+  }
+
+ private:
+  Error cancelled() const { return {ErrorCode::kCancelled, "given up on request"}; }
+
+  std::optional<Error> unreachable(const Error& error) {
+    if (error.code != ErrorCode::kUnavailable) return error;
+    const Duration reach = wait_.connect_timeout > Duration(0) ? wait_.connect_timeout : kDefaultReach;
+    const TimePoint now = clock_.now();
+    if (!reach_by_) reach_by_ = now + reach;
+    if (now >= *reach_by_ || (wait_.until && now >= *wait_.until)) return error;
+    return std::nullopt;
+  }
+
+  std::optional<Error> refused(const StockAnswer& answer) const {
+    const bool over = wait_.once || (wait_.until && clock_.now() >= *wait_.until);
+    if (const auto* by = std::get_if<StockShort>(&answer)) {
+      if (by->available + by->reserved < request_.quantity) return is_short(request_, *by);
+      return over ? std::optional(may_come_back(request_, *by)) : std::nullopt;
+    }
+    return over ? std::optional(in_progress(request_)) : std::nullopt;
+  }
+
+  const StockRequest& request_;
+  const WaitPolicy& wait_;
+  Clock& clock_;
+  Control* control_;
+  int tries_ = 0;
+  std::optional<TimePoint> reach_by_;
+};
+
+}  // namespace
+
+Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
+                                      Clock& clock, Control* control) {
+  return Taking(request, wait, clock, control).run(attempt);
+}
+
+Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, TimePoint until, Clock& clock,
+                    Control* control) {
+  for (int tries = 0;; ++tries) {
+    auto done = call({until, control});
+    const TimePoint next = clock.now() + pause_after(tries);
+    if (done || done.error().code != ErrorCode::kUnavailable || next >= until) return done;
+    pause(clock, next, control);
+    if (control && control->stop_requested()) return done;
+  }
+}
+
+int start_by_chance() { return static_cast<int>(std::strtol(random_hex(3).c_str(), nullptr, 16)); }
+
+}  // namespace dlock

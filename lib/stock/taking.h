@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "lib/base/clock.h"
+#include "lib/lock/lock_spec.h"
+#include "lib/stock/stock.h"
+
+namespace dlock {
+
+/// One try to take or to reserve, beginning with the segment `start`.
+using StockAttempt = std::function<Result<StockAnswer>(int start, const CallLimit& limit)>;
+
+/// Tries until there is an answer. While what is missing is set aside for commands that still run, it waits for them,
+/// as `wait` says: it may come back. Short only if even that would be too little; Busy if the wait ended first, or if a
+/// command of the same request ran until then. An answer that was lost on the way is asked for again, until nobody
+/// could be reached for wait.connect_timeout: Unavailable. Cancelled if `control` (may be nullptr) wants it.
+Result<StockTaken> take_when_possible(const StockRequest& request, const StockAttempt& attempt, const WaitPolicy& wait,
+                                      Clock& clock, Control* control);
+
+/// Asks again until `until` while the outcome is unknown.
+Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, TimePoint until, Clock& clock,
+                    Control* control);
+
+/// A segment to begin with, by chance.
+int start_by_chance();
+
+}  // namespace dlock

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# The rows of scripts/bench for stocks: on this machine, and on a Redis of its own; and the picture of the README. Sourced:
+# row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
+# shellcheck disable=SC2154
+
+stock_rows() {
+  stock_rows_of local "local:$stage/stock?sync=normal"
+  start_redis stock
+  own+=("$(pid_of_redis stock)")
+  stock_rows_of redis "$(redis_url stock)"
+  stock_bare_script
+  kill_redis stock
+  scripts/stock-chart <"$stage/stock.json" >build/stock.svg
+  echo "picture: build/stock.svg" >&2
+}
+
+# figure WAY SEGMENTS: orders a second, in the last run
+figure() {
+  tail -n 1 "$stage/stock.json" | jq --arg way "$1" --argjson segments "$2" \
+    '.rows[] | select(.way == $way and .segments == $segments).orders_per_second'
+}
+
+stock_rows_of() { # NAME URL
+  dlock bench stock --json -b "$2" >>"$stage/stock.json"
+  local one twenty reserve
+  one=$(figure lock 1) twenty=$(figure lock 20) reserve=$(figure reserve 20)
+  row "$1: orders/s, step of 20 ms, lock, 20 segments" '>= 15' "$twenty" "one segment: $one" "$(quotient "$twenty" "$one")"
+  row "$1: orders/s, step of 20 ms, reserve" '>= 0.8' "$reserve" '40 takers / 20 ms: 2000' "$(quotient "$reserve" 2000)"
+}
+
+# Plain takes against the least that a script must do: look, deduct. As many clients on both sides.
+stock_bare_script() {
+  local bare ours
+  redis_cli stock set bare 100000000 >/dev/null
+  bare=$(redis-benchmark -p "$(port_of stock)" -c 8 -n 50000 --csv eval \
+    "if tonumber(redis.call('GET',KEYS[1]))>=1 then return redis.call('DECRBY',KEYS[1],1) end return -1" 1 bare |
+    awk -F'"' 'NR == 2 { printf "%d", $4 }')
+  ours=$(figure take 20)
+  row 'redis: plain takes/s' '>= 0.8' "$ours" "bare script: $bare" "$(quotient "$ours" "$bare")"
+}

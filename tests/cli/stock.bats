@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+# dlock stock as a user sees it: the local backend, and the same promises on a Redis of scripts/start-test-servers.
+load ../support/cli
+
+setup() {
+  set_world
+  stores=("$DLOCK_BACKEND")
+  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
+  phone=phone-$BATS_TEST_NUMBER-$$
+}
+teardown() {
+  local store
+  for store in "${stores[@]}"; do dlock stock drop "$phone" --yes -b "$store" 2>/dev/null || true; done
+  end_world
+}
+
+# Runs a function once for each store.
+on_each() {
+  local store
+  for store in "${stores[@]}"; do
+    echo "store: $store"
+    export DLOCK_BACKEND=$store
+    rm -rf ./*
+    "$@"
+  done
+}
+
+create() { dlock stock create "$phone" --quantity "$1" --segments "$2"; }         # QUANTITY SEGMENTS
+field() { dlock stock show "$phone" --json | jq ".$1"; }                          # FIELD
+levels() { dlock stock show "$phone" --json | jq -c '[.segments[].quantity]'; }
+is() { [ "$(field "$1")" = "$2" ]; }                                              # FIELD VALUE
+balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
+pid_of() { cat "$1.pid"; }
+keeper_of() { pgrep -P "$(pid_of "$1")" 'dlock-(local|redis)'; } # NAME of start_watched
+
+# --- what is kept, and what is printed --------------------------------------------------------------------------------
+
+_create_show() {
+  run -0 dlock stock create "$phone" --quantity 10 --segments 3
+  [ "$output" = "" ]
+  run -0 dlock stock show "$phone" --json
+  jq -e '.schema == "dlock.stock/1" and .total == 10 and .reserved == 0' <<<"$output"
+  jq -ce '[.segments[].quantity] == [4,3,3]' <<<"$output"
+  run -78 dlock stock create "$phone" --quantity 99
+  [[ "$output" == *"there is a stock"*"--if-not-exists"* ]]
+  run -0 dlock stock create "$phone" --quantity 99 --if-not-exists
+  is total 10
+  run -0 dlock stock show "$phone"
+  [[ "${lines[0]}" == "$phone  10 there, 0 set aside by 0 open takes; created 10,"* ]]
+  [ "${#lines[@]}" = 4 ]
+  run -0 dlock stock show
+  [[ "$output" == *"$phone  10 there"* ]]
+}
+@test "create spreads, show tells, a second create is 78" { on_each _create_show; }
+
+_take() {
+  create 9 3
+  run -0 --separate-stderr dlock stock take "$phone" --qty 3 --id a
+  [[ "$output" =~ ^[0-2]\ 3$ ]]
+  [ "$stderr" = "" ]
+  local first=$output
+  run -0 dlock stock take "$phone" --qty 3 --id a
+  [ "$output" = "$first" ]
+  is total 6
+  run -78 dlock stock take "$phone" --qty 4 --id a
+  run -0 dlock stock take "$phone" --qty 5
+  [ "${#lines[@]}" = 2 ] # gathered
+  run -80 dlock stock take "$phone" --qty 2
+  [[ "$output" == *"2 wanted, 1 there; nothing was taken"* ]]
+  is total 1
+  run -0 dlock stock take "$phone" --id last --json
+  jq -e '.schema == "dlock.stock.take/1" and .id == "last" and .qty == 1 and .repeated == false' <<<"$output"
+  jq -e '.parts | length == 1 and .[0].qty == 1' <<<"$output"
+  run -0 dlock stock take "$phone" --id last --json
+  jq -e .repeated <<<"$output"
+  run -80 dlock stock take "$phone"
+  balanced
+}
+@test "take: the parts, the same answer to the same id, 78 for another quantity, 80 when short" { on_each _take; }
+
+_refund_add() {
+  create 6 2
+  run -0 dlock stock take "$phone" --qty 4 --id a
+  run -0 dlock stock refund "$phone" --id a --qty 1
+  run -0 dlock stock refund "$phone" --id a --qty 1
+  is refunded 1
+  run -78 dlock stock refund "$phone" --id a
+  run -79 dlock stock take "$phone" --qty 4 --id a
+  run -0 --separate-stderr dlock stock refund "$phone" --id early
+  [ "$output" = "" ]
+  [[ "$stderr" == *"never will"* ]]
+  run -79 dlock stock take "$phone" --id early
+  run -0 dlock stock add "$phone" --qty 7 --id truck
+  local parts=$output
+  run -0 dlock stock add "$phone" --qty 7 --id truck
+  [ "$output" = "$parts" ]
+  is total 10
+  run -0 dlock stock resize "$phone" --segments 4
+  [ "$(levels)" = '[3,3,2,2]' ]
+  run -0 dlock stock take "$phone" --qty 3
+  run -0 dlock stock rebalance "$phone"
+  [ "$(levels | jq 'max - min')" -le 1 ]
+  balanced
+  run -64 dlock stock drop "$phone"
+  run -0 dlock stock drop "$phone" --yes
+  run -78 dlock stock show "$phone"
+  [[ "$output" == *"there is no stock"*"dlock stock create $phone"* ]]
+}
+@test "refund, add, resize, rebalance, drop" { on_each _refund_add; }
+
+_crowd() {
+  create 10 4
+  local i
+  for i in {1..12}; do start_watched "taker$i" dlock -q stock take "$phone" --id "$i"; done
+  for i in {1..12}; do how_ended "taker$i"; done >ends
+  [ "$(grep -c '^exit 0$' ends)" = 10 ]
+  [ "$(grep -c '^exit 80$' ends)" = 2 ]
+  is total 0
+}
+@test "twelve takers of ten items: ten are served, two are told that it is short" { on_each _crowd; }
+
+@test "show on a terminal has a bar for each segment, and --watch follows until q" {
+  create 8 2
+  run terminal -- dlock stock show "$phone"
+  [[ "$output" == *"0  4  ████"* ]]
+  run -0 terminal 'expect:8 there' "run:dlock stock take $phone --qty 3" 'expect:5 there' 'send:q' -- dlock stock show "$phone" --watch --interval 100ms
+}
+
+@test "show --watch without a terminal is a stream of changes" {
+  create 8 2
+  start bash -c "dlock stock show $phone --watch --json --interval 100ms >stream"
+  wait_until lines_in stream 1
+  dlock stock take "$phone" --qty 3
+  wait_until lines_in stream 2
+  [ "$(tail -n 1 stream | jq .total)" = 5 ]
+}
+
+# --- run ---------------------------------------------------------------------------------------------------------------
+
+_run() {
+  create 10 2
+  run -0 --separate-stderr dlock stock run "$phone" --qty 3 --id order-77 -- sh -c 'env | grep ^DLOCK_ | sort'
+  [ "$stderr" = "" ]
+  grep -qE '^DLOCK_STOCK_PARTS=[01]:3$' <<<"$output"
+  grep -qxF DLOCK_STOCK_QTY=3 <<<"$output"
+  grep -qxF DLOCK_STOCK_ID=order-77 <<<"$output"
+  grep -qE '^DLOCK_TOKEN=[0-9]+$' <<<"$output"
+  is total 7
+  is taken 3
+  run -0 --separate-stderr dlock stock run "$phone" --qty 3 --id order-77 -- touch ran
+  [ ! -e ran ]
+  [[ "$stderr" == *"order-77"*"nothing was run"* ]]
+  run -78 dlock stock run "$phone" --qty 4 --id order-77 -- touch ran
+  run -0 dlock stock refund "$phone" --id order-77
+  run -79 dlock stock run "$phone" --qty 3 --id order-77 -- touch ran
+  [ ! -e ran ]
+  balanced
+}
+@test "run: sold when CMD ends with 0, once per id; CMD knows its parts" { on_each _run; }
+
+_run_fails() {
+  create 10 2
+  run -7 dlock stock run "$phone" --qty 3 --id a -- sh -c 'exit 7'
+  is total 10
+  start_watched dying dlock stock run "$phone" --qty 3 --id a -- sh -c 'kill -USR1 $$'
+  [ "$(how_ended dying)" = "signal 10" ]
+  is total 10
+  run -127 dlock stock run "$phone" --id a -- no-such-program
+  is total 10
+  run -0 dlock stock run "$phone" --qty 3 --id a -- true # the id is free after a failure
+  is total 7
+  is open 0
+}
+@test "run: any other end of CMD gives its part back, and the id is free again" { on_each _run_fails; }
+
+_run_short() {
+  create 2 2
+  run -80 dlock stock run "$phone" --qty 3 --report report.json -- touch ran
+  [ "$(jq -r .outcome report.json)" = short ]
+  start_watched slow dlock stock run "$phone" --qty 2 --id slow -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done; exit 1'
+  wait_until test -e inside
+  run -75 dlock stock take "$phone" -n
+  [[ "$output" == *"2 set aside"*"may come back"* ]]
+  run -75 dlock stock run "$phone" -n --report report.json -- touch ran
+  [ "$(jq -r .outcome report.json)" = busy ]
+  run -9 dlock stock run "$phone" -n -E 9 -- touch ran
+  run -75 dlock stock take "$phone" -n --qty 2 --id slow # being served
+  run -75 dlock stock refund "$phone" --id slow
+  start_watched patient dlock -q stock take "$phone"
+  wait_until in_state "$(pid_of patient)" S
+  touch go
+  [ "$(how_ended slow)" = "exit 1" ]
+  [ "$(how_ended patient)" = "exit 0" ] # what came back
+  [ ! -e ran ]
+  is total 1
+}
+@test "run: short is 80; while something may come back it waits, and -n is busy" { on_each _run_short; }
+
+_killed() {
+  create 4 2
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 20s -- sh -c 'echo $$ >cmd.pid; exec sleep 60'
+  wait_until filled cmd.pid
+  is reserved 3
+  kill -KILL "$(pid_of a)"
+  wait_until is total 4 # long before its 20 s are over
+  ended "$(cat cmd.pid)"
+  is taken 0
+}
+@test "run: SIGKILL of dlock ends CMD, and its part comes back" { on_each _killed; }
+
+_keeper_killed() {
+  create 4 2
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 2s -- sh -c 'echo $$ >cmd.pid; exec sleep 60'
+  wait_until filled cmd.pid
+  kill -KILL "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  ended "$(cat cmd.pid)"
+  wait_until is total 4
+  is taken 0
+}
+@test "run: SIGKILL of the keeper ends CMD with 79 before its time is over, and its part comes back" { on_each _keeper_killed; }
+
+_both_killed() {
+  create 4 2
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 2s -- sh -c 'echo $$ >cmd.pid; exec sleep 60'
+  wait_until filled cmd.pid
+  kill -KILL "$(keeper_of a)" "$(pid_of a)"
+  wait_until ended "$(cat cmd.pid)"
+  wait_until is total 4
+  run -0 dlock stock run "$phone" --qty 3 --id a -- true
+}
+@test "run: SIGKILL of both: the part comes back when its time is over" { on_each _both_killed; }
+
+_keeper_stopped() {
+  create 4 2
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 2s -- sh -c 'echo $$ >cmd.pid; exec sleep 60'
+  wait_until filled cmd.pid
+  local keeper
+  keeper=$(keeper_of a)
+  kill -STOP "$keeper"
+  [ "$(how_ended a)" = "exit 79" ]
+  wait_until is total 4
+  kill -CONT "$keeper"
+  is taken 0
+}
+@test "run: a keeper that stands still: CMD is ended, nothing is sold" { on_each _keeper_stopped; }
+
+_renewed() {
+  create 4 2
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 1s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+  kill -STOP "$(pid_of a)"
+  sleep 2.5 # longer than the ttl: what is tested is that time does nothing
+  is reserved 3
+  kill -CONT "$(pid_of a)"
+  touch go
+  [ "$(how_ended a)" = "exit 0" ]
+  is taken 3
+}
+@test "run: the reservation is renewed while CMD runs, also while dlock is stopped" { on_each _renewed; }
+
+_dropped() {
+  create 4 2
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 20s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+  run -0 dlock stock drop "$phone" --yes
+  create 4 2
+  touch go
+  [ "$(how_ended a)" = "exit 79" ] # CMD ended with 0, and yet it was not sold
+  is taken 0
+}
+@test "run: what is not its own any more is not sold, whatever CMD says: 79" { on_each _dropped; }
+
+_mode_lock() {
+  create 6 2
+  local i
+  for i in 1 2; do
+    start_watched "run$i" dlock stock run "$phone" --mode lock --id "$i" -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.02; done"
+    wait_until test -e "inside$i"
+  done
+  has 1 holders "stock:$phone:0"
+  has 1 holders "stock:$phone:1"
+  run -75 dlock stock run "$phone" --mode lock -n -- touch ran
+  start_watched run3 dlock stock run "$phone" --mode lock --id 3 -- touch third
+  run -0 dlock stock take "$phone" # does not care about locks
+  [ ! -e third ]
+  touch go
+  for i in 1 2 3; do [ "$(how_ended "run$i")" = "exit 0" ]; done
+  [ -e third ] && [ ! -e ran ]
+  is total 2
+  run -0 dlock stock run "$phone" --mode lock --qty 2 -- true # gathered
+  is_free "stock:$phone:0"
+  balanced
+}
+@test "run --mode lock: one command a segment, each under its lock; the next one waits" { on_each _mode_lock; }
+
+# --- what cannot be ------------------------------------------------------------------------------------------------------
+
+@test "RedLock has no stock: 78, with the reason" {
+  local url=redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3
+  run -78 dlock stock take x -b "$url"
+  [[ "$output" == *"majority"*"redis://"* ]]
+  run -78 dlock stock run x -b "$url" -- touch ran
+  [[ "$output" == *"majority"* ]]
+  [ ! -e ran ]
+}
+
+@test "quantities that are none are refused before anything is asked" {
+  local bad
+  for bad in 0 -1 1.5 1e3 9007199254740993 '' x; do
+    run -64 dlock stock take "$phone" --qty "$bad" -b redis://127.0.0.1:1
+    run -64 dlock stock run "$phone" --qty "$bad" -b redis://127.0.0.1:1 -- touch ran
+  done
+}
+
+@test "data that makes no sense is said to be so, and nothing is changed: local" {
+  create 4 2
+  local db=$locks/stock.db
+  /usr/bin/python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute("delete from segment where segment=1"); c.commit()' "$db"
+  run -78 dlock stock take "$phone"
+  [[ "$output" == *"segment 1 is missing; nothing was changed"* ]]
+  run -78 dlock stock show "$phone"
+  run -0 dlock stock drop "$phone" --yes
+  rm -f "$db"*
+  echo 'no database at all, but long enough to be looked into as one ......................................' >"$db"
+  chmod 600 "$db"
+  run -78 dlock stock take "$phone"
+  [[ "$output" == *"no sound stock database"* ]]
+}
+
+@test "data that makes no sense is said to be so, and nothing is changed: Redis" {
+  [ "${DLOCK_TEST_REDIS-}" ] || skip "no server: scripts/start-test-servers"
+  export DLOCK_BACKEND=$DLOCK_TEST_REDIS
+  local key="dlock:stock:{$phone}"
+  local what
+  for what in "hset $key:quantity 1 many" "hdel $key:quantity 1" "hset $key:reserved 0 -3" "hset $key:meta segments x"; do
+    create 4 2
+    # shellcheck disable=SC2086
+    redis-cli -u "$DLOCK_TEST_REDIS" $what
+    run -78 dlock stock take "$phone" --qty 4
+    [[ "$output" == *"makes no sense"*"nothing was changed"* ]]
+    [[ "$output" != *user_script* ]]
+    run -0 dlock stock drop "$phone" --yes
+  done
+  create 4 2
+  redis-cli -u "$DLOCK_TEST_REDIS" del "$key:until"
+  redis-cli -u "$DLOCK_TEST_REDIS" set "$key:until" x
+  run -78 dlock stock take "$phone"
+  [[ "$output" == *"wrong kind of value"* ]]
+  run -78 dlock stock run "$phone" -- touch ran
+  redis-cli -u "$DLOCK_TEST_REDIS" del "$key:until"
+  is total 4
+}
+
+@test "a lock directory that is not safe keeps no stock either" {
+  chmod 777 "$locks"
+  run -78 dlock stock create "$phone" --quantity 1
+  [[ "$output" == *"everybody may write"* ]]
+  chmod 700 "$locks"
+  : >elsewhere
+  ln -s "$PWD/elsewhere" "$locks/stock.db"
+  run -78 dlock stock create "$phone" --quantity 1
+  [[ "$output" == *"symbolic link"* ]]
+  [ ! -s elsewhere ]
+}
+
+@test "without its keeper program the local stock is said to be not installed" {
+  local alone=$BATS_TEST_TMPDIR/alone/bin
+  mkdir -p "$alone"
+  cp "$DLOCK" "$alone/dlock"
+  if [ -e /usr/local/libexec/dlock/dlock-local ]; then skip "dlock is installed here"; fi
+  run -78 "$alone/dlock" stock show
+  [[ "$output" == *"not installed"*"apt install dlock"* ]]
+  run -0 "$alone/dlock" run k -- true
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lib/stock/stock.h"
+
+namespace dlock::testing {
+
+/// A kind of store that keeps stocks. A new one adds a row to stock_fixtures() and is then held to every sentence of
+/// lib/stock/stock.h.
+struct StockFixture {
+  std::string name;
+  std::string url;
+};
+
+/// Those that can run here; the servers are those of fixtures().
+const std::vector<StockFixture>& stock_fixtures();
+
+/// Runs `test` for each fixture, with two independent clients and a name of its own. The stock is dropped afterwards,
+/// and its books must balance.
+struct StockWorld {
+  const StockFixture& fixture;
+  Stock& a;
+  Stock& b;
+  LockName name;
+  CallLimit limit() const;
+  StockRequest request(const std::string& id, Quantity quantity) const;
+  void create(Quantity quantity, int segments);
+  StockState state();
+  std::vector<Quantity> quantities();
+  StockTaken take(const std::string& id, Quantity quantity, int start = 0);
+};
+void on_every_stock(const std::string& name, const std::function<void(StockWorld&)>& test);
+
+}  // namespace dlock::testing

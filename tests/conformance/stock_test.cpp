@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tests/conformance/stock_fixture.h"
+
+namespace dlock::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using Quantities = std::vector<Quantity>;
+
+template <typename T>
+ErrorCode code_of(const Result<T>& result) {
+  return result ? ErrorCode::kInternal : result.error().code;
+}
+
+LockName id(const std::string& text) { return *LockName::parse(text); }
+
+StockTaken taken(const Result<StockAnswer>& answer) {
+  INFO((answer ? std::string() : answer.error().message));
+  REQUIRE(answer);
+  REQUIRE(std::holds_alternative<StockTaken>(*answer));
+  return std::get<StockTaken>(*answer);
+}
+
+StockShort too_short(const Result<StockAnswer>& answer) {
+  REQUIRE(answer);
+  REQUIRE(std::holds_alternative<StockShort>(*answer));
+  return std::get<StockShort>(*answer);
+}
+
+Quantity reserved_in(const StockState& state, int segment) {
+  return state.segments[static_cast<std::size_t>(segment)].reserved;
+}
+
+}  // namespace
+
+TEST_CASE("stock: create spreads evenly, and leaves a stock of that name alone") {
+  on_every_stock("create", [](StockWorld& w) {
+    w.create(10, 3);
+    CHECK(w.quantities() == Quantities{4, 3, 3});
+    CHECK(code_of(w.b.create(w.name, 99, 1, Owner::random(), w.limit())) == ErrorCode::kConflict);
+    CHECK(w.quantities() == Quantities{4, 3, 3});
+    const StockState state = w.state();
+    CHECK(state.created == 10);
+    CHECK(state.added + state.taken + state.refunded + state.open + state.reserved() == 0);
+  });
+}
+
+TEST_CASE("stock: who made it can ask again whether it did, because the answer was lost") {
+  on_every_stock("create-again", [](StockWorld& w) {
+    const Owner maker = Owner::random();
+    CHECK(w.a.create(w.name, 5, 2, maker, w.limit()));
+    w.take("before", 1);
+    CHECK(w.b.create(w.name, 5, 2, maker, w.limit()));
+    CHECK(w.state().total() == 4);
+  });
+}
+
+TEST_CASE("stock: one that is not there is said to be missing, by every call") {
+  on_every_stock("missing", [](StockWorld& w) {
+    const StockRequest request = w.request("r", 1);
+    const Owner owner = Owner::random();
+    CHECK(code_of(w.a.show(w.name, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.take(request, 0, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.reserve(request, owner, 10s, 0, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.refund(w.name, id("r"), {}, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.add(w.name, id("r"), 1, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.rebalance(w.name, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.resize(w.name, 2, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.drop(w.name, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(w.a.cancel(request, owner, w.limit()));  // nothing is set aside
+  });
+}
+
+TEST_CASE("stock: all names are listed in order") {
+  on_every_stock("names", [](StockWorld& w) {
+    w.create(1, 1);
+    const LockName odd = id(w.name.text() + " {a}:meta {b} ü");
+    const LockName hexed = id("x:" + w.name.text());
+    CHECK(w.a.create(odd, 1, 1, Owner::random(), w.limit()));
+    CHECK(w.a.create(hexed, 1, 1, Owner::random(), w.limit()));
+    const auto names = w.b.names(w.limit());
+    REQUIRE(names);
+    CHECK(std::is_sorted(names->begin(), names->end()));
+    for (const LockName& one : {w.name, odd, hexed}) CHECK(std::count(names->begin(), names->end(), one) == 1);
+    CHECK(w.a.drop(odd, w.limit()));
+    CHECK(w.a.drop(hexed, w.limit()));
+  });
+}
+
+TEST_CASE("stock: take deducts from the segment it begins with, the next one when that is short") {
+  on_every_stock("take", [](StockWorld& w) {
+    w.create(9, 3);
+    CHECK(w.take("a", 3, 1).parts == StockParts{{1, 3}});
+    CHECK(w.take("b", 1, 1).parts == StockParts{{2, 1}});
+    CHECK(w.take("c", 3, 100).parts == StockParts{{0, 3}});  // 100 % 3 = 1 is empty, 2 has two
+    CHECK(w.quantities() == Quantities{0, 0, 2});
+    CHECK(w.state().taken == 7);
+  });
+}
+
+TEST_CASE("stock: the same id has the same answer and takes once; with another quantity it is refused") {
+  on_every_stock("repeat", [](StockWorld& w) {
+    w.create(9, 3);
+    const StockTaken first = w.take("a", 2, 1);
+    CHECK_FALSE(first.repeated);
+    const StockTaken again = taken(w.b.take(w.request("a", 2), 2, w.limit()));
+    CHECK(again.parts == first.parts);
+    CHECK(again.repeated);
+    CHECK(code_of(w.b.take(w.request("a", 3), 0, w.limit())) == ErrorCode::kConflict);
+    CHECK(w.state().total() == 7);
+  });
+}
+
+TEST_CASE("stock: what no segment has alone is gathered from several, all or nothing") {
+  on_every_stock("gather", [](StockWorld& w) {
+    w.create(3, 3);
+    CHECK(too_short(w.a.take(w.request("a", 4), 0, w.limit())).available == 3);
+    CHECK(w.quantities() == Quantities{1, 1, 1});
+    CHECK(w.take("a", 3).parts.size() == 3);  // the id is free: short is no answer to remember
+    CHECK(w.quantities() == Quantities{0, 0, 0});
+  });
+}
+
+TEST_CASE("stock: the last item is found in one request, wherever it begins") {
+  on_every_stock("last", [](StockWorld& w) {
+    w.create(20, 20);
+    for (int i = 0; i < 20; ++i) CHECK(sum_of(w.take("r" + std::to_string(i), 1, 0).parts) == 1);
+    CHECK(too_short(w.a.take(w.request("more", 1), 7, w.limit())).available == 0);
+    CHECK(sum_of(*w.a.add(w.name, id("one"), 1, w.limit())) == 1);
+    CHECK(sum_of(w.take("last", 1, 13).parts) == 1);
+  });
+}
+
+TEST_CASE("stock: refund gives back to the same segments, once") {
+  on_every_stock("refund", [](StockWorld& w) {
+    w.create(6, 3);
+    const StockTaken all = w.take("a", 5);
+    const auto back = w.b.refund(w.name, id("a"), {}, w.limit());
+    REQUIRE(back);
+    CHECK(*back == all.parts);
+    CHECK(w.quantities() == Quantities{2, 2, 2});
+    const auto again = w.a.refund(w.name, id("a"), {}, w.limit());
+    REQUIRE(again);
+    CHECK(*again == all.parts);
+    CHECK(w.quantities() == Quantities{2, 2, 2});
+    CHECK(w.state().refunded == 5);
+    CHECK(code_of(w.a.take(w.request("a", 5), 0, w.limit())) == ErrorCode::kLost);
+  });
+}
+
+TEST_CASE("stock: a part of it can be refunded, also once; more than was taken cannot") {
+  on_every_stock("refund-part", [](StockWorld& w) {
+    w.create(6, 3);
+    w.take("a", 5);
+    CHECK(code_of(w.a.refund(w.name, id("a"), 6, w.limit())) == ErrorCode::kConflict);
+    CHECK(w.state().total() == 1);
+    CHECK(sum_of(*w.a.refund(w.name, id("a"), 3, w.limit())) == 3);
+    CHECK(sum_of(*w.b.refund(w.name, id("a"), 3, w.limit())) == 3);
+    CHECK(w.state().total() == 4);
+    CHECK(code_of(w.a.refund(w.name, id("a"), 2, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.refund(w.name, id("a"), {}, w.limit())) == ErrorCode::kConflict);
+    CHECK(w.state().total() == 4);
+  });
+}
+
+TEST_CASE("stock: a refund that comes before its take makes the late take fail") {
+  on_every_stock("refund-first", [](StockWorld& w) {
+    w.create(6, 3);
+    const auto nothing = w.a.refund(w.name, id("late"), {}, w.limit());
+    REQUIRE(nothing);
+    CHECK(nothing->empty());
+    CHECK(code_of(w.b.take(w.request("late", 1), 0, w.limit())) == ErrorCode::kLost);
+    CHECK(code_of(w.b.reserve(w.request("late", 1), Owner::random(), 10s, 0, w.limit())) == ErrorCode::kLost);
+    CHECK(w.a.refund(w.name, id("late"), {}, w.limit())->empty());
+    CHECK(w.state().total() == 6);
+  });
+}
+
+TEST_CASE("stock: add fills the emptiest segments, once per id") {
+  on_every_stock("add", [](StockWorld& w) {
+    w.create(9, 3);
+    w.take("a", 3, 0);
+    w.take("b", 2, 1);
+    CHECK(*w.a.add(w.name, id("truck"), 4, w.limit()) == StockParts{{0, 3}, {1, 1}});
+    CHECK(w.quantities() == Quantities{3, 2, 3});
+    CHECK(*w.b.add(w.name, id("truck"), 4, w.limit()) == StockParts{{0, 3}, {1, 1}});
+    CHECK(w.quantities() == Quantities{3, 2, 3});
+    CHECK(code_of(w.a.add(w.name, id("truck"), 5, w.limit())) == ErrorCode::kConflict);
+    CHECK(w.state().added == 4);
+  });
+}
+
+TEST_CASE("stock: the id of a restock is no id of a take, and the other way round") {
+  on_every_stock("ids", [](StockWorld& w) {
+    w.create(9, 3);
+    CHECK(w.a.add(w.name, id("truck"), 4, w.limit()));
+    w.take("order", 1);
+    CHECK(code_of(w.a.take(w.request("truck", 4), 0, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.reserve(w.request("truck", 4), Owner::random(), 10s, 0, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.refund(w.name, id("truck"), {}, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.add(w.name, id("order"), 1, w.limit())) == ErrorCode::kConflict);
+    CHECK(w.state().total() == 12);
+  });
+}
+
+TEST_CASE("stock: reserve sets aside, confirm sells; each may be asked again") {
+  on_every_stock("reserve", [](StockWorld& w) {
+    w.create(9, 3);
+    const Owner owner = Owner::random();
+    const StockRequest request = w.request("a", 2);
+    const StockTaken first = taken(w.a.reserve(request, owner, 30s, 1, w.limit()));
+    CHECK(first.parts == StockParts{{1, 2}});
+    CHECK(first.token.value() > 0);
+    const StockTaken again = taken(w.b.reserve(request, owner, 30s, 2, w.limit()));
+    CHECK(again.parts == first.parts);
+    CHECK_FALSE(again.repeated);
+    StockState state = w.state();
+    CHECK(state.total() == 7);
+    CHECK(reserved_in(state, 1) == 2);
+    CHECK(state.open == 1);
+    CHECK(w.a.extend(request, owner, 30s, w.limit()));
+    CHECK(w.a.confirm(request, owner, w.limit()));
+    CHECK(w.b.confirm(request, owner, w.limit()));
+    state = w.state();
+    CHECK(state.total() == 7);
+    CHECK(state.reserved() == 0);
+    CHECK(state.taken == 2);
+    CHECK(state.open == 0);
+    CHECK(taken(w.b.take(request, 0, w.limit())).repeated);
+    CHECK(taken(w.b.reserve(request, Owner::random(), 30s, 0, w.limit())).repeated);
+    CHECK(w.a.cancel(request, owner, w.limit()));  // too late, and harmless
+    CHECK(w.state().taken == 2);
+  });
+}
+
+TEST_CASE("stock: what is cancelled comes back, and the id is free again") {
+  on_every_stock("cancel", [](StockWorld& w) {
+    w.create(3, 3);
+    const Owner owner = Owner::random();
+    const StockRequest request = w.request("a", 3);
+    taken(w.a.reserve(request, owner, 30s, 0, w.limit()));
+    CHECK(w.a.cancel(request, owner, w.limit()));
+    CHECK(w.b.cancel(request, owner, w.limit()));
+    CHECK(w.quantities() == Quantities{1, 1, 1});
+    CHECK(code_of(w.a.confirm(request, owner, w.limit())) == ErrorCode::kLost);
+    CHECK(code_of(w.a.extend(request, owner, 30s, w.limit())) == ErrorCode::kLost);
+    CHECK(w.take("a", 1).parts.size() == 1);
+  });
+}
+
+TEST_CASE("stock: while a command of the id runs nobody else is served under it, and it cannot be refunded") {
+  on_every_stock("progress", [](StockWorld& w) {
+    w.create(3, 3);
+    const Owner owner = Owner::random();
+    const StockRequest request = w.request("a", 1);
+    taken(w.a.reserve(request, owner, 30s, 0, w.limit()));
+    const auto take = w.b.take(request, 0, w.limit());
+    REQUIRE(take);
+    CHECK(std::holds_alternative<StockInProgress>(*take));
+    const auto reserve = w.b.reserve(request, Owner::random(), 30s, 0, w.limit());
+    REQUIRE(reserve);
+    CHECK(std::holds_alternative<StockInProgress>(*reserve));
+    CHECK(code_of(w.b.take(w.request("a", 2), 0, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.b.refund(w.name, id("a"), {}, w.limit())) == ErrorCode::kBusy);
+    CHECK(code_of(w.b.confirm(request, Owner::random(), w.limit())) == ErrorCode::kLost);
+    CHECK(w.b.cancel(request, Owner::random(), w.limit()));
+    CHECK(w.state().reserved() == 1);
+    CHECK(w.a.cancel(request, owner, w.limit()));
+  });
+}
+
+TEST_CASE("stock: short tells what is there and what may come back") {
+  on_every_stock("short", [](StockWorld& w) {
+    w.create(4, 2);
+    const Owner owner = Owner::random();
+    const StockRequest aside = w.request("a", 3);
+    taken(w.a.reserve(aside, owner, 30s, 0, w.limit()));
+    const StockShort by = too_short(w.b.take(w.request("b", 2), 0, w.limit()));
+    CHECK(by.available == 1);
+    CHECK(by.reserved == 3);
+    CHECK(too_short(w.b.reserve(w.request("b", 2), Owner::random(), 30s, 0, w.limit())).reserved == 3);
+    CHECK(w.a.cancel(aside, owner, w.limit()));
+    CHECK(w.take("b", 2).parts.size() == 1);
+  });
+}
+
+TEST_CASE("stock: a reservation whose time is over comes back by itself, and cannot be sold any more") {
+  on_every_stock("expiry", [](StockWorld& w) {
+    w.create(2, 2);
+    const Owner owner = Owner::random();
+    const StockRequest request = w.request("a", 2);
+    taken(w.a.reserve(request, owner, 60ms, 0, w.limit()));
+    CHECK(w.a.extend(request, owner, 120ms, w.limit()));
+    const auto until = w.limit().until;
+    while (w.state().reserved() != 0 && w.limit().until < until + 9s) usleep(5000);
+    CHECK(w.quantities() == Quantities{1, 1});
+    CHECK(w.state().open == 0);
+    CHECK(code_of(w.a.extend(request, owner, 30s, w.limit())) == ErrorCode::kLost);
+    CHECK(code_of(w.a.confirm(request, owner, w.limit())) == ErrorCode::kLost);
+    CHECK(sum_of(w.take("b", 2).parts) == 2);
+    CHECK(too_short(w.a.reserve(request, owner, 30s, 0, w.limit())).available == 0);
+  });
+}
+
+TEST_CASE("stock: tokens of reservations only grow") {
+  on_every_stock("tokens", [](StockWorld& w) {
+    w.create(9, 3);
+    FencingToken last;
+    for (int i = 0; i < 5; ++i) {
+      const Owner owner = Owner::random();
+      const StockRequest request = w.request("r" + std::to_string(i), 1);
+      const StockTaken now = taken((i % 2 ? w.a : w.b).reserve(request, owner, 30s, i, w.limit()));
+      CHECK(now.token > last);
+      last = now.token;
+      CHECK(w.a.cancel(request, owner, w.limit()));
+    }
+  });
+}
+
+TEST_CASE("stock: a request for one segment is served by no other") {
+  on_every_stock("only", [](StockWorld& w) {
+    w.create(6, 3);
+    StockRequest request = w.request("a", 2);
+    request.only_segment = 2;
+    CHECK(taken(w.a.reserve(request, Owner::random(), 200ms, 0, w.limit())).parts == StockParts{{2, 2}});
+    request = w.request("b", 1);
+    request.only_segment = 2;
+    CHECK(too_short(w.a.take(request, 0, w.limit())).available == 4);
+    request.only_segment = 9;
+    CHECK(too_short(w.a.take(request, 0, w.limit())).available == 4);
+  });
+}
+
+TEST_CASE("stock: rebalance levels what can be taken, and leaves alone what is set aside") {
+  on_every_stock("rebalance", [](StockWorld& w) {
+    w.create(12, 3);
+    const Owner owner = Owner::random();
+    w.take("a", 4, 0);
+    const StockRequest aside = w.request("b", 3);
+    taken(w.a.reserve(aside, owner, 30s, 1, w.limit()));
+    CHECK(w.quantities() == Quantities{0, 1, 4});
+    CHECK(w.b.rebalance(w.name, w.limit()));
+    CHECK(w.quantities() == Quantities{2, 2, 1});
+    CHECK(reserved_in(w.state(), 1) == 3);
+    CHECK(w.a.cancel(aside, owner, w.limit()));
+    CHECK(w.quantities() == Quantities{2, 5, 1});
+  });
+}
+
+TEST_CASE("stock: resize loses nothing: not what is set aside, not what comes back later") {
+  on_every_stock("resize", [](StockWorld& w) {
+    w.create(12, 4);
+    const Owner sold = Owner::random();
+    const Owner lost = Owner::random();
+    w.take("old", 3, 3);  // from a segment that will be gone
+    taken(w.a.reserve(w.request("sold", 2), sold, 30s, 2, w.limit()));
+    taken(w.a.reserve(w.request("lost", 3), lost, 30s, 1, w.limit()));
+    CHECK(w.b.resize(w.name, 2, w.limit()));
+    StockState state = w.state();
+    CHECK(state.segments.size() == 2);
+    CHECK(state.total() == 4);
+    CHECK(state.reserved() == 5);
+    CHECK(state.taken == 3);
+    CHECK(w.b.resize(w.name, 7, w.limit()));
+    CHECK(w.quantities() == Quantities{1, 1, 1, 1, 0, 0, 0});
+    CHECK(w.b.resize(w.name, 1, w.limit()));
+    CHECK(w.a.confirm(w.request("sold", 2), sold, w.limit()));
+    CHECK(w.a.cancel(w.request("lost", 3), lost, w.limit()));
+    CHECK(sum_of(*w.a.refund(w.name, id("old"), {}, w.limit())) == 3);
+    CHECK(w.quantities() == Quantities{10});
+    state = w.state();
+    CHECK(state.reserved() == 0);
+    CHECK(state.taken == 5);
+    CHECK(state.refunded == 3);
+  });
+}
+
+TEST_CASE("stock: drop forgets the stock and its requests") {
+  on_every_stock("drop", [](StockWorld& w) {
+    w.create(4, 2);
+    const Owner owner = Owner::random();
+    w.take("a", 1);
+    taken(w.a.reserve(w.request("b", 1), owner, 30s, 0, w.limit()));
+    CHECK(w.b.drop(w.name, w.limit()));
+    CHECK(code_of(w.a.show(w.name, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.confirm(w.request("b", 1), owner, w.limit())) != ErrorCode::kInternal);
+    w.create(4, 2);
+    CHECK(code_of(w.a.extend(w.request("b", 1), owner, 30s, w.limit())) == ErrorCode::kLost);
+    CHECK(code_of(w.a.confirm(w.request("b", 1), owner, w.limit())) == ErrorCode::kLost);
+    CHECK_FALSE(w.take("a", 2).repeated);
+    CHECK(w.state().total() == 2);
+  });
+}
+
+TEST_CASE("stock: a quantity as large as can be, and a thousand segments") {
+  on_every_stock("large", [](StockWorld& w) {
+    w.create(kMostItems, kMostSegments);
+    CHECK(w.state().total() == kMostItems);
+    const Quantity half = kMostItems / 2;
+    CHECK(sum_of(w.take("half", half, 500).parts) == half);
+    CHECK(w.state().total() == kMostItems - half);
+    CHECK(w.b.resize(w.name, 1, w.limit()));
+    CHECK(w.quantities() == Quantities{kMostItems - half});
+  });
+}
+
+TEST_CASE("stock: ids of any form are told apart") {
+  on_every_stock("odd-ids", [](StockWorld& w) {
+    w.create(100, 3);
+    Quantity sum = 100;
+    for (const char* odd : {"a", "a ", "A", "{a}", "%41", "a:b", "ä", "'; DROP TABLE stock; --", "a:meta", "*", "\\"}) {
+      CHECK_FALSE(w.take(odd, 1).repeated);
+      CHECK(w.state().total() == --sum);
+    }
+  });
+}
+
+}  // namespace dlock::testing

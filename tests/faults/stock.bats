@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+# Stocks in Redis when something goes wrong: connections cut behind every single message, servers killed and started
+# again, networks that are silent. Each test has a server of its own.
+load ../support/cli
+load ../support/redis
+
+setup() { set_world; }
+teardown() { end_world; }
+
+use() { export DLOCK_BACKEND=$1; } # URL
+through_proxy() {
+  start_redis one
+  start_proxy one
+  direct=$(redis_url one)
+  use "$(redis_url proxy)"
+}
+field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json | jq ".$1"; }
+is() { [ "$(field "$1")" = "$2" ]; }
+balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
+create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
+pid_of() { cat "$1.pid"; }
+
+# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with $n in the words.
+cut_behind_each() {
+  local direction n at=0 word words
+  for direction in requests replies; do
+    for n in 0 1 2 3; do
+      at=$((at + 1)) words=()
+      for word in "$@"; do words+=("${word//AT/$at}"); done
+      network cut "$direction" "$n"
+      run "${words[@]}"
+      echo "cut behind $n $direction: $status $output"
+      [ "$status" = 0 ] || return 1
+      balanced || return 1
+    done
+  done
+  cuts=$at
+}
+
+@test "cut behind every message: a take is one take" {
+  through_proxy
+  create 100 7
+  cut_behind_each dlock stock take phone --qty 3 --id order-AT
+  is taken $((3 * cuts))
+  cut_behind_each dlock stock take phone --qty 3 --id order-AT # the same again
+  is taken $((3 * cuts))
+  cut_behind_each dlock stock take phone --qty 1 # dlock's own ids do the same
+  is taken $((4 * cuts))
+}
+
+@test "cut behind every message: a refund is one refund, a restock one restock" {
+  through_proxy
+  create 100 7
+  local i
+  for i in {1..8}; do dlock stock take phone --qty 5 --id "order-$i"; done
+  cut_behind_each dlock stock refund phone --qty 2 --id order-AT
+  is refunded $((2 * cuts))
+  cut_behind_each dlock stock add phone --qty 4 --id truck-AT
+  cut_behind_each dlock stock add phone --qty 4
+  is added $((8 * cuts))
+  is total $((100 - 5 * 8 + 2 * cuts + 8 * cuts))
+}
+
+@test "cut behind every message: create, resize, rebalance and drop do not fall over themselves" {
+  through_proxy
+  create 10 3 # for balanced
+  cut_behind_each dlock stock create other-AT --quantity 5
+  cut_behind_each dlock stock resize phone --segments 5
+  cut_behind_each dlock stock rebalance phone
+  cut_behind_each dlock stock drop other-AT --yes
+  use "$direct"
+  [ "$(dlock stock show --json | wc -l)" = 1 ]
+}
+
+@test "cut behind every message: a run sells once and runs once" {
+  through_proxy
+  create 100 7
+  cut_behind_each dlock stock run phone --qty 2 --id order-AT --ttl 2s --renew-interval 100ms -- sh -c 'echo ran >>ran; sleep 0.25'
+  is taken $((2 * cuts))
+  is open 0
+  [ "$(wc -l <ran)" = "$cuts" ]
+  cut_behind_each sh -c 'dlock stock run phone --qty 2 --id failed-AT -- false; test $? = 1'
+  is taken $((2 * cuts))
+  is open 0
+}
+
+@test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
+  through_proxy
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --ttl 2s -- sh -c 'touch inside; exec sleep 60'
+  wait_until test -e inside
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  wait_until is total 10
+  is taken 0
+  network pass
+}
+
+@test "CMD ends with 0, but nobody can be told: 69, and the same request again finds out" {
+  through_proxy
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --id order-1 --ttl 2s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+  network drop
+  touch go
+  [ "$(how_ended a)" = "exit 69" ] || [ "$(how_ended a)" = "exit 79" ]
+  network pass
+  wait_until is open 0
+  balanced
+  is taken 0 # dropped: the sale was never heard of
+  run -0 dlock stock run phone --qty 2 --id order-1 -- true
+  is taken 2
+}
+
+@test "the server is killed and comes back with its data while CMD runs: sold once" {
+  start_redis one --appendonly yes --appendfsync always
+  use "$(redis_url one)"
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --id a --ttl 20s --renew-interval 200ms -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+  kill_redis one
+  restart_redis one
+  is reserved 2
+  touch go
+  [ "$(how_ended a)" = "exit 0" ]
+  is taken 2
+  is total 8
+}
+
+@test "the server comes back empty: what was set aside is not sold, 79" {
+  start_redis one
+  use "$(redis_url one)"
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --ttl 2s -- sh -c 'touch inside; exec sleep 60'
+  wait_until test -e inside
+  kill_redis one
+  restart_redis one
+  create 10 2
+  [ "$(how_ended a)" = "exit 79" ]
+  is taken 0
+  is total 10
+}
+
+@test "while the server is away a take waits for it, until the connect timeout: 69" {
+  start_redis one
+  use "$(redis_url one)"
+  create 10 2
+  kill_redis one
+  run -69 dlock stock take phone --id a --connect-timeout 1s
+  start_watched patient dlock stock take phone --id a --connect-timeout 20s
+  wait_until in_state "$(pid_of patient)" S
+  restart_redis one
+  [ "$(how_ended patient)" = "exit 78" ] # it is there again, and empty
+}
+
+@test "too few replicas have it: unknown, said to be unsafe; the same id again is safe once they have it" {
+  start_redis one
+  create_url=$(redis_url one)
+  use "$create_url"
+  create 10 2
+  run -69 dlock stock take phone --id a -b "$create_url?wait_replicas=1" --connect-timeout 1s
+  [[ "$output" == *"0 of 1 replica"*"same --id"* ]]
+  start_redis two --replicaof 127.0.0.1 "$(port_of one)"
+  wait_until redis_line two master_link_status:up info replication
+  run -0 dlock stock take phone --id a -b "$create_url?wait_replicas=1"
+  is taken 1
+}
+
+@test "no memory left: a take is refused, what gives back goes through" {
+  start_redis one
+  use "$(redis_url one)"
+  create 10 2
+  dlock stock take phone --qty 4 --id a
+  start_watched run dlock stock run phone --qty 2 --id b -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done; exit 1'
+  wait_until test -e inside
+  redis_cli one config set maxmemory 1
+  run -69 dlock stock take phone --connect-timeout 1s
+  [[ "$output" == *"out of memory"* ]]
+  run -0 dlock stock refund phone --id a
+  touch go
+  [ "$(how_ended run)" = "exit 1" ]
+  redis_cli one config set maxmemory 0
+  is total 10
+}
+
+@test "the rights that dlock-redis(7) lists are enough for a stock; without those of stocks it is 77" {
+  start_redis one
+  local rights more url
+  rights=$(sed -n '/^ACL SETUSER/,/^```/p' "$root/man/dlock-redis.7.scd" | grep -v '```' | tr -s ' \n' ' ' | grep -oE '[+~&][^ ]+')
+  more=$(grep -oE 'Stocks .* need \*[^*]*\*' "$root/man/dlock-redis.7.scd" | grep -oE '\+[a-z]+')
+  # shellcheck disable=SC2086
+  redis_cli one acl setuser seller on '>pw' $rights
+  url=redis://seller@127.0.0.1:$(port_of one)
+  export DLOCK_PASSWORD=pw
+  run -77 dlock stock take phone -b "$url"
+  # shellcheck disable=SC2086
+  redis_cli one acl setuser seller $more '~stock:*'
+  use "$url"
+  create 10 4
+  run -0 dlock stock take phone --qty 5 --id a
+  run -0 dlock stock refund phone --id a
+  run -0 dlock stock run phone --id b --mode lock -- true
+  run -0 dlock stock add phone --qty 3
+  run -0 dlock stock resize phone --segments 2
+  run -0 dlock stock rebalance phone
+  run -0 dlock stock show
+  [[ "$output" == *"12 there"* ]]
+  run -0 dlock stock drop phone --yes
+}

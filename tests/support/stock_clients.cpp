@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/stock_clients.h"
+
+#include <stdexcept>
+
+#include "backends/local/local_stock.h"
+#include "backends/redis/redis_stock.h"
+
+namespace dlock::testing {
+
+Clock& test_clock() {
+  static SystemClock clock;
+  return clock;
+}
+
+std::unique_ptr<Stock> connect_stock(const std::string& url) {
+  static const Log log(Log::Style{.quiet = true});
+  static const Runtime runtime{test_clock(), log};
+  const auto parsed = BackendUrl::parse(url);
+  if (!parsed) throw std::runtime_error(parsed.error().message);
+  auto stock =
+      parsed->family == Family::kLocal ? make_local_stock(*parsed, runtime) : make_redis_stock(*parsed, runtime);
+  if (!stock) throw std::runtime_error(stock.error().message);
+  return std::move(*stock);
+}
+
+}  // namespace dlock::testing
