@@ -84,6 +84,14 @@ StockTaken StockWorld::take(const std::string& id, Quantity quantity, int start)
   return std::get<StockTaken>(*answer);
 }
 
+void StockWorld::take_from(int segment, const std::string& id, Quantity quantity) {
+  StockRequest here = request(id, quantity);
+  here.only_segment = segment;
+  const auto answer = a.take(here, 0, limit());
+  REQUIRE(answer);
+  REQUIRE(std::holds_alternative<StockTaken>(*answer));
+}
+
 void on_every_stock(const std::string& name, const std::function<void(StockWorld&)>& test) {
   for (const StockFixture& fixture : stock_fixtures()) {
     INFO("store: ", fixture.name);

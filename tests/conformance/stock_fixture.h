@@ -34,6 +34,7 @@ struct StockWorld {
   StockState state();
   std::vector<Quantity> quantities();
   StockTaken take(const std::string& id, Quantity quantity, int start = 0);
+  void take_from(int segment, const std::string& id, Quantity quantity);
 };
 void on_every_stock(const std::string& name, const std::function<void(StockWorld&)>& test);
 
