@@ -203,8 +203,8 @@ NativeLock::Answer NativeLock::granted(const NativeGrant& grant) {
     return Granted{{}, std::nullopt};
   }
   holder_ = grant.owner;
-  watch_at_ =
-      runtime_.clock.now() + kFirstWatch;  // until then a waiter's channel stays: to close it would take time now
+  // Until then a waiter's channel stays: to close it would take time now.
+  watch_at_ = runtime_.clock.now() + kFirstWatch;
   return Granted{{{spec_.name, holder_, grant.token, store_name_, grant.joined}}, lease_deadline(sent_, spec_.ttl)};
 }
 
