@@ -6,7 +6,6 @@
 #include "backends/mysql/schema.h"
 #include "backends/mysql/server_errors.h"
 #include "backends/mysql/sql_text.h"
-#include "lib/stock/request_record.h"
 
 namespace dlock::mysql {
 namespace {
@@ -14,8 +13,12 @@ namespace {
 /// How often a race is lost before all segments are locked.
 constexpr int kMostRaces = 8;
 
-/// What follows an UPDATE or INSERT ... happens if that one changed one row.
-constexpr char kIfChanged[] = " FROM DUAL WHERE ROW_COUNT()=1";
+/// The row that is changed names itself by LAST_INSERT_ID(segment); kNone: there was none. (ROW_COUNT() would do, were
+/// it not for clients that die: for those MariaDB goes on with the batch, and ROW_COUNT() is -1.)
+constexpr char kNone[] = "1000000";
+static_assert(kMostSegments < 1'000'000);
+
+std::string if_any() { return std::string(" FROM DUAL WHERE LAST_INSERT_ID()<") + kNone; }
 
 }  // namespace
 
@@ -85,43 +88,36 @@ std::string Deduction::fitting(const Where& place) const {
          " AND quantity>=" + std::to_string(request_->quantity) + " ORDER BY segment LIMIT 1";
 }
 
-/// The row that is changed names itself by LAST_INSERT_ID(). An id that is used already makes the second statement
-/// fail, so that nothing of it has happened.
+/// An id that is used already makes the second statement fail, so that nothing of it has happened.
 Result<std::optional<StockAnswer>> Deduction::deduct(const Where& place) {
   const std::string quantity = std::to_string(request_->quantity);
   std::string update = "UPDATE " + fitting(place);
   update.insert(update.find(" WHERE"), " SET version=version+1,quantity=quantity-" + quantity + "," +
                                            (owner_ ? "reserved=reserved+" : "taken=taken+") + quantity +
                                            "+0*LAST_INSERT_ID(segment)");
+  const std::string record = "CONCAT('" + std::string(owner_ ? "R " : "T ") + quantity +
+                             " ',LAST_INSERT_ID(),':" + quantity + " " + (owner_ ? owner_->text() : "-") + " 0')";
+  transaction_.write(std::string("DO LAST_INSERT_ID(") + kNone + ")");
   transaction_.write(update);
-  const std::string state = owner_ ? "R " : "T ";
-  const std::string owner = owner_ ? owner_->text() : "-";
-  transaction_.write(
-      insert_request(key_, request_->id,
-                     "CONCAT('" + state + quantity + " ',LAST_INSERT_ID(),':" + quantity + " " + owner + " 0')") +
-      kIfChanged);
-  std::string parts = "LAST_INSERT_ID()";
+  transaction_.write(insert_request(key_, request_->id, record) + if_any());
+  std::string queries = "SELECT LAST_INSERT_ID()";
   if (owner_) {
-    transaction_.write(insert_reservation(key_, request_->id, ttl_) + kIfChanged);
-    parts = "(SELECT record FROM " + std::string(kRequestTable) + " WHERE stock=" + key_ +
-            " AND id=" + literal(request_->id.text()) + ")";
+    queries += ";" + insert_reservation(key_, request_->id, ttl_) + if_any() + ";SELECT LAST_INSERT_ID()";
   }
-  const auto rows = transaction_.commit("SELECT ROW_COUNT(),LAST_INSERT_ID()," + parts);
+  const auto rows = transaction_.commit(queries);
   if (!rows) return rows.error();
   return answer(*rows);
 }
 
+/// The segment, and the token of a reservation.
 Result<std::optional<StockAnswer>> Deduction::answer(const std::vector<Row>& rows) const {
-  const bool sound = rows.size() == 1 && rows[0].size() == 3 && rows[0][0] && rows[0][1];
+  const bool sound = rows.size() == (owner_ ? 2U : 1U) && rows.front().size() == 1 && rows.back().size() == 1;
   if (!sound) return Error{ErrorCode::kUnavailable, "the server answered what dlock does not understand"};
-  if (*rows[0][0] != "1") return std::optional<StockAnswer>();
-  const std::uint64_t last = unsigned_number(*rows[0][1]);
-  if (!owner_) {
-    return std::optional<StockAnswer>(StockTaken{{{static_cast<int>(last), request_->quantity}}, {}, false});
-  }
-  const auto record = parse_record(rows[0][2].value_or(""));
-  if (!record) return Error{ErrorCode::kMisconfigured, record.error().message};
-  return std::optional<StockAnswer>(StockTaken{record->parts, FencingToken(last), false});
+  const std::string segment = rows.front().front().value_or("");
+  if (segment == kNone) return std::optional<StockAnswer>();
+  StockTaken taken{{{static_cast<int>(unsigned_number(segment)), request_->quantity}}, {}, false};
+  if (owner_) taken.token = FencingToken(unsigned_number(rows.back().front().value_or("")));
+  return std::optional<StockAnswer>(std::move(taken));
 }
 
 }  // namespace dlock::mysql
