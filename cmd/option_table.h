@@ -50,6 +50,7 @@ enum class OptionId {
   kQty,
   kId,
   kStockMode,
+  kStrategy,
   kJson,
   kProgress,
   kQuiet,
