@@ -51,6 +51,7 @@ enum class OptionId {
   kQty,
   kId,
   kStockMode,
+  kStrategy,
   kJson,
   kProgress,
   kQuiet,

@@ -20,10 +20,11 @@ const std::string& stock_directory() {
   return directory.path();
 }
 
-void add_server(std::vector<StockFixture>& all, const char* name, const char* variable) {
+void add_server(std::vector<StockFixture>& all, const char* name, const char* variable,
+                const std::string& parameter = "") {
   const char* url = getenv(variable);
   const char* ci = getenv("CI");
-  if (url && *url) all.push_back({name, url});
+  if (url && *url) all.push_back({name, url + parameter});
   if (!url && ci && std::string(ci) == "true") {
     throw std::runtime_error(std::string(variable) + " is not set: there is no server to test against");
   }
@@ -34,6 +35,9 @@ std::vector<StockFixture> all_stock_fixtures() {
   add_server(all, "redis", "DLOCK_TEST_REDIS");
   add_server(all, "sentinel", "DLOCK_TEST_SENTINEL");
   add_server(all, "cluster", "DLOCK_TEST_CLUSTER");
+  for (const char* way : {"guarded", "pessimistic", "optimistic"}) {
+    add_server(all, way, "DLOCK_TEST_MYSQL", std::string("?stock=") + way);
+  }
   return all;
 }
 

@@ -3,38 +3,16 @@
 # again, networks that are silent. Each test has a server of its own.
 load ../support/cli
 load ../support/redis
+load ../support/stock
 
 setup() { set_world; }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
 through_proxy() {
   start_redis one
   start_proxy one
   direct=$(redis_url one)
   use "$(redis_url proxy)"
-}
-field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json | jq ".$1"; }
-is() { [ "$(field "$1")" = "$2" ]; }
-balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
-create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
-pid_of() { cat "$1.pid"; }
-
-# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with $n in the words.
-cut_behind_each() {
-  local direction n at=0 word words
-  for direction in requests replies; do
-    for n in 0 1 2 3; do
-      at=$((at + 1)) words=()
-      for word in "$@"; do words+=("${word//AT/$at}"); done
-      network cut "$direction" "$n"
-      run "${words[@]}"
-      echo "cut behind $n $direction: $status $output"
-      [ "$status" = 0 ] || return 1
-      balanced || return 1
-    done
-  done
-  cuts=$at
 }
 
 @test "cut behind every message: a take is one take" {

@@ -140,6 +140,15 @@ TEST_CASE("stock: what cannot be understood is refused with what is missing or t
   }
 }
 
+TEST_CASE("stock take --strategy is a parameter of the URL, checked as one") {
+  const Options options = parsed({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimistic"});
+  CHECK(options.backends.front().params.at("stock") == "optimistic");
+  const auto misspelt = parse({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimist"});
+  REQUIRE_FALSE(misspelt);
+  CHECK(misspelt.error().next.find("optimistic") != std::string::npos);
+  CHECK_FALSE(parse({"stock", "take", "phone", "--strategy", "guarded"}));  // local has one way only
+}
+
 TEST_CASE("stock: every action has its row, in the order of its number") {
   CHECK(stock_action_rows().size() == 9);
   for (const StockActionRow& row : stock_action_rows()) CHECK(&stock_action_row(row.action) == &row);
