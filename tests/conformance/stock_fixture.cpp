@@ -34,6 +34,8 @@ std::vector<StockFixture> all_stock_fixtures() {
   add_server(all, "redis", "DLOCK_TEST_REDIS");
   add_server(all, "sentinel", "DLOCK_TEST_SENTINEL");
   add_server(all, "cluster", "DLOCK_TEST_CLUSTER");
+  add_server(all, "zk", "DLOCK_TEST_ZK");
+  add_server(all, "zk3", "DLOCK_TEST_ZK3");
   return all;
 }
 

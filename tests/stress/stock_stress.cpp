@@ -5,7 +5,7 @@
 // and every restock repeated: then exactly what was created and added must be there. Prints one summary line; the exit
 // status says it, too.
 //
-//   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the Redis that DLOCK_TEST_REDIS names
+//   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, DLOCK_TEST_REDIS and DLOCK_TEST_ZK
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -290,8 +290,10 @@ int main(int argc, char** argv) {
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
   const TemporaryDirectory directory;
   std::vector<std::string> urls{"local:" + directory.path()};
-  const char* redis = std::getenv("DLOCK_TEST_REDIS");
-  if (redis && *redis) urls.emplace_back(redis);
+  for (const char* variable : {"DLOCK_TEST_REDIS", "DLOCK_TEST_ZK"}) {
+    const char* server = std::getenv(variable);
+    if (server && *server) urls.emplace_back(server);
+  }
   if (argc > 3) urls = {argv[3]};
   int status = 0;
   for (const std::string& url : urls) {
