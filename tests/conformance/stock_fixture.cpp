@@ -38,6 +38,8 @@ std::vector<StockFixture> all_stock_fixtures() {
   for (const char* way : {"guarded", "pessimistic", "optimistic"}) {
     add_server(all, way, "DLOCK_TEST_MYSQL", std::string("?stock=") + way);
   }
+  add_server(all, "zk", "DLOCK_TEST_ZK");
+  add_server(all, "zk3", "DLOCK_TEST_ZK3");
   return all;
 }
 
