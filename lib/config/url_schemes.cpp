@@ -59,6 +59,7 @@ constexpr UrlParam kParams[] = {
      ""},
     {"strategy", "lease|session|row|unique|occupy", kMysqlTopic, ""},
     {"row", "<text>", kMysqlTopic, "strategy=row"},
+    {"stock", "guarded|pessimistic|optimistic", kMysqlTopic, ""},
     {"socket", "<file>", kMysqlTopic, ""},
 };
 

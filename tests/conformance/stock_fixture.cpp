@@ -41,6 +41,11 @@ std::vector<StockFixture> all_stock_fixtures() {
   add_server(all, "cluster, eight slots, counters", "DLOCK_TEST_CLUSTER", "?stock_slots=8&stock=decr", false);
   add_server(all, "tair", "DLOCK_TEST_TAIR", "", false);
   add_server(all, "tair, one slot", "DLOCK_TEST_TAIR", "?stock_slots=1");
+  for (const char* way : {"guarded", "pessimistic", "optimistic"}) {
+    add_server(all, way, "DLOCK_TEST_MYSQL", std::string("?stock=") + way);
+  }
+  add_server(all, "zk", "DLOCK_TEST_ZK");
+  add_server(all, "zk3", "DLOCK_TEST_ZK3");
   return all;
 }
 

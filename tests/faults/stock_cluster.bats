@@ -14,7 +14,7 @@ through_proxy() {
   start_proxy one
   direct=$(redis_url one)?stock_slots=4
   use "$(redis_url proxy)?stock_slots=4"
-  cuts_behind=13
+  requests=13 replies=13
 }
 on_cluster() { # [OPTION...]
   start_cluster

@@ -14,7 +14,7 @@ setup() {
   start_proxy tair
   direct=tair://127.0.0.1:$(port_of tair)?stock_slots=4
   use "tair://127.0.0.1:$(port_of proxy)?stock_slots=4"
-  cuts_behind=7
+  requests=7 replies=7
 }
 teardown() { end_world; }
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the fault tests of stocks share, whichever store keeps them. They set $direct, the URL that no proxy is in the
-# way of, and $cuts_behind, how many messages of a command are worth a cut.
+# What tests of stocks on servers have in common: the stock is "phone", $direct is the server without the proxy in between.
 
-use() { export DLOCK_BACKEND=$1; } # URL
+requests=3 replies=3
+
 field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json | jq ".$1"; }
 is() { [ "$(field "$1")" = "$2" ]; }
 balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
 create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
 pid_of() { cat "$1.pid"; }
 
-# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with $at for AT in the words.
+# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with a number of its own for AT in
+# the words. How many messages there are in each direction, at least: $requests, $replies.
 cut_behind_each() {
   local direction n at=0 word words
   for direction in requests replies; do
-    for ((n = 0; n <= ${cuts_behind:-3}; n++)); do
+    for ((n = 0; n <= ${!direction}; n++)); do
       at=$((at + 1)) words=()
       for word in "$@"; do words+=("${word//AT/$at}"); done
       network cut "$direction" "$n"
@@ -38,7 +39,7 @@ cuts_in_a_take() { # QUANTITY
 }
 
 cuts_in_refunds_and_restocks() { # QUANTITY of each take
-  local i all=$((2 * ${cuts_behind:-3} + 2)) total
+  local i all=$((requests + replies + 2)) total
   total=$(field total)
   for ((i = 1; i <= all; i++)); do dlock stock take phone --qty "$1" --id "order-$i"; done
   cut_behind_each dlock stock refund phone --qty 2 --id order-AT
