@@ -245,6 +245,14 @@ class RedisStockSlots final : public StockSlots {
   Result<Answer> call(const StockScript& script, const StockPlace& place, const StockNames& n,
                       const std::string& record, std::vector<std::string> arguments, const CallLimit& limit);
   Error unreplicated(const std::string& replicas) const;
+  bool is_no_tair(const Reply& reply) const {
+    return space_.counters == StockCounters::kTair && reply.is_error() &&
+           reply.text.find("Unknown Redis command") != std::string::npos;
+  }
+  Error no_tair(const Reply& reply) const {
+    return {ErrorCode::kUnsupported, store_ + " is no Tair: it answered \"" + reply.text.substr(0, 200) + "\"",
+            "use redis:// for it"};
+  }
 
   std::unique_ptr<Deployment> deployment_;
   const std::string store_;
@@ -357,6 +365,7 @@ Result<Answer> RedisStockSlots::call(const StockScript& script, const StockPlace
     auto replies = deployment_->call(n.meta, commands, limit.until, limit.control);
     if (!replies) return replies.error();
     for (const Reply& reply : *replies) {
+      if (is_no_tair(reply)) return no_tair(reply);
       if (auto error = error_of(reply, store_)) return *error;
     }
     if (replies->front().kind != Reply::Kind::kArray || replies->front().elements.empty()) return not_understood();
