@@ -167,6 +167,12 @@ end)"},
   redis.call('HSET',M,'token',k)
   return k
 end)"},
+    {"owes", R"(local function owes(id,book,parts)
+  if not book then return ask('HGET',W,id) or '-' end
+  if #parts==0 then return '-' end
+  redis.call('HSET',W,id,book..join(parts))
+  return book..join(parts)
+end)"},
     {"again", R"(local function again(id,q,owner,ttl,keep)
   local old=recorded()
   if old then

@@ -138,7 +138,7 @@ end
 if old.state=='G' then
   if old.back~=want then return {'otherwise',num(old.back)} end
   redis.call('PEXPIRE',Q,keep)
-  return {'back',join(back),ask('HGET',W,id) or '-',made}
+  return {'back',join(back),owes(id),made}
 end
 if want>old.q then return {'more',num(old.q)} end
 load()
@@ -154,12 +154,7 @@ for _,p in ipairs(back) do
 end
 redis.call('HINCRBY',M,'refunded',num(here))
 record('G',old.q,old.parts,old.who,want,keep)
-local text='-'
-if #owed>0 then
-  text='r '..join(owed)
-  redis.call('HSET',W,id,text)
-end
-return {'back',join(back),text,made}
+return {'back',join(back),owes(id,'r ',owed),made}
 )"};
 
 // ARGV: id, quantity, keep ms, parts or "": the emptiest segments here are filled to one level. {added, parts, owed,
@@ -172,7 +167,7 @@ if old then
   if old.state~='A' then return {'take'} end
   if old.q~=q then return {'reused',num(old.q)} end
   redis.call('PEXPIRE',Q,keep)
-  return {'added',old.parts,ask('HGET',W,id) or '-',made}
+  return {'added',old.parts,owes(id),made}
 end
 sweep()
 if opened(id) then return {'take'} end
@@ -207,12 +202,7 @@ for _,p in ipairs(parts) do
 end
 redis.call('HINCRBY',M,'added',num(here))
 record('A',q,join(parts),'-',0,keep)
-local text='-'
-if #owed>0 then
-  text='a '..join(owed)
-  redis.call('HSET',W,id,text)
-end
-return {'added',join(parts),text,made}
+return {'added',join(parts),owes(id,'a ',owed),made}
 )"};
 
 // ARGV: segments, or "": as many as there are. {ok}

@@ -155,4 +155,14 @@ through_proxy() {
   run -0 dlock stock show
   [[ "$output" == *"12 there"* ]]
   run -0 dlock stock drop phone --yes
+  for way in stock=decr stock_slots=4; do
+    use "$url?$way"
+    create 8 4
+    run -0 dlock stock take phone --qty 7 --id "a-$way"
+    run -0 dlock stock refund phone --id "a-$way"
+    run -0 dlock stock run phone --qty 6 --id "b-$way" -- true
+    run -0 dlock stock add phone --qty 3
+    run -0 dlock stock resize phone --segments 2
+    run -0 dlock stock drop phone --yes
+  done
 }

@@ -67,12 +67,7 @@ on_cluster() { # [OPTION...]
 
 @test "killed behind every message: a take from several slots happened altogether or not at all" {
   through_proxy
-  create 700 4
-  # More than a slot has: the others give, too.
-  killed_behind_each 14 sh -c 'dlock stock take phone --qty 300 --id order-AT; dlock stock refund phone --id order-AT'
-  is taken $((300 * kills))
-  is refunded $((300 * kills))
-  is total 700
+  kills_in_a_take
 }
 
 @test "killed behind every message: a run is sold once or not, its restock counts once, its levelling loses nothing" {

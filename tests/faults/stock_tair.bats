@@ -49,11 +49,7 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
 }
 
 @test "tair, killed behind every message: a take from several slots happened altogether or not at all" {
-  create 700 4
-  killed_behind_each 14 sh -c 'dlock stock take phone --qty 300 --id order-AT; dlock stock refund phone --id order-AT'
-  is taken $((300 * kills))
-  is refunded $((300 * kills))
-  is total 700
+  kills_in_a_take
 }
 
 @test "tair: a black hole: CMD is ended with 79, nothing is sold, the parts come back" {

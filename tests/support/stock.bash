@@ -114,3 +114,11 @@ sent_or_gone() { # NUMBER PID
   sent=$((sent + more))
   [ "$sent" -ge "$1" ] || ! kill -0 "$2" 2>/dev/null
 }
+
+kills_in_a_take() { # of more than a slot has: the others give, too
+  create 700 4
+  killed_behind_each 14 sh -c 'dlock stock take phone --qty 300 --id order-AT; dlock stock refund phone --id order-AT'
+  is taken $((300 * kills))
+  is refunded $((300 * kills))
+  is total 700
+}
