@@ -78,7 +78,6 @@ int rate(const std::string& host, int clients, char** statements) {
   if (pipe(channel) != 0) return 71;
   for (int i = 0; i < clients; ++i) {
     if (fork() != 0) continue;
-    if (std::strcmp(argv[2], "rate") == 0) return rate(host, std::atoi(argv[3]), argv + 4);
     const std::unique_ptr<sql::Connection> connection(get_driver_instance()->connect(host, "app", ""));
     connection->setSchema("locks");
     const long rounds = run_for_a_second(*connection, statements, std::to_string(getpid()));
@@ -99,6 +98,7 @@ int main(int argc, char** argv) {
   if (argc < 4) return 64;
   try {
     const std::string host = std::string("tcp://127.0.0.1:") + argv[1];
+    if (std::strcmp(argv[2], "rate") == 0) return rate(host, std::atoi(argv[3]), argv + 4);
     const std::unique_ptr<sql::Connection> connection(get_driver_instance()->connect(host, "app", ""));
     if (std::strcmp(argv[2], "run") == 0) return run(*connection, argv + 3);
     return round_trips(*connection, std::atoi(argv[3]));
