@@ -44,6 +44,7 @@ enum class OptionId {
   kDryRun,
   kPrint,
   kCount,
+  kProcesses,
   kQuantity,
   kSegments,
   kIfNotExists,

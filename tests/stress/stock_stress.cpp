@@ -5,8 +5,8 @@
 // and every restock repeated: then exactly what was created and added must be there. Prints one summary line; the exit
 // status says it, too.
 //
-//   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the servers that DLOCK_TEST_REDIS and
-//                                               DLOCK_TEST_MYSQL name
+//   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the servers that DLOCK_TEST_REDIS,
+//                                               DLOCK_TEST_ZK and DLOCK_TEST_MYSQL name
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -292,8 +292,10 @@ int main(int argc, char** argv) {
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
   const TemporaryDirectory directory;
   std::vector<std::string> urls{"local:" + directory.path()};
-  const char* redis = std::getenv("DLOCK_TEST_REDIS");
-  if (redis && *redis) urls.emplace_back(redis);
+  for (const char* variable : {"DLOCK_TEST_REDIS", "DLOCK_TEST_ZK"}) {
+    const char* server = std::getenv(variable);
+    if (server && *server) urls.emplace_back(server);
+  }
   const char* mysql = std::getenv("DLOCK_TEST_MYSQL");
   for (const char* way : {"guarded", "pessimistic", "optimistic"}) {
     if (mysql && *mysql) urls.push_back(mysql + std::string("?stock=") + way);

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/zookeeper_stock.h"
+
+#include <algorithm>
+
+#include "backends/zookeeper/names.h"
+#include "backends/zookeeper/stock_call.h"
+#include "backends/zookeeper/stock_garbage.h"
+#include "lib/base/entropy.h"
+#include "lib/stock/segment_plan.h"
+#include "lib/stock/take_order.h"
+
+namespace dlock {
+namespace zookeeper {
+namespace {
+
+using State = RequestRecord::State;
+
+// After how many lost tries a call closes the gate: a few segments are won sooner or later, all of them hardly ever.
+constexpr int kGateForSome = 8;
+constexpr int kGateForAll = 2;
+
+std::int64_t ms(Duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
+
+Change make_node(std::string path, std::string data) {
+  return {Change::Kind::kCreate, std::move(path), std::move(data), NodeKind::kPersistent, -1};
+}
+
+class ZooKeeperStock final : public Stock {
+ public:
+  ZooKeeperStock(Ensemble ensemble, const Runtime& runtime) : session_(std::move(ensemble), runtime) {}
+
+  const std::string& store() const override { return session_.store(); }
+
+  Result<void> create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
+                      const CallLimit& limit) override;
+  Result<StockState> show(const LockName& name, const CallLimit& limit) override;
+  Result<std::vector<LockName>> names(const CallLimit& limit) override;
+
+  Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) override {
+    return deduct(request, nullptr, Duration(0), start, limit);
+  }
+  Result<StockAnswer> reserve(const StockRequest& request, const Owner& owner, Duration ttl, int start,
+                              const CallLimit& limit) override {
+    return deduct(request, &owner, ttl, start, limit);
+  }
+  Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override;
+  Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) override;
+  Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) override;
+
+  Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
+                            const CallLimit& limit) override;
+  Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override;
+
+  Result<void> rebalance(const LockName& name, const CallLimit& limit) override { return level(name, {}, limit); }
+  Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override {
+    return level(name, segments, limit);
+  }
+  Result<void> drop(const LockName& name, const CallLimit& limit) override;
+
+ private:
+  StockCall call(const LockName& name, const CallLimit& limit) {
+    if (known_name_ != name) known_.reset();
+    known_name_ = name;
+    return StockCall(session_, known_, name, limit);
+  }
+  Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
+                             const CallLimit& limit);
+  Result<void> level(const LockName& name, std::optional<int> segments, const CallLimit& limit);
+
+  StockSession session_;
+  std::optional<LockName> known_name_;
+  std::optional<SeenHead> known_;
+};
+
+/// Moves each part at its segment: so many items for each of `each`.
+Result<void> move_parts(StockCall& call, const StockParts& parts, const StockCounts& each) {
+  if (auto loaded = call.load(parts); !loaded) return loaded;
+  for (const StockPart& part : parts) {
+    const Quantity q = part.quantity;
+    const StockCounts more{each.quantity * q, each.reserved * q, each.taken * q, each.refunded * q, each.added * q};
+    if (auto moved = call.move(home_of(part.segment, call.segments()), more); !moved) return moved;
+  }
+  return {};
+}
+
+/// The request as it counts now: a reservation whose time is over does not, and is on its way back (*given).
+Result<std::optional<SeenNote>> request_now(StockCall& call, const LockName& id, bool* given, int segment = -1) {
+  auto seen = call.request(id, segment);
+  *given = false;
+  if (!seen || !*seen || !(*seen)->is_reserved()) return seen;
+  const auto over = call.is_over(**seen);
+  if (!over) return over.error();
+  if (!*over) return seen;
+  if (auto back = call.give_back(**seen); !back) return back.error();
+  *given = true;
+  return seen;
+}
+
+Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
+                                    const CallLimit& limit) {
+  const std::string path = stock_path(session_.root(), name);
+  while (true) {
+    const auto found = session_.ask_until(std::vector<Request>{{.kind = Request::Kind::kSync, .path = path},
+                                                               {.kind = Request::Kind::kRead, .path = path}},
+                                          limit);
+    if (!found) return found.error();
+    if (found->back().code != Code::kNoNode) {
+      const auto head = parse_head(found->back().data);
+      return head && head->maker == maker.text() ? Result<void>() : stock_exists(name, store());
+    }
+    const StockHead head{random_hex(8), segments, quantity, maker.text(), {}};
+    const std::string life = life_path(session_.root(), head.life);
+    std::vector<Change> nodes{make_node(path, head_text(head)), make_node(life, name.text())};
+    for (const char* directory : {kSegments, kOpen, kRequests}) nodes.push_back(make_node(life + directory, ""));
+    int segment = 0;
+    for (const Quantity each : spread(quantity, segments)) {
+      nodes.push_back(make_node(segment_path(life, segment++), counts_text({.quantity = each})));
+    }
+    const auto made = session_.ask({.kind = Request::Kind::kChange, .changes = nodes}, limit);
+    if (!made) return made.error();
+    if (made->code == Code::kOk) return {};
+    if (made->code == Code::kNoNode) {
+      for (const char* purpose : {kStocks, kStockData}) {
+        const auto directory = session_.make_directory(own_directory(session_.root(), purpose), limit);
+        if (!directory) return directory;
+      }
+    } else if (made->code != Code::kNodeExists) {
+      return Error{
+          ErrorCode::kUnsupported,
+          store() + " does not make a stock: ZooKeeper's error " + std::to_string(static_cast<int>(made->code)),
+          "look at it with: dlock doctor"};
+    }
+  }
+}
+
+Result<StockState> ZooKeeperStock::show(const LockName& name, const CallLimit& limit) {
+  StockState state{.name = name, .segments = {}};
+  const auto done = call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+    bool steady = false;
+    if (auto loaded = call.load_all(&steady); !loaded) return loaded.error();
+    if (call.open() > 0) {
+      const auto swept = call.sweep();
+      if (!swept) return swept.error();
+      if (*swept) return Step::kWriteThenLook;
+    }
+    if (!steady) return Step::kLook;
+    StockCounts sum;
+    state.segments.clear();
+    for (int i = 0; i < call.segments(); ++i) {
+      state.segments.push_back({call.counts(i).quantity, call.counts(i).reserved});
+      sum += call.counts(i);
+    }
+    state.created = call.head().created;
+    state.added = sum.added;
+    state.taken = sum.taken;
+    state.refunded = sum.refunded;
+    state.open = call.open();
+    return Step::kConclude;
+  });
+  if (!done) return done.error();
+  return state;
+}
+
+Result<std::vector<LockName>> ZooKeeperStock::names(const CallLimit& limit) {
+  const std::string path = own_directory(session_.root(), kStocks);
+  const auto list = session_.ask_until(
+      std::vector<Request>{{.kind = Request::Kind::kSync, .path = path}, {.kind = Request::Kind::kList, .path = path}},
+      limit);
+  if (!list) return list.error();
+  std::vector<LockName> names;
+  for (const std::string& child : list->back().children) {
+    if (auto name = name_of_part(child)) names.push_back(std::move(*name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// `owner` null: for good.
+Result<StockAnswer> ZooKeeperStock::deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
+                                           const CallLimit& limit) {
+  StockAnswer answer = StockInProgress{};
+  StockCall stock = call(request.stock, limit);
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    const int wanted = request.only_segment.value_or((start + call.tries()) % call.segments());
+    const int first = wanted < call.segments() ? wanted : -1;
+    bool given = false;
+    const auto seen = request_now(call, request.id, &given, first);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    auto again = answer_again(*seen ? &(*seen)->note.record : nullptr, request, owner);
+    if (!again) return again.error();
+    if (*again) {
+      answer = std::move(**again);
+      const auto* taken = std::get_if<StockTaken>(&answer);
+      if (!taken || taken->repeated) return Step::kConclude;
+      call.remember(request.id, {(*seen)->note.record, ms(ttl)}, *seen);
+      return Step::kWrite;
+    }
+    std::optional<StockParts> parts;
+    if (first >= 0 && call.counts(first).quantity >= request.quantity) parts = {{first, request.quantity}};
+    if (!parts) {
+      bool steady = false;
+      if (auto loaded = call.load_all(&steady); !loaded) return loaded.error();
+      const std::vector<Quantity> have = call.quantities();
+      parts = request.only_segment ? choose_from(have, *request.only_segment, request.quantity)
+                                   : choose_parts(have, wanted, request.quantity);
+      if (!parts && !steady) return Step::kLook;
+      if (!parts) {
+        const auto swept = call.open() > 0 ? call.sweep() : Result<bool>(false);
+        if (!swept) return swept.error();
+        if (*swept) return Step::kWriteThenLook;
+        StockShort by;
+        for (int i = 0; i < call.segments(); ++i) {
+          by.available += call.counts(i).quantity;
+          by.reserved += call.counts(i).reserved;
+        }
+        answer = by;
+        return Step::kConclude;
+      }
+    }
+    StockNote note{{owner ? State::kReserved : State::kTaken, request.quantity, *parts, {}, 0}, 0};
+    if (owner) note.record.owner = owner->text(), note.ttl_ms = ms(ttl);
+    call.remember(request.id, note, std::nullopt);
+    if (owner) call.open_reservation(request.id);
+    const StockCounts each{.quantity = -1, .reserved = owner ? 1 : 0, .taken = owner ? 0 : 1};
+    if (auto moved = move_parts(call, *parts, each); !moved) return moved.error();
+    answer = StockTaken{std::move(*parts), {}, false};
+    return Step::kWrite;
+  });
+  if (!done) return done.error();
+  auto* taken = std::get_if<StockTaken>(&answer);
+  if (taken && owner && !taken->repeated) {
+    taken->token = FencingToken(static_cast<std::uint64_t>(stock.transaction()));
+  }
+  return answer;
+}
+
+Result<void> ZooKeeperStock::extend(const StockRequest& request, const Owner& owner, Duration ttl,
+                                    const CallLimit& limit) {
+  StockCall stock = call(request.stock, limit);
+  bool over = false;
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    bool given = false;
+    const auto seen = request_now(call, request.id, &given);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    over = !*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner);
+    if (over) return Step::kConclude;
+    call.remember(request.id, {(*seen)->note.record, ms(ttl)}, *seen);
+    return Step::kWrite;
+  });
+  if (done ? over : stock.is_missing()) return reservation_over(request.stock, request.id);
+  return done;
+}
+
+Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
+  StockCall stock = call(request.stock, limit);
+  bool over = false;
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    over = false;
+    bool given = false;
+    const auto seen = request_now(call, request.id, &given);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    const bool ours = *seen && (*seen)->is_of(owner);
+    const State state = ours ? (*seen)->note.record.state : State::kRefused;
+    if (state == State::kTaken || state == State::kRefunded) return Step::kConclude;
+    over = state != State::kReserved;
+    if (over) return Step::kConclude;
+    StockNote sold{(*seen)->note.record, 0};
+    sold.record.state = State::kTaken;
+    call.remember(request.id, sold, *seen);
+    call.close_reservation(request.id);
+    auto moved = move_parts(call, sold.record.parts, {.reserved = -1, .taken = 1});
+    return moved ? Result<Step>(Step::kWrite) : moved.error();
+  });
+  if (done ? over : stock.is_missing()) return reservation_over(request.stock, request.id);
+  return done;
+}
+
+Result<void> ZooKeeperStock::cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
+  StockCall stock = call(request.stock, limit);
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    const auto seen = call.request(request.id);
+    if (!seen) return seen.error();
+    if (!*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner)) return Step::kConclude;
+    auto given = call.give_back(**seen);
+    return given ? Result<Step>(Step::kWrite) : given.error();
+  });
+  return stock.is_missing() ? Result<void>() : done;  // no stock: nothing is set aside
+}
+
+Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
+                                          const CallLimit& limit) {
+  StockParts answer;
+  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    bool given = false;
+    const auto seen = request_now(call, id, &given);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    auto plan = plan_refund(*seen ? &(*seen)->note.record : nullptr, id, quantity);
+    if (!plan) return plan.error();
+    answer = std::move(plan->answer);
+    const bool done_before = *seen && record_text((*seen)->note.record) == record_text(plan->record);
+    if (done_before) return Step::kConclude;
+    call.remember(id, {std::move(plan->record), 0}, *seen);
+    auto moved = move_parts(call, plan->back, {.quantity = 1, .refunded = 1});
+    return moved ? Result<Step>(Step::kWrite) : moved.error();
+  });
+  if (!done) return done.error();
+  return answer;
+}
+
+Result<StockParts> ZooKeeperStock::add(const LockName& name, const LockName& id, Quantity quantity,
+                                       const CallLimit& limit) {
+  StockParts parts;
+  const auto done = call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+    bool given = false;
+    const auto seen = request_now(call, id, &given);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    if (*seen) {
+      const RequestRecord& record = (*seen)->note.record;
+      if (record.state != State::kAdded) return id_of_take(id);
+      if (record.quantity != quantity) return id_reused(id, record.quantity, quantity);
+      parts = record.parts;
+      return Step::kConclude;
+    }
+    if (auto loaded = call.load_all(); !loaded) return loaded.error();
+    parts = fill_emptiest(call.quantities(), quantity);
+    call.remember(id, {{State::kAdded, quantity, parts, {}, 0}, 0}, std::nullopt);
+    auto moved = move_parts(call, parts, {.quantity = 1, .added = 1});
+    return moved ? Result<Step>(Step::kWrite) : moved.error();
+  });
+  if (!done) return done.error();
+  return parts;
+}
+
+/// What is reserved is counted at the homes that its parts have from then on; the rest of what a segment that goes has
+/// counted is counted by the first one.
+Result<void> ZooKeeperStock::level(const LockName& name, std::optional<int> segments, const CallLimit& limit) {
+  return call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+    if (auto loaded = call.load_all(); !loaded) return loaded.error();
+    const int count = segments.value_or(call.segments());
+    std::vector<StockCounts> after(static_cast<std::size_t>(count));
+    Quantity available = 0;
+    Quantity reserved = 0;
+    for (int i = 0; i < call.segments(); ++i) {
+      StockCounts more = call.counts(i);
+      available += std::exchange(more.quantity, 0);
+      reserved += std::exchange(more.reserved, 0);
+      after[static_cast<std::size_t>(i < count ? i : 0)] += more;
+    }
+    const std::vector<Quantity> each = spread(available, count);
+    for (std::size_t i = 0; i < after.size(); ++i) after[i].quantity = each[i];
+    const auto reservations = call.reservations();
+    if (!reservations) return reservations.error();
+    for (const SeenNote& one : *reservations) {
+      for (const StockPart& part : one.note.record.parts) {
+        after[static_cast<std::size_t>(home_of(part.segment, count))].reserved += part.quantity;
+        reserved -= part.quantity;
+      }
+    }
+    if (reserved != 0 && call.has_gate()) return broken_stock(name, "its reservations are not what is set aside");
+    if (reserved != 0) return Step::kLook;  // some came or went
+    call.replace(after);
+    return Step::kWrite;
+  });
+}
+
+Result<void> ZooKeeperStock::drop(const LockName& name, const CallLimit& limit) {
+  std::string life;
+  StockCall stock = call(name, limit);
+  const auto done = stock.run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+    life = life_path(session_.root(), call.head().life);
+    call.remove();
+    return Step::kWrite;
+  });
+  const bool gone = done || (stock.is_missing() && !life.empty());  // the answer to our own drop was lost
+  if (!gone) return done;
+  (void)remove_tree(session_, life, limit);  // what is left then is left to gc
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Stock> make_stock(Ensemble ensemble, const Runtime& runtime) {
+  return std::make_unique<ZooKeeperStock>(std::move(ensemble), runtime);
+}
+
+}  // namespace zookeeper
+
+Result<std::unique_ptr<Stock>> make_zookeeper_stock(const BackendUrl& url, const Runtime& runtime) {
+  auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
+  if (!ensemble) return ensemble.error();
+  return zookeeper::make_stock(std::move(*ensemble), runtime);
+}
+
+}  // namespace dlock
