@@ -39,9 +39,9 @@ enum class Step {
 
 /// One call on one stock: looks, decides, writes all or nothing against the versions that it has seen, and begins again
 /// when somebody else was faster. A server may be behind: without a write only what was read after a sync is concluded
-/// from. Who has lost several times closes the gate: everybody else waits then until this call has written, or for half
-/// a second, should its process be gone. What keeps the books right is the versions; the gate keeps anybody from
-/// starving.
+/// from. Who has lost several times closes the gate: everybody else waits then until this call has written, or for a
+/// tenth of a second, should its process be gone. What keeps the books right is the versions; the gate keeps anybody
+/// from starving.
 class StockCall {
  public:
   using Decision = std::function<Result<Step>(StockCall&)>;
@@ -116,7 +116,7 @@ class StockCall {
   Result<Written> write();
   Result<Written> refused(const std::vector<Change>& changes, const Answer& answer);
   std::vector<Change> gathered() const;
-  Result<void> lose_race();
+  Result<void> pause_after_race();
   Result<Page> page_of(int segment, const Answer& answer) const;
   Result<std::optional<SeenNote>> note_of(const LockName& id, const Answer& answer) const;
   Result<std::int64_t> leaders_time();

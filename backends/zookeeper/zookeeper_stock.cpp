@@ -16,8 +16,10 @@ namespace {
 
 using State = RequestRecord::State;
 
-// After how many lost tries a call closes the gate: a few segments are won sooner or later, all of them hardly ever.
-constexpr int kGateForSome = 8;
+// After how many lost tries a call closes the gate: a few segments are won sooner or later, a quiet moment to look at
+// all of them comes as well; to write all of them it hardly ever does.
+constexpr int kGateForSome = 30;
+constexpr int kGateToLook = 30;
 constexpr int kGateForAll = 2;
 
 std::int64_t ms(Duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
@@ -120,12 +122,12 @@ Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int
     const auto made = session_.ask({.kind = Request::Kind::kChange, .changes = nodes}, limit);
     if (!made) return made.error();
     if (made->code == Code::kOk) return {};
-    if (made->code == Code::kNoNode) {
+    if (made->code == Code::kNoNode && session_.now() < limit.until) {
       for (const char* purpose : {kStocks, kStockData}) {
         const auto directory = session_.make_directory(own_directory(session_.root(), purpose), limit);
         if (!directory) return directory;
       }
-    } else if (made->code != Code::kNodeExists) {
+    } else if (made->code != Code::kNodeExists || session_.now() >= limit.until) {
       return Error{
           ErrorCode::kUnsupported,
           store() + " does not make a stock: ZooKeeper's error " + std::to_string(static_cast<int>(made->code)),
@@ -136,7 +138,7 @@ Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int
 
 Result<StockState> ZooKeeperStock::show(const LockName& name, const CallLimit& limit) {
   StockState state{.name = name, .segments = {}};
-  const auto done = call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+  const auto done = call(name, limit).run(kGateToLook, [&](StockCall& call) -> Result<Step> {
     bool steady = false;
     if (auto loaded = call.load_all(&steady); !loaded) return loaded.error();
     if (call.open() > 0) {
@@ -315,7 +317,7 @@ Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& 
 Result<StockParts> ZooKeeperStock::add(const LockName& name, const LockName& id, Quantity quantity,
                                        const CallLimit& limit) {
   StockParts parts;
-  const auto done = call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
     bool given = false;
     const auto seen = request_now(call, id, &given);
     if (!seen) return seen.error();
