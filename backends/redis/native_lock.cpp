@@ -203,7 +203,7 @@ NativeLock::Answer NativeLock::granted(const NativeGrant& grant) {
     return Granted{{}, std::nullopt};
   }
   holder_ = grant.owner;
-  wake_.close();
+  // Until then a waiter's channel stays: to close it would take time now.
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   return Granted{{{spec_.name, holder_, grant.token, store_name_, grant.joined}}, lease_deadline(sent_, spec_.ttl)};
 }
@@ -252,16 +252,19 @@ Renewal NativeLock::renew(Control& control, TimePoint until) {
   return RenewalUnknown{renewed.error().message};
 }
 
-void NativeLock::add_interest(std::vector<pollfd>& fds) const { wake_.add_interest(fds); }
+void NativeLock::add_interest(std::vector<pollfd>& fds) const {
+  if (!watch_at_) wake_.add_interest(fds);
+}
 
 /// Only the one holder of an exclusive lock is told: renewals of many readers would wake each other.
 Renewal NativeLock::held(TimePoint now) {
   if (spec_.mode != Mode::kExclusive) {
     watch_at_.reset();
+    wake_.close();
     return RenewalHeld{};
   }
-  const bool begin = watch_at_ && now >= *watch_at_ && !wake_.is_open();
-  if (begin) {
+  if (watch_at_) {
+    if (now < *watch_at_) return RenewalHeld{};
     watch_at_.reset();
     const Connection* main = deployment_->current(store_.names().key);
     if (!main || !wake_.open(*main, store_.names().wake + spec_.owner.text(), now + kLookBudget, nullptr)) {
@@ -279,8 +282,8 @@ Renewal NativeLock::held(TimePoint now) {
   return RenewalLost{"it was force-released or deleted on " + store_name_};
 }
 
+/// The channel is closed when nobody waits any more, neither for us nor for the lock: with this object.
 Result<void> NativeLock::release(TimePoint until) {
-  wake_.close();
   const Owner entry = spec_.owner;
   bool unanswered = unknown_;
   while (true) {

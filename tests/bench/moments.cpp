@@ -3,9 +3,12 @@
 //
 //   moments                            ends at once: a process start and nothing else
 //   moments stamp FILE [GATE]          appends "BEGIN END" to FILE: when its main began, and when it was about to end.
-//                                      In between it waits 3 ms, so that whoever held before it has quite ended; or
+//                                      In between it waits 8 ms, so that whoever held before it has quite ended, its
+//                                      keeper too, which stays for 5 ms to let others go first; or
 //                                      until GATE (a FIFO) is opened for writing.
-//   moments starts ROUNDS              prints how long each start of a process ("moments") took, to its end
+//   moments starts ROUNDS              prints how long each start of a process ("moments") took, to its end; each
+//                                      after a pause as long as that of "stamp": a start right after another one finds
+//                                      warm caches, which who was handed a lock does not
 //   moments round-trips PORT ROUNDS    prints how long each PING took, to the Redis server at 127.0.0.1:PORT
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -37,14 +40,19 @@ int failed(const char* what) {
   return 1;
 }
 
+/// As long as a lock is held.
+void hold() {
+  const timespec pause{0, 8'000'000};
+  nanosleep(&pause, nullptr);
+}
+
 int stamp(double begin, const char* file, const char* gate) {
   const int out = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (out < 0) return failed(file);
   if (gate) {
     if (open(gate, O_RDONLY | O_CLOEXEC) < 0) return failed(gate);
   } else {
-    const timespec pause{0, 3'000'000};
-    nanosleep(&pause, nullptr);
+    hold();
   }
   char line[64];
   const int length = std::snprintf(line, sizeof line, "%.1f %.1f\n", begin, now_us());
@@ -53,6 +61,7 @@ int stamp(double begin, const char* file, const char* gate) {
 
 int starts(int rounds) {
   for (int i = 0; i < rounds; ++i) {
+    hold();
     char name[] = "moments";
     char* argv[] = {name, nullptr};
     const double before = now_us();

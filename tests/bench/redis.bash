@@ -95,7 +95,7 @@ redis_requests() {
   row 'redis: requests of dlock run k -- true' '<= 2' "$count" '' "$count"
 }
 
-# One holder, and N that wait for it in the queue; then each holds for 3 ms and hands over to the next.
+# One holder, and N that wait for it in the queue; then each holds for 8 ms and hands over to the next.
 in_order=() # the option that makes waiters queue, where they do not anyway
 chain() {    # WAITERS STAMPS [COMMAND...]: runs COMMAND when all of them wait
   local count=$1 stamps=$2 i end pids=()

@@ -8,14 +8,12 @@ load ../support/stock
 setup() { set_world; }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
 through_proxy() {
   start_redis one
   start_proxy one
   direct=$(redis_url one)
   use "$(redis_url proxy)"
 }
-pid_of() { cat "$1.pid"; }
 
 @test "cut behind every message: a take is one take" {
   through_proxy

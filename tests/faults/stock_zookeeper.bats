@@ -8,18 +8,16 @@ load ../support/stock
 
 setup() {
   set_world
-  cut_points=({0..8})
+  requests=8 replies=8
 }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
 through_proxy() {
   start_zookeeper one
   start_proxy one frames
   direct=$(zookeeper_url one)
   use "$(zookeeper_url proxy)"
 }
-pid_of() { cat "$1.pid"; }
 run_until_told() { # NAME WORD...: a dlock stock run whose command waits for the file "go"
   start_watched "$1" dlock stock run phone "${@:2}" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
   wait_until test -e inside

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# What happens to a stock "phone" when things go wrong, whatever keeps it: for tests/faults. $direct is the URL of the server
-# itself where commands go through a proxy.
+# What tests of stocks on servers have in common: the stock is "phone", $direct is the server without the proxy in between.
+
+requests=3 replies=3
 
 field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json | jq ".$1"; }
 is() { [ "$(field "$1")" = "$2" ]; }
 balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
 create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
 
-cut_points=(0 1 2 3) # behind so many messages; as many as a command has
-
-# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut; AT in the words is its number.
+# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with a number of its own for AT in
+# the words. How many messages there are in each direction, at least: $requests, $replies.
 cut_behind_each() {
   local direction n at=0 word words
   for direction in requests replies; do
-    for n in "${cut_points[@]}"; do
+    for ((n = 0; n <= ${!direction}; n++)); do
       at=$((at + 1)) words=()
       for word in "$@"; do words+=("${word//AT/$at}"); done
       network cut "$direction" "$n"
@@ -28,7 +28,7 @@ cut_behind_each() {
 
 # A take is one take.
 cut_takes() {
-  create 100 7
+  create 300 7
   cut_behind_each dlock stock take phone --qty 3 --id order-AT
   is taken $((3 * cuts))
   cut_behind_each dlock stock take phone --qty 3 --id order-AT # the same again
@@ -39,15 +39,15 @@ cut_takes() {
 
 # A refund is one refund, a restock one restock.
 cut_refunds_and_restocks() {
-  create 100 7
-  local i orders=$((2 * ${#cut_points[@]}))
+  create 300 7
+  local i orders=$((requests + replies + 2))
   for ((i = 1; i <= orders; i++)); do dlock stock take phone --qty 5 --id "order-$i"; done
   cut_behind_each dlock stock refund phone --qty 2 --id order-AT
   is refunded $((2 * cuts))
   cut_behind_each dlock stock add phone --qty 4 --id truck-AT
   cut_behind_each dlock stock add phone --qty 4
   is added $((8 * cuts))
-  is total $((100 - 5 * orders + 2 * cuts + 8 * cuts))
+  is total $((300 - 5 * orders + 2 * cuts + 8 * cuts))
 }
 
 # What concerns all of a stock does not fall over itself.
@@ -63,7 +63,7 @@ cut_whole_stocks() {
 
 # A run sells once and runs once.
 cut_runs() {
-  create 100 7
+  create 300 7
   cut_behind_each dlock stock run phone --qty 2 --id order-AT --ttl 2s --renew-interval 100ms -- sh -c 'echo ran >>ran; sleep 0.25'
   is taken $((2 * cuts))
   is open 0

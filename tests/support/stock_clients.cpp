@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "backends/local/local_stock.h"
+#include "backends/mysql/mysql_stock.h"
 #include "backends/redis/redis_stock.h"
 #include "backends/zookeeper/zookeeper_stock.h"
 
@@ -20,6 +21,7 @@ std::unique_ptr<Stock> connect_stock(const std::string& url) {
   const auto parsed = BackendUrl::parse(url);
   if (!parsed) throw std::runtime_error(parsed.error().message);
   const auto make = parsed->family == Family::kLocal       ? make_local_stock
+                    : parsed->family == Family::kMysql     ? make_mysql_stock
                     : parsed->family == Family::kZookeeper ? make_zookeeper_stock
                                                            : make_redis_stock;
   auto stock = make(*parsed, runtime);
