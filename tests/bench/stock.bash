@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The rows of scripts/bench for stocks: on this machine, and on a Redis of its own; and the picture of the README. Sourced:
+# The rows of scripts/bench for stocks: on this machine, and on a Redis and a ZooKeeper of its own; and the picture of the README. Sourced:
 # row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
 # shellcheck disable=SC2154
 
@@ -10,6 +10,10 @@ stock_rows() {
   stock_rows_of redis "$(redis_url stock)"
   stock_bare_script
   kill_redis stock
+  start_zookeeper stockzk forceSync=yes
+  own+=("$(pid_of_server stockzk)")
+  stock_rows_of zookeeper "$(zookeeper_url stockzk)"
+  kill_server stockzk
   scripts/stock-chart <"$stage/stock.json" >build/stock.svg
   echo "picture: build/stock.svg" >&2
 }
