@@ -64,6 +64,8 @@ class StockCall {
 
   /// What is remembered of the request. In the same go reads a segment, if that is not negative.
   Result<std::optional<SeenNote>> request(const LockName& id, int segment = -1);
+  /// The request as it counts now: a reservation whose time is over does not, and is given back (*given).
+  Result<std::optional<SeenNote>> request_now(const LockName& id, bool* given, int segment = -1);
   /// Reads the homes of these parts, as far as they were not read yet.
   Result<void> load(const StockParts& parts);
   /// Reads all segments, and how many reservations there are; `steady`: all of it was so at one moment.
@@ -81,6 +83,8 @@ class StockCall {
 
   /// Misconfigured if a segment would have less than nothing, or more than can be counted. REQUIRES: it is read.
   Result<void> move(int segment, const StockCounts& more);
+  /// The same at the home of each part, for as many items as it has.
+  Result<void> move_parts(const StockParts& parts, const StockCounts& each);
   /// In place of what is remembered so far.
   void remember(const LockName& id, const StockNote& note, const std::optional<SeenNote>& before);
   void open_reservation(const LockName& id);

@@ -352,7 +352,7 @@ TEST_CASE("gc forgets requests of more than 30 days, by the leader's clock, and 
   const auto swept = sweep_stocks(session, false, w.limit());
   REQUIRE(swept);
   REQUIRE(swept->size() == 1);
-  CHECK(swept->front().what.starts_with("1 request"));
+  CHECK(swept->front().what == "requests to its stock, older than 30 days: 1");
   CHECK_FALSE(w.ensemble.nodes.contains(request_path(w.life(), id("old"))));
   CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("new"))));
   CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("aside"))));
