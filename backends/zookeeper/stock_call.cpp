@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kReconnectPause = 20ms;
 constexpr Duration kShortestPause = 1ms;
-constexpr int kMostDoublings = 4;
+constexpr int kMostDoublings = 6;
 constexpr Duration kGatePatience = 100ms;
 constexpr int kGateLooks = 20;  ///< and at least for as long as so many looks take
 constexpr Duration kLeaveBudget = 1s;

@@ -54,6 +54,11 @@ class StockCall {
   /// Unavailable at the end of the limit. Misconfigured, and is_missing(), if there is no such stock.
   Result<void> run(int gate_after, const Decision& decide);
   bool is_missing() const { return missing_; }
+  /// For a decision that seldom writes: its first look is after a sync already.
+  StockCall& freshly() {
+    is_fresh_ = true;
+    return *this;
+  }
 
   // The rest is for `decide`, which hands on their errors.
   const StockHead& head() const { return known_->head; }

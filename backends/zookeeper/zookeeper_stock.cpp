@@ -69,10 +69,15 @@ class ZooKeeperStock final : public Stock {
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                              const CallLimit& limit);
   Result<void> level(const LockName& name, std::optional<int> segments, const CallLimit& limit);
+  /// The segment that the end of this reservation will need, as far as we remember; -1: none.
+  int segment_of(const LockName& id, int segments) const {
+    return aside_ && aside_->first == id ? home_of(aside_->second.segment, segments) : -1;
+  }
 
   StockSession session_;
   std::optional<LockName> known_name_;
   std::optional<SeenHead> known_;
+  std::optional<std::pair<LockName, StockPart>> aside_;  ///< the last reservation, and where most likely it still is
 };
 
 Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
@@ -114,7 +119,7 @@ Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int
 
 Result<StockState> ZooKeeperStock::show(const LockName& name, const CallLimit& limit) {
   StockState state{.name = name, .segments = {}};
-  const auto done = call(name, limit).run(kGateToLook, [&](StockCall& call) -> Result<Step> {
+  const auto done = call(name, limit).freshly().run(kGateToLook, [&](StockCall& call) -> Result<Step> {
     bool steady = false;
     if (auto loaded = call.load_all(&steady); !loaded) return loaded.error();
     if (call.open() > 0) {
@@ -165,6 +170,7 @@ Result<StockAnswer> ZooKeeperStock::deduct(const StockRequest& request, const Ow
   auto* taken = std::get_if<StockTaken>(&answer);
   if (taken && owner && !taken->repeated) {
     taken->token = FencingToken(static_cast<std::uint64_t>(stock.transaction()));
+    aside_ = {request.id, taken->parts.front()};
   }
   return answer;
 }
@@ -193,7 +199,7 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
   const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
     over = false;
     bool given = false;
-    const auto seen = call.request_now(request.id, &given);
+    const auto seen = call.request_now(request.id, &given, segment_of(request.id, call.segments()));
     if (!seen) return seen.error();
     if (given) return Step::kWriteThenLook;
     const bool ours = *seen && (*seen)->is_of(owner);
@@ -215,7 +221,7 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
 Result<void> ZooKeeperStock::cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
   StockCall stock = call(request.stock, limit);
   const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
-    const auto seen = call.request(request.id);
+    const auto seen = call.request(request.id, segment_of(request.id, call.segments()));
     if (!seen) return seen.error();
     if (!*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner)) return Step::kConclude;
     auto given = call.give_back(**seen);
