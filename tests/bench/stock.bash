@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The rows of scripts/bench for stocks: on this machine, on a Redis and on a MariaDB of their own; and the picture of the README. Sourced:
+# The rows of scripts/bench for stocks: on this machine, and on a Redis, a MariaDB and a ZooKeeper of their own; and the
+# picture of the README. Sourced:
 # row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
 # shellcheck disable=SC2154
 
@@ -17,6 +18,10 @@ stock_rows() {
   row 'mysql: orders/s, step of 20 ms, lock, 20 segments' '>= 900' "$(figure lock 20)" '' "$(figure lock 20)"
   stock_bare_statement
   kill_server stock
+  start_zookeeper stockzk forceSync=yes
+  own+=("$(pid_of_server stockzk)")
+  stock_zookeeper_rows
+  kill_server stockzk
   scripts/stock-chart <"$stage/stock.json" >build/stock.svg
   echo "picture: build/stock.svg" >&2
 }
@@ -33,6 +38,16 @@ stock_rows_of() { # NAME URL
   one=$(figure lock 1) twenty=$(figure lock 20) reserve=$(figure reserve 20)
   row "$1: orders/s, step of 20 ms, lock, 20 segments" '>= 15' "$twenty" "one segment: $one" "$(quotient "$twenty" "$one")"
   row "$1: orders/s, step of 20 ms, reserve" '>= 0.8' "$reserve" '40 takers / 20 ms: 2000' "$(quotient "$reserve" 2000)"
+}
+
+# Each order is two transactions on the server's disk, so races for a segment are what more of them save.
+stock_zookeeper_rows() {
+  dlock bench stock --json -b "$(zookeeper_url stockzk)" >>"$stage/stock.json"
+  local way one twenty
+  for way in take reserve; do
+    one=$(figure "$way" 1) twenty=$(figure "$way" 20)
+    row "zookeeper: orders/s, $way, 20 segments" '>= 2' "$twenty" "one segment: $one" "$(quotient "$twenty" "$one")"
+  done
 }
 
 # Plain takes against the least that a script must do: look, deduct. As many clients on both sides.
