@@ -74,7 +74,8 @@ take_is_cut() { # WAY
 
 @test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
   through_proxy
-  black_hole
+  create 10 2
+  black_hole 2
 }
 
 @test "the server is killed and comes back while CMD runs: sold once, or given back" {
