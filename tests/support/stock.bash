@@ -7,8 +7,6 @@ field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json 
 is() { [ "$(field "$1")" = "$2" ]; }
 balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
 create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
-pid_of() { cat "$1.pid"; }
-
 # cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with a number of its own for AT in
 # the words. How many messages there are in each direction, at least: $requests, $replies.
 cut_behind_each() {
@@ -121,4 +119,20 @@ kills_in_a_take() { # of more than a slot has: the others give, too
   is taken $((300 * kills))
   is refunded $((300 * kills))
   is total 700
+}
+
+# CMD ends with 0, but nobody can be told; the same request again finds out.
+sale_without_an_answer() {
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --id order-1 --ttl 2s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+  network drop
+  touch go
+  [ "$(how_ended a)" = "exit 69" ] || [ "$(how_ended a)" = "exit 79" ]
+  network pass
+  wait_until is open 0
+  balanced
+  is taken 0 # dropped: the sale was never heard of
+  run -0 dlock stock run phone --qty 2 --id order-1 -- true
+  is taken 2
 }
