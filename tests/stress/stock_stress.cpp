@@ -6,7 +6,8 @@
 // status says it, too.
 //
 //   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the servers that DLOCK_TEST_REDIS,
-//                                               DLOCK_TEST_ZK and DLOCK_TEST_MYSQL name
+//                                               DLOCK_TEST_CLUSTER, DLOCK_TEST_TAIR, DLOCK_TEST_ZK and DLOCK_TEST_MYSQL
+//                                               name
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
