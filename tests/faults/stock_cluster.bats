@@ -65,9 +65,9 @@ on_cluster() { # [OPTION...]
   black_hole 7
 }
 
-@test "killed behind every message: a take from several slots happened altogether or not at all" {
+@test "killed behind every message: a take from several slots, and its refund, happened altogether or not at all" {
   through_proxy
-  kills_in_a_take
+  kills_in_takes_and_refunds
 }
 
 @test "killed behind every message: a run is sold once or not, its restock counts once, its levelling loses nothing" {

@@ -48,8 +48,8 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
   cuts_in_a_run 2
 }
 
-@test "tair, killed behind every message: a take from several slots happened altogether or not at all" {
-  kills_in_a_take
+@test "tair, killed behind every message: a take from several slots, and its refund, happened altogether or not at all" {
+  kills_in_takes_and_refunds
 }
 
 @test "tair: a black hole: CMD is ended with 79, nothing is sold, the parts come back" {

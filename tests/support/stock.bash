@@ -81,12 +81,14 @@ black_hole() { # QUANTITY
 }
 
 # killed_behind_each MESSAGES COMMAND...: runs it once for each number of messages and kills all of it, keeper as well,
-# when so many were sent; what it left is finished or undone; then the same once more, to its end.
+# when so many were sent; what it left is finished or undone; then the same once more, to its end. $before and $after are
+# commands for each time, that nobody kills.
 killed_behind_each() {
   local n word words victim
   for ((n = 1; n <= $1; n++)); do
     words=()
     for word in "${@:2}"; do words+=("${word//AT/$n}"); done
+    [ -z "${before-}" ] || ${before//AT/$n}
     network delay 10
     network count >count
     sent=0
@@ -100,9 +102,10 @@ killed_behind_each() {
     wait_until is 'reserved + .open' 0
     balanced || return 1
     run "${words[@]}"
-    echo "killed behind $n, then: $status $output"
+    echo "killed behind $n of $sent, $(cat killed.out), then: $status $output"
     [ "$status" = 0 ] || return 1
     balanced || return 1
+    [ -z "${after-}" ] || ${after//AT/$n}
   done
   kills=$1
 }
@@ -113,26 +116,11 @@ sent_or_gone() { # NUMBER PID
   [ "$sent" -ge "$1" ] || ! kill -0 "$2" 2>/dev/null
 }
 
-kills_in_a_take() { # of more than a slot has: the others give, too
+kills_in_takes_and_refunds() { # of more than a slot has: the others give, too
   create 700 4
-  killed_behind_each 14 sh -c 'dlock stock take phone --qty 300 --id order-AT; dlock stock refund phone --id order-AT'
-  is taken $((300 * kills))
-  is refunded $((300 * kills))
+  after='dlock stock refund phone --id order-AT' killed_behind_each 14 dlock stock take phone --qty 300 --id order-AT
+  before='dlock stock take phone --qty 300 --id again-AT' killed_behind_each 5 dlock stock refund phone --id again-AT
+  is taken $((300 * (14 + 5)))
+  is refunded $((300 * (14 + 5)))
   is total 700
-}
-
-# CMD ends with 0, but nobody can be told; the same request again finds out.
-sale_without_an_answer() {
-  create 10 2
-  start_watched a dlock stock run phone --qty 2 --id order-1 --ttl 2s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  wait_until test -e inside
-  network drop
-  touch go
-  [ "$(how_ended a)" = "exit 69" ] || [ "$(how_ended a)" = "exit 79" ]
-  network pass
-  wait_until is open 0
-  balanced
-  is taken 0 # dropped: the sale was never heard of
-  run -0 dlock stock run phone --qty 2 --id order-1 -- true
-  is taken 2
 }
