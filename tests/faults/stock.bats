@@ -17,27 +17,32 @@ through_proxy() {
 
 @test "cut behind every message: a take is one take" {
   through_proxy
-  cut_takes
+  create 100 7
+  cuts_in_a_take 3
 }
 
 @test "cut behind every message: a refund is one refund, a restock one restock" {
   through_proxy
-  cut_refunds_and_restocks
+  create 100 7
+  cuts_in_refunds_and_restocks 5
 }
 
 @test "cut behind every message: create, resize, rebalance and drop do not fall over themselves" {
   through_proxy
-  cut_whole_stocks
+  create 10 3 # for balanced
+  cuts_in_what_changes_the_segments
 }
 
 @test "cut behind every message: a run sells once and runs once" {
   through_proxy
-  cut_runs
+  create 100 7
+  cuts_in_a_run 2
 }
 
 @test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
   through_proxy
-  black_hole
+  create 10 2
+  black_hole 2
 }
 
 @test "CMD ends with 0, but nobody can be told: 69, and the same request again finds out" {
@@ -139,4 +144,14 @@ through_proxy() {
   run -0 dlock stock show
   [[ "$output" == *"12 there"* ]]
   run -0 dlock stock drop phone --yes
+  for way in stock=decr stock_slots=4; do
+    use "$url?$way"
+    create 8 4
+    run -0 dlock stock take phone --qty 7 --id "a-$way"
+    run -0 dlock stock refund phone --id "a-$way"
+    run -0 dlock stock run phone --qty 6 --id "b-$way" -- true
+    run -0 dlock stock add phone --qty 3
+    run -0 dlock stock resize phone --segments 2
+    run -0 dlock stock drop phone --yes
+  done
 }

@@ -25,27 +25,32 @@ run_until_told() { # NAME WORD...: a dlock stock run whose command waits for the
 
 @test "cut behind every message: a take is one take" {
   through_proxy
-  cut_takes
+  create 300 7
+  cuts_in_a_take 3
 }
 
 @test "cut behind every message: a refund is one refund, a restock one restock" {
   through_proxy
-  cut_refunds_and_restocks
+  create 300 7
+  cuts_in_refunds_and_restocks 5
 }
 
 @test "cut behind every message: create, resize, rebalance and drop do not fall over themselves" {
   through_proxy
-  cut_whole_stocks
+  create 10 3 # for balanced
+  cuts_in_what_changes_the_segments
 }
 
 @test "cut behind every message: a run sells once and runs once" {
   through_proxy
-  cut_runs
+  create 300 7
+  cuts_in_a_run 2
 }
 
 @test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
   through_proxy
-  black_hole
+  create 10 2
+  black_hole 2
 }
 
 @test "CMD ends with 0, but nobody can be told: 69, and the same request again finds out" {
