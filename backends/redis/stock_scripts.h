@@ -24,6 +24,7 @@ struct StockScript {
   const char* body;
   bool of_stock = true;  ///< is nothing without one
 };
+/// With the functions that it uses. On one line: strings inside must have no two blanks in a row.
 std::string script_text(const StockScript& script, StockCounters counters, int first, int step);
 
 extern const StockScript kStockCreate;

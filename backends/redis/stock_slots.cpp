@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 
 #include "backends/redis/native_store.h"
+#include "backends/redis/stock_answer.h"
 
 namespace dlock::redis {
 namespace {
@@ -19,47 +21,6 @@ constexpr Duration kKeepRefused = std::chrono::days(1);
 constexpr Duration kReplicaTimeout = 1s;
 
 std::string ms_text(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
-
-/// "SEGMENT:QUANTITY,...@ATTEMPT", "-" for no parts.
-Result<SlotParts> parse_slot_parts(std::string_view text) {
-  const std::size_t at = text.find('@');
-  SlotParts all;
-  if (at != std::string_view::npos) all.attempt = text.substr(at + 1);
-  text = text.substr(0, at);
-  if (text.empty() || text == "-") return all;
-  auto parts = parse_parts(text, ',');
-  if (!parts) return parts.error();
-  all.parts = std::move(*parts);
-  return all;
-}
-
-/// "BOOK SEGMENT:QUANTITY,...", "-" for nothing.
-Result<SlotOwed> parse_owed(std::string id, const std::string& text) {
-  SlotOwed owed{std::move(id), SlotOwed::Book::kRefunded, {}};
-  if (text == "-") return owed;
-  auto parts = parse_parts(std::string_view(text).substr(std::min<std::size_t>(2, text.size())), ',');
-  if (!parts) return parts.error();
-  owed.book = text.starts_with('a') ? SlotOwed::Book::kAdded : SlotOwed::Book::kRefunded;
-  owed.parts = std::move(*parts);
-  return owed;
-}
-
-/// One answer: its first word, and texts.
-class Answer {
- public:
-  explicit Answer(Reply reply) : reply_(std::move(reply)) {}
-  bool is(std::string_view word) const { return reply_.elements[0].text == word; }
-  bool has(std::string_view word, std::size_t texts) const { return is(word) && reply_.elements.size() == texts + 1; }
-  const std::vector<Reply>& list(std::size_t i) const { return reply_.elements[i].elements; }
-  std::string text(std::size_t i) const { return i < reply_.elements.size() ? reply_.elements[i].text : std::string(); }
-  Quantity quantity(std::size_t i) const {
-    const auto number = parse_quantity(text(i), 0);
-    return number ? *number : 0;
-  }
-
- private:
-  Reply reply_;
-};
 
 class RedisStockSlots final : public StockSlots {
  public:
@@ -220,40 +181,49 @@ class RedisStockSlots final : public StockSlots {
     return {ErrorCode::kUnavailable, store_ + " answered what dlock does not understand",
             "is another program using names that begin with 'dlock:stock:' there?"};
   }
-  Result<void> ok(const Result<Answer>& answer) const {
+  Result<void> ok(const Result<StockReply>& answer) const {
     if (!answer) return answer.error();
     return answer->is("ok") ? Result<void>() : not_understood();
   }
-  Result<SlotParts> parts_of(const Result<Answer>& answer) const {
+  Result<SlotParts> parts_of(const Result<StockReply>& answer) const {
     if (!answer) return answer.error();
     auto parts = parse_slot_parts(answer->text(1));
     return answer->is("ok") && parts ? std::move(parts) : not_understood();
   }
-  Result<SlotChange> change(const LockName& id, const Answer& answer) const;
-  Result<SlotAnswer> deduction(const StockRequest& request, const Result<Answer>& answer) const;
+  Result<SlotChange> change(const LockName& id, const StockReply& answer) const;
+  Result<SlotAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
 
-  Result<Answer> run(const StockScript& script, const StockPlace& place, std::vector<std::string> arguments,
-                     const CallLimit& limit) {
+  Result<StockReply> run(const StockScript& script, const StockPlace& place, std::vector<std::string> arguments,
+                         const CallLimit& limit) {
     const StockNames n = space_.names(place.stock, place.slot);
     return call(script, place, n, n.meta, std::move(arguments), limit);
   }
-  Result<Answer> run_for(const LockName& id, const StockScript& script, const StockPlace& place,
-                         std::vector<std::string> arguments, const CallLimit& limit) {
+  Result<StockReply> run_for(const LockName& id, const StockScript& script, const StockPlace& place,
+                             std::vector<std::string> arguments, const CallLimit& limit) {
     const StockNames n = space_.names(place.stock, place.slot);
     return call(script, place, n, n.request + id.text(), std::move(arguments), limit);
   }
-  Result<Answer> call(const StockScript& script, const StockPlace& place, const StockNames& n,
-                      const std::string& record, std::vector<std::string> arguments, const CallLimit& limit);
+  Result<StockReply> call(const StockScript& script, const StockPlace& place, const StockNames& n,
+                          const std::string& record, std::vector<std::string> arguments, const CallLimit& limit);
   Error unreplicated(const std::string& replicas) const;
+  bool is_no_tair(const Reply& reply) const {
+    return space_.counters == StockCounters::kTair && reply.is_error() &&
+           reply.text.find("Unknown Redis command") != std::string::npos;
+  }
+  Error no_tair(const Reply& reply) const {
+    return {ErrorCode::kUnsupported, store_ + " is no Tair: it answered \"" + reply.text.substr(0, 200) + "\"",
+            "use redis:// for it"};
+  }
 
   std::unique_ptr<Deployment> deployment_;
   const std::string store_;
   const StockSpace space_;
   const ReplicaDemand replicas_;
   const Runtime runtime_;
+  std::map<std::pair<const StockScript*, int>, std::string> texts_;  ///< by script and slot
 };
 
-Result<SlotAnswer> RedisStockSlots::deduction(const StockRequest& request, const Result<Answer>& answer) const {
+Result<SlotAnswer> RedisStockSlots::deduction(const StockRequest& request, const Result<StockReply>& answer) const {
   if (!answer) return answer.error();
   if (answer->has("short", 2)) return SlotAnswer{StockShort{answer->quantity(1), answer->quantity(2)}, ""};
   if (answer->is("progress")) return SlotAnswer{StockInProgress{}, ""};
@@ -271,7 +241,7 @@ Result<SlotAnswer> RedisStockSlots::deduction(const StockRequest& request, const
 }
 
 /// "{word, parts, owed, made}"
-Result<SlotChange> RedisStockSlots::change(const LockName& id, const Answer& answer) const {
+Result<SlotChange> RedisStockSlots::change(const LockName& id, const StockReply& answer) const {
   auto parts = parse_slot_parts(answer.text(1));
   auto owed = parse_owed(id.text(), answer.text(2));
   if (!parts || !owed) return not_understood();
@@ -340,15 +310,13 @@ Result<SlotView> RedisStockSlots::look(const StockPlace& place, const CallLimit&
 
 /// Replicas are asked behind the script, on its connection; an answer that is repeated writes as well, so that they
 /// speak of it.
-Result<Answer> RedisStockSlots::call(const StockScript& script, const StockPlace& place, const StockNames& n,
-                                     const std::string& record, std::vector<std::string> arguments,
-                                     const CallLimit& limit) {
-  Command command{"EVAL",     script_text(script, space_.counters, place.slot, space_.slots),
-                  "9",        n.meta,
-                  n.quantity, n.reserved,
-                  n.open,     n.until,
-                  record,     n.held,
-                  n.owed,     n.refused};
+Result<StockReply> RedisStockSlots::call(const StockScript& script, const StockPlace& place, const StockNames& n,
+                                         const std::string& record, std::vector<std::string> arguments,
+                                         const CallLimit& limit) {
+  std::string& text = texts_[{&script, place.slot}];
+  if (text.empty()) text = script_text(script, space_.counters, place.slot, space_.slots);
+  Command command{"EVAL", text,    "9",    n.meta, n.quantity, n.reserved,
+                  n.open, n.until, record, n.held, n.owed,     n.refused};
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   ReplicaCheck replicas(replicas_);
   while (true) {
@@ -357,10 +325,11 @@ Result<Answer> RedisStockSlots::call(const StockScript& script, const StockPlace
     auto replies = deployment_->call(n.meta, commands, limit.until, limit.control);
     if (!replies) return replies.error();
     for (const Reply& reply : *replies) {
+      if (is_no_tair(reply)) return no_tair(reply);
       if (auto error = error_of(reply, store_)) return *error;
     }
     if (replies->front().kind != Reply::Kind::kArray || replies->front().elements.empty()) return not_understood();
-    Answer answer(std::move(replies->front()));
+    StockReply answer(std::move(replies->front()));
     if (answer.is("none")) return no_such_stock(place.stock, store_);
     if (answer.is("broken")) return broken_stock(place.stock, answer.text(1));
     if (!replicas.any()) return answer;

@@ -14,8 +14,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kReconnectPause = 20ms;
 constexpr Duration kShortestPause = 1ms;
-constexpr int kMostDoublings = 4;
-constexpr Duration kGatePatience = 500ms;
+constexpr int kMostDoublings = 6;
+constexpr Duration kGatePatience = 100ms;
+constexpr int kGateLooks = 20;  ///< and at least for as long as so many looks take
 constexpr Duration kLeaveBudget = 1s;
 
 Request read(const std::string& path, bool watch = false) {
@@ -65,13 +66,14 @@ Result<bool> StockCall::attempt(int gate_after, const Decision& decide) {
     const auto written = write();
     if (!written) return written.error();
     if (*written != Written::kLostRace) return *step == Step::kWrite && *written == Written::kDone;
+    if (auto paused = pause_after_race(); !paused) return paused.error();
   }
-  if (auto lost = lose_race(); !lost) return lost.error();
+  ++tries_;
   return false;
 }
 
-Result<void> StockCall::lose_race() {
-  const Duration most = kShortestPause * (1 << std::min(tries_++, kMostDoublings));
+Result<void> StockCall::pause_after_race() {
+  const Duration most = kShortestPause * (1 << std::min(tries_, kMostDoublings));
   return session_.pause(session_.now() + most / 1024 * (start_by_chance() % 1024), "", limit_);
 }
 
@@ -114,13 +116,15 @@ Result<void> StockCall::read_head() {
 /// Until it is open, or is opened by us: who closed it must be gone.
 Result<void> StockCall::wait_at_gate() {
   const int closed = known_->version;
-  const TimePoint until = std::min(session_.now() + kGatePatience, limit_.until);
+  const TimePoint begin = session_.now();
   const Change opening = head_with_gate("");
   known_.reset();
-  while (session_.now() < until) {
+  for (TimePoint until = limit_.until; session_.now() < until;) {
+    const TimePoint asked = session_.now();
     const auto now = session_.ask(read(path_, true), limit_);
     if (!now) return now.error();
     if (now->code != Code::kOk || now->stat.version != closed) return {};
+    until = std::min(begin + std::max(kGatePatience, kGateLooks * (session_.now() - asked)), limit_.until);
     if (auto paused = session_.pause(until, path_, limit_); !paused) return paused;
   }
   const auto opened = session_.ask({.kind = Request::Kind::kChange, .changes = {opening}}, limit_);

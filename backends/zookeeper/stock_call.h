@@ -39,9 +39,9 @@ enum class Step {
 
 /// One call on one stock: looks, decides, writes all or nothing against the versions that it has seen, and begins again
 /// when somebody else was faster. A server may be behind: without a write only what was read after a sync is concluded
-/// from. Who has lost several times closes the gate: everybody else waits then until this call has written, or for half
-/// a second, should its process be gone. What keeps the books right is the versions; the gate keeps anybody from
-/// starving.
+/// from. Who has lost several times closes the gate: everybody else waits then until this call has written, or for a
+/// tenth of a second, should its process be gone. What keeps the books right is the versions; the gate keeps anybody
+/// from starving.
 class StockCall {
  public:
   using Decision = std::function<Result<Step>(StockCall&)>;
@@ -54,6 +54,11 @@ class StockCall {
   /// Unavailable at the end of the limit. Misconfigured, and is_missing(), if there is no such stock.
   Result<void> run(int gate_after, const Decision& decide);
   bool is_missing() const { return missing_; }
+  /// For a decision that seldom writes: its first look is after a sync already.
+  StockCall& freshly() {
+    is_fresh_ = true;
+    return *this;
+  }
 
   // The rest is for `decide`, which hands on their errors.
   const StockHead& head() const { return known_->head; }
@@ -64,6 +69,8 @@ class StockCall {
 
   /// What is remembered of the request. In the same go reads a segment, if that is not negative.
   Result<std::optional<SeenNote>> request(const LockName& id, int segment = -1);
+  /// The request as it counts now: a reservation whose time is over does not, and is given back (*given).
+  Result<std::optional<SeenNote>> request_now(const LockName& id, bool* given, int segment = -1);
   /// Reads the homes of these parts, as far as they were not read yet.
   Result<void> load(const StockParts& parts);
   /// Reads all segments, and how many reservations there are; `steady`: all of it was so at one moment.
@@ -81,6 +88,8 @@ class StockCall {
 
   /// Misconfigured if a segment would have less than nothing, or more than can be counted. REQUIRES: it is read.
   Result<void> move(int segment, const StockCounts& more);
+  /// The same at the home of each part, for as many items as it has.
+  Result<void> move_parts(const StockParts& parts, const StockCounts& each);
   /// In place of what is remembered so far.
   void remember(const LockName& id, const StockNote& note, const std::optional<SeenNote>& before);
   void open_reservation(const LockName& id);
@@ -116,7 +125,7 @@ class StockCall {
   Result<Written> write();
   Result<Written> refused(const std::vector<Change>& changes, const Answer& answer);
   std::vector<Change> gathered() const;
-  Result<void> lose_race();
+  Result<void> pause_after_race();
   Result<Page> page_of(int segment, const Answer& answer) const;
   Result<std::optional<SeenNote>> note_of(const LockName& id, const Answer& answer) const;
   Result<std::int64_t> leaders_time();

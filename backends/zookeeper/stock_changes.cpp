@@ -63,6 +63,18 @@ Result<bool> StockCall::is_over(const SeenNote& reservation) {
   return *asked >= end;
 }
 
+Result<std::optional<SeenNote>> StockCall::request_now(const LockName& id, bool* given, int segment) {
+  auto seen = request(id, segment);
+  *given = false;
+  if (!seen || !*seen || !(*seen)->is_reserved()) return seen;
+  const auto over = is_over(**seen);
+  if (!over) return over.error();
+  if (!*over) return seen;
+  if (auto back = give_back(**seen); !back) return back.error();
+  *given = true;
+  return seen;
+}
+
 Result<bool> StockCall::sweep() {
   const auto all = reservations();
   if (!all) return all.error();
@@ -89,6 +101,16 @@ Result<void> StockCall::move(int segment, const StockCounts& more) {
   return {};
 }
 
+Result<void> StockCall::move_parts(const StockParts& parts, const StockCounts& each) {
+  if (auto loaded = load(parts); !loaded) return loaded;
+  for (const StockPart& part : parts) {
+    const Quantity q = part.quantity;
+    const StockCounts more{each.quantity * q, each.reserved * q, each.taken * q, each.refunded * q, each.added * q};
+    if (auto moved = move(home_of(part.segment, segments()), more); !moved) return moved;
+  }
+  return {};
+}
+
 void StockCall::remember(const LockName& id, const StockNote& note, const std::optional<SeenNote>& before) {
   const std::string path = request_path(life(), id);
   changes_.push_back(before ? change(Change::Kind::kSet, path, note_text(note), before->version)
@@ -104,11 +126,7 @@ void StockCall::close_reservation(const LockName& id) {
 }
 
 Result<void> StockCall::give_back(const SeenNote& reservation) {
-  if (auto loaded = load(reservation.note.record.parts); !loaded) return loaded;
-  for (const StockPart& part : reservation.note.record.parts) {
-    const StockCounts more{.quantity = part.quantity, .reserved = -part.quantity};
-    if (auto moved = move(home_of(part.segment, segments()), more); !moved) return moved;
-  }
+  if (auto moved = move_parts(reservation.note.record.parts, {.quantity = 1, .reserved = -1}); !moved) return moved;
   changes_.push_back(change(Change::Kind::kDelete, request_path(life(), reservation.id), "", reservation.version));
   close_reservation(reservation.id);
   return {};

@@ -132,7 +132,7 @@ Result<std::vector<Swept>> sweep_stocks(StockSession& session, bool dry_run, con
     if (life.lives) {
       const auto old = forget_requests(session, life.path, dry_run, limit);
       if (!old) return old.error();
-      if (*old > 0) swept.push_back({life.name, std::to_string(*old) + " requests to its stock, older than 30 days"});
+      if (*old > 0) swept.push_back({life.name, "requests to its stock, older than 30 days: " + std::to_string(*old)});
       continue;
     }
     if (!dry_run) {
@@ -157,7 +157,7 @@ std::vector<Finding> diagnose_stocks(StockSession& session, const CallLimit& lim
   std::int64_t ids = 0;
   for (const Answer& answer : *answers) ids += answer.stat.children;
   Finding finding{
-      Finding::Verdict::kOk, session.store() + ": its stocks remember " + std::to_string(ids) + " requests", {}};
+      Finding::Verdict::kOk, session.store() + ": requests that its stocks remember: " + std::to_string(ids), {}};
   if (ids > kManyIds) {
     finding.verdict = Finding::Verdict::kWarn;
     finding.remedy = "each takes half a kilobyte of every server's memory; dlock gc forgets those older than 30 days";

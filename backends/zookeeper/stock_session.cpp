@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
 constexpr Duration kReconnectPause = 20ms;
-constexpr Duration kServerPatience = 2s;  ///< for one answer; the library itself would wait for most of the session
+constexpr Duration kServerPatience = 3s;  ///< for one answer; the library itself would wait for most of the session
 
 }  // namespace
 

@@ -5,10 +5,10 @@
 
 #include "backends/zookeeper/names.h"
 #include "backends/zookeeper/stock_call.h"
+#include "backends/zookeeper/stock_deduction.h"
 #include "backends/zookeeper/stock_garbage.h"
 #include "lib/base/entropy.h"
 #include "lib/stock/segment_plan.h"
-#include "lib/stock/take_order.h"
 
 namespace dlock {
 namespace zookeeper {
@@ -16,8 +16,10 @@ namespace {
 
 using State = RequestRecord::State;
 
-// After how many lost tries a call closes the gate: a few segments are won sooner or later, all of them hardly ever.
-constexpr int kGateForSome = 8;
+// After how many lost tries a call closes the gate: a few segments are won sooner or later, a quiet moment to look at
+// all of them comes as well; to write all of them it hardly ever does.
+constexpr int kGateForSome = 30;
+constexpr int kGateToLook = 30;
 constexpr int kGateForAll = 2;
 
 std::int64_t ms(Duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
@@ -67,35 +69,16 @@ class ZooKeeperStock final : public Stock {
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                              const CallLimit& limit);
   Result<void> level(const LockName& name, std::optional<int> segments, const CallLimit& limit);
+  /// The segment that the end of this reservation will need, as far as we remember; -1: none.
+  int segment_of(const LockName& id, int segments) const {
+    return aside_ && aside_->first == id ? home_of(aside_->second.segment, segments) : -1;
+  }
 
   StockSession session_;
   std::optional<LockName> known_name_;
   std::optional<SeenHead> known_;
+  std::optional<std::pair<LockName, StockPart>> aside_;  ///< the last reservation, and where most likely it still is
 };
-
-/// Moves each part at its segment: so many items for each of `each`.
-Result<void> move_parts(StockCall& call, const StockParts& parts, const StockCounts& each) {
-  if (auto loaded = call.load(parts); !loaded) return loaded;
-  for (const StockPart& part : parts) {
-    const Quantity q = part.quantity;
-    const StockCounts more{each.quantity * q, each.reserved * q, each.taken * q, each.refunded * q, each.added * q};
-    if (auto moved = call.move(home_of(part.segment, call.segments()), more); !moved) return moved;
-  }
-  return {};
-}
-
-/// The request as it counts now: a reservation whose time is over does not, and is on its way back (*given).
-Result<std::optional<SeenNote>> request_now(StockCall& call, const LockName& id, bool* given, int segment = -1) {
-  auto seen = call.request(id, segment);
-  *given = false;
-  if (!seen || !*seen || !(*seen)->is_reserved()) return seen;
-  const auto over = call.is_over(**seen);
-  if (!over) return over.error();
-  if (!*over) return seen;
-  if (auto back = call.give_back(**seen); !back) return back.error();
-  *given = true;
-  return seen;
-}
 
 Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
                                     const CallLimit& limit) {
@@ -120,12 +103,12 @@ Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int
     const auto made = session_.ask({.kind = Request::Kind::kChange, .changes = nodes}, limit);
     if (!made) return made.error();
     if (made->code == Code::kOk) return {};
-    if (made->code == Code::kNoNode) {
+    if (made->code == Code::kNoNode && session_.now() < limit.until) {
       for (const char* purpose : {kStocks, kStockData}) {
         const auto directory = session_.make_directory(own_directory(session_.root(), purpose), limit);
         if (!directory) return directory;
       }
-    } else if (made->code != Code::kNodeExists) {
+    } else if (made->code != Code::kNodeExists || session_.now() >= limit.until) {
       return Error{
           ErrorCode::kUnsupported,
           store() + " does not make a stock: ZooKeeper's error " + std::to_string(static_cast<int>(made->code)),
@@ -136,7 +119,7 @@ Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int
 
 Result<StockState> ZooKeeperStock::show(const LockName& name, const CallLimit& limit) {
   StockState state{.name = name, .segments = {}};
-  const auto done = call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+  const auto done = call(name, limit).freshly().run(kGateToLook, [&](StockCall& call) -> Result<Step> {
     bool steady = false;
     if (auto loaded = call.load_all(&steady); !loaded) return loaded.error();
     if (call.open() > 0) {
@@ -179,59 +162,15 @@ Result<std::vector<LockName>> ZooKeeperStock::names(const CallLimit& limit) {
 /// `owner` null: for good.
 Result<StockAnswer> ZooKeeperStock::deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                                            const CallLimit& limit) {
-  StockAnswer answer = StockInProgress{};
   StockCall stock = call(request.stock, limit);
-  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
-    const int wanted = request.only_segment.value_or((start + call.tries()) % call.segments());
-    const int first = wanted < call.segments() ? wanted : -1;
-    bool given = false;
-    const auto seen = request_now(call, request.id, &given, first);
-    if (!seen) return seen.error();
-    if (given) return Step::kWriteThenLook;
-    auto again = answer_again(*seen ? &(*seen)->note.record : nullptr, request, owner);
-    if (!again) return again.error();
-    if (*again) {
-      answer = std::move(**again);
-      const auto* taken = std::get_if<StockTaken>(&answer);
-      if (!taken || taken->repeated) return Step::kConclude;
-      call.remember(request.id, {(*seen)->note.record, ms(ttl)}, *seen);
-      return Step::kWrite;
-    }
-    std::optional<StockParts> parts;
-    if (first >= 0 && call.counts(first).quantity >= request.quantity) parts = {{first, request.quantity}};
-    if (!parts) {
-      bool steady = false;
-      if (auto loaded = call.load_all(&steady); !loaded) return loaded.error();
-      const std::vector<Quantity> have = call.quantities();
-      parts = request.only_segment ? choose_from(have, *request.only_segment, request.quantity)
-                                   : choose_parts(have, wanted, request.quantity);
-      if (!parts && !steady) return Step::kLook;
-      if (!parts) {
-        const auto swept = call.open() > 0 ? call.sweep() : Result<bool>(false);
-        if (!swept) return swept.error();
-        if (*swept) return Step::kWriteThenLook;
-        StockShort by;
-        for (int i = 0; i < call.segments(); ++i) {
-          by.available += call.counts(i).quantity;
-          by.reserved += call.counts(i).reserved;
-        }
-        answer = by;
-        return Step::kConclude;
-      }
-    }
-    StockNote note{{owner ? State::kReserved : State::kTaken, request.quantity, *parts, {}, 0}, 0};
-    if (owner) note.record.owner = owner->text(), note.ttl_ms = ms(ttl);
-    call.remember(request.id, note, std::nullopt);
-    if (owner) call.open_reservation(request.id);
-    const StockCounts each{.quantity = -1, .reserved = owner ? 1 : 0, .taken = owner ? 0 : 1};
-    if (auto moved = move_parts(call, *parts, each); !moved) return moved.error();
-    answer = StockTaken{std::move(*parts), {}, false};
-    return Step::kWrite;
-  });
+  Deduction deduction(request, owner, ms(ttl), start);
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) { return deduction.decide(call); });
   if (!done) return done.error();
+  StockAnswer answer = deduction.answer();
   auto* taken = std::get_if<StockTaken>(&answer);
   if (taken && owner && !taken->repeated) {
     taken->token = FencingToken(static_cast<std::uint64_t>(stock.transaction()));
+    aside_ = {request.id, taken->parts.front()};
   }
   return answer;
 }
@@ -242,7 +181,7 @@ Result<void> ZooKeeperStock::extend(const StockRequest& request, const Owner& ow
   bool over = false;
   const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
     bool given = false;
-    const auto seen = request_now(call, request.id, &given);
+    const auto seen = call.request_now(request.id, &given);
     if (!seen) return seen.error();
     if (given) return Step::kWriteThenLook;
     over = !*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner);
@@ -260,7 +199,7 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
   const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
     over = false;
     bool given = false;
-    const auto seen = request_now(call, request.id, &given);
+    const auto seen = call.request_now(request.id, &given, segment_of(request.id, call.segments()));
     if (!seen) return seen.error();
     if (given) return Step::kWriteThenLook;
     const bool ours = *seen && (*seen)->is_of(owner);
@@ -272,7 +211,7 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
     sold.record.state = State::kTaken;
     call.remember(request.id, sold, *seen);
     call.close_reservation(request.id);
-    auto moved = move_parts(call, sold.record.parts, {.reserved = -1, .taken = 1});
+    auto moved = call.move_parts(sold.record.parts, {.reserved = -1, .taken = 1});
     return moved ? Result<Step>(Step::kWrite) : moved.error();
   });
   if (done ? over : stock.is_missing()) return reservation_over(request.stock, request.id);
@@ -282,7 +221,7 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
 Result<void> ZooKeeperStock::cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
   StockCall stock = call(request.stock, limit);
   const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
-    const auto seen = call.request(request.id);
+    const auto seen = call.request(request.id, segment_of(request.id, call.segments()));
     if (!seen) return seen.error();
     if (!*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner)) return Step::kConclude;
     auto given = call.give_back(**seen);
@@ -296,7 +235,7 @@ Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& 
   StockParts answer;
   const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
     bool given = false;
-    const auto seen = request_now(call, id, &given);
+    const auto seen = call.request_now(id, &given);
     if (!seen) return seen.error();
     if (given) return Step::kWriteThenLook;
     auto plan = plan_refund(*seen ? &(*seen)->note.record : nullptr, id, quantity);
@@ -305,7 +244,7 @@ Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& 
     const bool done_before = *seen && record_text((*seen)->note.record) == record_text(plan->record);
     if (done_before) return Step::kConclude;
     call.remember(id, {std::move(plan->record), 0}, *seen);
-    auto moved = move_parts(call, plan->back, {.quantity = 1, .refunded = 1});
+    auto moved = call.move_parts(plan->back, {.quantity = 1, .refunded = 1});
     return moved ? Result<Step>(Step::kWrite) : moved.error();
   });
   if (!done) return done.error();
@@ -315,9 +254,9 @@ Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& 
 Result<StockParts> ZooKeeperStock::add(const LockName& name, const LockName& id, Quantity quantity,
                                        const CallLimit& limit) {
   StockParts parts;
-  const auto done = call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
     bool given = false;
-    const auto seen = request_now(call, id, &given);
+    const auto seen = call.request_now(id, &given);
     if (!seen) return seen.error();
     if (given) return Step::kWriteThenLook;
     if (*seen) {
@@ -330,7 +269,7 @@ Result<StockParts> ZooKeeperStock::add(const LockName& name, const LockName& id,
     if (auto loaded = call.load_all(); !loaded) return loaded.error();
     parts = fill_emptiest(call.quantities(), quantity);
     call.remember(id, {{State::kAdded, quantity, parts, {}, 0}, 0}, std::nullopt);
-    auto moved = move_parts(call, parts, {.quantity = 1, .added = 1});
+    auto moved = call.move_parts(parts, {.quantity = 1, .added = 1});
     return moved ? Result<Step>(Step::kWrite) : moved.error();
   });
   if (!done) return done.error();

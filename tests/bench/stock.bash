@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The rows of scripts/bench for stocks: on this machine, on a Redis and on a MariaDB of their own; and the picture of the README. Sourced:
-# row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
+# The rows of scripts/bench for stocks: on this machine, and on a Redis, a MariaDB and a ZooKeeper of their own; and the
+# picture of the README. Sourced: row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
 # shellcheck disable=SC2154
 
 stock_rows() {
@@ -9,7 +9,9 @@ stock_rows() {
   own+=("$(pid_of_redis stock)")
   stock_rows_of redis "$(redis_url stock)"
   stock_bare_script
+  stock_rows_of 'redis, decr' "$(redis_url stock)?stock=decr"
   kill_redis stock
+  stock_cluster
   start_mysql stock --innodb-buffer-pool-size=128M --innodb-log-file-size=128M --innodb-flush-log-at-trx-commit=2
   own+=("$(pid_of_server stock)")
   dlock setup -b "$(mysql_url stock owner)" >/dev/null
@@ -17,6 +19,10 @@ stock_rows() {
   row 'mysql: orders/s, step of 20 ms, lock, 20 segments' '>= 900' "$(figure lock 20)" '' "$(figure lock 20)"
   stock_bare_statement
   kill_server stock
+  start_zookeeper stockzk forceSync=yes
+  own+=("$(pid_of_server stockzk)")
+  stock_zookeeper_rows
+  kill_server stockzk
   scripts/stock-chart <"$stage/stock.json" >build/stock.svg
   echo "picture: build/stock.svg" >&2
 }
@@ -33,6 +39,16 @@ stock_rows_of() { # NAME URL
   one=$(figure lock 1) twenty=$(figure lock 20) reserve=$(figure reserve 20)
   row "$1: orders/s, step of 20 ms, lock, 20 segments" '>= 15' "$twenty" "one segment: $one" "$(quotient "$twenty" "$one")"
   row "$1: orders/s, step of 20 ms, reserve" '>= 0.8' "$reserve" '40 takers / 20 ms: 2000' "$(quotient "$reserve" 2000)"
+}
+
+# Each order is two transactions on the server's disk, so races for a segment are what more of them save.
+stock_zookeeper_rows() {
+  dlock bench stock --json -b "$(zookeeper_url stockzk)" >>"$stage/stock.json"
+  local way one twenty
+  for way in take reserve; do
+    one=$(figure "$way" 1) twenty=$(figure "$way" 20)
+    row "zookeeper: orders/s, $way, 20 segments" '>= 2' "$twenty" "one segment: $one" "$(quotient "$twenty" "$one")"
+  done
 }
 
 # Plain takes against the least that a script must do: look, deduct. As many clients on both sides.
@@ -61,4 +77,30 @@ stock_bare_statement() {
   alone=$("$programs/mysql_named_lock" "$port" rate 8 "$update")
   ours=$(figure take 20)
   row 'mysql: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without a request: $alone)" "$(quotient "$ours" "$bare")"
+}
+
+# What it costs that a stock lies in several slots, on three masters of this machine: they share its cores, so it is the
+# price that is seen, not the gain.
+stock_cluster() {
+  local node first=0 last one_slot i=0
+  for node in stock1 stock2 stock3; do
+    i=$((i + 1)) last=$((i * 16384 / 3 - 1))
+    start_redis "$node" --cluster-enabled yes --cluster-port BUS
+    own+=("$(pid_of_redis "$node")")
+    redis_cli "$node" cluster addslotsrange "$first" "$last" >/dev/null
+    redis_cli "$node" cluster set-config-epoch "$i" >/dev/null
+    first=$((last + 1))
+  done
+  for node in stock2 stock3; do
+    redis_cli stock1 cluster meet 127.0.0.1 "$(port_of "$node")" "$(redis_cli "$node" config get cluster-port | tail -n 1)" >/dev/null
+  done
+  for node in stock1 stock2 stock3; do
+    until redis_line "$node" cluster_state:ok cluster info; do sleep 0.05; done
+  done
+  dlock bench stock --json -b "redis+cluster://127.0.0.1:$(port_of stock1)" >>"$stage/stock.json"
+  one_slot=$(figure take 20)
+  dlock bench stock --json -b "redis+cluster://127.0.0.1:$(port_of stock1)?stock_slots=6" >>"$stage/stock.json"
+  row 'redis cluster: plain takes/s, 6 slots' '>= 0.8' "$(figure take 20)" "one slot: $one_slot" \
+    "$(quotient "$(figure take 20)" "$one_slot")"
+  for node in stock1 stock2 stock3; do kill_redis "$node"; done
 }

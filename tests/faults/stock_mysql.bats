@@ -75,13 +75,7 @@ take_is_cut() { # WAY
 @test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
   through_proxy
   create 10 2
-  start_watched a dlock stock run phone --qty 2 --ttl 2s -- sh -c 'touch inside; exec sleep 60'
-  wait_until test -e inside
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  wait_until is total 10
-  is taken 0
-  network pass
+  black_hole 2
 }
 
 @test "the server is killed and comes back while CMD runs: sold once, or given back" {

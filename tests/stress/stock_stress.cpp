@@ -60,6 +60,7 @@ LockName add_id(std::uint32_t number) { return *LockName::parse("add-" + std::to
 Quantity take_quantity(std::uint32_t number) { return number % 23 == 0 ? 60 + number % 101 : 1 + number % 5; }
 Quantity add_quantity(std::uint32_t number) { return 1 + number % 9; }
 CallLimit soon() { return {test_clock().now() + 10s}; }
+CallLimit patiently() { return {test_clock().now() + 30s}; }  // servers may be killed meanwhile
 
 class Worker {
  public:
@@ -216,7 +217,7 @@ class Controller {
         worker = (++died_, spawn());
       }
       // Its connection is gone before the next fork.
-      check(connect_stock(url_)->show(stock_name(), soon()));
+      check(connect_stock(url_)->show(stock_name(), patiently()));
     }
   }
 
@@ -244,7 +245,7 @@ class Controller {
       added += add_quantity(id);
     }
     for (std::uint32_t id = 0; id < board_.takes; ++id) refund_at_last(*stock, id);
-    const auto state = stock->show(stock_name(), soon());
+    const auto state = stock->show(stock_name(), patiently());
     check(state);
     (void)stock->drop(stock_name(), soon());
     const Quantity expected = kCreated + added;
