@@ -23,15 +23,16 @@ if(DLOCK_WERROR)
   target_compile_options(dlock_flags INTERFACE -Werror)
 endif()
 if(DLOCK_SANITIZE)
-  target_compile_options(dlock_flags INTERFACE -fsanitize=${DLOCK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(dlock_flags INTERFACE -fsanitize=${DLOCK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    -g1)  # lines for the reports; everything that a debugger wants would take a tenth longer to compile
   target_link_options(dlock_flags INTERFACE -fsanitize=${DLOCK_SANITIZE})
   set(DLOCK_STATIC OFF)
 endif()
 
-# With DLOCK_PRECOMPILE: TARGET's sources see the standard headers that most of them include, and HEADER..., already
+# With DLOCK_PRECOMPILE=ON (in tests/ also TESTS): TARGET's sources see the standard headers that most of them include, and HEADER..., already
 # compiled. Only for the time that it saves: every source still includes what it uses, as builds without it show.
 function(dlock_precompile target)
-  if(DLOCK_PRECOMPILE)
+  if(DLOCK_PRECOMPILE STREQUAL ON)
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache wants it
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <charconv> <chrono> <functional> <map> <memory>
       <optional> <string> <string_view> <variant> <vector> ${ARGN})

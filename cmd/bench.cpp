@@ -47,20 +47,20 @@ std::string bench_json(const std::string& store, const BenchPlan& plan, const Al
   return json.end_object().end_object().line();
 }
 
-int bench_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int bench_command(const Options& options, const BenchStore& store, const Runtime& runtime, Output& out) {
   // One name for all: a store that keeps something for each name it has ever seen keeps one thing.
   auto key = LockName::parse("dlock.bench");
   if (!key) return fail(runtime.log, key.error());
   BenchPlan plan{.key = std::move(*key)};
+  if (options.processes > 0) plan.processes = options.processes;
   if (options.count > 0) plan.rounds = static_cast<std::size_t>(options.count);
-  const auto alone = bench_alone(backend, runtime.clock, plan);
+  const auto alone = bench_alone(store.take, runtime, plan);
   if (!alone) return fail(runtime.log, alone.error());
-  const auto contended = bench_contended(backend, plan);
+  const auto contended = bench_contended(store.take, runtime.log, plan);
   if (!contended) return fail(runtime.log, contended.error());
-  const std::string& store = backend.store();
   return print(out, runtime.log,
-               options.json ? bench_json(store, plan, *alone, *contended)
-                            : bench_text(store, plan, *alone, *contended, out.look()));
+               options.json ? bench_json(store.name, plan, *alone, *contended)
+                            : bench_text(store.name, plan, *alone, *contended, out.look()));
 }
 
 }  // namespace dlock

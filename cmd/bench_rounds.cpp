@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/base/system_error.h"
+#include "lib/keeper/control.h"
 #include "lib/lock/blocking_session.h"
 
 namespace dlock {
@@ -25,15 +26,6 @@ constexpr Duration kReleaseTime = std::chrono::seconds(5);
 
 LockSpec bench_spec(const LockName& key, const WaitPolicy& wait) {
   return {.name = key, .owner = Owner::random(), .wait = wait, .reason = "dlock bench", .ancestor = {}};
-}
-
-/// Takes the lock; `spec.wait` says for how long it is tried.
-Result<std::unique_ptr<LockSession>> take(Backend& backend, const LockSpec& spec, Clock& clock) {
-  auto session = backend.open(spec);
-  if (!session) return session.error();
-  auto answer = acquire_and_wait(**session, clock);
-  if (auto* refused = std::get_if<Refused>(&answer)) return std::move(refused->error);
-  return session;
 }
 
 /// What one contending process leaves for its parent, in shared memory.
@@ -71,25 +63,26 @@ class SharedTrack {
   void* memory_;
 };
 
-void run_lane(Backend& backend, const BenchPlan& plan, TimePoint until, Track& track, Lane& lane) {
+void run_lane(const TakeLock& take, const BenchPlan& plan, const Log& log, TimePoint until, Track& track, Lane& lane) {
   SystemClock clock;  // the parent's may own a timer, which fork would make us share
+  const Runtime runtime{clock, log};
   LockSpec spec = bench_spec(plan.key, {.until = until});
   lane.failure = -1;
   while (lane.rounds < std::min(plan.rounds, kMaxRounds) && clock.now() < until) {
     spec.owner = Owner::random();
-    auto session = take(backend, spec, clock);
+    const auto give_back = take(spec, runtime);
     const TimePoint granted = clock.now();
     Result<void> released;
-    if (session) {
+    if (give_back) {
       const std::int64_t before = track.released_at.load();
       if (const pid_t last = track.last_holder.exchange(getpid()); last != 0 && last != getpid()) {
         lane.hand_over_ns[lane.samples++] = granted.time_since_epoch().count() - before;
       }
       track.released_at.store(clock.now().time_since_epoch().count());
-      released = release_and_wait(**session, clock, kReleaseTime);
+      released = (*give_back)();
       if (released) ++lane.rounds;
     }
-    const Error* error = !session ? &session.error() : !released ? &released.error() : nullptr;
+    const Error* error = !give_back ? &give_back.error() : !released ? &released.error() : nullptr;
     if (!error) continue;
     if (error->code == ErrorCode::kBusy) return;  // the time is over
     lane.failure = static_cast<int>(error->code);
@@ -99,7 +92,8 @@ void run_lane(Backend& backend, const BenchPlan& plan, TimePoint until, Track& t
 }
 
 /// Starts one process for each lane; fewer if the system has no more.
-std::vector<pid_t> start_lanes(Backend& backend, const BenchPlan& plan, TimePoint until, Track& track) {
+std::vector<pid_t> start_lanes(const TakeLock& take, const BenchPlan& plan, const Log& log, TimePoint until,
+                               Track& track) {
   std::vector<pid_t> started;
   const pid_t parent = getpid();
   for (int i = 0; i < plan.processes; ++i) {
@@ -107,7 +101,7 @@ std::vector<pid_t> start_lanes(Backend& backend, const BenchPlan& plan, TimePoin
     if (pid < 0) break;
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() == parent) run_lane(backend, plan, until, track, track.lanes[i]);
+      if (getppid() == parent) run_lane(take, plan, log, until, track, track.lanes[i]);
       _exit(0);
     }
     started.push_back(pid);
@@ -117,7 +111,32 @@ std::vector<pid_t> start_lanes(Backend& backend, const BenchPlan& plan, TimePoin
 
 }  // namespace
 
-Result<AloneResult> bench_alone(Backend& backend, Clock& clock, const BenchPlan& plan) {
+TakeLock take_session(Backend& backend) {
+  return [&backend](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
+    auto opened = backend.open(spec);
+    if (!opened) return opened.error();
+    const std::shared_ptr<LockSession> session = std::move(*opened);
+    auto answer = acquire_and_wait(*session, runtime.clock);
+    if (auto* refused = std::get_if<Refused>(&answer)) return std::move(refused->error);
+    return GiveBack([session, &runtime] { return release_and_wait(*session, runtime.clock, kReleaseTime); });
+  };
+}
+
+TakeLock take_kept(KeepLock keep) {
+  return [keep = std::move(keep)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
+    auto opened = keep(spec, runtime);
+    if (!opened) return opened.error();
+    const std::shared_ptr<KeptLock> lock = std::move(*opened);
+    NoControl control;
+    auto answer = lock->acquire(control);
+    if (!answer) return Error{ErrorCode::kInternal, "the lock was neither granted nor refused"};
+    if (auto* refused = std::get_if<Refused>(&*answer)) return std::move(refused->error);
+    return GiveBack([lock, &runtime] { return lock->release(runtime.clock.now() + kReleaseTime); });
+  };
+}
+
+Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, const BenchPlan& plan) {
+  Clock& clock = runtime.clock;
   AloneResult result;
   std::vector<Duration> samples;
   LockSpec spec = bench_spec(plan.key, {.once = true, .until = {}});
@@ -125,9 +144,9 @@ Result<AloneResult> bench_alone(Backend& backend, Clock& clock, const BenchPlan&
   while (samples.size() < plan.rounds && clock.now() - start < plan.time) {
     spec.owner = Owner::random();
     const TimePoint begin = clock.now();
-    auto session = take(backend, spec, clock);
-    if (!session) return session.error();
-    if (auto released = release_and_wait(**session, clock, kReleaseTime); !released) return released.error();
+    const auto give_back = take(spec, runtime);
+    if (!give_back) return give_back.error();
+    if (auto released = (*give_back)(); !released) return released.error();
     samples.push_back(clock.now() - begin);
   }
   result.took = clock.now() - start;
@@ -135,12 +154,12 @@ Result<AloneResult> bench_alone(Backend& backend, Clock& clock, const BenchPlan&
   return result;
 }
 
-Result<ContendedResult> bench_contended(Backend& backend, const BenchPlan& plan) {
+Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, const BenchPlan& plan) {
   const SharedTrack track(plan.processes);
   if (!track.valid()) return system_error("cannot share memory with the processes of the benchmark", errno);
   const SystemClock clock;
   const TimePoint start = clock.now();
-  const auto pids = start_lanes(backend, plan, start + plan.time, *track);
+  const auto pids = start_lanes(take, plan, log, start + plan.time, *track);
   for (const pid_t pid : pids) {
     while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }

@@ -2,14 +2,29 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
+#include "cmd/compose.h"
 #include "cmd/latencies.h"
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
+#include "lib/base/runtime.h"
 #include "lib/base/time.h"
 #include "lib/lock/backend.h"
+#include "lib/lock/lock_spec.h"
 
 namespace dlock {
+
+/// How a benchmark takes one lock as its LockSpec says, on the clock of the process that it is in. What comes back
+/// gives the lock back; dropped without a call, it lets go of it like LockSession.
+using GiveBack = std::function<Result<void>()>;
+using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
+
+/// Of a backend inside this program, which has to outlive it.
+TakeLock take_session(Backend& backend);
+/// In a keeper program: the lock as its keeper takes it, from the first connection to the last, without the keeper's
+/// own start.
+TakeLock take_kept(KeepLock keep);
 
 /// How long a benchmark goes on: until the time or the rounds are used up.
 struct BenchPlan {
@@ -24,7 +39,7 @@ struct AloneResult {
   Latencies round;  ///< open, acquire, release
   Duration took{0};
 };
-Result<AloneResult> bench_alone(Backend& backend, Clock& clock, const BenchPlan& plan);
+Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, const BenchPlan& plan);
 
 /// Several processes that want the same lock all the time.
 struct ContendedResult {
@@ -35,6 +50,6 @@ struct ContendedResult {
   Duration took{0};
 };
 /// Forks. REQUIRES: one thread. All processes are gone when it returns; they die with their parent.
-Result<ContendedResult> bench_contended(Backend& backend, const BenchPlan& plan);
+Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, const BenchPlan& plan);
 
 }  // namespace dlock

@@ -39,14 +39,6 @@ struct Lane {
   std::int64_t order_ns[kMostOrders];
 };
 
-/// A keeper that nobody talks to.
-struct NoControl final : Control {
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  bool stop_requested() override { return false; }
-  bool take_who() override { return false; }
-  void tell(const SessionEvent& /*event*/) override {}
-};
-
 /// One process that orders until the time is over.
 class Taker {
  public:

@@ -101,14 +101,18 @@ Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime) {
   return StockStore{nullptr, keeper->program};
 }
 
+KeepLock keep_here(const BackendUrl& url) {
+  const RegisteredBackend* here = find_built_in(url);
+  if (!here || !here->keep) return {};
+  return [=](const LockSpec& spec, const Runtime& runtime) { return here->keep(url, spec, runtime); };
+}
+
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime) {
   auto store = open_stock(url, runtime);
   if (!store) return store.error();
   if (!store->stock) return StockClients{store->program, {}, {}};
   const RegisteredBackend* here = find_built_in(url);
-  return StockClients{{},
-                      [=](const Runtime& own) { return here->stock(url, own); },
-                      [=](const LockSpec& spec, const Runtime& own) { return here->keep(url, spec, own); }};
+  return StockClients{{}, [=](const Runtime& own) { return here->stock(url, own); }, keep_here(url)};
 }
 
 Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& options, Intent intent, const char* held,

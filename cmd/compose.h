@@ -38,11 +38,16 @@ struct StockStore {
 };
 Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime);
 
+/// How this program takes and keeps a lock of `url` itself; empty in dlock, which needs no keeper for what it has
+/// inside.
+using KeepLock = std::function<Result<std::unique_ptr<KeptLock>>(const LockSpec&, const Runtime&)>;
+KeepLock keep_here(const BackendUrl& url);
+
 /// For a benchmark inside such a program: clients for as many processes as it likes.
 struct StockClients {
   std::string program;  ///< to become, when it is another one; then nothing else is set
   std::function<Result<std::unique_ptr<Stock>>(const Runtime&)> connect;
-  std::function<Result<std::unique_ptr<KeptLock>>(const LockSpec&, const Runtime&)> lock;
+  KeepLock lock;
 };
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime);
 

@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 
 constexpr int kMostPermits = 1'000'000;
 constexpr int kMostRounds = 100'000'000;
+constexpr int kMostProcesses = 1000;
 constexpr Duration kAnything{0};
 constexpr Duration kSomething{1};
 
@@ -218,6 +219,7 @@ class Composer {
     if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
     if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;
     if (auto read = from.read(OptionId::kCount, 1, kMostRounds, options_.count); !read) return read;
+    if (auto read = from.read(OptionId::kProcesses, 2, kMostProcesses, options_.processes); !read) return read;
     int pid = 0;
     if (auto read = from.read(OptionId::kWatchPid, 1, 1 << 22, pid); !read) return read;
     if (pid > 0) options_.watch_pid = pid;

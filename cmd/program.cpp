@@ -63,6 +63,15 @@ int on_stock(const Options& options, const Runtime& runtime, char** argv, char**
   return stock_command(options, *store->stock, runtime, out);
 }
 
+int on_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {
+  const auto store = open_store(options.backends.front(), Role::kCommands, runtime);
+  if (!store) return fail(runtime.log, store.error());
+  if (!store->backend) return become(store->program, argv, runtime.log);
+  KeepLock keep = keep_here(options.backends.front());
+  return bench_command(options, {store->name, keep ? take_kept(std::move(keep)) : take_session(*store->backend)},
+                       runtime, out);
+}
+
 int on_stock_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {
   const auto clients = open_stock_clients(options.backends.front(), runtime);
   if (!clients) return fail(runtime.log, clients.error());
@@ -119,7 +128,8 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kGc:
       return on(gc_command, out);
     case Command::kBench:
-      return options.words.empty() ? on(bench_command, out) : on_stock_bench(options, runtime, argv, out);
+      return options.words.empty() ? on_bench(options, runtime, argv, out)
+                                   : on_stock_bench(options, runtime, argv, out);
     case Command::kSetup:
       return on(setup_command, out);
     case Command::kStock:

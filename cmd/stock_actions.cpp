@@ -5,6 +5,7 @@
 
 #include "cmd/stock.h"
 #include "lib/config/suggest.h"
+#include "lib/config/url_schemes.h"
 #include "lib/stock/stock.h"
 
 namespace dlock {
@@ -12,13 +13,15 @@ namespace {
 
 constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists};
 constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
-constexpr OptionId kTakeOptions[] = {OptionId::kQty,  OptionId::kId,   OptionId::kNonblock,
-                                     OptionId::kWait, OptionId::kJson, OptionId::kConflictExitCode};
+constexpr OptionId kTakeOptions[] = {OptionId::kQty,     OptionId::kId,   OptionId::kNonblock,
+                                     OptionId::kWait,    OptionId::kJson, OptionId::kConflictExitCode,
+                                     OptionId::kStrategy};
 constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
 constexpr OptionId kRunOptions[] = {
-    OptionId::kQty,    OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
-    OptionId::kWait,   OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
-    OptionId::kOnLost, OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
+    OptionId::kQty,      OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
+    OptionId::kWait,     OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
+    OptionId::kOnLost,   OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
+    OptionId::kStrategy,
 };
 constexpr OptionId kResizeOptions[] = {OptionId::kSegments};
 constexpr OptionId kDropOptions[] = {OptionId::kYes};
@@ -128,6 +131,7 @@ class Reader {
     enum class Mode { kReserve, kLock } mode = Mode::kReserve;
     if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
     stock_.lock_segment = mode == Mode::kLock;
+    if (auto read = read_strategy(); !read) return read;
     const Setting* id = from_.find(OptionId::kId);
     if (!id) return {};
     auto parsed = LockName::parse(id->value());
@@ -136,6 +140,17 @@ class Reader {
                               {ErrorCode::kInvalid, "this cannot be the id of a request: " + parsed.error().message,
                                "an id is 1 to 255 bytes of UTF-8 without control characters"});
     stock_.id = std::move(*parsed);
+    return {};
+  }
+
+  /// It is a parameter of the URL.
+  Result<void> read_strategy() {
+    const Setting* way = from_.find(OptionId::kStrategy);
+    if (!way) return {};
+    BackendUrl& url = options_.backends.front();
+    const auto name = check_url_param(*find_url_scheme(url.scheme), "stock", way->value());
+    if (!name) return OptionReader::at(*way, name.error());
+    url.params[std::string(*name)] = way->value();
     return {};
   }
 

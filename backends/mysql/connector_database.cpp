@@ -43,6 +43,7 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
   options["postInit"] =
       sql::SQLString("SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',wait_timeout=" +
                      std::to_string(settings.idle_seconds));
+  if (settings.batches) options["CLIENT_MULTI_STATEMENTS"] = true;
   if (settings.tls) {
     options["sslCA"] = sql::SQLString(settings.tls->ca_file);
     options["sslVerify"] = true;
@@ -57,12 +58,7 @@ Failure failure_of(const sql::SQLException& error) {
   return {code, error.what(), is_cut_off(code), false};
 }
 
-Answer run(sql::Statement& statement, const std::string& text) {
-  Answer answer;
-  if (!statement.execute(text)) {
-    answer.changed = static_cast<std::uint64_t>(std::max(0, static_cast<int>(statement.getUpdateCount())));
-    return answer;
-  }
+void read_rows(sql::Statement& statement, Answer& answer) {
   const std::unique_ptr<sql::ResultSet> rows(statement.getResultSet());
   const unsigned columns = rows->getMetaData()->getColumnCount();
   while (rows->next()) {
@@ -73,7 +69,18 @@ Answer run(sql::Statement& statement, const std::string& text) {
     }
     answer.rows.push_back(std::move(row));
   }
-  return answer;
+}
+
+/// The library tells neither the end of a batch nor what its later statements have changed.
+Answer run(sql::Statement& statement, const std::string& text, bool batch) {
+  Answer answer;
+  bool rows = statement.execute(text);
+  if (!rows) answer.changed = statement.getUpdateCount();
+  for (std::ptrdiff_t more = batch ? std::count(text.begin(), text.end(), ';') : 0;; --more) {
+    if (rows) read_rows(statement, answer);
+    if (more == 0) return answer;
+    rows = statement.getMoreResults();
+  }
 }
 
 sql::Driver* driver() {
@@ -165,14 +172,14 @@ class ConnectorDatabase final : public Database {
 
   /// Defence in depth: sslVerify has been asked for, and the library is believed only when the server agrees.
   bool is_encrypted() {
-    const Answer answer = mysql::run(*statement_, "SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+    const Answer answer = mysql::run(*statement_, "SHOW SESSION STATUS LIKE 'Ssl_cipher'", false);
     return !answer.rows.empty() && answer.rows[0].size() == 2 && !answer.rows[0][1].value_or("").empty();
   }
 
   Outcome execute(const std::string& text) {
     if (!statement_) return Failure{0, "not connected", true, false};
     try {
-      return mysql::run(*statement_, text);
+      return mysql::run(*statement_, text, settings_.batches);
     } catch (const sql::SQLException& error) {
       return failure_of(error);
     } catch (const std::exception& error) {

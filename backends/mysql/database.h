@@ -41,12 +41,14 @@ struct DatabaseSettings {
   std::optional<TlsSettings> tls;
   Duration connect_timeout{0};
   int idle_seconds = 60;  ///< the server ends this session when it has heard nothing for so long (wait_timeout)
+  bool batches = false;   ///< takes several statements at once, with ';' between them and nowhere else
 };
 
 /// One row as the server wrote it; nullopt is NULL.
 using Row = std::vector<std::optional<std::string>>;
 
-/// What a statement brought: rows of a query, or how many rows a change changed (not: matched).
+/// What a statement brought: rows of a query, or how many rows a change changed (not: matched). Of a batch: all rows,
+/// in their order, and what its first statement changed.
 struct Answer {
   std::vector<Row> rows;
   std::uint64_t changed = 0;
@@ -64,9 +66,10 @@ using Outcome = std::variant<Answer, Failure>;
 
 /// One connection to one server: THE PORT to databases, of which tests have a scripted one. It begins to connect when
 /// it is made, and its first outcome is that of connecting: an empty Answer, or why not. Then one statement at a time,
-/// each in autocommit mode unless it says otherwise; READ COMMITTED. Never blocks; never reconnects by itself: what is
-/// cut off stays so, because with the connection go its named locks, its transaction and its variables.
-/// Single-threaded. Destruction says goodbye if nothing runs, otherwise breaks the connection.
+/// each in autocommit mode unless it says otherwise; READ COMMITTED. A batch ends with its first failure. Never blocks;
+/// never reconnects by itself: what is cut off stays so, because with the connection go its named locks, its
+/// transaction and its variables. Single-threaded. Destruction says goodbye if nothing runs, otherwise breaks the
+/// connection.
 class Database {
  public:
   virtual ~Database() = default;

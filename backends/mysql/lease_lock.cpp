@@ -72,7 +72,7 @@ LeaseLock::Answer LeaseLock::acquire(Control& control) {
       continue;
     }
     if (std::holds_alternative<Again>(step)) continue;
-    if (spec_.wait.once && admits_ && ++quick_ < kQuickAttempts) {
+    if (spec_.wait.once && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts) {
       if (!waiter_.wait_until(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control)) break;
       continue;
     }
@@ -222,6 +222,7 @@ WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, si
 
 /// Who has it now; what was seen last if that cannot be asked.
 Refused LeaseLock::busy(Control& control) {
+  if (spec_.one_of_many) return refuse({ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"});
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);
   const bool stale = !spec_.wait.once;

@@ -49,6 +49,35 @@ std::vector<Table> tables() {
       {kFenceTable, table(kFenceTable,
                           "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
                           "  token BIGINT UNSIGNED NOT NULL\n")},
+      {kStockTable, table(kStockTable,
+                          "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+                          "  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE,\n"
+                          "  maker VARBINARY(64) NOT NULL,\n"
+                          "  segments INT UNSIGNED NOT NULL,\n"
+                          "  created BIGINT NOT NULL,\n"
+                          "  added BIGINT NOT NULL DEFAULT 0\n")},
+      // A second fence behind the decisions: nothing is ever negative.
+      {kSegmentTable, table(kSegmentTable,
+                            "  stock BIGINT UNSIGNED NOT NULL,\n"
+                            "  segment INT UNSIGNED NOT NULL,\n"
+                            "  quantity BIGINT NOT NULL CHECK (quantity >= 0),\n"
+                            "  reserved BIGINT NOT NULL DEFAULT 0 CHECK (reserved >= 0),\n"
+                            "  taken BIGINT NOT NULL DEFAULT 0,\n"
+                            "  refunded BIGINT NOT NULL DEFAULT 0,\n"
+                            "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+                            "  PRIMARY KEY (stock, segment)\n")},
+      {kRequestTable, table(kRequestTable,
+                            "  stock BIGINT UNSIGNED NOT NULL,\n"
+                            "  id VARBINARY(255) NOT NULL,\n"
+                            "  record MEDIUMBLOB NOT NULL,\n"
+                            "  PRIMARY KEY (stock, id)\n")},
+      {kReservationTable, table(kReservationTable,
+                                "  token BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
+                                "  stock BIGINT UNSIGNED NOT NULL,\n"
+                                "  id VARBINARY(255) NOT NULL,\n"
+                                "  expires DATETIME(6) NOT NULL,\n"
+                                "  UNIQUE KEY (stock, id),\n"
+                                "  KEY (stock, expires)\n")},
   };
 }
 

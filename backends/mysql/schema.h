@@ -17,6 +17,12 @@ inline constexpr char kUniqueTable[] = "dlock_unique";  ///< strategy=unique
 inline constexpr char kOccupyTable[] = "dlock_occupy";  ///< strategy=occupy
 inline constexpr char kFenceTable[] = "dlock_fence";    ///< dlock fence
 
+inline constexpr char kStockTable[] = "dlock_stock";            ///< dlock stock: one row each
+inline constexpr char kSegmentTable[] = "dlock_stock_segment";  ///< what is there
+inline constexpr char kRequestTable[] = "dlock_stock_request";  ///< what each request was answered
+inline constexpr char kReservationTable[] =
+    "dlock_stock_open";  ///< when those end that are neither sold nor given back
+
 struct Table {
   std::string name;
   std::string create;  ///< CREATE TABLE IF NOT EXISTS ...

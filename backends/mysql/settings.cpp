@@ -47,6 +47,12 @@ Strategy strategy_of(const BackendUrl& url) {
   return Strategy::kLease;
 }
 
+StockWay stock_way_of(const BackendUrl& url) {
+  const std::string name = param(url, "stock");
+  if (name == "pessimistic") return StockWay::kPessimistic;
+  return name == "optimistic" ? StockWay::kOptimistic : StockWay::kGuarded;
+}
+
 bool is_name(std::string_view text) {
   const auto fits = [](unsigned char c) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
@@ -96,7 +102,7 @@ const char* strategy_name(Strategy strategy) {
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
   auto tls = tls_of(url);
   if (!tls) return tls.error();
-  Settings settings{{}, strategy_of(url), {}, url.redacted()};
+  Settings settings{{}, strategy_of(url), stock_way_of(url), {}, url.redacted()};
   if (const std::string row = param(url, "row"); !row.empty()) {
     auto parsed = user_row(row);
     if (!parsed) return parsed.error();

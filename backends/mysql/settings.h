@@ -15,6 +15,10 @@ enum class Strategy { kLease, kSession, kRow, kUnique, kOccupy };
 
 const char* strategy_name(Strategy strategy);
 
+/// How a stock is deducted from (?stock=): one guarded UPDATE; a row that is locked first, skipping locked ones; a row
+/// that must still have the version that was read.
+enum class StockWay { kGuarded, kPessimistic, kOptimistic };
+
 /// A row of the user's own, of whom the lock is (?row=TABLE:COLUMN=VALUE); `value` may contain %s for the key.
 struct UserRow {
   std::string table;
@@ -25,6 +29,7 @@ struct UserRow {
 struct Settings {
   std::vector<DatabaseSettings> servers;  ///< in the order of the URL
   Strategy strategy = Strategy::kLease;
+  StockWay stock = StockWay::kGuarded;
   std::optional<UserRow> row;
   std::string store;  ///< redacted URL
 };

@@ -39,8 +39,7 @@ bool NativeBackend::may_ask_again(const Result<T>& answer, TimePoint until) cons
 }
 
 Result<std::unique_ptr<LockSession>> NativeBackend::open(const LockSpec& /*spec*/) {
-  return Error{ErrorCode::kUnsupported, "locks on " + store_ + " are taken by a keeper, which bench does not measure",
-               "the round trip alone: dlock ping"};
+  return Error{ErrorCode::kInternal, "locks of " + store_ + " are kept by a keeper program", ""};
 }
 
 Result<LockState> NativeBackend::inspect(const LockName& name) {

@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-/// The stocks of the Redis family: on one server, one script for each call, which is the whole of its decision; on a
-/// cluster all of a stock is in one slot. Unsupported for redlock:// and tair://. Asks no server yet.
+/// The stocks of the Redis family: in one slot, one script for each call, which is the whole of its decision; with
+/// stock_slots=N, and in Tair, in several (SlottedStock). Unsupported for redlock://. Asks no server yet.
 Result<std::unique_ptr<Stock>> make_redis_stock(const BackendUrl& url, const Runtime& runtime);
 
 }  // namespace dlock

@@ -8,6 +8,7 @@
 #include "backends/zookeeper/doctor.h"
 #include "backends/zookeeper/fence.h"
 #include "backends/zookeeper/hand_over.h"
+#include "backends/zookeeper/stock_garbage.h"
 #include "backends/zookeeper/tree.h"
 #include "lib/base/entropy.h"
 
@@ -276,10 +277,20 @@ Result<std::vector<Swept>> Commands::collect_garbage(bool dry_run) {
     swept.push_back({*name, "an empty lock directory"});
   }
   if (const auto leases = sweep_leases(dry_run, until, swept); !leases) return leases.error();
+  StockSession stocks(ensemble_, runtime_);
+  auto left = sweep_stocks(stocks, dry_run, {until});
+  if (!left) return left.error();
+  std::move(left->begin(), left->end(), std::back_inserter(swept));
   return swept;
 }
 
-std::vector<Finding> Commands::diagnose() { return diagnose_ensemble(ensemble_, runtime_); }
+std::vector<Finding> Commands::diagnose() {
+  std::vector<Finding> findings = diagnose_ensemble(ensemble_, runtime_);
+  if (findings.back().verdict == Finding::Verdict::kFail) return findings;
+  StockSession stocks(ensemble_, runtime_);
+  for (Finding& one : diagnose_stocks(stocks, {soon()})) findings.push_back(std::move(one));
+  return findings;
+}
 
 Result<Duration> Commands::ping() {
   const TimePoint until = soon();

@@ -83,7 +83,8 @@ class Inbox {
 
 NodeStat stat_of(const Stat* stat) {
   if (!stat) return {};
-  return {stat->czxid, stat->ctime, stat->ephemeralOwner, stat->version, stat->cversion, stat->numChildren};
+  return {stat->czxid,          stat->ctime,   stat->mzxid,    stat->mtime,
+          stat->ephemeralOwner, stat->version, stat->cversion, stat->numChildren};
 }
 
 /// A request on its way; deleted by its completion, which comes exactly once.

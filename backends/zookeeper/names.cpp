@@ -141,6 +141,13 @@ std::string one_part(const LockName& name) {
   return part;
 }
 
+std::optional<LockName> name_of_part(const std::string& part) {
+  const auto text = plain_part(part);
+  auto name = text ? LockName::parse(*text) : Result<LockName>(Error{});
+  if (!name || one_part(*name) != part) return std::nullopt;
+  return std::move(*name);
+}
+
 const char* family_text(Family family) {
   switch (family) {
     case Family::kCuratorMutex:

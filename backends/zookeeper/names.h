@@ -24,6 +24,8 @@ std::string own_directory(const std::string& root, std::string_view purpose);
 
 /// All of a name in one part, '/' included.
 std::string one_part(const LockName& name);
+/// And back; nullopt if none is written so.
+std::optional<LockName> name_of_part(const std::string& part);
 
 /// Which protocol made a node in a lock's directory (facts: the names that Curator, kazoo and their kin give).
 enum class Family {

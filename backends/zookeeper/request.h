@@ -35,6 +35,8 @@ enum class NodeKind { kPersistent, kEphemeral, kEphemeralSequential, kContainer 
 struct NodeStat {
   std::int64_t czxid = 0;  ///< the transaction that created it: grows through the life of the ensemble
   std::int64_t ctime = 0;
+  std::int64_t mzxid = 0;  ///< the transaction that changed its data last
+  std::int64_t mtime = 0;
   std::int64_t ephemeral_owner = 0;  ///< the session that it ends with; 0: none
   std::int32_t version = 0;          ///< of its data
   std::int32_t cversion = 0;         ///< how often children came and went

@@ -50,6 +50,8 @@ constexpr UrlParam kParams[] = {
     {"layout", "native|redisson", kRedisTopic, ""},
     {"kind", "lock|fair|rw|fenced|semaphore|permits|spin", kRedisTopic, "layout=redisson"},
     {"wait_replicas", "<number>|all", kRedisTopic, ""},
+    {"stock", "script|decr", kRedisTopic, ""},
+    {"stock_slots", "<number>", kRedisTopic | kTairTopic, ""},
     {"sentinel-user", "<text>", kSentinelTopic, ""},
     {"sentinel-password-file", "<file>", kSentinelTopic, ""},
     {"mode", "cas|ex", kTairTopic, ""},
@@ -57,6 +59,7 @@ constexpr UrlParam kParams[] = {
      ""},
     {"strategy", "lease|session|row|unique|occupy", kMysqlTopic, ""},
     {"row", "<text>", kMysqlTopic, "strategy=row"},
+    {"stock", "guarded|pessimistic|optimistic", kMysqlTopic, ""},
     {"socket", "<file>", kMysqlTopic, ""},
 };
 

@@ -29,4 +29,13 @@ class Control {
   virtual void tell(const SessionEvent& event) = 0;
 };
 
+/// Of a lock that is kept without a supervisor: nobody asks, and nobody listens.
+class NoControl final : public Control {
+ public:
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  bool stop_requested() override { return false; }
+  bool take_who() override { return false; }
+  void tell(const SessionEvent& /*event*/) override {}
+};
+
 }  // namespace dlock

@@ -110,7 +110,9 @@ void KeeperSession::command_started(pid_t pid) {
   send({"started", {{"pid", std::to_string(pid)}}});
 }
 
-void KeeperSession::command_ended(int wait_status) { send({"ended", {{"status", std::to_string(wait_status)}}}); }
+void KeeperSession::command_ended(int wait_status) {
+  if (spec_.stock) send({"ended", {{"status", std::to_string(wait_status)}}});  // nothing else depends on it
+}
 
 void KeeperSession::add_interest(std::vector<pollfd>& fds) const {
   if (socket_.valid()) fds.push_back({socket_.get(), POLLIN, 0});

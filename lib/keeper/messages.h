@@ -17,8 +17,8 @@ namespace dlock {
 /// and typed by people: a verb on the first line, then name=value lines; in values '%', newline and NUL are written as
 /// %XX. Points in time are nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
 ///
-///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=  ended status=
-///               detach ttl= [pid=]
+///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=
+///               ended status= (of a stock)  detach ttl= [pid=]
 ///               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
 ///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  refused code= message= next= [state]
 ///   waiting [state]

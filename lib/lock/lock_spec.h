@@ -53,6 +53,8 @@ struct LockSpec {
   Duration kill_after = std::chrono::seconds(5);  ///< between TERM and KILL, for a keeper that ends an orphaned command
   bool take = true;                               ///< false: only wait until nobody holds it
   std::optional<StockClaim> stock = {};           ///< `name` is that of a stock
+  /// This process takes such locks one after the other: a connection is worth keeping, who has a busy one is not asked.
+  bool one_of_many = false;
 };
 
 }  // namespace dlock

@@ -85,8 +85,9 @@ class Stock {
   /// In canonical order.
   virtual Result<std::vector<LockName>> names(const CallLimit& limit) = 0;
 
-  /// Deducts. `start`: the segment to begin with, any number from 0 on; a segment that is short is left at once for the
-  /// next; what no segment has alone is gathered from several. The same id again: StockTaken, repeated; with another
+  /// Deducts. `start`: the segment to begin with, any number from 0 on (where segments lie in several slots, it picks
+  /// among those of the request's own one); a segment that is short is left at once for the next; what no segment has
+  /// alone is gathered from several. The same id again: StockTaken, repeated; with another
   /// quantity: Conflict; refunded meanwhile, or before: Lost.
   virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
 

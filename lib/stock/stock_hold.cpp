@@ -139,6 +139,7 @@ Result<std::unique_ptr<KeptLock>> StockHold::lock(Control& control, int segment,
   LockSpec spec = spec_;
   spec.name = std::move(*name);
   spec.stock.reset();
+  spec.one_of_many = true;
   spec.ancestor.reset();
   spec.wait = {.once = !until, .until = until, .connect_timeout = spec_.wait.connect_timeout};
   auto opened = open_lock_(spec);

@@ -22,14 +22,6 @@ Duration pause_after(int tries) {
   return whole / 2 + whole / 2 / 1024 * (start_by_chance() % 1024);
 }
 
-void pause(Clock& clock, TimePoint until, Control* control) {
-  while (clock.now() < until && !(control && control->stop_requested())) {
-    std::vector<pollfd> fds;
-    if (control) control->add_interest(fds);
-    clock.wait(fds, until);
-  }
-}
-
 Error is_short(const StockRequest& request, const StockShort& by) {
   return {ErrorCode::kShort,
           request.stock.text() + " is short: " + std::to_string(request.quantity) + " wanted, " +
@@ -69,7 +61,7 @@ class Taking {
         if (auto over = refused(*answer)) return std::move(*over);
       }
       const TimePoint next = clock_.now() + pause_after(tries_++);
-      pause(clock_, *earlier(next, wait_.until), control_);
+      pause_until(clock_, *earlier(next, wait_.until), control_);
       if (control_ && control_->stop_requested()) return cancelled();
     }
   }
@@ -116,8 +108,16 @@ Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, T
     auto done = call({until, control});
     const TimePoint next = clock.now() + pause_after(tries);
     if (done || done.error().code != ErrorCode::kUnavailable || next >= until) return done;
-    pause(clock, next, control);
+    pause_until(clock, next, control);
     if (control && control->stop_requested()) return done;
+  }
+}
+
+void pause_until(Clock& clock, TimePoint until, Control* control) {
+  while (clock.now() < until && !(control && control->stop_requested())) {
+    std::vector<pollfd> fds;
+    if (control) control->add_interest(fds);
+    clock.wait(fds, until);
   }
 }
 

@@ -23,6 +23,9 @@ Result<StockTaken> take_when_possible(const StockRequest& request, const StockAt
 Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, TimePoint until, Clock& clock,
                     Control* control);
 
+/// Returns at `until`, or when `control` (may be nullptr) wants an end.
+void pause_until(Clock& clock, TimePoint until, Control* control);
+
 /// A segment to begin with, by chance.
 int start_by_chance();
 

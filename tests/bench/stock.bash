@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The rows of scripts/bench for stocks: on this machine, and on a Redis of its own; and the picture of the README. Sourced:
-# row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
+# The rows of scripts/bench for stocks: on this machine, and on a Redis, a MariaDB and a ZooKeeper of their own; and the
+# picture of the README. Sourced: row, quotient, own, stage and redis.bash's functions are those of scripts/bench.
 # shellcheck disable=SC2154
 
 stock_rows() {
@@ -9,7 +9,20 @@ stock_rows() {
   own+=("$(pid_of_redis stock)")
   stock_rows_of redis "$(redis_url stock)"
   stock_bare_script
+  stock_rows_of 'redis, decr' "$(redis_url stock)?stock=decr"
   kill_redis stock
+  stock_cluster
+  start_mysql stock --innodb-buffer-pool-size=128M --innodb-log-file-size=128M --innodb-flush-log-at-trx-commit=2
+  own+=("$(pid_of_server stock)")
+  dlock setup -b "$(mysql_url stock owner)" >/dev/null
+  stock_rows_of mysql "$(mysql_url stock)"
+  row 'mysql: orders/s, step of 20 ms, lock, 20 segments' '>= 900' "$(figure lock 20)" '' "$(figure lock 20)"
+  stock_bare_statement
+  kill_server stock
+  start_zookeeper stockzk forceSync=yes
+  own+=("$(pid_of_server stockzk)")
+  stock_zookeeper_rows
+  kill_server stockzk
   scripts/stock-chart <"$stage/stock.json" >build/stock.svg
   echo "picture: build/stock.svg" >&2
 }
@@ -28,6 +41,16 @@ stock_rows_of() { # NAME URL
   row "$1: orders/s, step of 20 ms, reserve" '>= 0.8' "$reserve" '40 takers / 20 ms: 2000' "$(quotient "$reserve" 2000)"
 }
 
+# Each order is two transactions on the server's disk, so races for a segment are what more of them save.
+stock_zookeeper_rows() {
+  dlock bench stock --json -b "$(zookeeper_url stockzk)" >>"$stage/stock.json"
+  local way one twenty
+  for way in take reserve; do
+    one=$(figure "$way" 1) twenty=$(figure "$way" 20)
+    row "zookeeper: orders/s, $way, 20 segments" '>= 2' "$twenty" "one segment: $one" "$(quotient "$twenty" "$one")"
+  done
+}
+
 # Plain takes against the least that a script must do: look, deduct. As many clients on both sides.
 stock_bare_script() {
   local bare ours
@@ -37,4 +60,47 @@ stock_bare_script() {
     awk -F'"' 'NR == 2 { printf "%d", $4 }')
   ours=$(figure take 20)
   row 'redis: plain takes/s' '>= 0.8' "$ours" "bare script: $bare" "$(quotient "$ours" "$bare")"
+}
+
+# Plain takes against what one would write by hand: the order's row and the guarded UPDATE in one transaction. The UPDATE
+# alone, which cannot be repeated when its answer was lost, is shown beside it.
+stock_bare_statement() {
+  local port bare alone ours key
+  local update='UPDATE dlock_stock_segment SET quantity=quantity-1 WHERE stock=KEY AND segment>=MOD(CONNECTION_ID(),20)
+    AND quantity>=1 ORDER BY segment LIMIT 1'
+  port=$(port_of stock)
+  dlock stock create bare --quantity 100000000 --segments 20 -b "$(mysql_url stock)"
+  key=$(sql stock "SELECT id FROM locks.dlock_stock WHERE name = 'bare'")
+  update=${update/KEY/"$key"}
+  bare=$("$programs/mysql_named_lock" "$port" rate 8 'START TRANSACTION' \
+    "INSERT INTO dlock_stock_request VALUES ($key, '#', 'T 1 0:1 - 0')" "$update" COMMIT)
+  alone=$("$programs/mysql_named_lock" "$port" rate 8 "$update")
+  ours=$(figure take 20)
+  row 'mysql: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without a request: $alone)" "$(quotient "$ours" "$bare")"
+}
+
+# What it costs that a stock lies in several slots, on three masters of this machine: they share its cores, so it is the
+# price that is seen, not the gain.
+stock_cluster() {
+  local node first=0 last one_slot i=0
+  for node in stock1 stock2 stock3; do
+    i=$((i + 1)) last=$((i * 16384 / 3 - 1))
+    start_redis "$node" --cluster-enabled yes --cluster-port BUS
+    own+=("$(pid_of_redis "$node")")
+    redis_cli "$node" cluster addslotsrange "$first" "$last" >/dev/null
+    redis_cli "$node" cluster set-config-epoch "$i" >/dev/null
+    first=$((last + 1))
+  done
+  for node in stock2 stock3; do
+    redis_cli stock1 cluster meet 127.0.0.1 "$(port_of "$node")" "$(redis_cli "$node" config get cluster-port | tail -n 1)" >/dev/null
+  done
+  for node in stock1 stock2 stock3; do
+    until redis_line "$node" cluster_state:ok cluster info; do sleep 0.05; done
+  done
+  dlock bench stock --json -b "redis+cluster://127.0.0.1:$(port_of stock1)" >>"$stage/stock.json"
+  one_slot=$(figure take 20)
+  dlock bench stock --json -b "redis+cluster://127.0.0.1:$(port_of stock1)?stock_slots=6" >>"$stage/stock.json"
+  row 'redis cluster: plain takes/s, 6 slots' '>= 0.8' "$(figure take 20)" "one slot: $one_slot" \
+    "$(quotient "$(figure take 20)" "$one_slot")"
+  for node in stock1 stock2 stock3; do kill_redis "$node"; done
 }

@@ -329,3 +329,8 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   run -69 dlock run -n --connect-timeout 2s -b "mysql://app@127.0.0.1:${DLOCK_TEST_REDIS##*:}/locks" "$key" -- touch ran
   [ ! -e ran ]
 }
+
+@test "bench locks and unlocks with one process and with several" {
+  run -0 --separate-stderr dlock bench --count 3 --processes 2 --json
+  jq -e '.alone.lock_unlock.count == 3 and .contended.processes == 2 and .contended.most == 3' <<<"$output"
+}

@@ -126,12 +126,14 @@ teardown() { end_world; }
   [ ! -e ran ]
 }
 
-@test "doctor, ping and inspect answer for every deployment" {
+@test "doctor, ping, bench and inspect answer for every deployment" {
   local name
   for name in REDIS REDIS_UNIX REDIS_TLS CLUSTER SENTINEL REDLOCK; do
     name=DLOCK_TEST_$name
     use "${!name}"
     run -0 dlock ping
+    run -0 --separate-stderr dlock bench --count 5 --processes 3 --json
+    jq -e ".alone.lock_unlock.count == 5 and .contended.processes == 3 and .contended.most == 5" <<<"$output"
     run dlock doctor
     [ "$status" = 0 ] || { echo "$name: $output"; false; }
     run -0 dlock inspect --json

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# dlock stock as a user sees it: the local backend, and the same promises on a Redis of scripts/start-test-servers.
+# dlock stock as a user sees it: the local backend, and the same promises on a Redis and a MariaDB of scripts/start-test-servers.
 load ../support/cli
 
 setup() {
   set_world
   stores=("$DLOCK_BACKEND")
   [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
+  [ -z "${DLOCK_TEST_MYSQL-}" ] || stores+=("$DLOCK_TEST_MYSQL")
   phone=phone-$BATS_TEST_NUMBER-$$
 }
 teardown() {
@@ -31,7 +32,7 @@ levels() { dlock stock show "$phone" --json | jq -c '[.segments[].quantity]'; }
 is() { [ "$(field "$1")" = "$2" ]; }                                              # FIELD VALUE
 balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
 pid_of() { cat "$1.pid"; }
-keeper_of() { pgrep -P "$(pid_of "$1")" 'dlock-(local|redis)'; } # NAME of start_watched
+keeper_of() { pgrep -P "$(pid_of "$1")" 'dlock-(local|redis|mysql)'; } # NAME of start_watched
 
 # --- what is kept, and what is printed --------------------------------------------------------------------------------
 

@@ -294,3 +294,8 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run "$key" -- sh -c 'ls -l /proc/self/fd | grep -c socket: || true'
   [ "$output" = "$(sh -c 'ls -l /proc/self/fd | grep -c socket: || true')" ]
 }
+
+@test "bench locks and unlocks with one process and with several" {
+  run -0 --separate-stderr dlock bench --count 3 --processes 2 --json
+  jq -e '.alone.lock_unlock.count == 3 and .contended.processes == 2 and .contended.most == 3' <<<"$output"
+}

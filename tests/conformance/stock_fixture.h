@@ -14,6 +14,8 @@ namespace dlock::testing {
 struct StockFixture {
   std::string name;
   std::string url;
+  /// `start` says with which segment a request begins; else its id does, too (several slots).
+  bool begins_at_start = true;
 };
 
 /// Those that can run here; the servers are those of fixtures().
@@ -32,6 +34,7 @@ struct StockWorld {
   StockState state();
   std::vector<Quantity> quantities();
   StockTaken take(const std::string& id, Quantity quantity, int start = 0);
+  void take_from(int segment, const std::string& id, Quantity quantity);
 };
 void on_every_stock(const std::string& name, const std::function<void(StockWorld&)>& test);
 

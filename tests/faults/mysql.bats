@@ -4,6 +4,7 @@
 # (history.py): no act of one holder after the next one's BEGIN, tokens grow. With a ttl of 2 s TERM is due 1.48 s and KILL
 # 1.81 s after the last confirmed send. The network: mysql_network.bats; other strategies: mysql_strategies.bats.
 load ../support/cli
+load ../support/faults
 load ../support/mysql
 
 setup() {
@@ -17,80 +18,18 @@ teardown() { end_world; }
 
 # --- processes -------------------------------------------------------------------------------------------------------
 
-@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" {
-  start_watched a dlock run --ttl 20s k -- section --for 30
-  wait_until begun 1
-  wait_section b
-  kill -KILL "$(pid_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1000
-}
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
 
 @test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
-  start_watched a dlock run --ttl 20s --kill-after 500ms k -- sh -c 'section --for 30 --stubborn & wait'
-  wait_until begun 1
-  wait_section b
-  kill -KILL "$(pid_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
+  supervisor_killed 1500 sh -c 'section --for 30 --stubborn & wait'
   grep -q TERM history
-  history check --sections 2
-  gap_below 1500
 }
 
-@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" {
-  hold_section a
-  wait_section b
-  kill -KILL "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 2500
-}
-
-@test "keeper SIGSTOPped: the same" {
-  hold_section a
-  wait_section b
-  kill -STOP "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" {
-  start_watched a dlock run --ttl 1s k -- section --for 0.5
-  wait_until begun 1
-  local command
-  command=$(tail -n 1 history | cut -d' ' -f2)
-  kill -STOP "$(pid_of a)" "$command"
-  run -75 dlock run -q -w 2 k -- true
-  kill -CONT "$(pid_of a)" "$command"
-  [ "$(how_ended a)" = "exit 0" ]
-  run -0 dlock run -n k -- true
-}
-
-@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" {
-  hold_section a
-  local keeper command
-  keeper=$(keeper_of a) command=$(tail -n 1 history | cut -d' ' -f2)
-  kill -STOP "$keeper" "$(pid_of a)" "$command"
-  run -0 dlock run -q -w 10 k -- section
-  kill -CONT "$keeper" "$(pid_of a)" "$command"
-  [ "$(how_ended a)" = "exit 79" ]
-  # What it did after its lease: little, and under the lower token.
-  [ "$(awk -v me="$command" '/BEGIN/ { n++ } n == 2 && $2 == me' history | wc -l)" -lt 50 ]
-  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
-  ended "$command"
-}
-
-@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
-  hold_section a
-  wait_section b
-  kill -KILL "$(pid_of a)" "$(keeper_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 3000
-}
+@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" { keeper_killed 2500; }
+@test "keeper SIGSTOPped: the same" { keeper_stopped; }
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 2; }
+@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
+@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" { supervisor_and_keeper_killed 3000; }
 
 @test "a waiter SIGKILLed or stopped leaves nothing that keeps others waiting longer than its own lease" {
   hold_section a

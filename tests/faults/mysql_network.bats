@@ -2,6 +2,7 @@
 # MySQL behind a network that fails (tests/support/cutting_proxy.py): silent, slow, cut. The lease, unless a test names
 # another strategy; see mysql.bats.
 load ../support/cli
+load ../support/faults
 load ../support/mysql
 
 setup() {
@@ -15,23 +16,8 @@ setup() {
 }
 teardown() { end_world; }
 
-@test "black hole: the command is ended before its lease is, 79; the next one does not overlap" {
-  hold_section a
-  DLOCK_BACKEND=$direct wait_section b
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "black hole over a command that ignores TERM: KILL before the lease ends" {
-  hold_section a --stubborn
-  DLOCK_BACKEND=$direct wait_section b
-  network drop
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
+@test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { black_hole hold; }
+@test "black hole over a command that ignores TERM: KILL before the lease ends" { black_hole drop --stubborn; }
 
 @test "black hole under a waiter: it is served when the network is back" {
   DLOCK_BACKEND=$direct start_watched a dlock run --ttl 2s k -- section --for 2
@@ -55,14 +41,7 @@ teardown() { end_world; }
   run -0 dlock run -b "$direct" -q -w 10 k -- true
 }
 
-@test "a stall of 0.4 ttl that heals costs nothing" {
-  start_watched a dlock run --ttl 3s k -- section --for 4
-  wait_until begun 1
-  network hold
-  sleep 1.2
-  network pass
-  [ "$(how_ended a)" = "exit 0" ]
-}
+@test "a stall of 0.4 ttl that heals costs nothing" { stall_that_heals 3s 4 1.2; }
 
 @test "every message 100 ms late: taken, renewed, given back" {
   network delay 100
@@ -70,31 +49,8 @@ teardown() { end_world; }
   DLOCK_BACKEND=$direct is_free k
 }
 
-@test "late messages of a lost holder change nothing for the next one" {
-  hold_section a
-  use "$direct"
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  start_watched b dlock run -q --ttl 2s k -- section --for 2
-  wait_until begun 2
-  network pass
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "connections reset, again and again: holder and waiter go on" {
-  start_watched a dlock run --ttl 2s k -- section --for 2
-  wait_until begun 1
-  wait_section b
-  local _
-  for _ in {1..8}; do
-    network reset
-    sleep 0.2
-  done
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
+@test "late messages of a lost holder change nothing for the next one" { late_messages_of_a_lost_holder; }
+@test "connections reset, again and again: holder and waiter go on" { connections_reset 2s 2 8 0.2; }
 
 # --- cut behind the n-th packet --------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 # What the commands did is judged by their histories (history.py): no act of one holder after the next one's BEGIN, tokens
 # grow. The ttl is 2 s: TERM is due 1.48 s and KILL 1.81 s after the last confirmed send.
 load ../support/cli
+load ../support/faults
 load ../support/redis
 
 setup() {
@@ -15,80 +16,18 @@ teardown() { end_world; }
 
 # --- processes -------------------------------------------------------------------------------------------------------
 
-@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" {
-  start_watched a dlock run --ttl 20s k -- section --for 30
-  wait_until begun 1
-  wait_section b
-  kill -KILL "$(pid_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1000 # 20 ms on an idle machine
-}
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
 
 @test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
-  start_watched a dlock run --ttl 20s --kill-after 500ms k -- sh -c 'section --for 30 --stubborn & wait'
-  wait_until begun 1
-  wait_section b
-  kill -KILL "$(pid_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
+  supervisor_killed 1000 sh -c 'section --for 30 --stubborn & wait'
   grep -q TERM history
-  history check --sections 2
-  gap_below 1000
 }
 
-@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" {
-  hold_section a
-  wait_section b
-  kill -KILL "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 2500
-}
-
-@test "keeper SIGSTOPped: the same" {
-  hold_section a
-  wait_section b
-  kill -STOP "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" {
-  start_watched a dlock run --ttl 1s k -- section --for 0.5
-  wait_until begun 1
-  local command
-  command=$(tail -n 1 history | cut -d' ' -f2)
-  kill -STOP "$(pid_of a)" "$command"
-  run -75 dlock run -q -w 2 k -- true
-  kill -CONT "$(pid_of a)" "$command"
-  [ "$(how_ended a)" = "exit 0" ]
-  run -0 dlock run -n k -- true
-}
-
-@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" {
-  hold_section a
-  local keeper command
-  keeper=$(keeper_of a) command=$(tail -n 1 history | cut -d' ' -f2)
-  kill -STOP "$keeper" "$(pid_of a)" "$command"
-  run -0 dlock run -q -w 10 k -- section
-  kill -CONT "$keeper" "$(pid_of a)" "$command"
-  [ "$(how_ended a)" = "exit 79" ]
-  # What it did after its lease: little, and under the lower token.
-  [ "$(awk -v me="$command" '/BEGIN/ { n++ } n == 2 && $2 == me' history | wc -l)" -lt 50 ]
-  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
-  ended "$command"
-}
-
-@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
-  hold_section a
-  wait_section b
-  kill -KILL "$(pid_of a)" "$(keeper_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 3000
-}
+@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" { keeper_killed 2500; }
+@test "keeper SIGSTOPped: the same" { keeper_stopped; }
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 2; }
+@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
+@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" { supervisor_and_keeper_killed 3000; }
 
 @test "a waiter SIGKILLed leaves nothing that keeps others waiting" {
   hold_section a
@@ -230,63 +169,11 @@ through_proxy() {
   use "$(redis_url proxy)"
 }
 
-@test "black hole: the command is ended before its lease is, 79; the next one does not overlap" {
-  through_proxy
-  hold_section a
-  DLOCK_BACKEND=$direct wait_section b
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "black hole over a command that ignores TERM: KILL before the lease ends" {
-  through_proxy
-  hold_section a --stubborn
-  DLOCK_BACKEND=$direct wait_section b
-  network drop
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "a stall of 0.4 ttl that heals costs nothing" {
-  through_proxy
-  start_watched a dlock run --ttl 3s k -- section --for 4
-  wait_until begun 1
-  network hold
-  sleep 1.2
-  network pass
-  [ "$(how_ended a)" = "exit 0" ]
-}
-
-@test "late messages of a lost holder change nothing for the next one" {
-  through_proxy
-  hold_section a
-  use "$direct"
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  start_watched b dlock run -q --ttl 2s k -- section --for 2
-  wait_until begun 2
-  network pass
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "connections reset, again and again: holder and waiter go on" {
-  through_proxy
-  start_watched a dlock run --ttl 2s k -- section --for 6
-  wait_until begun 1
-  wait_section b
-  local _
-  for _ in {1..8}; do
-    network reset
-    sleep 0.2
-  done
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
+@test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
+@test "black hole over a command that ignores TERM: KILL before the lease ends" { through_proxy; black_hole drop --stubborn; }
+@test "a stall of 0.4 ttl that heals costs nothing" { through_proxy; stall_that_heals 3s 4 1.2; }
+@test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
+@test "connections reset, again and again: holder and waiter go on" { through_proxy; connections_reset 2s 6 8 0.2; }
 
 # A whole life (acquire, some renewals, release) with the connection cut behind the N-th message.
 life_with_cut() { # DIRECTION N

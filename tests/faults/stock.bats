@@ -3,113 +3,51 @@
 # again, networks that are silent. Each test has a server of its own.
 load ../support/cli
 load ../support/redis
+load ../support/stock
 
 setup() { set_world; }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
 through_proxy() {
   start_redis one
   start_proxy one
   direct=$(redis_url one)
   use "$(redis_url proxy)"
 }
-field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json | jq ".$1"; }
-is() { [ "$(field "$1")" = "$2" ]; }
-balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
-create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
-pid_of() { cat "$1.pid"; }
-
-# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with $n in the words.
-cut_behind_each() {
-  local direction n at=0 word words
-  for direction in requests replies; do
-    for n in 0 1 2 3; do
-      at=$((at + 1)) words=()
-      for word in "$@"; do words+=("${word//AT/$at}"); done
-      network cut "$direction" "$n"
-      run "${words[@]}"
-      echo "cut behind $n $direction: $status $output"
-      [ "$status" = 0 ] || return 1
-      balanced || return 1
-    done
-  done
-  cuts=$at
-}
 
 @test "cut behind every message: a take is one take" {
   through_proxy
   create 100 7
-  cut_behind_each dlock stock take phone --qty 3 --id order-AT
-  is taken $((3 * cuts))
-  cut_behind_each dlock stock take phone --qty 3 --id order-AT # the same again
-  is taken $((3 * cuts))
-  cut_behind_each dlock stock take phone --qty 1 # dlock's own ids do the same
-  is taken $((4 * cuts))
+  cuts_in_a_take 3
 }
 
 @test "cut behind every message: a refund is one refund, a restock one restock" {
   through_proxy
   create 100 7
-  local i
-  for i in {1..8}; do dlock stock take phone --qty 5 --id "order-$i"; done
-  cut_behind_each dlock stock refund phone --qty 2 --id order-AT
-  is refunded $((2 * cuts))
-  cut_behind_each dlock stock add phone --qty 4 --id truck-AT
-  cut_behind_each dlock stock add phone --qty 4
-  is added $((8 * cuts))
-  is total $((100 - 5 * 8 + 2 * cuts + 8 * cuts))
+  cuts_in_refunds_and_restocks 5
 }
 
 @test "cut behind every message: create, resize, rebalance and drop do not fall over themselves" {
   through_proxy
   create 10 3 # for balanced
-  cut_behind_each dlock stock create other-AT --quantity 5
-  cut_behind_each dlock stock resize phone --segments 5
-  cut_behind_each dlock stock rebalance phone
-  cut_behind_each dlock stock drop other-AT --yes
-  use "$direct"
-  [ "$(dlock stock show --json | wc -l)" = 1 ]
+  cuts_in_what_changes_the_segments
 }
 
 @test "cut behind every message: a run sells once and runs once" {
   through_proxy
   create 100 7
-  cut_behind_each dlock stock run phone --qty 2 --id order-AT --ttl 2s --renew-interval 100ms -- sh -c 'echo ran >>ran; sleep 0.25'
-  is taken $((2 * cuts))
-  is open 0
-  [ "$(wc -l <ran)" = "$cuts" ]
-  cut_behind_each sh -c 'dlock stock run phone --qty 2 --id failed-AT -- false; test $? = 1'
-  is taken $((2 * cuts))
-  is open 0
+  cuts_in_a_run 2
 }
 
 @test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
   through_proxy
   create 10 2
-  start_watched a dlock stock run phone --qty 2 --ttl 2s -- sh -c 'touch inside; exec sleep 60'
-  wait_until test -e inside
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  wait_until is total 10
-  is taken 0
-  network pass
+  black_hole 2
 }
 
 @test "CMD ends with 0, but nobody can be told: 69, and the same request again finds out" {
   through_proxy
-  create 10 2
-  start_watched a dlock stock run phone --qty 2 --id order-1 --ttl 2s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  wait_until test -e inside
-  network drop
-  touch go
-  [ "$(how_ended a)" = "exit 69" ] || [ "$(how_ended a)" = "exit 79" ]
-  network pass
-  wait_until is open 0
-  balanced
-  is taken 0 # dropped: the sale was never heard of
-  run -0 dlock stock run phone --qty 2 --id order-1 -- true
-  is taken 2
+  sale_without_an_answer
 }
 
 @test "the server is killed and comes back with its data while CMD runs: sold once" {
@@ -206,4 +144,14 @@ cut_behind_each() {
   run -0 dlock stock show
   [[ "$output" == *"12 there"* ]]
   run -0 dlock stock drop phone --yes
+  for way in stock=decr stock_slots=4; do
+    use "$url?$way"
+    create 8 4
+    run -0 dlock stock take phone --qty 7 --id "a-$way"
+    run -0 dlock stock refund phone --id "a-$way"
+    run -0 dlock stock run phone --qty 6 --id "b-$way" -- true
+    run -0 dlock stock add phone --qty 3
+    run -0 dlock stock resize phone --segments 2
+    run -0 dlock stock drop phone --yes
+  done
 }

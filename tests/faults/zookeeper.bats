@@ -3,6 +3,7 @@
 # their histories (history.py): no act of one holder after the next one's BEGIN, tokens grow. A tick is 0.5 s; a session of
 # 2 s ends within 2.5 s at the server, and a command's lease after two thirds of it. An ensemble: zookeeper_ensemble.bats.
 load ../support/cli
+load ../support/faults
 load ../support/zookeeper
 load ../support/zookeeper_peers
 
@@ -17,21 +18,6 @@ setup() {
 }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
-pid_of() { cat "$1.pid"; }
-keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-zookeeper; } # NAME of start_watched
-
-# hold_section NAME WORD...: a dlock that holds $key while its section runs.
-hold_section() {
-  start_watched "$1" dlock run --ttl 2s "$key" -- section --for 30 "${@:2}"
-  wait_until begun 1
-  started+=("$(keeper_of "$1")")
-}
-# wait_section NAME [OPTION...]: one more that waits for it.
-wait_section() {
-  start_watched "$1" dlock run -q "${@:2}" --ttl 2s "$key" -- section
-  wait_until has 1 waiters "$key"
-}
 # A server of the test's own, which it may kill.
 own_server() {
   start_zookeeper own
@@ -40,80 +26,18 @@ own_server() {
 
 # --- processes -------------------------------------------------------------------------------------------------------
 
-@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the session ends" {
-  start_watched a dlock run --ttl 20s "$key" -- section --for 30
-  wait_until begun 1
-  wait_section b
-  kill -KILL "$(pid_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1000 # 20 ms on an idle machine
-}
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the session ends" { supervisor_killed 1000; }
 
 @test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
-  start_watched a dlock run --ttl 20s --kill-after 500ms "$key" -- sh -c 'section --for 30 --stubborn & wait'
-  wait_until begun 1
-  wait_section b
-  kill -KILL "$(pid_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
+  supervisor_killed 1000 sh -c 'section --for 30 --stubborn & wait'
   grep -q TERM history
-  history check --sections 2
-  gap_below 1000
 }
 
-@test "keeper SIGKILLed: the command is ended before its session is, 79; the next one comes within the session and a tick" {
-  hold_section a
-  wait_section b
-  kill -KILL "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 3000
-}
-
-@test "keeper SIGSTOPped: the same" {
-  hold_section a
-  wait_section b
-  kill -STOP "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" {
-  start_watched a dlock run --ttl 1s "$key" -- section --for 0.5
-  wait_until begun 1
-  local command
-  command=$(tail -n 1 history | cut -d' ' -f2)
-  kill -STOP "$(pid_of a)" "$command"
-  run -75 dlock run -q -w 3 "$key" -- true
-  kill -CONT "$(pid_of a)" "$command"
-  [ "$(how_ended a)" = "exit 0" ]
-  run -0 dlock run -n "$key" -- true
-}
-
-@test "everything SIGSTOPped beyond the session: on waking the loss is seen first, 79, and a higher token has passed" {
-  hold_section a
-  local keeper command
-  keeper=$(keeper_of a) command=$(tail -n 1 history | cut -d' ' -f2)
-  kill -STOP "$keeper" "$(pid_of a)" "$command"
-  run -0 dlock run -q -w 10 "$key" -- section
-  kill -CONT "$keeper" "$(pid_of a)" "$command"
-  [ "$(how_ended a)" = "exit 79" ]
-  # What it did after its lease: little, and under the lower token.
-  [ "$(awk -v me="$command" '/BEGIN/ { n++ } n == 2 && $2 == me' history | wc -l)" -lt 50 ]
-  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
-  ended "$command"
-}
-
-@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the session and a tick" {
-  hold_section a
-  wait_section b
-  kill -KILL "$(pid_of a)" "$(keeper_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 4000
-}
+@test "keeper SIGKILLed: the command is ended before its session is, 79; the next one comes within the session and a tick" { keeper_killed 3000; }
+@test "keeper SIGSTOPped: the same" { keeper_stopped; }
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 3; }
+@test "everything SIGSTOPped beyond the session: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
+@test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the session and a tick" { supervisor_and_keeper_killed 4000; }
 
 @test "a waiter SIGKILLed leaves nothing that keeps others waiting for longer than its session" {
   hold_section a
@@ -243,64 +167,11 @@ through_proxy() {
   use "$(zookeeper_url proxy)"
 }
 
-@test "black hole: the command is ended before its session is, 79; the next one does not overlap" {
-  through_proxy
-  hold_section a
-  DLOCK_BACKEND=$direct wait_section b
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "black hole over a command that ignores TERM: KILL before the session ends" {
-  through_proxy
-  hold_section a --stubborn
-  DLOCK_BACKEND=$direct wait_section b
-  network drop
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "a short stall that heals costs nothing" {
-  through_proxy
-  start_watched a dlock run --ttl 6s "$key" -- section --for 5
-  wait_until begun 1
-  network hold
-  sleep 1.5
-  network pass
-  [ "$(how_ended a)" = "exit 0" ]
-}
-
-@test "late messages of a lost holder change nothing for the next one" {
-  through_proxy
-  hold_section a
-  use "$direct"
-  network hold
-  [ "$(how_ended a)" = "exit 79" ]
-  start_watched b dlock run -q --ttl 2s "$key" -- section --for 2
-  wait_until begun 2
-  network pass
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-}
-
-@test "connections reset, again and again: holder and waiter go on with their sessions" {
-  through_proxy
-  start_watched a dlock run --ttl 4s "$key" -- section --for 3
-  wait_until begun 1
-  wait_section b --ttl 4s
-  local _
-  for _ in {1..6}; do
-    network reset
-    sleep 0.3
-  done
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1500
-}
+@test "black hole: the command is ended before its session is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
+@test "black hole over a command that ignores TERM: KILL before the session ends" { through_proxy; black_hole drop --stubborn; }
+@test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6s 5 1.5; }
+@test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
+@test "connections reset, again and again: holder and waiter go on with their sessions" { through_proxy; connections_reset 4s 3 6 0.3 1500; }
 
 # A whole life (acquire, some heartbeats, release) with the connection cut behind the N-th message.
 life_with_cut() { # DIRECTION N

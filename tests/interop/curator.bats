@@ -22,11 +22,6 @@ setup() {
 }
 teardown() { end_world; }
 
-use_recipe() {
-  recipe=$1
-  DLOCK_BACKEND=$(backend)
-  export DLOCK_BACKEND
-}
 children() { ask k children "$path"; } # of kazoo k
 
 @test "bridge and Curator's mutex, read and write lock shut each other out" {

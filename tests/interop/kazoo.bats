@@ -19,12 +19,6 @@ setup() {
 }
 teardown() { end_world; }
 
-use_recipe() {
-  recipe=$1
-  DLOCK_BACKEND=$(backend)
-  export DLOCK_BACKEND
-}
-
 @test "bridge and kazoo's Lock, ReadLock and WriteLock shut each other out" {
   kazoo k
   each_shuts_out_the_other k lock

@@ -159,17 +159,17 @@ use() { export DLOCK_BACKEND=$1; } # URL
 pid_of() { cat "$1.pid"; }         # NAME of start_watched
 keeper_of() { pgrep -P "$(pid_of "$1")" '^dlock-'; }
 
-# hold_section NAME WORD...: a dlock that holds k while its section runs. With a ttl of 2 s TERM is due 1.48 s and KILL
+# hold_section NAME WORD...: a dlock that holds $key (k) while its section runs. With a ttl of 2 s TERM is due 1.48 s and KILL
 # 1.81 s after the last confirmed send.
 hold_section() {
-  start_watched "$1" dlock run --ttl 2s k -- section --for 30 "${@:2}"
+  start_watched "$1" dlock run --ttl 2s "${key:-k}" -- section --for 30 "${@:2}"
   wait_until begun 1
   started+=("$(keeper_of "$1")")
 }
-# wait_section NAME [OPTION...]: one more that waits for k.
+# wait_section NAME [OPTION...]: one more that waits for it.
 wait_section() {
-  start_watched "$1" dlock run -q "${@:2}" --ttl 2s k -- section
-  wait_until has 1 waiters k
+  start_watched "$1" dlock run -q --ttl 2s "${@:2}" "${key:-k}" -- section
+  wait_until has 1 waiters "${key:-k}"
 }
 
 # --- what holds for every store --------------------------------------------------------------------------------------

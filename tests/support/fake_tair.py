@@ -252,6 +252,62 @@ class Store:
             del self.keys[key]
         return integer(gone)
 
+    def HMGET(self, key, *fields):
+        value = self.find(key, "hash")
+        return array([bulk(value.data[field]) if value and field in value.data else NIL for field in fields])
+
+    def HGETALL(self, key):
+        value = self.find(key, "hash")
+        return array([bulk(word) for pair in (value.data.items() if value else []) for word in pair])
+
+    def HKEYS(self, key):
+        value = self.find(key, "hash")
+        return array([bulk(field) for field in (value.data if value else [])])
+
+    def HLEN(self, key):
+        value = self.find(key, "hash")
+        return integer(len(value.data) if value else 0)
+
+    def HEXISTS(self, key, field):
+        value = self.find(key, "hash")
+        return integer(1 if value and field in value.data else 0)
+
+    def HINCRBY(self, key, field, by):
+        value = self.find(key, "hash")
+        new = int(value.data.get(field, b"0") if value else 0) + int(by)
+        self.HSET(key, field, b"%d" % new)
+        return integer(new)
+
+    def ZADD(self, key, score, member):
+        value = self.find(key, "zset")
+        if not value:
+            value = self.keys[key] = Value("zset", {})
+        new = member not in value.data
+        value.data[member] = float(score)
+        return integer(1 if new else 0)
+
+    def ZREM(self, key, *members):
+        value = self.find(key, "zset")
+        gone = sum(1 for member in members if value and value.data.pop(member, None) is not None)
+        if value and not value.data:
+            del self.keys[key]
+        return integer(gone)
+
+    def ZSCORE(self, key, member):
+        value = self.find(key, "zset")
+        return bulk(b"%.17g" % value.data[member]) if value and member in value.data else NIL
+
+    def up_to(self, key, most):
+        value = self.find(key, "zset")
+        return sorted((score, member) for member, score in (value.data.items() if value else []) if score <= float(most))
+
+    def ZRANGEBYSCORE(self, key, _, most, __, offset, count):
+        found = self.up_to(key, most)[int(offset):int(offset) + int(count)]
+        return array([bulk(member) for __, member in found])
+
+    def ZREMRANGEBYSCORE(self, key, _, most):
+        return self.ZREM(key, *[member for __, member in self.up_to(key, most)])
+
     def PEXPIRE(self, key, ms):
         value = self.find(key)
         if not value:

@@ -4,7 +4,9 @@
 #include <stdexcept>
 
 #include "backends/local/local_stock.h"
+#include "backends/mysql/mysql_stock.h"
 #include "backends/redis/redis_stock.h"
+#include "backends/zookeeper/zookeeper_stock.h"
 
 namespace dlock::testing {
 
@@ -18,8 +20,11 @@ std::unique_ptr<Stock> connect_stock(const std::string& url) {
   static const Runtime runtime{test_clock(), log};
   const auto parsed = BackendUrl::parse(url);
   if (!parsed) throw std::runtime_error(parsed.error().message);
-  auto stock =
-      parsed->family == Family::kLocal ? make_local_stock(*parsed, runtime) : make_redis_stock(*parsed, runtime);
+  const auto make = parsed->family == Family::kLocal       ? make_local_stock
+                    : parsed->family == Family::kMysql     ? make_mysql_stock
+                    : parsed->family == Family::kZookeeper ? make_zookeeper_stock
+                                                           : make_redis_stock;
+  auto stock = make(*parsed, runtime);
   if (!stock) throw std::runtime_error(stock.error().message);
   return std::move(*stock);
 }

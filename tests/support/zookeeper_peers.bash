@@ -93,6 +93,11 @@ both_hold() {
 each_shuts_out_the_other() { theirs_shuts_out "$@" && ours_shuts_out "$@"; }
 
 backend() { echo "$(zookeeper_url one)?recipe=$recipe"; }
+use_recipe() {
+  recipe=$1
+  DLOCK_BACKEND=$(backend)
+  export DLOCK_BACKEND
+}
 attempt() { # [DLOCK-OPTION...] COMMAND [ARG]: one attempt
   local options=("$@") command=()
   while [[ ${#options[@]} -gt 0 && ${options[-1]} != -* && ${options[-1]} != [0-9]* ]]; do

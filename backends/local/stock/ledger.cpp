@@ -14,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr char kFile[] = "stock.db";
 constexpr std::int64_t kVersion = 1;
 
 /// quantity, reserved >= 0 is the second fence behind the decisions. A request's deadline is on the boot clock of
@@ -41,40 +42,57 @@ std::string boot_id() {
 
 }  // namespace
 
-Result<Ledger> Ledger::open(const std::string& path, bool durable, Clock& clock) {
-  auto database = Database::open(path, durable, clock);
+Result<void> Ledger::open(bool make) {
+  if (database_) return {};
+  const auto dir = context_.directory();
+  if (!dir) return dir.error();
+  {
+    // Closed before SQLite opens it: closing any descriptor of a file lets go of a process's fcntl locks on it.
+    const auto file = (*dir)->open_file(kFile, make);
+    if (!file) return file.error();
+    if (!file->valid()) return {};
+  }
+  auto database = Database::open((*dir)->path() + "/" + kFile, durable_, clock());
   if (!database) return database.error();
-  Ledger ledger(std::move(*database), boot_id(), clock);
-  if (auto made = ledger.make_tables(); !made) return made.error();
-  return ledger;
+  database_.emplace(std::move(*database));
+  boot_ = boot_id();
+  auto made = make_tables();
+  if (!made) database_.reset();
+  return made;
+}
+
+Result<void> Ledger::begin(Access access, const CallLimit& limit) {
+  if (auto opened = open(access == Access::kMake); !opened) return opened;
+  return database_ ? database_->begin(true, limit) : Result<void>();
 }
 
 Result<void> Ledger::make_tables() {
-  const CallLimit limit{clock_->now() + 5s};
+  const CallLimit limit{clock().now() + 5s};
   const auto version = [&] {
-    Query query(database_, "PRAGMA user_version");
+    Query query(*database_, "PRAGMA user_version");
     return query.next() ? query.number(0) : -1;
   };
-  if (auto begun = database_.begin(false, limit); !begun) return begun;
+  if (auto begun = database_->begin(false, limit); !begun) return begun;
   std::int64_t found = version();
-  if (auto done = database_.commit(); !done) return done;
+  if (auto done = database_->commit(); !done) return done;
   if (found == kVersion) return {};
-  if (auto begun = database_.begin(true, limit); !begun) return begun;
+  if (auto begun = database_->begin(true, limit); !begun) return begun;
   found = version();
   if (found == 0) {
-    for (const char* sql : kTables) Query(database_, sql).run();
-  } else if (found != kVersion && !database_.failed()) {
-    database_.rollback();
+    for (const char* sql : kTables) Query(*database_, sql).run();
+  } else if (found != kVersion && !database_->failed()) {
+    database_->rollback();
     return Error{
         ErrorCode::kMisconfigured,
         "stock.db was made by another version of dlock (layout " + std::to_string(found) + ", this one knows 1)",
         "use that version, or another directory: --backend local:/dir"};
   }
-  return database_.commit();
+  return database_->commit();
 }
 
 bool Ledger::find(const LockName& name) {
-  Query query(database_, "SELECT key,maker,segments FROM stock WHERE name=?");
+  if (!database_) return false;
+  Query query(*database_, "SELECT key,maker,segments FROM stock WHERE name=?");
   query << std::string_view(name.text());
   if (!query.next()) return false;
   key_ = query.number(0);
@@ -86,7 +104,8 @@ bool Ledger::find(const LockName& name) {
 
 std::vector<LockName> Ledger::names() {
   std::vector<LockName> names;
-  Query query(database_, "SELECT name FROM stock ORDER BY name");
+  if (!database_) return names;
+  Query query(*database_, "SELECT name FROM stock ORDER BY name");
   while (query.next()) {
     if (auto name = LockName::parse(query.text(0))) names.push_back(std::move(*name));
   }
@@ -95,14 +114,14 @@ std::vector<LockName> Ledger::names() {
 
 void Ledger::create(const LockName& name, Quantity quantity, int segments, const Owner& maker) {
   {
-    Query query(database_, "INSERT INTO stock(name,maker,segments,created) VALUES(?,?,?,?)");
+    Query query(*database_, "INSERT INTO stock(name,maker,segments,created) VALUES(?,?,?,?)");
     query << std::string_view(name.text()) << std::string_view(maker.text()) << segments << quantity;
     query.run();
   }
   if (!find(name)) return;
   const std::vector<Quantity> each = spread(quantity, segments);
   for (int i = 0; i < segments; ++i) {
-    Query query(database_, "INSERT INTO segment(stock,segment,quantity) VALUES(?,?,?)");
+    Query query(*database_, "INSERT INTO segment(stock,segment,quantity) VALUES(?,?,?)");
     query << key_ << i << each[static_cast<std::size_t>(i)];
     query.run();
   }
@@ -111,14 +130,14 @@ void Ledger::create(const LockName& name, Quantity quantity, int segments, const
 void Ledger::drop() {
   for (const char* sql :
        {"DELETE FROM request WHERE stock=?", "DELETE FROM segment WHERE stock=?", "DELETE FROM stock WHERE key=?"}) {
-    (Query(database_, sql) << key_).run();
+    (Query(*database_, sql) << key_).run();
   }
 }
 
 Result<std::vector<Quantity>> Ledger::quantities() {
   std::vector<Quantity> have;
   available_ = reserved_ = 0;
-  Query query(database_, "SELECT segment,quantity,reserved FROM segment WHERE stock=? ORDER BY segment");
+  Query query(*database_, "SELECT segment,quantity,reserved FROM segment WHERE stock=? ORDER BY segment");
   query << key_;
   while (query.next()) {
     if (query.number(0) != static_cast<std::int64_t>(have.size())) break;
@@ -138,13 +157,13 @@ Result<std::vector<Quantity>> Ledger::quantities() {
 Result<StockState> Ledger::state(const LockName& name) {
   StockState state{.name = name, .segments = {}};
   {
-    Query query(database_, "SELECT created,added FROM stock WHERE key=?");
+    Query query(*database_, "SELECT created,added FROM stock WHERE key=?");
     query << key_;
     if (query.next()) state.created = query.number(0), state.added = query.number(1);
   }
   if (const auto sound = quantities(); !sound) return sound.error();
   {
-    Query query(database_, "SELECT quantity,reserved,taken,refunded FROM segment WHERE stock=? ORDER BY segment");
+    Query query(*database_, "SELECT quantity,reserved,taken,refunded FROM segment WHERE stock=? ORDER BY segment");
     query << key_;
     while (query.next()) {
       state.segments.push_back({query.number(0), query.number(1)});
@@ -152,14 +171,14 @@ Result<StockState> Ledger::state(const LockName& name) {
       state.refunded += query.number(3);
     }
   }
-  Query query(database_, "SELECT count(*) FROM request INDEXED BY reservation WHERE stock=? AND deadline IS NOT NULL");
+  Query query(*database_, "SELECT count(*) FROM request INDEXED BY reservation WHERE stock=? AND deadline IS NOT NULL");
   query << key_;
   if (query.next()) state.open = query.number(0);
   return state;
 }
 
 void Ledger::move(int segment, const Change& change) {
-  Query query(database_,
+  Query query(*database_,
               "UPDATE segment SET quantity=quantity+?,reserved=reserved+?,taken=taken+?,refunded=refunded+? WHERE "
               "stock=? AND segment=?");
   query << change.quantity << change.reserved << change.taken << change.refunded << key_ << segment;
@@ -167,21 +186,21 @@ void Ledger::move(int segment, const Change& change) {
 }
 
 void Ledger::count_added(Quantity quantity) {
-  Query query(database_, "UPDATE stock SET added=added+? WHERE key=?");
+  Query query(*database_, "UPDATE stock SET added=added+? WHERE key=?");
   query << quantity << key_;
   query.run();
 }
 
-FencingToken Ledger::next_token() {
-  Query query(database_, "UPDATE stock SET token=max(token+1,?) WHERE key=? RETURNING token");
-  query << clock_->wall().time_since_epoch().count() << key_;
+FencingToken Ledger::token(const LockName& /*id*/) {
+  Query query(*database_, "UPDATE stock SET token=max(token+1,?) WHERE key=? RETURNING token");
+  query << clock().wall().time_since_epoch().count() << key_;
   FencingToken token;
   while (query.next()) token = FencingToken(static_cast<std::uint64_t>(query.number(0)));
   return token;
 }
 
 Result<std::optional<RequestRecord>> Ledger::record(const LockName& id) {
-  Query query(database_, "SELECT record FROM request WHERE stock=? AND id=?");
+  Query query(*database_, "SELECT record FROM request WHERE stock=? AND id=?");
   query << key_ << std::string_view(id.text());
   if (!query.next()) return std::optional<RequestRecord>();
   auto record = parse_record(query.text(0));
@@ -191,10 +210,10 @@ Result<std::optional<RequestRecord>> Ledger::record(const LockName& id) {
 
 void Ledger::remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl) {
   const std::string text = record_text(record);
-  Query query(database_, ttl ? "INSERT OR REPLACE INTO request(stock,id,record,deadline,boot) VALUES(?,?,?,?,?)"
+  Query query(*database_, ttl ? "INSERT OR REPLACE INTO request(stock,id,record,deadline,boot) VALUES(?,?,?,?,?)"
                              : "INSERT OR REPLACE INTO request(stock,id,record) VALUES(?,?,?)");
   query << key_ << std::string_view(id.text()) << std::string_view(text);
-  if (ttl) query << (clock_->now() + *ttl).time_since_epoch().count() << std::string_view(boot_);
+  if (ttl) query << (clock().now() + *ttl).time_since_epoch().count() << std::string_view(boot_);
   query.run();
 }
 
@@ -202,7 +221,7 @@ void Ledger::give_back(const LockName& id, const RequestRecord& record) {
   for (const StockPart& part : record.parts) {
     move(part.segment, {.quantity = part.quantity, .reserved = -part.quantity});
   }
-  Query query(database_, "DELETE FROM request WHERE stock=? AND id=?");
+  Query query(*database_, "DELETE FROM request WHERE stock=? AND id=?");
   query << key_ << std::string_view(id.text());
   query.run();
 }
@@ -210,7 +229,7 @@ void Ledger::give_back(const LockName& id, const RequestRecord& record) {
 /// By the index of reservations: by its own choice SQLite reads every request that there ever was.
 std::vector<std::pair<LockName, std::string>> Ledger::reservations(std::int64_t until) {
   std::vector<std::pair<LockName, std::string>> found;
-  Query query(database_,
+  Query query(*database_,
               "SELECT id,record FROM request INDEXED BY reservation WHERE stock=? AND deadline IS NOT NULL AND "
               "(deadline<=? OR boot<>?)");
   query << key_ << until << std::string_view(boot_);
@@ -221,7 +240,7 @@ std::vector<std::pair<LockName, std::string>> Ledger::reservations(std::int64_t 
 }
 
 Result<void> Ledger::sweep() {
-  for (const auto& [id, text] : reservations(clock_->now().time_since_epoch().count())) {
+  for (const auto& [id, text] : reservations(clock().now().time_since_epoch().count())) {
     const auto record = parse_record(text);
     if (!record) return Error{ErrorCode::kMisconfigured, "request '" + id.text() + "': " + record.error().message};
     give_back(id, *record);
@@ -237,13 +256,13 @@ Result<void> Ledger::level(int segments) {
   }
   for (int i = 0; i < segments; ++i) {
     const Quantity quantity = each[static_cast<std::size_t>(i)];
-    Query query(database_,
+    Query query(*database_,
                 "INSERT INTO segment(stock,segment,quantity) VALUES(?1,?2,?3) ON CONFLICT DO UPDATE SET "
                 "quantity=?3");
     query << key_ << i << quantity;
     query.run();
   }
-  Query query(database_, "UPDATE stock SET segments=? WHERE key=?");
+  Query query(*database_, "UPDATE stock SET segments=? WHERE key=?");
   query << segments << key_;
   query.run();
   segments_ = segments;
@@ -262,19 +281,19 @@ Result<void> Ledger::move_home(int segments) {
       part.segment = home;
     }
     const std::string moved = record_text(*record);
-    Query query(database_, "UPDATE request SET record=? WHERE stock=? AND id=?");
+    Query query(*database_, "UPDATE request SET record=? WHERE stock=? AND id=?");
     query << std::string_view(moved) << key_ << std::string_view(id.text());
     query.run();
   }
   {
     Query query(
-        database_,
+        *database_,
         "UPDATE segment SET (taken,refunded)=(SELECT segment.taken+sum(s.taken),segment.refunded+sum(s.refunded) "
         "FROM segment s WHERE s.stock=?1 AND s.segment>=?2) WHERE stock=?1 AND segment=0");
     query << key_ << segments;
     query.run();
   }
-  Query query(database_, "DELETE FROM segment WHERE stock=? AND segment>=?");
+  Query query(*database_, "DELETE FROM segment WHERE stock=? AND segment>=?");
   query << key_ << segments;
   query.run();
   return {};

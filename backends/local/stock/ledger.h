@@ -5,74 +5,60 @@
 #include <string>
 #include <vector>
 
+#include "backends/local/local_context.h"
 #include "backends/local/stock/sqlite.h"
-#include "lib/lock/lock_name.h"
-#include "lib/lock/owner.h"
-#include "lib/stock/request_record.h"
-#include "lib/stock/stock.h"
+#include "lib/stock/stock_ledger.h"
 
 namespace dlock::local {
 
-/// The rows of all stocks of this machine, inside one transaction at a time: begin(), find(), the rest, commit(). Knows
-/// how they lie in the file; what is to be done with them is decided elsewhere. Single-threaded.
-class Ledger {
+/// The stocks of this machine, in stock.db of the lock directory. Opens the file in the first transaction; only one that
+/// may make a stock makes it. Writers are alone, so nothing needs locks of its own.
+class Ledger final : public StockLedger {
  public:
-  /// Makes the tables when they are missing. REQUIRES: the file exists, perhaps empty.
-  static Result<Ledger> open(const std::string& path, bool durable, Clock& clock);
+  Ledger(LocalContext context, bool durable) : context_(std::move(context)), durable_(durable) {}
 
-  Result<void> begin(const CallLimit& limit) { return database_.begin(true, limit); }
-  Result<void> commit() { return database_.commit(); }
-  void rollback() { database_.rollback(); }
-  bool failed() const { return database_.failed(); }
+  const std::string& store() const override { return context_.store; }
+  Result<void> begin(Access access, const CallLimit& limit) override;
+  Result<void> commit() override { return database_ ? database_->commit() : Result<void>(); }
+  void rollback() override {
+    if (database_) database_->rollback();
+  }
+  bool failed() const override { return database_ && database_->failed(); }
 
-  /// Makes `name` the stock that the other calls mean. False if there is none.
-  bool find(const LockName& name);
-  const std::string& maker() const { return maker_; }
-  int segments() const { return segments_; }
-  std::vector<LockName> names();
-  void create(const LockName& name, Quantity quantity, int segments, const Owner& maker);
-  void drop();
+  bool find(const LockName& name) override;
+  const std::string& maker() const override { return maker_; }
+  int segments() const override { return segments_; }
+  std::vector<LockName> names() override;
+  void create(const LockName& name, Quantity quantity, int segments, const Owner& maker) override;
+  void drop() override;
 
-  /// What each segment has. Misconfigured if a segment is missing. available(), reserved(): the sums of that look.
-  Result<std::vector<Quantity>> quantities();
-  Quantity available() const { return available_; }
-  Quantity reserved() const { return reserved_; }
-  Result<StockState> state(const LockName& name);
+  Result<std::vector<Quantity>> quantities() override;
+  Quantity available() const override { return available_; }
+  Quantity reserved() const override { return reserved_; }
+  Result<StockState> state(const LockName& name) override;
+  void move(int segment, const Change& change) override;
+  void count_added(Quantity quantity) override;
 
-  /// What is added to the counters of a segment.
-  struct Change {
-    Quantity quantity = 0;
-    Quantity reserved = 0;
-    Quantity taken = 0;
-    Quantity refunded = 0;
-  };
-  void move(int segment, const Change& change);
-  void count_added(Quantity quantity);
-  FencingToken next_token();
-
-  Result<std::optional<RequestRecord>> record(const LockName& id);
-  /// With `ttl`: a reservation, until then.
-  void remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl = {});
-  /// Ends a reservation: its parts come back, the id is forgotten.
-  void give_back(const LockName& id, const RequestRecord& record);
-  /// Gives back the reservations whose time is over, or that an earlier boot of the machine left.
-  Result<void> sweep();
-
-  /// Levels what can be taken over `segments` segments; what is reserved stays with its segment, or moves to the
-  /// home_of() of one that is no more.
-  Result<void> level(int segments);
+  Result<std::optional<RequestRecord>> record(const LockName& id) override;
+  void remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl) override;
+  FencingToken token(const LockName& id) override;
+  void give_back(const LockName& id, const RequestRecord& record) override;
+  /// Also those that an earlier boot of the machine left.
+  Result<void> sweep() override;
+  Result<void> level(int segments) override;
 
  private:
-  Ledger(Database database, std::string boot, Clock& clock)
-      : database_(std::move(database)), boot_(std::move(boot)), clock_(&clock) {}
+  Result<void> open(bool make);
   Result<void> make_tables();
   Result<void> move_home(int segments);
   /// Those that end until then, and all of an earlier boot.
   std::vector<std::pair<LockName, std::string>> reservations(std::int64_t until);
+  Clock& clock() const { return context_.runtime.clock; }
 
-  Database database_;
+  LocalContext context_;
+  const bool durable_;
+  std::optional<Database> database_;
   std::string boot_;
-  Clock* clock_;
   std::int64_t key_ = 0;
   std::string name_;
   std::string maker_;

@@ -10,6 +10,7 @@ using namespace dlock;
 
 namespace {
 
+/// Its `child` points to words that are gone: child_of().
 Result<Options> parse(const std::vector<std::string>& line) {
   ArgumentWords words(line);
   Variables variables({});
@@ -23,12 +24,17 @@ Options parsed(const std::vector<std::string>& line) {
   return std::move(*options);
 }
 
-std::vector<std::string> child_of(const Options& options) {
-  std::vector<std::string> words;
-  for (const char* word : options.child) {
-    if (word) words.emplace_back(word);
+/// The command in `line`, whose words lie in argv.
+std::vector<std::string> child_of(const std::vector<std::string>& line) {
+  ArgumentWords words(line);
+  Variables variables({});
+  const auto options = parse_command_line(words.count(), words.argv(), variables.environment());
+  REQUIRE(options);
+  std::vector<std::string> child;
+  for (const char* word : options->child) {
+    if (word) child.emplace_back(word);
   }
-  return words;
+  return child;
 }
 
 StockState phone() {
@@ -63,13 +69,14 @@ TEST_CASE("stock take has a quantity of 1 and no id unless they are given") {
 }
 
 TEST_CASE("stock run: options may stand behind the name, what stands behind -- is the command's") {
-  const Options options = parsed(
-      {"stock", "run", "phone", "--qty", "2", "--id", "order-77", "--mode", "lock", "--", "cmd", "--qty", "x", "--"});
+  const std::vector<std::string> line{"stock",  "run",  "phone", "--qty", "2",     "--id", "order-77",
+                                      "--mode", "lock", "--",    "cmd",   "--qty", "x",    "--"};
+  const Options options = parsed(line);
   CHECK(options.stock->action == StockAction::kRun);
   CHECK(options.stock->claim->quantity == 2);
   CHECK(options.stock->claim->id.text() == "order-77");
   CHECK(options.stock->claim->lock_segment);
-  CHECK(child_of(options) == std::vector<std::string>{"cmd", "--qty", "x", "--"});
+  CHECK(child_of(line) == std::vector<std::string>{"cmd", "--qty", "x", "--"});
   CHECK(parsed({"stock", "run", "-c", "echo a", "phone"}).shell_command == "echo a");
   CHECK(options.strict_release);  // whether it was sold has to be known
 }
@@ -131,6 +138,15 @@ TEST_CASE("stock: what cannot be understood is refused with what is missing or t
     CHECK(options.error().message.find(row.message) != std::string::npos);
     CHECK(options.error().next.find(row.next) != std::string::npos);
   }
+}
+
+TEST_CASE("stock take --strategy is a parameter of the URL, checked as one") {
+  const Options options = parsed({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimistic"});
+  CHECK(options.backends.front().params.at("stock") == "optimistic");
+  const auto misspelt = parse({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimist"});
+  REQUIRE_FALSE(misspelt);
+  CHECK(misspelt.error().next.find("optimistic") != std::string::npos);
+  CHECK_FALSE(parse({"stock", "take", "phone", "--strategy", "guarded"}));  // local has one way only
 }
 
 TEST_CASE("stock: every action has its row, in the order of its number") {

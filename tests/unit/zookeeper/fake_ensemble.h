@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -37,6 +38,7 @@ class FakeEnsemble {
       if (!alive) return answer(ticket, {.code = Code::kInvalidState});
       if (is_down_) return answer(ticket, {.code = Code::kConnectionLoss});
       const bool lost = ++ensemble_.requests == ensemble_.lose_reply_of;
+      if (ensemble_.before_each) ensemble_.before_each(*this, request);
       Answer found;
       if (!lost || ensemble_.lost_is_done) found = ensemble_.serve(*this, request);
       if (!lost) return answer(ticket, std::move(found));
@@ -97,6 +99,7 @@ class FakeEnsemble {
 
   void remove(const std::string& path) {
     if (nodes.erase(path) == 0) return;
+    ++nodes[parent(path)].stat.cversion;
     fire(node_watches_, path);
     fire(child_watches_, parent(path));
   }
@@ -106,7 +109,8 @@ class FakeEnsemble {
     std::string digits = std::to_string(directory.next_number++);
     digits.insert(0, 10 - digits.size(), '0');
     const std::string name = numbered ? path + digits : path;
-    nodes[name] = {data, {.czxid = zxid_, .ctime = 0, .ephemeral_owner = owner}};
+    ++directory.stat.cversion;
+    nodes[name] = {data, {.czxid = zxid_, .ctime = 0, .mzxid = zxid_, .mtime = time_ms(), .ephemeral_owner = owner}};
     fire(child_watches_, parent(path));
     return name;
   }
@@ -132,6 +136,9 @@ class FakeEnsemble {
   int requests = 0;
   int lose_reply_of = 0;  ///< which request, counted from 1; 0: of none
   bool lost_is_done = true;
+  /// What happens just before a request is served; it may ask the ensemble itself.
+  std::function<void(const FakeSession&, const Request&)> before_each;
+  std::function<std::int64_t()> time_ms = [] { return 0; };  ///< the leader's clock
 
  private:
   using Watches = std::set<std::pair<std::string, FakeSession*>>;
@@ -170,21 +177,35 @@ class FakeEnsemble {
     session.alive = false;
   }
 
-  Code refusal(const Change& change) const {
-    const auto found = nodes.find(change.path);
+  using Nodes = std::map<std::string, Node>;
+
+  /// Makes the change in `all` as far as later ones of its transaction depend on it, or refuses it.
+  static Code refusal(Nodes& all, const Change& change) {
+    const auto found = all.find(change.path);
     if (change.kind == Change::Kind::kCreate) {
-      if (!nodes.contains(parent(change.path))) return Code::kNoNode;
-      const bool numbered = change.node == NodeKind::kEphemeralSequential;
-      return !numbered && found != nodes.end() ? Code::kNodeExists : Code::kOk;
+      if (!all.contains(parent(change.path))) return Code::kNoNode;
+      if (change.node == NodeKind::kEphemeralSequential) return Code::kOk;
+      return all.try_emplace(change.path).second ? Code::kOk : Code::kNodeExists;
     }
-    if (found == nodes.end()) return Code::kNoNode;
+    if (found == all.end()) return Code::kNoNode;
     if (change.version >= 0 && change.version != found->second.stat.version) return Code::kBadVersion;
-    return change.kind == Change::Kind::kDelete && !children(change.path).empty() ? Code::kNotEmpty : Code::kOk;
+    if (change.kind == Change::Kind::kSet) ++found->second.stat.version;
+    if (change.kind != Change::Kind::kDelete) return Code::kOk;
+    const auto below = all.lower_bound(change.path + "/");
+    if (below != all.end() && below->first.starts_with(change.path + "/")) return Code::kNotEmpty;
+    all.erase(found);
+    return Code::kOk;
   }
 
   Answer apply(const FakeSession& session, const std::vector<Change>& changes, bool tells_stat) {
+    Answer refused;
+    Nodes trial = nodes;
     for (const Change& change : changes) {
-      if (const Code code = refusal(change); code != Code::kOk) return {.code = code};
+      const Code code = refusal(trial, change);
+      refused.changed.push_back({code, {}, {}});
+      if (code == Code::kOk) continue;
+      refused.code = code;
+      return refused;
     }
     ++zxid_;
     Answer answer;
@@ -198,8 +219,12 @@ class FakeEnsemble {
         changed.path = create(change.path, change.data, ephemeral ? session.id() : 0, numbered);
         if (tells_stat) changed.stat = nodes.at(changed.path).stat;
       } else if (change.kind == Change::Kind::kSet) {
-        nodes.at(change.path).data = change.data;
-        ++nodes.at(change.path).stat.version;
+        Node& node = nodes.at(change.path);
+        node.data = change.data;
+        ++node.stat.version;
+        node.stat.mzxid = zxid_;
+        node.stat.mtime = time_ms();
+        changed.stat = node.stat;
         fire(node_watches_, change.path);
       }
       answer.changed.push_back(std::move(changed));
@@ -216,6 +241,7 @@ class FakeEnsemble {
     const auto found = nodes.find(request.path);
     if (found == nodes.end()) return {.code = Code::kNoNode};
     Answer answer{.code = Code::kOk, .data = found->second.data, .stat = found->second.stat};
+    answer.stat.children = static_cast<int>(children(request.path).size());
     if (lists) answer.children = children(request.path);
     return answer;
   }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/lock/lock_name.h"
+#include "lib/stock/request_record.h"
+#include "lib/stock/stock.h"
+
+namespace dlock::zookeeper {
+
+/// Where stocks lie below the URL's path, and what their nodes say: one line of text each. A stock that was dropped and
+/// made again is another life, so no version of the one can be taken for one of the other.
+///
+///   %stock/NAME                          StockHead
+///   %stock-data/LIFE                     the stock's name
+///                   /segments/0 ...      StockCounts
+///                   /open/ID             nothing: a reservation, to be found without looking at all requests
+///                   /requests/HH/ID      StockNote; HH: two hex digits of a hash, so that no directory becomes too
+///                   long
+
+/// Purposes of own_directory().
+inline constexpr char kStocks[] = "stock";
+inline constexpr char kStockData[] = "stock-data";
+/// Directories inside a life.
+inline constexpr char kSegments[] = "/segments";
+inline constexpr char kOpen[] = "/open";
+inline constexpr char kRequests[] = "/requests";
+inline constexpr int kRequestDirectories = 256;
+
+std::string stock_path(const std::string& root, const LockName& name);
+std::string life_path(const std::string& root, const std::string& life);
+std::string segment_path(const std::string& life, int segment);
+std::string open_path(const std::string& life, const LockName& id);
+/// Directory `number` of requests.
+std::string requests_path(const std::string& life, int number);
+std::string request_path(const std::string& life, const LockName& id);
+
+/// The node that every change of the stock checks: its version changes when segments come and go.
+struct StockHead {
+  std::string life;
+  int segments = 0;
+  Quantity created = 0;
+  std::string maker;
+  std::string gate;  ///< who wants everybody else to wait; empty: nobody
+};
+
+/// One segment, and what became of what it had.
+struct StockCounts {
+  Quantity quantity = 0;
+  Quantity reserved = 0;
+  Quantity taken = 0;
+  Quantity refunded = 0;
+  Quantity added = 0;
+
+  StockCounts& operator+=(const StockCounts& more);
+};
+
+/// What is remembered of a request.
+struct StockNote {
+  RequestRecord record;
+  std::int64_t ttl_ms = 0;  ///< of a reservation, from the node's mtime on
+};
+
+/// "1 LIFE SEGMENTS CREATED MAKER GATE", "QUANTITY RESERVED TAKEN REFUNDED ADDED", "TTL RECORD"; and back (Invalid).
+std::string head_text(const StockHead& head);
+std::string counts_text(const StockCounts& counts);
+std::string note_text(const StockNote& note);
+Result<StockHead> parse_head(std::string_view text);
+Result<StockCounts> parse_counts(std::string_view text);
+Result<StockNote> parse_note(std::string_view text);
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/stock/ledger_stock.h"
+
+#include "lib/stock/segment_plan.h"
+#include "lib/stock/take_order.h"
+
+namespace dlock {
+namespace {
+
+using Access = StockLedger::Access;
+using State = RequestRecord::State;
+
+bool is_reserved_by(const std::optional<RequestRecord>& record, const Owner& owner) {
+  return record && record->state == State::kReserved && record->owner == owner.text();
+}
+
+class LedgerStock final : public Stock {
+ public:
+  explicit LedgerStock(std::unique_ptr<StockLedger> ledger) : ledger_(std::move(ledger)) {}
+
+  const std::string& store() const override { return ledger_->store(); }
+
+  Result<void> create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
+                      const CallLimit& limit) override {
+    return in_transaction<void>(Access::kMake, limit, [&]() -> Result<void> {
+      if (!ledger_->find(name)) {
+        ledger_->create(name, quantity, segments, maker);
+        return {};
+      }
+      return ledger_->maker() == maker.text() ? Result<void>() : stock_exists(name, store());
+    });
+  }
+
+  Result<StockState> show(const LockName& name, const CallLimit& limit) override {
+    return in_stock<StockState>(name, Access::kShared, limit, [&] { return ledger_->state(name); });
+  }
+
+  Result<std::vector<LockName>> names(const CallLimit& limit) override {
+    using Names = std::vector<LockName>;
+    return in_transaction<Names>(Access::kShared, limit, [&]() -> Result<Names> { return ledger_->names(); });
+  }
+
+  Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) override {
+    return deduct(request, nullptr, Duration(0), start, limit);
+  }
+
+  Result<StockAnswer> reserve(const StockRequest& request, const Owner& owner, Duration ttl, int start,
+                              const CallLimit& limit) override {
+    return deduct(request, &owner, ttl, start, limit);
+  }
+
+  Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override {
+    return in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
+      const auto record = ledger_->record(request.id);
+      if (!record) return record.error();
+      if (!is_reserved_by(*record, owner)) return reservation_over(request.stock, request.id);
+      ledger_->remember(request.id, **record, ttl);
+      return {};
+    });
+  }
+
+  Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
+    return in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
+      const auto record = ledger_->record(request.id);
+      if (!record) return record.error();
+      const bool ours = *record && (*record)->owner == owner.text();
+      if (ours && ((*record)->state == State::kTaken || (*record)->state == State::kRefunded)) return {};
+      if (!is_reserved_by(*record, owner)) return reservation_over(request.stock, request.id);
+      RequestRecord sold = **record;
+      sold.state = State::kTaken;
+      for (const StockPart& part : sold.parts)
+        ledger_->move(part.segment, {.reserved = -part.quantity, .taken = part.quantity});
+      ledger_->remember(request.id, sold);
+      return {};
+    });
+  }
+
+  Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
+    const auto cancelled = in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
+      const auto record = ledger_->record(request.id);
+      if (!record) return record.error();
+      if (is_reserved_by(*record, owner)) ledger_->give_back(request.id, **record);
+      return {};
+    });
+    // A stock that is not there has nothing set aside.
+    return !cancelled && cancelled.error().code == ErrorCode::kMisconfigured && missing_ ? Result<void>() : cancelled;
+  }
+
+  Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
+                            const CallLimit& limit) override {
+    return in_stock<StockParts>(name, Access::kShared, limit, [&]() -> Result<StockParts> {
+      const auto record = ledger_->record(id);
+      if (!record) return record.error();
+      auto plan = plan_refund(*record ? &**record : nullptr, id, quantity);
+      if (!plan) return plan.error();
+      for (const StockPart& part : plan->back) {
+        const int home = home_of(part.segment, ledger_->segments());
+        ledger_->move(home, {.quantity = part.quantity, .refunded = part.quantity});
+      }
+      ledger_->remember(id, plan->record);
+      return std::move(plan->answer);
+    });
+  }
+
+  Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override {
+    return in_stock<StockParts>(name, Access::kAlone, limit, [&]() -> Result<StockParts> {
+      const auto record = ledger_->record(id);
+      if (!record) return record.error();
+      if (*record && (*record)->state != State::kAdded) return id_of_take(id);
+      if (*record && (*record)->quantity != quantity) return id_reused(id, (*record)->quantity, quantity);
+      if (*record) return (*record)->parts;
+      const auto have = ledger_->quantities();
+      if (!have) return have.error();
+      StockParts parts = fill_emptiest(*have, quantity);
+      for (const StockPart& part : parts) ledger_->move(part.segment, {.quantity = part.quantity});
+      ledger_->count_added(quantity);
+      ledger_->remember(id, {State::kAdded, quantity, parts, {}, 0});
+      return parts;
+    });
+  }
+
+  Result<void> rebalance(const LockName& name, const CallLimit& limit) override {
+    return in_stock<void>(name, Access::kAlone, limit, [&] { return ledger_->level(ledger_->segments()); });
+  }
+
+  Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override {
+    return in_stock<void>(name, Access::kAlone, limit, [&] { return ledger_->level(segments); });
+  }
+
+  Result<void> drop(const LockName& name, const CallLimit& limit) override {
+    return in_stock<void>(name, Access::kAlone, limit, [&]() -> Result<void> {
+      ledger_->drop();
+      return {};
+    });
+  }
+
+ private:
+  /// One transaction; an Error of `body` undoes all of it.
+  template <typename T, typename Body>
+  Result<T> in_transaction(Access access, const CallLimit& limit, Body body) {
+    while (true) {
+      if (auto begun = ledger_->begin(access, limit); !begun) {
+        if (ledger_->is_worth_repeating()) continue;
+        return begun.error();
+      }
+      Result<T> answer = body();
+      if (answer || ledger_->failed()) {
+        const auto done = ledger_->commit();
+        if (done) return answer;
+        if (ledger_->is_worth_repeating()) continue;
+        return done.error();  // it explains whatever came after it
+      }
+      ledger_->rollback();
+      return answer;
+    }
+  }
+
+  /// One transaction on the stock `name`.
+  template <typename T, typename Body>
+  Result<T> in_stock(const LockName& name, Access access, const CallLimit& limit, Body body) {
+    return in_transaction<T>(access, limit, [&]() -> Result<T> {
+      const bool found = ledger_->find(name);
+      missing_ = !found && !ledger_->failed();
+      if (!found) return no_such_stock(name, store());
+      if (auto swept = ledger_->sweep(); !swept) return swept.error();
+      return body();
+    });
+  }
+
+  /// `owner` null: for good.
+  Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
+                             const CallLimit& limit) {
+    auto at_once = ledger_->deduct_at_once(request, owner, ttl, start, limit);
+    if (!at_once) return at_once.error();
+    if (*at_once) return std::move(**at_once);
+    return in_stock<StockAnswer>(request.stock, Access::kShared, limit,
+                                 [&] { return deduct_locked(request, owner, ttl, start); });
+  }
+
+  Result<StockAnswer> deduct_locked(const StockRequest& request, const Owner* owner, Duration ttl, int start) {
+    const auto record = ledger_->record(request.id);
+    if (!record) return record.error();
+    auto again = answer_again(*record ? &**record : nullptr, request, owner);
+    if (!again) return again.error();
+    if (*again) {
+      if (auto* taken = std::get_if<StockTaken>(&**again); taken && !taken->repeated) {
+        ledger_->remember(request.id, **record, ttl);
+        taken->token = ledger_->token(request.id);
+      }
+      return **again;
+    }
+    const auto have = ledger_->quantities();
+    if (!have) return have.error();
+    const auto parts = request.only_segment ? choose_from(*have, *request.only_segment, request.quantity)
+                                            : choose_parts(*have, start, request.quantity);
+    if (!parts) return StockAnswer(StockShort{ledger_->available(), ledger_->reserved()});
+    RequestRecord made{owner ? State::kReserved : State::kTaken, request.quantity, *parts,
+                       owner ? owner->text() : std::string(), 0};
+    for (const StockPart& part : *parts) {
+      if (owner) ledger_->move(part.segment, {.quantity = -part.quantity, .reserved = part.quantity});
+      else ledger_->move(part.segment, {.quantity = -part.quantity, .taken = part.quantity});
+    }
+    ledger_->remember(request.id, made, owner ? std::optional(ttl) : std::nullopt);
+    return StockAnswer(StockTaken{*parts, owner ? ledger_->token(request.id) : FencingToken(), false});
+  }
+
+  const std::unique_ptr<StockLedger> ledger_;
+  bool missing_ = false;  ///< the last call found no stock of that name
+};
+
+}  // namespace
+
+std::unique_ptr<Stock> ledger_stock(std::unique_ptr<StockLedger> ledger) {
+  return std::make_unique<LedgerStock>(std::move(ledger));
+}
+
+}  // namespace dlock

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/lock/lock_name.h"
+#include "lib/lock/owner.h"
+#include "lib/stock/request_record.h"
+#include "lib/stock/stock.h"
+
+namespace dlock {
+
+/// The rows of all stocks of a store that has transactions: begin(), find(), the rest, then commit() or rollback().
+/// Knows how they lie there; what is to be done with them is decided by LedgerStock. The first failure sticks until the
+/// transaction ends: until then nothing more happens, what is read is empty, and commit() tells. Single-threaded.
+class StockLedger {
+ public:
+  /// What else may go on in the same stock meanwhile.
+  enum class Access {
+    kShared,  ///< everything of the same kind; segments and requests are locked as they are read
+    kAlone,   ///< nothing
+    kMake     ///< the stock may not be there yet
+  };
+
+  virtual ~StockLedger() = default;
+
+  /// The redacted URL.
+  virtual const std::string& store() const = 0;
+
+  virtual Result<void> begin(Access access, const CallLimit& limit) = 0;
+  /// The failure of anything since begin(); then nothing of it has happened, unless it is Unavailable: not known.
+  virtual Result<void> commit() = 0;
+  virtual void rollback() = 0;
+  virtual bool failed() const = 0;
+  /// The transaction that ended last failed because of another one, changed nothing, and may be run again.
+  virtual bool is_worth_repeating() const { return false; }
+
+  /// Makes `name` the stock that the other calls mean. False if there is none.
+  virtual bool find(const LockName& name) = 0;
+  virtual const std::string& maker() const = 0;
+  virtual int segments() const = 0;
+  /// In canonical order; needs no find().
+  virtual std::vector<LockName> names() = 0;
+  virtual void create(const LockName& name, Quantity quantity, int segments, const Owner& maker) = 0;
+  virtual void drop() = 0;
+
+  /// What each segment has. Misconfigured if a segment is missing. available(), reserved(): the sums of that look.
+  virtual Result<std::vector<Quantity>> quantities() = 0;
+  virtual Quantity available() const = 0;
+  virtual Quantity reserved() const = 0;
+  virtual Result<StockState> state(const LockName& name) = 0;
+
+  /// What is added to the counters of a segment.
+  struct Change {
+    Quantity quantity = 0;
+    Quantity reserved = 0;
+    Quantity taken = 0;
+    Quantity refunded = 0;
+  };
+  virtual void move(int segment, const Change& change) = 0;
+  virtual void count_added(Quantity quantity) = 0;
+
+  /// What is remembered of a request. Misconfigured if it makes no sense.
+  virtual Result<std::optional<RequestRecord>> record(const LockName& id) = 0;
+  /// With `ttl`: a reservation, until then. REQUIRES: record(id) was the last one that was asked for.
+  virtual void remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl = {}) = 0;
+  /// Of the reservation that was just remembered: larger than that of any reservation that was made before.
+  virtual FencingToken token(const LockName& id) = 0;
+  /// Ends a reservation: its parts come back, the id is forgotten.
+  virtual void give_back(const LockName& id, const RequestRecord& record) = 0;
+  /// Gives back the reservations whose time is over.
+  virtual Result<void> sweep() = 0;
+
+  /// Levels what can be taken over `segments` segments; what is reserved stays with its segment, or moves to the
+  /// home_of() of one that is no more.
+  virtual Result<void> level(int segments) = 0;
+
+  /// A short cut for the commonest request, outside of any transaction: an id that nobody used, and the first segments
+  /// that are looked at have enough. nullopt: it is not that, nothing has happened, go the long way. `owner` null: take.
+  virtual Result<std::optional<StockAnswer>> deduct_at_once(const StockRequest& /*request*/, const Owner* /*owner*/,
+                                                            Duration /*ttl*/, int /*start*/,
+                                                            const CallLimit& /*limit*/) {
+    return std::optional<StockAnswer>();
+  }
+};
+
+}  // namespace dlock

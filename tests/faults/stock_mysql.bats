@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+# Stocks in MariaDB when something goes wrong: connections cut behind every single message, servers killed and started
+# again, networks that are silent, rows that somebody else has locked. Each test has a server of its own, and the user
+# "app" with no more rights than the manual asks for.
+load ../support/cli
+load ../support/mysql
+load ../support/stock
+
+setup() {
+  set_world
+  requests=8 replies=24 # to connect takes most of them
+  start_mysql one
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  use "$(mysql_url one)"
+}
+teardown() { end_world; }
+
+through_proxy() { # [PARAMETER]
+  start_proxy one mysql
+  direct=$(mysql_url one)
+  use "$(mysql_url proxy)${1-}"
+}
+
+take_is_cut() { # WAY
+  through_proxy "?stock=$1"
+  create 300 7
+  cut_behind_each dlock stock take phone --qty 3 --id order-AT
+  is taken $((3 * cuts))
+}
+@test "cut behind every message: a guarded take is one take" { take_is_cut guarded; }
+@test "cut behind every message: a pessimistic take is one take" { take_is_cut pessimistic; }
+@test "cut behind every message: an optimistic take is one take" { take_is_cut optimistic; }
+
+@test "cut behind every message: what was served before is served again, and taken once" {
+  through_proxy
+  create 100 7
+  local i
+  for i in {1..40}; do DLOCK_BACKEND=$direct dlock stock take phone --id "order-$i" >/dev/null; done
+  cut_behind_each dlock stock take phone --id order-AT
+  is taken 40
+}
+
+@test "cut behind every message: a refund is one refund, a restock one restock" {
+  through_proxy
+  create 300 7
+  local i
+  for i in {1..40}; do DLOCK_BACKEND=$direct dlock stock take phone --qty 5 --id "order-$i" >/dev/null; done
+  cut_behind_each dlock stock refund phone --qty 2 --id order-AT
+  is refunded $((2 * cuts))
+  cut_behind_each dlock stock add phone --qty 4
+  is added $((4 * cuts))
+  is total $((300 - 5 * 40 + 2 * cuts + 4 * cuts))
+}
+
+@test "cut behind every message: create, resize and drop do not fall over themselves" {
+  through_proxy
+  replies=16
+  create 10 3 # for balanced
+  cut_behind_each dlock stock create other-AT --quantity 5
+  cut_behind_each dlock stock resize phone --segments 5
+  cut_behind_each dlock stock drop other-AT --yes
+  use "$direct"
+  [ "$(dlock stock show --json | wc -l)" = 1 ]
+}
+
+@test "cut behind every message: a run sells once and runs once" {
+  through_proxy
+  create 100 7
+  cut_behind_each dlock stock run phone --qty 2 --id order-AT --ttl 5s -- sh -c 'echo ran >>ran'
+  is taken $((2 * cuts))
+  is open 0
+  [ "$(wc -l <ran)" = "$cuts" ]
+}
+
+@test "a black hole: CMD is ended with 79 before its time is over, nothing is sold, the part comes back" {
+  through_proxy
+  create 10 2
+  black_hole 2
+}
+
+@test "the server is killed and comes back while CMD runs: sold once, or given back" {
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --id a --ttl 20s --renew-interval 200ms -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  start_watched b dlock stock run phone --qty 1 --id b --ttl 20s --renew-interval 200ms -- sh -c 'touch inside2; until [ -e go ]; do sleep 0.02; done; exit 1'
+  wait_until test -e inside
+  wait_until test -e inside2
+  kill_server one
+  restart_mysql one
+  is reserved 3
+  touch go
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 1" ]
+  is taken 2
+  is total 8
+}
+
+@test "twelve takers of a server that is killed and comes back, and are killed themselves: the sum holds" {
+  start_watched stress "$(dirname "$DLOCK")/../tests/stock_stress" 60 8 "$DLOCK_BACKEND"
+  wait_until sql_says one "SELECT SUM(taken) > 20 FROM locks.dlock_stock_segment" 1
+  kill_server one
+  restart_mysql one
+  local end
+  end=$(how_ended stress)
+  cat stress.out 2>/dev/null || true
+  [ "$end" = "exit 0" ]
+}
+
+@test "while the server is away a take waits for it, until the connect timeout: 69" {
+  create 10 2
+  kill_server one
+  run -69 dlock stock take phone --id a --connect-timeout 1s
+  start_watched patient dlock stock take phone --id a --connect-timeout 20s
+  wait_until in_state "$(pid_of patient)" S
+  restart_mysql one
+  [ "$(how_ended patient)" = "exit 0" ]
+  is taken 1
+}
+
+last_item() { # WAY
+  use "$(mysql_url one)?stock=$1"
+  create 1 20
+  dlock stock take phone
+  dlock stock add phone --qty 20
+  local i
+  for i in {1..19}; do dlock stock take phone; done >/dev/null
+  dlock stock rebalance phone
+  run -0 dlock stock take phone -n
+  run -80 dlock stock take phone -n
+  is taken 21
+}
+@test "the last item of twenty segments is found in one request: guarded" { last_item guarded; }
+@test "the last item of twenty segments is found in one request: pessimistic" { last_item pessimistic; }
+@test "the last item of twenty segments is found in one request: optimistic" { last_item optimistic; }
+
+@test "rows that somebody else has locked: pessimistic goes past them, the others wait for them, none gives up" {
+  create 4 2
+  open_session other one
+  say_in other 'BEGIN; SELECT quantity FROM locks.dlock_stock_segment WHERE stock = 1 AND segment = 0 FOR UPDATE'
+  run -0 dlock stock take phone --qty 2 --strategy pessimistic --id past
+  [ "$output" = "1 2" ]
+  start_watched a dlock stock take phone --qty 2 --id guarded
+  start_watched b dlock stock take phone --qty 2 --id optimistic --strategy optimistic -n
+  wait_until sql_says one "SELECT COUNT(DISTINCT trx_mysql_thread_id) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'" 2
+  say_in other 'ROLLBACK'
+  [ "$(printf '%s\n' "$(how_ended a)" "$(how_ended b)" | sort | tr '\n' ,)" = "exit 0,exit 80," ]
+  close_session other
+  is total 0
+}
+
+@test "a wait for a row that is longer than the server allows is begun again" {
+  create 4 1
+  open_session other one
+  say_in other 'BEGIN; SELECT quantity FROM locks.dlock_stock_segment FOR UPDATE'
+  start_watched a dlock stock refund phone --id never
+  start_watched b dlock stock take phone --id late
+  sql one "SELECT SLEEP(2.5)" >/dev/null # longer than innodb_lock_wait_timeout of our sessions
+  say_in other 'ROLLBACK'
+  [ "$(how_ended b)" = "exit 0" ]
+  [ "$(how_ended a)" = "exit 0" ]
+  close_session other
+  is taken 1
+}
+
+@test "tables that are missing: 78, which says how to make them; doctor says so; setup makes those" {
+  sql one 'DROP TABLE locks.dlock_stock, locks.dlock_stock_segment, locks.dlock_stock_request, locks.dlock_stock_open'
+  run -78 dlock stock take phone
+  [[ "$output" == *"dlock setup"* ]]
+  run dlock doctor
+  [[ "$output" == *"missing, or of another version: dlock_stock, dlock_stock_segment, dlock_stock_request, dlock_stock_open"* ]]
+  run -0 dlock setup --print -b "$(mysql_url one owner)"
+  [[ "$output" == *"GRANT SELECT, INSERT, UPDATE, DELETE ON \`locks\`.dlock_stock_open TO"* ]]
+  run -0 dlock setup -b "$(mysql_url one owner)"
+  [[ "$output" == *"created"*": dlock_stock, dlock_stock_segment, dlock_stock_request, dlock_stock_open" ]]
+  create 4 2
+  run -0 dlock stock take phone
+}
+
+@test "data that make no sense are said to be wrong, and nothing is changed; what is negative cannot be written" {
+  create 4 2
+  run ! sql one 'UPDATE locks.dlock_stock_segment SET quantity = -1'
+  sql one 'DELETE FROM locks.dlock_stock_segment WHERE segment = 0'
+  run -78 dlock stock show phone
+  [[ "$output" == *"makes no sense: segment 0 of 2 is missing"* ]]
+  run -78 dlock stock take phone --qty 3
+  sql one "UPDATE locks.dlock_stock_segment SET quantity = 9; INSERT INTO locks.dlock_stock_request SELECT id, 'odd', 'T x' FROM locks.dlock_stock"
+  run -78 dlock stock take phone --id odd
+  [[ "$output" == *"request 'odd'"* ]]
+  sql_says one 'SELECT SUM(quantity) FROM locks.dlock_stock_segment' 9
+}
+
+@test "no right to change the tables: 77, and nothing has happened" {
+  create 4 2
+  DLOCK_PASSWORD=reader-secret run -77 dlock stock take phone -b "$(mysql_url one reader)"
+  is total 4
+}
+
+@test "a server that takes no changes: 69" {
+  create 4 2
+  sql one 'SET GLOBAL read_only = ON'
+  run -69 dlock stock take phone --connect-timeout 1s
+  [[ "$output" == *"read-only"* ]]
+}

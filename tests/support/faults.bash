@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+# What must hold on every store when processes or the network fail: bodies of tests, judged by the commands' histories
+# (history.py). The lock is $key (k). GAP is the time in ms within which the next command begins. Loaded after cli.bash; the
+# network is the one of start_proxy, and $direct the way past it.
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+supervisor_killed() { # GAP [WORD...]: of dlock run, and its command; a section of its own unless WORDs are given
+  local command=("${@:2}")
+  [ ${#command[@]} -gt 0 ] || command=(section --for 30)
+  start_watched a dlock run --ttl 20s --kill-after 500ms "${key:-k}" -- "${command[@]}"
+  wait_until begun 1
+  wait_section b
+  kill -KILL "$(pid_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below "$1"
+}
+
+keeper_killed() { # GAP
+  hold_section a
+  wait_section b
+  kill -KILL "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below "$1"
+}
+
+keeper_stopped() {
+  hold_section a
+  wait_section b
+  kill -STOP "$(keeper_of a)"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+supervisor_and_command_stopped() { # SECONDS: longer than the ttl of 1 s
+  start_watched a dlock run --ttl 1s "${key:-k}" -- section --for 0.5
+  wait_until begun 1
+  local command
+  command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$(pid_of a)" "$command"
+  run -75 dlock run -q -w "$1" "${key:-k}" -- true
+  kill -CONT "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 0" ]
+  run -0 dlock run -n "${key:-k}" -- true
+}
+
+everything_stopped() {
+  hold_section a
+  local keeper command
+  keeper=$(keeper_of a) command=$(tail -n 1 history | cut -d' ' -f2)
+  kill -STOP "$keeper" "$(pid_of a)" "$command"
+  run -0 dlock run -q -w 10 "${key:-k}" -- section
+  kill -CONT "$keeper" "$(pid_of a)" "$command"
+  [ "$(how_ended a)" = "exit 79" ]
+  # What it did after its lease: little, and under the lower token.
+  [ "$(awk -v me="$command" '/BEGIN/ { n++ } n == 2 && $2 == me' history | wc -l)" -lt 50 ]
+  awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
+  ended "$command"
+}
+
+supervisor_and_keeper_killed() { # GAP
+  hold_section a
+  wait_section b
+  kill -KILL "$(pid_of a)" "$(keeper_of a)"
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below "$1"
+}
+
+# --- the network -----------------------------------------------------------------------------------------------------
+
+black_hole() { # hold|drop [WORD...]: for the section that holds the lock
+  hold_section a "${@:2}"
+  DLOCK_BACKEND=$direct wait_section b
+  network "$1"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+stall_that_heals() { # TTL SECTION-SECONDS STALL-SECONDS
+  start_watched a dlock run --ttl "$1" "${key:-k}" -- section --for "$2"
+  wait_until begun 1
+  network hold
+  sleep "$3"
+  network pass
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+late_messages_of_a_lost_holder() {
+  hold_section a
+  use "$direct"
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  start_watched b dlock run -q --ttl 2s "${key:-k}" -- section --for 2
+  wait_until begun 2
+  network pass
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+connections_reset() { # TTL SECTION-SECONDS TIMES PAUSE [GAP]
+  start_watched a dlock run --ttl "$1" "${key:-k}" -- section --for "$2"
+  wait_until begun 1
+  wait_section b --ttl "$1"
+  local n
+  for ((n = 0; n < $3; n++)); do
+    network reset
+    sleep "$4"
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  [ -z "${5-}" ] || gap_below "$5"
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+# What tests of stocks on servers have in common: the stock is "phone", $direct is the server without the proxy in between.
+
+requests=3 replies=3
+
+field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json | jq ".$1"; }
+is() { [ "$(field "$1")" = "$2" ]; }
+balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
+create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
+# cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with a number of its own for AT in
+# the words. How many messages there are in each direction, at least: $requests, $replies.
+cut_behind_each() {
+  local direction n at=0 word words
+  for direction in requests replies; do
+    for ((n = 0; n <= ${!direction}; n++)); do
+      at=$((at + 1)) words=()
+      for word in "$@"; do words+=("${word//AT/$at}"); done
+      network cut "$direction" "$n"
+      run "${words[@]}"
+      echo "cut behind $n $direction: $status $output"
+      [ "$status" = 0 ] || return 1
+      balanced || return 1
+    done
+  done
+  cuts=$at
+}
+
+# The bodies take the quantity of one request. It goes over several slots when it is more than a segment has.
+
+cuts_in_a_take() { # QUANTITY
+  cut_behind_each dlock stock take phone --qty "$1" --id order-AT
+  is taken $(($1 * cuts))
+  cut_behind_each dlock stock take phone --qty "$1" --id order-AT # the same again
+  is taken $(($1 * cuts))
+  cut_behind_each dlock stock take phone --qty 1 # dlock's own ids do the same
+  is taken $((($1 + 1) * cuts))
+}
+
+cuts_in_refunds_and_restocks() { # QUANTITY of each take
+  local i all=$((requests + replies + 2)) total
+  total=$(field total)
+  for ((i = 1; i <= all; i++)); do dlock stock take phone --qty "$1" --id "order-$i"; done
+  cut_behind_each dlock stock refund phone --qty 2 --id order-AT
+  is refunded $((2 * cuts))
+  cut_behind_each dlock stock add phone --qty 4 --id truck-AT
+  cut_behind_each dlock stock add phone --qty 4
+  is added $((8 * cuts))
+  is total $((total - $1 * cuts + 2 * cuts + 8 * cuts))
+}
+
+cuts_in_what_changes_the_segments() {
+  cut_behind_each dlock stock create other-AT --quantity 5
+  cut_behind_each dlock stock resize phone --segments 5
+  cut_behind_each dlock stock rebalance phone
+  cut_behind_each dlock stock drop other-AT --yes
+  use "$direct"
+  [ "$(dlock stock show --json | wc -l)" = 1 ]
+}
+
+cuts_in_a_run() { # QUANTITY
+  cut_behind_each dlock stock run phone --qty "$1" --id order-AT --ttl 2s --renew-interval 100ms -- sh -c 'echo ran >>ran; sleep 0.25'
+  is taken $(($1 * cuts))
+  is open 0
+  [ "$(wc -l <ran)" = "$cuts" ]
+  cut_behind_each sh -c "dlock stock run phone --qty $1 --id failed-AT -- false; test \$? = 1"
+  is taken $(($1 * cuts))
+  is open 0
+}
+
+black_hole() { # QUANTITY
+  local total
+  total=$(field total)
+  start_watched a dlock stock run phone --qty "$1" --ttl 2s -- sh -c 'touch inside; exec sleep 60'
+  wait_until test -e inside
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  wait_until is total "$total"
+  is taken 0
+  is reserved 0
+  network pass
+}
+
+# killed_behind_each MESSAGES COMMAND...: runs it once for each number of messages and kills all of it, keeper as well,
+# when so many were sent; what it left is finished or undone; then the same once more, to its end.
+killed_behind_each() {
+  local n word words victim
+  for ((n = 1; n <= $1; n++)); do
+    words=()
+    for word in "${@:2}"; do words+=("${word//AT/$n}"); done
+    network delay 10
+    network count >count
+    sent=0
+    setsid "${words[@]}" >killed.out 2>&1 3>&- &
+    victim=$!
+    wait_until sent_or_gone "$n" "$victim"
+    kill -KILL -- "-$victim" 2>/dev/null || true
+    wait "$victim" 2>/dev/null || true
+    network pass
+    balanced || return 1
+    wait_until is 'reserved + .open' 0
+    balanced || return 1
+    run "${words[@]}"
+    echo "killed behind $n, then: $status $output"
+    [ "$status" = 0 ] || return 1
+    balanced || return 1
+  done
+  kills=$1
+}
+sent_or_gone() { # NUMBER PID
+  local more
+  read -r more _ < <(network count)
+  sent=$((sent + more))
+  [ "$sent" -ge "$1" ] || ! kill -0 "$2" 2>/dev/null
+}
+
+kills_in_a_take() { # of more than a slot has: the others give, too
+  create 700 4
+  killed_behind_each 14 sh -c 'dlock stock take phone --qty 300 --id order-AT; dlock stock refund phone --id order-AT'
+  is taken $((300 * kills))
+  is refunded $((300 * kills))
+  is total 700
+}
+
+# CMD ends with 0, but nobody can be told; the same request again finds out.
+sale_without_an_answer() {
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --id order-1 --ttl 2s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+  network drop
+  touch go
+  [ "$(how_ended a)" = "exit 69" ] || [ "$(how_ended a)" = "exit 79" ]
+  network pass
+  wait_until is open 0
+  balanced
+  is taken 0 # dropped: the sale was never heard of
+  run -0 dlock stock run phone --qty 2 --id order-1 -- true
+  is taken 2
+}

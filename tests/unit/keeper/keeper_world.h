@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <functional>
+
+#include "lib/keeper/keeper_loop.h"
+#include "lib/keeper/packets.h"
+#include "lib/lock/lease.h"
+#include "tests/support/fake_clock.h"
+
+/// The world of a keeper without a store, without processes and without time: what the tables of keeper_loop_test.cpp
+/// and keeper_orphans_test.cpp are played in.
+namespace dlock::testing::keeper {
+
+using namespace std::chrono_literals;
+
+inline constexpr Duration kTtl = 30s;
+inline constexpr Duration kInterval = 10s;
+inline constexpr Duration kKillAfter = 5s;
+
+/// A process that ends when it is told to, or does not.
+struct FakeProcess {
+  ProcessId id;
+  bool obeys_term = true;
+  bool untouchable = false;
+  bool marked = true;
+  UniqueFd life{};  ///< closed at its end
+};
+
+class FakeProcesses final : public Processes {
+ public:
+  explicit FakeProcesses(FakeClock& clock) : clock_(clock) {}
+
+  Result<UniqueFd> watch(pid_t pid) override {
+    for (FakeProcess& process : living) {
+      if (process.id.pid != pid) continue;
+      int ends[2];
+      REQUIRE(pipe(ends) == 0);
+      process.life = UniqueFd(ends[1]);
+      return UniqueFd(ends[0]);
+    }
+    return UniqueFd();
+  }
+  ProcessId command(pid_t pid, const std::string& /*owner*/) override {
+    return pid == stranger ? ProcessId{} : find(pid);
+  }
+  std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const std::string& owner) override {
+    asked_for = owner;
+    std::vector<ProcessId> all;
+    for (const FakeProcess& process : living) {
+      const bool root =
+          std::any_of(roots.begin(), roots.end(), [&](const ProcessId& id) { return id.pid == process.id.pid; });
+      if (root || (process.marked && !owner.empty())) all.push_back(process.id);
+    }
+    return all;
+  }
+  void signal(const ProcessId& process, int number) override {
+    signals.push_back({clock_.since_start(), process.pid, number});
+    std::erase_if(living, [&](const FakeProcess& one) {
+      return one.id.pid == process.pid && !one.untouchable && (number == SIGKILL || one.obeys_term);
+    });
+  }
+  void close_streams() override { streams_closed = true; }
+
+  void end(pid_t pid) {
+    std::erase_if(living, [&](const FakeProcess& one) { return one.id.pid == pid; });
+  }
+
+  struct Sent {
+    Duration at;
+    pid_t pid;
+    int number;
+    bool operator==(const Sent&) const = default;
+  };
+  std::vector<FakeProcess> living;
+  std::vector<Sent> signals;
+  std::string asked_for = "nobody";
+  pid_t stranger = 0;
+  bool streams_closed = false;
+
+ private:
+  ProcessId find(pid_t pid) const {
+    for (const FakeProcess& process : living) {
+      if (process.id.pid == pid) return process.id;
+    }
+    return {};
+  }
+  FakeClock& clock_;
+};
+
+/// A lock that answers as it is told, and remembers when it was asked.
+struct LockScript {
+  std::function<std::optional<std::variant<Granted, Refused>>(Control&)> acquire;
+  std::function<Renewal(Control&, TimePoint until)> renew;
+  std::function<Renewal(TimePoint)> held;
+  std::function<Result<void>(TimePoint)> release = [](TimePoint) { return Result<void>(); };
+  std::optional<TimePoint> wake_at;
+  std::vector<Duration> renewals;
+  std::vector<Duration> releases;
+  std::vector<Duration> leaves;
+  std::optional<int> ended;  ///< how the command ended, if that was told before the release
+};
+
+class ScriptedLock final : public KeptLock {
+ public:
+  ScriptedLock(LockScript& script, FakeClock& clock) : script_(script), clock_(clock) {}
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override { return script_.acquire(control); }
+  Renewal renew(Control& control, TimePoint until) override {
+    script_.renewals.push_back(clock_.since_start());
+    return script_.renew(control, until);
+  }
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  void command_ended(int wait_status) override {
+    if (script_.releases.empty()) script_.ended = wait_status;
+  }
+  std::optional<TimePoint> wake_at() const override { return script_.wake_at; }
+  Renewal held(TimePoint now) override { return script_.held(now); }
+  Result<void> release(TimePoint until) override {
+    script_.releases.push_back(clock_.since_start());
+    return script_.release(until);
+  }
+  Result<void> leave(Duration ttl, TimePoint /*until*/) override {
+    script_.leaves.push_back(ttl);
+    return {};
+  }
+
+ private:
+  LockScript& script_;
+  FakeClock& clock_;
+};
+
+/// A keeper under a clock that jumps from one thing that happens to the next, and the supervisor that it talks to.
+class World {
+ public:
+  World() {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+    supervisor_ = UniqueFd(ends[0]);
+    keeper_ = UniqueFd(ends[1]);
+    lock.acquire = [this](Control&) { return std::variant<Granted, Refused>(grant()); };
+    lock.renew = [this](Control&, TimePoint) { return RenewalRenewed{lease_deadline(clock.now(), kTtl)}; };
+    clock.next_happening = [this]() -> std::optional<TimePoint> {
+      listen();
+      if (plan_.empty()) return std::nullopt;
+      if (plan_.front().at > clock.since_start()) return FakeClock::start() + plan_.front().at;
+      const auto act = std::move(plan_.front().act);
+      plan_.pop_front();
+      act();
+      return clock.now();
+    };
+    clock.on_stuck = [this] { supervisor_.reset(); };
+  }
+
+  Granted grant() const {
+    return {{{spec.name, spec.owner, FencingToken(7), "mem://x"}}, lease_deadline(clock.now(), kTtl)};
+  }
+
+  /// In the order of time.
+  void at(Duration time, std::function<void()> act) { plan_.push_back({time, std::move(act)}); }
+  void say(const Message& message, int descriptor = -1) { send_packet(supervisor_.get(), encode(message), descriptor); }
+  void say_release() { say(deadline_message("release", clock.now() + 3s)); }
+  void die() {
+    listen();
+    supervisor_.reset();
+  }
+
+  int run() {
+    say(acquire_message(*BackendUrl::parse("redis://h"), spec));
+    return run_silent();
+  }
+  int run_silent() {
+    const Log log(Log::Style{.quiet = true});
+    const auto open = [this](const AcquireRequest&, const Runtime&) {
+      return Result<std::unique_ptr<KeptLock>>(std::make_unique<ScriptedLock>(lock, clock));
+    };
+    const int status = keep(std::move(keeper_), open, {clock, log}, processes);
+    ended = clock.since_start();
+    listen();
+    return status;
+  }
+
+  struct Heard {
+    Duration at;
+    SessionEvent event;
+  };
+  template <typename Event>
+  std::vector<std::pair<Duration, Event>> heard() const {
+    std::vector<std::pair<Duration, Event>> found;
+    for (const Heard& one : heard_) {
+      if (const auto* event = std::get_if<Event>(&one.event)) found.push_back({one.at, *event});
+    }
+    return found;
+  }
+  /// The last word is the only final one.
+  template <typename Event>
+  bool last_word_is() const {
+    return !heard_.empty() && std::holds_alternative<Event>(heard_.back().event);
+  }
+  std::size_t words() const { return heard_.size(); }
+
+  FakeClock clock;
+  FakeProcesses processes{clock};
+  LockScript lock;
+  LockSpec spec = [] {
+    LockSpec made{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = {}, .ancestor = {}};
+    made.ttl = kTtl;
+    made.renew_interval = kInterval;
+    made.kill_after = kKillAfter;
+    return made;
+  }();
+  Duration ended{};
+
+ private:
+  void listen() {
+    static char packet[kLargestMessage];
+    while (supervisor_.valid()) {
+      const ssize_t size = recv(supervisor_.get(), packet, sizeof packet, MSG_DONTWAIT);
+      if (size <= 0) return;
+      const auto message = decode({packet, static_cast<std::size_t>(size)});
+      REQUIRE(message);
+      auto event = parse_event(*message);
+      REQUIRE(event);
+      heard_.push_back({clock.since_start(), std::move(*event)});
+    }
+  }
+
+  struct Planned {
+    Duration at;
+    std::function<void()> act;
+  };
+  UniqueFd supervisor_;
+  UniqueFd keeper_;
+  std::deque<Planned> plan_;
+  std::vector<Heard> heard_;
+};
+
+inline Renewal no_answer(Control&, TimePoint) { return RenewalUnknown{"redis://h does not answer"}; }
+
+}  // namespace dlock::testing::keeper
