@@ -78,7 +78,8 @@ class StockLedger {
   virtual Result<void> level(int segments) = 0;
 
   /// A short cut for the commonest request, outside of any transaction: an id that nobody used, and the first segments
-  /// that are looked at have enough. nullopt: it is not that, nothing has happened, go the long way. `owner` null: take.
+  /// that are looked at have enough. nullopt: it is not that, nothing has happened, go the long way. `owner` null:
+  /// take.
   virtual Result<std::optional<StockAnswer>> deduct_at_once(const StockRequest& /*request*/, const Owner* /*owner*/,
                                                             Duration /*ttl*/, int /*start*/,
                                                             const CallLimit& /*limit*/) {

@@ -88,7 +88,7 @@ killed_behind_each() {
     words=()
     for word in "${@:2}"; do words+=("${word//AT/$n}"); done
     network delay 10
-    network count >count
+    network count >/dev/null # from here on
     sent=0
     setsid "${words[@]}" >killed.out 2>&1 3>&- &
     victim=$!
