@@ -13,6 +13,8 @@ namespace dlock::redis {
 namespace {
 
 constexpr Duration kAskAgain = std::chrono::milliseconds(50);
+/// Most answers come within that, and so short a wait needs no timer (SystemClock).
+constexpr Duration kSoon = std::chrono::milliseconds(200);
 
 enum class Greeting { kAuth, kSelect, kSetName };
 
@@ -365,8 +367,8 @@ Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by,
   }
 }
 
-Result<std::vector<Reply>> ask(Connection& connection, const std::vector<Command>& commands, Clock& clock,
-                               TimePoint until, Control* control) {
+Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> commands, Clock& clock, TimePoint until,
+                               Control* control) {
   for (const Command& command : commands) connection.send(command);
   const std::size_t expected = connection.outstanding();
   std::vector<Reply> replies;
@@ -385,7 +387,7 @@ Result<std::vector<Reply>> ask(Connection& connection, const std::vector<Command
       connection.close();
       return Error{ErrorCode::kUnavailable, connection.settings().endpoint.text() + " did not answer in time"};
     }
-    wait_for(connection, clock, until, control);
+    wait_for(connection, clock, waited ? until : std::min(until, now + kSoon), control);
   }
 }
 

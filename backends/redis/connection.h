@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -105,8 +106,8 @@ Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by,
 
 /// Sends `commands` in one write and waits for all their replies until `until`. REQUIRES: is_ready(), nothing is
 /// outstanding. Errors as of exchange(); the outcome of the commands is unknown.
-Result<std::vector<Reply>> ask(Connection& connection, const std::vector<Command>& commands, Clock& clock,
-                               TimePoint until, Control* control);
+Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> commands, Clock& clock, TimePoint until,
+                               Control* control);
 
 /// connect() and ask(): opens `connection` if it is closed (within `connect_by`), sends `commands` in one write and
 /// waits for all their replies until `until`. REQUIRES: nothing is outstanding. Unavailable or Denied closes the

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "lib/base/human_text.h"
 #include "lib/config/url_schemes.h"
@@ -53,7 +54,7 @@ class SingleDeployment final : public Deployment {
   Result<std::vector<Reply>> call(const std::string& /*key*/, const std::vector<Command>& commands, TimePoint until,
                                   Control* control) override {
     std::vector<Reply> answered;
-    std::vector<Command> left = commands;
+    std::span<const Command> left = commands;
     std::optional<Error> busy;  // tells more than that the last question found no time
     for (Pause pause;;) {
       auto replies = call_once(left, until, control);
@@ -62,7 +63,7 @@ class SingleDeployment final : public Deployment {
       const std::size_t done = static_cast<std::size_t>(refused - replies->begin());
       std::move(replies->begin(), refused, std::back_inserter(answered));
       if (refused == replies->end()) return answered;
-      left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(done));  // in order: what follows goes again
+      left = left.subspan(done);  // in order: what follows goes again
       auto paused = pause.take(clock_, until, control);
       if (!paused) return std::move(paused).error();
       busy = not_ready(*refused);
@@ -81,7 +82,7 @@ class SingleDeployment final : public Deployment {
   void drop() override { connection_.close(); }
 
  private:
-  Result<std::vector<Reply>> call_once(const std::vector<Command>& commands, TimePoint until, Control* control) {
+  Result<std::vector<Reply>> call_once(std::span<const Command> commands, TimePoint until, Control* control) {
     const TimePoint connect_by = std::min(until, clock_.now() + connect_timeout_);
     for (Pause pause;;) {
       auto connected = connect(connection_, clock_, connect_by, control);

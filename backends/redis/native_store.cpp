@@ -182,7 +182,9 @@ Result<NativeStore::Answer> NativeStore::answer_of(std::vector<Reply>& replies) 
 
 Result<NativeStore::Answer> NativeStore::run(const char* script, std::vector<std::string> arguments, TimePoint until,
                                              Control* control) {
-  auto replies = deployment_.call(names_.key, {command_of(script, std::move(arguments))}, until, control);
+  std::vector<Command> command;  // braces would copy it, script and all
+  command.push_back(command_of(script, std::move(arguments)));
+  auto replies = deployment_.call(names_.key, command, until, control);
   if (!replies) return replies.error();
   return answer_of(*replies);
 }

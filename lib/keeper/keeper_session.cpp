@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/base/system_error.h"
+#include "lib/keeper/packets.h"
 
 namespace dlock {
 namespace {
@@ -104,7 +105,10 @@ void KeeperSession::release(TimePoint deadline) {
 
 void KeeperSession::ask_who() { send({"who", {}}); }
 
-void KeeperSession::command_started(pid_t pid) { send({"started", {{"pid", std::to_string(pid)}}}); }
+void KeeperSession::command_started(pid_t pid) {
+  started_ = true;
+  send({"started", {{"pid", std::to_string(pid)}}});
+}
 
 void KeeperSession::command_ended(int wait_status) {
   if (spec_.stock) send({"ended", {{"status", std::to_string(wait_status)}}});  // nothing else depends on it
@@ -116,20 +120,50 @@ void KeeperSession::add_interest(std::vector<pollfd>& fds) const {
 
 /// A packet that does not fit means a keeper that does not read: its silence will be noticed by the deadlines. A keeper
 /// that is gone is noticed by the end of file.
-void KeeperSession::send(const Message& message) {
-  const std::string packet = encode(message);
-  if (socket_.valid()) ::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+void KeeperSession::send(const Message& message, int descriptor) {
+  if (socket_.valid()) send_packet(socket_.get(), encode(message), descriptor);
+}
+
+/// A command that lives to see a renewal will probably see many: they need not wake us any more. What we have to wake
+/// up for is the time when the deadline that we know wants something done, and next_event() looks before anything is.
+void KeeperSession::look_from_now_on() {
+  shared_ = SharedDeadline::make();
+  if (shared_) send({"look", {}}, shared_->fd());
+}
+
+/// Renewed, unless something later has been told.
+std::optional<SessionEvent> KeeperSession::newer(TimePoint deadline) {
+  if (deadline_ && deadline <= *deadline_) return std::nullopt;
+  deadline_ = deadline;
+  return Renewed{deadline};
 }
 
 std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
   if (pending_) return std::exchange(pending_, std::nullopt);
+  auto event = next_word();
+  // Looked at after the last word, which may have come in between, and told before it.
+  const auto shown = shared_ ? shared_->shown() : std::nullopt;
+  if (auto renewed = shown ? newer(*shown) : std::nullopt) {
+    pending_ = std::move(event);
+    return renewed;
+  }
+  if (event) return event;
+  if (socket_.valid() && answer_by_ && now >= *answer_by_) return answer_for_silent_keeper();
+  return std::nullopt;
+}
+
+std::optional<SessionEvent> KeeperSession::next_word() {
   while (socket_.valid()) {
     auto event = receive();
     if (!event) break;
-    const bool crossed = awaiting_ == Awaiting::kWithdrawn && std::holds_alternative<Granted>(*event);
-    if (!crossed) return event;  // the keeper gives it back by itself, having read the withdraw
+    if (awaiting_ == Awaiting::kWithdrawn && std::holds_alternative<Granted>(*event)) {
+      continue;  // they crossed; the keeper gives it back by itself, having read the withdraw
+    }
+    const auto* renewed = std::get_if<Renewed>(&*event);
+    if (!renewed) return event;
+    if (started_ && !shared_) look_from_now_on();
+    if (auto later = newer(renewed->deadline)) return later;
   }
-  if (socket_.valid() && answer_by_ && now >= *answer_by_) return answer_for_silent_keeper();
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/messages.h"
+#include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 
@@ -43,7 +44,10 @@ class KeeperSession final : public LockSession {
 
   Result<void> start_program();
   int spawn(char* const* arguments, char* const* environment, int socket);
-  void send(const Message& message);
+  void send(const Message& message, int descriptor = -1);
+  std::optional<SessionEvent> next_word();
+  void look_from_now_on();
+  std::optional<SessionEvent> newer(TimePoint deadline);
   std::optional<SessionEvent> receive();
   SessionEvent over(SessionEvent last);
   SessionEvent answer_for_silent_keeper();
@@ -58,6 +62,9 @@ class KeeperSession final : public LockSession {
   Awaiting awaiting_ = Awaiting::kNothing;
   std::optional<TimePoint> answer_by_;
   std::optional<SessionEvent> pending_;  ///< said before anything is read
+  bool started_ = false;                 ///< the command was
+  std::optional<TimePoint> deadline_;    ///< the last renewal's
+  std::optional<SharedDeadline> shared_;
 };
 
 }  // namespace dlock

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/messages.h"
 
-#include <sys/socket.h>
-
-#include <cerrno>
 #include <charconv>
 
 namespace dlock {
@@ -259,12 +256,6 @@ struct EventWriter {
 const std::string* Message::find(const std::string& name) const {
   const auto at = fields.find(name);
   return at == fields.end() ? nullptr : &at->second;
-}
-
-ssize_t receive_packet(int socket, std::span<char> packet) {
-  const auto receive = [&] { return recv(socket, packet.data(), packet.size(), MSG_DONTWAIT); };
-  const ssize_t size = receive();
-  return size < 0 && errno == ECONNRESET ? receive() : size;
 }
 
 std::string encode(const Message& message) {

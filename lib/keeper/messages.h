@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -22,6 +19,7 @@ namespace dlock {
 ///
 ///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=
 ///               ended status= (of a stock)  detach ttl= [pid=]
+///               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
 ///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  refused code= message= next= [state]
 ///   waiting [state]
 ///               withdrawn  released  unconfirmed code= message=
@@ -34,10 +32,6 @@ struct Message {
 
 /// The largest packet that either end sends or accepts; states of locks with many waiters are cut to fit.
 inline constexpr std::size_t kLargestMessage = 65536;
-
-/// recv(2) of one packet, without waiting. A peer that ended with messages unread leaves an error (ECONNRESET) before
-/// its last words; these are read all the same. 0: it is gone.
-ssize_t receive_packet(int socket, std::span<char> packet);
 
 std::string encode(const Message& message);
 /// Invalid for what encode() cannot have made.

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <charconv>
 
+#include "lib/keeper/packets.h"
+
 namespace dlock {
 namespace {
 
@@ -37,14 +39,15 @@ bool SupervisorLink::take_who() {
 
 void SupervisorLink::tell(const SessionEvent& event) {
   if (!socket_.valid()) return;
-  const std::string packet = encode(event_message(event));
-  send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (const auto* renewed = std::get_if<Renewed>(&event); renewed && shared_) return shared_->show(renewed->deadline);
+  send_packet(socket_.get(), encode(event_message(event)));
 }
 
 void SupervisorLink::receive() {
   static char packet[kLargestMessage];  // touched only as far as a message fills it
   while (socket_.valid()) {
-    const ssize_t size = receive_packet(socket_.get(), packet);
+    UniqueFd passed;
+    const ssize_t size = receive_packet(socket_.get(), packet, &passed);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (size <= 0) {
       nonsense_ = nonsense_ || (size < 0 && errno != ECONNRESET);
@@ -53,12 +56,12 @@ void SupervisorLink::receive() {
       return;
     }
     const auto message = decode({packet, static_cast<std::size_t>(size)});
-    if (message) take(*message);
+    if (message) take(*message, std::move(passed));
     else nonsense_ = true;
   }
 }
 
-void SupervisorLink::take(const Message& message) {
+void SupervisorLink::take(const Message& message, UniqueFd passed) {
   const auto take_deadline = [&](std::optional<TimePoint>& by) {
     const auto deadline = parse_deadline(message);
     if (deadline) by = *deadline;
@@ -83,6 +86,8 @@ void SupervisorLink::take(const Message& message) {
   } else if (message.verb == "detach") {
     const auto ttl = number_of<std::int64_t>(message, "ttl");
     detach_ = Detach{Duration(ttl.value_or(0)), number_of<pid_t>(message, "pid")};
+  } else if (message.verb == "look") {
+    shared_ = SharedDeadline::open(std::move(passed));  // without it renewals are said, as before
   } else {
     nonsense_ = true;
   }

@@ -7,6 +7,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/keeper/control.h"
 #include "lib/keeper/messages.h"
+#include "lib/keeper/shared_deadline.h"
 
 namespace dlock {
 
@@ -46,10 +47,11 @@ class SupervisorLink final : public Control {
   void hang_up();
 
  private:
-  void take(const Message& message);
+  void take(const Message& message, UniqueFd passed);
   void refuse(const Error& error);
 
   UniqueFd socket_;
+  std::optional<SharedDeadline> shared_;  ///< where the supervisor looks for renewals
   bool gone_ = false;
   bool nonsense_ = false;
   bool who_ = false;

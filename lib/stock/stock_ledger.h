@@ -78,11 +78,21 @@ class StockLedger {
   virtual Result<void> level(int segments) = 0;
 
   /// A short cut for the commonest request, outside of any transaction: an id that nobody used, and the first segments
-  /// that are looked at have enough. nullopt: it is not that, nothing has happened, go the long way. `owner` null: take.
+  /// that are looked at have enough. nullopt: it is not that, nothing has happened, go the long way. `owner` null:
+  /// take.
   virtual Result<std::optional<StockAnswer>> deduct_at_once(const StockRequest& /*request*/, const Owner* /*owner*/,
                                                             Duration /*ttl*/, int /*start*/,
                                                             const CallLimit& /*limit*/) {
     return std::optional<StockAnswer>();
+  }
+
+  /// The same for show(), nullopt, and for confirm(), false.
+  virtual Result<std::optional<StockState>> state_at_once(const LockName& /*name*/, const CallLimit& /*limit*/) {
+    return std::optional<StockState>();
+  }
+  virtual Result<bool> confirm_at_once(const StockRequest& /*request*/, const Owner& /*owner*/,
+                                       const CallLimit& /*limit*/) {
+    return false;
   }
 };
 

@@ -98,6 +98,31 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   [ "$output" = "" ]
 }
 
+@test "a renewal that is only shown counts: the command goes on" {
+  keeper_does 'grant 2000; renew 2000; show 2000; show 2000; serve'
+  run -0 dlock run --ttl 2s k -- sleep 2.9
+  [ "$output" = "" ]
+  [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire started look release " ]
+}
+
+# The renewals are 0.67 s and 1.33 s after the grant.
+@test "a keeper that hangs after it has shown a renewal: the command is ended before that lease is, 79" {
+  script_ticking
+  keeper_does 'grant 2000; renew 2000; show 2000; hang'
+  run -79 dlock run --ttl 2s k -- ticking --stubborn
+  acted_for_less_than 3.3
+  acted_for_more_than 2.7
+  [[ "$output" == *"LOST k: no renewal"* ]]
+}
+
+@test "a keeper that is killed after it has shown a renewal: the same" {
+  script_ticking
+  keeper_does 'grant 2000; renew 2000; show 2000; die'
+  run -79 dlock run --ttl 2s k -- ticking
+  acted_for_less_than 3.1
+  acted_for_more_than 2.5
+}
+
 @test "a keeper that talks nonsense is one that is gone" {
   keeper_does 'garbage; serve'
   run -69 dlock run k -- true

@@ -12,7 +12,7 @@ teardown() { end_world; }
 through_proxy() {
   start_redis one
   start_proxy one
-  direct=$(redis_url one)?stock_slots=4
+  direct="$(redis_url one)?stock_slots=4"
   use "$(redis_url proxy)?stock_slots=4"
   requests=13 replies=13
 }

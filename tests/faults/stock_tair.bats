@@ -12,7 +12,7 @@ setup() {
   disown "$!"
   wait_until filled "$servers/tair/port"
   start_proxy tair
-  direct=tair://127.0.0.1:$(port_of tair)?stock_slots=4
+  direct="tair://127.0.0.1:$(port_of tair)?stock_slots=4"
   use "tair://127.0.0.1:$(port_of proxy)?stock_slots=4"
   requests=7 replies=7
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tests of stocks on servers have in common: the stock is "phone", $direct is the server without the proxy in between.
+# shellcheck disable=SC2154
 
 requests=3 replies=3
 
@@ -90,7 +91,7 @@ killed_behind_each() {
     for word in "${@:2}"; do words+=("${word//AT/$n}"); done
     [ -z "${before-}" ] || ${before//AT/$n}
     network delay 10
-    network count >count
+    network count >/dev/null # from here on
     sent=0
     setsid "${words[@]}" >killed.out 2>&1 3>&- &
     victim=$!

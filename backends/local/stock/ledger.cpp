@@ -211,7 +211,7 @@ Result<std::optional<RequestRecord>> Ledger::record(const LockName& id) {
 void Ledger::remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl) {
   const std::string text = record_text(record);
   Query query(*database_, ttl ? "INSERT OR REPLACE INTO request(stock,id,record,deadline,boot) VALUES(?,?,?,?,?)"
-                             : "INSERT OR REPLACE INTO request(stock,id,record) VALUES(?,?,?)");
+                              : "INSERT OR REPLACE INTO request(stock,id,record) VALUES(?,?,?)");
   query << key_ << std::string_view(id.text()) << std::string_view(text);
   if (ttl) query << (clock().now() + *ttl).time_since_epoch().count() << std::string_view(boot_);
   query.run();

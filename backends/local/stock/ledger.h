@@ -11,8 +11,8 @@
 
 namespace dlock::local {
 
-/// The stocks of this machine, in stock.db of the lock directory. Opens the file in the first transaction; only one that
-/// may make a stock makes it. Writers are alone, so nothing needs locks of its own.
+/// The stocks of this machine, in stock.db of the lock directory. Opens the file in the first transaction; only one
+/// that may make a stock makes it. Writers are alone, so nothing needs locks of its own.
 class Ledger final : public StockLedger {
  public:
   Ledger(LocalContext context, bool durable) : context_(std::move(context)), durable_(durable) {}

@@ -3,12 +3,18 @@
 //
 //   FAKE_KEEPER_SCRIPT="grant 2000; renew 2000; renew 2000; hang"
 //
-//   grant TTL_MS   waits for acquire, grants a lease of that ttl           renew TTL_MS  a third of the ttl later:
-//   renewed late TTL_MS    0.4 ttl later than it should: renewed                   lost WHY      says lost busy,
-//   unavailable, denied   refuses                                    garbage       says what nobody understands sleep
-//   MS       does nothing for so long, deaf                          hang          does nothing for ever, deaf serve
-//   answers release and withdraw until its supervisor ends  die           is killed by SIGKILL stop           stops
-//   itself (SIGSTOP)
+//   - grant TTL_MS: waits for acquire, grants a lease of that ttl
+//   - renew TTL_MS: a third of the ttl later: renewed
+//   - late TTL_MS: 0.4 ttl later than it should: renewed
+//   - show TTL_MS: as renew, but shown in the page that the supervisor must have passed before
+//   - lost WHY: says lost
+//   - busy, unavailable, denied: refuses
+//   - garbage: says what nobody understands
+//   - sleep MS: does nothing for so long, deaf
+//   - hang: does nothing for ever, deaf
+//   - serve: answers release and withdraw until its supervisor ends
+//   - die: is killed by SIGKILL
+//   - stop: stops itself (SIGSTOP)
 //
 // FAKE_KEEPER_PID: a file that gets its process id. FAKE_KEEPER_LOG: a file to which each message that comes in is
 // appended, one line each.
@@ -26,6 +32,8 @@
 #include "lib/base/log.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/messages.h"
+#include "lib/keeper/packets.h"
+#include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lease.h"
 
 using namespace dlock;
@@ -41,11 +49,11 @@ void say(const Message& message) {
 }
 
 /// The next message, or one with an empty verb when the supervisor is gone.
-Message hear() {
+Message hear(UniqueFd* passed = nullptr) {
   std::string packet(kLargestMessage, '\0');
   pollfd socket{kKeeperDescriptor, POLLIN, 0};
   poll(&socket, 1, -1);
-  const ssize_t size = recv(kKeeperDescriptor, packet.data(), packet.size(), 0);
+  const ssize_t size = receive_packet(kKeeperDescriptor, packet, passed);
   if (size <= 0) return {};
   auto message = decode(std::string_view(packet).substr(0, static_cast<std::size_t>(size)));
   if (const char* path = getenv("FAKE_KEEPER_LOG")) {
@@ -87,6 +95,7 @@ class Script {
     if (word == "grant") grant(number);
     else if (word == "renew") renew(number, number / 3);
     else if (word == "late") renew(number, number / 3 + number * 4 / 10);
+    else if (word == "show") show(number);
     else if (word == "lost") say(event_message(Lost{argument}));
     else if (word == "busy") refuse(ErrorCode::kBusy, "held by somebody");
     else if (word == "unavailable") refuse(ErrorCode::kUnavailable, "cannot reach redis://nowhere: connection refused");
@@ -114,6 +123,17 @@ class Script {
     say(event_message(Renewed{lease_deadline(sent_, ttl)}));
   }
 
+  void show(Duration ttl) {
+    UniqueFd passed;
+    while (!shared_) {
+      if (hear(&passed).verb.empty()) exit(0);
+      if (passed.valid()) shared_ = SharedDeadline::open(std::move(passed));
+    }
+    pause_for(sent_ + ttl / 3 - real_clock.now());
+    sent_ = real_clock.now();
+    shared_->show(lease_deadline(sent_, ttl));
+  }
+
   void refuse(ErrorCode code, const char* why) {
     hear();
     say(event_message(Refused{{code, why, "nothing was run"}, std::nullopt}));
@@ -128,6 +148,7 @@ class Script {
 
   std::string text_;
   TimePoint sent_{};
+  std::optional<SharedDeadline> shared_;
 };
 
 }  // namespace

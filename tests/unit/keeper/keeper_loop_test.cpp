@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include "lib/keeper/shared_deadline.h"
 #include "tests/unit/keeper/keeper_world.h"
 
 using namespace dlock;
@@ -22,6 +24,34 @@ TEST_CASE("A lock is renewed on time for half a day, and each renewal is told") 
   CHECK(world.lock.releases == std::vector<Duration>{12h + 5s});
   CHECK(world.last_word_is<Released>());
   CHECK_FALSE(world.clock.stuck);
+}
+
+TEST_CASE("To a supervisor that looks for itself renewals are shown, and everything else is said") {
+  World world;
+  const auto shared = SharedDeadline::make();
+  REQUIRE(shared);
+  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+    if (world.clock.since_start() >= 10h) return RenewalUnknown{"cut"};
+    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
+  };
+  world.at(15s, [&] { world.say({"look", {}}, shared->fd()); });
+  world.at(25s, [&] { CHECK(shared->shown() == lease_deadline(FakeClock::start() + 20s, kTtl)); });
+  world.run();
+  CHECK(world.heard<Renewed>().size() == 1);
+  CHECK(shared->shown() == lease_deadline(FakeClock::start() + 10h - 10s, kTtl));
+  CHECK(world.heard<Unrenewed>().size() == 1);
+  CHECK(world.last_word_is<Lost>());
+}
+
+TEST_CASE("Where there is nothing to show renewals in they go on being said") {
+  World world;
+  UniqueFd unsealed;
+  SUBCASE("no descriptor") {}
+  SUBCASE("one that could be made shorter under the reader") { unsealed = UniqueFd(memfd_create("x", MFD_CLOEXEC)); }
+  world.at(15s, [&] { world.say({"look", {}}, unsealed.get()); });
+  world.at(45s, [&] { world.say_release(); });
+  CHECK(world.run() == 0);
+  CHECK(world.heard<Renewed>().size() == 4);
 }
 
 TEST_CASE("What was granted reaches the supervisor whole") {

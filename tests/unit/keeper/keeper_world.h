@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "lib/keeper/keeper_loop.h"
+#include "lib/keeper/packets.h"
 #include "lib/lock/lease.h"
 #include "tests/support/fake_clock.h"
 
@@ -163,10 +164,7 @@ class World {
 
   /// In the order of time.
   void at(Duration time, std::function<void()> act) { plan_.push_back({time, std::move(act)}); }
-  void say(const Message& message) {
-    const std::string packet = encode(message);
-    ::send(supervisor_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
+  void say(const Message& message, int descriptor = -1) { send_packet(supervisor_.get(), encode(message), descriptor); }
   void say_release() { say(deadline_message("release", clock.now() + 3s)); }
   void die() {
     listen();

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/keeper/packets.h"
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -109,6 +111,24 @@ TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
     REQUIRE(message);
     CHECK_FALSE(parse_event(*message));
   }
+}
+
+TEST_CASE("a descriptor that goes with a packet is received, or closed by who does not want it") {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+  int pipe_ends[2];
+  REQUIRE(pipe(pipe_ends) == 0);
+  REQUIRE(send_packet(ends[0], "look", pipe_ends[1]) == 4);
+  REQUIRE(send_packet(ends[0], "look", pipe_ends[1]) == 4);
+  close(pipe_ends[1]);
+  char packet[16];
+  UniqueFd passed;
+  CHECK(receive_packet(ends[1], packet, &passed) == 4);
+  REQUIRE(passed.valid());
+  CHECK(receive_packet(ends[1], packet) == 4);
+  passed.reset();
+  CHECK(read(pipe_ends[0], packet, 1) == 0);  // nobody has the other end any more
+  for (const int fd : {ends[0], ends[1], pipe_ends[0]}) close(fd);
 }
 
 TEST_CASE("the last words of a peer that ended before it had read everything are heard") {

@@ -25,9 +25,9 @@ TEST_CASE("stock names: all keys of a place are in one slot, no key belongs to t
     for (const StockSpace& space : kSpaces) {
       for (int slot = 0; slot < space.slots; ++slot) {
         const StockNames names = space.names(name, slot);
-        for (const std::string& key : {names.meta, names.quantity, names.quantity + ":3", names.reserved, names.open,
-                                       names.until, names.request + "id", names.held, names.owed, names.refused,
-                                       names.brought + "id"}) {
+        for (const std::string& key :
+             {names.meta, names.quantity, names.quantity + ":3", names.reserved, names.open, names.until,
+              names.request + "id", names.held, names.owed, names.refused, names.brought + "id"}) {
           CHECK(key_slot(key) == key_slot(names.meta));
           CHECK(keys.insert(key).second);
         }
