@@ -108,6 +108,7 @@ killed_behind_each() {
     balanced || return 1
     [ -z "${after-}" ] || ${after//AT/$n}
   done
+  # shellcheck disable=SC2034 # for the test
   kills=$1
 }
 sent_or_gone() { # NUMBER PID
