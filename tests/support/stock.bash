@@ -126,3 +126,19 @@ kills_in_takes_and_refunds() { # of more than a slot has: the others give, too
   is refunded $((300 * (14 + 5)))
   is total 700
 }
+
+# CMD ends with 0, but nobody can be told; the same request again finds out.
+sale_without_an_answer() {
+  create 10 2
+  start_watched a dlock stock run phone --qty 2 --id order-1 --ttl 2s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+  network drop
+  touch go
+  [ "$(how_ended a)" = "exit 69" ] || [ "$(how_ended a)" = "exit 79" ]
+  network pass
+  wait_until is open 0
+  balanced
+  is taken 0 # dropped: the sale was never heard of
+  run -0 dlock stock run phone --qty 2 --id order-1 -- true
+  is taken 2
+}
