@@ -180,12 +180,13 @@ kept_memory() {
 keeper_of() { pgrep -P "$1" -x "dlock-$backend"; }
 
 kept_idle() {
-  local holder keeper before after seconds=$((idle_seconds < 20 ? 20 : idle_seconds)) # two renewals at least
+  # Two renewals and one look of the supervisor, or that three times; after the first renewal, which has more to do.
+  local holder keeper before after seconds=$((idle_seconds < 20 ? 20 : 60))
   dlock run idle -- sleep 1000 & holder=$!
   own+=("$holder")
   until_held idle
   keeper=$(keeper_of "$holder")
-  sleep 0.5
+  sleep 13
   before=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
   sleep "$seconds"
   after=$(($(cpu_ns "$holder") + $(cpu_ns "$keeper")))
