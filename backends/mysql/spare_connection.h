@@ -22,7 +22,8 @@ class SpareConnection {
 
   const Dial dial_;
   DatabaseSettings settings_;
-  std::unique_ptr<Database> database_;  ///< with the end of its named locks under way
+  std::unique_ptr<Database> database_;
+  bool frees_ = false;  ///< the end of its named locks is under way
 };
 
 }  // namespace dlock::mysql

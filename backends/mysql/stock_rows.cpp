@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/stock_rows.h"
 
+#include <utility>
+
 #include "backends/mysql/schema.h"
 #include "backends/mysql/sql_text.h"
 #include "backends/mysql/stock_deduction.h"
@@ -64,14 +66,18 @@ std::string StockRows::of_request(const char* table, const LockName& id) const {
   return of_stock(table) + " AND id=" + literal(id.text());
 }
 
-bool StockRows::find(const LockName& name) {
+std::string StockRows::find_query(const LockName& name) const {
   const char* lock = access_ == Access::kMake ? "" : access_ == Access::kAlone ? " FOR UPDATE" : " LOCK IN SHARE MODE";
-  const auto rows = transaction_.read("SELECT s.id,s.maker,s.segments,s.created,s.added,(SELECT COUNT(*) FROM " +
-                                      std::string(kReservationTable) +
-                                      " o WHERE o.stock=s.id AND o.expires<=UTC_TIMESTAMP(6)) FROM " + kStockTable +
-                                      " s WHERE s.name=" + literal(name.text()) + lock);
+  return "SELECT s.id,s.maker,s.segments,s.created,s.added,(SELECT COUNT(*) FROM " + std::string(kReservationTable) +
+         " o WHERE o.stock=s.id AND o.expires<=UTC_TIMESTAMP(6)) FROM " + kStockTable +
+         " s WHERE s.name=" + literal(name.text()) + lock;
+}
+
+bool StockRows::find(const LockName& name) { return read_stock(name, transaction_.read(find_query(name))); }
+
+bool StockRows::read_stock(const LockName& name, const std::vector<Row>& rows) {
   name_.reset();
-  if (rows.empty()) return false;
+  if (rows.empty() || rows.front().size() != 6) return false;
   const Row& row = rows.front();
   name_ = name;
   key_ = text_of(row, 0);
@@ -129,16 +135,20 @@ Result<std::vector<Quantity>> StockRows::quantities() {
                       "segment " + std::to_string(have.size()) + " of " + std::to_string(segments_) + " is missing");
 }
 
+Result<StockState> StockRows::state(const LockName& /*name*/) { return read_state(transaction_.read(state_query())); }
+
 /// All of it in one look, and behind it how many reservations there are.
-Result<StockState> StockRows::state(const LockName& name) {
-  const auto rows =
-      transaction_.read("SELECT segment,quantity,reserved,taken,refunded FROM " + of_stock(kSegmentTable) +
-                        " ORDER BY segment;SELECT COUNT(*) FROM " + of_stock(kReservationTable));
-  StockState state{.name = name, .segments = {}, .created = created_, .added = added_};
+std::string StockRows::state_query() const {
+  return "SELECT segment,quantity,reserved,taken,refunded FROM " + of_stock(kSegmentTable) +
+         " ORDER BY segment;SELECT COUNT(*) FROM " + of_stock(kReservationTable);
+}
+
+Result<StockState> StockRows::read_state(const std::vector<Row>& rows) const {
+  StockState state{.name = *name_, .segments = {}, .created = created_, .added = added_};
   for (const Row& row : rows) {
     if (row.size() == 1) {
       state.open = number_of(row, 0);
-    } else if (number_of(row, 0) == static_cast<std::int64_t>(state.segments.size())) {
+    } else if (row.size() == 5 && number_of(row, 0) == static_cast<std::int64_t>(state.segments.size())) {
       state.segments.push_back({number_of(row, 1), number_of(row, 2)});
       state.taken += number_of(row, 3);
       state.refunded += number_of(row, 4);
@@ -146,7 +156,7 @@ Result<StockState> StockRows::state(const LockName& name) {
   }
   if (state.segments.size() == static_cast<std::size_t>(segments_)) return state;
   return broken_stock(
-      name, "segment " + std::to_string(state.segments.size()) + " of " + std::to_string(segments_) + " is missing");
+      *name_, "segment " + std::to_string(state.segments.size()) + " of " + std::to_string(segments_) + " is missing");
 }
 
 void StockRows::move(int segment, const Change& change) {
@@ -278,7 +288,55 @@ Result<std::optional<StockAnswer>> StockRows::deduct_at_once(const StockRequest&
     if (auto done = commit(); !done) return done.error();
     if (!name_) return std::optional<StockAnswer>();
   }
-  return Deduction(transaction_, settings_.stock, key_, segments_).run(request, owner, ttl, start, limit);
+  auto answer = Deduction(transaction_, settings_.stock, key_, segments_).run(request, owner, ttl, start, limit);
+  reserved_at_once_.reset();
+  if (const auto* taken = answer && *answer ? std::get_if<StockTaken>(&**answer) : nullptr; taken && owner) {
+    RequestRecord record{RequestRecord::State::kReserved, request.quantity, taken->parts, owner->text(), 0};
+    reserved_at_once_ = Reservation{request.id, std::move(record)};
+  }
+  return answer;
+}
+
+Result<std::optional<StockState>> StockRows::state_at_once(const LockName& name, const CallLimit& limit) {
+  if (!name_ || *name_ != name) return std::optional<StockState>();
+  const std::string key = key_;
+  if (auto begun = begin(Access::kShared, limit); !begun) return begun.error();
+  const auto rows = transaction_.commit(find_query(name) + ";" + state_query());
+  if (!rows && transaction_.is_worth_repeating()) return std::optional<StockState>();
+  if (!rows) return rows.error();
+  if (!read_stock(name, *rows) || key_ != key || overdue_) return std::optional<StockState>();
+  auto state = read_state(*rows);
+  if (!state) return state.error();
+  return std::optional<StockState>(std::move(*state));
+}
+
+/// As with a deduction, the row that is changed first lets the others follow.
+Result<bool> StockRows::confirm_at_once(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
+  const auto made = std::exchange(reserved_at_once_, std::nullopt);
+  const bool ours =
+      made && name_ && *name_ == request.stock && made->id == request.id && made->record.owner == owner.text();
+  if (!ours) return false;
+  RequestRecord sold = made->record;
+  sold.state = RequestRecord::State::kTaken;
+  if (auto begun = begin(Access::kShared, limit); !begun) return begun.error();
+  const std::string if_sold = " AND LAST_INSERT_ID()=1";
+  const std::string of_it = " WHERE stock=" + key_ + " AND id=" + literal(request.id.text());
+  transaction_.write("DO LAST_INSERT_ID(0)");
+  transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=IF(LAST_INSERT_ID(1)," +
+                     literal(record_text(sold)) + ",record)" + of_it +
+                     " AND record=" + literal(record_text(made->record)) + " AND EXISTS (SELECT 1 FROM " +
+                     of_request(kReservationTable, request.id) + " AND expires>UTC_TIMESTAMP(6))");
+  for (const StockPart& part : sold.parts) {
+    const std::string quantity = std::to_string(part.quantity);
+    transaction_.write("UPDATE " + std::string(kSegmentTable) + " SET version=version+1,reserved=reserved-" + quantity +
+                       ",taken=taken+" + quantity + " WHERE stock=" + key_ +
+                       " AND segment=" + std::to_string(part.segment) + if_sold);
+  }
+  transaction_.write("DELETE FROM " + of_request(kReservationTable, request.id) + if_sold);
+  const auto rows = transaction_.commit("SELECT LAST_INSERT_ID()");
+  if (!rows && transaction_.is_worth_repeating()) return false;
+  if (!rows) return commit_error(rows.error());
+  return rows->size() == 1 && text_of(rows->front(), 0) == "1";
 }
 
 }  // namespace dlock::mysql

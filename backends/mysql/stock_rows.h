@@ -45,6 +45,9 @@ class StockRows final : public StockLedger {
 
   Result<std::optional<StockAnswer>> deduct_at_once(const StockRequest& request, const Owner* owner, Duration ttl,
                                                     int start, const CallLimit& limit) override;
+  Result<std::optional<StockState>> state_at_once(const LockName& name, const CallLimit& limit) override;
+  /// Of what was reserved at once here, and was not moved since.
+  Result<bool> confirm_at_once(const StockRequest& request, const Owner& owner, const CallLimit& limit) override;
 
  private:
   struct Reservation {
@@ -57,6 +60,10 @@ class StockRows final : public StockLedger {
   std::string of_stock(const char* table) const;  ///< "dlock_stock_segment WHERE stock=7"
   std::string of_request(const char* table, const LockName& id) const;
   Error commit_error(Error error) const;
+  std::string find_query(const LockName& name) const;
+  bool read_stock(const LockName& name, const std::vector<Row>& rows);
+  std::string state_query() const;
+  Result<StockState> read_state(const std::vector<Row>& rows) const;
 
   const Settings settings_;
   Transaction transaction_;
@@ -70,6 +77,7 @@ class StockRows final : public StockLedger {
   bool overdue_ = false;
   Quantity available_ = 0;
   Quantity reserved_ = 0;
+  std::optional<Reservation> reserved_at_once_;
   bool has_record_ = false;  ///< of the request that was asked for last
 };
 

@@ -32,6 +32,9 @@ class LedgerStock final : public Stock {
   }
 
   Result<StockState> show(const LockName& name, const CallLimit& limit) override {
+    auto at_once = ledger_->state_at_once(name, limit);
+    if (!at_once) return at_once.error();
+    if (*at_once) return std::move(**at_once);
     return in_stock<StockState>(name, Access::kShared, limit, [&] { return ledger_->state(name); });
   }
 
@@ -60,6 +63,9 @@ class LedgerStock final : public Stock {
   }
 
   Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
+    const auto at_once = ledger_->confirm_at_once(request, owner, limit);
+    if (!at_once) return at_once.error();
+    if (*at_once) return {};
     return in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
       const auto record = ledger_->record(request.id);
       if (!record) return record.error();

@@ -85,6 +85,15 @@ class StockLedger {
                                                             const CallLimit& /*limit*/) {
     return std::optional<StockAnswer>();
   }
+
+  /// The same for show(), nullopt, and for confirm(), false.
+  virtual Result<std::optional<StockState>> state_at_once(const LockName& /*name*/, const CallLimit& /*limit*/) {
+    return std::optional<StockState>();
+  }
+  virtual Result<bool> confirm_at_once(const StockRequest& /*request*/, const Owner& /*owner*/,
+                                       const CallLimit& /*limit*/) {
+    return false;
+  }
 };
 
 }  // namespace dlock

@@ -6,7 +6,8 @@
 // status says it, too.
 //
 //   stock_stress [KILLS [SECONDS [URL]]]        without URL: this machine, and the servers that DLOCK_TEST_REDIS,
-//                                               DLOCK_TEST_ZK and DLOCK_TEST_MYSQL name
+//                                               DLOCK_TEST_CLUSTER, DLOCK_TEST_TAIR, DLOCK_TEST_ZK and DLOCK_TEST_MYSQL
+//                                               name
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -293,13 +294,19 @@ int main(int argc, char** argv) {
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
   const TemporaryDirectory directory;
   std::vector<std::string> urls{"local:" + directory.path()};
-  for (const char* variable : {"DLOCK_TEST_REDIS", "DLOCK_TEST_ZK"}) {
+  const std::pair<const char*, const char*> ways[] = {
+      {"DLOCK_TEST_REDIS", ""},
+      {"DLOCK_TEST_REDIS", "?stock=decr"},
+      {"DLOCK_TEST_CLUSTER", "?stock_slots=6"},
+      {"DLOCK_TEST_TAIR", ""},
+      {"DLOCK_TEST_ZK", ""},
+      {"DLOCK_TEST_MYSQL", "?stock=guarded"},
+      {"DLOCK_TEST_MYSQL", "?stock=pessimistic"},
+      {"DLOCK_TEST_MYSQL", "?stock=optimistic"},
+  };
+  for (const auto& [variable, way] : ways) {
     const char* server = std::getenv(variable);
-    if (server && *server) urls.emplace_back(server);
-  }
-  const char* mysql = std::getenv("DLOCK_TEST_MYSQL");
-  for (const char* way : {"guarded", "pessimistic", "optimistic"}) {
-    if (mysql && *mysql) urls.push_back(mysql + std::string("?stock=") + way);
+    if (server && *server) urls.push_back(server + std::string(way));
   }
   if (argc > 3) urls = {argv[3]};
   int status = 0;

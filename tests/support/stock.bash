@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What tests of stocks on servers have in common: the stock is "phone", $direct is the server without the proxy in between.
+# shellcheck disable=SC2154
 
 requests=3 replies=3
 

@@ -42,6 +42,13 @@ struct StockWorld {
   Result<StockAnswer> take() { return stock->take(request, 3, {clock.now() + 10s}); }
 };
 
+void hold_named_lock(SpareConnection& spare) {
+  const auto database = spare.dial(at("h"));
+  database->outcome();
+  database->begin("SELECT GET_LOCK('k',0)");
+  database->outcome();
+}
+
 }  // namespace
 
 TEST_CASE("transaction: changes are kept until something is read, or it ends") {
@@ -155,14 +162,16 @@ TEST_CASE("spare connection: the next lock has the connection of the last one, w
   FakeClock clock;
   FakeServer server(clock);
   SpareConnection spare(server.dial());
-  spare.dial(at("h"))->outcome();
-  CHECK(server.log == Log{"DO RELEASE_ALL_LOCKS()"});
+  hold_named_lock(spare);
+  CHECK(server.log.back() == "DO RELEASE_ALL_LOCKS()");
   auto again = spare.dial(at("h"));
   CHECK(std::holds_alternative<Answer>(*again->outcome()));
   CHECK(server.connected.size() == 1);
+  server.log.clear();
   spare.dial(at("h"));  // while it is in use, and unheard: not kept
   CHECK(server.connected.size() == 2);
   again.reset();
+  CHECK(server.log.empty());  // it held nothing
   spare.dial(at("other"))->outcome();
   CHECK(server.connected.back() == "other:3306");
 }
@@ -171,8 +180,9 @@ TEST_CASE("spare connection: one that broke meanwhile is not noticed") {
   FakeClock clock;
   FakeServer server(clock);
   SpareConnection spare(server.dial());
+  server.next("GET_LOCK", Answer{{{"1"}}, 0});
   server.next("RELEASE_ALL_LOCKS", Fault::kNotDone);
-  spare.dial(at("h"))->outcome();
+  hold_named_lock(spare);
   const auto again = spare.dial(at("h"));
   CHECK(std::holds_alternative<Answer>(*again->outcome()));
   CHECK(server.connected.size() == 2);

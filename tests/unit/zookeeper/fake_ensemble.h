@@ -97,6 +97,9 @@ class FakeEnsemble {
     session.tell(StateChanged{SessionState::kExpired, {}, {}});
   }
 
+  /// The server of this session hears of nothing more, until the session asks it for a sync or for a change.
+  void fall_behind(const FakeSession& session) { behind_[session.id()] = nodes; }
+
   void remove(const std::string& path) {
     if (nodes.erase(path) == 0) return;
     ++nodes[parent(path)].stat.cversion;
@@ -233,13 +236,16 @@ class FakeEnsemble {
   }
 
   Answer serve(FakeSession& session, const Request& request) {
+    if (request.kind <= Request::Kind::kCreate || request.kind == Request::Kind::kSync) behind_.erase(session.id());
     if (request.kind == Request::Kind::kSync) return {};
     if (request.kind == Request::Kind::kChange) return apply(session, request.changes, false);
     if (request.kind == Request::Kind::kCreate) return apply(session, request.changes, true);
     const bool lists = request.kind == Request::Kind::kList;
     if (request.watch) (lists ? child_watches_ : node_watches_).emplace(request.path, &session);
-    const auto found = nodes.find(request.path);
-    if (found == nodes.end()) return {.code = Code::kNoNode};
+    const auto behind = behind_.find(session.id());
+    const Nodes& seen = behind == behind_.end() ? nodes : behind->second;
+    const auto found = seen.find(request.path);
+    if (found == seen.end()) return {.code = Code::kNoNode};
     Answer answer{.code = Code::kOk, .data = found->second.data, .stat = found->second.stat};
     answer.stat.children = static_cast<int>(children(request.path).size());
     if (lists) answer.children = children(request.path);
@@ -248,6 +254,7 @@ class FakeEnsemble {
 
   std::int64_t last_session_ = 0x1000;
   std::int64_t zxid_ = 100;
+  std::map<std::int64_t, std::map<std::string, Node>> behind_;  ///< what servers know that are behind, by session
   Watches node_watches_;
   Watches child_watches_;
 };

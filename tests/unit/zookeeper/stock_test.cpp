@@ -215,6 +215,46 @@ TEST_CASE("Who loses a race for a segment goes on with the next one") {
   CHECK(std::get<StockTaken>(*answer).parts == StockParts{{2, 2}});
 }
 
+TEST_CASE("Who has looked before the segments were made anew writes nothing into the new ones") {
+  World w;
+  w.create(9, 3);
+  const auto stock = w.client();
+  const auto other = w.client();
+  bool raced = false;
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    const bool has_room = w.ensemble.nodes.contains(parent_of(request_path(w.life(), id("a"))));
+    if (request.kind != Request::Kind::kChange || request.changes.size() != 3 || !has_room || raced) return;
+    raced = true;
+    REQUIRE(other->resize(kPhone, 1, w.limit()));
+    REQUIRE(other->take(order("b", 8), 0, w.limit()));
+    REQUIRE(other->resize(kPhone, 3, w.limit()));
+  };
+  const auto answer = stock->take(order("a", 1), 2, w.limit());
+  CHECK(raced);
+  REQUIRE(answer);
+  CHECK(std::get<StockTaken>(*answer).parts == StockParts{{0, 1}});
+  CHECK(w.quantities() == Quantities{0, 0, 0});
+  CHECK(w.state().taken == 9);
+}
+
+TEST_CASE("A server that is behind is not believed that there is too little, or that a request is unknown") {
+  World w;
+  w.create(9, 3);
+  const auto other = w.client();
+  REQUIRE(other->take(order("all", 9), 0, w.limit()));
+  const auto stock = w.client();
+  REQUIRE(stock->show(kPhone, w.limit()));
+  w.ensemble.fall_behind(*w.ensemble.sessions.back());
+  REQUIRE(other->refund(kPhone, id("all"), {}, w.limit()));
+  REQUIRE(other->reserve(order("a", 5), kOwner, 60s, 0, w.limit()));
+  SUBCASE("too little") {
+    const auto answer = stock->take(order("b", 4), 0, w.limit());
+    REQUIRE(answer);
+    CHECK(std::holds_alternative<StockTaken>(*answer));
+  }
+  SUBCASE("unknown") { CHECK(stock->extend(order("a", 5), kOwner, 60s, w.limit())); }
+}
+
 TEST_CASE("All of it is had in the end, though every segment changes all the time") {
   World w;
   w.create(9, 3);
