@@ -105,13 +105,14 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire started look release " ]
 }
 
-# The renewals are 0.67 s and 1.33 s after the grant.
+# The renewals are 0.67 s and 1.33 s after the grant: TERM is due 2.82 s, KILL 3.15 s after it; by what was only said
+# it would be 2.15 s and 2.48 s. A busy machine takes its time to start the command.
 @test "a keeper that hangs after it has shown a renewal: the command is ended before that lease is, 79" {
   script_ticking
   keeper_does 'grant 2000; renew 2000; show 2000; hang'
   run -79 dlock run --ttl 2s k -- ticking --stubborn
   acted_for_less_than 3.3
-  acted_for_more_than 2.7
+  acted_for_more_than 2.5
   [[ "$output" == *"LOST k: no renewal"* ]]
 }
 
@@ -120,7 +121,7 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   keeper_does 'grant 2000; renew 2000; show 2000; die'
   run -79 dlock run --ttl 2s k -- ticking
   acted_for_less_than 3.1
-  acted_for_more_than 2.5
+  acted_for_more_than 2.2
 }
 
 @test "a keeper that talks nonsense is one that is gone" {
