@@ -11,8 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long somebody else's lock is waited for before the segments are looked at again.
-constexpr Duration kLockPass = 1s;
+/// How long somebody else's lock is waited for at first, and at most, before the segments are looked at again. Whoever
+/// leaves a queue too soon only makes it slower.
+constexpr Duration kFirstLockPass = 1s;
+constexpr Duration kLongestLockPass = 16s;
+/// How many segments that look free are tried by somebody who can wait: the others came at the same time, and more
+/// refusals tell nothing new.
+constexpr int kFreeTries = 2;
 constexpr Duration kGiveBackBudget = 3s;
 
 Error repeated(const StockRequest& request, const StockTaken& taken) {
@@ -52,7 +57,8 @@ StockHold::StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSeg
       spec_(spec),
       open_lock_(std::move(open_lock)),
       runtime_(runtime),
-      request_{spec.name, spec.stock->id, spec.stock->quantity} {}
+      request_{spec.name, spec.stock->id, spec.stock->quantity},
+      lock_pass_(kFirstLockPass) {}
 
 std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& control) {
   const auto attempt = [&](int start, const CallLimit& limit) {
@@ -86,16 +92,19 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
   const std::vector<int> fit = lock_order(*state, start, request_.quantity);
   if (fit.empty() && state->total() >= request_.quantity) return reserve_several(control, *state, limit);
   if (fit.empty()) return StockAnswer(StockShort{state->total(), state->reserved()});
+  int tries = 0;
   for (const int segment : fit) {
     // Where something is set aside somebody is likely to have the lock: only those that look free are worth a try.
     if (state->segments[static_cast<std::size_t>(segment)].reserved > 0) break;
+    if (!spec_.wait.once && tries++ == kFreeTries) break;
     auto answer = reserve_in(control, segment, std::nullopt, limit);
     if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
     if (control.stop_requested()) break;
   }
   // One of them by chance, like everybody else who waits: so the queues are equally long.
   const int queue = fit[static_cast<std::size_t>(start) % fit.size()];
-  const TimePoint until = *earlier(runtime_.clock.now() + kLockPass, spec_.wait.until);
+  const TimePoint until = *earlier(runtime_.clock.now() + lock_pass_, spec_.wait.until);
+  lock_pass_ = std::min(2 * lock_pass_, kLongestLockPass);
   auto answer = reserve_in(control, queue, spec_.wait.once ? std::nullopt : std::optional(until), limit);
   if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
   return StockAnswer(StockInProgress{});

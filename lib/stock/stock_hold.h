@@ -50,6 +50,7 @@ class StockHold final : public KeptLock {
   const OpenSegmentLock open_lock_;
   const Runtime runtime_;
   const StockRequest request_;
+  Duration lock_pass_;
   TimePoint sent_{};  ///< before the reservation that is believed in was asked for
   Locks locks_;
   bool sold_ = false;

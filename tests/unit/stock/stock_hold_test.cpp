@@ -297,6 +297,29 @@ TEST_CASE("stock hold with locks: when all that have enough are locked it waits,
   CHECK(b.aside() == (b.wish.wait.once ? 0 : 2));
 }
 
+TEST_CASE("stock hold with locks: of those that look free two are tried before it queues, and all with -n") {
+  Bench b({5, 5, 5, 5, 5});
+  for (int segment = 0; segment < 5; ++segment) b.segments.taken.insert("stock:phone:" + std::to_string(segment));
+  SUBCASE("two, and its queue") {
+    b.clock.next_happening = [&]() -> std::optional<TimePoint> {
+      b.segments.taken.clear();
+      return std::nullopt;
+    };
+    StockHold hold = b.hold(1, true);
+    granted(hold.acquire(b.control));
+    CHECK(b.segments.tried.size() == 4);  // and the one that it got, when it looked again
+  }
+  SUBCASE("all, and once more") {
+    b.wish.wait.once = true;
+    StockHold hold = b.hold(1, true);
+    CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kBusy);
+    CHECK(b.segments.tried.size() == 6);
+    for (const std::string& one : b.segments.taken) {
+      CHECK(std::count(b.segments.tried.begin(), b.segments.tried.end(), one) >= 1);
+    }
+  }
+}
+
 TEST_CASE("stock hold with locks: what no segment has alone takes all locks, in order") {
   Bench b({2, 2, 2});
   StockHold hold = b.hold(5, true);
