@@ -7,7 +7,7 @@
 
 mysql_rows() {
   # Two commits belong to a lease, none to a named lock. What the disk takes for them is the disk's: it has a row of its own.
-  start_mysql bench --innodb-buffer-pool-size=128M --innodb-flush-log-at-trx-commit=2
+  start_mysql bench --innodb-buffer-pool-size=128M --innodb-flush-method=fsync
   own+=("$(pid_of_server bench)")
   local DLOCK_BACKEND
   dlock setup -b "$(mysql_url bench owner)" >/dev/null

@@ -12,7 +12,7 @@ stock_rows() {
   stock_rows_of 'redis, decr' "$(redis_url stock)?stock=decr"
   kill_redis stock
   stock_cluster
-  start_mysql stock --innodb-buffer-pool-size=128M --innodb-log-file-size=128M --innodb-flush-log-at-trx-commit=2
+  start_mysql stock --innodb-buffer-pool-size=128M --innodb-log-file-size=128M --innodb-flush-method=fsync
   own+=("$(pid_of_server stock)")
   dlock setup -b "$(mysql_url stock owner)" >/dev/null
   stock_rows_of mysql "$(mysql_url stock)"

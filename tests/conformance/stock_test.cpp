@@ -311,7 +311,7 @@ TEST_CASE("stock: a reservation whose time is over comes back by itself, and can
     w.create(2, 2);
     const Owner owner = Owner::random();
     const StockRequest request = w.request("a", 2);
-    taken(w.a.reserve(request, owner, 60ms, 0, w.limit()));
+    taken(w.a.reserve(request, owner, 30s, 0, w.limit()));
     CHECK(w.a.extend(request, owner, 120ms, w.limit()));
     const auto until = w.limit().until;
     while (w.state().reserved() != 0 && w.limit().until < until + 9s) usleep(5000);
@@ -344,7 +344,7 @@ TEST_CASE("stock: a request for one segment is served by no other") {
     w.create(6, 3);
     StockRequest request = w.request("a", 2);
     request.only_segment = 2;
-    CHECK(taken(w.a.reserve(request, Owner::random(), 200ms, 0, w.limit())).parts == StockParts{{2, 2}});
+    CHECK(taken(w.a.reserve(request, Owner::random(), 30s, 0, w.limit())).parts == StockParts{{2, 2}});
     request = w.request("b", 1);
     request.only_segment = 2;
     CHECK(too_short(w.a.take(request, 0, w.limit())).available == 4);

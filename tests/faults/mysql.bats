@@ -117,7 +117,7 @@ teardown() { end_world; }
 }
 
 @test "no connection left: 69 with the server's reason, and the holder keeps its lock" {
-  start_watched a dlock run --ttl 1s k -- section --for 2.5
+  start_watched a dlock run --ttl 4s k -- section --for 6
   wait_until begun 1
   sql one 'SET GLOBAL max_connections = 10'
   local i
