@@ -29,10 +29,10 @@ if(DLOCK_SANITIZE)
   set(DLOCK_STATIC OFF)
 endif()
 
-# With DLOCK_PRECOMPILE=ON (in tests/ also TESTS): TARGET's sources see the standard headers that most of them include, and HEADER..., already
-# compiled. Only for the time that it saves: every source still includes what it uses, as builds without it show.
+# With DLOCK_PRECOMPILE: TARGET's sources see the standard headers that most of them include, and HEADER..., already
+# compiled. Only for the time that it saves: every source still includes what it uses, as clang-tidy sees (scripts/lint).
 function(dlock_precompile target)
-  if(DLOCK_PRECOMPILE STREQUAL ON)
+  if(DLOCK_PRECOMPILE)
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # ccache wants it
     target_precompile_headers(${target} PRIVATE <algorithm> <array> <charconv> <chrono> <functional> <map> <memory>
       <optional> <string> <string_view> <variant> <vector> ${ARGN})
