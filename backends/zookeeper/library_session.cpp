@@ -75,6 +75,9 @@ class Inbox {
     return first;
   }
 
+  /// Held by whoever of us looks at the handle's client id or changes it.
+  std::mutex client_id;
+
  private:
   UniqueFd ready_;
   std::mutex mutex_;
@@ -167,6 +170,7 @@ void on_event(zhandle_t* handle, int type, int state, const char* path, void* co
   }
   StateChanged changed{.state = state_of(state), .key = {}, .timeout = {}};
   if (changed.state == SessionState::kConnected) {
+    const std::lock_guard lock(inbox.client_id);
     const clientid_t* id = zoo_client_id(handle);
     changed.key = {id->client_id, std::string(id->passwd, sizeof id->passwd), server_of(handle)};
     changed.timeout = std::chrono::milliseconds(zoo_recv_timeout(handle));
@@ -249,7 +253,10 @@ class LibrarySession final : public Session {
   void abandon() override {
     if (!handle_) return;
     auto* id = const_cast<clientid_t*>(zoo_client_id(handle_));
-    *id = {};
+    {
+      const std::lock_guard lock(inbox_->client_id);
+      *id = {};
+    }
     break_connection(handle_);
     const auto is_theirs = [&] { return zoo_state(handle_) == ZOO_CONNECTED_STATE && id->client_id == 0; };
     for (int i = 0; i < kMostLooks && is_theirs(); ++i) usleep(kLookPause);
