@@ -15,7 +15,7 @@
 mysql_words=(--no-defaults --basedir=/usr --lc-messages-dir=/usr/share/mysql --innodb-log-file-size=4M
   --innodb-buffer-pool-size=8M --innodb-data-file-path=ibdata1:4M:autoextend --innodb-autoextend-increment=1
   --innodb-temp-data-file-path=ibtmp1:1M:autoextend --innodb-use-native-aio=OFF --aria-log-file-size=8M --loose-skip-log-bin
-  --innodb-flush-method=nosync --innodb-flush-log-at-trx-commit=2)
+  --innodb-flush-method=nosync)
 
 # What every server begins with is made once: by scripts/start-test-servers, or else by the file that asks first.
 mysql_beginning() {
