@@ -140,7 +140,7 @@ class FakeEnsemble {
   int lose_reply_of = 0;  ///< which request, counted from 1; 0: of none
   bool lost_is_done = true;
   /// What happens just before a request is served; it may ask the ensemble itself.
-  std::function<void(const FakeSession&, const Request&)> before_each;
+  std::function<void(FakeSession&, const Request&)> before_each;
   std::function<std::int64_t()> time_ms = [] { return 0; };  ///< the leader's clock
 
  private:

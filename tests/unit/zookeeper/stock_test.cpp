@@ -167,9 +167,8 @@ int call_of_the_doomed(World& w, const Case& one, int requests) {
   w.create(9, 3);
   const auto stock = w.client();
   one.before(w, *stock);
-  FakeEnsemble::FakeSession& session = *w.ensemble.sessions.front();
   const int start = w.ensemble.requests;
-  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+  w.ensemble.before_each = [&](FakeEnsemble::FakeSession& session, const Request& request) {
     const bool writes = request.kind == Request::Kind::kChange && request.changes.size() > 1;
     for (int i = 0; writes && w.head().ends_with(" -") && i < 3; ++i) ++w.segment(i).stat.version;
     session.silent = w.ensemble.requests - start >= requests;
