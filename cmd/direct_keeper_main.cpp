@@ -6,7 +6,7 @@
 
 int main() {
   const int status = dlock::run_keeper_program();
-#ifndef __SANITIZE_ADDRESS__
+#ifndef DLOCK_SANITIZED
   _exit(status);
 #endif
   return status;

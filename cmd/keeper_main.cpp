@@ -11,7 +11,7 @@
 int main(int argc, char** argv) {
   const bool keeper = argc == 2 && std::string_view(argv[1]) == "--keeper";
   const int status = keeper ? dlock::run_keeper_program() : dlock::run_program(argc, argv);
-#ifndef __SANITIZE_ADDRESS__
+#ifndef DLOCK_SANITIZED
   _exit(status);
 #endif
   return status;

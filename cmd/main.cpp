@@ -5,7 +5,7 @@
 
 int main(int argc, char** argv) {
   const int status = dlock::run_program(argc, argv);
-#ifndef __SANITIZE_ADDRESS__  // which looks for leaks at exit
+#ifndef DLOCK_SANITIZED  // which looks for leaks at exit
   _exit(status);              // nothing is buffered, and the end of a process is part of its start-up cost
 #endif
   return status;

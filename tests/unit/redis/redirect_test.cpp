@@ -46,10 +46,10 @@ TEST_CASE("an error of a server is a refusal exactly if nothing was done and som
       {"ASKED something else", Refusal::kNone},
       {"ERR unknown command 'X'", Refusal::kNone},
   };
-  for (const auto& [text, refusal] : known) {
-    CAPTURE(text);
-    CHECK(refusal_of(error_reply(text)) == refusal);
-    CHECK(refusal_of(text_reply(text)) == Refusal::kNone);
+  for (const auto& one : known) {
+    CAPTURE(one.first);
+    CHECK(refusal_of(error_reply(one.first)) == one.second);
+    CHECK(refusal_of(text_reply(one.first)) == Refusal::kNone);
   }
 }
 
