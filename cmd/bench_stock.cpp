@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/bench_stock.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -15,6 +17,7 @@
 #include "lib/base/entropy.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/system_error.h"
+#include "lib/base/unique_fd.h"
 #include "lib/stock/stock_hold.h"
 #include "lib/stock/taking.h"
 
@@ -30,27 +33,35 @@ constexpr std::size_t kMostOrders = 50'000;  ///< of one taker
 constexpr Quantity kPlenty = Quantity{1} << 40;
 constexpr Duration kTime = 1s;
 constexpr Duration kBudget = 10s;
+constexpr Duration kGlance = 1ms;
 
 /// What one taker leaves for its parent, in shared memory.
 struct Lane {
+  std::atomic<bool> ready;  ///< it is connected, or will never be
   std::size_t orders;
   int failure;  ///< of ErrorCode, -1: none
   char message[512];
   std::int64_t order_ns[kMostOrders];
 };
 
-/// One process that orders until the time is over.
+/// One process that orders from when all are connected until the time is over.
 class Taker {
  public:
-  Taker(const StockBenchRow& row, LockName name, const StockClients& clients, const Log& log, TimePoint until,
-        std::size_t most)
-      : row_(row), name_(std::move(name)), clients_(clients), runtime_{clock_, log}, until_(until), most_(most) {}
+  Taker(const StockBenchRow& row, LockName name, const StockClients& clients, const Log& log, std::size_t most)
+      : row_(row), name_(std::move(name)), clients_(clients), runtime_{clock_, log}, most_(most) {}
 
-  void run(Lane& lane) {
+  /// `gate`: its end is the beginning.
+  void run(Lane& lane, int gate) {
     lane.failure = -1;
     auto stock = clients_.connect(runtime_);
     if (!stock) return say(lane, stock.error());
     const std::shared_ptr<Stock> shared = std::move(*stock);
+    if (const auto seen = shared->show(name_, {clock_.now() + kBudget}); !seen) return say(lane, seen.error());
+    lane.ready = true;
+    char none = 0;
+    while (read(gate, &none, 1) < 0 && errno == EINTR) {
+    }
+    until_ = clock_.now() + kTime;
     while (clock_.now() < until_ && lane.orders < most_) {
       const TimePoint begin = clock_.now();
       const auto served = row_.way == Way::kTake ? take(*shared) : order(shared);
@@ -64,6 +75,7 @@ class Taker {
   static void say(Lane& lane, const Error& error) {
     lane.failure = static_cast<int>(error.code);
     std::strncpy(lane.message, error.message.c_str(), sizeof lane.message - 1);
+    lane.ready = true;
   }
 
   LockName next_id() { return *LockName::parse(prefix_ + std::to_string(++number_)); }
@@ -94,7 +106,7 @@ class Taker {
   const StockClients& clients_;
   SystemClock clock_;  // the parent's may own a timer, which fork would make us share
   const Runtime runtime_;
-  const TimePoint until_;
+  TimePoint until_{};
   const std::size_t most_;
   NoControl control_;
   const std::string prefix_ = random_hex(6) + "-";
@@ -127,8 +139,11 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   const int takers = takers_of(row);
   const Lanes lanes(takers);
   if (!lanes.valid()) return system_error("cannot share memory with the processes of the benchmark", errno);
-  const SystemClock clock;
-  const TimePoint start = clock.now();
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe for the benchmark", errno);
+  const UniqueFd gate(ends[0]);
+  UniqueFd keeps_it_open(ends[1]);
+  SystemClock clock;
   std::vector<pid_t> pids;
   const pid_t parent = getpid();
   for (int i = 0; i < takers; ++i) {
@@ -136,11 +151,21 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
     if (pid < 0) break;
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() == parent) Taker(row, name, clients, log, start + kTime, most).run(lanes[static_cast<unsigned>(i)]);
+      keeps_it_open.reset();
+      if (getppid() == parent) {
+        Taker(row, name, clients, log, most).run(lanes[static_cast<unsigned>(i)], gate.get());
+      }
       _exit(0);
     }
     pids.push_back(pid);
   }
+  const TimePoint patience = clock.now() + kBudget;
+  std::vector<pollfd> nothing;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    while (!lanes[i].ready && clock.now() < patience) clock.wait(nothing, clock.now() + kGlance);
+  }
+  const TimePoint start = clock.now();
+  keeps_it_open.reset();
   for (const pid_t pid : pids) {
     while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }

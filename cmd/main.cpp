@@ -6,7 +6,7 @@
 int main(int argc, char** argv) {
   const int status = dlock::run_program(argc, argv);
 #ifndef DLOCK_SANITIZED  // which looks for leaks at exit
-  _exit(status);              // nothing is buffered, and the end of a process is part of its start-up cost
+  _exit(status);         // nothing is buffered, and the end of a process is part of its start-up cost
 #endif
   return status;
 }

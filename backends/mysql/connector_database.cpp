@@ -83,6 +83,12 @@ Answer run(sql::Statement& statement, const std::string& text, bool batch) {
   }
 }
 
+/// MariaDB answers each statement of a batch with a packet of its own, and wakes us for it; not those of a block. Other
+/// servers see comments. Both end with the first failure.
+std::string as_block(const std::string& batch) {
+  return "/*M!100108 BEGIN NOT ATOMIC */" + batch + "/*M!100108 ;END */";
+}
+
 sql::Driver* driver() {
   static sql::Driver* const instance = sql::mysql::get_driver_instance();
   return instance;
@@ -179,7 +185,8 @@ class ConnectorDatabase final : public Database {
   Outcome execute(const std::string& text) {
     if (!statement_) return Failure{0, "not connected", true, false};
     try {
-      return mysql::run(*statement_, text, settings_.batches);
+      const bool batch = settings_.batches && text.find(';') != std::string::npos;
+      return mysql::run(*statement_, batch ? as_block(text) : text, batch);
     } catch (const sql::SQLException& error) {
       return failure_of(error);
     } catch (const std::exception& error) {

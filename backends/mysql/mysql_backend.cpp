@@ -6,7 +6,6 @@
 #include "backends/mysql/lease_lock.h"
 #include "backends/mysql/pinned_lock.h"
 #include "backends/mysql/plain_store.h"
-#include "backends/mysql/spare_connection.h"
 #include "lib/keeper/plain_exclusive.h"
 
 namespace dlock {
@@ -21,11 +20,6 @@ Result<void> check_pinned(const LockSpec& spec, const mysql::Settings& settings)
   LockSpec queued = spec;
   queued.fair = false;
   return check_plain_exclusive(queued, settings.store);
-}
-
-std::unique_ptr<mysql::Database> dial_or_reuse(const mysql::DatabaseSettings& settings) {
-  static mysql::SpareConnection spare(mysql::connect_by_connector);
-  return spare.dial(settings);
 }
 
 }  // namespace
@@ -44,8 +38,7 @@ Result<std::unique_ptr<KeptLock>> keep_mysql_lock(const BackendUrl& url, const L
   const mysql::Dial dial = mysql::connect_by_connector;
   switch (settings->strategy) {
     case Strategy::kLease:
-      return std::unique_ptr<KeptLock>(std::make_unique<mysql::LeaseLock>(
-          std::move(*settings), spec.one_of_many ? mysql::Dial(dial_or_reuse) : dial, spec, runtime));
+      return std::unique_ptr<KeptLock>(std::make_unique<mysql::LeaseLock>(std::move(*settings), dial, spec, runtime));
     case Strategy::kSession:
     case Strategy::kRow:
       if (const auto fits = check_pinned(spec, *settings); !fits) return fits.error();

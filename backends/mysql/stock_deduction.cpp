@@ -15,8 +15,9 @@ constexpr int kMostRaces = 8;
 
 /// The row that is changed names itself by LAST_INSERT_ID(segment); kNone: there was none. (ROW_COUNT() would do, were
 /// it not for clients that die: for those MariaDB goes on with the batch, and ROW_COUNT() is -1.)
-constexpr char kNone[] = "1000000";
-static_assert(kMostSegments < 1'000'000);
+/// Both are larger than any segment, and any token.
+constexpr char kNone[] = "9000000000000000000";
+constexpr char kNotLocked[] = "9000000000000000001";
 
 std::string if_any() { return std::string(" FROM DUAL WHERE LAST_INSERT_ID()<") + kNone; }
 
@@ -39,6 +40,7 @@ std::string insert_reservation(const std::string& key, const LockName& id, Durat
 
 Result<std::optional<StockAnswer>> Deduction::run(const StockRequest& request, const Owner* owner, Duration ttl,
                                                   int start, const CallLimit& limit) {
+  if (!lock_.empty() && way_ != StockWay::kGuarded) return std::optional<StockAnswer>();
   request_ = &request;
   owner_ = owner;
   ttl_ = ttl;
@@ -85,6 +87,7 @@ std::optional<Deduction::Where> Deduction::choose(const std::vector<Where>& plac
 
 std::string Deduction::fitting(const Where& place) const {
   return std::string(kSegmentTable) + " WHERE stock=" + key_ + " AND " + place +
+         (lock_.empty() ? "" : std::string(" AND LAST_INSERT_ID()=") + kNone) +
          " AND quantity>=" + std::to_string(request_->quantity) + " ORDER BY segment LIMIT 1";
 }
 
@@ -97,25 +100,29 @@ Result<std::optional<StockAnswer>> Deduction::deduct(const Where& place) {
                                            "+0*LAST_INSERT_ID(segment)");
   const std::string record = "CONCAT('" + std::string(owner_ ? "R " : "T ") + quantity +
                              " ',LAST_INSERT_ID(),':" + quantity + " " + (owner_ ? owner_->text() : "-") + " 0')";
-  transaction_.write(std::string("DO LAST_INSERT_ID(") + kNone + ")");
+  transaction_.write("DO LAST_INSERT_ID(" +
+                     (lock_.empty() ? kNone : "IF(" + lock_ + "=1," + kNone + "," + kNotLocked + ")") + ")");
   transaction_.write(update);
   transaction_.write(insert_request(key_, request_->id, record) + if_any());
-  std::string queries = "SELECT LAST_INSERT_ID()";
-  if (owner_) {
-    queries += ";" + insert_reservation(key_, request_->id, ttl_) + if_any() + ";SELECT LAST_INSERT_ID()";
-  }
-  const auto rows = transaction_.commit(queries);
+  const std::string last = "SELECT LAST_INSERT_ID()";
+  if (!owner_ || !request_->only_segment) transaction_.write(last);
+  if (owner_) transaction_.write(insert_reservation(key_, request_->id, ttl_) + if_any());
+  const auto rows = transaction_.commit(owner_ ? last : "");
   if (!rows) return rows.error();
   return answer(*rows);
 }
 
-/// The segment, and the token of a reservation.
+/// The segment, unless it was given, and the token of a reservation.
 Result<std::optional<StockAnswer>> Deduction::answer(const std::vector<Row>& rows) const {
-  const bool sound = rows.size() == (owner_ ? 2U : 1U) && rows.front().size() == 1 && rows.back().size() == 1;
+  const bool sound = rows.size() == (owner_ && !request_->only_segment ? 2U : 1U) && rows.front().size() == 1 &&
+                     rows.back().size() == 1;
   if (!sound) return Error{ErrorCode::kUnavailable, "the server answered what dlock does not understand"};
   const std::string segment = rows.front().front().value_or("");
   if (segment == kNone) return std::optional<StockAnswer>();
-  StockTaken taken{{{static_cast<int>(unsigned_number(segment)), request_->quantity}}, {}, false};
+  if (segment == kNotLocked) return std::optional<StockAnswer>(StockInProgress{});
+  const int from =
+      owner_ && request_->only_segment ? *request_->only_segment : static_cast<int>(unsigned_number(segment));
+  StockTaken taken{{{from, request_->quantity}}, {}, false};
   if (owner_) taken.token = FencingToken(unsigned_number(rows.back().front().value_or("")));
   return std::optional<StockAnswer>(std::move(taken));
 }

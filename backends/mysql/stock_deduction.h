@@ -20,8 +20,10 @@ namespace dlock::mysql {
 class Deduction {
  public:
   /// `key`: of the stock. `segments`: how many it had; if it has another number now, this only begins elsewhere.
-  Deduction(Transaction& transaction, StockWay way, std::string key, int segments)
-      : transaction_(transaction), way_(way), key_(std::move(key)), segments_(segments) {}
+  /// `lock`: "", or an SQL expression that has to be 1 (StockInProgress otherwise); guarded deductions alone can wait
+  /// for it.
+  Deduction(Transaction& transaction, StockWay way, std::string key, int segments, std::string lock)
+      : transaction_(transaction), way_(way), key_(std::move(key)), segments_(segments), lock_(std::move(lock)) {}
 
   /// As StockLedger::deduct_at_once().
   Result<std::optional<StockAnswer>> run(const StockRequest& request, const Owner* owner, Duration ttl, int start,
@@ -40,6 +42,7 @@ class Deduction {
   const StockWay way_;
   const std::string key_;
   const int segments_;
+  const std::string lock_;
   const StockRequest* request_ = nullptr;
   const Owner* owner_ = nullptr;
   Duration ttl_{0};

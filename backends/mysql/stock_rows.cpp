@@ -43,7 +43,17 @@ Error no_record(const LockName& id, const std::string& why) {
 
 StockRows::StockRows(Settings settings, const Dial& dial, const Runtime& runtime)
     : settings_(for_batches(std::move(settings))),
-      transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock) {}
+      transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock),
+      segment_locks_(
+          transaction_.servers(), runtime.clock, settings_.store,
+          [this](const LockName& name, const CallLimit& limit) { return find_key(name, limit); },
+          [this](const StockRequest& request, const Owner& owner, Duration ttl, const std::string& lock,
+                 const CallLimit& limit) { return deduct_behind(lock, request, &owner, ttl, 0, limit); }) {}
+
+SegmentLocks* StockRows::segment_locks() {
+  const bool fits = settings_.strategy == Strategy::kLease || settings_.strategy == Strategy::kSession;
+  return fits && !segment_locks_.refused() ? &segment_locks_ : nullptr;
+}
 
 Result<void> StockRows::begin(Access access, const CallLimit& limit) {
   access_ = access;
@@ -279,16 +289,33 @@ Result<void> StockRows::move_home(int segments) {
   return {};
 }
 
+Result<bool> StockRows::know(const LockName& name, const CallLimit& limit) {
+  if (name_ && *name_ == name) return true;
+  if (auto begun = begin(Access::kMake, limit); !begun) return begun.error();
+  find(name);
+  if (auto done = commit(); !done) return done.error();
+  return name_.has_value();
+}
+
+Result<std::optional<NamedSegments::StockKey>> StockRows::find_key(const LockName& name, const CallLimit& limit) {
+  using Key = NamedSegments::StockKey;
+  const auto known = know(name, limit);
+  if (!known) return known.error();
+  return *known ? std::optional(Key{key_, segments_}) : std::optional<Key>();
+}
+
 Result<std::optional<StockAnswer>> StockRows::deduct_at_once(const StockRequest& request, const Owner* owner,
                                                              Duration ttl, int start, const CallLimit& limit) {
-  if (!name_ || *name_ != request.stock) {
-    // Of an unlocked look: what is wrong with it is found out by the statements that follow.
-    if (auto begun = begin(Access::kMake, limit); !begun) return begun.error();
-    find(request.stock);
-    if (auto done = commit(); !done) return done.error();
-    if (!name_) return std::optional<StockAnswer>();
-  }
-  auto answer = Deduction(transaction_, settings_.stock, key_, segments_).run(request, owner, ttl, start, limit);
+  return deduct_behind("", request, owner, ttl, start, limit);
+}
+
+Result<std::optional<StockAnswer>> StockRows::deduct_behind(const std::string& lock, const StockRequest& request,
+                                                            const Owner* owner, Duration ttl, int start,
+                                                            const CallLimit& limit) {
+  const auto known = know(request.stock, limit);
+  if (!known) return known.error();
+  if (!*known) return std::optional<StockAnswer>();
+  auto answer = Deduction(transaction_, settings_.stock, key_, segments_, lock).run(request, owner, ttl, start, limit);
   reserved_at_once_.reset();
   if (const auto* taken = answer && *answer ? std::get_if<StockTaken>(&**answer) : nullptr; taken && owner) {
     RequestRecord record{RequestRecord::State::kReserved, request.quantity, taken->parts, owner->text(), 0};
@@ -321,6 +348,10 @@ Result<bool> StockRows::confirm_at_once(const StockRequest& request, const Owner
   if (auto begun = begin(Access::kShared, limit); !begun) return begun.error();
   const std::string if_sold = " AND LAST_INSERT_ID()=1";
   const std::string of_it = " WHERE stock=" + key_ + " AND id=" + literal(request.id.text());
+  if (segment_locks_.hold()) {  // while the command ran; the next one need not wait for our books
+    transaction_.write(segment_locks_.release_statement());
+    segment_locks_.released();
+  }
   transaction_.write("DO LAST_INSERT_ID(0)");
   transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=IF(LAST_INSERT_ID(1)," +
                      literal(record_text(sold)) + ",record)" + of_it +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backends/mysql/named_segments.h"
 #include "backends/mysql/settings.h"
 #include "backends/mysql/transaction.h"
 #include "lib/base/runtime.h"
@@ -49,7 +50,17 @@ class StockRows final : public StockLedger {
   /// Of what was reserved at once here, and was not moved since.
   Result<bool> confirm_at_once(const StockRequest& request, const Owner& owner, const CallLimit& limit) override;
 
+  /// Unless the URL wants locks of another strategy than these: a named lock is a session's, and serves for a lease.
+  SegmentLocks* segment_locks() override;
+
  private:
+  /// Makes `name` the stock that was found last, by an unlocked look: what is wrong with it shows later. False: there
+  /// is none.
+  Result<bool> know(const LockName& name, const CallLimit& limit);
+  Result<std::optional<NamedSegments::StockKey>> find_key(const LockName& name, const CallLimit& limit);
+  /// `lock`: an SQL expression that has to be 1, or "".
+  Result<std::optional<StockAnswer>> deduct_behind(const std::string& lock, const StockRequest& request,
+                                                   const Owner* owner, Duration ttl, int start, const CallLimit& limit);
   struct Reservation {
     LockName id;
     RequestRecord record;
@@ -67,6 +78,7 @@ class StockRows final : public StockLedger {
 
   const Settings settings_;
   Transaction transaction_;
+  NamedSegments segment_locks_;
   Access access_ = Access::kShared;
   std::optional<LockName> name_;  ///< what follows is of this stock, as it was found last
   std::string key_;

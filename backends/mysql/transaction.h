@@ -36,6 +36,8 @@ class Transaction {
   bool failed() const { return error_.has_value(); }
   /// The last failure was somebody else's transaction, and there is time to do it again.
   bool is_worth_repeating() const { return worth_repeating_; }
+  /// Its connection, for what is asked between two transactions.
+  Servers& servers() { return servers_; }
   /// MySQL's number of the last failure, 0 if there was none since begin().
   int failure_code() const { return code_; }
 

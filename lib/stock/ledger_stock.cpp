@@ -140,6 +140,8 @@ class LedgerStock final : public Stock {
     });
   }
 
+  SegmentLocks* segment_locks() override { return ledger_->segment_locks(); }
+
  private:
   /// One transaction; an Error of `body` undoes all of it.
   template <typename T, typename Body>

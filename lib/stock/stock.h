@@ -60,6 +60,8 @@ struct StockShort {
 struct StockInProgress {};
 using StockAnswer = std::variant<StockTaken, StockShort, StockInProgress>;
 
+class SegmentLocks;
+
 /// How long a call may take. With `control`, also until it wants an end (Cancelled).
 struct CallLimit {
   TimePoint until;
@@ -117,6 +119,10 @@ class Stock {
   virtual Result<void> resize(const LockName& name, int segments, const CallLimit& limit) = 0;
   /// The stock and its requests are gone. Not there any more is Misconfigured.
   virtual Result<void> drop(const LockName& name, const CallLimit& limit) = 0;
+
+  /// Locks of segments that this client can hold by itself; nullptr: it has none, the store's locks for everybody
+  /// serve.
+  virtual SegmentLocks* segment_locks() { return nullptr; }
 };
 
 /// How many segments a stock can have.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/lock/lease.h"
+#include "lib/stock/segment_locks.h"
 #include "lib/stock/taking.h"
 
 namespace dlock {
@@ -87,6 +88,15 @@ Result<StockAnswer> StockHold::reserve(const StockRequest& request, int start, c
 
 Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const CallLimit& limit) {
   unlock();
+  if (SegmentLocks* own = stock_->segment_locks()) {
+    auto choice = own->lock_one(request_, start, spec_.ttl, limit);
+    if (!choice) return choice.error();
+    if (*choice && !(*choice)->lock) return reserve_in_queue(control, (*choice)->segment, limit);
+    if (*choice) {
+      auto answer = reserve_under(std::move((*choice)->lock), (*choice)->segment, limit);
+      if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
+    }
+  }
   const auto state = stock_->show(request_.stock, limit);
   if (!state) return state.error();
   const std::vector<int> fit = lock_order(*state, start, request_.quantity);
@@ -102,10 +112,22 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
     if (control.stop_requested()) break;
   }
   // One of them by chance, like everybody else who waits: so the queues are equally long.
-  const int queue = fit[static_cast<std::size_t>(start) % fit.size()];
+  return reserve_in_queue(control, fit[static_cast<std::size_t>(start) % fit.size()], limit);
+}
+
+Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, const CallLimit& limit) {
   const TimePoint until = *earlier(runtime_.clock.now() + lock_pass_, spec_.wait.until);
   lock_pass_ = std::min(2 * lock_pass_, kLongestLockPass);
-  auto answer = reserve_in(control, queue, spec_.wait.once ? std::nullopt : std::optional(until), limit);
+  if (SegmentLocks* own = stock_->segment_locks(); own && !spec_.wait.once) {
+    StockRequest here = request_;
+    here.only_segment = segment;
+    sent_ = runtime_.clock.now();
+    auto answer = own->reserve_at_once(here, spec_.owner, spec_.ttl, segment, until, limit);
+    if (!answer) return answer.error();
+    if (*answer && std::holds_alternative<StockTaken>(**answer)) locks_.push_back(own->held());
+    if (*answer) return std::move(**answer);
+  }
+  auto answer = reserve_in(control, segment, spec_.wait.once ? std::nullopt : std::optional(until), limit);
   if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
   return StockAnswer(StockInProgress{});
 }
@@ -116,7 +138,11 @@ Result<StockAnswer> StockHold::reserve_in(Control& control, int segment, std::op
   auto held = lock(control, segment, until);
   if (!held) return held.error();
   if (!*held) return StockAnswer(StockShort{});
-  locks_.push_back(std::move(*held));
+  return reserve_under(std::move(*held), segment, limit);
+}
+
+Result<StockAnswer> StockHold::reserve_under(std::unique_ptr<KeptLock> lock, int segment, const CallLimit& limit) {
+  locks_.push_back(std::move(lock));
   StockRequest here = request_;
   here.only_segment = segment;
   auto answer = reserve(here, segment, limit);
@@ -151,7 +177,8 @@ Result<std::unique_ptr<KeptLock>> StockHold::lock(Control& control, int segment,
   spec.one_of_many = true;
   spec.ancestor.reset();
   spec.wait = {.once = !until, .until = until, .connect_timeout = spec_.wait.connect_timeout};
-  auto opened = open_lock_(spec);
+  SegmentLocks* own = stock_->segment_locks();
+  auto opened = own ? Result<std::unique_ptr<KeptLock>>(own->open(segment, spec)) : open_lock_(spec);
   if (!opened) return opened.error();
   auto answer = (*opened)->acquire(control);
   if (!answer) return std::unique_ptr<KeptLock>();

@@ -94,6 +94,9 @@ class StockLedger {
                                        const CallLimit& /*limit*/) {
     return false;
   }
+
+  /// As Stock::segment_locks().
+  virtual SegmentLocks* segment_locks() { return nullptr; }
 };
 
 }  // namespace dlock

@@ -279,8 +279,10 @@ _mode_lock() {
     start_watched "run$i" dlock stock run "$phone" --mode lock --id "$i" -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.02; done"
     wait_until test -e "inside$i"
   done
-  has 1 holders "stock:$phone:0"
-  has 1 holders "stock:$phone:1"
+  if [[ $DLOCK_BACKEND != mysql:* ]]; then # there they are no locks for everybody
+    has 1 holders "stock:$phone:0"
+    has 1 holders "stock:$phone:1"
+  fi
   run -75 dlock stock run "$phone" --mode lock -n -- touch ran
   start_watched run3 dlock stock run "$phone" --mode lock --id 3 -- touch third
   run -0 dlock stock take "$phone" # does not care about locks

@@ -199,3 +199,18 @@ last_item() { # WAY
   run -69 dlock stock take phone --connect-timeout 1s
   [[ "$output" == *"read-only"* ]]
 }
+
+@test "run --mode lock: the connection that holds the segment's lock is cut: the command is ended, 79, and the part comes back" {
+  run -0 dlock stock create phone --quantity 4 --segments 2
+  start_watched a sh -c 'exec dlock stock run phone --mode lock --ttl 2s --id a -- sh -c "touch inside; sleep 60" 2>a.err'
+  wait_until test -e inside
+  local session
+  session=$(sql one "SELECT id FROM information_schema.processlist WHERE user='app'")
+  [[ $session =~ ^[0-9]+$ ]]
+  sql one "KILL $session"
+  [ "$(how_ended a)" = "exit 79" ]
+  grep 'LOST phone: the connection that held the lock of its segment has ended' a.err
+  wait_until is_back
+  run -0 dlock stock run phone --mode lock -n --qty 4 -- true
+}
+is_back() { [ "$(dlock stock show phone --json | jq .total)" = 4 ]; }

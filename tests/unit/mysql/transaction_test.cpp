@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "backends/mysql/server_errors.h"
-#include "backends/mysql/spare_connection.h"
 #include "backends/mysql/stock_rows.h"
 #include "lib/stock/ledger_stock.h"
 #include "tests/unit/mysql/fake_server.h"
@@ -41,13 +40,6 @@ struct StockWorld {
 
   Result<StockAnswer> take() { return stock->take(request, 3, {clock.now() + 10s}); }
 };
-
-void hold_named_lock(SpareConnection& spare) {
-  const auto database = spare.dial(at("h"));
-  database->outcome();
-  database->begin("SELECT GET_LOCK('k',0)");
-  database->outcome();
-}
 
 }  // namespace
 
@@ -127,7 +119,7 @@ TEST_CASE("mysql stock: an order is one round trip once the stock is known") {
   REQUIRE(answer);
   CHECK(std::get<StockTaken>(*answer).parts == StockParts{{5, 2}});
   w.server.log.clear();
-  w.server.next("segment>=3", Answer{{{"1000000"}}, 0});  // none from there on
+  w.server.next("segment>=3", Answer{{{"9000000000000000000"}}, 0});  // none from there on
   w.server.next("segment<3", Answer{{{"0"}}, 0});
   CHECK(std::get<StockTaken>(*w.take()).parts == StockParts{{0, 2}});
   CHECK(w.server.log.size() == 2);
@@ -156,36 +148,6 @@ TEST_CASE("mysql stock: a deadlock is run again, from the beginning, and shown t
   REQUIRE(back);
   CHECK(*back == StockParts{{3, 2}});
   CHECK(w.server.heard("UPDATE dlock_stock_segment") == 1);
-}
-
-TEST_CASE("spare connection: the next lock has the connection of the last one, without its named locks") {
-  FakeClock clock;
-  FakeServer server(clock);
-  SpareConnection spare(server.dial());
-  hold_named_lock(spare);
-  CHECK(server.log.back() == "DO RELEASE_ALL_LOCKS()");
-  auto again = spare.dial(at("h"));
-  CHECK(std::holds_alternative<Answer>(*again->outcome()));
-  CHECK(server.connected.size() == 1);
-  server.log.clear();
-  spare.dial(at("h"));  // while it is in use, and unheard: not kept
-  CHECK(server.connected.size() == 2);
-  again.reset();
-  CHECK(server.log.empty());  // it held nothing
-  spare.dial(at("other"))->outcome();
-  CHECK(server.connected.back() == "other:3306");
-}
-
-TEST_CASE("spare connection: one that broke meanwhile is not noticed") {
-  FakeClock clock;
-  FakeServer server(clock);
-  SpareConnection spare(server.dial());
-  server.next("GET_LOCK", Answer{{{"1"}}, 0});
-  server.next("RELEASE_ALL_LOCKS", Fault::kNotDone);
-  hold_named_lock(spare);
-  const auto again = spare.dial(at("h"));
-  CHECK(std::holds_alternative<Answer>(*again->outcome()));
-  CHECK(server.connected.size() == 2);
 }
 
 }  // namespace dlock::mysql::testing

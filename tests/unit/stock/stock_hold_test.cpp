@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/lock/lease.h"
+#include "lib/stock/segment_locks.h"
 #include "lib/stock/taking.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_stock.h"
@@ -63,6 +64,62 @@ class SegmentLock final : public KeptLock {
   const LockSpec spec_;
 };
 
+/// Those that the client of the stock holds itself. The shelf says what there is; `taken` are somebody else's.
+class OwnLocks final : public SegmentLocks {
+ public:
+  OwnLocks(Segments& segments, MemoryShelf& shelf, MemoryStock& stock)
+      : segments_(segments), shelf_(shelf), stock_(stock) {}
+
+  Result<std::optional<Choice>> lock_one(const StockRequest& request, int start, Duration /*ttl*/,
+                                         const CallLimit& /*limit*/) override {
+    std::optional<Choice> choice;
+    const int count = static_cast<int>(shelf_.have.size());
+    for (int i = 0; i < count; ++i) {
+      const int segment = (start + i) % count;
+      if (shelf_.have[static_cast<std::size_t>(segment)] < request.quantity) continue;
+      const bool free = !segments_.taken.count(name_of(segment));
+      if (!choice || free) choice = Choice{segment, nullptr};
+      if (!free) continue;
+      choice->lock = held_at(segment);
+      break;
+    }
+    return choice;
+  }
+  std::unique_ptr<KeptLock> open(int /*segment*/, const LockSpec& spec) override {
+    return std::make_unique<SegmentLock>(segments_, spec);
+  }
+  Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner, Duration ttl,
+                                                     int segment, TimePoint until, const CallLimit& limit) override {
+    ++queued;
+    if (segments_.taken.count(name_of(segment))) shelf_.clock.wait(nothing_, until);
+    if (segments_.taken.count(name_of(segment))) return std::optional<StockAnswer>(StockInProgress{});
+    if (two_steps) return std::optional<StockAnswer>();
+    at_once_ = segment;
+    auto answer = stock_.reserve(request, owner, ttl, segment, limit);
+    if (!answer) return answer.error();
+    return std::optional(*answer);
+  }
+  std::unique_ptr<KeptLock> held() override { return held_at(at_once_); }
+
+  int queued = 0;
+  bool two_steps = false;
+
+ private:
+  static std::string name_of(int segment) { return "stock:phone:" + std::to_string(segment); }
+  std::unique_ptr<KeptLock> held_at(int segment) {
+    const LockSpec spec{
+        .name = *LockName::parse(name_of(segment)), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
+    segments_.ours.insert(spec.name.text());
+    return std::make_unique<SegmentLock>(segments_, spec);
+  }
+
+  Segments& segments_;
+  MemoryShelf& shelf_;
+  MemoryStock& stock_;
+  int at_once_ = 0;
+  std::vector<pollfd> nothing_;
+};
+
 struct Bench {
   explicit Bench(std::vector<Quantity> have) : shelf(clock, std::move(have)) {}
 
@@ -72,7 +129,13 @@ struct Bench {
     const auto open = [this](const LockSpec& segment) -> Result<std::unique_ptr<KeptLock>> {
       return std::unique_ptr<KeptLock>(std::make_unique<SegmentLock>(segments, segment));
     };
-    return StockHold(std::make_unique<MemoryStock>(shelf), spec, open, {clock, log});
+    auto stock = std::make_unique<MemoryStock>(shelf);
+    if (has_own_locks) {
+      own = std::make_unique<OwnLocks>(segments, shelf, *stock);
+      own->two_steps = in_two_steps;
+      stock->own_locks = own.get();
+    }
+    return StockHold(std::move(stock), spec, open, {clock, log});
   }
 
   Quantity there() const {
@@ -91,6 +154,9 @@ struct Bench {
   Log log{Log::Style{.quiet = true}};
   MemoryShelf shelf;
   Segments segments;
+  bool has_own_locks = false;
+  bool in_two_steps = false;
+  std::unique_ptr<OwnLocks> own;
   ScriptedControl control{clock};
   LockSpec wish{.name = *LockName::parse("phone"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
 };
@@ -358,6 +424,69 @@ TEST_CASE("insist: asks again while nothing is known, and no longer than it may"
   };
   CHECK(insist(refusing, clock.now() + 2s, clock, nullptr).error().code == ErrorCode::kConflict);
   CHECK(calls == 1);
+}
+
+TEST_CASE("stock hold with locks of its own: a free segment is locked in one step, without a look at the others") {
+  for (int i = 0; i < 20; ++i) {
+    Bench b({5, 1, 5});
+    b.has_own_locks = true;
+    b.segments.taken = {"stock:phone:0"};
+    StockHold hold = b.hold(2, true);
+    CHECK(granted(hold.acquire(b.control)).locks.front().parts == "2:2");
+    CHECK(b.segments.ours == std::set<std::string>{"stock:phone:2"});
+    CHECK(b.segments.tried.empty());
+    CHECK(b.own->queued == 0);
+    CHECK(hold.release(b.soon()));
+    CHECK(b.segments.ours.empty());
+  }
+}
+
+TEST_CASE("stock hold with locks of its own: when all are locked it queues at one; with -n it is busy") {
+  for (const bool in_two_steps : {false, true}) {
+    CAPTURE(in_two_steps);
+    Bench b({5, 1});
+    b.has_own_locks = true;
+    b.in_two_steps = in_two_steps;
+    b.segments.taken = {"stock:phone:0"};
+    SUBCASE("waits") {
+      b.clock.next_happening = [&]() -> std::optional<TimePoint> {
+        if (b.clock.since_start() > 3s) b.segments.taken.clear();
+        return std::nullopt;
+      };
+      StockHold hold = b.hold(2, true);
+      CHECK(granted(hold.acquire(b.control)).locks.front().parts == "0:2");
+      CHECK(b.clock.since_start() > 3s);
+      CHECK(b.own->queued >= 2);
+      CHECK(b.segments.ours == std::set<std::string>{"stock:phone:0"});
+      CHECK(hold.release(b.soon()));
+      CHECK(b.segments.ours.empty());
+    }
+    SUBCASE("-n") {
+      b.wish.wait.once = true;
+      StockHold hold = b.hold(2, true);
+      CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kBusy);
+      CHECK(b.own->queued == 0);
+      CHECK(b.aside() == 0);
+    }
+  }
+}
+
+TEST_CASE("stock hold with locks of its own: what no segment has alone is gathered under all of them") {
+  Bench b({2, 1});
+  b.has_own_locks = true;
+  StockHold hold = b.hold(3, true);
+  granted(hold.acquire(b.control));
+  CHECK(b.segments.ours == std::set<std::string>{"stock:phone:0", "stock:phone:1"});
+}
+
+TEST_CASE("stock hold with locks of its own: one that is lost is lost, although the reservation is well") {
+  Bench b({5});
+  b.has_own_locks = true;
+  StockHold hold = b.hold(2, true);
+  granted(hold.acquire(b.control));
+  b.segments.lost = true;
+  CHECK(std::holds_alternative<RenewalLost>(hold.held(b.clock.now())));
+  CHECK(std::holds_alternative<RenewalLost>(hold.renew(b.control, b.soon())));
 }
 
 }  // namespace dlock

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/stock/segment_locks.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/base/clock.h"
+#include "tests/conformance/stock_fixture.h"
+
+namespace dlock::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The segment that `client` gets the lock of, or that it is told to queue at (negative: minus one, minus that).
+int lock_one(StockWorld& w, Stock& client, int start, std::vector<std::unique_ptr<KeptLock>>& locks) {
+  auto choice = client.segment_locks()->lock_one(w.request("r", 2), start, 10s, w.limit());
+  INFO((choice ? std::string() : choice.error().message));
+  REQUIRE(choice);
+  REQUIRE(*choice);
+  if (!(*choice)->lock) return -1 - (*choice)->segment;
+  locks.push_back(std::move((*choice)->lock));
+  return (*choice)->segment;
+}
+
+StockRequest in(StockWorld& w, const std::string& id, int segment) {
+  StockRequest request = w.request(id, 2);
+  request.only_segment = segment;
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("stock segment locks: the first free segment that has enough is locked, and no other") {
+  on_every_stock("segment-locks", [](StockWorld& w) {
+    if (!w.a.segment_locks()) return;
+    w.create(12, 4);
+    w.take_from(3, "drain", 2);
+    std::vector<std::unique_ptr<KeptLock>> a;
+    std::vector<std::unique_ptr<KeptLock>> b;
+    CHECK(lock_one(w, w.a, 1, a) == 1);
+    CHECK(lock_one(w, w.b, 1, b) == 2);
+    CHECK(lock_one(w, w.b, 3, b) == 0);     // 3 has one left
+    CHECK(lock_one(w, w.a, 4002, a) == 1);  // its own once more; 2 and 0 are not free
+    for (auto& lock : a) CHECK(lock->release(SystemClock().now() + 5s));
+    for (auto& lock : b) CHECK(lock->release(SystemClock().now() + 5s));
+    for (int segment = 0; segment < 3; ++segment) CHECK(lock_one(w, w.a, segment, a) == segment);
+    CHECK(lock_one(w, w.b, 2, b) == -1 - 2);
+  });
+}
+
+TEST_CASE(
+    "stock segment locks: who waits for one has it when it is released, with its reservation, and the sale frees it") {
+  on_every_stock("segment-queue", [](StockWorld& w) {
+    if (!w.a.segment_locks()) return;
+    w.create(4, 2);
+    SegmentLocks& theirs = *w.b.segment_locks();
+    SystemClock clock;
+    const Owner owner = Owner::random();
+    std::vector<std::unique_ptr<KeptLock>> a;
+    std::vector<std::unique_ptr<KeptLock>> b;
+    CHECK(lock_one(w, w.a, 0, a) == 0);
+    CHECK(lock_one(w, w.b, 1, b) == 1);
+    CHECK(b[0]->release(clock.now() + 5s));
+    const auto busy = theirs.reserve_at_once(in(w, "x", 0), owner, 10s, 0, clock.now() + 20ms, w.limit());
+    REQUIRE(busy);
+    if (*busy) CHECK(std::holds_alternative<StockInProgress>(**busy));  // else: to be done in two steps
+    CHECK(w.state().open == 0);
+    CHECK(a[0]->release(clock.now() + 5s));
+    const auto got = theirs.reserve_at_once(in(w, "x", 0), owner, 10s, 0, clock.now() + 5s, w.limit());
+    REQUIRE(got);
+    if (!*got) return;
+    REQUIRE(std::holds_alternative<StockTaken>(**got));
+    CHECK(std::get<StockTaken>(**got).parts == StockParts{{0, 2}});
+    CHECK(std::get<StockTaken>(**got).token > FencingToken());
+    const auto lock = theirs.held();
+    CHECK(std::holds_alternative<RenewalHeld>(lock->held(clock.now())));
+    auto choice = w.a.segment_locks()->lock_one(w.request("y", 1), 0, 10s, w.limit());
+    REQUIRE((choice && *choice));
+    CHECK((*choice)->segment == 1);
+    CHECK((*choice)->lock->release(clock.now() + 5s));
+    CHECK(w.b.confirm(in(w, "x", 0), owner, w.limit()));
+    CHECK(w.a.add(w.name, *LockName::parse("more"), 2, w.limit()));  // to segment 0
+    CHECK(lock_one(w, w.a, 0, a) == 0);
+  });
+}
+
+}  // namespace dlock::testing
