@@ -48,7 +48,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
 }
 
 @test "cut off, but with other servers in its list: the session goes on there" {
-  DLOCK_BACKEND=$(zookeeper_url e3 e1) start_watched a dlock run --ttl 10s k -- section --for 12
+  DLOCK_BACKEND=$(zookeeper_url e3 e1) start_watched a dlock run --ttl 20s k -- section --for 18 # without a renewal TERM comes after 16 s
   wait_until begun 1
   network_of elink hold
   [ "$(how_ended a)" = "exit 0" ]
