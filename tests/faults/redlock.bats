@@ -222,7 +222,7 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
 
 @test "memory is full on all: renewals and the release still work, a new lock is refused with the reason" {
   five_servers
-  start_watched a dlock run --ttl 1s k -- section --for 2.5
+  start_watched a dlock run --ttl 3s k -- section --for 5
   wait_until begun 1
   on_all config set maxmemory 1
   run -69 dlock run -n --ttl 2s other -- true
