@@ -101,7 +101,7 @@ teardown() { end_world; }
 }
 
 @test "memory is full: acquire is refused with the reason, renew and release still work" {
-  start_watched a dlock run --ttl 1s k -- section --for 2.5
+  start_watched a dlock run --ttl 2s k -- section --for 4
   wait_until begun 1
   redis_cli one config set maxmemory 1
   run dlock run -n other -- touch ran

@@ -111,7 +111,7 @@ calls() { redis_cli one info commandstats | sed -nE "s/^cmdstat_$1:calls=([0-9]+
   wait_until redis_says one 0 exists naive # the work goes on
   [ "$(redis_cli one set naive second px 300 nx)" = OK ]
 
-  start_watched a dlock run --ttl 1s k -- section --for 3
+  start_watched a dlock run --ttl 2s k -- section --for 4
   wait_until begun 1
   run -75 dlock run -q -w 2 k -- true
   [ "$(how_ended a)" = "exit 0" ]
