@@ -204,7 +204,7 @@ Result<void> StockCall::load_all(bool* steady) {
   for (std::size_t i = 0; i < count; ++i) requests.push_back(read(segment_path(life(), static_cast<int>(i))));
   requests.push_back({.kind = Request::Kind::kExists, .path = life() + kOpen});
   const std::size_t once = requests.size();
-  if (steady) {
+  if (steady != nullptr) {
     const std::vector<Request> again = requests;
     requests.insert(requests.end(), again.begin(), again.end());
     requests.push_back(read(path_));
