@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 
@@ -24,5 +25,9 @@ struct RegisteredBackend {
 
 /// The backends inside this program. Each program has a definition of its own, made from backends/CMakeLists.txt.
 std::span<const RegisteredBackend> registered_backends();
+
+/// The address space in bytes that this program gets as a keeper, and while it asks a store (limit_memory()); 0 in
+/// dlock itself, which asks none that could send too much.
+std::size_t memory_of_keeper();
 
 }  // namespace dlock

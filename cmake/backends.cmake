@@ -2,8 +2,9 @@
 # A backend is one folder and one line in backends/CMakeLists.txt:
 #
 #   dlock_add_backend(NAME SCHEMES scheme...)           lives inside dlock, because it needs no client library
-#   dlock_add_keeper(NAME [STOCK] SCHEMES scheme... NEEDS lib...)  lives in a program of its own,
-#                                                       libexec/dlock/dlock-NAME
+#   dlock_add_keeper(NAME [STOCK] [MEMORY n] SCHEMES scheme... NEEDS lib...)  lives in a program of its own,
+#                                                       libexec/dlock/dlock-NAME, which may use n MiB of address
+#                                                       space (272: what it needs, and 256)
 #   dlock_add_stock_keeper(NAME SCHEMES scheme... NEEDS lib...)  only the stocks of a backend that lives inside dlock
 #
 # The folder's *.cpp become the library dlock_backend_NAME. NAME/NAME_backend.h must declare
@@ -15,16 +16,28 @@
 # A stock keeper's sources are in the folder NAME/stock; its NAME_stock.h declares keep_NAME_lock as well.
 # The lines make the programs' registries (backends/registry.h), one definition a program: dlock_registry_PROGRAM.
 
+set(dlock_all_backends local redis mysql zookeeper)
+set(DLOCK_BACKENDS ${dlock_all_backends} CACHE STRING "The backends that are built; only their libraries are needed")
+foreach(backend ${DLOCK_BACKENDS})
+  if(NOT backend IN_LIST dlock_all_backends)
+    message(FATAL_ERROR "DLOCK_BACKENDS: there is no backend '${backend}'; there are: ${dlock_all_backends}")
+  endif()
+endforeach()
+if(NOT "local" IN_LIST DLOCK_BACKENDS)
+  message(FATAL_ERROR "DLOCK_BACKENDS: 'local' is a part of dlock itself and cannot be left out: -DDLOCK_BACKENDS=\"local;${DLOCK_BACKENDS}\"")
+endif()
+
 function(dlock_backend_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  dlock_unite(sources ${sources})
   add_library(dlock_backend_${name} STATIC ${sources})
   target_link_libraries(dlock_backend_${name} PUBLIC dlock_lib)
-  dlock_precompile(dlock_backend_${name})
 endfunction()
 
-function(dlock_registry program name keep stock schemes)
+function(dlock_registry program name keep stock memory schemes)
   set(registry_program ${program})
   set(registry_backend ${name})
+  set(registry_memory ${memory})
   set(registry_rows "")
   set(registry_includes "")
   if(NOT stock STREQUAL nullptr)
@@ -42,28 +55,45 @@ endfunction()
 function(dlock_add_backend name)
   cmake_parse_arguments(arg "" "" "SCHEMES" ${ARGN})
   dlock_backend_library(${name})
-  dlock_registry(dlock ${name} nullptr nullptr "${arg_SCHEMES}")
+  dlock_registry(dlock ${name} nullptr nullptr 0 "${arg_SCHEMES}")
 endfunction()
 
 function(dlock_add_keeper name)
-  cmake_parse_arguments(arg "STOCK" "" "SCHEMES;NEEDS" ${ARGN})
+  cmake_parse_arguments(arg "STOCK" "MEMORY" "SCHEMES;NEEDS" ${ARGN})
+  if(NOT arg_MEMORY)
+    set(arg_MEMORY 272)
+  endif()
   dlock_backend_library(${name})
   target_link_libraries(dlock_backend_${name} PUBLIC ${arg_NEEDS})
   set(stock nullptr)
   if(arg_STOCK)
     set(stock make_${name}_stock)
   endif()
-  dlock_registry(dlock-${name} ${name} keep_${name}_lock ${stock} "${arg_SCHEMES}")
+  dlock_registry(dlock-${name} ${name} keep_${name}_lock ${stock} ${arg_MEMORY} "${arg_SCHEMES}")
 endfunction()
 
 function(dlock_add_stock_keeper name)
   cmake_parse_arguments(arg "" "" "SCHEMES;NEEDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/stock/*.cpp)
+  dlock_unite(sources ${sources})
   add_library(dlock_stock_${name} STATIC ${sources})
   target_link_libraries(dlock_stock_${name} PUBLIC dlock_backend_${name} ${arg_NEEDS})
-  dlock_precompile(dlock_stock_${name})
-  dlock_registry(dlock-${name} ${name} keep_${name}_lock make_${name}_stock "${arg_SCHEMES}")
+  dlock_registry(dlock-${name} ${name} keep_${name}_lock make_${name}_stock 272 "${arg_SCHEMES}")
   target_link_libraries(dlock_registry_dlock-${name} PUBLIC dlock_stock_${name})
+endfunction()
+
+# For the packages: what TARGET is linked from stands in a map of the linker (cmake/static-built-using reads it).
+function(dlock_note_links target component)
+  set(map ${CMAKE_BINARY_DIR}/maps/${target}.map)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/maps)
+  target_link_options(${target} PRIVATE -Wl,-Map=${map})
+  set_property(GLOBAL APPEND PROPERTY dlock_maps_${component} ${map})
+endfunction()
+
+# libc stays shared: names of hosts are resolved by its modules.
+function(dlock_link_with_names target)
+  target_link_options(${target} PRIVATE ${dlock_hardened_link} -static-libstdc++ -static-libgcc -Wl,--gc-sections
+    -Wl,-z,noseparate-code)
 endfunction()
 
 # The program of a keeper; called from cmd/, which knows the command line that all programs share. It is a package of its
@@ -77,33 +107,43 @@ function(dlock_keeper_program name)
   target_link_libraries(dlock-${name} PRIVATE dlock_cmd dlock_registry_dlock-${name})
   set_target_properties(dlock-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock)
   if(DLOCK_STATIC AND component STREQUAL dlock)
-    target_link_options(dlock-${name} PRIVATE -static -Wl,--gc-sections -Wl,-z,noseparate-code)
+    target_link_options(dlock-${name} PRIVATE ${dlock_hardened_static_link} -Wl,--gc-sections -Wl,-z,noseparate-code)
   elseif(DLOCK_STATIC)
-    # libc stays shared: names of hosts are resolved by its modules.
-    target_link_options(dlock-${name} PRIVATE -static-libstdc++ -static-libgcc -no-pie -Wl,--gc-sections -Wl,-z,noseparate-code)
+    dlock_link_with_names(dlock-${name})
+  elseif(NOT DLOCK_SANITIZE)
+    target_link_options(dlock-${name} PRIVATE ${dlock_hardened_link})
   endif()
+  dlock_note_links(dlock-${name} ${component})
   install(TARGETS dlock-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock COMPONENT ${component})
 endfunction()
 
-# The same keeper, and nothing but the keeper, for servers that are reached directly (lib/config/url_schemes.h): fully
-# static, because a program that loads the C library takes half as long again to start. What it lacks stands in
-# backends/NAME/direct/.
-function(dlock_direct_keeper_program name)
+# The same keeper, and nothing but the keeper, twice: "direct" for servers that are reached directly
+# (lib/config/url_schemes.h), fully static, because a program that loads the C library takes half as long again to start;
+# and "plain" for others without TLS, because OpenSSL takes longer to load than all of the rest. What they lack stands in
+# backends/NAME/direct/ and backends/NAME/plain/.
+function(dlock_lean_keeper_programs name)
   if(NOT DLOCK_STATIC)
     return()
   endif()
-  file(GLOB stand_ins CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/direct/*.cpp)
-  add_executable(dlock-${name}-direct ${CMAKE_CURRENT_SOURCE_DIR}/direct_keeper_main.cpp ${stand_ins})
-  target_link_libraries(dlock-${name}-direct PRIVATE dlock_cmd dlock_registry_dlock-${name})
-  dlock_link_for_start(dlock-${name}-direct dlock-${name})
-  # Of the same name as the other, so that it looks the same in a list of processes.
-  set_target_properties(dlock-${name}-direct PROPERTIES OUTPUT_NAME dlock-${name}
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock/direct)
-  add_dependencies(dlock-${name} dlock-${name}-direct)
-  install(TARGETS dlock-${name}-direct RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock/direct COMPONENT ${name})
+  file(GLOB without_names CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/direct/*.cpp)
+  file(GLOB without_tls CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/plain/*.cpp)
+  add_executable(dlock-${name}-direct ${CMAKE_CURRENT_SOURCE_DIR}/lean_keeper_main.cpp ${without_names} ${without_tls})
+  dlock_link_for_start(dlock-${name}-direct dlock-${name} ${dlock_hardened_static_link})
+  add_executable(dlock-${name}-plain ${CMAKE_CURRENT_SOURCE_DIR}/lean_keeper_main.cpp ${without_tls})
+  dlock_link_with_names(dlock-${name}-plain)
+  foreach(kind direct plain)
+    target_link_libraries(dlock-${name}-${kind} PRIVATE dlock_cmd dlock_registry_dlock-${name})
+    # Of the same name as the other, so that it looks the same in a list of processes.
+    set_target_properties(dlock-${name}-${kind} PROPERTIES OUTPUT_NAME dlock-${name}
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock/${kind} DLOCK_WITHOUT_TLS ON)
+    dlock_note_links(dlock-${name}-${kind} ${name})
+    add_dependencies(dlock-${name} dlock-${name}-${kind})
+    install(TARGETS dlock-${name}-${kind} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock/${kind} COMPONENT ${name})
+  endforeach()
 endfunction()
 
-# A static library of a Debian package; its absence is told by the package's name.
+# A library of a Debian package; its absence is told by the package's name. With a MODULE of pkg-config, what
+# stands behind the library on the linker's command line is what the package says (Libs.private, Requires.private).
 function(dlock_find_library target file header package)
   find_library(${target}_LIBRARY ${file})
   find_path(${target}_INCLUDE ${header})
@@ -111,7 +151,47 @@ function(dlock_find_library target file header package)
     message(FATAL_ERROR "${header} or ${file} is missing: apt install ${package} (all packages: scripts/packages.txt)")
   endif()
   # Imported, so that what it stands on (target_link_libraries) comes behind it on every command line of the linker.
-  add_library(${target} STATIC IMPORTED GLOBAL)
+  add_library(${target} UNKNOWN IMPORTED GLOBAL)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${target}_LIBRARY})
   target_include_directories(${target} SYSTEM INTERFACE ${${target}_INCLUDE})
+  if(ARGC GREATER 4)
+    dlock_link_private(${target} ${ARGV4} ${package})
+  endif()
+endfunction()
+
+function(dlock_link_private target module package)
+  find_program(PKG_CONFIG_EXECUTABLE NAMES pkgconf pkg-config)
+  if(NOT PKG_CONFIG_EXECUTABLE)
+    message(FATAL_ERROR "pkg-config is missing: apt install pkgconf (all packages: scripts/packages.txt)")
+  endif()
+  find_package(PkgConfig REQUIRED QUIET)
+  pkg_check_modules(${target} QUIET ${module})
+  if(NOT ${target}_FOUND)
+    message(FATAL_ERROR "${module}.pc is missing: apt install ${package} (all packages: scripts/packages.txt)")
+  endif()
+  foreach(name ${${target}_STATIC_LIBRARIES})
+    if(name MATCHES "^(dl|m|pthread|rt)$")  # the C library, which is linked as the program is
+      target_link_libraries(${target} INTERFACE ${name})
+    elseif(TARGET dlock_shared_${name})
+      target_link_libraries(${target} INTERFACE dlock_shared_${name})
+    elseif(NOT name IN_LIST ${target}_LIBRARIES)
+      dlock_archive(${name} ${module})
+      target_link_libraries(${target} INTERFACE dlock_${name})
+    endif()
+  endforeach()
+endfunction()
+
+# dlock_NAME: libNAME.a, which another archive stands on, unless it is there already.
+function(dlock_archive name module)
+  if(TARGET dlock_${name})
+    return()
+  endif()
+  find_library(dlock_${name}_LIBRARY lib${name}.a)
+  if(NOT dlock_${name}_LIBRARY)
+    string(REGEX REPLACE "^libz-dev$" "zlib1g-dev" package lib${name}-dev)
+    message(FATAL_ERROR
+      "lib${name}.a, which ${module} stands on, is missing: apt install ${package} (all packages: scripts/packages.txt)")
+  endif()
+  add_library(dlock_${name} STATIC IMPORTED GLOBAL)
+  set_target_properties(dlock_${name} PROPERTIES IMPORTED_LOCATION ${dlock_${name}_LIBRARY})
 endfunction()

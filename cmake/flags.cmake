@@ -5,15 +5,28 @@ target_include_directories(dlock_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BIN
 target_compile_options(dlock_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wswitch-enum
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # g++ 12 sees overlaps in std::string that are not there (GCC bug 105651)
-  -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffunction-sections -fdata-sections)
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${DLOCK_UNITY}>>:-Wno-subobject-linkage>  # it takes each included source for a header
+  -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build
+  -ffunction-sections -fdata-sections -fPIE)
 target_compile_definitions(dlock_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64)
 # Small before fast: start-up is what a local lock costs, and start-up is page faults, one for every 64 KiB touched.
 set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG")
-# Links a program fully statically, with what runs at its start side by side (cmake/startup.ld, and what
-# scripts/order-startup has found for PROGRAM).
+if(NOT DLOCK_SANITIZE)
+  string(APPEND CMAKE_CXX_FLAGS_RELEASE " -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2")
+endif()
+# Position-independent, and read-only after its start: for every program that talks to a network.
+set(dlock_hardened_link -pie -Wl,-z,relro -Wl,-z,now)
+set(dlock_hardened_static_link -static-pie -Wl,-z,relro -Wl,-z,now)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  # What is relocated at the start takes an eighth of the place: 1.5 % of `dlock run` on Redis. A program that loads the C
+  # library would need 2.36 of it for that, which dpkg-shlibdeps does not see; and not every ld for arm64 can do it.
+  list(APPEND dlock_hardened_static_link -Wl,-z,pack-relative-relocs)
+endif()
+# Links a program fully statically (KIND: -static or -static-pie), with what runs at its start side by side
+# (cmake/startup.ld, and what scripts/order-startup has found for PROGRAM).
 function(dlock_link_for_start target program)
   set(folder ${CMAKE_SOURCE_DIR}/cmake/startup)
-  target_link_options(${target} PRIVATE -static -Wl,--gc-sections
+  target_link_options(${target} PRIVATE ${ARGN} -Wl,--gc-sections
     -Wl,-z,noseparate-code  # one mapping less, and two faults
     -Wl,-L,${folder}/${program} -Wl,-T,${folder}.ld)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS
@@ -29,14 +42,3 @@ if(DLOCK_SANITIZE)
   target_compile_definitions(dlock_flags INTERFACE DLOCK_SANITIZED)
   set(DLOCK_STATIC OFF)
 endif()
-
-# With DLOCK_PRECOMPILE: TARGET's sources see the standard headers that most of them include, and HEADER..., already
-# compiled. Only for the time that it saves: every source still includes what it uses, as clang-tidy sees (scripts/lint).
-function(dlock_precompile target)
-  if(DLOCK_PRECOMPILE)
-    target_compile_options(${target} PRIVATE  # ccache wants these
-      $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>)
-    target_precompile_headers(${target} PRIVATE <algorithm> <array> <charconv> <chrono> <functional> <map> <memory>
-      <optional> <string> <string_view> <variant> <vector> ${ARGN})
-  endif()
-endfunction()

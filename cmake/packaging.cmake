@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands beside the program when it is installed, and the Debian packages (cmake --build --preset package --target package).
 
-# --- shell completions, written by dlock itself ---
-if(NOT CMAKE_CROSSCOMPILING)
+# --- shell completions, written by dlock itself (cross-compiled: under CMAKE_CROSSCOMPILING_EMULATOR) ---
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(completions ${CMAKE_BINARY_DIR}/completions)
+  set(emulator "")
+  if(CMAKE_CROSSCOMPILING)
+    set(emulator ${CMAKE_CROSSCOMPILING_EMULATOR})
+  endif()
   add_custom_command(
     OUTPUT ${completions}/dlock ${completions}/_dlock ${completions}/dlock.fish
     COMMAND ${CMAKE_COMMAND} -E make_directory ${completions}
-    COMMAND sh -c "\"$1\" completion bash >\"$2/dlock\" && \"$1\" completion zsh >\"$2/_dlock\" && \"$1\" completion fish >\"$2/dlock.fish\""
-            sh $<TARGET_FILE:dlock> ${completions}
+    COMMAND sh -c "out=$1; shift; \"$@\" completion bash >\"$out/dlock\" && \"$@\" completion zsh >\"$out/_dlock\" && \"$@\" completion fish >\"$out/dlock.fish\""
+            sh ${completions} ${emulator} $<TARGET_FILE:dlock>
     DEPENDS dlock
     VERBATIM)
   add_custom_target(completions ALL DEPENDS ${completions}/dlock ${completions}/_dlock ${completions}/dlock.fish)
@@ -17,22 +21,27 @@ if(NOT CMAKE_CROSSCOMPILING)
   install(FILES ${completions}/dlock.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT dlock)
 endif()
 
-# --- copyright, changelog, examples ---
+# --- copyright, changelogs (of the project and in Debian's form), lintian overrides, examples ---
 set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc)
+set(package_revision 1)
+set(packaging ${CMAKE_CURRENT_LIST_DIR})
 add_custom_command(
-  OUTPUT ${CMAKE_BINARY_DIR}/changelog.gz
-  COMMAND sh -c "gzip -9nc \"$1\" >\"$2\"" sh ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_BINARY_DIR}/changelog.gz
-  DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md
+  OUTPUT ${CMAKE_BINARY_DIR}/changelog.gz ${CMAKE_BINARY_DIR}/changelog.Debian.gz
+  COMMAND sh -c "gzip -9nc \"$1\" >changelog.gz && \"$2\" $3 <\"$1\" >changelog.Debian && gzip -9nf changelog.Debian"
+          sh ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${packaging}/debian-changelog ${package_revision}
+  WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
+  DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${packaging}/debian-changelog
   VERBATIM)
-add_custom_target(changelog ALL DEPENDS ${CMAKE_BINARY_DIR}/changelog.gz)
-install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock
-        COMPONENT dlock)
+add_custom_target(changelog ALL DEPENDS ${CMAKE_BINARY_DIR}/changelog.gz ${CMAKE_BINARY_DIR}/changelog.Debian.gz)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc_dir}/dlock COMPONENT dlock)
-install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-redis DESTINATION ${doc_dir}/dlock-redis RENAME copyright COMPONENT redis)
-install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock-redis COMPONENT redis)
-install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-zookeeper DESTINATION ${doc_dir}/dlock-zookeeper RENAME copyright
-        COMPONENT zookeeper)
-install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock-zookeeper COMPONENT zookeeper)
+
+# The papers of the package NAME, which holds the programs of COMPONENT.
+function(dlock_package_papers name component copyright)
+  install(FILES ${packaging}/${copyright} DESTINATION ${doc_dir}/${name} RENAME copyright COMPONENT ${component})
+  install(FILES ${CMAKE_BINARY_DIR}/changelog.gz ${CMAKE_BINARY_DIR}/changelog.Debian.gz DESTINATION ${doc_dir}/${name}
+          COMPONENT ${component})
+  install(FILES ${packaging}/lintian/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides COMPONENT ${component})
+endfunction()
 
 # --- the packages: the program, and one for each keeper program ---
 set(CPACK_GENERATOR DEB)
@@ -41,20 +50,33 @@ set(CPACK_PACKAGE_VENDOR "The dlock authors")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL dlock redis zookeeper)
+set(CPACK_COMPONENTS_ALL dlock)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE none)  # cmake/static-built-using packs again
+set(CPACK_DEBIAN_PACKAGE_SOURCE dlock)
+set(CPACK_DEBIAN_PACKAGE_RELEASE ${package_revision})
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_DLOCK_PACKAGE_NAME dlock)
-set(CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS "dlock-redis, dlock-zookeeper")
-set(CPACK_DEBIAN_REDIS_PACKAGE_NAME dlock-redis)
+dlock_package_papers(dlock dlock copyright)
+if(CMAKE_CROSSCOMPILING)
+  string(REGEX MATCH "^[^-]+" CPACK_DEBIAN_PACKAGE_ARCHITECTURE "${CMAKE_LIBRARY_ARCHITECTURE}")
+  string(REPLACE aarch64 arm64 CPACK_DEBIAN_PACKAGE_ARCHITECTURE "${CPACK_DEBIAN_PACKAGE_ARCHITECTURE}")
+endif()
 # The two speak to each other: they are of one version. The libraries are found by dpkg-shlibdeps (dpkg-dev).
-set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_REDIS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_ZOOKEEPER_PACKAGE_NAME dlock-zookeeper)
-set(CPACK_DEBIAN_ZOOKEEPER_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_ZOOKEEPER_PACKAGE_SHLIBDEPS ON)
+foreach(backend redis zookeeper mysql)
+  if(backend IN_LIST DLOCK_BACKENDS)
+    list(APPEND CPACK_COMPONENTS_ALL ${backend})
+    list(APPEND suggests dlock-${backend})
+    string(TOUPPER ${backend} upper)
+    set(CPACK_DEBIAN_${upper}_PACKAGE_NAME dlock-${backend})
+    set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION}-${package_revision})")
+    set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS ON)
+    dlock_package_papers(dlock-${backend} ${backend} copyright-${backend})
+  endif()
+endforeach()
+list(JOIN suggests ", " CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS)
 # Each text begins with its own summary; one for all would be put in front of it.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_DEBIAN_DLOCK_DESCRIPTION "run a command under a lock, first come first served
@@ -79,19 +101,21 @@ and kazoo (Python) make: a command takes part in the same locks as programs on
 them, in the same order, and is ended before a lost lock can be somebody
 else's.")
 
-list(APPEND CPACK_COMPONENTS_ALL mysql)
-install(FILES ${CMAKE_SOURCE_DIR}/cmake/copyright-mysql DESTINATION ${doc_dir}/dlock-mysql RENAME copyright COMPONENT mysql)
-install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc_dir}/dlock-mysql COMPONENT mysql)
-string(APPEND CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS ", dlock-mysql")
-set(CPACK_DEBIAN_MYSQL_PACKAGE_NAME dlock-mysql)
-set(CPACK_DEBIAN_MYSQL_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_MYSQL_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_MYSQL_DESCRIPTION "run a command under a lock kept in MySQL or MariaDB
 Lets dlock keep its locks in a table of a database that is there already: fair,
 with fencing tokens, waiters woken at once, through reconnects and the
 switch-over to another server. It also takes part in the locks that programs
 make by themselves: GET_LOCK, SELECT ... FOR UPDATE on a row of their own, a
 unique key, a state column.")
+
+# What each package has from static libraries and headers alone: Static-Built-Using.
+find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h)
+foreach(component ${CPACK_COMPONENTS_ALL})
+  get_property(CPACK_DLOCK_MAPS_${component} GLOBAL PROPERTY dlock_maps_${component})
+endforeach()
+set(CPACK_DLOCK_HEADERS ${TOMLPLUSPLUS_INCLUDE}/toml++/toml.h)
+set(CPACK_POST_BUILD_SCRIPTS ${packaging}/finish_packages.cmake)
+set(CPACK_DLOCK_PACKAGING ${packaging})
 
 # Two builds of one release are the same file: what is packed carries the date of the release.
 file(WRITE ${CMAKE_BINARY_DIR}/cpack_project.cmake "if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})\n  set(ENV{SOURCE_DATE_EPOCH} ${DLOCK_RELEASE_EPOCH})\nendif()\n")

@@ -5,31 +5,23 @@
 #include <optional>
 #include <string>
 
+#include "cmd/usage_error.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
 namespace {
-
-Error usage(std::string message, std::string next) {
-  return {ErrorCode::kInvalid, std::move(message), std::move(next)};
-}
-
-std::string quoted(std::string_view word) {
-  std::string text = "'";
-  return text.append(word.substr(0, 80)).append(word.size() > 80 ? "...'" : "'");
-}
 
 bool looks_like_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
 /// Options of flock(1) that cannot mean the same here.
 std::optional<Error> foreign_option(std::string_view name) {
   if (name == "F" || name == "no-fork") {
-    return usage("-F (--no-fork) cannot be: dlock has to stay beside CMD to renew the lock and to give it back",
-                 "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
+    return usage_error("-F (--no-fork) cannot be: dlock has to stay beside CMD to renew the lock and to give it back",
+                       "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
   }
   if (name == "u" || name == "unlock") {
-    return usage("-u (--unlock) cannot be: a lock belongs to the dlock that took it, and ends with it",
-                 "give back what 'dlock acquire' took with: dlock release KEY --owner OWNER");
+    return usage_error("-u (--unlock) cannot be: a lock belongs to the dlock that took it, and ends with it",
+                       "give back what 'dlock acquire' took with: dlock release KEY --owner OWNER");
   }
   return std::nullopt;
 }
@@ -61,16 +53,16 @@ class Splitter {
       if (done_) return {};
     }
     if (at_ == end_) {
-      return usage("no command given",
-                   "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]\n  all commands: dlock help");
+      return usage_error("no command given",
+                         "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]\n  all commands: dlock help");
     }
     command_ = find_command(front());
     if (command_ == nullptr) {
-      if (front() == "--") return usage("no command given before --", "write: dlock run KEY -- CMD [ARG...]");
-      return usage("unknown command " + quoted(front()),
-                   did_you_mean(nearest_command(front()),
-                                "to run something under a lock: dlock run KEY -- CMD; all "
-                                "commands: dlock help"));
+      if (front() == "--") return usage_error("no command given before --", "write: dlock run KEY -- CMD [ARG...]");
+      return usage_error("unknown command " + quoted(front()),
+                         did_you_mean(nearest_command(front()),
+                                      "to run something under a lock: dlock run KEY -- CMD; all "
+                                      "commands: dlock help"));
     }
     out_.command = command_->command;
     begin_ = ++at_;
@@ -122,8 +114,8 @@ class Splitter {
     at_ = option;
     if (auto read = read_option(command_, stop); !read) return read;
     if (at_ != stop) {
-      return usage(quoted(front()) + " stands behind -c STR, which takes one argument",
-                   "quote the whole shell command: -c 'a && b'");
+      return usage_error(quoted(front()) + " stands behind -c STR, which takes one argument",
+                         "quote the whole shell command: -c 'a && b'");
     }
     if (stop != end_) out_.child.assign(stop + 1, end_);
     return {};
@@ -132,11 +124,11 @@ class Splitter {
   Error option_behind_key(std::string_view word) const {
     const std::string name(command_->name);
     if (word.starts_with("-c") || find_long_or_short(word) == nullptr) {
-      return usage("option " + quoted(word) + " stands behind a key, where options have stopped",
-                   "put -- between the keys and the command: dlock " + name + " KEY -- CMD " + std::string(word));
+      return usage_error("option " + quoted(word) + " stands behind a key, where options have stopped",
+                         "put -- between the keys and the command: dlock " + name + " KEY -- CMD " + std::string(word));
     }
-    return usage("option " + quoted(word) + " stands behind a key, where options have stopped",
-                 "write it before the key: dlock " + name + " " + std::string(word) + " ... KEY -- CMD");
+    return usage_error("option " + quoted(word) + " stands behind a key, where options have stopped",
+                       "write it before the key: dlock " + name + " " + std::string(word) + " ... KEY -- CMD");
   }
 
   const OptionRow* find_long_or_short(std::string_view word) const {
@@ -193,8 +185,8 @@ class Splitter {
     if (auto fits = check_place(*row, spelled, command); !fits) return fits;
     if (row->kind == ValueKind::kFlag) {
       if (equals != std::string_view::npos) {
-        return usage("option " + std::string(spelled) + " takes no value",
-                     "leave '" + std::string(word.substr(equals)) + "' out");
+        return usage_error("option " + std::string(spelled) + " takes no value",
+                           "leave '" + std::string(word.substr(equals)) + "' out");
       }
       return note(*row, {}, spelled);
     }
@@ -220,7 +212,7 @@ class Splitter {
   Result<void> read_value(const OptionRow& row, std::string_view spelled, char** stop) {
     if (at_ == stop) {
       const std::string name(spelled);
-      return usage("option " + name + " needs a value", "write: " + name + " " + std::string(row.value));
+      return usage_error("option " + name + " needs a value", "write: " + name + " " + std::string(row.value));
     }
     return note(row, *at_++, spelled);
   }
@@ -241,12 +233,13 @@ class Splitter {
   Result<void> check_place(const OptionRow& row, std::string_view spelled, const CommandRow* command) const {
     if (command == nullptr) {
       if (row.anywhere) return {};
-      return usage("option " + std::string(spelled) + " stands before the command",
-                   "write it behind: dlock COMMAND " + std::string(spelled) + " ...");
+      return usage_error("option " + std::string(spelled) + " stands before the command",
+                         "write it behind: dlock COMMAND " + std::string(spelled) + " ...");
     }
     if (has_option(command->command, row)) return {};
-    return usage("'dlock " + std::string(command->name) + "' has no option " + std::string(spelled),
-                 "it belongs to " + command_list(row.commands) + "; see: dlock help " + std::string(command->name));
+    return usage_error(
+        "'dlock " + std::string(command->name) + "' has no option " + std::string(spelled),
+        "it belongs to " + command_list(row.commands) + "; see: dlock help " + std::string(command->name));
   }
 
   Error unknown(std::string_view spelled, std::string_view name, const CommandRow* command) const {
@@ -256,8 +249,8 @@ class Splitter {
     const std::string_view best = name.size() < 2
                                       ? std::string_view()
                                       : nearest_option(name, command == nullptr ? Command::kRun : command->command);
-    return usage("unknown option " + quoted(spelled),
-                 best.empty() ? "all options: " + help : did_you_mean("--" + std::string(best)));
+    return usage_error("unknown option " + quoted(spelled),
+                       best.empty() ? "all options: " + help : did_you_mean("--" + std::string(best)));
   }
 
   char** const end_;

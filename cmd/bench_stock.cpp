@@ -27,16 +27,16 @@ namespace {
 using namespace std::chrono_literals;
 using Way = StockBenchRow::Way;
 
-constexpr int kTakers = 40;
+constexpr int kTakersWithStep = 40;
 constexpr int kTakersWithoutStep = 8;
 constexpr std::size_t kMostOrders = 50'000;  ///< of one taker
 constexpr Quantity kPlenty = Quantity{1} << 40;
 constexpr Duration kTime = 1s;
-constexpr Duration kBudget = 10s;
+constexpr Duration kTakeBudget = 10s;
 constexpr Duration kGlance = 1ms;
 
 /// What one taker leaves for its parent, in shared memory.
-struct Lane {
+struct TakerLane {
   std::atomic<bool> ready;  ///< it is connected, or will never be
   std::size_t orders;
   int failure;  ///< of ErrorCode, -1: none
@@ -51,12 +51,12 @@ class Taker {
       : row_(row), name_(std::move(name)), clients_(clients), runtime_{clock_, log}, most_(most) {}
 
   /// `gate`: its end is the beginning.
-  void run(Lane& lane, int gate) {
+  void run(TakerLane& lane, int gate) {
     lane.failure = -1;
     auto stock = clients_.connect(runtime_);
     if (!stock) return say(lane, stock.error());
     const std::shared_ptr<Stock> shared = std::move(*stock);
-    if (const auto seen = shared->show(name_, {clock_.now() + kBudget}); !seen) return say(lane, seen.error());
+    if (const auto seen = shared->show(name_, {clock_.now() + kTakeBudget}); !seen) return say(lane, seen.error());
     lane.ready = true;
     char none = 0;
     while (read(gate, &none, 1) < 0 && errno == EINTR) {
@@ -72,7 +72,7 @@ class Taker {
   }
 
  private:
-  static void say(Lane& lane, const Error& error) {
+  static void say(TakerLane& lane, const Error& error) {
     lane.failure = static_cast<int>(error.code);
     std::strncpy(lane.message, error.message.c_str(), sizeof lane.message - 1);
     lane.ready = true;
@@ -82,7 +82,7 @@ class Taker {
 
   Result<void> take(Stock& stock) {
     const StockRequest request{name_, next_id(), 1};
-    const auto answer = stock.take(request, start_by_chance(), {clock_.now() + kBudget});
+    const auto answer = stock.take(request, start_by_chance(), {clock_.now() + kTakeBudget});
     if (!answer) return answer.error();
     return std::holds_alternative<StockTaken>(*answer) ? Result<void>() : Error{ErrorCode::kShort, "out of stock"};
   }
@@ -98,7 +98,7 @@ class Taker {
     std::vector<pollfd> nothing;
     for (const TimePoint end = clock_.now() + row_.step; clock_.now() < end;) clock_.wait(nothing, end);
     hold.command_ended(0);
-    return hold.release(clock_.now() + kBudget);
+    return hold.release(clock_.now() + kTakeBudget);
   }
 
   const StockBenchRow& row_;
@@ -116,7 +116,7 @@ class Taker {
 /// Memory that all takers see.
 class Lanes {
  public:
-  explicit Lanes(int count) : bytes_(static_cast<std::size_t>(count) * sizeof(Lane)) {
+  explicit Lanes(int count) : bytes_(static_cast<std::size_t>(count) * sizeof(TakerLane)) {
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   }
   ~Lanes() {
@@ -125,14 +125,14 @@ class Lanes {
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
   bool valid() const { return memory_ != MAP_FAILED; }
-  Lane& operator[](std::size_t i) const { return static_cast<Lane*>(memory_)[i]; }
+  TakerLane& operator[](std::size_t i) const { return static_cast<TakerLane*>(memory_)[i]; }
 
  private:
   std::size_t bytes_;
   void* memory_;
 };
 
-int takers_of(const StockBenchRow& row) { return row.step > 0s ? kTakers : kTakersWithoutStep; }
+int takers_of(const StockBenchRow& row) { return row.step > 0s ? kTakersWithStep : kTakersWithoutStep; }
 
 Result<void> measure(StockBenchRow& row, const LockName& name, const StockClients& clients, const Log& log,
                      std::size_t most) {
@@ -159,7 +159,7 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
     }
     pids.push_back(pid);
   }
-  const TimePoint patience = clock.now() + kBudget;
+  const TimePoint patience = clock.now() + kTakeBudget;
   std::vector<pollfd> nothing;
   for (std::size_t i = 0; i < pids.size(); ++i) {
     while (!lanes[i].ready && clock.now() < patience) clock.wait(nothing, clock.now() + kGlance);
@@ -173,7 +173,7 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   row.took = clock.now() - start;
   std::vector<Duration> samples;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    const Lane& lane = lanes[i];
+    const TakerLane& lane = lanes[i];
     if (lane.failure >= 0) return Error{static_cast<ErrorCode>(lane.failure), lane.message};
     row.orders += lane.orders;
     for (std::size_t n = 0; n < lane.orders; ++n) samples.emplace_back(lane.order_ns[n]);
@@ -256,7 +256,7 @@ std::string bench_stock_json(const std::string& store, int takers, const std::ve
 
 int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out) {
   const LockName name = *LockName::parse("dlock.bench." + random_hex(4));
-  const auto soon = [&] { return CallLimit{runtime.clock.now() + kBudget}; };
+  const auto soon = [&] { return CallLimit{runtime.clock.now() + kTakeBudget}; };
   const std::size_t most =
       options.count > 0 ? std::min(static_cast<std::size_t>(options.count), kMostOrders) : kMostOrders;
   std::vector<StockBenchRow> rows = plan();
@@ -273,8 +273,9 @@ int bench_stock_command(const Options& options, const StockClients& clients, con
     if (!done) return fail(runtime.log, done.error());
     if (!dropped) return fail(runtime.log, dropped.error());
   }
-  return print(out, runtime.log,
-               options.json ? bench_stock_json(store, kTakers, rows) : bench_stock_text(store, kTakers, rows));
+  return print(
+      out, runtime.log,
+      options.json ? bench_stock_json(store, kTakersWithStep, rows) : bench_stock_text(store, kTakersWithStep, rows));
 }
 
 }  // namespace dlock

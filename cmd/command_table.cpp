@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::string_view kUse = "Run a command under a lock";
 constexpr std::string_view kScripts = "Hold a lock in a script";
-constexpr std::string_view kStock = "Sell from a stock";
-constexpr std::string_view kLook = "Look, and put right";
+constexpr std::string_view kStockHelp = "Sell from a stock";
+constexpr std::string_view kLookHelp = "Look, and put right";
 constexpr std::string_view kSetUp = "Set up";
 
-constexpr CommandRow kRows[] = {
+constexpr CommandRow kCommandRows[] = {
     {Command::kRun, "run", "lock exec with", "KEY... -- CMD [ARG...]", Operands::kKeysAndCommand, "", kUse,
      "take the lock, run CMD, keep the lock alive, release it",
      "Options stop at the first KEY; what stands behind -- reaches CMD byte for byte. Several keys are taken all or\n"
@@ -46,7 +46,7 @@ constexpr CommandRow kRows[] = {
      "is this fencing token still the holder's?", "0 when it is, 79 when it is not.",
      "dlock check deploy \"$DLOCK_TOKEN\" || exit\n"},
     {Command::kStock, "stock", "", "ACTION [NAME] [-- CMD [ARG...]]", Operands::kStock,
-     "create show take refund add run rebalance resize drop", kStock,
+     "create show take refund add run rebalance resize drop", kStockHelp,
      "a stock that is never oversold, split in segments",
      "The stock has its items in segments, so that buyers do not wait for each other. A request id (--id) makes a "
      "request\n"
@@ -55,25 +55,25 @@ constexpr CommandRow kRows[] = {
      "dlock stock take phone --qty 2 --id order-76        # prints: SEGMENT QTY\n"
      "dlock stock run phone --id order-77 -- ./create-order\n"
      "dlock stock refund phone --id order-76\n"},
-    {Command::kInspect, "inspect", "status list", "[KEY...]", Operands::kAnyKeys, "", kLook,
+    {Command::kInspect, "inspect", "status list", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
      "holders and waiters: who, since when, until when, what for", "Without a KEY: all live locks.",
      "dlock inspect\n"
      "dlock inspect deploy --json | jq '.holders[].host'\n"
      "dlock inspect --watch\n"},
-    {Command::kForceRelease, "force-release", "break", "KEY", Operands::kOneKey, "", kLook,
+    {Command::kForceRelease, "force-release", "break", "KEY", Operands::kOneKey, "", kLookHelp,
      "free a stuck lock: shows the holder, asks, deletes only what it showed",
      "The old holder is told and ended if it can be reached; it may still be running when it cannot.",
      "dlock force-release deploy\n"
      "dlock force-release deploy --yes --token 41\n"},
-    {Command::kGc, "gc", "", "", Operands::kNone, "", kLook, "sweep what dead holders left", "",
+    {Command::kGc, "gc", "", "", Operands::kNone, "", kLookHelp, "sweep what dead holders left", "",
      "dlock gc --dry-run\n"},
-    {Command::kDoctor, "doctor", "", "", Operands::kNone, "", kLook,
+    {Command::kDoctor, "doctor", "", "", Operands::kNone, "", kLookHelp,
      "check configuration and backend; each line ok, warn or fail, with the remedy", "",
      "dlock doctor\n"
      "dlock doctor -b redis://10.0.3.7\n"},
-    {Command::kPing, "ping", "", "", Operands::kNone, "", kLook, "how long one acquire and release takes", "",
+    {Command::kPing, "ping", "", "", Operands::kNone, "", kLookHelp, "how long one acquire and release takes", "",
      "dlock ping\n"},
-    {Command::kBench, "bench", "", "[stock]", Operands::kMaybeWord, "stock", kLook,
+    {Command::kBench, "bench", "", "[stock]", Operands::kMaybeWord, "stock", kLookHelp,
      "latency and throughput of this backend from this host",
      "With 'stock': orders a second with one and with twenty segments, with and without a step of 20 ms.",
      "dlock bench --count 1000 --json\n"
@@ -96,16 +96,16 @@ constexpr CommandRow kRows[] = {
 
 }  // namespace
 
-std::span<const CommandRow> command_rows() { return kRows; }
+std::span<const CommandRow> command_rows() { return kCommandRows; }
 
 const CommandRow& command_row(Command command) {
-  const CommandRow* row = kRows;
+  const CommandRow* row = kCommandRows;
   while (row->command != command) ++row;
   return *row;
 }
 
 const CommandRow* find_command(std::string_view name) {
-  for (const CommandRow& row : kRows) {
+  for (const CommandRow& row : kCommandRows) {
     bool found = row.name == name;
     for_each_word(row.aliases, [&](std::string_view alias) { found = found || alias == name; });
     if (found) return &row;
@@ -115,7 +115,7 @@ const CommandRow* find_command(std::string_view name) {
 
 std::string_view nearest_command(std::string_view word) {
   Nearest nearest(word);
-  for (const CommandRow& row : kRows) {
+  for (const CommandRow& row : kCommandRows) {
     if (row.command == Command::kComplete) continue;
     nearest.offer(row.name);
     for_each_word(row.aliases, [&](std::string_view alias) { nearest.offer(alias); });
@@ -126,7 +126,7 @@ std::string_view nearest_command(std::string_view word) {
 std::string command_list(CommandSet commands) {
   std::string text;
   std::string_view last;
-  for (const CommandRow& row : kRows) {
+  for (const CommandRow& row : kCommandRows) {
     if ((bit(row.command) & commands) == 0 || row.group.empty()) continue;
     if (!last.empty()) text.append(text.empty() ? "" : ", ").append(last);
     last = row.name;

@@ -23,14 +23,19 @@ std::string own_folder() {
   return std::string(whole.substr(0, whole.rfind('/')));
 }
 
-/// The program of that family; for a keeper the direct one where it will do.
+/// The program of that family; for a keeper the one that loads least and will do.
 std::string find_program(const BackendUrl& url, Role role) {
+  struct Kind {
+    const char* folder;
+    bool fit;
+  };
+  const bool keeper = role == Role::kKeeper;
+  const Kind kinds[] = {{"/direct", keeper && is_direct(url)}, {"/plain", keeper && !speaks_tls(url)}, {"", true}};
   const std::string file = std::string("/dlock-") + family_name(url.family);
   for (const std::string& folder : {own_folder() + "/../libexec/dlock", std::string(DLOCK_LIBEXECDIR)}) {
-    for (const char* kind : {"/direct", ""}) {
-      const std::string path = folder + kind + file;
-      const bool fit = *kind == 0 || (role == Role::kKeeper && is_direct(url));
-      if (fit && access(path.c_str(), X_OK) == 0) return path;
+    for (const Kind& kind : kinds) {
+      const std::string path = folder + kind.folder + file;
+      if (kind.fit && access(path.c_str(), X_OK) == 0) return path;
     }
   }
   return {};
@@ -69,10 +74,13 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.renew_interval = options.renew_interval;
   spec.lock_delay = options.lock_delay;
   spec.kill_after = options.kill_after;
+  spec.ends_command = options.on_lost.kind == OnLost::Kind::kTerm || options.on_lost.kind == OnLost::Kind::kKill;
   return spec;
 }
 
 }  // namespace
+
+std::size_t memory_for_stores() { return memory_of_keeper(); }
 
 Result<Store> open_store(const BackendUrl& url, Role role, const Runtime& runtime) {
   Store store{url, nullptr, {}, url.redacted()};

@@ -22,6 +22,9 @@ struct Store {
   std::string name;                  ///< redacted URL
 };
 
+/// The address space in bytes that this program may have while it asks a store; 0: no limit.
+std::size_t memory_for_stores();
+
 /// What another program is wanted for: to keep a lock for us, or to be this command line in our place.
 enum class Role { kKeeper, kCommands };
 

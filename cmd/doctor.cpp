@@ -123,6 +123,10 @@ std::vector<Finding> config_findings(const Options& options) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     say("read " + files[i] + (i > 0 ? ", which gives way to the one above" : ""));
   }
+  for (const Error& note : options.config.notes()) findings.push_back({Verdict::kWarn, note.message, note.next});
+  for (const Error& fault : options.config.faults()) {
+    findings.push_back({Verdict::kFail, fault.message, fault.next, fault.code});
+  }
   for (const Setting& setting : options.config.settings()) {
     say((setting.section.empty() ? "" : "[" + setting.section + "] ") + setting.key + " = " + shown_values(setting) +
         "  (" + setting.origin.text() + ")");

@@ -10,6 +10,7 @@
 #include "cmd/exit_status.h"
 #include "cmd/wait_policy.h"
 #include "lib/base/json_writer.h"
+#include "lib/base/memory_limit.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {
@@ -20,6 +21,7 @@ int become(std::vector<char*> command, const UniqueFd& kept_out, const Log& log)
   if (kept_out.valid() && fcntl(kept_out.get(), F_SETFD, 0) != 0) {
     return fail(log, system_error("cannot pass the fence to the command", errno));
   }
+  lift_memory_limit();
   execvp(command.front(), command.data());
   const int errnum = errno;
   log.error({ErrorCode::kSystem, "cannot run " + std::string(command.front()) + ": " + errno_text(errnum)});

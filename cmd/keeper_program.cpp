@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/keeper_program.h"
 
+#include <sys/prctl.h>
+
 #include "backends/registry.h"
 #include "lib/keeper/keeper_loop.h"
 #include "lib/stock/stock_hold.h"
@@ -30,6 +32,10 @@ Result<std::unique_ptr<KeptLock>> open_lock(const AcquireRequest& request, const
 
 }  // namespace
 
-int run_keeper_program() { return run_keeper(open_lock); }
+int run_keeper_program() {
+  // A keeper has the password in its memory: it leaves no core file, and its user's other programs cannot look into it.
+  prctl(PR_SET_DUMPABLE, 0);
+  return run_keeper(open_lock, memory_of_keeper());
+}
 
 }  // namespace dlock

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/config/suggest.h"
+#include "lib/lock/path_key.h"
 
 namespace dlock {
 namespace {
@@ -69,12 +70,19 @@ class Placer {
   Result<void> add_keys(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       auto name = LockName::parse(arguments_.words[i]);
+      if (name && means_file(*name)) name = canonical_path_key(*name);
       if (!name) return name.error();
       options_.keys.push_back(std::move(*name));
     }
     std::sort(options_.keys.begin(), options_.keys.end());
     options_.keys.erase(std::unique(options_.keys.begin(), options_.keys.end()), options_.keys.end());
     return {};
+  }
+
+  /// Two spellings of one file are one key. What a server or a fence calls "/x" is no file.
+  bool means_file(const LockName& name) const {
+    const bool local = !options_.backends.empty() && options_.backends.front().family == Family::kLocal;
+    return local && name.is_path() && row_.shape != Operands::kFence;
   }
 
   Result<void> add_key_and_token() {

@@ -6,10 +6,10 @@
 namespace dlock {
 namespace {
 
-constexpr CommandSet kRun = bit(Command::kRun);
+constexpr CommandSet kForRun = bit(Command::kRun);
 constexpr CommandSet kHold = bit(Command::kHold);
 constexpr CommandSet kAcquire = bit(Command::kAcquire);
-constexpr CommandSet kTakers = kRun | kHold | kAcquire;
+constexpr CommandSet kTakers = kForRun | kHold | kAcquire;
 constexpr CommandSet kWaiters = kTakers | bit(Command::kWait);
 constexpr CommandSet kFence = bit(Command::kFence);
 constexpr CommandSet kStock = bit(Command::kStock);
@@ -22,7 +22,7 @@ constexpr CommandSet kConnecting =
 
 using enum ValueKind;
 
-constexpr OptionRow kRows[] = {
+constexpr OptionRow kOptionRows[] = {
     {.id = OptionId::kBackend,
      .name = "backend",
      .letter = 'b',
@@ -33,7 +33,7 @@ constexpr OptionRow kRows[] = {
      .variable = "DLOCK_BACKEND",
      .config_key = "default-backend",
      .preset = "local:",
-     .help = "where the locks are kept: a URL, or a name from the configuration"},
+     .help = "where the locks are kept: a URL, or a name from the configuration; its password: $DLOCK_PASSWORD"},
     {.id = OptionId::kConfig,
      .name = "config",
      .letter = 'C',
@@ -141,7 +141,7 @@ constexpr OptionRow kRows[] = {
      .name = "on-lost",
      .kind = kText,
      .value = "term|kill|signal:SIG|ignore",
-     .commands = kRun | kStock,
+     .commands = kForRun | kStock,
      .config_key = "on-lost",
      .preset = "term",
      .help = "what happens to CMD when the lock is lost"},
@@ -158,7 +158,7 @@ constexpr OptionRow kRows[] = {
      .name = "at-least",
      .kind = kDuration,
      .value = "D",
-     .commands = kRun,
+     .commands = kForRun,
      .config_key = "at-least",
      .preset = "0",
      .help = "keep the lock until start + D even when CMD is faster"},
@@ -177,7 +177,7 @@ constexpr OptionRow kRows[] = {
      .name = "if-unavailable",
      .kind = kChoice,
      .value = "fail|run",
-     .commands = kRun,
+     .commands = kForRun,
      .config_key = "if-unavailable",
      .of_backend = true,
      .preset = "fail",
@@ -193,7 +193,7 @@ constexpr OptionRow kRows[] = {
      .help = "how long an unreachable backend is asked"},
     {.id = OptionId::kStrictRelease,
      .name = "strict-release",
-     .commands = kRun | kHold,
+     .commands = kForRun | kHold,
      .config_key = "strict-release",
      .preset = "off",
      .help = "a release that failed makes the exit status 69"},
@@ -202,12 +202,12 @@ constexpr OptionRow kRows[] = {
      .letter = 'c',
      .kind = kText,
      .value = "STR",
-     .commands = kRun | kStock,
+     .commands = kForRun | kStock,
      .help = "run /bin/sh -c STR; may stand right behind the KEY"},
     {.id = OptionId::kClose,
      .name = "close",
      .letter = 'o',
-     .commands = kRun,
+     .commands = kForRun,
      .help = "do not pass the local lock's descriptor to CMD"},
     {.id = OptionId::kReason,
      .name = "reason",
@@ -217,12 +217,12 @@ constexpr OptionRow kRows[] = {
      .commands = kWaiters,
      .variable = "DLOCK_REASON",
      .config_key = "reason",
-     .help = "shown to those who wait"},
+     .help = "shown to those who wait; at most 256 bytes"},
     {.id = OptionId::kReport,
      .name = "report",
      .kind = kFile,
      .value = "FILE|fd:N",
-     .commands = kRun | kStock,
+     .commands = kForRun | kStock,
      .config_key = "report",
      .help = "write one JSON line about the outcome"},
     {.id = OptionId::kWatchPid,
@@ -382,10 +382,10 @@ constexpr OptionRow kRows[] = {
 };
 
 constexpr bool rows_stand_in_the_order_of_their_ids() {
-  for (std::size_t i = 0; i < std::size(kRows); ++i) {
-    if (kRows[i].id != static_cast<OptionId>(i)) return false;
+  for (std::size_t i = 0; i < std::size(kOptionRows); ++i) {
+    if (kOptionRows[i].id != static_cast<OptionId>(i)) return false;
   }
-  return std::size(kRows) == static_cast<std::size_t>(OptionId::kVersion) + 1;
+  return std::size(kOptionRows) == static_cast<std::size_t>(OptionId::kVersion) + 1;
 }
 static_assert(rows_stand_in_the_order_of_their_ids());
 
@@ -401,12 +401,12 @@ constexpr Alias kAliases[] = {
 
 }  // namespace
 
-std::span<const OptionRow> option_rows() { return kRows; }
+std::span<const OptionRow> option_rows() { return kOptionRows; }
 
-const OptionRow& option_row(OptionId id) { return kRows[static_cast<std::size_t>(id)]; }
+const OptionRow& option_row(OptionId id) { return kOptionRows[static_cast<std::size_t>(id)]; }
 
 const OptionRow* find_option(std::string_view name) {
-  for (const OptionRow& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     if (row.name == name) return &row;
   }
   for (const Alias& alias : kAliases) {
@@ -417,7 +417,7 @@ const OptionRow* find_option(std::string_view name) {
 
 const OptionRow* find_option(char letter) {
   if (letter == 'e') return &option_row(OptionId::kExclusive);  // flock(1) has -e and -x
-  for (const OptionRow& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     if (row.letter == letter && letter != 0) return &row;
   }
   return nullptr;
@@ -425,7 +425,7 @@ const OptionRow* find_option(char letter) {
 
 std::string_view nearest_option(std::string_view word, Command command) {
   Nearest nearest(word);
-  for (const OptionRow& row : kRows) {
+  for (const OptionRow& row : kOptionRows) {
     if (has_option(command, row)) nearest.offer(row.name);
   }
   for (const Alias& alias : kAliases) {

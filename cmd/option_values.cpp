@@ -8,14 +8,13 @@
 #include <string>
 
 #include "cmd/command_table.h"
+#include "cmd/usage_error.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
 namespace {
 
 constexpr std::string_view kOnLostForms = "term, kill, ignore, or signal:SIG such as signal:USR1";
-
-std::string quoted(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }
 
 Error invalid(std::string message, std::string next) {
   return {ErrorCode::kInvalid, std::move(message), std::move(next)};
@@ -73,6 +72,14 @@ Result<int> parse_choice(std::string_view text, std::string_view choices) {
   });
   if (found >= 0) return found;
   return invalid(quoted(text) + " is none of " + std::string(choices), did_you_mean(nearest.best()));
+}
+
+Result<std::string> parse_reason(std::string_view text) {
+  constexpr std::size_t kMost = 256;  // every waiter's is sent to every other
+  if (text.size() <= kMost) return std::string(text);
+  return Error{ErrorCode::kInvalid,
+               "it has " + std::to_string(text.size()) + " bytes, and may have " + std::to_string(kMost),
+               "say it in a line; people are shown 80 columns of it"};
 }
 
 Result<OnLost> parse_on_lost(std::string_view text) {

@@ -21,6 +21,9 @@ Result<OnLost> parse_on_lost(std::string_view text);
 /// "yes" or "no" of a flag in a file or variable: true, yes, on, 1; false, no, off, 0.
 Result<bool> parse_flag(std::string_view text);
 
+/// A text for others to read: at most 256 bytes.
+Result<std::string> parse_reason(std::string_view text);
+
 /// FILE, or fd:N with a number.
 Result<void> check_report(std::string_view text);
 

@@ -14,6 +14,7 @@
 #include "cmd/option_values.h"
 #include "cmd/settings.h"
 #include "cmd/stock_actions.h"
+#include "cmd/usage_error.h"
 #include "lib/config/duration_text.h"
 
 namespace dlock {
@@ -26,10 +27,6 @@ constexpr int kMostRounds = 100'000'000;
 constexpr int kMostProcesses = 1000;
 constexpr Duration kAnything{0};
 constexpr Duration kSomething{1};
-
-Error usage(std::string message, std::string next) {
-  return {ErrorCode::kInvalid, std::move(message), std::move(next)};
-}
 
 /// Does the command talk to a backend at all?
 bool needs_no_backend(Command command) {
@@ -49,6 +46,7 @@ class Composer {
     if (!config) return config.error();
     options_.config = std::move(*config);
     options_.warnings = odd_variables(environment_);
+    if (options_.command != Command::kDoctor) warn_of_files_left_out();
     using Step = Result<void> (Composer::*)();
     for (const Step step :
          {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
@@ -109,6 +107,10 @@ class Composer {
     return {};
   }
 
+  void warn_of_files_left_out() {
+    for (const Error& note : options_.config.notes()) options_.warnings.push_back(note.message + "; " + note.next);
+  }
+
   static Error useless_for_local(const std::string& option) {
     return {ErrorCode::kUnsupported, option + " means nothing for the local backend: this machine is always reachable",
             "leave it out, or choose a backend on the network with --backend URL"};
@@ -146,10 +148,12 @@ class Composer {
     options_.retry_interval = options_.tries > 0 ? Duration(1s) : kAnything;
     if (auto read = from.read(OptionId::kRetryInterval, kSomething, options_.retry_interval); !read) return read;
     if (from.given_by_flag(OptionId::kRetryInterval) && options_.tries == 0) {
-      return usage("--retry-interval means nothing without --tries", "add --tries N; waiting without it asks nobody");
+      return usage_error("--retry-interval means nothing without --tries",
+                         "add --tries N; waiting without it asks nobody");
     }
     if (options_.nonblock && options_.tries > 1 && from.given_by_flag(OptionId::kTries)) {
-      return usage("-n tries once, --tries asks for " + std::to_string(options_.tries) + " attempts", "leave one out");
+      return usage_error("-n tries once, --tries asks for " + std::to_string(options_.tries) + " attempts",
+                         "leave one out");
     }
     if (options_.nonblock) options_.tries = 0;
     if (auto read = from.read(OptionId::kConflictExitCode, 0, 255, options_.conflict_exit_code); !read) return read;
@@ -161,7 +165,7 @@ class Composer {
     if (from.find(OptionId::kWait) == nullptr) return {};
     if (options_.nonblock) {
       if (!from.given_by_flag(OptionId::kWait)) return {};
-      return usage("-n tries once, -w waits: only one of them can be", "leave one out");
+      return usage_error("-n tries once, -w waits: only one of them can be", "leave one out");
     }
     Duration wait{0};
     if (auto read = from.read(OptionId::kWait, kAnything, wait); !read) return read;
@@ -177,9 +181,9 @@ class Composer {
     const GivenOption* shared = arguments_.find(OptionId::kShared);
     const GivenOption* exclusive = arguments_.find(OptionId::kExclusive);
     if (options_.permits > 0 && (shared != nullptr || exclusive != nullptr)) {
-      return usage("--permits " + std::to_string(options_.permits) + " and " +
-                       (shared != nullptr ? shared : exclusive)->spelled + " exclude each other",
-                   "leave one out; --permits 1 is exclusive");
+      return usage_error("--permits " + std::to_string(options_.permits) + " and " +
+                             (shared != nullptr ? shared : exclusive)->spelled + " exclude each other",
+                         "leave one out; --permits 1 is exclusive");
     }
     if (options_.permits > 0) options_.mode = Mode::kPermits;
     else if (shared != nullptr && (exclusive == nullptr || exclusive < shared)) options_.mode = Mode::kShared;
@@ -194,7 +198,7 @@ class Composer {
     if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
     if (auto read = from.read(OptionId::kStrictRelease, options_.strict_release); !read) return read;
     if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;
-    if (auto read = from.read(OptionId::kReason, options_.reason); !read) return read;
+    if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
     if (const Setting* report = from.find(OptionId::kReport)) {
       if (auto fit = check_report(report->value()); !fit) return OptionReader::at(*report, fit.error());
       options_.report = report->value();
@@ -224,7 +228,7 @@ class Composer {
     if (auto read = from.read(OptionId::kWatchPid, 1, 1 << 22, pid); !read) return read;
     if (pid > 0) options_.watch_pid = pid;
     if (from.find(OptionId::kInterval) == nullptr) return {};
-    if (!options_.watch) return usage("--interval means nothing without --watch", "add --watch");
+    if (!options_.watch) return usage_error("--interval means nothing without --watch", "add --watch");
     return from.read(OptionId::kInterval, 100ms, options_.interval.emplace());
   }
 

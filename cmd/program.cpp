@@ -25,6 +25,7 @@
 #include "cmd/renew_release.h"
 #include "cmd/run.h"
 #include "cmd/stock.h"
+#include "lib/base/memory_limit.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {
@@ -44,9 +45,15 @@ int become(const std::string& program, char** argv, const Log& log) {
   return fail(log, system_error("cannot run " + program, errno));
 }
 
+/// Before a store is asked by this process itself.
+void limit_memory_for_stores() {
+  if (memory_for_stores() > 0) limit_memory(memory_for_stores());
+}
+
 using StoreCommand = int (*)(const Options&, Backend&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
+  limit_memory_for_stores();
   auto store = open_store(options.backends.front(), Role::kCommands, runtime);
   if (!store && options.command == Command::kDoctor)
     return doctor_without_backend(options, store.error(), runtime, out);
@@ -57,6 +64,7 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
 
 int on_stock(const Options& options, const Runtime& runtime, char** argv, char** environment, Output& out) {
   if (options.stock->action == StockAction::kRun) return run_command(options, runtime, environment);
+  limit_memory_for_stores();
   auto store = open_stock(options.backends.front(), runtime);
   if (!store) return fail(runtime.log, store.error());
   if (!store->stock) return become(store->program, argv, runtime.log);
@@ -163,8 +171,13 @@ int run_main(int argc, char** argv) {
 int run_program(int argc, char** argv) {
   try {
     return run_main(argc, argv);
-  } catch (const std::exception& bug) {
-    return fail(Log(), {ErrorCode::kInternal, std::string("this is a bug in dlock: ") + bug.what(),
+  } catch (const std::exception& failure) {
+    const std::string why = failure_text(failure);
+    if (memory_for_stores() > 0) {
+      return fail(Log(), {ErrorCode::kUnavailable, "what the server sent is too much for dlock: " + why,
+                          "is it the server that it should be? See: dlock doctor"});
+    }
+    return fail(Log(), {ErrorCode::kInternal, "this is a bug in dlock: " + why,
                         "please report it with the output of: dlock --version; dlock doctor"});
   }
 }

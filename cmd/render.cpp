@@ -36,7 +36,7 @@ Row make_row(const LockState& state, const Party& party, std::string role, WallT
   if (party.count > 1)
     row.note += (row.note.empty() ? "" : ", ") + ("entered " + std::to_string(party.count) + " times");
   if (!party.note.empty()) row.note += (row.note.empty() ? "" : ", ") + printable(party.note);
-  row.reason = printable(party.reason);
+  row.reason = reason_text(party);
   return row;
 }
 
@@ -71,9 +71,10 @@ std::string heading(const LockState& state, const Look& look) {
     what = std::to_string(state.holders.size()) + " of " + std::to_string(state.permits) + " permits held";
   else what = std::string("held, ") + mode_name(state.mode);
   const std::string store = printable(state.store);
-  const std::size_t used = display_width(state.name.text()) + 2 + display_width(what) + 2 + display_width(store);
+  const std::string name = printable(state.name.text());
+  const std::size_t used = display_width(name) + 2 + display_width(what) + 2 + display_width(store);
   const bool fits = look.width == 0 || used <= look.width;
-  std::string line = painted(state.name.text(), Paint::kBold, look.colour) + "  " + what;
+  std::string line = painted(name, Paint::kBold, look.colour) + "  " + what;
   if (fits && !store.empty()) line += "  " + painted(store, Paint::kDim, look.colour);
   return line + '\n';
 }
@@ -115,6 +116,11 @@ std::string row_text(const Row& row, const Widths& widths, const Look& look) {
 }  // namespace
 
 Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - since, Duration::zero()); }
+
+std::string reason_text(const Party& party) {
+  constexpr std::size_t kColumns = 80;
+  return elided(printable(party.reason), kColumns);
+}
 
 std::string party_text(const Party& party) {
   std::string text = printable(party.host);

@@ -27,6 +27,9 @@ std::string party_text(const Party& party);
 /// The same inside a sentence: "ci-4 (pid 8812, user deploy)".
 std::string party_sentence(const Party& party);
 
+/// What it says that it is about: one line of 80 columns at most, safe to print.
+std::string reason_text(const Party& party);
+
 /// How long ago that was.
 Duration age(WallTime since, WallTime now);
 

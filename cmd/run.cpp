@@ -23,11 +23,15 @@ namespace {
 class ReportFile {
  public:
   static Result<ReportFile> open(const std::optional<std::string>& where);
-  void write(const RunReport& report) const {
-    if (fd_ >= 0) write_all(fd_, report_line(report));
+  /// What happened has happened: a report that cannot be written is a warning, and changes no exit status.
+  void write(const RunReport& report, const Log& log) const {
+    if (fd_ < 0 || write_all(fd_, report_line(report))) return;
+    log.warn("the report could not be written to " + where_ + ": " + errno_text(errno) +
+             "; the exit status is as it would be with it");
   }
 
  private:
+  std::string where_;
   int fd_ = -1;
   UniqueFd owned_;
 };
@@ -35,6 +39,7 @@ class ReportFile {
 Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
   ReportFile file;
   if (!where) return file;
+  file.where_ = *where;
   if (where->starts_with("fd:")) {
     std::from_chars(where->data() + 3, where->data() + where->size(), file.fd_);
     if (fcntl(file.fd_, F_GETFD) < 0) {
@@ -136,7 +141,7 @@ int refuse_program(const Options& options, const Runtime& runtime, const Program
   report.outcome = RunReport::Outcome::kExecFailed;
   report.exit_code = program.exit_status;
   report.keys = options.keys;
-  file.write(report);
+  file.write(report, runtime.log);
   return program.exit_status;
 }
 
@@ -156,12 +161,12 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
   const auto report_file = ReportFile::open(options.report);
   if (!report_file) return fail(runtime.log, report_file.error());
 
+  auto signals = ProcessSignals::open();  // from here on a dead reader of ours is an error, and no SIGPIPE
+  if (!signals) return fail(runtime.log, signals.error());
   const std::vector<char*> arguments = command_line(options);
   Program program = find_program(arguments.front(), getenv("PATH"));
   if (program.exit_status != 0) return refuse_program(options, runtime, program, *report_file);
 
-  auto signals = ProcessSignals::open();
-  if (!signals) return fail(runtime.log, signals.error());
   ChildProcess command({std::move(program), arguments, environment, signals->inherited(), runtime.log,
                         stock_variables(options), options.close_lock});
   Progress progress(options, runtime);
@@ -170,7 +175,7 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
 
   say_how_it_went(runtime, *taken);
   const Ending ending = ending_of(options, runtime, *taken);
-  report_file->write(make_report(options, runtime, *taken, ending));
+  report_file->write(make_report(options, runtime, *taken, ending), runtime.log);
   if (ending.signal) die_of(ending.signal);
   return ending.status;
 }

@@ -104,12 +104,14 @@ Result<Config> merge_settings(const Arguments& arguments, const Environment& env
   const OptionRow& file = option_row(OptionId::kConfig);
   if (const Setting* chosen = config.find(config_section(file), config_key(file))) {
     const std::string path = chosen->value();
-    if (auto added = config.add_file(path, true, config_keys()); !added) return added.error();
+    if (auto added = config.add_file(path, Config::Trust::kChosen, config_keys()); !added) return added.error();
   }
   if (const std::string path = user_file(environment); !path.empty()) {
-    if (auto added = config.add_file(path, false, config_keys()); !added) return added.error();
+    if (auto added = config.add_file(path, Config::Trust::kFound, config_keys()); !added) return added.error();
   }
-  if (auto added = config.add_file(kSystemFile, false, config_keys()); !added) return added.error();
+  if (auto added = config.add_file(kSystemFile, Config::Trust::kSystem, config_keys()); !added) return added.error();
+  // The doctor says it beside the rest.
+  if (!config.faults().empty() && arguments.command != Command::kDoctor) return config.faults().front();
   return config;
 }
 

@@ -18,7 +18,8 @@ std::string_view config_section(const OptionRow& row);
 std::string_view config_key(const OptionRow& row);
 
 /// Merges flags, environment and the configuration files, key by key: flag > DLOCK_* > --config FILE >
-/// $XDG_CONFIG_HOME/dlock/config.toml (else ~/.config) > /etc/dlock/config.toml.
+/// $XDG_CONFIG_HOME/dlock/config.toml (else ~/.config) > /etc/dlock/config.toml. Denied for a file with a password that
+/// others can read, or of somebody else's; for `doctor` that is left in the Config's faults().
 Result<Config> merge_settings(const Arguments& arguments, const Environment& environment);
 
 }  // namespace dlock

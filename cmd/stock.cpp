@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Of a call that waits for nobody but the server.
-constexpr Duration kBudget = 10s;
+constexpr Duration kAskBudget = 10s;
 
 LockName id_of(const StockOptions& stock) { return stock.id ? *stock.id : *LockName::parse("dlock-" + random_hex(12)); }
 
@@ -52,7 +52,7 @@ class Calling {
  private:
   const LockName& name() const { return options_.keys.front(); }
 
-  TimePoint soon() const { return runtime_.clock.now() + std::max(options_.connect_timeout, kBudget); }
+  TimePoint soon() const { return runtime_.clock.now() + std::max(options_.connect_timeout, kAskBudget); }
 
   /// A call that says nothing when it succeeds.
   template <typename Call>

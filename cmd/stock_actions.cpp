@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cmd/stock.h"
+#include "cmd/usage_error.h"
 #include "lib/config/suggest.h"
 #include "lib/config/url_schemes.h"
 #include "lib/stock/stock.h"
@@ -26,7 +27,7 @@ constexpr OptionId kRunOptions[] = {
 constexpr OptionId kResizeOptions[] = {OptionId::kSegments};
 constexpr OptionId kDropOptions[] = {OptionId::kYes};
 
-constexpr StockActionRow kRows[] = {
+constexpr StockActionRow kActionRows[] = {
     {StockAction::kCreate, "create", "NAME --quantity N [--segments S]", "N items, spread evenly over S segments",
      kCreateOptions},
     {StockAction::kShow, "show", "[NAME]", "what is there, what is set aside; --watch, --json", kShowOptions},
@@ -44,13 +45,9 @@ std::string usage_of(const StockActionRow& row) {
   return "usage: dlock stock " + std::string(row.name) + " " + std::string(row.operands);
 }
 
-Error usage(std::string message, std::string next) {
-  return {ErrorCode::kInvalid, std::move(message), std::move(next)};
-}
-
 std::string all_actions() {
   std::string names;
-  for (const StockActionRow& row : kRows) names.append(names.empty() ? "" : ", ").append(row.name);
+  for (const StockActionRow& row : kActionRows) names.append(names.empty() ? "" : ", ").append(row.name);
   return names;
 }
 
@@ -76,16 +73,16 @@ class Reader {
 
  private:
   Result<void> read_action() {
-    if (arguments_.words.empty()) return usage("'dlock stock' needs an action", "there are " + all_actions());
+    if (arguments_.words.empty()) return usage_error("'dlock stock' needs an action", "there are " + all_actions());
     const std::string_view word = arguments_.words.front();
     Nearest nearest(word);
-    for (const StockActionRow& row : kRows) {
+    for (const StockActionRow& row : kActionRows) {
       nearest.offer(row.name);
       if (row.name == word) row_ = &row;
     }
     if (row_ == nullptr) {
-      return usage("'dlock stock' has no '" + std::string(word.substr(0, 80)) + "'",
-                   did_you_mean(nearest.best(), "there are " + all_actions()));
+      return usage_error("'dlock stock' has no '" + std::string(word.substr(0, 80)) + "'",
+                         did_you_mean(nearest.best(), "there are " + all_actions()));
     }
     stock_.action = row_->action;
     return {};
@@ -96,12 +93,12 @@ class Reader {
     const std::string what = "'dlock stock " + std::string(row_->name) + "'";
     if (names > 1) {
       const bool run = row_->action == StockAction::kRun && arguments_.child.empty();
-      return usage(what + " takes one NAME, not also '" + std::string(arguments_.words[2].substr(0, 80)) + "'",
-                   run ? "put -- before the command: dlock stock run NAME -- CMD" : usage_of(*row_));
+      return usage_error(what + " takes one NAME, not also '" + std::string(arguments_.words[2].substr(0, 80)) + "'",
+                         run ? "put -- before the command: dlock stock run NAME -- CMD" : usage_of(*row_));
     }
     if (names == 0) {
       if (row_->action == StockAction::kShow) return {};
-      return usage(what + " needs the NAME of the stock", usage_of(*row_));
+      return usage_error(what + " needs the NAME of the stock", usage_of(*row_));
     }
     auto name = LockName::parse(arguments_.words[1]);
     if (!name) return name.error();
@@ -114,8 +111,8 @@ class Reader {
       const auto is_it = [&](OptionId id) { return id == given.row->id; };
       const bool general = given.row->anywhere || given.row->id == OptionId::kConnectTimeout;
       if (general || std::any_of(row_->options.begin(), row_->options.end(), is_it)) continue;
-      return usage("'dlock stock " + std::string(row_->name) + "' has no option " + given.spelled,
-                   "see: dlock help stock");
+      return usage_error("'dlock stock " + std::string(row_->name) + "' has no option " + given.spelled,
+                         "see: dlock help stock");
     }
     return {};
   }
@@ -157,7 +154,7 @@ class Reader {
   Result<void> check_needs() {
     const auto missing = [&](OptionId id, const char* why) -> Result<void> {
       if (from_.find(id)) return {};
-      return usage("--" + std::string(option_row(id).name) + " is missing: " + why, usage_of(*row_));
+      return usage_error("--" + std::string(option_row(id).name) + " is missing: " + why, usage_of(*row_));
     };
     switch (row_->action) {
       case StockAction::kCreate:
@@ -184,11 +181,12 @@ class Reader {
     const auto& child = arguments_.child;
     if (!run) return {};
     if (options_.shell_command && !child.empty()) {
-      return usage("both -c STR and a command: '" + std::string(child.front()).substr(0, 80) + "'", usage_of(*row_));
+      return usage_error("both -c STR and a command: '" + std::string(child.front()).substr(0, 80) + "'",
+                         usage_of(*row_));
     }
     if (!options_.shell_command && child.empty()) {
-      return usage("no command to run", "write: dlock stock run " + options_.keys.front().text() +
-                                            " -- CMD [ARG...]; to deduct without one: dlock stock take");
+      return usage_error("no command to run", "write: dlock stock run " + options_.keys.front().text() +
+                                                  " -- CMD [ARG...]; to deduct without one: dlock stock take");
     }
     if (child.empty()) return {};
     options_.child = child;
@@ -213,10 +211,10 @@ class Reader {
 
 }  // namespace
 
-std::span<const StockActionRow> stock_action_rows() { return kRows; }
+std::span<const StockActionRow> stock_action_rows() { return kActionRows; }
 
 const StockActionRow& stock_action_row(StockAction action) {
-  const StockActionRow* row = kRows;
+  const StockActionRow* row = kActionRows;
   while (row->action != action) ++row;
   return *row;
 }

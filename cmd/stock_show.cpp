@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBudget = 10s;
+constexpr Duration kShowBudget = 10s;
 constexpr std::size_t kWidestBar = 40;
 
 std::string right(const std::string& text, std::size_t width) {
@@ -41,7 +41,7 @@ std::string heading(const StockState& state, const Look& look) {
 }
 
 Result<std::vector<StockState>> look_at(const Options& options, Stock& stock, const Runtime& runtime) {
-  const CallLimit limit{runtime.clock.now() + std::max(options.connect_timeout, kBudget)};
+  const CallLimit limit{runtime.clock.now() + std::max(options.connect_timeout, kShowBudget)};
   std::vector<LockName> names = options.keys;
   if (names.empty()) {
     auto all = stock.names(limit);

@@ -49,6 +49,9 @@ void supervise(Taken& taken, const Options& options, const Runtime& runtime, Loc
   NoCommand nothing;
   const SupervisionPolicy policy = make_policy(options, taken.store, runtime.clock.now(), command != nullptr);
   taken.situation = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
+  // Who dies of a signal has no destructors, and a keeper that does not answer must not be left behind.
+  const bool in_order = taken.situation.outcome == Outcome::kRan && !taken.situation.release_unconfirmed;
+  if (!in_order && taken.situation.outcome != Outcome::kGranted) taken.session.reset();
 }
 
 }  // namespace

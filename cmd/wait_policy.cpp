@@ -10,6 +10,7 @@ WaitPolicy wait_policy(const Options& options, TimePoint now) {
   policy.tries = options.tries;
   policy.retry_interval = options.retry_interval;
   policy.connect_timeout = options.connect_timeout;
+  policy.has_fallback = options.backends.size() > 1 || options.run_if_unavailable;
   return policy;
 }
 

@@ -22,7 +22,7 @@ struct Next {
 };
 
 std::string frame_text(const Result<std::vector<LockState>>& states, std::string text, WallTime now, const Look& look) {
-  if (!states) return text + painted(states.error().message, Paint::kRed, look.colour) + '\n';
+  if (!states) return text + painted(printable(states.error().message), Paint::kRed, look.colour) + '\n';
   if (states->empty()) return text + "no lock is held or waited for\n";
   return text + inspect_text(*states, now, look);
 }

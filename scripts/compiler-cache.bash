@@ -4,5 +4,4 @@
 if command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
   export CCACHE_DEPEND=1 # what a source includes is what the compiler says: no second look by the preprocessor
-  export CCACHE_SLOPPINESS=pch_defines,time_macros # precompiled headers are not cached otherwise; no source uses __TIME__
 fi

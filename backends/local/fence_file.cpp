@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/fence_file.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 
 #include "backends/local/byte_locks.h"
 #include "backends/local/checksum.h"
+#include "lib/base/entropy.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
@@ -35,53 +38,87 @@ Result<void> enter(LocalContext& context, int fd, const LockName& resource, cons
   }
 }
 
-Error damaged(const LockName& resource, const std::string& why) {
-  return {ErrorCode::kMisconfigured, "the fence file of " + resource.text() + " is damaged: " + why,
-          "only who knows the highest token ever used may remove it"};
+Error damaged(const LockDir& fences, const std::string& file_name, const LockName& resource, const std::string& why) {
+  const std::string path = fences.path() + "/" + file_name;
+  return {ErrorCode::kMisconfigured, "the fence file " + path + " of " + resource.text() + " is damaged: " + why,
+          "find out the highest token ever used for it (dlock inspect shows a lock's); then: rm " + path +
+              " and: dlock fence " + resource.text() + " THAT_TOKEN"};
 }
 
-struct Remembered {
-  std::uint64_t token = 0;
-  std::uint64_t generation = 0;
-  int next_slot = 0;
-};
-
-Result<Remembered> recall(int fd, const LockName& resource) {
-  FenceSlot slots[2];
-  ssize_t size = 0;
+/// Both slots as they are; bytes that are not there count as zeros.
+Result<void> read_slots(int fd, const LockName& resource, FenceSlot (&slots)[2]) {
   for (int i = 0; i < 2; ++i) {
     std::memset(static_cast<void*>(&slots[i]), 0, sizeof slots[i]);
-    const ssize_t n = pread(fd, &slots[i], sizeof slots[i], i * kFenceSlotDistance);
-    if (n < 0) return system_error("cannot read the fence of " + resource.text(), errno);
-    size += n;
-  }
-  const auto current = current_slot(slots);
-  if (!current) {
-    // A crash before the first sync of a new file leaves nothing, or zeros where nothing was promised yet.
-    const auto* bytes = reinterpret_cast<const unsigned char*>(slots);
-    if (size == 0 || std::all_of(bytes, bytes + sizeof slots, [](unsigned char b) { return b == 0; })) {
-      return Remembered{};
+    if (pread(fd, &slots[i], sizeof slots[i], i * kFenceSlotDistance) < 0) {
+      return system_error("cannot read the fence of " + resource.text(), errno);
     }
-    return damaged(resource, "neither copy adds up");
   }
-  const FenceSlot& slot = slots[*current];
-  if (std::string_view(slot.key, slot.key_size) != resource.text()) {
-    return damaged(resource, "it belongs to '" + std::string(slot.key, slot.key_size) + "'");
-  }
-  return Remembered{slot.token, slot.generation, 1 - *current};
+  return {};
 }
 
-Result<void> remember(int fd, const LockName& resource, const Remembered& before, FencingToken token) {
+bool blank(const FenceSlot& slot) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&slot);
+  return std::all_of(bytes, bytes + sizeof slot, [](unsigned char byte) { return byte == 0; });
+}
+
+int first_slot(std::uint64_t generation) { return generation % 2 == 1 ? 0 : 1; }
+
+Result<void> write_slot(int fd, const FenceSlot& slot, int index, const LockName& resource) {
+  const ssize_t n = pwrite(fd, &slot, sizeof slot, index * kFenceSlotDistance);
+  if (n == sizeof slot) return {};
+  return system_error("cannot write the fence of " + resource.text(), n < 0 ? errno : ENOSPC);
+}
+
+/// Promised when the first copy is on the disk: the other one then still has what was promised before.
+Result<void> remember(int fd, const LockName& resource, std::uint64_t generation, FencingToken token) {
   FenceSlot slot;
   slot.token = token.value();
-  slot.generation = before.generation + 1;
+  slot.generation = generation;
   slot.key_size = static_cast<std::uint32_t>(resource.text().size());
   std::memcpy(slot.key, resource.text().data(), resource.text().size());
   seal(slot);
-  const ssize_t n = pwrite(fd, &slot, sizeof slot, before.next_slot * kFenceSlotDistance);
-  if (n != sizeof slot) return system_error("cannot write the fence of " + resource.text(), n < 0 ? errno : ENOSPC);
+  const int first = first_slot(generation);
+  if (const auto written = write_slot(fd, slot, first, resource); !written) return written;
   if (fdatasync(fd) != 0) return system_error("cannot sync the fence of " + resource.text(), errno);
-  return {};
+  return write_slot(fd, slot, 1 - first, resource);
+}
+
+/// 0, or errno: gives the file its name unless there is one of that name.
+int name_file(const LockDir& fences, const std::string& from, const std::string& to) {
+  if (renameat2(fences.fd(), from.c_str(), fences.fd(), to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  // Not every file system can do that in one step.
+  if (linkat(fences.fd(), from.c_str(), fences.fd(), to.c_str(), 0) != 0) return errno;
+  return unlinkat(fences.fd(), from.c_str(), 0) == 0 ? 0 : errno;
+}
+
+/// A file with the first token in it. Whoever makes one at the same time may be faster: then theirs counts.
+Result<void> make_file(const LockDir& fences, const std::string& name, const LockName& resource, FencingToken token) {
+  const std::string unnamed = name + "." + random_hex(8) + ".new";
+  const auto fd = fences.open_file(unnamed, true);
+  if (!fd) return fd.error();
+  auto made = remember(fd->get(), resource, 1, token);
+  if (made) {
+    const int failed = name_file(fences, unnamed, name);
+    if (failed == 0) {
+      // The name must survive a crash as well as the content.
+      return fsync(fences.fd()) == 0 ? Result<void>() : system_error("cannot sync " + fences.path(), errno);
+    }
+    if (failed != EEXIST) made = system_error("cannot name the fence of " + resource.text(), failed);
+  }
+  unlinkat(fences.fd(), unnamed.c_str(), 0);
+  return made;
+}
+
+Result<UniqueFd> open_file(const LockDir& fences, const std::string& name, const LockName& resource,
+                           FencingToken token) {
+  auto fd = fences.open_file(name, false);
+  if (!fd || fd->valid()) return fd;
+  if (const auto made = make_file(fences, name, resource, token); !made) return made.error();
+  fd = fences.open_file(name, false);
+  if (!fd || fd->valid()) return fd;
+  return Error{ErrorCode::kConflict, "the fence file of " + resource.text() + " was removed while it was made",
+               "try again"};
 }
 
 }  // namespace
@@ -93,13 +130,29 @@ bool sound(const FenceSlot& slot) {
          slot.key_size <= 255;
 }
 
-std::optional<int> current_slot(const FenceSlot (&slots)[2]) {
-  const bool first = sound(slots[0]);
-  const bool second = sound(slots[1]);
-  if (!first && !second) return std::nullopt;
-  if (!first) return 1;
-  if (!second) return 0;
-  return slots[1].generation > slots[0].generation ? 1 : 0;
+FenceVerdict judge(const FenceSlot (&slots)[2], std::string_view key) {
+  for (const FenceSlot& slot : slots) {
+    if (!sound(slot)) continue;
+    const std::string_view text(slot.key, slot.key_size);
+    if (text != key) return {0, "it belongs to '" + std::string(text) + "'"};
+  }
+  if (!sound(slots[0]) && !sound(slots[1])) {
+    return {0, blank(slots[0]) && blank(slots[1]) ? "it was emptied" : "neither copy adds up"};
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (sound(slots[i])) continue;
+    // Only the first token of all can be alone: its copy was still to be written.
+    const FenceSlot& other = slots[1 - i];
+    if (blank(slots[i]) && other.generation == 1) return {1 - i, {}};
+    return {0, "one of its two copies does not add up"};
+  }
+  const int newer = slots[1].generation > slots[0].generation ? 1 : 0;
+  const FenceSlot& high = slots[newer];
+  const FenceSlot& low = slots[1 - newer];
+  const bool same = high.generation == low.generation;
+  const bool next = high.generation == low.generation + 1;
+  if (same ? high.token == low.token : next && high.token > low.token) return {newer, {}};
+  return {0, "its two copies contradict each other"};
 }
 
 Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingToken token, const WaitPolicy& wait) {
@@ -108,25 +161,25 @@ Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingT
   const auto fences = (*dir)->inside("fence");
   if (!fences) return fences.error();
   const std::string file_name = hashed_name(resource.text()) + ".fence";
-  auto fd = fences->open_file(file_name, true);
-  if (!fd) return fd.error();
+  auto fd = open_file(*fences, file_name, resource, token);
+  if (!fd) return fd;
   if (const auto entered = enter(context, fd->get(), resource, wait); !entered) return entered.error();
-  const auto before = recall(fd->get(), resource);
-  if (!before) return before.error();
-  if (token.value() < before->token) {
+  FenceSlot slots[2];
+  if (const auto read = read_slots(fd->get(), resource, slots); !read) return read.error();
+  const FenceVerdict verdict = judge(slots, resource.text());
+  if (!verdict.damage.empty()) return damaged(*fences, file_name, resource, verdict.damage);
+  const FenceSlot& before = slots[verdict.current];
+  if (token.value() < before.token) {
     return Error{ErrorCode::kLost,
-                 "token " + token.text() + " is too old for " + resource.text() + ": " + std::to_string(before->token) +
+                 "token " + token.text() + " is too old for " + resource.text() + ": " + std::to_string(before.token) +
                      " was here already",
                  "somebody else got the lock in between: stop"};
   }
-  if (token.value() > before->token) {
-    if (const auto written = remember(fd->get(), resource, *before, token); !written) return written.error();
-    // The name must survive a crash as well as the content.
-    if (before->generation == 0 && fsync(fences->fd()) != 0) {
-      return system_error("cannot sync the directory " + fences->path(), errno);
-    }
+  if (token.value() > before.token) {
+    const auto written = remember(fd->get(), resource, before.generation + 1, token);
+    if (!written) return written.error();
   }
-  return std::move(*fd);
+  return fd;
 }
 
 }  // namespace dlock::local

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "backends/local/checksum.h"
 
@@ -62,7 +63,11 @@ bool sound(const Header& header) {
 }
 
 bool sound(const Record& record) {
-  return record.checksum == checksum_of(record) && record.ticket >= 1 && record.ticket <= kMaxTicket &&
+  const auto is_pid = [](std::int64_t pid) { return pid >= 0 && pid <= std::numeric_limits<std::int32_t>::max(); };
+  const bool times =
+      record.since_us >= 0 && record.until_us >= 0 && record.until_boot_ns >= 0 && record.drawn_boot_ns >= 0;
+  return record.checksum == checksum_of(record) && record.ticket >= 1 && record.ticket <= kMaxTicket && times &&
+         is_pid(record.pid) && is_pid(record.watch_pid) && is_pid(record.flock_pid) &&
          record.mode <= static_cast<std::uint32_t>(Mode::kPermits) && record.host[sizeof record.host - 1] == '\0' &&
          record.reason[sizeof record.reason - 1] == '\0';
 }

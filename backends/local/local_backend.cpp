@@ -65,7 +65,7 @@ class LocalBackend final : public Backend {
  private:
   static bool allows_network_fs(const BackendUrl& url) {
     const auto param = url.params.find("allow-network-fs");
-    return param != url.params.end() && (param->second == "yes" || param->second == "true" || param->second == "1");
+    return param != url.params.end() && param->second == "1";
   }
   Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);
 

@@ -10,6 +10,7 @@
 
 #include "backends/local/detached_holder.h"
 #include "backends/local/look.h"
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
@@ -19,7 +20,9 @@ using std::chrono::milliseconds;
 
 constexpr Duration kGuardPause = milliseconds(50);
 constexpr Duration kGuardPatience = std::chrono::seconds(1);
-constexpr Duration kLookPause = std::chrono::seconds(1);
+constexpr Duration kQueueLookPause = std::chrono::seconds(1);
+/// A waiter that is stopped at two looks so far apart, with its turn come, is passed over.
+constexpr Duration kStoppedPatience = std::chrono::seconds(5);
 constexpr Duration kUnwatched = milliseconds(200);
 constexpr Duration kFirstRung = milliseconds(1);
 
@@ -49,6 +52,12 @@ void LocalSession::start(TimePoint now) {
   place_.emplace(std::move(*place));
   if (spec_.name.is_path()) place_->wait_for_more();
   attempt(now);
+}
+
+/// One line a step, with -v.
+void LocalSession::trace(const std::string& step) const {
+  if (context_.runtime.log.style().verbosity == 0) return;
+  context_.runtime.log.verbose(spec_.name.text() + ": " + step);
 }
 
 void LocalSession::attempt(TimePoint now) {
@@ -88,8 +97,12 @@ void LocalSession::wait_in_queue(TimePoint now) {
   auto waiter = Waiter::for_bytes(place_->file().fd(), place_->awaited());
   if (!waiter) return refuse(waiter.error());
   waiter_.emplace(std::move(*waiter));
+  if (state_ != State::kQueued) {
+    pass_at_ = now;
+    trace("queued in " + place_->file().path());
+  }
   state_ = State::kQueued;
-  retry_at_ = now + kLookPause;
+  retry_at_ = now + kQueueLookPause;
 }
 
 /// Any permit may come free, and no lock call can wait for "any": the file is watched instead. The kernel reports a
@@ -97,7 +110,7 @@ void LocalSession::wait_in_queue(TimePoint now) {
 void LocalSession::wait_in_front(TimePoint now) {
   waiter_.reset();
   if (state_ == State::kFirstInLine) {
-    ladder_ = std::min<Duration>(ladder_ * 4, kLookPause);
+    ladder_ = std::min<Duration>(ladder_ * 4, kQueueLookPause);
     retry_at_ = now + ladder_;
     return;
   }
@@ -137,7 +150,7 @@ void LocalSession::wait_for_flock(TimePoint now) {
   if (!waiter) return refuse(waiter.error());
   waiter_.emplace(std::move(*waiter));
   state_ = State::kFlock;
-  retry_at_ = now + kLookPause;
+  retry_at_ = now + kQueueLookPause;
   if (!spec_.take) return;
   // So that others do not take our waiter for a foreign program.
   if (const auto noted = place_->note_flock_pid(waiter_->pid()); !noted) refuse(noted.error());
@@ -154,6 +167,9 @@ void LocalSession::flock_granted(std::int64_t pid, TimePoint now) {
 void LocalSession::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
+  if (context_.runtime.log.style().verbosity > 0) {
+    trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(place_->ticket()));
+  }
   Granted event;
   if (!spec_.take) {
     let_go();
@@ -216,10 +232,22 @@ void LocalSession::look_at_waiter(TimePoint now) {
     return;
   }
   if (now < retry_at_) return;
-  retry_at_ = now + kLookPause;
+  retry_at_ = now + kQueueLookPause;
   const auto changed = state_ == State::kFlock && spec_.take ? place_->lost() : place_->queue_changed();
   if (!changed) return refuse(changed.error());
-  if (*changed) start_again_or_advance(now);
+  if (*changed) return start_again_or_advance(now);
+  if (state_ != State::kQueued || !spec_.take || now < pass_at_) return;
+  const auto passed = pass_over_stopped(now);
+  if (!passed) return refuse(passed.error());
+  if (*passed) attempt(now);
+}
+
+Result<bool> LocalSession::pass_over_stopped(TimePoint now) {
+  pass_at_ = now + kStoppedPatience;
+  const bool before = std::exchange(all_stopped_, place_->only_stopped_before());
+  if (!before || !all_stopped_) return false;
+  trace("passes over waiters that are stopped");
+  return place_->pass_over(now);
 }
 
 void LocalSession::start_again_or_advance(TimePoint now) {
@@ -241,19 +269,18 @@ void LocalSession::look_at_front(TimePoint now) {
 void LocalSession::look_for_loss(TimePoint now) {
   if (waiter_) waiter_->bury();
   const bool woken = watch_ && watch_->drain();
-  const bool due = (!watch_ || !watch_->valid()) && now >= retry_at_;
+  const bool due = (look_again_ || !watch_ || !watch_->valid()) && now >= retry_at_;
   if (!woken && !due) return;
   if (!watch_) watch_.emplace(place_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
-  retry_at_ = now + kLookPause;
+  retry_at_ = now + kQueueLookPause;
   const auto lost = place_->lost();
-  if (lost && !*lost) return;
-  lose(lost ? "" : lost.error().message);
+  look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
+  if (lost && *lost) lose();
 }
 
-/// `why` is empty when the file itself says it.
-void LocalSession::lose(std::string why) {
-  if (why.empty() && place_->file().removed()) why = "its lock file " + place_->file().path() + " was removed";
-  if (why.empty()) why = "it was force-released by an operator";
+void LocalSession::lose() {
+  std::string why = "it was force-released by an operator";
+  if (place_->file().removed()) why = "its lock file " + place_->file().path() + " was removed";
   state_ = State::kDone;
   let_go();
   events_.emplace_back(Lost{std::move(why)});
@@ -267,7 +294,8 @@ void LocalSession::add_interest(std::vector<pollfd>& fds) const {
 std::optional<TimePoint> LocalSession::wake_at() const {
   if (!events_.empty()) return TimePoint{};
   if (state_ == State::kIdle || state_ == State::kDone) return std::nullopt;
-  if (state_ == State::kGranted) return watch_ && watch_->valid() ? std::nullopt : std::optional(retry_at_);
+  if (state_ == State::kGranted)
+    return watch_ && watch_->valid() && !look_again_ ? std::nullopt : std::optional(retry_at_);
   return earlier(retry_at_, spec_.wait.until);
 }
 
@@ -299,7 +327,8 @@ void LocalSession::withdraw(TimePoint) {
 void LocalSession::release(TimePoint) {
   if (state_ != State::kGranted) return;
   // Somebody else may have had the lock since we last looked: then it was not ours to the end.
-  if (const auto lost = place_->lost(); lost && *lost) return lose("");
+  if (const auto lost = place_->lost(); lost && *lost) return lose();
+  trace("released");
   give_back();
   if (!waiter_ && !passed_on_) {
     place_->keep_file_open();
@@ -359,13 +388,13 @@ int LocalSession::inherited_fd() const {
   return path_.valid() ? path_.fd() : place_->file().fd();
 }
 
-void LocalSession::command_started(pid_t /*pid*/) {
+void LocalSession::command_started(const StartedCommand& /*command*/) {
   // Only people miss it if it cannot be written.
   if (place_) static_cast<void>(static_cast<bool>(place_->say_pid_namespace()));
 }
 
 Result<void> LocalSession::detach(const DetachSpec& spec) {
-  command_started(0);
+  command_started({});
   waiter_.reset();
   watch_.reset();
   const auto left = leave_holder(context_, *place_, path_, spec);

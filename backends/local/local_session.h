@@ -30,7 +30,7 @@ class LocalSession final : public LockSession {
   std::optional<TimePoint> wake_at() const override;
   std::optional<SessionEvent> next_event(TimePoint now) override;
   int inherited_fd() const override;
-  void command_started(pid_t pid) override;
+  void command_started(const StartedCommand& command) override;
   Result<void> detach(const DetachSpec& spec) override;
 
  private:
@@ -60,9 +60,11 @@ class LocalSession final : public LockSession {
   void look_around(TimePoint now);
   void look_at_waiter(TimePoint now);
   void start_again_or_advance(TimePoint now);
+  Result<bool> pass_over_stopped(TimePoint now);
   void look_at_front(TimePoint now);
   void look_for_loss(TimePoint now);
-  void lose(std::string why);
+  void lose();
+  void trace(const std::string& step) const;
 
   void give_back();
   void let_go();
@@ -76,6 +78,9 @@ class LocalSession final : public LockSession {
   TimePoint started_{};
   TimePoint retry_at_{};
   Duration ladder_{0};
+  TimePoint pass_at_{};       ///< the next look whether only stopped waiters are before us
+  bool all_stopped_ = false;  ///< at the last look they were
+  bool look_again_ = false;   ///< while holding: the file could not be read
   int tries_ = 0;
   std::optional<Place> place_;
   PathLock path_;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include "lib/base/entropy.h"
@@ -64,6 +65,56 @@ std::string octal(mode_t mode) {
   char text[8];
   std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode) & 07777);
   return text;
+}
+
+/// Owners that do not exist in our user namespace (rootless containers, sandboxes) all show as this one. Whether it is
+/// really the user of that number is not to be seen there.
+bool is_unmapped(uid_t uid) {
+  constexpr uid_t kOverflow = 65534;
+  if (uid != kOverflow) return false;
+  const UniqueFd map(::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
+  char text[64] = {};
+  unsigned inside = 0;
+  unsigned outside = 0;
+  unsigned long count = 0;
+  const bool known = map.valid() && read(map.get(), text, sizeof text - 1) > 0 &&
+                     std::sscanf(text, "%u %u %lu", &inside, &outside, &count) == 3;
+  return known && !(inside == 0 && count >= kOverflow);
+}
+
+/// Why somebody else could put another directory in the place of what lies in this one; empty: nobody can.
+std::string why_unsafe_above(const struct stat& st, const LockDir::Rules& rules) {
+  if (st.st_uid != geteuid() && st.st_uid != 0 && !is_unmapped(st.st_uid)) {
+    return "belongs to user " + std::to_string(st.st_uid);
+  }
+  if (S_ISLNK(st.st_mode) || (st.st_mode & S_ISVTX)) return {};
+  if (st.st_mode & S_IWOTH) return "may be written to by everybody (mode " + octal(st.st_mode) + ")";
+  const bool private_group = st.st_gid == st.st_uid;
+  const bool shared = rules.named && (st.st_mode & S_ISGID);
+  if (!(st.st_mode & S_IWGRP) || private_group || shared) return {};
+  return "may be written to by its group (mode " + octal(st.st_mode) + ")";
+}
+
+/// The directories above `path`, which is absolute. `links` gets whether a symbolic link is among them.
+Result<void> check_above(const std::string& path, const LockDir::Rules& rules, bool& links) {
+  for (std::size_t slash = 0; slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    const std::string above = path.substr(0, std::max<std::size_t>(slash, 1));
+    struct stat st {};
+    if (lstat(above.c_str(), &st) != 0) return system_error("cannot look at " + above, errno);
+    links = links || S_ISLNK(st.st_mode);
+    if (const std::string why = why_unsafe_above(st, rules); !why.empty()) {
+      return not_safe(path, above + ", above it, " + why, "use a directory below one that only you or root may change");
+    }
+  }
+  return {};
+}
+
+Result<void> check_parents(const std::string& path, const LockDir::Rules& rules) {
+  bool links = false;
+  if (auto fit = check_above(path, rules, links); !fit || !links) return fit;
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  if (!real) return system_error("cannot look at " + path, errno);
+  return check_above(real.get(), rules, links);
 }
 
 }  // namespace
@@ -132,7 +183,7 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   if (st.st_mode & S_IWGRP) {
     if (!rules.named || !(st.st_mode & S_ISGID)) {
       return not_safe(path, "its group may write to it (mode " + octal(st.st_mode) + ")",
-                      rules.named ? "to share locks with the group: chmod 2770 " + path : "chmod g-w " + path);
+                      rules.named ? "to share locks with the group: chmod 3770 " + path : "chmod g-w " + path);
     }
     dir.group_ = true;
   }
@@ -141,6 +192,9 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
                     "use a local directory, or a server for locks between machines; if you know that its locks work: "
                     "local:" +
                         path + "?allow-network-fs=1");
+  }
+  if (!rules.parents_known) {
+    if (const auto fit = check_parents(path, rules); !fit) return fit.error();
   }
   dir.owner_ = st.st_uid;
   dir.gid_ = st.st_gid;
@@ -201,10 +255,10 @@ Result<LockDir> LockDir::inside(const std::string& name) const {
   const mode_t mode = group_ ? 02770 : 0700;
   if (mkdirat(fd_.get(), name.c_str(), mode) != 0) {
     if (errno != EEXIST) return system_error("cannot make the directory " + path_ + "/" + name, errno);
-  } else if (group_) {
-    fchmodat(fd_.get(), name.c_str(), mode, 0);
+  } else if (group_ && fchmodat(fd_.get(), name.c_str(), mode, 0) != 0) {
+    return system_error("cannot share the directory " + path_ + "/" + name + " with its group", errno);
   }
-  return open(path_ + "/" + name, {.named = group_, .allow_network_fs = true});
+  return open(path_ + "/" + name, {.named = group_, .allow_network_fs = true, .parents_known = true});
 }
 
 }  // namespace dlock::local

@@ -35,12 +35,19 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
+Error dangling(const std::string& path) {
+  return {ErrorCode::kMisconfigured, "the lock file " + path + " is a symbolic link that leads nowhere",
+          "create the file that it should lead to, or remove the link"};
+}
+
 }  // namespace
 
 Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) {
   constexpr int kFlags = O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
-  int fd = ::open(path.c_str(), kFlags | O_CREAT, 0666);
-  if (fd < 0 && (errno == EISDIR || errno == EACCES || errno == EROFS)) fd = ::open(path.c_str(), kFlags);
+  int fd = ::open(path.c_str(), kFlags);
+  // Never made through a symbolic link: who put it there would choose what is made, and where.
+  if (fd < 0 && errno == ENOENT) fd = ::open(path.c_str(), kFlags | O_CREAT | O_NOFOLLOW, 0666);
+  if (fd < 0 && errno == ELOOP) return dangling(path);
   if (fd < 0) return system_error("cannot open the lock file " + path, errno);
   PathLock lock;
   lock.fd_ = UniqueFd(fd);

@@ -17,7 +17,8 @@ namespace dlock::local {
 class PathLock {
  public:
   PathLock() = default;
-  /// Opens as flock(1) does, making the file when it is missing. Misconfigured on a network file system unless allowed.
+  /// Opens as flock(1) does, making the file when it is missing, but not through a symbolic link that leads nowhere:
+  /// Misconfigured. So it is on a network file system unless allowed.
   static Result<PathLock> open(const std::string& path, bool allow_network_fs);
 
   bool valid() const { return fd_.valid(); }

@@ -7,10 +7,13 @@
 #include <cerrno>
 
 #include "backends/local/byte_locks.h"
+#include "backends/local/process.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
 namespace {
+
+constexpr std::int64_t kStartTick = 20'000'000;  ///< a process's start is known to a clock tick only
 
 std::int64_t boot_ns(TimePoint point) { return point.time_since_epoch().count(); }
 
@@ -183,6 +186,50 @@ Result<bool> Place::queue_changed() const {
   const auto header = file_.read_header();
   if (!header) return header.error();
   return header->revoked != revoked_;
+}
+
+std::vector<LiveTicket> Place::before(Ticket revoked) const {
+  auto live = file_.live();
+  std::erase_if(live, [&](const LiveTicket& one) { return one.ticket <= revoked || one.ticket >= ticket_; });
+  return live;
+}
+
+/// Whose state cannot be known (another pid namespace, no record) is not stopped; who was granted the lock has it.
+bool Place::all_stopped(const std::vector<LiveTicket>& tickets) const {
+  const auto records = file_.read_records();
+  const auto is_stopped = [&](const LiveTicket& ticket) {
+    return std::any_of(records.begin(), records.end(), [&](const LockFile::Placed& placed) {
+      const Record& record = placed.record;
+      if (record.ticket != ticket.ticket || (record.flags & Record::kGranted)) return false;
+      if (record.pid_namespace == 0 || record.pid_namespace != context_->own_pid_namespace()) return false;
+      const auto process = process_info(static_cast<pid_t>(record.pid));
+      return process && process->state == 'T' && process->started_ns <= record.drawn_boot_ns + kStartTick;
+    });
+  };
+  return !tickets.empty() && std::all_of(tickets.begin(), tickets.end(), is_stopped);
+}
+
+bool Place::only_stopped_before() const {
+  const auto header = file_.read_header();
+  return header && header->revoked < ticket_ && all_stopped(before(header->revoked));
+}
+
+Result<bool> Place::pass_over(TimePoint now) {
+  const auto got = file_.try_guard();
+  if (!got) return got.error();
+  if (!*got) return false;
+  const Guarded guarded(file_);
+  if (file_.replaced()) return false;
+  auto header = file_.read_header();
+  if (!header) return header.error();
+  const auto older = before(header->revoked);
+  if (header->revoked >= ticket_ || !all_stopped(older)) return false;
+  note_unclean_end(*header, now);
+  header->revoked = older.back().ticket;
+  const auto written = file_.write(*header);
+  if (!written) return written.error();
+  file_.touch();
+  return true;
 }
 
 /// Confirms the ancestor's claim and joins its hold. False if the claim is stale: then it never was.

@@ -49,6 +49,11 @@ class Place {
   /// Have older tickets been revoked since awaited() was last computed? Then it is worth computing again.
   Result<bool> queue_changed() const;
 
+  /// Does nothing stand in our way but waiters that are stopped (SIGSTOP, ^Z)? Nobody would ever let us by.
+  bool only_stopped_before() const;
+  /// If that is so still: revokes them, so that they begin anew when they go on. False: nothing was done.
+  Result<bool> pass_over(TimePoint now);
+
   /// A path key is ours only with its flock(2), too: what people see until mark_granted() is a waiter.
   void wait_for_more() { complete_ = false; }
   Result<void> note_flock_pid(std::int64_t pid);
@@ -83,6 +88,8 @@ class Place {
   void learn_from_living(Header& header) const;
   void note_unclean_end(Header& header, TimePoint now) const;
   bool excluded(Ticket ticket, Ticket revoked) const;
+  std::vector<LiveTicket> before(Ticket revoked) const;
+  bool all_stopped(const std::vector<LiveTicket>& tickets) const;
   bool permit_free(Ticket ticket, Ticket revoked) const;
   Result<void> draw(Header& header, TimePoint now, WallTime wall, bool granted);
   Result<void> lock_own_bytes(Header& header, Ticket first, bool granted);

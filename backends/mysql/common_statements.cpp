@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/common_statements.h"
 
+#include <algorithm>
 #include <set>
 
 #include "backends/mysql/ask.h"
@@ -11,6 +12,7 @@
 namespace dlock::mysql {
 namespace {
 
+constexpr Duration kRowPause = std::chrono::milliseconds(10);  ///< for the end of somebody else's transaction
 constexpr Duration kKillBudget = std::chrono::milliseconds(300);
 constexpr char kDayMicroseconds[] = "86400000000";
 
@@ -41,19 +43,37 @@ Result<std::set<std::string>> present_tables(Servers& servers, Clock& clock, Tim
 
 }  // namespace
 
-Result<Answer> run_statement(Servers& servers, const std::string& statement, Clock& clock, TimePoint until,
-                             Control* control) {
+Result<std::optional<Answer>> try_statement(Servers& servers, const std::string& statement, Clock& clock,
+                                            TimePoint until, Control* control) {
   while (true) {
     const auto database = servers.connect(until, control);
     if (!database) return database.error();
     Outcome outcome = ask(**database, statement, clock, until, control);
-    if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
+    if (auto* answer = std::get_if<Answer>(&outcome)) return std::optional(std::move(*answer));
     const auto& failure = std::get<Failure>(outcome);
     const std::string server = servers.server();
+    if (is_locked_row(failure.code)) return std::optional<Answer>();
     if (is_worth_repeating(failure.code) && clock.now() < until) continue;
     if (failure.cut_off) servers.drop();
     if (is_read_only(failure.code)) servers.drop_read_only();
     return error_of(failure, server);
+  }
+}
+
+Result<Answer> run_statement(Servers& servers, const std::string& statement, Clock& clock, TimePoint until,
+                             Control* control) {
+  while (true) {
+    auto answer = try_statement(servers, statement, clock, until, control);
+    if (!answer) return answer.error();
+    if (*answer) return std::move(**answer);
+    const bool stopped = control != nullptr && control->stop_requested();
+    if (stopped || clock.now() >= until) {
+      return Error{ErrorCode::kUnavailable, "another transaction has locked the row on " + servers.server(),
+                   "find it with SHOW ENGINE INNODB STATUS"};
+    }
+    std::vector<pollfd> fds;
+    if (control != nullptr) control->add_interest(fds);
+    clock.wait(fds, std::min(until, clock.now() + kRowPause));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ namespace dlock::mysql {
 /// One statement on the writable server; again after a deadlock or a lock wait that the server ended.
 Result<Answer> run_statement(Servers& servers, const std::string& statement, Clock& clock, TimePoint until,
                              Control* control = nullptr);
+
+/// The same, but nullopt where somebody else's transaction has the row.
+Result<std::optional<Answer>> try_statement(Servers& servers, const std::string& statement, Clock& clock,
+                                            TimePoint until, Control* control);
 
 /// Gives up what the connection of `servers` waits for: breaks it, and ends its session `id` through another one where
 /// that is allowed, because a server notices a lost client within a second only, and in a wait for a row not at all.

@@ -40,9 +40,10 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
   options["OPT_READ_TIMEOUT"] = kLongestStatement;
   options["OPT_WRITE_TIMEOUT"] = kLongestStatement;
   // MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation.
-  options["postInit"] =
-      sql::SQLString("SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',wait_timeout=" +
-                     std::to_string(settings.idle_seconds));
+  std::string init = "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',wait_timeout=" +
+                     std::to_string(settings.idle_seconds);
+  if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
+  options["postInit"] = sql::SQLString(init);
   if (settings.batches) options["CLIENT_MULTI_STATEMENTS"] = true;
   if (settings.tls) {
     options["sslCA"] = sql::SQLString(settings.tls->ca_file);
@@ -58,10 +59,16 @@ Failure failure_of(const sql::SQLException& error) {
   return {code, error.what(), is_cut_off(code), false};
 }
 
-void read_rows(sql::Statement& statement, Answer& answer) {
+/// The server has answered with more than is taken.
+class TooMuch : public std::exception {};
+
+/// Takes as many fields as `left` says, and counts it down.
+void read_rows(sql::Statement& statement, Answer& answer, std::size_t& left) {
   const std::unique_ptr<sql::ResultSet> rows(statement.getResultSet());
   const unsigned columns = rows->getMetaData()->getColumnCount();
   while (rows->next()) {
+    if (columns > left) throw TooMuch();
+    left -= columns;
     Row row;
     for (unsigned i = 1; i <= columns; ++i) {
       if (rows->isNull(i)) row.emplace_back();
@@ -72,12 +79,12 @@ void read_rows(sql::Statement& statement, Answer& answer) {
 }
 
 /// The library tells neither the end of a batch nor what its later statements have changed.
-Answer run(sql::Statement& statement, const std::string& text, bool batch) {
+Answer run(sql::Statement& statement, const std::string& text, bool batch, std::size_t fields) {
   Answer answer;
   bool rows = statement.execute(text);
   if (!rows) answer.changed = statement.getUpdateCount();
   for (std::ptrdiff_t more = batch ? std::count(text.begin(), text.end(), ';') : 0;; --more) {
-    if (rows) read_rows(statement, answer);
+    if (rows) read_rows(statement, answer, fields);
     if (more == 0) return answer;
     rows = statement.getMoreResults();
   }
@@ -148,16 +155,31 @@ class ConnectorDatabase final : public Database {
     busy_ = true;
     if (!fiber_.valid()) outcome_ = Failure{0, "no memory for a connection", true, false};
     else if (broken_) outcome_ = Failure{0, "the connection is closed", true, true};
-    else fiber_.start([this, call = std::move(call)] { outcome_ = judged(call()); });
+    else start(std::move(call));
   }
 
-  /// What was abandoned is cut off, whatever the library says of it.
+  template <typename Call>
+  void start(Call call) {
+    fiber_.allow(settings_.longest_answer);
+    fiber_.start([this, call = std::move(call)] { outcome_ = judged(call()); });
+  }
+
+  /// What was abandoned is cut off, whatever the library says of it; and what has said too much.
   Outcome judged(Outcome outcome) const {
+    if (fiber_.overrun()) outcome = too_much();
+    const bool login = !statement_ && !fiber_.refused_login().empty();
+    if (login && std::holds_alternative<Failure>(outcome)) {
+      outcome = Failure{kLoginRefused, fiber_.refused_login(), true, false};
+    }
     if (auto* failure = std::get_if<Failure>(&outcome)) {
       failure->cancelled = fiber_.cancelled();
       failure->cut_off = failure->cut_off || failure->cancelled;
     }
     return outcome;
+  }
+
+  Failure too_much() const {
+    return {kTooMuch, "more than " + std::to_string(settings_.longest_answer / 1024) + " KiB", true, false};
   }
 
   Outcome connect() {
@@ -178,7 +200,7 @@ class ConnectorDatabase final : public Database {
 
   /// Defence in depth: sslVerify has been asked for, and the library is believed only when the server agrees.
   bool is_encrypted() {
-    const Answer answer = mysql::run(*statement_, "SHOW SESSION STATUS LIKE 'Ssl_cipher'", false);
+    const Answer answer = mysql::run(*statement_, "SHOW SESSION STATUS LIKE 'Ssl_cipher'", false, 2);
     return !answer.rows.empty() && answer.rows[0].size() == 2 && !answer.rows[0][1].value_or("").empty();
   }
 
@@ -186,7 +208,9 @@ class ConnectorDatabase final : public Database {
     if (!statement_) return Failure{0, "not connected", true, false};
     try {
       const bool batch = settings_.batches && text.find(';') != std::string::npos;
-      return mysql::run(*statement_, batch ? as_block(text) : text, batch);
+      return mysql::run(*statement_, batch ? as_block(text) : text, batch, settings_.longest_answer / 16);
+    } catch (const TooMuch&) {
+      return too_much();
     } catch (const sql::SQLException& error) {
       return failure_of(error);
     } catch (const std::exception& error) {

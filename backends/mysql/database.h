@@ -40,8 +40,12 @@ struct DatabaseSettings {
   std::string database;
   std::optional<TlsSettings> tls;
   Duration connect_timeout{0};
-  int idle_seconds = 60;  ///< the server ends this session when it has heard nothing for so long (wait_timeout)
-  bool batches = false;   ///< takes several statements at once, with ';' between them and nowhere else
+  int idle_seconds = 60;       ///< the server ends this session when it has heard nothing for so long (wait_timeout)
+  bool waits_for_rows = true;  ///< false: somebody else's transaction on a row is an error at once (MySQL 8: after 1 s)
+  bool batches = false;        ///< takes several statements at once, with ';' between them and nowhere else
+  /// Of what a statement may bring, in bytes as the server sends it; more cuts the connection off. A sixteenth of it is
+  /// how many fields that may be.
+  std::size_t longest_answer = 1UL * 1024 * 1024;
 };
 
 /// One row as the server wrote it; nullopt is NULL.
@@ -56,7 +60,7 @@ struct Answer {
 
 /// What a server, or the way to it, had against a statement.
 struct Failure {
-  int code = 0;            ///< MySQL's number; 0: none of the server's (misuse, time over)
+  int code = 0;            ///< MySQL's number; 0: none of the server's (misuse, time over); below: server_errors.h
   std::string text;        ///< in the server's words
   bool cut_off = false;    ///< the connection is gone; whether the statement was carried out is not known
   bool cancelled = false;  ///< cut off because our own side wanted it

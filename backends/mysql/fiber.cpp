@@ -238,6 +238,18 @@ int Fiber::wait(pollfd* fds, nfds_t count, int timeout_ms) {
   return __real_poll(fds, count, 0);
 }
 
+void Fiber::login_asked_for(const char* way, bool may) {
+  ++logins_;
+  refused_login_ = may ? "" : way;
+}
+
+bool Fiber::may_receive(std::size_t bytes) {
+  if (logins_ > 1 && !refused_login_.empty()) return false;
+  overrun_ = overrun_ || bytes > left_to_receive_;
+  if (!overrun_) left_to_receive_ -= bytes;
+  return !overrun_;
+}
+
 void Fiber::socket_opened(int fd) {
   socket_ = fd;
   if (cancelled_) shutdown(fd, SHUT_RDWR);

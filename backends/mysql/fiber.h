@@ -4,7 +4,10 @@
 #include <poll.h>
 #include <ucontext.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "lib/base/unique_fd.h"
@@ -48,6 +51,17 @@ class Fiber {
   /// Called inside, as poll(2).
   int wait(pollfd* fds, nfds_t count, int timeout_ms);
 
+  /// What runs inside may receive `bytes` more from now on; without that, anything.
+  void allow(std::size_t bytes) { left_to_receive_ = bytes, overrun_ = false; }
+  /// Called inside, before `bytes` are received. False: that is too much, or a login was refused.
+  bool may_receive(std::size_t bytes);
+  bool overrun() const { return overrun_; }  ///< since the last allow()
+
+  /// Called inside: the server wants a login in this `way`, which we `may` use. A greeting names one that is not yet
+  /// that of the user; when the server insists on one that is refused, nothing more is received.
+  void login_asked_for(const char* way, bool may);
+  const std::string& refused_login() const { return refused_login_; }  ///< empty: none was
+
   /// The socket that what runs inside has opened last and not closed; -1: none.
   int socket() const { return socket_; }
   void socket_opened(int fd);
@@ -66,6 +80,10 @@ class Fiber {
   bool running_ = false;
   bool cancelled_ = false;
   int socket_ = -1;
+  std::size_t left_to_receive_ = SIZE_MAX;
+  bool overrun_ = false;
+  int logins_ = 0;
+  std::string refused_login_;
 };
 
 }  // namespace dlock::mysql

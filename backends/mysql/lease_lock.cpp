@@ -61,6 +61,7 @@ LeaseAsk LeaseLock::make_ask(const LeaseLook& look) const {
 
 /// Tries until the store has said yes or no, or the time is over. nullopt: stop.
 LeaseLock::Answer LeaseLock::acquire(Control& control) {
+  control_ = &control;
   while (true) {
     auto step = attempt(control);
     if (control.stop_requested()) break;
@@ -68,6 +69,7 @@ LeaseLock::Answer LeaseLock::acquire(Control& control) {
     if (auto* refusal = std::get_if<Refused>(&step)) return std::move(*refusal);
     if (const auto* error = std::get_if<Error>(&step)) {
       if (waiter_.outlived(*error)) return refuse(*error);
+      trace("tried again: " + error->message);
       if (!waiter_.pause_for_retry(control)) break;
       continue;
     }
@@ -77,12 +79,20 @@ LeaseLock::Answer LeaseLock::acquire(Control& control) {
       continue;
     }
     waiter_.count();
+    trace("held by somebody else on " + servers_.server() + ", queued there");
     if (waiter_.is_over()) return busy(control);
     if (!wait_for_turn(control)) break;
     if (waiter_.is_over()) return busy(control);
   }
   give_up();
   return std::nullopt;
+}
+
+/// One line a step, with -v; the same step once.
+void LeaseLock::trace(std::string step) {
+  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
+  runtime_.log.verbose(spec_.name.text() + ": " + step);
+  traced_ = std::move(step);
 }
 
 LeaseLock::Step LeaseLock::attempt(Control& control) {
@@ -305,7 +315,7 @@ Renewal LeaseLock::held(TimePoint now) {
   Database* database = servers_.current();
   if (database == nullptr || database->usable()) return RenewalHeld{};
   servers_.drop();
-  return renew(now + std::min<Duration>(1s, spec_.ttl / 6), nullptr);
+  return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
 }
 
 /// Compare and set with what we wrote last; if that is not there any more, with what is.

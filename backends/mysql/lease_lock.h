@@ -53,6 +53,7 @@ class LeaseLock final : public KeptLock {
   Granted granted(const LeaseTake& take);
   Refused busy(Control& control);
   Refused refuse(Error error);
+  void trace(std::string step);
   void give_up();
   Renewal renew(TimePoint until, Control* control);
   Result<void> return_it(TimePoint until);
@@ -71,6 +72,8 @@ class LeaseLock final : public KeptLock {
   ServerTime read_at_ = 0;          ///< by the server's clock
   TimePoint sent_{};                ///< before the request that the present lease counts from
   bool unknown_ = false;            ///< a change of ours may have been carried out
+  Control* control_ = nullptr;      ///< of acquire(), polled while it is held as well
+  std::string traced_;              ///< the last step that was told
   bool admits_ = false;             ///< the row would have let us in; somebody before us had the gate
   int quick_ = 0;                   ///< attempts behind a gate that is being passed
   int collisions_ = 0;

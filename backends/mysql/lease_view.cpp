@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kRetryPause = 40ms;
+constexpr Duration kViewRetryPause = 40ms;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name
     } else {
       error = look.error();
     }
-    const TimePoint next = runtime_.clock.now() + kRetryPause;
+    const TimePoint next = runtime_.clock.now() + kViewRetryPause;
     if (error.code != ErrorCode::kUnavailable || next >= until) return error;
     std::vector<pollfd> nothing;
     while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);

@@ -15,6 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kConnectTimeout = 5s;
 
+/// Commands list what there is: some 100 000 locks.
+constexpr std::size_t kLongestList = 16UL * 1024 * 1024;
+
 /// The server's own queue is fair; everything else that is more than an exclusive lock needs the lease.
 Result<void> check_pinned(const LockSpec& spec, const mysql::Settings& settings) {
   LockSpec queued = spec;
@@ -27,6 +30,7 @@ Result<void> check_pinned(const LockSpec& spec, const mysql::Settings& settings)
 Result<std::unique_ptr<Backend>> make_mysql_backend(const BackendUrl& url, const Runtime& runtime) {
   auto settings = mysql::settings_of(url, kConnectTimeout);
   if (!settings) return settings.error();
+  for (mysql::DatabaseSettings& server : settings->servers) server.longest_answer = kLongestList;
   return std::unique_ptr<Backend>(
       std::make_unique<mysql::CommandBackend>(std::move(*settings), mysql::connect_by_connector, runtime));
 }

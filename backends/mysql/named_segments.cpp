@@ -51,14 +51,15 @@ class NamedSegment final : public KeptLock {
     const std::string query = "SELECT " + get_lock(expression_, wait);
     const TimePoint until = now + std::max<Duration>(wait, 0s) + (wait > 0s ? kGrace : kConnectBudget);
     const auto answer = home_.ask(query, spec_->ttl, until, &control);
+    const bool got =
+        answer && answer->rows.size() == 1 && answer->rows[0].size() == 1 && answer->rows[0][0].value_or("") == "1";
+    if (got) home_.held_ = home_.servers_.generation();
     if (control.stop_requested()) {
       (void)release(home_.clock_.now() + kGrace);
       return std::nullopt;
     }
     if (!answer) return Refused{answer.error(), std::nullopt};
-    const bool got = answer->rows.size() == 1 && answer->rows[0].size() == 1 && answer->rows[0][0].value_or("") == "1";
     if (!got) return Refused{{ErrorCode::kBusy, spec_->name.text() + " is held by somebody else"}, std::nullopt};
-    home_.held_ = home_.servers_.generation();
     return Granted{{HeldLock{spec_->name, spec_->owner, FencingToken(), home_.store_}}, std::nullopt};
   }
 

@@ -14,10 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLookBudget = 1s;
-constexpr Duration kQuickPause = 10ms;
-constexpr int kQuickAttempts = 3;
-constexpr Duration kLongestWait = 600s;  ///< of one wait in the queue: a new one is at its end
+constexpr Duration kHolderViewBudget = 1s;
+constexpr Duration kLockedRowPause = 10ms;
+constexpr int kRowAttempts = 3;
+constexpr Duration kLongestQueueWait = 600s;  ///< of one wait in the queue: a new one is at its end
 
 /// The server lets go no earlier than ttl after what it heard last.
 std::vector<DatabaseSettings> with_lease(std::vector<DatabaseSettings> servers, Duration ttl) {
@@ -55,20 +55,29 @@ std::optional<std::variant<Granted, Refused>> PinnedLock::acquire(Control& contr
       servers_.drop();  // whatever it may hold
       got_it_ = false;
       if (waiter_.outlived(*error)) return Refused{*error, std::nullopt};
+      trace("tried again: " + error->message);
       if (!waiter_.pause_for_retry(control)) break;
       continue;
     }
-    if (spec_.wait.once && settings_.strategy == Strategy::kRow && ++quick_ < kQuickAttempts) {
-      if (!waiter_.wait_until(runtime_.clock.now() + kQuickPause, control)) break;
+    if (spec_.wait.once && settings_.strategy == Strategy::kRow && ++quick_ < kRowAttempts) {
+      if (!waiter_.wait_until(runtime_.clock.now() + kLockedRowPause, control)) break;
       continue;  // a row is also locked, for a moment, by who looks whether it is
     }
     waiter_.count();
+    trace("held by somebody else on " + servers_.server() + ", queued there");
     if (waiter_.is_over()) return busy();
     if (!wait_in_queue(control)) break;
     if (waiter_.is_over() && !got_it_) return busy();
   }
   servers_.drop();
   return std::nullopt;
+}
+
+/// One line a step, with -v; the same step once.
+void PinnedLock::trace(std::string step) {
+  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
+  runtime_.log.verbose(spec_.name.text() + ": " + step);
+  traced_ = std::move(step);
 }
 
 PinnedLock::Step PinnedLock::attempt(Control& control) {
@@ -116,7 +125,7 @@ PinnedLock::Step PinnedLock::take(const LeaseLook& record, TimePoint until, Cont
   const auto database = servers_.connect(until, &control);
   if (!database) return database.error();
   if (prepared_ != servers_.generation()) {
-    const int seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(kLongestWait).count());
+    const int seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(kLongestQueueWait).count());
     if (const auto fit = grip_.prepare(**database, servers_.server(), seconds, until, &control); !fit) {
       return fit.error();
     }
@@ -170,7 +179,7 @@ bool PinnedLock::wait_in_queue(Control& control) {
   if (spec_.wait.tries > 0) return waiter_.pause_between_tries(control);
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return !control.stop_requested();
-  const TimePoint until = waiter_.queue_until(kLongestWait);
+  const TimePoint until = waiter_.queue_until(kLongestQueueWait);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
   const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_, spec_.take};
   const std::string server = servers_.server();
@@ -179,14 +188,14 @@ bool PinnedLock::wait_in_queue(Control& control) {
   if (!begun) return !control.stop_requested();
   const auto outcome = waiter_.wait_on_server(session_, until, control);
   if (!outcome) return !control.stop_requested();
-  const auto got = grip_.waited(*database, server, *outcome, runtime_.clock.now() + kLookBudget);
+  const auto got = grip_.waited(*database, server, *outcome, runtime_.clock.now() + kHolderViewBudget);
   got_it_ = got && *got == Grip::Got::kYes;
   return !control.stop_requested();
 }
 
 Result<LockState> PinnedLock::look_beside() {
   Servers beside = servers_.beside();
-  return PinnedView(settings_, beside, runtime_, kLookBudget).inspect(spec_.name);
+  return PinnedView(settings_, beside, runtime_, kHolderViewBudget).inspect(spec_.name);
 }
 
 Refused PinnedLock::busy() {

@@ -40,6 +40,7 @@ class PinnedLock final : public KeptLock {
   Step granted(LeaseLook record, TimePoint until, Control& control);
   bool wait_in_queue(Control& control);
   Refused busy();
+  void trace(std::string step);
   Result<LockState> look_beside();
   void note_release(TimePoint until);
   Renewal ping(Control& control, TimePoint until);
@@ -63,6 +64,7 @@ class PinnedLock final : public KeptLock {
   std::uint64_t session_ = 0;  ///< the server's id of our connection
   ServerTime since_ = 0;
   int quick_ = 0;                       ///< tries of a row that may be locked for a moment only
+  std::string traced_;                  ///< the last step that was told
   std::optional<TimePoint> ping_sent_;  ///< of a ping that was not answered yet
 };
 

@@ -12,6 +12,15 @@
 namespace dlock::mysql {
 namespace {
 
+/// Longer than a server that cannot refuse at once waits for a row.
+constexpr Duration kRowWait = std::chrono::milliseconds(1500);
+
+Party transaction() {
+  Party party;
+  party.note = "another program, in a transaction that is not over";
+  return party;
+}
+
 class PlainStore final : public PolledStore {
  public:
   PlainStore(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime)
@@ -25,7 +34,7 @@ class PlainStore final : public PolledStore {
 
   Attempt take(Control& control) override {
     const TimePoint sent = runtime_.clock.now();
-    const TimePoint until = attempt_end(spec_.wait, sent, sent);
+    const TimePoint until = std::max(attempt_end(spec_.wait, sent, sent), sent + kRowWait);
     const auto token = table_.take(spec_.name, spec_.owner.text(), who_, spec_.ttl, until, &control);
     if (!token) return token.error();
     if (*token) {
@@ -34,6 +43,7 @@ class PlainStore final : public PolledStore {
     }
     auto state = look(until, &control);
     if (!state) return state.error();
+    if (state->holders.empty() && table_.is_row_locked()) state->holders.push_back(transaction());
     return Others{std::move(*state), remaining_};
   }
 

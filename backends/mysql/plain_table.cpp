@@ -44,6 +44,14 @@ Result<bool> PlainTable::change(const std::string& statement, TimePoint until, C
   return done->changed > 0;
 }
 
+/// A row that is locked is not changed, and noted.
+Result<bool> PlainTable::try_change(const std::string& statement, TimePoint until, Control* control) {
+  const auto done = try_statement(servers_, statement, clock_, until, control);
+  if (!done) return done.error();
+  row_locked_ = !done->has_value();
+  return !row_locked_ && (*done)->changed > 0;
+}
+
 Result<PlainTable::Look> PlainTable::look(const LockName& name, TimePoint until, Control* control) {
   const bool occupy = strategy_ == Strategy::kOccupy;
   const auto found = run_statement(
@@ -89,7 +97,7 @@ Result<std::uint64_t> PlainTable::draw_token(const LockName& name, TimePoint unt
 Result<std::optional<std::uint64_t>> PlainTable::insert(const LockName& name, const std::string& fields,
                                                         const std::string& owner, TimePoint until, Control* control) {
   const auto taken =
-      change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()) + "," + fields, until, control);
+      try_change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()) + "," + fields, until, control);
   if (!taken) return taken.error();
   if (!*taken) return std::optional<std::uint64_t>();
   const auto token = draw_token(name, until, control);
@@ -106,6 +114,7 @@ Result<std::optional<std::uint64_t>> PlainTable::take(const LockName& name, cons
                                                       Control* control) {
   const std::string fields = "owner=" + literal(owner) + ",since=UTC_TIMESTAMP(6),expires=" + end_of(ttl) +
                              ",info=" + literal(std::string_view(who).substr(0, 1024)) + ",entries=" + literal(owner);
+  row_locked_ = false;
   const auto read = look(name, until, control);
   if (!read) return read.error();
   if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
@@ -118,19 +127,22 @@ Result<std::optional<std::uint64_t>> PlainTable::take(const LockName& name, cons
     if (read->holder) {  // ours, without its token yet
       if (const auto gone = release(name, owner, {}, until, control); !gone) return gone.error();
     } else if (read->has_row) {
-      if (const auto gone = sweep(name, until); !gone) return gone.error();
+      const auto gone = try_change(freeing(name, kOver), until, control);
+      if (!gone) return gone.error();
+      if (row_locked_) return std::optional<std::uint64_t>();
     }
     return insert(name, fields, owner, until, control);
   }
   if (!read->has_row) {
-    const auto made = change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()), until, control);
+    const auto made = try_change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()), until, control);
     if (!made) return made.error();
+    if (row_locked_) return std::optional<std::uint64_t>();
   }
   const std::uint64_t token = std::max(read->token + 1, static_cast<std::uint64_t>(read->now));
   const auto taken =
-      change("UPDATE " + table_ + " SET state=1,version=version+1,token=" + std::to_string(token) + "," + fields +
-                 where(name) + " AND version=" + std::to_string(read->version) + " AND (state=0 OR " + kOver + ")",
-             until, control);
+      try_change("UPDATE " + table_ + " SET state=1,version=version+1,token=" + std::to_string(token) + "," + fields +
+                     where(name) + " AND version=" + std::to_string(read->version) + " AND (state=0 OR " + kOver + ")",
+                 until, control);
   if (!taken) return taken.error();
   return *taken ? std::optional(token) : std::nullopt;
 }
@@ -199,12 +211,10 @@ Result<std::vector<LockName>> PlainTable::names(TimePoint until) {
   return names_where(strategy_ == Strategy::kUnique ? "TRUE" : "state<>0", until);
 }
 
-Result<std::vector<LockName>> PlainTable::over(TimePoint until) {
-  return names_where("owner IS NOT NULL AND " + std::string(kOver), until);
-}
+Result<std::vector<LockName>> PlainTable::over(TimePoint until) { return names_where(kOver, until); }
 
 Result<bool> PlainTable::sweep(const LockName& name, TimePoint until) {
-  return change(freeing(name, "owner IS NOT NULL AND " + std::string(kOver)), until, nullptr);
+  return change(freeing(name, kOver), until, nullptr);
 }
 
 }  // namespace dlock::mysql

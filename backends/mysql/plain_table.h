@@ -43,6 +43,10 @@ class PlainTable {
   Result<std::optional<std::uint64_t>> take(const LockName& name, const std::string& owner, const std::string& who,
                                             Duration ttl, TimePoint until, Control* control);
 
+  /// The last take() found the row locked by a transaction of somebody else's that is not over: nobody sees yet who
+  /// will have it.
+  bool is_row_locked() const { return row_locked_; }
+
   /// The lease ends `ttl` from now; never earlier than it did unless `exact`. False: it is not `owner`'s any more.
   Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
                      Control* control);
@@ -70,6 +74,7 @@ class PlainTable {
   std::string where(const LockName& name) const;
   std::string freeing(const LockName& name, const std::string& condition) const;
   Result<bool> change(const std::string& statement, TimePoint until, Control* control);
+  Result<bool> try_change(const std::string& statement, TimePoint until, Control* control);
   Result<std::optional<std::uint64_t>> insert(const LockName& name, const std::string& fields, const std::string& owner,
                                               TimePoint until, Control* control);
   Result<std::uint64_t> draw_token(const LockName& name, TimePoint until, Control* control);
@@ -79,6 +84,7 @@ class PlainTable {
   const std::string table_;
   Servers& servers_;
   Clock& clock_;
+  bool row_locked_ = false;
 };
 
 }  // namespace dlock::mysql

@@ -33,6 +33,8 @@ bool is_worth_repeating(int code) {
   return is_one_of(code, {1020, 1205, 1213, 1317, 1969, 3024, 3058, 3572});
 }
 
+bool is_locked_row(int code) { return is_one_of(code, {1205, 3572}); }
+
 bool is_read_only(int code) { return is_one_of(code, {1290, 1792, 1836, 3100, 3101}); }
 
 bool is_without_named_locks(int code) { return is_one_of(code, {1235, 1178, 1295}); }
@@ -74,6 +76,12 @@ Error error_of(const Failure& failure, const std::string& server) {
     case 1226:
       return {ErrorCode::kUnavailable, server + " has no connection left: " + said,
               "raise max_connections; every holder and every waiter needs one"};
+    case kLoginRefused:
+      return {ErrorCode::kDenied,
+              server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
+              "use TLS (ca-file=FILE in the URL), or an account with mysql_native_password or ed25519"};
+    case kTooMuch:
+      return {ErrorCode::kUnavailable, server + " answered with " + failure.text, kDoctor};
     case kTlsError:
       return {is_about_trust(failure.text) ? ErrorCode::kMisconfigured : ErrorCode::kUnavailable,
               "no secure connection to " + server + ": " + said,

@@ -12,14 +12,9 @@ namespace {
 
 constexpr std::uint16_t kPort = 3306;
 
-std::string param(const BackendUrl& url, const char* name) {
-  const auto found = url.params.find(name);
-  return found == url.params.end() ? std::string() : found->second;
-}
-
 Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
-  TlsSettings tls{param(url, "ca-file"), param(url, "cert-file"), param(url, "key-file")};
-  if (!param(url, "server-name").empty()) {
+  TlsSettings tls{url.param("ca-file"), url.param("cert-file"), url.param("key-file")};
+  if (!url.param("server-name").empty()) {
     return Error{ErrorCode::kUnsupported, "the MySQL client library checks a certificate for the host of the URL only",
                  "leave server-name out, and write the name that the certificate has into the URL"};
   }
@@ -40,7 +35,7 @@ Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
 }
 
 Strategy strategy_of(const BackendUrl& url) {
-  const std::string name = param(url, "strategy");
+  const std::string name = url.param("strategy");
   for (const Strategy one : {Strategy::kSession, Strategy::kRow, Strategy::kUnique, Strategy::kOccupy}) {
     if (name == strategy_name(one)) return one;
   }
@@ -48,7 +43,7 @@ Strategy strategy_of(const BackendUrl& url) {
 }
 
 StockWay stock_way_of(const BackendUrl& url) {
-  const std::string name = param(url, "stock");
+  const std::string name = url.param("stock");
   if (name == "pessimistic") return StockWay::kPessimistic;
   return name == "optimistic" ? StockWay::kOptimistic : StockWay::kGuarded;
 }
@@ -103,7 +98,7 @@ Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
   auto tls = tls_of(url);
   if (!tls) return tls.error();
   Settings settings{{}, strategy_of(url), stock_way_of(url), {}, url.redacted()};
-  if (const std::string row = param(url, "row"); !row.empty()) {
+  if (const std::string row = url.param("row"); !row.empty()) {
     auto parsed = user_row(row);
     if (!parsed) return parsed.error();
     settings.row = std::move(*parsed);
@@ -114,7 +109,8 @@ Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
                           .database = url.path.substr(url.path.starts_with('/') ? 1 : 0),
                           .tls = std::move(*tls),
                           .connect_timeout = connect_timeout};
-  if (const std::string socket = param(url, "socket"); !socket.empty()) {
+  server.waits_for_rows = settings.strategy != Strategy::kUnique && settings.strategy != Strategy::kOccupy;
+  if (const std::string socket = url.param("socket"); !socket.empty()) {
     if (!url.hosts.empty() && !(url.hosts.size() == 1 && url.hosts[0].name == "localhost")) {
       return Error{ErrorCode::kMisconfigured, "the URL names a socket and hosts",
                    "mysql:///DB?socket=FILE is by socket"};

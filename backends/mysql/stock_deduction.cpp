@@ -13,13 +13,13 @@ namespace {
 /// How often a race is lost before all segments are locked.
 constexpr int kMostRaces = 8;
 
-/// The row that is changed names itself by LAST_INSERT_ID(segment); kNone: there was none. (ROW_COUNT() would do, were
+/// The row that is changed names itself by LAST_INSERT_ID(segment); kNoRow: there was none. (ROW_COUNT() would do, were
 /// it not for clients that die: for those MariaDB goes on with the batch, and ROW_COUNT() is -1.)
 /// Both are larger than any segment, and any token.
-constexpr char kNone[] = "9000000000000000000";
+constexpr char kNoRow[] = "9000000000000000000";
 constexpr char kNotLocked[] = "9000000000000000001";
 
-std::string if_any() { return std::string(" FROM DUAL WHERE LAST_INSERT_ID()<") + kNone; }
+std::string if_any() { return std::string(" FROM DUAL WHERE LAST_INSERT_ID()<") + kNoRow; }
 
 }  // namespace
 
@@ -87,7 +87,7 @@ std::optional<Deduction::Where> Deduction::choose(const std::vector<Where>& plac
 
 std::string Deduction::fitting(const Where& place) const {
   return std::string(kSegmentTable) + " WHERE stock=" + key_ + " AND " + place +
-         (lock_.empty() ? "" : std::string(" AND LAST_INSERT_ID()=") + kNone) +
+         (lock_.empty() ? "" : std::string(" AND LAST_INSERT_ID()=") + kNoRow) +
          " AND quantity>=" + std::to_string(request_->quantity) + " ORDER BY segment LIMIT 1";
 }
 
@@ -101,7 +101,7 @@ Result<std::optional<StockAnswer>> Deduction::deduct(const Where& place) {
   const std::string record = "CONCAT('" + std::string(owner_ ? "R " : "T ") + quantity +
                              " ',LAST_INSERT_ID(),':" + quantity + " " + (owner_ ? owner_->text() : "-") + " 0')";
   transaction_.write("DO LAST_INSERT_ID(" +
-                     (lock_.empty() ? kNone : "IF(" + lock_ + "=1," + kNone + "," + kNotLocked + ")") + ")");
+                     (lock_.empty() ? kNoRow : "IF(" + lock_ + "=1," + kNoRow + "," + kNotLocked + ")") + ")");
   transaction_.write(update);
   transaction_.write(insert_request(key_, request_->id, record) + if_any());
   const std::string last = "SELECT LAST_INSERT_ID()";
@@ -118,7 +118,7 @@ Result<std::optional<StockAnswer>> Deduction::answer(const std::vector<Row>& row
                      rows.back().size() == 1;
   if (!sound) return Error{ErrorCode::kUnavailable, "the server answered what dlock does not understand"};
   const std::string segment = rows.front().front().value_or("");
-  if (segment == kNone) return std::optional<StockAnswer>();
+  if (segment == kNoRow) return std::optional<StockAnswer>();
   if (segment == kNotLocked) return std::optional<StockAnswer>(StockInProgress{});
   const int from =
       owner_ && request_->only_segment ? *request_->only_segment : static_cast<int>(unsigned_number(segment));

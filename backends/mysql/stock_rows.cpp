@@ -120,6 +120,11 @@ void StockRows::create(const LockName& name, Quantity quantity, int segments, co
               std::to_string(each) + ")";
   }
   transaction_.write("INSERT INTO " + std::string(kSegmentTable) + "(stock,segment,quantity) VALUES" + values);
+  // From now on tokens are larger than the clock is: those of the same stock in another store are left behind.
+  const std::string stock = text_of(rows.front(), 0);
+  transaction_.write("INSERT IGNORE INTO " + std::string(kReservationTable) + "(token,stock,id,expires) VALUES(" +
+                     kServerMicroseconds + "," + stock + ",'',UTC_TIMESTAMP(6))");
+  transaction_.write("DELETE FROM " + std::string(kReservationTable) + " WHERE stock=" + stock + " AND id=''");
 }
 
 /// The segments first: who is about to deduct from them alone writes down its request behind that, or not at all.

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kConnectTimeout = 5s;
-constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
+constexpr Duration kReconnectPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kBetweenTries = 1s;
 constexpr Duration kShortestAttempt = 500ms;  ///< so that a wait of next to nothing is not mistaken for a dead server
 
@@ -31,14 +31,14 @@ Duration jitter(Duration most) {
 }
 
 TimePoint attempt_end(const WaitPolicy& wait, TimePoint since, TimePoint now) {
-  const TimePoint end = std::max(since + connect_timeout_of(wait), now + kRetryPause);
+  const TimePoint end = std::max(since + connect_timeout_of(wait), now + kReconnectPause);
   return wait.until ? std::min(end, std::max(*wait.until, now + kShortestAttempt)) : end;
 }
 
 TimePoint Waiter::attempt_until() {
   const TimePoint now = clock_.now();
   if (!out_since_) out_since_ = now;
-  return attempt_end(spec_.wait, *out_since_, now);
+  return attempt_end(spec_.wait, outlives_outages() ? now : *out_since_, now);
 }
 
 bool Waiter::outlived(const Error& error) {
@@ -46,7 +46,7 @@ bool Waiter::outlived(const Error& error) {
   const TimePoint now = clock_.now();
   if (!out_since_) out_since_ = now;
   if (spec_.wait.until && now >= *spec_.wait.until) return true;
-  return now + kRetryPause >= *out_since_ + connect_timeout_of(spec_.wait);
+  return !outlives_outages() && now + kReconnectPause >= *out_since_ + connect_timeout_of(spec_.wait);
 }
 
 bool Waiter::is_over() const {
@@ -67,7 +67,7 @@ bool Waiter::wait_until(TimePoint until, Control& control) {
 }
 
 bool Waiter::pause_for_retry(Control& control) {
-  return wait_until(clock_.now() + kRetryPause + jitter(kRetryPause), control);
+  return wait_until(clock_.now() + kReconnectPause + jitter(kReconnectPause), control);
 }
 
 bool Waiter::pause_between_tries(Control& control) {

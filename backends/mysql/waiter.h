@@ -23,10 +23,11 @@ class Waiter {
 
   /// When an attempt that begins now has waited long enough for a server.
   TimePoint attempt_until();
-  void reached() { out_since_.reset(); }  ///< a server has answered
+  void reached() { out_since_.reset(), reached_ = true; }  ///< a server has answered
 
   /// False if `error` may pass, and there is time to see whether it does. A server that cannot be reached is tried
-  /// again for the connection's time-out, counted from when it was last well.
+  /// again for the connection's time-out; one that had been reached for as long as the wait lasts, unless tries are
+  /// counted.
   bool outlived(const Error& error);
 
   void count() { ++attempts_; }  ///< an attempt that was answered
@@ -51,7 +52,10 @@ class Waiter {
   Clock& clock_;
   Servers& servers_;
   const Look look_;
+  bool outlives_outages() const { return reached_ && spec_.wait.outlives_outages(); }
+
   int attempts_ = 0;
+  bool reached_ = false;
   std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
 };
 

@@ -35,11 +35,11 @@ struct Attempt {
 /// A cluster: each slot's master is asked on a connection of its own.
 class ClusterDeployment final : public Deployment {
  public:
-  ClusterDeployment(const BackendUrl& url, Clock& clock, Duration connect_timeout)
+  ClusterDeployment(const BackendUrl& url, Clock& clock, Duration connect_timeout, Greet greet)
       : seeds_(endpoints(url)),
         clock_(clock),
         connect_timeout_(connect_timeout),
-        nodes_([url](const Endpoint& endpoint) { return connection_settings(url, endpoint); }) {}
+        nodes_([url, greet](const Endpoint& endpoint) { return connection_settings(url, endpoint, greet); }) {}
 
   Result<std::vector<Reply>> call(const std::string& key, const std::vector<Command>& commands, TimePoint until,
                                   Control* control) override {
@@ -53,9 +53,10 @@ class ClusterDeployment final : public Deployment {
       auto replies = send(**node, commands, asking, attempt);
       if (!replies) return lost_on_the_way(std::move(replies).error());
       const Verdict verdict = judge(commands, *replies);
+      asked_at_ = (*node)->asked_at();
       if (verdict.kind == Verdict::Kind::kAnswered) return replies;
       const Endpoint& asked = (*node)->settings().endpoint;
-      attempt.trouble = asked.text() + " says " + (*replies)[verdict.at].text;
+      attempt.trouble = asked.text() + " says " + words_of((*replies)[verdict.at]);
       const bool redirected = follow((*replies)[verdict.at], verdict.refusal, asked, attempt);
       if (verdict.kind == Verdict::Kind::kPartly) {
         return outcome_unknown({ErrorCode::kUnavailable, "the slot moved in between: " + attempt.trouble, ""});
@@ -109,8 +110,10 @@ class ClusterDeployment final : public Deployment {
   /// The connection to the node in charge, connected. While there is none, the map is asked for again.
   Result<Connection*> node_for(std::uint16_t slot, Attempt& attempt) {
     while (true) {
+      const TimePoint silent_at = clock_.now() + attempt.patience;
       auto node = try_node_for(slot, attempt);
       if (node || !is_passing(node.error())) return node;
+      if (!insists_ && clock_.now() < silent_at) return node;
       note(attempt, node.error());
       attempt.ask.reset();
       stale_ = true;
@@ -225,7 +228,8 @@ class ClusterDeployment final : public Deployment {
 
 }  // namespace
 
-Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout) {
+Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                       Greet greet) {
   if (url.hosts.empty()) {
     return Error{ErrorCode::kMisconfigured, "a " + url.scheme + " URL names nodes of the cluster",
                  "write " + url.scheme + "://node1,node2,node3"};
@@ -237,7 +241,7 @@ Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Cl
     return Error{ErrorCode::kMisconfigured, "a cluster has database 0 only, not " + std::to_string(settings->database),
                  "leave the database out of the URL"};
   }
-  return std::unique_ptr<Deployment>(std::make_unique<ClusterDeployment>(url, clock, connect_timeout));
+  return std::unique_ptr<Deployment>(std::make_unique<ClusterDeployment>(url, clock, connect_timeout, greet));
 }
 
 }  // namespace dlock::redis

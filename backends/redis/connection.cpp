@@ -7,7 +7,6 @@
 #include "backends/redis/reply_reader.h"
 #include "backends/redis/socket_stream.h"
 #include "backends/redis/tls_stream.h"
-#include "lib/base/human_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -16,19 +15,15 @@ constexpr Duration kAskAgain = std::chrono::milliseconds(50);
 /// Most answers come within that, and so short a wait needs no timer (SystemClock).
 constexpr Duration kSoon = std::chrono::milliseconds(200);
 
+/// Of pushed messages that wait to be taken: a server sends one for each change of a key, and a keeper takes them soon.
+constexpr std::size_t kMostPushed = 1024;
+
 enum class Greeting { kAuth, kSelect, kSetName };
 
 Result<std::unique_ptr<ByteStream>> dial_server(const ConnectionSettings& settings, TimePoint until) {
   auto socket = open_socket(settings.endpoint, until);
   if (!socket || !settings.tls) return socket;
   return start_tls(std::move(*socket), *settings.tls, settings.endpoint.host);
-}
-
-/// A server's own words, fit for a message.
-std::string said(const Reply& reply) {
-  std::string text = printable(std::string_view(reply.text).substr(0, 256));
-  while (text.ends_with('.') || text.ends_with(' ')) text.pop_back();
-  return text;
 }
 
 bool is_transient(const Reply& reply) {
@@ -74,21 +69,29 @@ struct Connection::Impl {
     bool greeted = false;
     std::deque<Greeting> due;  ///< greetings whose answers are to come
     std::string outbox;
-    std::string held;  ///< requests that wait for the database
+    std::string held;  ///< requests that wait for one of these
+    bool authenticated = true;
     bool in_database = true;
     std::optional<TimePoint> select_at;
     bool subscribed = false;
     bool heard = false;  ///< any reply
+    bool asks = false;   ///< what is asked has not begun to be written
     ReplyReader reader;
     std::deque<Reply> replies;
+
+    bool may_ask() const { return authenticated && in_database; }
+    void let_go() {
+      if (may_ask()) outbox += std::exchange(held, {});
+    }
   };
 
-  Impl(const ConnectionSettings& its_settings, Dial its_dial) : settings(its_settings), dial(std::move(its_dial)) {}
+  Impl(const ConnectionSettings& its_settings, TimePoint& its_asked_at, Dial its_dial)
+      : settings(its_settings), asked_at(its_asked_at), dial(std::move(its_dial)) {}
 
   void greet();
   void queue(Greeting kind, const Command& command);
   Result<void> step(TimePoint now, bool& ready, std::size_t& outstanding);
-  Result<void> write();
+  Result<void> write(TimePoint now);
   Result<void> read(TimePoint now, std::size_t& outstanding);
   Result<void> take(Reply reply, TimePoint now, std::size_t& outstanding);
   Result<void> take_as_stranger(std::size_t& outstanding);
@@ -100,6 +103,7 @@ struct Connection::Impl {
   std::string name() const { return settings.endpoint.text(); }
 
   const ConnectionSettings& settings;
+  TimePoint& asked_at;
   Dial dial;
   std::optional<Session> session;
 };
@@ -115,6 +119,7 @@ void Connection::Impl::greet() {
     Command auth{"AUTH"};
     if (!settings.user.empty()) auth.push_back(settings.user);
     auth.push_back(settings.password);
+    session->authenticated = settings.greet == Greet::kAlong;
     queue(Greeting::kAuth, auth);
   }
   if (settings.database != 0) {
@@ -152,16 +157,20 @@ Result<void> Connection::Impl::step(TimePoint now, bool& ready, std::size_t& out
     s.select_at.reset();
     queue(Greeting::kSelect, {"SELECT", std::to_string(settings.database)});
   }
-  if (auto wrote = write(); !wrote) {
+  if (auto wrote = write(now); !wrote) {
     auto last_words = read(now, outstanding);  // a server that turns us away says why
     return last_words ? wrote : last_words;
   }
   if (auto read_all = read(now, outstanding); !read_all) return read_all;
-  return write();  // what the answer to SELECT has let go
+  return write(now);  // what the answer to AUTH or SELECT has let go
 }
 
-Result<void> Connection::Impl::write() {
+Result<void> Connection::Impl::write(TimePoint now) {
   Session& s = *session;
+  if (s.asks && s.may_ask()) {
+    s.asks = false;
+    asked_at = now;
+  }
   while (!s.outbox.empty()) {
     auto n = s.stream->write(s.outbox);
     if (!n) return broken(std::move(n).error(), true);
@@ -195,6 +204,8 @@ Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& out
   if (!s.due.empty()) return take_greeting(reply, now);
   if (!s.subscribed && outstanding == 0) return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
   if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
+  else if (s.replies.size() >= kMostPushed)
+    return Error{ErrorCode::kUnavailable, name() + " sends messages without end"};
   s.replies.push_back(std::move(reply));
   return {};
 }
@@ -204,7 +215,7 @@ Result<void> Connection::Impl::take_as_stranger(std::size_t& outstanding) {
   Session& s = *session;
   if (!s.due.empty()) s.due.pop_front();
   else if (outstanding > 0) --outstanding;
-  if (s.due.empty() && (outstanding == 0 || !s.in_database)) return *s.denied;
+  if (s.due.empty() && (outstanding == 0 || !s.may_ask())) return *s.denied;
   return {};
 }
 
@@ -212,12 +223,12 @@ Result<void> Connection::Impl::take_as_stranger(std::size_t& outstanding) {
 Result<void> Connection::Impl::refused_for_good(const Reply& reply) const {
   if (!reply.is_error()) return {};
   if (reply.is_error("NOAUTH")) {
-    return Error{ErrorCode::kDenied, name() + " wants a password: " + said(reply),
+    return Error{ErrorCode::kDenied, name() + " wants a password: " + words_of(reply),
                  "use ?password-file=/path, or $DLOCK_PASSWORD"};
   }
-  if (reply.is_error("DENIED")) return Error{ErrorCode::kDenied, name() + " refuses us: " + said(reply)};
+  if (reply.is_error("DENIED")) return Error{ErrorCode::kDenied, name() + " refuses us: " + words_of(reply)};
   if (reply.text.starts_with("ERR max number of clients")) {
-    return Error{ErrorCode::kUnavailable, name() + " refuses us: " + said(reply)};
+    return Error{ErrorCode::kUnavailable, name() + " refuses us: " + words_of(reply)};
   }
   return {};
 }
@@ -226,10 +237,15 @@ Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) 
   const Greeting kind = session->due.front();
   session->due.pop_front();
   if (kind == Greeting::kSelect) return take_select(reply, now);
-  if (kind == Greeting::kSetName || !reply.is_error()) return {};
-  if (is_transient(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + said(reply)};
+  if (kind == Greeting::kSetName) return {};
+  if (!reply.is_error()) {
+    session->authenticated = true;
+    session->let_go();
+    return {};
+  }
+  if (is_transient(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + words_of(reply)};
   const bool none = reply.text.find("without any password") != std::string::npos;
-  session->denied = Error{ErrorCode::kDenied, name() + " refused the user or the password: " + said(reply),
+  session->denied = Error{ErrorCode::kDenied, name() + " refused the user or the password: " + words_of(reply),
                           none ? "it has no password: leave it out" : "check the user and the password"};
   return {};
 }
@@ -238,7 +254,7 @@ Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
   Session& s = *session;
   if (!reply.is_error()) {
     s.in_database = true;
-    s.outbox += std::exchange(s.held, {});
+    s.let_go();
     return {};
   }
   if (is_transient(reply)) {
@@ -247,13 +263,13 @@ Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
   }
   const bool denied = reply.is_error("NOPERM");
   return Error{denied ? ErrorCode::kDenied : ErrorCode::kMisconfigured,
-               name() + " refused database " + std::to_string(settings.database) + ": " + said(reply)};
+               name() + " refused database " + std::to_string(settings.database) + ": " + words_of(reply)};
 }
 
 Connection::Connection(ConnectionSettings settings) : Connection(std::move(settings), dial_server) {}
 
 Connection::Connection(ConnectionSettings settings, Dial dial)
-    : settings_(std::move(settings)), impl_(std::make_unique<Impl>(settings_, std::move(dial))) {}
+    : settings_(std::move(settings)), impl_(std::make_unique<Impl>(settings_, asked_at_, std::move(dial))) {}
 
 Connection::~Connection() = default;
 
@@ -271,7 +287,8 @@ void Connection::send(const Command& command) {
   Impl::Session& s = *impl_->session;
   if (!s.greeted) impl_->greet();
   if (is_subscription(command)) s.subscribed = true;
-  append_encoded(s.in_database ? s.outbox : s.held, command);
+  if (outstanding_ == 0) s.asks = true;
+  append_encoded(s.may_ask() ? s.outbox : s.held, command);
   outstanding_ += answers_to(command);
   has_asked_ = true;
 }

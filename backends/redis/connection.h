@@ -37,19 +37,28 @@ struct TlsSettings {
   std::string server_name;  ///< verified, and sent as SNI; empty: the endpoint's host
 };
 
+/// What goes out before the answer to AUTH has come. A server that asks nobody for a password refuses AUTH, and does
+/// what came with it as its user "default".
+enum class Greet {
+  kFirst,  ///< nothing
+  kAlong,  ///< requests too, which saves a round trip: for who undoes what a refused AUTH has left behind
+};
+
 struct ConnectionSettings {
   Endpoint endpoint;
   std::string user;      ///< empty: the default user
   std::string password;  ///< SECRET. Empty: no AUTH is sent
   int database = 0;      ///< 0: no SELECT is sent
   std::string client_name;
+  Greet greet = Greet::kFirst;  ///< of no meaning without a password
   std::optional<TlsSettings> tls;
 };
 
 /// One connection to one server that speaks RESP2: connects, greets (AUTH, SELECT, CLIENT SETNAME, in the same write as
-/// the first request), sends requests in order, hands out their replies in order. Never blocks; its owner polls.
-/// Replies to the greeting are consumed inside: a refused AUTH or SELECT is an error of advance(), a refused SETNAME is
-/// not. With a SELECT the requests wait for its answer: they must not happen in another database. Single-threaded.
+/// the first request if that need not wait), sends requests in order, hands out their replies in order. Never blocks;
+/// its owner polls. Replies to the greeting are consumed inside: a refused AUTH or SELECT is an error of advance(), a
+/// refused SETNAME is not. With a SELECT the requests wait for its answer: they must not happen in another database;
+/// with an AUTH unless Greet::kAlong. Single-threaded.
 class Connection {
  public:
   /// How a stream to `settings` is begun; the real one unless a test says otherwise.
@@ -72,6 +81,9 @@ class Connection {
   void send(const Command& command);
   bool is_subscribed() const;                    ///< has asked for a subscription
   bool has_asked() const { return has_asked_; }  ///< has ever queued a request
+  /// When what was asked last began to be written, or just before: neither connecting nor the greeting of a server that
+  /// wants it first count. Requests that go out while others are outstanding count from the first of them.
+  TimePoint asked_at() const { return asked_at_; }
   /// Replies that are still to come for what send() queued.
   std::size_t outstanding() const { return outstanding_; }
 
@@ -97,6 +109,7 @@ class Connection {
   bool started_ = false;
   bool ready_ = false;
   bool has_asked_ = false;
+  TimePoint asked_at_{};
   std::size_t outstanding_ = 0;
 };
 

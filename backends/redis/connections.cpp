@@ -10,7 +10,7 @@ namespace {
 
 bool is_cancelled(Control* control) { return control != nullptr && control->stop_requested(); }
 
-Error cancelled() { return {ErrorCode::kCancelled, "given up before the server was asked", ""}; }
+Error cancelled_before_asking() { return {ErrorCode::kCancelled, "given up before the server was asked", ""}; }
 
 }  // namespace
 
@@ -47,7 +47,7 @@ std::vector<Endpoint> endpoints(const BackendUrl& url) {
 
 Result<void> pause(Clock& clock, TimePoint until, Control* control) {
   while (clock.now() < until) {
-    if (is_cancelled(control)) return cancelled();
+    if (is_cancelled(control)) return cancelled_before_asking();
     std::vector<pollfd> fds;
     if (control != nullptr) control->add_interest(fds);
     clock.wait(fds, until);

@@ -11,8 +11,8 @@
 namespace dlock::redis {
 namespace {
 
-constexpr Duration kFirstPause = std::chrono::milliseconds(10);
-constexpr Duration kLongestPause = std::chrono::milliseconds(500);
+constexpr Duration kFirstRetryPause = std::chrono::milliseconds(10);
+constexpr Duration kLongestRetryPause = std::chrono::milliseconds(500);
 
 /// Waits that grow from one to the next.
 class Pause {
@@ -20,7 +20,7 @@ class Pause {
   /// False: `until` is here, nothing is waited for. Cancelled if `control` wants it.
   Result<bool> take(Clock& clock, TimePoint until, Control* control) {
     const TimePoint end = std::min(until, clock.now() + next_);
-    next_ = std::min(next_ * 2, kLongestPause);
+    next_ = std::min(next_ * 2, kLongestRetryPause);
     bool waited = false;
     while (clock.now() < end) {
       waited = true;
@@ -35,7 +35,7 @@ class Pause {
   }
 
  private:
-  Duration next_ = kFirstPause;
+  Duration next_ = kFirstRetryPause;
 };
 
 /// The server did nothing, and may do it in a moment.
@@ -60,6 +60,7 @@ class SingleDeployment final : public Deployment {
       auto replies = call_once(left, until, control);
       if (!replies) return busy && replies.error().code == ErrorCode::kUnavailable ? *busy : replies.error();
       const auto refused = std::find_if(replies->begin(), replies->end(), is_for_later);
+      if (answered.empty()) asked_at_ = connection_.asked_at();
       const std::size_t done = static_cast<std::size_t>(refused - replies->begin());
       std::move(replies->begin(), refused, std::back_inserter(answered));
       if (refused == replies->end()) return answered;
@@ -84,10 +85,13 @@ class SingleDeployment final : public Deployment {
  private:
   Result<std::vector<Reply>> call_once(std::span<const Command> commands, TimePoint until, Control* control) {
     const TimePoint connect_by = std::min(until, clock_.now() + connect_timeout_);
+    std::optional<Error> why;  // of an attempt that had its time: tells more than that the last one had none
     for (Pause pause;;) {
       auto connected = connect(connection_, clock_, connect_by, control);
       if (connected) return ask(connection_, commands, clock_, until, control);
-      if (connected.error().code != ErrorCode::kUnavailable) return std::move(connected).error();
+      if (connected.error().code != ErrorCode::kUnavailable || !insists_) return std::move(connected).error();
+      if (why && clock_.now() >= connect_by) return *why;
+      why = connected.error();
       auto paused = pause.take(clock_, connect_by, control);
       if (!paused) return std::move(paused).error();
       if (!*paused) return std::move(connected).error();
@@ -95,19 +99,13 @@ class SingleDeployment final : public Deployment {
   }
 
   Error not_ready(const Reply& reply) const {
-    return {ErrorCode::kUnavailable, connection_.settings().endpoint.text() +
-                                         " is not ready: " + printable(std::string_view(reply.text).substr(0, 256))};
+    return {ErrorCode::kUnavailable, connection_.settings().endpoint.text() + " is not ready: " + words_of(reply)};
   }
 
   Clock& clock_;
   Duration connect_timeout_;
   Connection connection_;
 };
-
-std::string param(const BackendUrl& url, const char* name) {
-  const auto it = url.params.find(name);
-  return it == url.params.end() ? std::string() : it->second;
-}
 
 /// "/3", "/mymaster/3" (of a Sentinel), ?db=3 (of a socket).
 std::string_view database_text(const BackendUrl& url, const UrlScheme& scheme, const std::string& db) {
@@ -122,7 +120,7 @@ std::string_view database_text(const BackendUrl& url, const UrlScheme& scheme, c
 }
 
 Result<int> database(const BackendUrl& url, const UrlScheme& scheme) {
-  const std::string db = param(url, "db");
+  const std::string db = url.param("db");
   const std::string_view text = database_text(url, scheme, db);
   if (text.empty()) return 0;
   int number = 0;
@@ -132,29 +130,40 @@ Result<int> database(const BackendUrl& url, const UrlScheme& scheme) {
 }
 
 TlsSettings tls_settings(const BackendUrl& url) {
-  return {param(url, "ca-file"), param(url, "cert-file"), param(url, "key-file"), param(url, "server-name")};
+  return {url.param("ca-file"), url.param("cert-file"), url.param("key-file"), url.param("server-name")};
+}
+
+/// Without a password nothing is authenticated, and the rights would be those of the default user.
+Error user_without_password(const BackendUrl& url) {
+  return {
+      ErrorCode::kMisconfigured,
+      url.redacted() + " names the user " + printable(url.user) + " and there is no password for it",
+      "set DLOCK_PASSWORD, or add ?password-file=/path; to be the default user leave " + printable(url.user) + "@ out"};
 }
 
 }  // namespace
 
-Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint) {
+Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint, Greet greet) {
   const UrlScheme* scheme = find_url_scheme(url.scheme);
   if (scheme == nullptr || scheme->family != Family::kRedis) {
     return Error{ErrorCode::kInternal, "no Redis scheme: " + url.scheme};
   }
   auto number = database(url, *scheme);
   if (!number) return std::move(number).error();
+  if (!url.user.empty() && url.password.empty()) return user_without_password(url);
   ConnectionSettings settings;
   settings.endpoint = endpoint;
   settings.user = url.user;
   settings.password = url.password;
   settings.database = *number;
   settings.client_name = "dlock";
+  settings.greet = greet;
   if (url.scheme.starts_with("rediss")) settings.tls = tls_settings(url);
   return settings;
 }
 
-Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout) {
+Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                      Greet greet) {
   Endpoint endpoint;
   const UrlScheme* scheme = find_url_scheme(url.scheme);
   if (scheme != nullptr && scheme->shape == UrlShape::kSocket) {
@@ -165,7 +174,7 @@ Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clo
   } else {
     return Error{ErrorCode::kMisconfigured, "the URL names no server: " + url.redacted()};
   }
-  auto settings = connection_settings(url, endpoint);
+  auto settings = connection_settings(url, endpoint, greet);
   if (!settings) return std::move(settings).error();
   return std::unique_ptr<Deployment>(std::make_unique<SingleDeployment>(std::move(*settings), clock, connect_timeout));
 }

@@ -30,21 +30,36 @@ class Deployment {
   /// Whether a server was ever reached and asked: an unknown outcome may be one that took effect.
   virtual bool has_asked() const = 0;
 
+  /// When the request that the last successful call() answered began to be written, or just before: what went before,
+  /// looking for the server and connecting to it, takes nothing off a lease.
+  TimePoint asked_at() const { return asked_at_; }
+
+  /// False: a server that refuses the connection, or is not known, is not tried again within a call.
+  void insist(bool insists) { insists_ = insists; }
+
   /// Every server that holds locks (the masters of a cluster): for inspect_all, doctor and gc. Connected on use.
   virtual Result<std::vector<Connection*>> all_servers(TimePoint until) = 0;
 
   /// Forgets connections after an error that only the caller can see.
   virtual void drop() = 0;
+
+ protected:
+  TimePoint asked_at_{};
+  bool insists_ = true;
 };
 
 /// The settings for `endpoint` that `url` asks for (user, password, database, TLS, client name).
-Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint);
+Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint,
+                                               Greet greet = Greet::kFirst);
 
 /// What redis://, rediss://, redis+unix:// and tair:// mean.
-Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout);
+Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                      Greet greet = Greet::kFirst);
 /// redis+sentinel://, rediss+sentinel://
-Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout);
+Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                        Greet greet = Greet::kFirst);
 /// redis+cluster://, rediss+cluster://
-Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout);
+Result<std::unique_ptr<Deployment>> cluster_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                       Greet greet = Greet::kFirst);
 
 }  // namespace dlock::redis

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using Verdict = Finding::Verdict;
+using Level = Finding::Verdict;
 
 constexpr Duration kBudget = 5s;
 constexpr std::int64_t kClockOffset = 1000;  // ms; leases count by rates, but people read the times
@@ -22,30 +22,30 @@ std::string value(const std::map<std::string, std::string>& info, const std::str
 }
 
 Finding eviction(const std::string& server, const std::string& policy) {
-  if (policy == "noeviction") return {Verdict::kOk, server + ": no eviction", {}};
-  return {Verdict::kWarn, server + ": eviction policy " + policy + " may delete locks when memory is short",
+  if (policy == "noeviction") return {Level::kOk, server + ": no eviction", {}};
+  return {Level::kWarn, server + ": eviction policy " + policy + " may delete locks when memory is short",
           "set maxmemory-policy noeviction"};
 }
 
 Finding persistence(const std::string& server, const std::map<std::string, std::string>& info) {
-  if (value(info, "aof_enabled") == "1") return {Verdict::kOk, server + ": append-only file is on", {}};
-  return {Verdict::kWarn, server + ": forgets locks when it restarts (no append-only file)",
+  if (value(info, "aof_enabled") == "1") return {Level::kOk, server + ": append-only file is on", {}};
+  return {Level::kWarn, server + ": forgets locks when it restarts (no append-only file)",
           "set appendonly yes; until then a restart ends what runs under a lock"};
 }
 
 Finding replicas(const std::string& server, const std::map<std::string, std::string>& info) {
   if (value(info, "role") == "slave") {
-    return {Verdict::kFail, server + ": is a replica, which takes no locks",
+    return {Level::kFail, server + ": is a replica, which takes no locks",
             "give dlock the master, or redis+sentinel://"};
   }
   const std::string count = value(info, "connected_slaves");
-  if (count.empty() || count == "0") return {Verdict::kOk, server + ": master without replicas", {}};
-  return {Verdict::kOk, server + ": master with " + count + " replica(s); a failover may lose the latest locks", {}};
+  if (count.empty() || count == "0") return {Level::kOk, server + ": master without replicas", {}};
+  return {Level::kOk, server + ": master with " + count + " replica(s); a failover may lose the latest locks", {}};
 }
 
 Finding version(const std::string& server, const std::string& text) {
-  if (std::atoi(text.c_str()) >= 6) return {Verdict::kOk, server + ": version " + text, {}};
-  return {Verdict::kWarn, server + ": version " + text + " cannot tell waiters of foreign releases",
+  if (std::atoi(text.c_str()) >= 6) return {Level::kOk, server + ": version " + text, {}};
+  return {Level::kWarn, server + ": version " + text + " cannot tell waiters of foreign releases",
           "use Redis 6 or later"};
 }
 
@@ -57,17 +57,17 @@ Finding rights(const std::string& server, Connection& connection, Clock& clock) 
                {{"EVAL", "redis.call('GET',KEYS[1]) redis.call('TIME') return 1", "1", "dlock:{doctor}:fence"},
                 {"EVAL", "return redis.call('PUBLISH',ARGV[1],'x')", "0", "dlock:{doctor}:wake:x"}},
                clock, until, until, nullptr);
-  if (!replies) return {Verdict::kFail, replies.error().message, replies.error().next, replies.error().code};
+  if (!replies) return {Level::kFail, replies.error().message, replies.error().next, replies.error().code};
   // A node of a cluster looks at the rights first, and then at whose slot it is.
   if ((*replies)[0].is_error() && !(*replies)[0].is_error("MOVED")) {
-    return {Verdict::kFail, server + ": " + (*replies)[0].text.substr(0, 160), "grant what man dlock-redis lists",
+    return {Level::kFail, server + ": " + words_of((*replies)[0]), "grant what man dlock-redis lists",
             ErrorCode::kDenied};
   }
   if ((*replies)[1].is_error()) {
-    return {Verdict::kWarn, server + ": may not publish, so waiters look by themselves",
+    return {Level::kWarn, server + ": may not publish, so waiters look by themselves",
             "grant the channels: ACL SETUSER ... '&dlock:*' '&__redis__:invalidate'"};
   }
-  return {Verdict::kOk, server + ": scripts and channels are allowed", {}};
+  return {Level::kOk, server + ": scripts and channels are allowed", {}};
 }
 
 void examine(Connection& connection, const Runtime& runtime, std::vector<Finding>& findings) {
@@ -76,17 +76,17 @@ void examine(Connection& connection, const Runtime& runtime, std::vector<Finding
   const TimePoint until = before + kBudget;
   const auto replies = exchange(connection, {{"PING"}}, runtime.clock, until, until, nullptr);
   if (!replies) {
-    findings.push_back({Verdict::kFail, replies.error().message, replies.error().next, replies.error().code});
+    findings.push_back({Level::kFail, replies.error().message, replies.error().next, replies.error().code});
     return;
   }
   const TimePoint asked = runtime.clock.now();
   const auto more = exchange(connection, {{"TIME"}, {"INFO"}}, runtime.clock, until, until, nullptr);
   const auto wall = runtime.clock.wall();
   if (!more) {
-    findings.push_back({Verdict::kFail, more.error().message, more.error().next, more.error().code});
+    findings.push_back({Level::kFail, more.error().message, more.error().next, more.error().code});
     return;
   }
-  findings.push_back({Verdict::kOk, server + ": answers in " + human_duration(runtime.clock.now() - asked), {}});
+  findings.push_back({Level::kOk, server + ": answers in " + human_duration(runtime.clock.now() - asked), {}});
   const Reply& time = (*more)[0];
   if (time.elements.size() == 2) {
     const std::int64_t theirs =
@@ -95,11 +95,11 @@ void examine(Connection& connection, const Runtime& runtime, std::vector<Finding
     const std::string text = server + ": clock is " + std::to_string(offset) + " ms from ours";
     const bool far = std::llabs(offset) > kClockOffset;
     findings.push_back(
-        {far ? Verdict::kWarn : Verdict::kOk, text, far ? "leases do not mind; keep clocks in step (chrony)" : ""});
+        {far ? Level::kWarn : Level::kOk, text, far ? "leases do not mind; keep clocks in step (chrony)" : ""});
   }
   if ((*more)[1].is_error()) {
     findings.push_back(
-        {Verdict::kWarn, server + ": INFO is refused, so its settings are not known", "grant +info to this user"});
+        {Level::kWarn, server + ": INFO is refused, so its settings are not known", "grant +info to this user"});
   } else {
     const auto judged = judge_info(server, parse_info((*more)[1].text));
     findings.insert(findings.end(), judged.begin(), judged.end());
@@ -129,7 +129,7 @@ std::vector<Finding> judge_info(const std::string& server, const std::map<std::s
   if (!value(info, "aof_enabled").empty()) findings.push_back(persistence(server, info));
   if (!value(info, "role").empty()) findings.push_back(replicas(server, info));
   if (value(info, "active_replica") == "1" || value(info, "multi_master") == "1") {
-    findings.push_back({Verdict::kFail, server + ": active replication grants one lock twice", "use a single master"});
+    findings.push_back({Level::kFail, server + ": active replication grants one lock twice", "use a single master"});
   }
   return findings;
 }
@@ -139,7 +139,7 @@ std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string&
   const auto servers = deployment.all_servers(runtime.clock.now() + kBudget);
   if (!servers) {
     const Error& error = servers.error();
-    return {{Verdict::kFail, store + ": " + error.message, error.next, error.code}};
+    return {{Level::kFail, store + ": " + error.message, error.next, error.code}};
   }
   for (Connection* server : *servers) examine(*server, runtime, findings);
   return findings;

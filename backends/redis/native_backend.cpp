@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBudget = 5s;
+constexpr Duration kCommandBudget = 5s;
 constexpr Duration kScanBudget = 60s;
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 
@@ -26,7 +26,7 @@ Result<NativeStore> NativeBackend::store_of(const LockName& name) {
   return NativeStore(*deployment_, name, std::move(*names), store_, replicas_, runtime_.clock);
 }
 
-TimePoint NativeBackend::soon() const { return runtime_.clock.now() + kBudget; }
+TimePoint NativeBackend::soon() const { return runtime_.clock.now() + kCommandBudget; }
 
 template <typename T>
 bool NativeBackend::may_ask_again(const Result<T>& answer, TimePoint until) const {
@@ -56,7 +56,7 @@ Result<std::vector<LockName>> NativeBackend::names_with(const std::string& suffi
   for (Connection* server : *servers) {
     std::string cursor = "0";
     do {
-      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "1000"}},
+      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "500"}},
                                     runtime_.clock, soon(), until, nullptr);
       if (!replies) return replies.error();
       const Reply& page = replies->front();

@@ -7,6 +7,7 @@
 
 #include "backends/redis/holder_record.h"
 #include "lib/base/entropy.h"
+#include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::redis {
@@ -14,12 +15,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth a second connection
-constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
-constexpr Duration kFirstPause = 10ms;   ///< of a poller
-constexpr Duration kLongestPause = 250ms;
-constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
+constexpr Duration kFirstWatch = 200ms;     ///< a lock held for less is not worth a second connection
+constexpr Duration kGiveUpBudget = 1s;      ///< to take back what may have been created
+constexpr Duration kFirstPollPause = 10ms;  ///< of a poller
+constexpr Duration kLongestPollPause = 250ms;
+constexpr Duration kReconnectPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
+constexpr int kDeafEnough = 3;              ///< then it is not tried any more: the renewals tell as well, only later
 constexpr Duration kLeastPatience = 500ms;  ///< with one attempt of several
 
 /// Up to `most`, evenly.
@@ -63,12 +65,18 @@ NativeAsk NativeLock::make_ask(bool enqueue) const {
 
 Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue) {
   const TimePoint now = runtime_.clock.now();
-  sent_ = now;
+  tried_ = now;
   asked_ = true;
-  TimePoint until = out_since_ ? std::max(*out_since_ + connect_timeout(), now + kFirstPause) : now + connect_timeout();
+  TimePoint until = now + connect_timeout();
+  if (out_since_ && !outlives_outages()) until = std::max(*out_since_ + connect_timeout(), now + kFirstPollPause);
   // A server that hangs must not have all of the time: another one may have taken its place meanwhile.
   if (!spec_.wait.once) until = std::min(until, now + std::max<Duration>(connect_timeout() / 3, kLeastPatience));
+  if (outlives_outages() && spec_.wait.until)
+    until = std::min(until, std::max(*spec_.wait.until, now + kLeastPatience));
+  deployment_->insist(!spec_.wait.once);
   auto answer = store_.acquire(make_ask(enqueue), until, &control);
+  deployment_->insist(true);
+  sent_ = store_.sent();
   denied_ = !answer && answer.error().code == ErrorCode::kDenied;
   unknown_ =
       !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
@@ -78,12 +86,13 @@ Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue) {
 /// nullopt: stop. Tries until the store has said yes or no, or the time is over.
 NativeLock::Answer NativeLock::acquire(Control& control) {
   bool enqueue = false;
+  control_ = &control;
   while (true) {
     const auto answer = attempt(control, enqueue);
     if (control.stop_requested()) return stopped();
     if (!answer) {
       if (!worth_another_try(answer.error())) return refuse(answer.error());
-      if (!pause(kRetryPause + jitter(kRetryPause), control)) return stopped();
+      if (!pause(kReconnectPause + jitter(kReconnectPause), control)) return stopped();
       continue;
     }
     out_since_.reset();
@@ -91,6 +100,7 @@ NativeLock::Answer NativeLock::acquire(Control& control) {
     const auto& state = std::get<NativeBusy>(*answer);
     arrival_ = state.arrival;
     ++attempts_;
+    trace(state);
     const bool counted = spec_.wait.tries > 0;
     if (spec_.wait.once || (counted && attempts_ >= spec_.wait.tries) || time_is_over(runtime_.clock.now())) {
       return busy(control);
@@ -114,9 +124,34 @@ NativeLock::Answer NativeLock::acquire(Control& control) {
 /// an answer was lost, the same owner asks again and learns what it has.
 bool NativeLock::worth_another_try(const Error& error) {
   if (error.code != ErrorCode::kUnavailable || spec_.wait.once || time_is_over(runtime_.clock.now())) return false;
-  if (!out_since_) out_since_ = sent_;
-  return runtime_.clock.now() < *out_since_ + connect_timeout();
+  if (!out_since_) {
+    out_since_ = tried_;
+    trace("tried again: " + error.message);
+  }
+  return (outlives_outages() && !store_.was_answered()) || runtime_.clock.now() < *out_since_ + connect_timeout();
 }
+
+/// One line a step, with -v; with -vv what the server has answered.
+void NativeLock::trace(const std::string& step, int verbosity) const {
+  if (runtime_.log.style().verbosity >= verbosity) runtime_.log.verbose(spec_.name.text() + ": " + step);
+}
+
+void NativeLock::trace(const NativeBusy& busy) {
+  if (runtime_.log.style().verbosity == 0) return;
+  const Connection* asked = deployment_->current(store_.names().key);
+  const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
+  trace(server + " answers: busy, place " + std::to_string(busy.place) +
+            (busy.remaining ? ", lease ends in " + human_duration(*busy.remaining) : ", no end of its lease") +
+            (busy.foreign ? ", another client's" : ""),
+        2);
+  const int place = arrival_.empty() ? -2 : busy.place;
+  if (std::exchange(told_place_, place) == place) return;
+  trace(arrival_.empty() ? "held by somebody else on " + server
+                         : "queued at place " + std::to_string(busy.place + 1) + " on " + server);
+}
+
+/// The connection's time-out is for the first contact: a waiter waits as long as it was told to.
+bool NativeLock::outlives_outages() const { return attempts_ > 0 && spec_.wait.outlives_outages(); }
 
 Duration NativeLock::connect_timeout() const {
   return spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : 5s;
@@ -141,14 +176,15 @@ void NativeLock::listen(Control& control) {
 }
 
 /// Asks to be told when the key changes. False if the server cannot. `changed`: it is not there any more.
-bool NativeLock::watch_key(bool all_reads, bool* changed, Control* control) {
+bool NativeLock::watch_key(bool all_reads, bool* changed, Duration budget, Control* control) {
   if (!wake_.is_open()) return false;
   std::vector<Command> commands{wake_.tracking(all_reads)};
   if (!all_reads) commands.push_back({"CLIENT", "CACHING", "YES"});
   commands.push_back({"GET", store_.names().key});
-  const auto replies = deployment_->call(store_.names().key, commands, runtime_.clock.now() + kLookBudget, control);
+  const auto replies = deployment_->call(store_.names().key, commands, runtime_.clock.now() + budget, control);
   if (!replies || replies->front().is_error()) return false;
   const Reply& value = replies->back();
+  if (value.is_error()) return false;  // no right to read it tells nothing about whose it is
   *changed = all_reads ? value.text != holder_.text() : value.is_nil();
   return true;
 }
@@ -160,13 +196,13 @@ bool NativeLock::wait_for_turn(const NativeBusy& busy, Control& control) {
   bool told = !polls_;
   if (told && (busy.foreign || busy.place == 0)) {
     bool gone = false;
-    const bool watched = watch_key(false, &gone, &control);
+    const bool watched = watch_key(false, &gone, kLookBudget, &control);
     if (control.stop_requested()) return false;
     if (gone) return true;
     if (!watched && busy.foreign) told = false;
   }
   if (!told) {
-    pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+    pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestPollPause);
     pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
   }
   if (busy.remaining) {
@@ -241,11 +277,11 @@ void NativeLock::give_up() {
 }
 
 Renewal NativeLock::renew(Control& control, TimePoint until) {
-  sent_ = runtime_.clock.now();
   const auto renewed = store_.renew(holder_, spec_.ttl, false, until, &control);
   if (renewed) {
+    sent_ = store_.sent();
     unknown_ = false;
-    if (!watch_at_ && !wake_.is_open()) watch_at_ = runtime_.clock.now();
+    if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
     return RenewalRenewed{lease_deadline(sent_, spec_.ttl)};
   }
   if (renewed.error().code == ErrorCode::kLost) return RenewalLost{renewed.error().message};
@@ -255,6 +291,9 @@ Renewal NativeLock::renew(Control& control, TimePoint until) {
 void NativeLock::add_interest(std::vector<pollfd>& fds) const {
   if (!watch_at_) wake_.add_interest(fds);
 }
+
+/// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
+Duration NativeLock::look_budget() const { return std::min<Duration>(kLookBudget, spec_.ttl / 6); }
 
 /// Only the one holder of an exclusive lock is told: renewals of many readers would wake each other.
 Renewal NativeLock::held(TimePoint now) {
@@ -267,17 +306,21 @@ Renewal NativeLock::held(TimePoint now) {
     if (now < *watch_at_) return RenewalHeld{};
     watch_at_.reset();
     const Connection* main = deployment_->current(store_.names().key);
-    if (!main || !wake_.open(*main, store_.names().wake + spec_.owner.text(), now + kLookBudget, nullptr)) {
+    if (!main) return RenewalHeld{};
+    if (!wake_.open(*main, store_.names().wake + spec_.owner.text(), now + look_budget(), control_)) {
+      ++deaf_;
       return RenewalHeld{};
     }
   } else if (!wake_.heard(now)) {
     return RenewalHeld{};
   }
   bool changed = false;
-  if (!watch_key(true, &changed, nullptr)) {
+  if (!watch_key(true, &changed, look_budget(), control_)) {
     wake_.close();
+    ++deaf_;
     return RenewalHeld{};
   }
+  deaf_ = 0;
   if (!changed) return RenewalHeld{};
   return RenewalLost{"it was force-released or deleted on " + store_name_};
 }
@@ -294,7 +337,7 @@ Result<void> NativeLock::release(TimePoint until) {
     if (code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return released;
     unanswered = true;
     std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPause));
+    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPollPause));
   }
 }
 
@@ -302,7 +345,7 @@ Result<void> NativeLock::leave(Duration ttl, TimePoint until) {
   while (true) {
     const auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
     if (renewed) return {};
-    const TimePoint next = runtime_.clock.now() + kRetryPause;
+    const TimePoint next = runtime_.clock.now() + kReconnectPause;
     if (renewed.error().code != ErrorCode::kUnavailable || next >= until) return renewed.error();
     std::vector<pollfd> nothing;
     runtime_.clock.wait(nothing, next);

@@ -41,10 +41,14 @@ class NativeLock final : public KeptLock {
   bool wait_for_turn(const NativeBusy& busy, Control& control);
   bool wait_until(TimePoint until, Control& control);
   bool worth_another_try(const Error& error);
+  bool outlives_outages() const;
+  void trace(const std::string& step, int verbosity = 1) const;
+  void trace(const NativeBusy& busy);
   Duration connect_timeout() const;
   bool pause(Duration length, Control& control);
+  Duration look_budget() const;
   void listen(Control& control);
-  bool watch_key(bool all_reads, bool* changed, Control* control);
+  bool watch_key(bool all_reads, bool* changed, Duration budget, Control* control);
   bool time_is_over(TimePoint now) const;
   Duration interval() const;
 
@@ -57,13 +61,17 @@ class NativeLock final : public KeptLock {
   Owner holder_;  ///< whose hold it is: ours, or the ancestor's that we joined
   std::string info_;
   std::string arrival_;
+  Control* control_ = nullptr;  ///< of acquire(): nothing that is done while the lock is held goes on without it
+  int deaf_ = 0;                ///< how often the channel of a holder could not be opened
   bool polls_ = false;
   bool asked_ = false;    ///< something of ours may be in the store
   bool unknown_ = false;  ///< an answer is missing
   bool denied_ = false;   ///< the last attempt was, with or without having been done
   int attempts_ = 0;
-  Duration pause_{0};  ///< of a poller, growing
-  TimePoint sent_{};
+  int told_place_ = -1;                 ///< with -v
+  Duration pause_{0};                   ///< of a poller, growing
+  TimePoint tried_{};                   ///< when the last attempt began
+  TimePoint sent_{};                    ///< what the lease counts from
   std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
   std::optional<TimePoint> watch_at_;
 };

@@ -4,16 +4,17 @@
 // A holder's record: "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO"; a waiter's: "ALIVE_MS SINCE_MS MODE POLLS INFO"
 // (mode w: takes nothing). An entry is one acquisition: the outer one and those that joined it.
 
-#define DLOCK_PROLOGUE                                                   \
-  "local K,F,H,U,Q,W=KEYS[1],KEYS[2],KEYS[3],KEYS[4],KEYS[5],KEYS[6] "   \
-  "local C=ARGV[1] "                                                     \
-  "local t=redis.call('TIME') "                                          \
-  "local us=t[1]*1000000+t[2] "                                          \
-  "local ms=math.floor(us/1000) "                                        \
-  "local function num(n) return string.format('%.0f',n) end "            \
-  "local v=redis.pcall('GET',K) "                                        \
-  "local kind='string' "                                                 \
-  "if type(v)=='table' then kind=redis.call('TYPE',K)['ok'] v=kind end " \
+#define DLOCK_PROLOGUE                                                 \
+  "local K,F,H,U,Q,W=KEYS[1],KEYS[2],KEYS[3],KEYS[4],KEYS[5],KEYS[6] " \
+  "local C=ARGV[1] "                                                   \
+  "local t=redis.call('TIME') "                                        \
+  "local us=t[1]*1000000+t[2] "                                        \
+  "local ms=math.floor(us/1000) "                                      \
+  "local function num(n) return string.format('%.0f',n) end "          \
+  "local v=redis.pcall('GET',K) "                                      \
+  "local kind='string' "                                               \
+  "if type(v)=='table' then kind=redis.call('TYPE',K)['ok'] "          \
+  "if kind=='string' then return v end v=kind end "                    \
   "local function marked() return v and string.sub(v,1,6)=='dlock:' end "
 
 // Readers and permit holders whose lease has ended; the marker goes with the last of them.

@@ -7,9 +7,16 @@
 
 #include "backends/redis/holder_record.h"
 #include "backends/redis/native_scripts.h"
+#include "backends/redis/redirect.h"
+#include "lib/base/human_text.h"
 
 namespace dlock::redis {
 namespace {
+
+Error read_only(const std::string& store, const std::string& words) {
+  return {ErrorCode::kUnavailable, store + " is a read-only replica: " + words,
+          "name its primary, or let the sentinels name it: redis+sentinel://"};
+}
 
 constexpr Duration kReplicaPatience = std::chrono::seconds(1);
 
@@ -52,6 +59,13 @@ std::string foreign_owner(std::string_view value) {
   std::string text = "0x";
   for (const unsigned char c : value.substr(0, 64)) text.append({kDigits[c >> 4], kDigits[c & 15]});
   return text;
+}
+
+/// What kLookScript gives: time, type, value, rest of the lease, and four lists.
+bool is_look(const std::vector<Reply>& parts) {
+  if (parts.size() != 8 || !parts[0].is_text() || parts[1].text.empty()) return false;
+  if (!parts[2].is_text() || parts[3].kind != Reply::Kind::kInteger) return false;
+  return std::all_of(parts.begin() + 4, parts.end(), [](const Reply& p) { return p.kind == Reply::Kind::kArray; });
 }
 
 class LookReader {
@@ -145,12 +159,13 @@ class LookReader {
 std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   if (!reply.is_error()) return std::nullopt;
   // Behind "script:" or "@user_script" stands where in our script, which is nobody's business.
-  const std::string said = reply.text.substr(0, std::min<std::size_t>(reply.text.find(" script: "), 200));
+  const std::string said = words_of({reply.kind, reply.text.substr(0, reply.text.find(" script: ")), 0, {}});
   const std::string what = store + " refused: " + said;
   if (reply.is_error("OOM")) {
     return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
                  "raise maxmemory, or free some; locks that are held can be renewed and released"};
   }
+  if (is_read_only(reply)) return read_only(store, said);
   for (const char* word : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
     if (reply.is_error(word))
       return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
@@ -185,7 +200,9 @@ Result<NativeStore::Answer> NativeStore::run(const char* script, std::vector<std
   std::vector<Command> command;  // braces would copy it, script and all
   command.push_back(command_of(script, std::move(arguments)));
   auto replies = deployment_.call(names_.key, command, until, control);
+  answered_ = static_cast<bool>(replies);
   if (!replies) return replies.error();
+  sent_ = deployment_.asked_at();
   return answer_of(*replies);
 }
 
@@ -199,7 +216,9 @@ Result<NativeStore::Answer> NativeStore::run_confirmed(const char* script, std::
     const Duration patience = std::min<Duration>(kReplicaPatience, (until - clock_.now()) / 2);
     for (Command& command : check.commands(patience)) commands.push_back(std::move(command));
     auto replies = deployment_.call(names_.key, commands, until, control);
+    answered_ = static_cast<bool>(replies);
     if (!replies) return unmet_ && replies.error().code == ErrorCode::kUnavailable ? *unmet_ : replies.error();
+    sent_ = deployment_.asked_at();
     auto answer = answer_of(*replies);
     if (!answer || !done(*answer)) return answer;
     const auto outcome =
@@ -229,7 +248,7 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "free") return NativeAnswer(NativeGrant{ask.owner, {}, false, true});
+  if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{ask.owner, {}, false, true});
   if (word == "granted" && e.size() == 4) {
     const auto owner = Owner::parse(e[2].text);
     const auto token = FencingToken::parse(e[1].text);
@@ -247,9 +266,10 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
                  "an exclusive lock on " + name_.text() + " would wait for the hold it is inside of",
                  "take it exclusive in the outer command"};
   }
-  if (word == "conflict" && e.size() == 2) {
-    const std::string held =
-        e[1].text == "dlock:shared" ? "shared" : "with --permits " + e[1].text.substr(e[1].text.rfind(':') + 1);
+  if (word == "conflict" && e.size() == 2 && e[1].text.starts_with("dlock:")) {
+    const std::string held = e[1].text == "dlock:shared"
+                                 ? "shared"
+                                 : "with --permits " + printable(e[1].text.substr(e[1].text.rfind(':') + 1), 16);
     return Error{ErrorCode::kConflict, name_.text() + " is held " + held + ", which is not what was asked for",
                  "all callers of one key must agree: see dlock inspect " + name_.text()};
   }
@@ -302,7 +322,7 @@ Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
 Result<LockState> NativeStore::look(TimePoint until, Control* control) {
   auto parts = run(kLookScript, {}, until, control);
   if (!parts) return parts.error();
-  if (parts->size() != 8) return not_understood(store_);
+  if (!is_look(*parts)) return not_understood(store_);
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   LookReader(*parts).read(state);
   return state;
@@ -316,7 +336,8 @@ Result<void> NativeStore::fence(FencingToken token, TimePoint until) {
   if (auto error = error_of(answer, store_)) return *error;
   if (answer.elements.empty()) return not_understood(store_);
   if (answer.elements[0].text == "passed") return {};
-  const std::string seen = answer.elements.size() > 1 ? answer.elements[1].text : "?";
+  if (answer.elements[0].text != "lower" || answer.elements.size() != 2) return not_understood(store_);
+  const std::string seen = printable(answer.elements[1].text, kForeignWords);
   return Error{ErrorCode::kLost, name_.text() + ": token " + token.text() + " is out of date, " + seen + " was seen"};
 }
 

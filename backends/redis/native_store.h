@@ -60,6 +60,11 @@ class NativeStore {
 
   const NativeNames& names() const { return names_; }
 
+  /// A lease that acquire() or renew() has just got counts from here: the request went out then or later.
+  TimePoint sent() const { return sent_; }
+  /// The last call of acquire() was answered, whatever the answer: the server is there.
+  bool was_answered() const { return answered_; }
+
   /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
   Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
   /// Lost if `owner` does not hold it; Unavailable if too few replicas have confirmed it. `exact`: the lease may become
@@ -90,6 +95,8 @@ class NativeStore {
   ReplicaDemand replicas_;
   std::optional<Error> unmet_;  ///< what the replicas last did not confirm: the reason even if the next answer is late
   Clock& clock_;
+  TimePoint sent_{};
+  bool answered_ = false;
 };
 
 /// What an error reply means to a person; nullopt if `reply` is none.

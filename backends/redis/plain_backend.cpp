@@ -7,6 +7,7 @@
 #include "backends/redis/native_scripts.h"
 #include "backends/redis/plain_store.h"
 #include "lib/base/entropy.h"
+#include "lib/base/human_text.h"
 #include "lib/keeper/plain_exclusive.h"
 #include "lib/keeper/polled_lock.h"
 
@@ -15,10 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kConnectTimeout = 5s;
+constexpr Duration kGroupConnectTimeout = 5s;
 constexpr Duration kRound = 2s;
 constexpr Duration kPingTtl = 5s;
-constexpr Duration kRetryPause = 40ms;  ///< before servers that could not be reached are asked again
+constexpr Duration kGroupRetryPause = 40ms;  ///< before servers that could not be reached are asked again
 
 Outcome count_all(std::span<const Vote> votes) {
   const bool open = std::find(votes.begin(), votes.end(), Vote::kOpen) != votes.end();
@@ -45,7 +46,7 @@ PlainBackend::PlainBackend(std::string store, PlainKind kind, std::vector<Connec
     : store_(std::move(store)),
       kind_(kind),
       runtime_(runtime),
-      group_(std::move(servers), runtime.clock, kConnectTimeout) {}
+      group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {}
 
 TimePoint PlainBackend::by() const { return runtime_.clock.now() + kRound; }
 
@@ -126,7 +127,7 @@ Outcome PlainBackend::settle(PlainPoll& poll, const Command& command, bool* unan
   const TimePoint until = by();
   for (;;) {
     const Outcome outcome = poll.ask_all(command, until, nullptr, count_all);
-    const TimePoint next = runtime_.clock.now() + kRetryPause;
+    const TimePoint next = runtime_.clock.now() + kGroupRetryPause;
     if (outcome != Outcome::kSilent || next >= until || poll.silence().code != ErrorCode::kUnavailable) return outcome;
     if (unanswered != nullptr) *unanswered = true;
     std::vector<pollfd> nothing;
@@ -172,13 +173,16 @@ Result<UniqueFd> PlainBackend::fence(const LockName& resource, FencingToken toke
   if (!names) return names.error();
   const auto answers = ask_each({"EVAL", kFenceScript, "2", names->key, names->fenced, names->wake, token.text()});
   std::size_t passed = 0;
+  std::size_t denied = 0;
   std::string reasons;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Reply* reply = answers[i].has_replies() ? &answers[i].replies.front() : nullptr;
+    if (answers[i].error && answers[i].error->code == ErrorCode::kDenied) ++denied;
     const bool understood = reply && !reply->elements.empty() && reply->elements[0].is_text();
     if (understood && reply->elements[0].text == "lower" && reply->elements.size() == 2) {
       return Error{ErrorCode::kLost, resource.text() + ": token " + token.text() + " is out of date, " +
-                                         reply->elements[1].text + " was seen by " + group_.name(i)};
+                                         printable(reply->elements[1].text, kForeignWords) + " was seen by " +
+                                         group_.name(i)};
     }
     if (understood && reply->elements[0].text == "passed") ++passed;
     else if (reply) reasons += (reasons.empty() ? "" : "; ") + group_.name(i) + ": " + reply_error(*reply).message;
@@ -186,7 +190,8 @@ Result<UniqueFd> PlainBackend::fence(const LockName& resource, FencingToken toke
   if (passed >= majority(group_.size())) return UniqueFd();
   const std::string silent = group_.reasons(answers);
   if (!silent.empty()) reasons += (reasons.empty() ? "" : "; ") + silent;
-  return Error{ErrorCode::kUnavailable,
+  const bool refused_us = group_.size() - denied < majority(group_.size());
+  return Error{refused_us ? ErrorCode::kDenied : ErrorCode::kUnavailable,
                "fewer than " + std::to_string(majority(group_.size())) + " servers of " + store_ +
                    " have let the token pass: " + reasons,
                "see `dlock doctor`, and ask again"};
@@ -232,7 +237,7 @@ std::set<LockName> PlainBackend::all_names() {
   while (std::find(over.begin(), over.end(), false) != over.end()) {
     std::vector<std::vector<Command>> pages(group_.size());
     for (std::size_t i = 0; i < group_.size(); ++i) {
-      if (!over[i]) pages[i].push_back({"SCAN", cursors[i], "MATCH", "dlock:*:fence", "COUNT", "1000"});
+      if (!over[i]) pages[i].push_back({"SCAN", cursors[i], "MATCH", "dlock:*:fence", "COUNT", "500"});
     }
     const auto answers = group_.ask(pages, by(), nullptr, [](const ServerGroup::Answers&) { return false; });
     for (std::size_t i = 0; i < group_.size(); ++i) {
@@ -252,7 +257,7 @@ Result<std::unique_ptr<KeptLock>> keep_plain(const BackendUrl& url, PlainKind ki
   if (auto fits = check_plain_exclusive(spec, what); !fits) return fits.error();
   auto names = native_names(spec.name);
   if (!names) return names.error();
-  auto servers = group_settings(url);
+  auto servers = group_settings(url, Greet::kAlong);
   if (!servers) return servers.error();
   auto store =
       std::make_unique<PlainStore>(std::move(*servers), kind, std::move(*names), spec, url.redacted(), runtime);

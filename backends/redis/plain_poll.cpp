@@ -6,6 +6,7 @@
 #include <map>
 
 #include "backends/redis/holder_record.h"
+#include "lib/base/human_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -165,7 +166,7 @@ std::string PlainPoll::reason(std::size_t server) const {
     case Ballot::State::kFree:
       return "it does not know the lock";
     case Ballot::State::kOthers:
-      return "held by " + ballot.holder.substr(0, 64);
+      return "held by " + printable(ballot.holder, 64);
     case Ballot::State::kOtherKind:
       return "the key is of another type";
     case Ballot::State::kStartedLately:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "backends/redis/redirect.h"
 #include "lib/base/entropy.h"
 
 namespace dlock::redis {
@@ -110,7 +111,7 @@ end
 return answer(1)
 )";
 
-constexpr char kKeep[] = R"(
+constexpr char kKeepScript[] = R"(
 if not held then return answer(0) end
 if held ~= owner then return answer(-1) end
 if px <= 0 then
@@ -225,7 +226,7 @@ Command retake_command(const PlainQuestion& question, FencingToken token) {
 }
 
 Command keep_command(const PlainQuestion& question, FencingToken token) {
-  return command(kKeep, question, token.text(), false);
+  return command(kKeepScript, question, token.text(), false);
 }
 
 Command give_command(const PlainQuestion& question, FencingToken token) {
@@ -235,9 +236,12 @@ Command give_command(const PlainQuestion& question, FencingToken token) {
 Command look_command(const PlainQuestion& question) { return command(kLook, question, "0", false); }
 
 Error reply_error(const Reply& reply) {
-  const std::string said = "it answered \"" + reply.text.substr(0, 200) + "\"";
+  const std::string said = "it answered \"" + words_of(reply) + "\"";
   for (const char* word : {"NOPERM", "NOAUTH", "WRONGPASS"}) {
     if (reply.is_error(word)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};
+  }
+  if (is_read_only(reply)) {
+    return {ErrorCode::kUnavailable, "it is a read-only replica: " + words_of(reply), "name its primary"};
   }
   if (reply.is_error() && reply.text.find("Unknown Redis command") != std::string::npos) {
     return {ErrorCode::kUnsupported, "it is no Tair: " + said, "use redis:// for it"};

@@ -56,7 +56,7 @@ Error refused_question(const Reply& reply, const Endpoint& asked, std::string_vi
   }
   const bool denied = reply.is_error("NOAUTH") || reply.is_error("NOPERM") || reply.is_error("WRONGPASS");
   return {denied ? ErrorCode::kDenied : ErrorCode::kUnavailable,
-          asked.text() + " refused " + std::string(question) + ": " + reply.text,
+          asked.text() + " refused " + std::string(question) + ": " + words_of(reply),
           reply.is_error("NOAUTH")   ? "give the password (password-file, sentinel-password-file)"
           : reply.is_error("NOPERM") ? "grant the user of dlock that command (ACL SETUSER)"
                                      : ""};
@@ -99,6 +99,11 @@ std::optional<SlotRange> parse_range(const Reply& range, const Endpoint& asked) 
 
 }  // namespace
 
+bool is_read_only(const Reply& reply) {
+  // The second is how servers before 7.0 say it of a script.
+  return reply.is_error("READONLY") || (reply.is_error("ERR") && reply.text.find(": -READONLY ") != std::string::npos);
+}
+
 Refusal refusal_of(const Reply& reply) {
   if (!reply.is_error()) return Refusal::kNone;
   if (reply.is_error("MOVED")) return Refusal::kMoved;
@@ -109,9 +114,7 @@ Refusal refusal_of(const Reply& reply) {
   for (const std::string_view word : {"READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN"}) {
     if (reply.is_error(word)) return Refusal::kElsewhere;
   }
-  // How servers before 7.0 say it of a script.
-  const bool script = reply.is_error("ERR") && reply.text.find(": -READONLY ") != std::string::npos;
-  return script ? Refusal::kElsewhere : Refusal::kNone;
+  return is_read_only(reply) ? Refusal::kElsewhere : Refusal::kNone;
 }
 
 Verdict judge(const std::vector<Command>& commands, const std::vector<Reply>& replies) {
@@ -164,7 +167,7 @@ std::pair<std::vector<Command>, std::vector<bool>> with_asking(const std::vector
 Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const Endpoint& asked) {
   const bool disabled = reply.is_error("ERR") && reply.text.find("cluster support disabled") != std::string::npos;
   if (disabled || is_unknown_command(reply)) {
-    return Error{ErrorCode::kMisconfigured, asked.text() + " is no node of a cluster: " + reply.text,
+    return Error{ErrorCode::kMisconfigured, asked.text() + " is no node of a cluster: " + words_of(reply),
                  "for one server write redis:// (rediss:// with TLS) instead of redis+cluster://"};
   }
   if (reply.kind != Reply::Kind::kArray) return refused_question(reply, asked, "CLUSTER SLOTS");
@@ -199,10 +202,10 @@ Result<void> check_master(const Reply& role, const Reply& ping, const Endpoint& 
   if (role.kind != Reply::Kind::kArray || role.elements.empty()) return refused_question(role, asked, "ROLE");
   if (role.elements[0].text != "master") {
     return Error{ErrorCode::kUnavailable,
-                 asked.text() + " is not a master yet (ROLE says " + role.elements[0].text + ")", ""};
+                 asked.text() + " is not a master yet (ROLE says " + words_of(role.elements[0]) + ")", ""};
   }
   if (refusal_of(ping) != Refusal::kNone) {
-    return Error{ErrorCode::kUnavailable, asked.text() + " cannot serve yet: " + ping.text, ""};
+    return Error{ErrorCode::kUnavailable, asked.text() + " cannot serve yet: " + words_of(ping), ""};
   }
   return {};
 }

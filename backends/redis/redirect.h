@@ -24,6 +24,9 @@ enum class Refusal {
 
 Refusal refusal_of(const Reply& reply);
 
+/// Whether a replica says that it takes no writes.
+bool is_read_only(const Reply& reply);
+
 /// What became of a pipeline.
 struct Verdict {
   enum class Kind {

@@ -23,14 +23,14 @@ Duration connect_timeout_of(const LockSpec& spec) {
 }  // namespace
 
 Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
-                                                            Duration connect_timeout) {
+                                                            Duration connect_timeout, redis::Greet greet) {
   if (const auto layout = url.params.find("layout"); layout != url.params.end() && layout->second != "native") {
     return Error{ErrorCode::kUnsupported, "layout=" + layout->second + " is not part of this release",
                  "use layout=native"};
   }
-  if (url.scheme.ends_with("+sentinel")) return redis::sentinel_deployment(url, clock, connect_timeout);
-  if (url.scheme.ends_with("+cluster")) return redis::cluster_deployment(url, clock, connect_timeout);
-  return redis::single_deployment(url, clock, connect_timeout);
+  if (url.scheme.ends_with("+sentinel")) return redis::sentinel_deployment(url, clock, connect_timeout, greet);
+  if (url.scheme.ends_with("+cluster")) return redis::cluster_deployment(url, clock, connect_timeout, greet);
+  return redis::single_deployment(url, clock, connect_timeout, greet);
 }
 
 redis::ReplicaDemand redis_replicas(const BackendUrl& url) {
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Backend>> make_redis_backend(const BackendUrl& url, const
 Result<std::unique_ptr<KeptLock>> keep_redis_lock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
   if (url.scheme == "redlock") return redis::keep_redlock(url, spec, runtime);
   if (url.scheme == "tair") return redis::keep_tair(url, spec, runtime);
-  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec));
+  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec), redis::Greet::kAlong);
   if (!deployment) return deployment.error();
   auto names = redis::native_names(spec.name);
   if (!names) return names.error();

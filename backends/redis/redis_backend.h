@@ -19,7 +19,8 @@ Result<std::unique_ptr<Backend>> make_redis_backend(const BackendUrl& url, const
 
 /// What a URL with the native layout means. Unsupported for another layout.
 Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
-                                                            Duration connect_timeout);
+                                                            Duration connect_timeout,
+                                                            redis::Greet greet = redis::Greet::kFirst);
 /// Its wait_replicas.
 redis::ReplicaDemand redis_replicas(const BackendUrl& url);
 

@@ -15,22 +15,17 @@ namespace {
 using namespace std::chrono_literals;
 using redis::StockCounters;
 
-constexpr Duration kConnectTimeout = 5s;
+constexpr Duration kStockConnectTimeout = 5s;
 constexpr int kTairSlots = 8;
 constexpr int kMostSlots = 256;
 
-std::string param(const BackendUrl& url, const char* name) {
-  const auto found = url.params.find(name);
-  return found == url.params.end() ? std::string() : found->second;
-}
-
 StockCounters counters_of(const BackendUrl& url) {
   if (url.scheme == "tair") return StockCounters::kTair;
-  return param(url, "stock") == "decr" ? StockCounters::kPlain : StockCounters::kHash;
+  return url.param("stock") == "decr" ? StockCounters::kPlain : StockCounters::kHash;
 }
 
 int slots_of(const BackendUrl& url) {
-  const std::string slots = param(url, "stock_slots");
+  const std::string slots = url.param("stock_slots");
   if (slots.empty()) return url.scheme == "tair" ? kTairSlots : 1;
   return std::atoi(slots.c_str());
 }
@@ -47,10 +42,10 @@ Result<std::unique_ptr<Stock>> make_redis_stock(const BackendUrl& url, const Run
   const redis::StockSpace space{counters_of(url), slots_of(url)};
   if (space.slots < 1 || space.slots > kMostSlots) {
     return Error{ErrorCode::kMisconfigured,
-                 "the URL parameter stock_slots cannot be '" + param(url, "stock_slots") + "'",
+                 "the URL parameter stock_slots cannot be '" + url.param("stock_slots") + "'",
                  "it takes 1 to " + std::to_string(kMostSlots) + ": a few for each master of the cluster"};
   }
-  auto deployment = redis_deployment(url, runtime.clock, kConnectTimeout);
+  auto deployment = redis_deployment(url, runtime.clock, kStockConnectTimeout);
   if (!deployment) return deployment.error();
   auto slots = redis::make_stock_slots(std::move(*deployment), url.redacted(), space, redis_replicas(url), runtime);
   return std::unique_ptr<Stock>(std::make_unique<SlottedStock>(std::move(slots), runtime));

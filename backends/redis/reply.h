@@ -28,4 +28,7 @@ struct Reply {
   bool is_text() const { return kind == Kind::kString || kind == Kind::kStatus; }
 };
 
+/// What `reply` says, fit for a message: printable, cut, without the full stop at its end.
+std::string words_of(const Reply& reply);
+
 }  // namespace dlock::redis

@@ -20,8 +20,11 @@ void append_encoded(std::string& out, const Command& command);
 /// The replies in a stream of bytes that comes in pieces. After an error it is of no use any more.
 class ReplyReader {
  public:
-  /// A reply of more bytes than this is an error: nothing that dlock asks for is that long.
-  static constexpr std::size_t kLongestReply = 16 << 20;
+  /// A reply of more than that is an error: nothing that dlock asks for is that large. All elements count, those of
+  /// arrays in arrays too, and keep what a reply takes in memory below 20 MiB.
+  static constexpr std::size_t kLongestReply = 1 << 20;
+  static constexpr std::size_t kMostElements = 1 << 16;
+  static constexpr std::size_t kDeepestReply = 16;
 
   ReplyReader();
   ~ReplyReader();
@@ -30,14 +33,15 @@ class ReplyReader {
 
   void feed(std::string_view bytes);
 
-  /// The next whole reply, or nullopt: more bytes are needed. Unavailable: this is not RESP2; the message is the reason
-  /// alone.
+  /// The next whole reply, or nullopt: more bytes are needed. Unavailable: this is not RESP2, or too much; the message
+  /// is the reason alone.
   Result<std::optional<Reply>> next();
 
  private:
   struct Free {
     void operator()(redisReader* reader) const;
   };
+  std::size_t elements_ = 0;  ///< of the reply that is being read
   std::unique_ptr<redisReader, Free> reader_;
   std::size_t fed_ = 0;  ///< since the last whole reply
   bool looks_like_tls_ = false;

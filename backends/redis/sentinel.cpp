@@ -15,9 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPause = 100ms;          ///< between two looks for the master
-constexpr Duration kFirstPatience = 300ms;  ///< with sentinels that do not answer; doubled look by look
-constexpr Duration kMostPatience = 2400ms;
+constexpr Duration kPause = 100ms;                  ///< between two looks for the master
+constexpr Duration kFirstSentinelPatience = 300ms;  ///< with sentinels that do not answer; doubled look by look
+constexpr Duration kMostSentinelPatience = 2400ms;
 constexpr Duration kTrust = 1s;         ///< how long the sentinels' word for an open connection is taken
 constexpr Duration kTrustUnheard = 5s;  ///< the same when they could not be asked
 
@@ -129,14 +129,15 @@ class SentinelPoll {
 /// While the sentinels cannot be asked, an open connection is good enough.
 class SentinelDeployment final : public Deployment {
  public:
-  SentinelDeployment(BackendUrl url, std::string master, SentinelLogin login, Clock& clock, Duration connect_timeout)
+  SentinelDeployment(BackendUrl url, std::string master, SentinelLogin login, Clock& clock, Duration connect_timeout,
+                     Greet greet)
       : addresses_(endpoints(url)),
         master_name_(std::move(master)),
         clock_(clock),
         connect_timeout_(connect_timeout),
-        servers_([url](const Endpoint& endpoint) { return connection_settings(url, endpoint); }),
+        servers_([url, greet](const Endpoint& endpoint) { return connection_settings(url, endpoint, greet); }),
         sentinels_([url, login = std::move(login)](const Endpoint& endpoint) {
-          auto settings = connection_settings(url, endpoint);
+          auto settings = connection_settings(url, endpoint, Greet::kAlong);  // they are only asked
           if (settings) {
             settings->user = login.user;
             settings->password = login.password;
@@ -156,6 +157,7 @@ class SentinelDeployment final : public Deployment {
         return is_passing(replies.error()) ? outcome_unknown(std::move(replies).error()) : replies.error();
       }
       const Verdict verdict = judge(commands, *replies);
+      asked_at_ = master_->asked_at();
       if (verdict.kind == Verdict::Kind::kAnswered) return replies;
       trouble = master_->settings().endpoint.text() + " says " + (*replies)[verdict.at].text;
       if (verdict.refusal != Refusal::kLater) drop();
@@ -197,14 +199,15 @@ class SentinelDeployment final : public Deployment {
       }
       drop();
     }
-    Duration patience = kFirstPatience;
+    Duration patience = kFirstSentinelPatience;
     while (true) {
-      auto found = discover(std::min(until, clock_.now() + patience), until, control);
+      const TimePoint asked_by = std::min(until, clock_.now() + patience);  // who has failed sooner was not silent
+      auto found = discover(asked_by, until, control);
       if (found) return found;
       drop();
-      if (!is_passing(found.error())) return found.error();
+      if (!is_passing(found.error()) || (!insists_ && clock_.now() < asked_by)) return found.error();
       trouble = found.error().message;
-      patience = std::min(2 * patience, kMostPatience);
+      patience = std::min(2 * patience, kMostSentinelPatience);
       if (auto waited = rest(until, control, trouble, found.error().next); !waited) return waited.error();
     }
   }
@@ -237,7 +240,7 @@ class SentinelDeployment final : public Deployment {
     const TimePoint now = clock_.now();
     if (now < trusted_until_) return true;
     const Duration left = std::max(until - now, Duration::zero());
-    auto address = poll(now + std::min(kFirstPatience, left / 4), control);
+    auto address = poll(now + std::min(kFirstSentinelPatience, left / 4), control);
     if (address) {
       trusted_until_ = clock_.now() + kTrust;
       return *address == master_->settings().endpoint;
@@ -270,15 +273,10 @@ class SentinelDeployment final : public Deployment {
   TimePoint trusted_until_;  ///< master_ needs no word of the sentinels before
 };
 
-std::string param(const BackendUrl& url, const std::string& name) {
-  const auto found = url.params.find(name);
-  return found == url.params.end() ? std::string() : found->second;
-}
-
 Result<SentinelLogin> sentinel_login(const BackendUrl& url) {
   SentinelLogin login;
-  login.user = param(url, "sentinel-user");
-  const std::string file = param(url, "sentinel-password-file");
+  login.user = url.param("sentinel-user");
+  const std::string file = url.param("sentinel-password-file");
   if (!file.empty()) {
     auto password = read_password_file(file, SecretKeeper::kUser);
     if (!password) return password.error();
@@ -292,7 +290,8 @@ Result<SentinelLogin> sentinel_login(const BackendUrl& url) {
 
 }  // namespace
 
-Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout) {
+Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                        Greet greet) {
   // "/MASTER[/db]", as the URL's parser has checked.
   const std::size_t slash = std::min(url.path.find('/', 1), url.path.size());
   std::string master = url.path.empty() ? std::string() : url.path.substr(1, slash - 1);
@@ -305,7 +304,7 @@ Result<std::unique_ptr<Deployment>> sentinel_deployment(const BackendUrl& url, C
   // What is wrong with the settings shows before anything is asked.
   if (auto settings = connection_settings(url, endpoints(url).front()); !settings) return settings.error();
   return std::unique_ptr<Deployment>(
-      std::make_unique<SentinelDeployment>(url, std::move(master), std::move(*login), clock, connect_timeout));
+      std::make_unique<SentinelDeployment>(url, std::move(master), std::move(*login), clock, connect_timeout, greet));
 }
 
 }  // namespace dlock::redis

@@ -135,7 +135,7 @@ std::string ServerGroup::reasons(const Answers& answers) const {
   return text;
 }
 
-Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url) {
+Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet) {
   std::vector<ConnectionSettings> all;
   for (const BackendUrl::Host& host : url.hosts) {
     Endpoint endpoint{host.name, host.port != 0 ? host.port : kDefaultPort, ""};
@@ -144,7 +144,7 @@ Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url) {
       return Error{ErrorCode::kMisconfigured, url.redacted() + " names " + endpoint.text() + " twice",
                    "name each server once: one server has one vote"};
     }
-    auto settings = connection_settings(url, endpoint);
+    auto settings = connection_settings(url, endpoint, greet);
     if (!settings) return settings.error();
     all.push_back(std::move(*settings));
   }

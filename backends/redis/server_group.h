@@ -78,6 +78,6 @@ class ServerGroup {
 };
 
 /// One connection for each host of `url`. Misconfigured if one is named twice: it would have two votes.
-Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url);
+Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet = Greet::kFirst);
 
 }  // namespace dlock::redis

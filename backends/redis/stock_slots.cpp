@@ -15,12 +15,12 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How long a request is remembered after it was last heard of: longer than anybody sends it again, or gives back.
-constexpr Duration kKeep = std::chrono::days(30);
+constexpr Duration kKeepRequests = std::chrono::days(30);
 /// How long a refused attempt is: longer than a commit of it can be on its way.
 constexpr Duration kKeepRefused = std::chrono::days(1);
 constexpr Duration kReplicaTimeout = 1s;
 
-std::string ms_text(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
+std::string milliseconds(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
 class RedisStockSlots final : public StockSlots {
  public:
@@ -73,21 +73,22 @@ class RedisStockSlots final : public StockSlots {
     const std::string only = request.only_segment ? std::to_string(*request.only_segment) : "";
     return deduction(request, run_for(request.id, kStockTake, place,
                                       {request.id.text(), std::to_string(request.quantity), std::to_string(take.start),
-                                       only, ms_text(kKeep), take.owner, ms_text(take.ttl)},
+                                       only, milliseconds(kKeepRequests), take.owner, milliseconds(take.ttl)},
                                       limit));
   }
   Result<SlotAnswer> commit(const StockPlace& place, const SlotTake& take, const SlotAttempt& attempt,
                             const CallLimit& limit) override {
     const StockRequest& request = take.request;
-    return deduction(request, run_for(request.id, kStockCommit, place,
-                                      {request.id.text(), std::to_string(request.quantity), ms_text(kKeep), take.owner,
-                                       ms_text(take.ttl), attempt.id, parts_text(attempt.parts, ','), attempt.made},
-                                      limit));
+    return deduction(
+        request, run_for(request.id, kStockCommit, place,
+                         {request.id.text(), std::to_string(request.quantity), milliseconds(kKeepRequests), take.owner,
+                          milliseconds(take.ttl), attempt.id, parts_text(attempt.parts, ','), attempt.made},
+                         limit));
   }
   Result<AttemptFate> ask_fate(const StockPlace& place, const SlotView::Held& held, const CallLimit& limit) override {
     const auto id = LockName::parse(held.id);
     if (!id) return id.error();
-    const auto answer = run_for(*id, kStockFate, place, {held.id, held.attempt, ms_text(kKeepRefused)}, limit);
+    const auto answer = run_for(*id, kStockFate, place, {held.id, held.attempt, milliseconds(kKeepRefused)}, limit);
     if (!answer) return answer.error();
     if (answer->is("committed")) return AttemptFate{AttemptFate::Kind::kCommitted};
     if (answer->is("refused")) return AttemptFate{AttemptFate::Kind::kRefused};
@@ -98,14 +99,14 @@ class RedisStockSlots final : public StockSlots {
   Result<void> extend(const StockRequest& request, int slot, const Owner& owner, Duration ttl,
                       const CallLimit& limit) override {
     const auto answer = run_for(request.id, kStockExtend, {request.stock, slot},
-                                {request.id.text(), owner.text(), ms_text(ttl)}, limit);
+                                {request.id.text(), owner.text(), milliseconds(ttl)}, limit);
     if (answer && answer->is("over")) return reservation_over(request.stock, request.id);
     return ok(answer);
   }
   Result<SlotParts> confirm(const StockRequest& request, int slot, const Owner& owner,
                             const CallLimit& limit) override {
     const auto answer = run_for(request.id, kStockConfirm, {request.stock, slot},
-                                {request.id.text(), owner.text(), ms_text(kKeep)}, limit);
+                                {request.id.text(), owner.text(), milliseconds(kKeepRequests)}, limit);
     if (answer && answer->is("over")) return reservation_over(request.stock, request.id);
     return parts_of(answer);
   }
@@ -122,8 +123,9 @@ class RedisStockSlots final : public StockSlots {
 
   Result<bool> hold(const StockPlace& place, const SlotAttempt& attempt, const LockName& id, Duration ttl,
                     const CallLimit& limit) override {
-    const auto answer = run(kStockHold, place,
-                            {attempt.made, id.text(), attempt.id, parts_text(attempt.parts, ','), ms_text(ttl)}, limit);
+    const auto answer =
+        run(kStockHold, place, {attempt.made, id.text(), attempt.id, parts_text(attempt.parts, ','), milliseconds(ttl)},
+            limit);
     if (!answer) return answer.error();
     return answer->is("held");
   }
@@ -133,14 +135,14 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<void> extend_hold(const StockPlace& place, const std::string& attempt, Duration ttl,
                            const CallLimit& limit) override {
-    return ok(run(kStockExtendHold, place, {attempt, ms_text(ttl)}, limit));
+    return ok(run(kStockExtendHold, place, {attempt, milliseconds(ttl)}, limit));
   }
   Result<void> deliver(const StockPlace& place, const SlotOwed& owed, const std::string& made,
                        const CallLimit& limit) override {
     const StockNames n = space_.names(place.stock, place.slot);
     const char* book = owed.book == SlotOwed::Book::kAdded ? "added" : "refunded";
     return ok(call(kStockDeliver, place, n, n.brought + owed.id,
-                   {made, book, parts_text(owed.parts, ','), ms_text(kKeep)}, limit));
+                   {made, book, parts_text(owed.parts, ','), milliseconds(kKeepRequests)}, limit));
   }
 
   Result<void> level(const StockPlace& place, std::optional<int> segments, const CallLimit& limit) override {
@@ -158,7 +160,7 @@ class RedisStockSlots final : public StockSlots {
     return ok(run(kStockEndLevelling, place, {made, std::to_string(plan.epoch), levelling_text(plan)}, limit));
   }
   Result<void> keep_still(const StockPlace& place, Duration ttl, const CallLimit& limit) override {
-    return ok(run(kStockKeepStill, place, {ms_text(ttl)}, limit));
+    return ok(run(kStockKeepStill, place, {milliseconds(ttl)}, limit));
   }
   Result<std::optional<Poured>> pour_out(const StockPlace& place, const Levelling& plan, const std::string& made,
                                          const CallLimit& limit) override {
@@ -211,7 +213,7 @@ class RedisStockSlots final : public StockSlots {
            reply.text.find("Unknown Redis command") != std::string::npos;
   }
   Error no_tair(const Reply& reply) const {
-    return {ErrorCode::kUnsupported, store_ + " is no Tair: it answered \"" + reply.text.substr(0, 200) + "\"",
+    return {ErrorCode::kUnsupported, store_ + " is no Tair: it answered \"" + words_of(reply) + "\"",
             "use redis:// for it"};
   }
 
@@ -251,7 +253,8 @@ Result<SlotChange> RedisStockSlots::change(const LockName& id, const StockReply&
 Result<SlotChange> RedisStockSlots::refund(const StockPlace& place, const LockName& id,
                                            std::optional<Quantity> quantity, const CallLimit& limit) {
   const auto answer =
-      run_for(id, kStockRefund, place, {id.text(), quantity ? std::to_string(*quantity) : "", ms_text(kKeep)}, limit);
+      run_for(id, kStockRefund, place,
+              {id.text(), quantity ? std::to_string(*quantity) : "", milliseconds(kKeepRequests)}, limit);
   if (!answer) return answer.error();
   if (answer->is("nothing")) return SlotChange{};
   if (answer->is("running")) return refund_while_running(id);
@@ -263,8 +266,9 @@ Result<SlotChange> RedisStockSlots::refund(const StockPlace& place, const LockNa
 
 Result<SlotChange> RedisStockSlots::add(const StockPlace& place, const LockName& id, Quantity quantity,
                                         const StockParts& parts, const CallLimit& limit) {
-  const auto answer = run_for(id, kStockAdd, place,
-                              {id.text(), std::to_string(quantity), ms_text(kKeep), parts_text(parts, ',')}, limit);
+  const auto answer =
+      run_for(id, kStockAdd, place,
+              {id.text(), std::to_string(quantity), milliseconds(kKeepRequests), parts_text(parts, ',')}, limit);
   if (!answer) return answer.error();
   if (answer->is("take")) return id_of_take(id);
   if (answer->is("reused")) return id_reused(id, answer->quantity(1), quantity);
@@ -353,7 +357,7 @@ Result<std::vector<LockName>> RedisStockSlots::names(const CallLimit& limit) {
   for (Connection* server : *servers) {
     std::string cursor = "0";
     do {
-      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", space_.meta_pattern(), "COUNT", "1000"}},
+      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", space_.meta_pattern(), "COUNT", "500"}},
                                     runtime_.clock, limit.until, limit.until, limit.control);
       if (!replies) return replies.error();
       const Reply& page = replies->front();

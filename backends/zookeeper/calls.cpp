@@ -60,6 +60,7 @@ void Calls::leave_silent_server() {
 void Calls::wait(std::optional<TimePoint> until, Control* control) {
   leave_silent_server();
   if (tried_since_) until = earlier(until, *tried_since_ + kServerPatience);
+  if (most_refusals_ > 0 && timeout_ == Duration(0)) until = earlier(until, clock_.now() + kPause);  // nothing tells
   std::vector<pollfd> fds;
   session_->add_interest(fds);
   if (control) control->add_interest(fds);
@@ -72,11 +73,16 @@ Error Calls::unreachable() const {
           "check it with: dlock doctor"};
 }
 
-Result<Answer> Calls::judged(Answer answer) const {
+Result<Answer> Calls::judged(Answer answer) {
   const auto is = [code = answer.code](std::initializer_list<Code> codes) {
     return std::find(codes.begin(), codes.end(), code) != codes.end();
   };
   if (is({Code::kConnectionLoss, Code::kOperationTimeout, Code::kSessionMoved, Code::kClosing})) return unreachable();
+  nonsense_ = is({Code::kInconsistent, Code::kNonsense});
+  if (nonsense_) {
+    return Error{ErrorCode::kUnavailable, store_ + " sent an answer that makes no sense",
+                 "is it the server that it should be? See: dlock doctor"};
+  }
   if (is({Code::kAuthFailed}) || state_ == SessionState::kAuthFailed) {
     return Error{ErrorCode::kDenied, store_ + " refused the user of the URL", "check user and password"};
   }
@@ -100,7 +106,7 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
       return judged(std::move(answer));
     }
     const bool stopped = control && control->stop_requested();
-    if (stopped || clock_.now() >= until) {
+    if (stopped || clock_.now() >= until || refused_by_all()) {
       forget(ticket);
       if (stopped) return Error{ErrorCode::kCancelled, "given up on request"};
       return unreachable();
@@ -111,9 +117,10 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
 
 Result<Answer> Calls::call_until(const Request& request, TimePoint until, Control* control) {
   while (true) {
+    nonsense_ = false;
     auto answer = call(request, until, control);
     const TimePoint next = clock_.now() + kPause;
-    if (answer || answer.error().code != ErrorCode::kUnavailable || next >= until) return answer;
+    if (answer || nonsense_ || answer.error().code != ErrorCode::kUnavailable || next >= until) return answer;
     while (clock_.now() < next && !(control && control->stop_requested())) {
       receive();
       wait(next, control);

@@ -49,8 +49,14 @@ class Calls {
 
   /// True once for each time that a watch on this path has fired.
   bool take_fired(const std::string& path) { return fired_.erase(path) > 0; }
-  bool has_fired() const { return !fired_.empty(); }
   void forget_fired() { fired_.clear(); }
+
+  /// As long as nobody was reached, answer() gives up when that many connections were refused: each server has been
+  /// asked. 0: it goes on until its time is over.
+  void give_up_after(int refusals) { most_refusals_ = refusals; }
+  bool refused_by_all() const {
+    return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() >= most_refusals_;
+  }
 
   SessionState state() const { return state_; }
   /// Since when it is not connected; nullopt while it is.
@@ -66,7 +72,7 @@ class Calls {
  private:
   void take(Happening happening);
   void leave_silent_server();
-  Result<Answer> judged(Answer answer) const;
+  Result<Answer> judged(Answer answer);
 
   std::unique_ptr<Session> session_;
   const std::string store_;
@@ -76,6 +82,8 @@ class Calls {
   std::optional<TimePoint> tried_since_;  ///< the server that is being connected to
   SessionKey key_;
   Duration timeout_{0};
+  int most_refusals_ = 0;
+  bool nonsense_ = false;  ///< the last answer made no sense, and the next one would not either
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, Answer> answers_;
   std::set<std::uint64_t> forgotten_;

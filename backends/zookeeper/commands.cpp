@@ -6,6 +6,7 @@
 
 #include "backends/zookeeper/contender.h"
 #include "backends/zookeeper/doctor.h"
+#include "backends/zookeeper/entries.h"
 #include "backends/zookeeper/fence.h"
 #include "backends/zookeeper/hand_over.h"
 #include "backends/zookeeper/stock_garbage.h"
@@ -72,7 +73,11 @@ Result<std::vector<Present>> Commands::look(const LockName& name, TimePoint unti
   if (!directory) return directory.error();
   const auto calls = session(until);
   if (!calls) return calls.error();
-  return look_at(**calls, ensemble_.recipe(), *directory, until, nullptr);
+  auto present = look_at(**calls, ensemble_.recipe(), *directory, until, nullptr);
+  if (!present) return present;
+  const auto counted = count_entries(**calls, entries_directory(ensemble_.root(), name), *present, until, nullptr);
+  if (!counted) return counted.error();
+  return present;
 }
 
 Result<std::unique_ptr<LockSession>> Commands::open(const LockSpec& /*spec*/) {

@@ -92,9 +92,10 @@ Request Contender::creation() const {
   return {.kind = changes.size() == 1 ? Request::Kind::kCreate : Request::Kind::kChange, .changes = changes};
 }
 
-std::vector<Change> Contender::removals() const {
+std::vector<Change> Contender::removals(int version) const {
   std::vector<Change> changes;
   for (const std::string& path : own_) changes.push_back({Change::Kind::kDelete, path, "", NodeKind::kPersistent, -1});
+  if (!changes.empty()) changes.front().version = version;
   return changes;
 }
 
@@ -128,6 +129,12 @@ Result<void> Contender::find(TimePoint until, Control* control) {
   }
   unknown_ = false;
   if (found.empty()) return {};
+  std::sort(found.begin(), found.end(), [](const std::string& a, const std::string& b) {
+    const auto number = [](const std::string& path) {
+      return parse_node_name(base_of(path)).value_or(NodeName{}).number;
+    };
+    return number(a) < number(b);
+  });
   own_ = std::move(found);
   czxid_ = czxid;
   answered_by_leader(sent);
@@ -296,7 +303,7 @@ bool Contender::is_woken(const Verdict& verdict) {
                      [this](const std::string& name) { return calls_.take_fired(path_of(name)); });
 }
 
-Result<void> Contender::remove(TimePoint until) {
+Result<void> Contender::remove(TimePoint until, int version) {
   bool unanswered = removal_.has_value();
   if (removal_) calls_.forget(*std::exchange(removal_, std::nullopt));
   while (unknown_) {
@@ -308,8 +315,11 @@ Result<void> Contender::remove(TimePoint until) {
   if (own_.empty()) return {};
   bool gone = false;
   while (true) {
-    const auto answer = calls_.call({.kind = Request::Kind::kChange, .changes = removals()}, until, nullptr);
+    const auto answer = calls_.call({.kind = Request::Kind::kChange, .changes = removals(version)}, until, nullptr);
     if (answer && answer->code == Code::kOk) break;
+    if (answer && answer->code == Code::kBadVersion) {
+      return Error{ErrorCode::kConflict, "the data of " + own_.front() + " have changed"};
+    }
     if (answer && answer->code == Code::kNoNode) {
       gone = true;
       if (own_.size() == 1) break;

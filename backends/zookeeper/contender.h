@@ -39,8 +39,9 @@ class Contender {
   /// Has something happened that this verdict waits for?
   bool is_woken(const Verdict& verdict);
 
-  /// Takes the nodes away. Lost if one of them was not there any more, unless an answer had been missing.
-  Result<void> remove(TimePoint until);
+  /// Takes the nodes away. Lost if one of them was not there any more, unless an answer had been missing. `version`: of
+  /// the first one's data, -1 for any; Conflict if it is another one.
+  Result<void> remove(TimePoint until, int version = -1);
 
   /// Sees to the removal without waiting for it: sends it, and when called again, once more if it was not answered.
   void remove_meanwhile();
@@ -51,6 +52,7 @@ class Contender {
   /// Who was seen at the last look that cannot exclude us, or be excluded by us.
   std::vector<std::string> strangers() const;
 
+  /// In the order of their numbers.
   const std::vector<std::string>& paths() const { return own_; }
   FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(czxid_)); }
   /// Before the last request that the leader has answered, and before the one before it.
@@ -68,7 +70,7 @@ class Contender {
   Result<void> check_leases(TimePoint until, Control* control);
   Result<Verdict> judged(const Result<Answer>& list);
   Request creation() const;
-  std::vector<Change> removals() const;
+  std::vector<Change> removals(int version = -1) const;
   std::vector<std::string> own_names() const;
   std::string path_of(const std::string& name) const { return stage_.directory + "/" + name; }
 

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using FindingVerdict = Finding::Verdict;
 
-constexpr Duration kBudget = 5s;
+constexpr Duration kProbeBudget = 5s;
 constexpr Duration kServerBudget = 2s;
 constexpr Duration kForEver = 24h;  ///< asked for, to see what is granted
 constexpr Duration kUsualTtl = 30s;
@@ -115,7 +115,7 @@ Finding judge_sessions(const std::string& store, Duration longest) {
 }
 
 std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtime) {
-  const TimePoint until = runtime.clock.now() + kBudget;
+  const TimePoint until = runtime.clock.now() + kProbeBudget;
   const auto addresses = ensemble.addresses(until, nullptr);
   if (!addresses) return {fail(addresses.error())};
   std::vector<Finding> findings;
@@ -123,7 +123,7 @@ std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtim
     const auto some = examine(address, runtime.clock);
     findings.insert(findings.end(), some.begin(), some.end());
   }
-  const TimePoint session_until = runtime.clock.now() + kBudget;
+  const TimePoint session_until = runtime.clock.now() + kProbeBudget;
   auto calls = ensemble.connect(kForEver, nullptr, session_until, nullptr);
   if (!calls) {
     findings.push_back(fail(calls.error()));

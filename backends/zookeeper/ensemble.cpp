@@ -44,9 +44,17 @@ Result<Ensemble> Ensemble::of(const BackendUrl& url, Clock& clock, OpenSession o
     return Error{ErrorCode::kMisconfigured, "the path of " + ensemble.store_ + " is not that of a node",
                  "write it as /app/locks: no empty parts, no '.' and no '..'"};
   }
-  if (url.user.empty() != url.password.empty()) {
-    return Error{ErrorCode::kMisconfigured, ensemble.store_ + " names a user without a password, or the reverse",
-                 "the digest scheme of ZooKeeper needs both"};
+  if (!url.user.empty() && url.password.empty()) {
+    return Error{ErrorCode::kMisconfigured, ensemble.store_ + " names a user, and there is no password for it",
+                 "set DLOCK_PASSWORD, or say ?password-file=FILE"};
+  }
+  if (url.user.empty() && !url.password.empty()) {
+    BackendUrl shown = url;
+    shown.password.clear();
+    return Error{
+        ErrorCode::kMisconfigured,
+        "there is a password (DLOCK_PASSWORD, password-file), and " + shown.redacted() + " names no user for it",
+        "write zk://USER@HOST, or unset the password"};
   }
   if (!url.user.empty()) ensemble.digest_ = url.user + ":" + url.password;
   const std::uint16_t standard_port = find_url_scheme(url.scheme)->port;

@@ -14,6 +14,7 @@
 
 #include "backends/zookeeper/server_text.h"
 #include "backends/zookeeper/session.h"
+#include "lib/base/last_words.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
@@ -40,6 +41,11 @@ class LastComplaint {
     if (!end) return;
     const std::lock_guard lock(mutex_);
     text_.assign(open + 1, end);
+    if (text_ == std::strerror(ECONNREFUSED)) ++refusals_;
+  }
+  int refusals() {
+    const std::lock_guard lock(mutex_);
+    return refusals_;
   }
   std::string text() {
     const std::lock_guard lock(mutex_);
@@ -49,6 +55,7 @@ class LastComplaint {
  private:
   std::mutex mutex_;
   std::string text_;
+  int refusals_ = 0;
 };
 
 void on_log(const char* line) { LastComplaint::instance().take(line); }
@@ -120,7 +127,8 @@ void on_changed(int rc, const void* data) {
 
 void on_created(int rc, const char* path, const Stat* stat, const void* data) {
   Answer answer{.code = Code(rc)};
-  if (rc == ZOK) answer.changed.push_back({Code::kOk, path, stat_of(stat)});
+  if (rc == ZOK && path) answer.changed.push_back({Code::kOk, path, stat_of(stat)});
+  else if (rc == ZOK) answer.code = Code::kNonsense;
   pending_of(data).answer(std::move(answer));
 }
 
@@ -142,7 +150,10 @@ void on_read(int rc, const char* value, int size, const Stat* stat, const void* 
 void on_listed(int rc, const String_vector* names, const Stat* stat, const void* data) {
   Answer answer{.code = Code(rc)};
   if (rc == ZOK) {
-    for (int i = 0; names && i < names->count; ++i) answer.children.emplace_back(names->data[i]);
+    for (int i = 0; names && i < names->count; ++i) {
+      if (names->data[i]) answer.children.emplace_back(names->data[i]);
+      else answer.code = Code::kNonsense;
+    }
     answer.stat = stat_of(stat);
   }
   pending_of(data).answer(std::move(answer));
@@ -239,12 +250,14 @@ class LibrarySession final : public Session {
   void add_interest(std::vector<pollfd>& fds) const override { fds.push_back({inbox_->fd(), POLLIN, 0}); }
 
   std::string trouble() const override { return LastComplaint::instance().text(); }
+  int refusals() const override { return LastComplaint::instance().refusals() - refused_before_; }
 
   void reconnect() override {
     if (handle_) break_connection(handle_);
   }
 
   void close() override {
+    if (handle_ && zoo_state(handle_) == ZOO_READONLY_STATE) return leak();  // it asks, without end, for another server
     if (handle_) zookeeper_close(std::exchange(handle_, nullptr));  // joins its threads: no callback comes afterwards
   }
 
@@ -261,12 +274,17 @@ class LibrarySession final : public Session {
     const auto is_theirs = [&] { return zoo_state(handle_) == ZOO_CONNECTED_STATE && id->client_id == 0; };
     for (int i = 0; i < kMostLooks && is_theirs(); ++i) usleep(kLookPause);
     if (!is_theirs()) return close();
-    handle_ = nullptr;  // rather a leak than the end of the session; its threads go on using the inbox
+    leak();  // rather than the end of the session
+  }
+
+ private:
+  /// The library's threads go on using the handle and the inbox.
+  void leak() {
+    handle_ = nullptr;
     (void)inbox_.release();
     inbox_ = std::make_unique<Inbox>();
   }
 
- private:
   int send(const Request& request, Pending& pending) {
     const char* path = request.path.c_str();
     const int watch = request.watch ? 1 : 0;
@@ -323,6 +341,7 @@ class LibrarySession final : public Session {
   std::unique_ptr<Inbox> inbox_;
   zhandle_t* handle_;
   const ACL_vector* acl_;
+  const int refused_before_ = LastComplaint::instance().refusals();
 };
 
 /// With an even number of servers the library (ZOOKEEPER-2466) can try every other one only, for ever.
@@ -339,6 +358,7 @@ void ignore_answer(int /*rc*/, const void* /*data*/) {}
 
 Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
+  set_last_words("the ZooKeeper client library crashed on what " + server_list(settings.servers) + " sent");
   auto inbox = std::make_unique<Inbox>();
   if (inbox->fd() < 0) return system_error("cannot make a descriptor", errno);
   clientid_t id{};

@@ -32,6 +32,7 @@ Present present_of(const Node& node, const char* kind, bool is_kazoo) {
   Present present;
   present.paths = {node.path};
   present.stat = node.stat;
+  present.data = node.data;
   present.ours = decode_node_data(node.data);
   Party& party = present.party;
   party.token = FencingToken(static_cast<std::uint64_t>(node.stat.czxid));
@@ -190,24 +191,27 @@ std::vector<Present> present_in(const std::vector<std::string>& children, const 
     std::vector<const Node*> nodes;
     std::vector<NodeName> names;
   };
-  std::map<std::pair<std::int64_t, std::int64_t>, Group> groups;  // one transaction of one session
+  std::vector<std::pair<NodeName, const Node*>> named;
   for (const Node& node : nodes) {
-    const auto name = parse_node_name(base_of(node.path));
-    if (!name) continue;
-    Group& group = groups[{node.stat.czxid, node.stat.ephemeral_owner}];
-    group.nodes.push_back(&node);
-    group.names.push_back(*name);
+    if (const auto name = parse_node_name(base_of(node.path))) named.emplace_back(*name, &node);
+  }
+  std::stable_sort(named.begin(), named.end(),
+                   [](const auto& a, const auto& b) { return a.first.number < b.first.number; });
+  std::map<std::pair<std::int64_t, std::int64_t>, Group> groups;  // one transaction of one session
+  for (const auto& [name, node] : named) {
+    Group& group = groups[{node->stat.czxid, node->stat.ephemeral_owner}];
+    group.nodes.push_back(node);
+    group.names.push_back(name);
   }
   std::vector<Present> found;
   for (const auto& [id, group] : groups) {
     const NodeName& name = group.names.front();
     Present present = present_of(*group.nodes.front(), family_text(name.family), is_kazoo(name.family));
     if (!present.ours) present.party.mode = mode_of(name);
-    present.number = name.number;
+    present.number = name.number;  // the lowest
     present.paths.clear();
     std::vector<std::string> own;
     for (std::size_t i = 0; i < group.nodes.size(); ++i) {
-      present.number = std::min(present.number, group.names[i].number);
       present.paths.push_back(group.nodes[i]->path);
       own.push_back(base_of(group.nodes[i]->path));
     }

@@ -17,7 +17,8 @@ struct Present {
   Party party;
   bool holds = false;
   std::vector<std::string> paths;
-  NodeStat stat;                 ///< of its first node
+  NodeStat stat;                 ///< of its first node, the one with the lowest number
+  std::string data;              ///< of the same
   std::optional<NodeData> ours;  ///< if it is a dlock
   std::int64_t number = 0;
 };

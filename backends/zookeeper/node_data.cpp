@@ -12,7 +12,7 @@
 namespace dlock::zookeeper {
 namespace {
 
-constexpr char kDigits[] = "0123456789ABCDEF";
+constexpr char kEscapeDigits[] = "0123456789ABCDEF";
 constexpr std::string_view kOurs = "dlock ";
 
 std::string percent(std::string_view text) {
@@ -20,7 +20,7 @@ std::string percent(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte > 0x20 && byte != 0x7f && byte != '%') out += c;
-    else out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
+    else out.append({'%', kEscapeDigits[byte >> 4], kEscapeDigits[byte & 15]});
   }
   return out;
 }
@@ -64,8 +64,8 @@ Mode mode_of(const std::string& name) {
 NodeData node_data_of(const LockSpec& spec) {
   utsname machine{};
   uname(&machine);
-  return {spec.owner.text(), machine.nodename, getppid(),       user_name(geteuid()),
-          spec.mode,         spec.permits,     spec.lock_delay, spec.reason};
+  return {spec.owner.text(), machine.nodename, getppid(), user_name(geteuid()), spec.mode, spec.permits,
+          spec.lock_delay,   spec.reason,      false};
 }
 
 std::string encode(const NodeData& data) {
@@ -78,6 +78,7 @@ std::string encode(const NodeData& data) {
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(data.lock_delay).count();
     out.append(" delay_ms=").append(std::to_string(ms));
   }
+  if (data.ended) out.append(" ended=1");
   if (!data.reason.empty()) out.append(" reason=").append(percent(data.reason));
   return out;
 }
@@ -100,7 +101,8 @@ std::optional<NodeData> decode_node_data(std::string_view line) {
                   mode_of(text(fields, "mode")),
                   static_cast<int>(number(fields, "permits")),
                   std::chrono::milliseconds(number(fields, "delay_ms")),
-                  text(fields, "reason")};
+                  text(fields, "reason"),
+                  text(fields, "ended") == "1"};
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

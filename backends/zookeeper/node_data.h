@@ -10,8 +10,8 @@
 namespace dlock::zookeeper {
 
 /// What our nodes say of whom they belong to: one line of UTF-8, "dlock owner=... host=... pid=... user=... mode=...
-/// permits=... delay_ms=... reason=...", values percent-encoded. For people, for re-entry and for force-release; never
-/// decides who holds.
+/// permits=... delay_ms=... ended=1 reason=...", values percent-encoded. For people, for re-entry and for
+/// force-release; never decides who holds.
 struct NodeData {
   std::string owner;
   std::string host;
@@ -21,6 +21,7 @@ struct NodeData {
   int permits = 0;
   Duration lock_delay{0};
   std::string reason;
+  bool ended = false;  ///< whose hold it is has given it back; those that have entered it go on
 };
 
 /// Of this process's parent, which is the dlock that asked for `spec`.

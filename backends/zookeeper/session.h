@@ -57,6 +57,9 @@ class Session {
   /// Why the last connection failed, for people; empty if nothing is known.
   virtual std::string trouble() const = 0;
 
+  /// How many connections have been refused so far: by servers at once, not by silence.
+  virtual int refusals() const { return 0; }
+
   /// Leaves the server that does not answer for the next one, with the same session: the library itself would wait for
   /// two thirds of the timeout. What is on its way is answered as lost.
   virtual void reconnect() = 0;

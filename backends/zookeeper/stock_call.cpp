@@ -109,7 +109,7 @@ Result<void> StockCall::read_head() {
   }
   auto head = parse_head(answer.data);
   if (!head) return broken(head.error().message);
-  known_ = SeenHead{std::move(*head), answer.stat.version};
+  known_ = SeenHead{std::move(*head), answer.stat.version, (answer.stat.ctime + 1) * 1000 - answer.stat.czxid};
   return {};
 }
 

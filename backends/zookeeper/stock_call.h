@@ -16,6 +16,7 @@ namespace dlock::zookeeper {
 struct SeenHead {
   StockHead head;
   int version = 0;
+  std::int64_t first_token = 0;  ///< to which the number of a transaction is added
 };
 
 /// A request as it was read.
@@ -101,8 +102,9 @@ class StockCall {
   /// The stock is gone, and its segments with it.
   void remove();
 
-  /// The transaction that wrote last.
-  std::int64_t transaction() const { return transaction_; }
+  /// Of what was written last: grows with each transaction of the ensemble, from the time on, in microseconds, at which
+  /// the stock was made.
+  FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(token_)); }
 
  private:
   struct Page {
@@ -142,7 +144,7 @@ class StockCall {
   bool missing_ = false;
   int tries_ = 0;
   int open_ = 0;
-  std::int64_t transaction_ = 0;
+  std::int64_t token_ = 0;
   std::map<int, Page> pages_;
   std::vector<Change> changes_;
   std::optional<Change> head_change_;

@@ -176,7 +176,7 @@ Result<StockCall::Written> StockCall::write() {
   if (answer->code != Code::kOk) return refused(changes, *answer);
   for (const Answer::Changed& changed : answer->changed) {
     if (changed.stat.mzxid == 0) continue;
-    transaction_ = changed.stat.mzxid;
+    token_ = known_->first_token + changed.stat.mzxid;
     session_.leader().seen(changed.stat.mtime, session_.now());
   }
   if (changes.front().kind != Change::Kind::kCheck) known_.reset();

@@ -9,7 +9,7 @@
 namespace dlock::zookeeper {
 namespace {
 
-constexpr std::size_t kOnTheWay = 256;        ///< requests that wait for their answers
+constexpr std::size_t kRequestsAtOnce = 256;  ///< requests that wait for their answers
 constexpr std::int64_t kManyIds = 1'000'000;  ///< about half a gigabyte of a server's memory
 
 Request list_of(const std::string& path) { return {.kind = Request::Kind::kList, .path = path}; }
@@ -23,8 +23,8 @@ Request delete_of(const std::string& path, int version = -1) {
 Result<std::vector<Answer>> ask_all(StockSession& session, const std::vector<Request>& requests,
                                     const CallLimit& limit) {
   std::vector<Answer> all;
-  for (std::size_t begin = 0; begin < requests.size(); begin += kOnTheWay) {
-    const std::size_t end = std::min(requests.size(), begin + kOnTheWay);
+  for (std::size_t begin = 0; begin < requests.size(); begin += kRequestsAtOnce) {
+    const std::size_t end = std::min(requests.size(), begin + kRequestsAtOnce);
     auto some = session.ask_until(std::vector<Request>(requests.begin() + static_cast<std::ptrdiff_t>(begin),
                                                        requests.begin() + static_cast<std::ptrdiff_t>(end)),
                                   limit);

@@ -10,7 +10,7 @@
 namespace dlock::zookeeper {
 namespace {
 
-constexpr char kDigits[] = "0123456789abcdef";
+constexpr char kHexDigits[] = "0123456789abcdef";
 
 /// FNV-1a, 32 bits, folded into one byte.
 unsigned directory_number(std::string_view id) {
@@ -55,7 +55,7 @@ std::string open_path(const std::string& life, const LockName& id) { return life
 
 std::string requests_path(const std::string& life, int number) {
   const auto byte = static_cast<unsigned>(number);
-  return life + kRequests + "/" + kDigits[byte >> 4 & 15] + kDigits[byte & 15];
+  return life + kRequests + "/" + kHexDigits[byte >> 4 & 15] + kHexDigits[byte & 15];
 }
 
 std::string request_path(const std::string& life, const LockName& id) {
@@ -92,7 +92,7 @@ Result<StockHead> parse_head(std::string_view text) {
   const auto& [layout, life, segments, created, maker, gate] = *words;
   const auto count = parse_quantity(segments);
   const auto quantity = parse_quantity(created, 0);
-  const bool is_hex = life.size() == 16 && life.find_first_not_of(kDigits) == std::string_view::npos;
+  const bool is_hex = life.size() == 16 && life.find_first_not_of(kHexDigits) == std::string_view::npos;
   if (!is_hex || !count || *count > kMostSegments || !quantity || !Owner::parse(maker)) return no("stock", text);
   return StockHead{std::string(life), static_cast<int>(*count), *quantity, std::string(maker),
                    gate == "-" ? std::string() : std::string(gate)};

@@ -10,9 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
-constexpr Duration kReconnectPause = 20ms;
-constexpr Duration kServerPatience = 3s;  ///< for one answer; the library itself would wait for most of the session
+constexpr Duration kStockSession = 10s;  ///< nothing of ours depends on it
+constexpr Duration kSessionPause = 20ms;
+constexpr Duration kAnswerPatience = 3s;  ///< for one answer; the library itself would wait for most of the session
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::optional<std::int64_t> LeaderClock::time(TimePoint now, Duration most) cons
 Result<Calls*> StockSession::session(const CallLimit& limit) {
   if (!calls_ || calls_->state() == SessionState::kExpired) {
     calls_.reset();
-    auto calls = ensemble_.connect(kSession, nullptr, limit.until, limit.control);
+    auto calls = ensemble_.connect(kStockSession, nullptr, limit.until, limit.control);
     if (!calls) return calls.error();
     calls_ = std::move(*calls);
   }
@@ -49,7 +49,7 @@ Result<std::vector<Answer>> StockSession::ask(const std::vector<Request>& reques
       (*calls)->forget(ticket);
       continue;
     }
-    const TimePoint until = std::min(limit.until, now() + kServerPatience);
+    const TimePoint until = std::min(limit.until, now() + kAnswerPatience);
     auto answer = (*calls)->answer(ticket, until, limit.control);
     if (answer) {
       answers.push_back(std::move(*answer));
@@ -70,7 +70,7 @@ Result<std::vector<Answer>> StockSession::ask(const std::vector<Request>& reques
 Result<std::vector<Answer>> StockSession::ask_until(const std::vector<Request>& requests, const CallLimit& limit) {
   while (true) {
     auto answers = ask(requests, limit);
-    const TimePoint next = now() + kReconnectPause;
+    const TimePoint next = now() + kSessionPause;
     if (answers || answers.error().code != ErrorCode::kUnavailable || next >= limit.until) return answers;
     if (auto paused = pause(next, "", limit); !paused) return paused.error();
   }

@@ -18,7 +18,8 @@ constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth 
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
 constexpr Duration kLookBudget = 1s;
 constexpr Duration kRetryPause = 40ms;
-constexpr Duration kRetryInterval = 1s;  ///< of counted tries, when nobody chose one
+constexpr Duration kLeastPatience = 500ms;  ///< near the end of the wait
+constexpr Duration kRetryInterval = 1s;     ///< of counted tries, when nobody chose one
 constexpr int kGoneTries = 5;
 
 }  // namespace
@@ -37,17 +38,31 @@ Duration ZookeeperLock::patience() const {
 }
 
 /// For one request. `reach_by_` while nobody has been reached.
-TimePoint ZookeeperLock::asked_by() const { return std::max(reach_by_, runtime_.clock.now() + kRetryPause); }
+TimePoint ZookeeperLock::asked_by() const {
+  const TimePoint now = runtime_.clock.now();
+  const TimePoint by = std::max(reach_by_, now + kRetryPause);
+  return queued_ && spec_.wait.until ? std::min(by, std::max(*spec_.wait.until, now + kLeastPatience)) : by;
+}
+
+/// One line a step, with -v; the same step once.
+void ZookeeperLock::trace(std::string step) {
+  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
+  runtime_.log.verbose(spec_.name.text() + ": " + step);
+  traced_ = std::move(step);
+}
 
 bool ZookeeperLock::may_wait() const { return !spec_.wait.once && spec_.wait.tries == 0; }
 
 Result<void> ZookeeperLock::connect(Control& control) {
   if (calls_ && calls_->state() != SessionState::kExpired) return {};
   contenders_.clear();  // they refer to the old session
+  entry_.clear();
   calls_.reset();
   auto calls = ensemble_.connect(timeout_to_ask(spec_.ttl, spec_.lock_delay), nullptr, asked_by(), &control);
   if (!calls) return calls.error();
   calls_ = std::move(*calls);
+  const int servers = ensemble_.server_count();
+  if (spec_.wait.once) calls_->give_up_after(servers + (servers % 2 == 0 ? 1 : 0));  // see server_list()
   began_ = runtime_.clock.now();
   const std::string data = encode(node_data_of(spec_));
   contenders_.reserve(stages_.size());
@@ -101,6 +116,8 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass(Contender& contender, Control
       continue;
     }
     if (!may_wait()) return Outcome::kBusy;
+    queued_ = true;
+    trace("queued on " + calls_->key().server);
     const auto set = contender.watch(*verdict, asked_by(), &control);
     if (!set) return set.error();
     if (*set) {
@@ -122,6 +139,7 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::wait_until_free(Control& control) 
     const bool is_held = std::any_of(present->begin(), present->end(), [](const Present& p) { return p.holds; });
     if (!is_held) return Outcome::kFree;
     if (!may_wait()) return Outcome::kBusy;
+    queued_ = true;
     const std::string& last = present->back().paths.front();
     const auto seen = calls_->call({.kind = Request::Kind::kExists, .path = last, .watch = true}, asked_by(), &control);
     if (!seen) return seen.error();
@@ -135,25 +153,40 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::wait_until_free(Control& control) 
 
 /// False: the claim is not confirmed. Unsupported: it would wait for itself.
 Result<bool> ZookeeperLock::join_ancestor(Control& control) {
-  const TimePoint sent = runtime_.clock.now();
-  const auto present = look_at(*calls_, ensemble_.recipe(), directory_, asked_by(), &control);
-  if (!present) return present.error();
-  for (const Present& one : *present) {
-    if (!one.holds || one.party.owner != spec_.ancestor->owner.text() || one.party.token != spec_.ancestor->token) {
-      continue;
-    }
-    if (one.party.mode != Mode::kExclusive && one.party.mode != spec_.mode) {
+  while (true) {
+    const auto present = look_at(*calls_, ensemble_.recipe(), directory_, asked_by(), &control);
+    if (!present) return present.error();
+    const auto outer = std::find_if(present->begin(), present->end(), [this](const Present& one) {
+      return one.holds && one.ours && one.party.owner == spec_.ancestor->owner.text() &&
+             one.party.token == spec_.ancestor->token;
+    });
+    if (outer == present->end()) return false;
+    if (outer->party.mode != Mode::kExclusive && outer->party.mode != spec_.mode) {
       return Error{ErrorCode::kUnsupported,
-                   spec_.name.text() + " is held " + mode_name(one.party.mode) + " by the command around this one, " +
-                       "which would wait for itself",
+                   spec_.name.text() + " is held " + mode_name(outer->party.mode) +
+                       " by the command around this one, " + "which would wait for itself",
                    "take it in the mode that is needed inside at once, outside"};
     }
-    joined_ = one;
-    held_ = one.paths;
-    sent_ = previously_sent_ = sent;
-    return true;
+    auto entered = enter(*outer, control);
+    if (!entered || *entered) return entered;
+    if (control.stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
   }
-  return false;
+}
+
+/// False: it has changed since it was looked at.
+Result<bool> ZookeeperLock::enter(const Present& outer, Control& control) {
+  joined_ = outer;
+  held_ = outer.paths;
+  if (entry_.empty()) entry_ = new_entry(hold());
+  const TimePoint sent = runtime_.clock.now();
+  auto entered = enter_hold(*calls_, hold(), outer.data, outer.stat.version, entry_, encode(node_data_of(spec_)),
+                            asked_by(), &control);
+  if (!entered || !*entered) {
+    joined_.reset();
+    return entered;
+  }
+  sent_ = previously_sent_ = sent;
+  return true;
 }
 
 /// Until is_woken(), for one ttl at the longest: then it is time to look, whatever was missed.
@@ -200,8 +233,11 @@ bool ZookeeperLock::pause(Duration length, Control& control) {
 
 void ZookeeperLock::answer_who(Control& control) {
   if (!control.take_who() || !calls_) return;
-  const auto present = look_at(*calls_, ensemble_.recipe(), directory_, runtime_.clock.now() + kLookBudget, &control);
-  if (present) control.tell(Waiting{state_of(spec_.name, ensemble_.store(), *present)});
+  const TimePoint until = runtime_.clock.now() + kLookBudget;
+  auto present = look_at(*calls_, ensemble_.recipe(), directory_, until, &control);
+  if (!present) return;
+  (void)count_entries(*calls_, entries_directory(ensemble_.root(), spec_.name), *present, until, &control);
+  control.tell(Waiting{state_of(spec_.name, ensemble_.store(), *present)});
 }
 
 std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& control) {
@@ -211,6 +247,7 @@ std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& co
     if (control.stop_requested() || (outcome && *outcome == Outcome::kStopped)) break;
     if (!outcome) ++unreached_;
     if (!outcome && worth_another_try(outcome.error())) {
+      trace("tried again: " + outcome.error().message);
       if (!pause(kRetryPause, control)) break;
       continue;
     }
@@ -226,15 +263,19 @@ std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& co
   return std::nullopt;
 }
 
-/// A session that has expired is replaced: its place in the queue is lost anyway.
-bool ZookeeperLock::worth_another_try(const Error& error) const {
+/// A session that has expired is replaced: its place in the queue is lost anyway. The connection's time-out is for the
+/// first contact: who waits already waits as long as it was told to.
+bool ZookeeperLock::worth_another_try(const Error& error) {
   const TimePoint now = runtime_.clock.now();
   if (spec_.wait.until && now >= *spec_.wait.until) return false;
   if (error.code == ErrorCode::kLost) return true;
-  if (error.code != ErrorCode::kUnavailable || now >= reach_by_) return false;
+  if (error.code != ErrorCode::kUnavailable) return false;
+  if (queued_ && !spec_.wait.has_fallback && now >= reach_by_) reach_by_ = now + patience();
+  if (now >= reach_by_) return false;
   if (!spec_.wait.once) return true;
   const bool reached = calls_ && calls_->timeout() > Duration(0);
-  return !reached && unreached_ < ensemble_.server_count();  // one attempt asks each server
+  // One attempt asks each server.
+  return !reached && !(calls_ && calls_->refused_by_all()) && unreached_ < ensemble_.server_count();
 }
 
 /// nullopt: stopped.

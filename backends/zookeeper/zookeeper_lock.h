@@ -8,6 +8,7 @@
 
 #include "backends/zookeeper/contender.h"
 #include "backends/zookeeper/ensemble.h"
+#include "backends/zookeeper/entries.h"
 #include "backends/zookeeper/look.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/kept_lock.h"
@@ -29,6 +30,7 @@ class ZookeeperLock final : public KeptLock {
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
+  bool is_still_entered() const override { return entered_; }
 
  private:
   enum class Outcome { kHolds, kFree, kBusy, kStopped };
@@ -53,13 +55,18 @@ class ZookeeperLock final : public KeptLock {
   void leave_queue();
   void outlast_first_touches();
   void leave_gates();
-  bool worth_another_try(const Error& error) const;
+  bool worth_another_try(const Error& error);
   bool may_wait() const;
+  void trace(std::string step);
   Duration patience() const;
   TimePoint asked_by() const;
   TimePoint believed() const;
   bool is_ours(const Answer& node) const;
   Renewal judge_watched();
+  Renewal look_after_entries(TimePoint now);
+  Result<void> release_entered(TimePoint until);
+  Result<bool> enter(const Present& outer, Control& control);
+  Hold hold() const;
 
   Ensemble ensemble_;
   const LockSpec spec_;
@@ -69,6 +76,8 @@ class ZookeeperLock final : public KeptLock {
   std::unique_ptr<Calls> calls_;
   std::vector<Contender> contenders_;
   std::optional<Present> joined_;  ///< the ancestor's hold that we are in
+  std::string entry_;              ///< our node in it
+  bool entered_ = false;           ///< released, and kept for those that have entered it
   std::vector<std::string> held_;  ///< the nodes that are watched while it is held
   std::vector<std::uint64_t> watching_;
   TimePoint sent_{};
@@ -76,6 +85,8 @@ class ZookeeperLock final : public KeptLock {
   int attempts_ = 0;
   int unreached_ = 0;  ///< attempts without an answer
   TimePoint reach_by_{};
+  std::string traced_;   ///< the last step that was told
+  bool queued_ = false;  ///< has been told that it waits
   std::optional<TimePoint> watch_at_;
   TimePoint began_{};          ///< when the session was asked for
   Duration made_for_{0};       ///< the timeout that it was made with

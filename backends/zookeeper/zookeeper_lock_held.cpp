@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr Duration kWatchAgain = 1s;           ///< after a watch that could not be set
 constexpr Duration kLongestHalfTick = 1050ms;  ///< of servers with the usual tick
 constexpr Duration kTouchPause = 100ms;
-constexpr Duration kLookBudget = 1s;
+constexpr Duration kSyncBudget = 1s;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void ZookeeperLock::outlast_first_touches() {
   const TimePoint until = began_ + std::min<Duration>(made_for_ / 4, kLongestHalfTick);
   for (bool last = false; !last;) {
     last = runtime_.clock.now() >= until;
-    (void)calls_->call({.kind = Request::Kind::kSync, .path = held_.front()}, runtime_.clock.now() + kLookBudget,
+    (void)calls_->call({.kind = Request::Kind::kSync, .path = held_.front()}, runtime_.clock.now() + kSyncBudget,
                        nullptr);
     const TimePoint next = runtime_.clock.now() + kTouchPause;
     while (!last && runtime_.clock.now() < next) calls_->wait(next, nullptr), calls_->receive();
@@ -84,6 +84,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
   if (calls_->state() == SessionState::kExpired) {
     return RenewalLost{"the session on " + ensemble_.store() + " has expired"};
   }
+  if (entered_) return look_after_entries(now);
   if (!joined_) leave_gates();
   bool changed = false;
   for (const std::string& path : held_) changed = calls_->take_fired(path) || changed;
@@ -114,16 +115,55 @@ Renewal ZookeeperLock::judge_watched() {
     } else if (!is_ours(*answer)) {
       return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
     } else if (asks_to_release(answer->data)) {
-      if (joined_) continue;  // that is for the outer one to answer
+      if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
       return RenewalAsked{"another client asked for it (" + answer->data + ")"};
+    } else if (joined_) {
+      if (const auto ours = decode_node_data(answer->data)) joined_->ours = ours;
     }
   }
   return RenewalHeld{};
 }
 
+Hold ZookeeperLock::hold() const {
+  return {held_, joined_ ? joined_->party.token : contenders_.back().token(),
+          entries_directory(ensemble_.root(), spec_.name)};
+}
+
+/// Those that have entered it keep it. Else it is given back.
+Result<void> ZookeeperLock::release_entered(TimePoint until) {
+  while (true) {
+    const auto seen = look_at_hold(*calls_, hold(), true, until, nullptr);
+    if (!seen) return seen.error();
+    entered_ = seen->is_there && !seen->entries.empty();
+    if (!entered_) {
+      auto released = contenders_.back().remove(until, seen->version);
+      if (released || released.error().code != ErrorCode::kConflict) return released;
+      continue;
+    }
+    NodeData data = decode_node_data(seen->data).value_or(node_data_of(spec_));
+    if (std::exchange(data.ended, true)) return {};
+    const auto marked = mark_ended(*calls_, hold(), encode(data), seen->version, until);
+    if (!marked) return marked.error();
+  }
+}
+
+/// The last one of them frees the lock, or it has died and we do.
+Renewal ZookeeperLock::look_after_entries(TimePoint now) {
+  const bool changed = calls_->take_fired(hold().entries);
+  if (!changed && !(watch_at_ && now >= *watch_at_)) return RenewalHeld{};
+  watch_at_.reset();
+  const auto released = release_entered(now + std::min<Duration>(kLookBudget, spec_.ttl / 6));
+  if (released && !entered_) return RenewalLost{"it was given back"};
+  if (!released && released.error().code == ErrorCode::kLost) return RenewalLost{released.error().message};
+  if (!released) watch_at_ = runtime_.clock.now() + kWatchAgain;
+  return RenewalHeld{};
+}
+
 Result<void> ZookeeperLock::release(TimePoint until) {
-  if (!spec_.take || joined_) return {};
-  auto released = contenders_.back().remove(until);
+  if (!spec_.take) return {};
+  if (joined_) return leave_hold(*calls_, hold(), entry_, until);
+  auto released = contenders_.back().remove(until, 0);  // as we made them: nobody has entered
+  if (!released && released.error().code == ErrorCode::kConflict) released = release_entered(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
   return released;
 }

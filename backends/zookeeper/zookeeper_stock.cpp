@@ -169,7 +169,7 @@ Result<StockAnswer> ZooKeeperStock::deduct(const StockRequest& request, const Ow
   StockAnswer answer = deduction.answer();
   auto* taken = std::get_if<StockTaken>(&answer);
   if (taken && owner && !taken->repeated) {
-    taken->token = FencingToken(static_cast<std::uint64_t>(stock.transaction()));
+    taken->token = stock.token();
     aside_ = {request.id, taken->parts.front()};
   }
   return answer;

@@ -3,34 +3,14 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
+#include "lib/base/utf8.h"
+
 namespace dlock {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 1;
-  bool valid = false;
-};
-
-/// The character at the front of `text`; one invalid byte if it is not UTF-8.
-Character front_character(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t bytes = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-  if (bytes == 0 || bytes > text.size()) return {};
-  std::uint32_t code = lead & (0x7Fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0) != 0x80) return {};
-    code = (code << 6) | (next & 0x3F);
-  }
-  return {code, bytes, true};
-}
 
 bool is_control(std::uint32_t code) {
   // Besides C0 and C1: the marks that turn the direction of what follows, and those that break lines.
@@ -87,12 +67,16 @@ std::string rfc3339(WallTime time) {
   return text;
 }
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, std::size_t most) {
+  constexpr std::string_view kEllipsis = "…";
   std::string out;
-  out.reserve(text.size());
+  out.reserve(std::min(text.size(), most));
+  std::size_t cut = 0;  // where the ellipsis would have room
   while (!text.empty()) {
-    const Character c = front_character(text);
-    out += c.valid && !is_control(c.code) ? text.substr(0, c.bytes) : kReplacement;
+    const Utf8Character c = front_character(text);
+    out += c.valid && !is_control(c.code) ? text.substr(0, c.bytes) : kReplacementCharacter;
+    if (out.size() > most) return out.substr(0, cut).append(kEllipsis);
+    if (out.size() + kEllipsis.size() <= most) cut = out.size();
     text.remove_prefix(c.bytes);
   }
   return out;
@@ -101,7 +85,7 @@ std::string printable(std::string_view text) {
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const Character c = front_character(text);
+    const Utf8Character c = front_character(text);
     columns += c.valid ? columns_of(c.code) : 1;
     text.remove_prefix(c.bytes);
   }
@@ -114,7 +98,7 @@ std::string elided(std::string_view text, std::size_t columns) {
   std::string out;
   std::size_t used = 1;  // the ellipsis
   while (!text.empty()) {
-    const Character c = front_character(text);
+    const Utf8Character c = front_character(text);
     used += c.valid ? columns_of(c.code) : 1;
     if (used > columns) break;
     out += text.substr(0, c.bytes);

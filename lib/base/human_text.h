@@ -16,9 +16,12 @@ std::string human_duration(Duration length);
 /// RFC 3339 in UTC with milliseconds: "2026-02-03T04:05:06.789Z".
 std::string rfc3339(WallTime time);
 
-/// `text` without control characters and broken UTF-8 (each becomes U+FFFD): what other users wrote never steers our
-/// terminal.
-std::string printable(std::string_view text);
+/// `text` without control characters and broken UTF-8 (each becomes U+FFFD), cut with an ellipsis to `most` bytes: what
+/// other users or servers wrote never steers our terminal, nor fills it.
+std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
+
+/// Of a server's own words in a message.
+inline constexpr std::size_t kForeignWords = 256;
 
 /// How many columns `text` takes on a terminal: wide East Asian characters and emoji take two, combining marks none.
 std::size_t display_width(std::string_view text);

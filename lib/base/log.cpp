@@ -5,7 +5,15 @@
 
 #include <cerrno>
 
+#include "lib/base/human_text.h"
+
 namespace dlock {
+namespace {
+
+/// Of a message: the reasons of several servers fit in.
+constexpr std::size_t kLongest = 4096;
+
+}  // namespace
 
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -40,8 +48,8 @@ void Log::say(const char* level, std::string_view message, std::string_view next
   } else {
     const bool bad = std::string_view(level) == "error";
     line = style_.colour ? (bad ? "\033[31mdlock:\033[0m " : "\033[33mdlock:\033[0m ") : "dlock: ";
-    line.append(message).append("\n");
-    if (!next.empty()) line.append("  ").append(next).append("\n");
+    line.append(printable(message, kLongest)).append("\n");
+    if (!next.empty()) line.append("  ").append(printable(next, kLongest)).append("\n");
   }
   write_all(fd_, line);
 }

@@ -6,12 +6,13 @@
 
 namespace dlock {
 
-/// A thread started meanwhile takes no signals: they are the main thread's.
+/// A thread started meanwhile takes no signals: they are the main thread's. Except those of its own mistakes.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
     sigset_t all;
     sigfillset(&all);
+    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, number);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

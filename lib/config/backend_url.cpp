@@ -113,6 +113,7 @@ class UrlReader {
   Result<void> read_authority(std::string_view text) {
     const std::size_t at = text.rfind('@');
     if (at != std::string_view::npos) {
+      if (auto one = check_user_part(text.substr(0, at)); !one) return one;
       std::string_view password = text.substr(0, at);
       auto user = percent_decode(scheme_, cut(password, ':'));
       if (!user) return user.error();
@@ -131,6 +132,22 @@ class UrlReader {
       if (auto read = read_host(cut(text, ',')); !read) return read;
       if (last) return {};
     }
+  }
+
+  /// What stands in front of the last @. A raw @ or comma in it is a second user or a host, which would be lost.
+  Result<void> check_user_part(std::string_view text) const {
+    const bool hosts = scheme_.shape == UrlShape::kHosts;
+    if (text.find('@') != std::string_view::npos) return one_login("it has more than one @");
+    if (hosts && text.find(',') != std::string_view::npos) return one_login("a comma stands in front of the @");
+    return {};
+  }
+
+  Error one_login(std::string why) const {
+    const bool hosts = scheme_.shape == UrlShape::kHosts;
+    Error error = malformed(scheme_, std::move(why));
+    error.next = std::string("user and password stand once, in front of ") + (hosts ? "all hosts: " : "the host: ") +
+                 url_.scheme + "://user:password@" + (hosts ? "h1,h2,h3" : "host") + "; in them write @ , as %40 %2C";
+    return error;
   }
 
   Result<void> read_host(std::string_view text) {
@@ -318,6 +335,11 @@ std::string BackendUrl::redacted() const {
     percent_encode(text, value, "-._~/:,=");
   }
   return text;
+}
+
+std::string BackendUrl::param(const char* name) const {
+  const auto found = params.find(name);
+  return found == params.end() ? std::string() : found->second;
 }
 
 }  // namespace dlock

@@ -40,6 +40,9 @@ struct BackendUrl {
 
   /// The canonical text, with *** for the password: the only form that is ever shown, and what tells two stores apart.
   std::string redacted() const;
+
+  /// The value of a query parameter; empty if there is none of that name.
+  std::string param(const char* name) const;
 };
 
 }  // namespace dlock

@@ -55,9 +55,17 @@ class Config {
   /// False if that key has been set by a stronger layer.
   bool add(Setting setting);
 
-  /// Adds what a file says. A file that does not exist is no error unless it `must_exist`; one that cannot be read is
-  /// Misconfigured, and so is everything that parse_config() refuses.
-  Result<void> add_file(const std::string& path, bool must_exist, std::span<const ConfigKey> keys);
+  /// Whose word a file is.
+  enum class Trust {
+    kChosen,  ///< named by --config or DLOCK_CONFIG: must exist
+    kFound,   ///< found in a home directory: left out, with a note, when it belongs neither to us nor to root
+    kSystem,  ///< of /etc
+  };
+
+  /// Adds what a file says. A file that does not exist is no error unless it was chosen; one that cannot be read is
+  /// Misconfigured, and so is everything that parse_config() refuses. One that holds a password and is no secret is
+  /// added as well, and faults() says so.
+  Result<void> add_file(const std::string& path, Trust trust, std::span<const ConfigKey> keys);
 
   /// nullptr if nobody has set it. Valid until the next add.
   const Setting* find(std::string_view section, std::string_view key) const;
@@ -65,12 +73,20 @@ class Config {
   const std::vector<Setting>& settings() const { return settings_; }
   const std::vector<std::string>& files() const { return files_; }  ///< that were read, the strongest first
 
+  /// Files with a password in them that others can read, or that belong to somebody else: Denied, with the remedy. Only
+  /// who merely looks at the configuration may go on.
+  const std::vector<Error>& faults() const { return faults_; }
+  /// Files that were left out, and why.
+  const std::vector<Error>& notes() const { return notes_; }
+
   /// The names of the [backend.NAME] sections, each once.
   std::vector<std::string> backend_names() const;
 
  private:
   std::vector<Setting> settings_;
   std::vector<std::string> files_;
+  std::vector<Error> faults_;
+  std::vector<Error> notes_;
 };
 
 }  // namespace dlock

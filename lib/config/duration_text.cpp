@@ -19,7 +19,7 @@ constexpr Unit kUnits[] = {
     {"d", 86400 * kSecond}, {"h", 3600 * kSecond}, {"m", 60 * kSecond},
     {"min", 60 * kSecond},  {"s", kSecond},        {"ms", kMillisecond},
 };
-constexpr std::int64_t kLongest = kLongestDuration.count();
+constexpr std::int64_t kLongestNs = kLongestDuration.count();
 
 Error bad_duration(std::string_view text, std::string_view why) {
   std::string message = "'";
@@ -39,12 +39,12 @@ std::string_view take_while(std::string_view& text, Predicate matches) {
   return taken;
 }
 
-/// whole.fraction units of `length` ns, or -1 when that is more than kLongest.
+/// whole.fraction units of `length` ns, or -1 when that is more than kLongestNs.
 std::int64_t scale(std::string_view whole, std::string_view fraction, std::int64_t length) {
   std::int64_t sum = 0;
   for (const char digit : whole) {
     sum = sum * 10 + (digit - '0');
-    if (sum > kLongest / length) return -1;
+    if (sum > kLongestNs / length) return -1;
   }
   sum *= length;
   // The place value of each digit in ns, exactly: the remainder is carried along instead of a rounded tenth. Eighteen
@@ -56,7 +56,7 @@ std::int64_t scale(std::string_view whole, std::string_view fraction, std::int64
     denominator *= 10;
   }
   sum += static_cast<std::int64_t>(static_cast<__int128>(numerator) * length / denominator);
-  return sum > kLongest ? -1 : sum;
+  return sum > kLongestNs ? -1 : sum;
 }
 
 const Unit* find_unit(std::string_view name) {
@@ -93,7 +93,7 @@ Result<Duration> parse_duration(std::string_view text) {
     if (unit->length >= smallest) return bad_duration(text, "its units do not fall from large to small");
     smallest = unit->length;
     const std::int64_t part = scale(whole, fraction, unit->length);
-    if (part < 0 || part > kLongest - sum) return bad_duration(text, "it is longer than 100 years (36500d)");
+    if (part < 0 || part > kLongestNs - sum) return bad_duration(text, "it is longer than 100 years (36500d)");
     sum += part;
   }
   return Duration(sum);

@@ -16,7 +16,7 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kLongestSecret = 4096;
 
 Error unfit(const std::string& path, const std::string& why, std::string next) {
   return {ErrorCode::kMisconfigured, "the password file " + path + " " + why, std::move(next)};
@@ -48,7 +48,7 @@ Result<std::string> read_password_file(const std::string& path, SecretKeeper kee
   if (keeper == SecretKeeper::kUser) {
     if (auto right = check_rights(path, about); !right) return right.error();
   }
-  char buffer[kLongest + 1];
+  char buffer[kLongestSecret + 1];
   std::size_t size = 0;
   while (size < sizeof buffer) {
     const ssize_t n = read(file.get(), buffer + size, sizeof buffer - size);
@@ -61,7 +61,7 @@ Result<std::string> read_password_file(const std::string& path, SecretKeeper kee
   line = line.substr(0, line.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return unfit(path, "is empty", "write the password into its first line");
-  if (line.size() >= kLongest) return unfit(path, "has a first line of more than 4 KiB", "is it the right file?");
+  if (line.size() >= kLongestSecret) return unfit(path, "has a first line of more than 4 KiB", "is it the right file?");
   const bool control =
       std::any_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
   if (control) return unfit(path, "has control characters in its first line", "is it the right file?");

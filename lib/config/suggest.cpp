@@ -7,7 +7,7 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t kLongest = 64;
+constexpr std::size_t kLongestWord = 64;
 constexpr std::size_t kShortestBeginning = 2;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -17,9 +17,9 @@ std::size_t most_edits(std::size_t length) { return length <= 3 ? 1 : std::max<s
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  a = a.substr(0, kLongest);
-  b = b.substr(0, kLongest);
-  using Row = std::array<std::size_t, kLongest + 1>;
+  a = a.substr(0, kLongestWord);
+  b = b.substr(0, kLongestWord);
+  using Row = std::array<std::size_t, kLongestWord + 1>;
   Row before_previous{};
   Row previous{};
   Row row{};

@@ -164,11 +164,15 @@ Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<s
   return {};
 }
 
-bool is_direct(const BackendUrl& url) {
+bool speaks_tls(const BackendUrl& url) {
   const UrlScheme* scheme = find_url_scheme(url.scheme);
+  return !scheme || (scheme->topics & kTlsTopic) != 0;
+}
+
+bool is_direct(const BackendUrl& url) {
   // Sentinels and clusters name other servers, as they like.
   const bool finds_others = url.scheme.ends_with("+sentinel") || url.scheme.ends_with("+cluster");
-  if (!scheme || (scheme->topics & kTlsTopic) != 0 || finds_others) return false;
+  if (speaks_tls(url) || finds_others) return false;
   return std::all_of(url.hosts.begin(), url.hosts.end(),
                      [](const BackendUrl::Host& host) { return is_numeric(host.name); });
 }

@@ -57,5 +57,7 @@ Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<s
 /// Are the servers where the URL says, in numbers ("localhost" and Unix sockets included) and in plain text? Then a
 /// keeper needs no name service and no TLS.
 bool is_direct(const BackendUrl& url);
+/// Whether the servers of the URL are spoken to through TLS. Where not, a keeper needs no OpenSSL.
+bool speaks_tls(const BackendUrl& url);
 
 }  // namespace dlock

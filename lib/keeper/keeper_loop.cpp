@@ -3,12 +3,17 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 
+#include "lib/base/last_words.h"
+#include "lib/base/memory_limit.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/orphans.h"
+#include "lib/keeper/packets.h"
 #include "lib/keeper/renewal_schedule.h"
 #include "lib/keeper/supervisor_link.h"
 #include "lib/lock/lease.h"
@@ -18,6 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr int kStatusFailed = 69;
 constexpr int kStatusNonsense = 70;
 /// Less than the supervisor waits for the answer to a detach.
 constexpr Duration kLeaveBudget = 4s;
@@ -31,8 +37,14 @@ constexpr Duration kFarewell = kLastWordToEnd - kAfterYou;
 /// One lock, from acquire to the end. Single-threaded: every wait, the lock's own included, polls the link as well.
 class Keeping {
  public:
-  Keeping(SupervisorLink& link, KeptLock& lock, const LockSpec& spec, Clock& clock, Processes& processes)
-      : link_(link), lock_(lock), spec_(spec), clock_(clock), processes_(processes), schedule_(spec, TimePoint(), {}) {}
+  Keeping(SupervisorLink& link, KeptLock& lock, const LockSpec& spec, const Runtime& runtime, Processes& processes)
+      : link_(link),
+        lock_(lock),
+        spec_(spec),
+        clock_(runtime.clock),
+        log_(runtime.log),
+        processes_(processes),
+        schedule_(spec, TimePoint(), {}) {}
 
   void run();
 
@@ -43,8 +55,16 @@ class Keeping {
   void detach(const SupervisorLink::Detach& detach);
   void leave(Duration ttl);
   void watch(pid_t pid);
+  void started(SupervisorLink::Started started);
   void end_orphans();
+  void end_command(Duration kill_after, bool ours);
+  void hush();
+  void say_untouchable(const Orphans& orphans);
+  std::optional<TimePoint> act_at() const;
+  void act_for_supervisor();
+  void after_loss();
   void give_back_alone(bool orderly = true);
+  void stay_for_the_inner();
 
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
@@ -56,16 +76,20 @@ class Keeping {
   KeptLock& lock_;
   const LockSpec& spec_;
   Clock& clock_;
+  const Log& log_;
   Processes& processes_;
   RenewalSchedule schedule_;
   bool holds_ = false;       ///< false for a spec that takes nothing
   bool news_ = false;        ///< the store has said something
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
-  std::string owner_;        ///< whose marks the command's processes bear; empty: an outer hold's, which are not ours
-  bool asked_ = false;       ///< somebody wants it; the supervisor has been told, and ends its command
-  bool started_ = false;
-  ProcessId command_;  ///< {} as well if it had ended before we looked
+  CommandMarks marks_;       ///< of the command's processes; no owner: it is an outer hold's, which are not ours
+  bool told_lost_ = false;
+  bool said_untouchable_ = false;
+  bool hushed_ = false;
+  bool command_ = false;               ///< there is one, and it is not meant to outlive the lock
+  ProcessId command_id_;               ///< {} as well if it had ended before we looked
+  std::optional<TimePoint> asked_at_;  ///< somebody wants it; the supervisor has been told, and ends its command
 };
 
 void Keeping::run() {
@@ -80,7 +104,7 @@ void Keeping::run() {
   }
   const Granted& granted = *std::get_if<Granted>(&*answer);
   holds_ = !granted.locks.empty();
-  if (holds_ && !granted.locks.front().reentered) owner_ = granted.locks.front().owner.text();
+  if (holds_ && !granted.locks.front().reentered) marks_.owner = granted.locks.front().owner.text();
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline);
   if (!link_.stop_requested()) link_.tell(granted);
   hold();
@@ -89,18 +113,61 @@ void Keeping::run() {
 void Keeping::hold() {
   while (true) {
     link_.receive();
-    if (const auto pid = link_.take_started()) {
-      started_ = true;
-      command_ = processes_.command(*pid, owner_);
-    }
+    if (auto told = link_.take_started()) started(std::move(*told));
     if (const auto status = link_.take_ended()) lock_.command_ended(*status);
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
     if (const auto until = link_.release_by()) return give_back(*until);
     if (const auto spec = link_.detach()) return detach(*spec);
     if (link_.gone()) return end_orphans();
-    if (!stay_owner()) return;
-    if (!link_.has_news()) wait();
+    if (!stay_owner()) return after_loss();
+    if (const auto at = act_at(); at && clock_.now() >= *at) return act_for_supervisor();
+    if (!link_.has_news()) wait({}, act_at());
   }
+}
+
+void Keeping::started(SupervisorLink::Started started) {
+  if (!started.mark) return;
+  command_ = true;
+  const FoundProcess found = processes_.find(started.pidfd);
+  command_id_ = found.id;
+  marks_.number = *started.mark;
+  marks_.session = found.session;
+}
+
+/// When the command must have ended or be ended, by us if need be: a little after the supervisor does it, and before
+/// anybody else may believe that the lock is free.
+std::optional<TimePoint> Keeping::act_at() const {
+  if (!command_ || !spec_.ends_command) return std::nullopt;
+  const auto deadline = schedule_.deadline();
+  const auto last = deadline ? std::optional(kill_at(*deadline, spec_.ttl)) : std::nullopt;
+  const auto first = earlier(last, asked_at_ ? std::optional(*asked_at_ + spec_.kill_after) : std::nullopt);
+  return first ? std::optional(*first + kill_margin(spec_.ttl) / 2) : std::nullopt;
+}
+
+/// It is stopped, or hangs, or is slow.
+void Keeping::act_for_supervisor() {
+  const bool asked = asked_at_.has_value();
+  if (!asked) lose(schedule_.why(clock_.now()));
+  end_command(Duration(0), true);
+  if (!asked || !holds_ || store_lost_) return give_back_alone(false);
+  answer_end(lock_.release(clock_.now() + kLoneReleaseBudget));
+}
+
+/// The supervisor ends its command now, and says when that is done.
+void Keeping::after_loss() {
+  if (!command_ || !spec_.ends_command) return;
+  const TimePoint now = clock_.now();
+  const TimePoint act_by = *earlier(now + spec_.kill_after + kill_margin(spec_.ttl) / 2, act_at());
+  while (clock_.now() < act_by) {
+    link_.receive();
+    if (link_.over() || link_.release_by()) return;
+    if (link_.gone()) break;
+    std::vector<pollfd> fds;
+    link_.add_interest(fds);
+    clock_.wait(fds, act_by);
+  }
+  if (link_.gone()) link_.hang_up();
+  end_command(Duration(0), false);
 }
 
 /// A withdraw that crossed the grant.
@@ -109,7 +176,18 @@ void Keeping::withdraw(TimePoint until) {
   link_.tell(Withdrawn{});
 }
 
-void Keeping::give_back(TimePoint until) { answer_end(holds_ ? lock_.release(until) : Result<void>()); }
+void Keeping::give_back(TimePoint until) {
+  answer_end(holds_ ? lock_.release(until) : Result<void>());
+  stay_for_the_inner();
+}
+
+/// The command and its supervisor have ended, and a dlock inside them has not.
+void Keeping::stay_for_the_inner() {
+  if (!holds_ || !lock_.is_still_entered()) return;
+  link_.hang_up();
+  processes_.close_streams();
+  while (stay_owner()) wait();
+}
 
 void Keeping::answer_end(const Result<void>& result) {
   if (result) link_.tell(Released{});
@@ -144,28 +222,44 @@ void Keeping::watch(pid_t pid) {
 
 void Keeping::end_orphans() {
   link_.hang_up();
-  processes_.close_streams();
-  if (!started_) return give_back_alone(asked_);
-  // Who was asked for the lock has hung up as well, and ends its command by itself, or lets it go on.
-  const auto kill_after = asked_ ? std::nullopt : std::optional(spec_.kill_after);
-  Orphans orphans(processes_, command_, owner_, clock_.now(), kill_after);
-  bool ours = true;
+  if (command_) end_command(spec_.kill_after, true);
+  else hush();
+  give_back_alone(false);
+}
+
+/// Returns when nothing of the command is left. The lease is renewed meanwhile if it is `ours`.
+void Keeping::end_command(Duration kill_after, bool ours) {
+  Orphans orphans(processes_, command_id_, marks_, clock_.now(), kill_after);
   while (true) {
+    link_.receive();  // what it says now changes nothing, and must not wake us again
     const TimePoint now = clock_.now();
     const auto deadline = schedule_.deadline();
     auto last = deadline ? std::optional(kill_at(*deadline, spec_.ttl)) : std::nullopt;
     if (!ours) last = now;
     orphans.step(now, last);
     if (orphans.gone()) break;
+    say_untouchable(orphans);
+    hush();
     // A server that does not answer must not keep the KILL from its time.
-    const auto kills_at = orphans.kills_at(last);
-    ours = ours && stay_owner(kills_at && *kills_at > now ? kills_at : std::nullopt);
+    const TimePoint kills_at = orphans.kills_at(last);
+    ours = ours && stay_owner(kills_at > now ? std::optional(kills_at) : std::nullopt);
     std::vector<pollfd> ends;
     orphans.add_interest(ends);
     if (ours) wait(ends, orphans.wake_at(last));
     else clock_.wait(ends, orphans.wake_at(last));
   }
-  give_back_alone(asked_);
+  hush();
+}
+
+void Keeping::hush() {
+  if (!std::exchange(hushed_, true)) processes_.close_streams();
+}
+
+/// While people can still be told: it is why the lock is not free.
+void Keeping::say_untouchable(const Orphans& orphans) {
+  if (!orphans.untouchable() || std::exchange(said_untouchable_, true)) return;
+  log_.warn(spec_.name.text() + ": may not end process " + std::to_string(*orphans.untouchable()) +
+            ", which the command started as another user; the lock is kept until it has ended");
 }
 
 /// A lease that has run down unconfirmed may still be there: it is asked about as well. `orderly`: the end that was
@@ -177,6 +271,7 @@ void Keeping::give_back_alone(bool orderly) {
   // Nobody is there to be told.
   if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave(Duration(0), until);
   else (void)lock_.release(until);
+  stay_for_the_inner();
 }
 
 /// Looks at the clock, renews what is due, hears what the store has said. False once the lock is not ours any more. An
@@ -197,7 +292,9 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     return lose(lost->why);
   }
   if (const auto* wanted = std::get_if<RenewalAsked>(&answer)) {
-    if (!std::exchange(asked_, true)) link_.tell(Lost{wanted->why});
+    if (asked_at_) return true;
+    asked_at_ = clock_.now();
+    link_.tell(Lost{wanted->why, false});
     return true;
   }
   // Who slept past the deadline must not bring a hold back to life that others had to believe ended.
@@ -216,7 +313,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
 }
 
 bool Keeping::lose(const std::string& why) {
-  link_.tell(Lost{why});
+  if (!std::exchange(told_lost_, true)) link_.tell(Lost{why});
   return false;
 }
 
@@ -266,24 +363,52 @@ void stop_blocking_stderr() {
   if (own.valid()) dup2(own.get(), STDERR_FILENO);
 }
 
+void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenKeptLock& open, const Runtime& runtime,
+               Processes& processes) {
+  const Log log(Log::Style{.quiet = !request.warns}, runtime.log.fd());
+  const auto lock = open(request, {runtime.clock, log});
+  if (!lock) return link.tell(Refused{lock.error(), std::nullopt});
+  Keeping(link, **lock, request.spec, {runtime.clock, log}, processes).run();
+  see_off(link, runtime.clock);
+}
+
+std::string failed(const std::string& whose, const std::exception& failure) {
+  return "the keeper" + whose + " cannot go on: " + failure_text(failure);
+}
+
+/// For an exception that keep() cannot catch: of a thread of a library, or where none may leave. Whoever listens on the
+/// descriptor is told; once we are on our own something else may have its number.
+void end_with_reason() noexcept {
+  int type = 0;
+  socklen_t size = sizeof type;
+  const bool listened = getsockopt(kKeeperDescriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+  try {
+    if (const auto thrown = std::current_exception(); thrown && listened) std::rethrow_exception(thrown);
+  } catch (const std::exception& failure) {
+    send_packet(kKeeperDescriptor, encode(event_message(SessionGone{failed("", failure)})));
+  } catch (...) {  // the supervisor says that we are gone
+  }
+  _exit(kStatusFailed);
+}
+
 }  // namespace
 
 int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Processes& processes) {
   SupervisorLink link(std::move(socket));
   const auto request = first_request(link, runtime.clock);
-  if (request) {
-    const Log log(Log::Style{.quiet = !request->warns}, runtime.log.fd());
-    if (const auto lock = open(*request, {runtime.clock, log})) {
-      Keeping(link, **lock, request->spec, runtime.clock, processes).run();
-      see_off(link, runtime.clock);
-    } else {
-      link.tell(Refused{lock.error(), std::nullopt});
-    }
+  try {
+    if (request) keep_lock(link, *request, open, runtime, processes);
+  } catch (const std::exception& failure) {
+    link.tell(SessionGone{failed(" of " + request->url.redacted(), failure)});
+    return kStatusFailed;
   }
   return link.nonsense() ? kStatusNonsense : 0;
 }
 
-int run_keeper(const OpenKeptLock& open) {
+int run_keeper(const OpenKeptLock& open, std::size_t memory) {
+  limit_memory(memory);
+  std::set_terminate(end_with_reason);
+  send_last_words(kKeeperDescriptor, [](const std::string& why) { return encode(event_message(SessionGone{why})); });
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
   stop_blocking_stderr();
   SystemClock clock;

@@ -20,16 +20,23 @@ using OpenKeptLock = std::function<Result<std::unique_ptr<KeptLock>>(const Acqui
 /// at renew_interval and then every renewal_retry() until it is confirmed or its deadline has passed, tells the
 /// supervisor, gives the lock back. It obeys its socket alone: TERM, INT, HUP and QUIT are ignored.
 ///
-/// When the supervisor is gone (end of file) without a release: what is left of its command (the pid of "started", what
-/// descends from it, and every process that DLOCK_OWNER or DLOCK_HELD mark with our owner) is sent TERM, KILL after
-/// spec.kill_after, at once when the lease is about to end; the lease is renewed meanwhile, and given back when nothing
-/// of it is left. What may not be ended (another user's) is outlived: the lease is renewed until it has gone. After
-/// "detach": with pid=, renews until that process has ended and gives back; without, leave()s.
+/// When the supervisor is gone (end of file) without a release: what is left of its command (the process of "started",
+/// what bears its marks, and what descends from these) is sent TERM, KILL after spec.kill_after, at once when the lease
+/// is about to end; the lease is renewed meanwhile, and given back when nothing of it is left. What may not be ended
+/// (another user's) is outlived: that is said, and the lease is renewed until it has gone. After "detach": with pid=,
+/// renews until that process has ended and gives back; without, leave()s.
+///
+/// When the supervisor is there but does not act (it is stopped, or hangs): at the time at which it should have killed,
+/// and half a kill margin later, the keeper kills what is left of the command itself, be it that no renewal came, that
+/// the store said "lost", or that somebody asked for the lock; unless spec.ends_command is false.
 ///
 /// In the end it lets others go first: see kLastWordToEnd.
 ///
-/// Returns the exit status of the process: 0, or 70 when what it read made no sense.
-int run_keeper(const OpenKeptLock& open);
+/// A server or its library must not be able to make it a burden: its address space is limited to `memory` bytes, and
+/// an exception, wherever it is thrown, is told to the supervisor (SessionGone) and ends the process.
+///
+/// Returns the exit status of the process: 0, 69 after an exception, or 70 when what it read made no sense.
+int run_keeper(const OpenKeptLock& open, std::size_t memory);
 
 /// Having said its last word, a keeper waits for the supervisor to end, and another moment, before it closes its
 /// connections and ends: for no longer than this.

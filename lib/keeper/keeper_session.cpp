@@ -4,14 +4,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <vector>
 
 #include "lib/base/system_error.h"
 #include "lib/keeper/packets.h"
+#include "lib/run/descendants.h"
 
 namespace dlock {
 namespace {
@@ -20,13 +24,14 @@ using namespace std::chrono_literals;
 
 constexpr Duration kDetachBudget = 5s;
 
-/// Our environment without the marks of the hold that we run under: a keeper is no part of that command, and may have
-/// to outlive it.
+/// Our environment without the marks of the hold that we run under (a keeper is no part of that command, and may have
+/// to outlive it), and without the password, which it is told.
 std::vector<char*> keeper_environment() {
+  constexpr std::string_view kLeftOut[] = {"DLOCK_OWNER=", "DLOCK_HELD=", "DLOCK_PASSWORD="};
   std::vector<char*> kept;
   for (char** entry = environ; *entry; ++entry) {
-    const std::string_view text = *entry;
-    if (!text.starts_with("DLOCK_OWNER=") && !text.starts_with("DLOCK_HELD=")) kept.push_back(*entry);
+    const auto begins = [text = std::string_view(*entry)](std::string_view name) { return text.starts_with(name); };
+    if (std::none_of(std::begin(kLeftOut), std::end(kLeftOut), begins)) kept.push_back(*entry);
   }
   kept.push_back(nullptr);
   return kept;
@@ -36,6 +41,30 @@ std::vector<char*> keeper_environment() {
 
 KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, bool warns)
     : program_(std::move(program)), url_(std::move(url)), spec_(std::move(spec)), clock_(clock), warns_(warns) {}
+
+KeeperSession::~KeeperSession() {
+  const bool answered = granted_ && awaiting_ == Awaiting::kNothing;
+  const bool dropped = socket_.valid() && !answered && !lost_ && !detached_;
+  if (pid_ == 0 || !(given_up_ || dropped)) return;
+  socket_.reset();
+  end_program();
+}
+
+/// Does not wait for ever: not even KILL ends a process that a broken disk keeps in the kernel.
+void KeeperSession::end_program() {
+  siginfo_t child{};
+  // As long as it has not been reaped the pid is nobody else's.
+  if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  const auto wait = [&] {
+    std::vector<pollfd> fds{{pidfd.get(), POLLIN, 0}};
+    clock_.wait(fds, clock_.now() + kGiveUpGrace);
+  };
+  if (pidfd.valid()) wait();
+  kill(pid_, SIGKILL);
+  if (pidfd.valid()) wait();
+  waitpid(pid_, nullptr, WNOHANG);
+}
 
 /// In a session of its own: ^Z, ^C and a kill of the job's group must not stop the renewal.
 Result<void> KeeperSession::start_program() {
@@ -73,6 +102,7 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
     const bool ready = setsid() >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
                        dup2(socket, kKeeperDescriptor) >= 0 && close_range(kKeeperDescriptor + 1, ~0U, 0) == 0;
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    mark_this_process(kNoMark);  // see keeper_environment()
     if (ready) execve(program_.c_str(), arguments, environment);
     failure = errno;
     _exit(127);
@@ -84,11 +114,20 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
 }
 
 void KeeperSession::acquire(TimePoint /*now*/) {
+  const Message wanted = acquire_message(url_, spec_, warns_);
+  if (const std::size_t size = encode(wanted).size(); size > kLargestMessage) {
+    pending_ = over(Refused{{ErrorCode::kInvalid,
+                             "the URL and what is asked of it take " + std::to_string(size) +
+                                 " bytes, and a keeper reads " + std::to_string(kLargestMessage),
+                             "make the URL shorter"},
+                            std::nullopt});
+    return;
+  }
   if (const auto started = start_program(); !started) {
     pending_ = over(Refused{started.error(), std::nullopt});
     return;
   }
-  send(acquire_message(url_, spec_, warns_));
+  send(wanted);
 }
 
 void KeeperSession::withdraw(TimePoint deadline) {
@@ -100,14 +139,22 @@ void KeeperSession::withdraw(TimePoint deadline) {
 void KeeperSession::release(TimePoint deadline) {
   awaiting_ = Awaiting::kReleased;
   answer_by_ = deadline;
+  if (given_back_) pending_ = over(Released{});
   send(deadline_message("release", deadline));
 }
 
 void KeeperSession::ask_who() { send({"who", {}}); }
 
-void KeeperSession::command_started(pid_t pid) {
+/// After the command has begun: what it costs holds up nobody.
+void KeeperSession::command_started(const StartedCommand& command) {
   started_ = true;
-  send({"started", {{"pid", std::to_string(pid)}}});
+  if (command.pid == 0) return send({"started", {}});
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, command.pid, 0)));
+  send({"started", {{"mark", std::to_string(command.mark)}}}, pidfd.get());
+}
+
+void KeeperSession::command_over() {
+  if (lost_) send({"over", {}});
 }
 
 void KeeperSession::command_ended(int wait_status) {
@@ -115,7 +162,7 @@ void KeeperSession::command_ended(int wait_status) {
 }
 
 void KeeperSession::add_interest(std::vector<pollfd>& fds) const {
-  if (socket_.valid()) fds.push_back({socket_.get(), POLLIN, 0});
+  if (socket_.valid() && !lost_) fds.push_back({socket_.get(), POLLIN, 0});
 }
 
 /// A packet that does not fit means a keeper that does not read: its silence will be noticed by the deadlines. A keeper
@@ -153,7 +200,7 @@ std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
 }
 
 std::optional<SessionEvent> KeeperSession::next_word() {
-  while (socket_.valid()) {
+  while (socket_.valid() && !lost_) {
     auto event = receive();
     if (!event) break;
     if (awaiting_ == Awaiting::kWithdrawn && std::holds_alternative<Granted>(*event)) {
@@ -171,14 +218,38 @@ std::optional<SessionEvent> KeeperSession::receive() {
   static char packet[kLargestMessage];  // touched only as far as a message fills it
   const ssize_t size = receive_packet(socket_.get(), packet);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  if (size <= 0) return over(SessionGone{"the keeper " + program_ + " is gone"});
+  if (size < 0 && errno == EMSGSIZE) {
+    return give_up(SessionGone{"the keeper " + program_ + " said more than " + std::to_string(kLargestMessage) +
+                               " bytes at once"});
+  }
+  if (size <= 0) return give_up(SessionGone{"the keeper " + program_ + " is gone"});
   const auto message = decode({packet, static_cast<std::size_t>(size)});
-  if (!message) return over(SessionGone{message.error().message});
+  if (!message) return give_up(SessionGone{message.error().message});
   auto event = parse_event(*message);
-  if (!event) return over(SessionGone{event.error().message});
+  if (!event) return give_up(SessionGone{event.error().message});
+  granted_ = granted_ || std::holds_alternative<Granted>(*event);
+  if (awaiting_ == Awaiting::kNothing && std::holds_alternative<Released>(*event)) {
+    given_back_ = true;
+    return std::nullopt;
+  }
+  if (const auto* lost = std::get_if<Lost>(&*event)) return lose(*lost);
   const bool goes_on = std::holds_alternative<Granted>(*event) || std::holds_alternative<Renewed>(*event) ||
                        std::holds_alternative<Unrenewed>(*event) || std::holds_alternative<Waiting>(*event);
   return goes_on ? std::move(*event) : over(std::move(*event));
+}
+
+/// A keeper that has a command to watch over listens on.
+SessionEvent KeeperSession::lose(const Lost& lost) {
+  if (!lost.final) return lost;
+  if (!started_) return over(lost);
+  lost_ = true;
+  answer_by_.reset();
+  return lost;
+}
+
+SessionEvent KeeperSession::give_up(SessionEvent last) {
+  given_up_ = true;
+  return over(std::move(last));
 }
 
 SessionEvent KeeperSession::over(SessionEvent last) {
@@ -188,13 +259,15 @@ SessionEvent KeeperSession::over(SessionEvent last) {
 }
 
 SessionEvent KeeperSession::answer_for_silent_keeper() {
-  if (awaiting_ == Awaiting::kWithdrawn) return over(Withdrawn{});
-  return over(ReleaseUnconfirmed{{ErrorCode::kUnavailable, "the keeper of " + url_.redacted() + " does not answer"}});
+  if (awaiting_ == Awaiting::kWithdrawn) return give_up(Withdrawn{});
+  return give_up(
+      ReleaseUnconfirmed{{ErrorCode::kUnavailable, "the keeper of " + url_.redacted() + " does not answer"}});
 }
 
 Result<void> KeeperSession::detach(const DetachSpec& spec) {
   Message message{"detach", {{"ttl", std::to_string(spec.ttl.count())}}};
   if (spec.watch_pid) message.fields["pid"] = std::to_string(*spec.watch_pid);
+  awaiting_ = Awaiting::kReleased;
   send(message);
   const TimePoint until = clock_.now() + kDetachBudget;
   while (clock_.now() < until) {
@@ -203,9 +276,9 @@ Result<void> KeeperSession::detach(const DetachSpec& spec) {
     clock_.wait(fds, until);
     auto event = next_event(clock_.now());
     if (!event) continue;
-    if (std::holds_alternative<Released>(*event)) return {};  // from us: it is the keeper's now, or the store's
-    if (const auto* lost = std::get_if<Lost>(&*event)) return Error{ErrorCode::kLost, lost->why};
-    if (const auto* refused = std::get_if<ReleaseUnconfirmed>(&*event)) return refused->error;
+    detached_ = std::holds_alternative<Released>(*event);
+    if (detached_) return {};  // from us: it is the keeper's now, or the store's
+    if (const auto* lost = std::get_if<Lost>(&*event); lost && lost->final) return Error{ErrorCode::kLost, lost->why};
     if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&*event)) return failed->error;
     if (const auto* gone = std::get_if<SessionGone>(&*event)) return Error{ErrorCode::kUnavailable, gone->why};
   }

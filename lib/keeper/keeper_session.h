@@ -16,16 +16,24 @@ namespace dlock {
 /// The descriptor on which a keeper program finds its end of the socket pair.
 inline constexpr int kKeeperDescriptor = 3;
 
+/// For a keeper that has been given up to end by itself, once its socket is closed.
+inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(500);
+
 /// A lock that a program of its own keeps (architecture: one holds the lock, one holds the axe). The supervisor's end:
 /// starts the program
 /// ("PROGRAM --keeper", in a session of its own, with its socket as descriptor 3), tells it what is wanted, and
 /// believes nothing but its messages. Nothing the keeper does or fails to do can block this side: the socket is
 /// non-blocking, and every answer that the contract of LockSession promises by a deadline is given by this end when the
-/// keeper is silent. The keeper sees the end of this process as end of file.
+/// keeper is silent. The keeper sees the end of this process as end of file. One that is given up (it is silent, talks
+/// nonsense, closed its socket, or is dropped before it has answered) is killed and reaped by the destructor, unless it
+/// ends within kGiveUpGrace.
 class KeeperSession final : public LockSession {
  public:
   /// `warns`: the keeper may warn on stderr.
   KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, bool warns = false);
+  KeeperSession(const KeeperSession&) = delete;
+  KeeperSession& operator=(const KeeperSession&) = delete;
+  ~KeeperSession() override;
 
   void acquire(TimePoint now) override;
   void withdraw(TimePoint deadline) override;
@@ -35,8 +43,9 @@ class KeeperSession final : public LockSession {
   std::optional<TimePoint> wake_at() const override { return answer_by_; }
   std::optional<SessionEvent> next_event(TimePoint now) override;
   pid_t keeper_pid() const override { return pid_; }
-  void command_started(pid_t pid) override;
+  void command_started(const StartedCommand& command) override;
   void command_ended(int wait_status) override;
+  void command_over() override;
   Result<void> detach(const DetachSpec& spec) override;
 
  private:
@@ -49,8 +58,11 @@ class KeeperSession final : public LockSession {
   void look_from_now_on();
   std::optional<SessionEvent> newer(TimePoint deadline);
   std::optional<SessionEvent> receive();
+  SessionEvent lose(const Lost& lost);
   SessionEvent over(SessionEvent last);
   SessionEvent answer_for_silent_keeper();
+  SessionEvent give_up(SessionEvent last);
+  void end_program();
 
   const std::string program_;
   const BackendUrl url_;
@@ -63,7 +75,12 @@ class KeeperSession final : public LockSession {
   std::optional<TimePoint> answer_by_;
   std::optional<SessionEvent> pending_;  ///< said before anything is read
   bool started_ = false;                 ///< the command was
-  std::optional<TimePoint> deadline_;    ///< the last renewal's
+  bool lost_ = false;                    ///< its last word; it listens on, to end the command if we do not
+  bool granted_ = false;
+  bool given_up_ = false;
+  bool detached_ = false;
+  bool given_back_ = false;            ///< by itself: it has ended the command that we did not end
+  std::optional<TimePoint> deadline_;  ///< the last renewal's
   std::optional<SharedDeadline> shared_;
 };
 

@@ -66,6 +66,10 @@ class KeptLock {
   /// Makes the lease `ttl` long from now and lets it go on without this process; its lock-delay follows it. 0: only the
   /// lock-delay is left.
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
+
+  /// After release(): it was given back as far as we go, and goes on for those that have entered it (re-entry) and live
+  /// by what is ours. It wants to be renewed until held() says Lost: the last of them has left.
+  virtual bool is_still_entered() const { return false; }
 };
 
 }  // namespace dlock

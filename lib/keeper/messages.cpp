@@ -6,7 +6,18 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t kMostParties = 64;
+/// What servers and other clients have written is cut to this many bytes: names and reasons, and sentences.
+constexpr std::size_t kLongestName = 256;
+constexpr std::size_t kLongestSentence = 4096;
+
+/// At the end of a character.
+std::string cut(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  constexpr auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  std::size_t end = most;
+  while (end > 0 && most - end < 4 && is_inside(text[end])) --end;
+  return text.substr(0, end);
+}
 
 std::string escape(std::string_view value) {
   constexpr char kDigits[] = "0123456789ABCDEF";
@@ -100,15 +111,15 @@ std::string digits(TimePoint point) { return std::to_string(point.time_since_epo
 
 void put_party(Message& message, const std::string& prefix, const Party& party) {
   auto& f = message.fields;
-  f[prefix + "owner"] = party.owner;
-  f[prefix + "host"] = party.host;
+  f[prefix + "owner"] = cut(party.owner, kLongestName);
+  f[prefix + "host"] = cut(party.host, kLongestName);
   f[prefix + "pid"] = digits(party.pid);
-  f[prefix + "user"] = party.user;
-  f[prefix + "reason"] = party.reason;
+  f[prefix + "user"] = cut(party.user, kLongestName);
+  f[prefix + "reason"] = cut(party.reason, kLongestName);
   f[prefix + "mode"] = digits(static_cast<int>(party.mode));
   f[prefix + "token"] = party.token.text();
   f[prefix + "count"] = digits(party.count);
-  f[prefix + "note"] = party.note;
+  f[prefix + "note"] = cut(party.note, kLongestName);
   if (party.since) f[prefix + "since"] = digits(party.since->time_since_epoch().count());
   if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
 }
@@ -129,30 +140,50 @@ Party get_party(Reader& in) {
   return party;
 }
 
-void put_parties(Message& message, const std::string& name, const std::vector<Party>& parties) {
-  for (std::size_t i = 0; i < parties.size() && i < kMostParties; ++i) {
-    put_party(message, name + "." + digits(i) + ".", parties[i]);
+/// As many as `room` bytes take, which it takes them off, and how many there are besides.
+void put_parties(Message& message, const std::string& name, const std::vector<Party>& parties, std::size_t more,
+                 std::size_t& room) {
+  std::size_t next = 0;
+  for (; next < parties.size(); ++next) {
+    Message one;
+    put_party(one, name + "." + digits(next) + ".", parties[next]);
+    const std::size_t size = encode(one).size();
+    if (size > room) break;
+    room -= size;
+    message.fields.merge(one.fields);
   }
+  more += parties.size() - next;
+  if (more > 0) message.fields[name + ".more"] = digits(more);
 }
 
-Result<std::vector<Party>> get_parties(const Message& message, const std::string& name) {
+Result<std::vector<Party>> get_parties(const Message& message, const std::string& name, std::size_t& more) {
   std::vector<Party> parties;
-  for (std::size_t i = 0; i < kMostParties; ++i) {
-    Reader in(message, name + "." + digits(i) + ".");
+  for (;;) {
+    Reader in(message, name + "." + digits(parties.size()) + ".");
     if (!in.has("mode")) break;
     parties.push_back(get_party(in));
     if (!in.ok()) return in.error();
   }
+  Reader in(message, name + ".");
+  const std::int64_t rest = in.number_or("more", 0);
+  if (rest < 0) in.fail("more");
+  if (!in.ok()) return in.error();
+  more = static_cast<std::size_t>(rest);
   return parties;
 }
 
 void put_state(Message& message, const LockState& state) {
   message.fields["state.name"] = state.name.text();
-  message.fields["state.store"] = state.store;
+  message.fields["state.store"] = cut(state.store, kLongestSentence);
   message.fields["state.mode"] = digits(static_cast<int>(state.mode));
   message.fields["state.permits"] = digits(state.permits);
-  put_parties(message, "holder", state.holders);
-  put_parties(message, "waiter", state.waiters);
+  constexpr std::size_t kForTheRest = 64;  // "holder.more=" and "waiter.more=" with their numbers
+  std::size_t room = kLargestMessage - kForTheRest - encode(message).size();
+  std::size_t half = room / 2;
+  room -= half;
+  put_parties(message, "holder", state.holders, state.more_holders, half);
+  room += half;
+  put_parties(message, "waiter", state.waiters, state.more_waiters, room);
 }
 
 Result<LockState> get_state(const Message& message) {
@@ -162,9 +193,9 @@ Result<LockState> get_state(const Message& message) {
   LockState state{
       *name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
   if (!in.ok()) return in.error();
-  auto holders = get_parties(message, "holder");
+  auto holders = get_parties(message, "holder", state.more_holders);
   if (!holders) return holders.error();
-  auto waiters = get_parties(message, "waiter");
+  auto waiters = get_parties(message, "waiter", state.more_waiters);
   if (!waiters) return waiters.error();
   state.holders = std::move(*holders);
   state.waiters = std::move(*waiters);
@@ -173,8 +204,8 @@ Result<LockState> get_state(const Message& message) {
 
 void put_error(Message& message, const Error& error) {
   message.fields["code"] = digits(static_cast<int>(error.code));
-  message.fields["message"] = error.message;
-  message.fields["next"] = error.next;
+  message.fields["message"] = cut(error.message, kLongestSentence);
+  message.fields["next"] = cut(error.next, kLongestSentence);
 }
 
 Error get_error(Reader& in) {
@@ -223,13 +254,17 @@ struct EventWriter {
     message.fields["token"] = lock.token.text();
     message.fields["store"] = lock.store;
     message.fields["reentered"] = lock.reentered ? "1" : "0";
-    if (!lock.warning.empty()) message.fields["warning"] = lock.warning;
+    if (!lock.warning.empty()) message.fields["warning"] = cut(lock.warning, kLongestSentence);
     if (!lock.parts.empty()) message.fields["parts"] = lock.parts;
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
-  Message operator()(const Unrenewed& unrenewed) const { return {"unrenewed", {{"why", unrenewed.why}}}; }
-  Message operator()(const Lost& lost) const { return {"lost", {{"why", lost.why}}}; }
+  Message operator()(const Unrenewed& unrenewed) const {
+    return {"unrenewed", {{"why", cut(unrenewed.why, kLongestSentence)}}};
+  }
+  Message operator()(const Lost& lost) const {
+    return {lost.final ? "lost" : "asked", {{"why", cut(lost.why, kLongestSentence)}}};
+  }
   Message operator()(const Refused& refused) const {
     Message message{"refused", {}};
     put_error(message, refused.error);
@@ -248,7 +283,7 @@ struct EventWriter {
     put_error(message, unconfirmed.error);
     return message;
   }
-  Message operator()(const SessionGone& gone) const { return {"lost", {{"why", gone.why}}}; }
+  Message operator()(const SessionGone& gone) const { return {"gone", {{"why", cut(gone.why, kLongestSentence)}}}; }
 };
 
 }  // namespace
@@ -305,8 +340,10 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns)
   f["tries"] = digits(spec.wait.tries);
   f["pause"] = digits(spec.wait.retry_interval.count());
   f["connect"] = digits(spec.wait.connect_timeout.count());
+  f["fallback"] = digits(static_cast<int>(spec.wait.has_fallback));
   f["reason"] = spec.reason;
   f["kill"] = digits(spec.kill_after.count());
+  f["ends"] = digits(static_cast<int>(spec.ends_command));
   f["take"] = digits(static_cast<int>(spec.take));
   if (spec.stock) {
     f["stock.id"] = spec.stock->id.text();
@@ -342,7 +379,9 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   spec.wait.tries = static_cast<int>(in.number("tries"));
   spec.wait.retry_interval = in.duration("pause");
   spec.wait.connect_timeout = in.duration("connect");
+  spec.wait.has_fallback = in.number("fallback") != 0;
   spec.kill_after = in.duration("kill");
+  spec.ends_command = in.number("ends") != 0;
   spec.take = in.number("take") != 0;
   if (in.has("stock.id")) {
     const auto id = LockName::parse(in.text("stock.id"));
@@ -380,6 +419,8 @@ Result<SessionEvent> parse_event(const Message& message) {
   if (verb == "renewed") event = Renewed{in.point("deadline")};
   if (verb == "unrenewed") event = Unrenewed{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
+  if (verb == "gone") event = SessionGone{in.text("why")};
+  if (verb == "asked") event = Lost{in.text("why"), false};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
   if (!event) return broken("unknown word '" + verb + "'");
   if (!in.ok()) return in.error();

@@ -17,12 +17,15 @@ namespace dlock {
 /// and typed by people: a verb on the first line, then name=value lines; in values '%', newline and NUL are written as
 /// %XX. Points in time are nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
 ///
-///   supervisor: acquire ...  who  withdraw deadline=  release deadline=  started pid=
+///   supervisor: acquire ...  who  withdraw deadline=  release deadline=
+///               started [mark=] (with a pidfd of the command; without mark= there is none that could be ended)
+///               over    (after "lost": nothing is left to be ended; without it the end of the supervisor is a death)
 ///               ended status= (of a stock)  detach ttl= [pid=]
 ///               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
-///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  refused code= message= next= [state]
-///   waiting [state]
+///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= (for the lock, by somebody)
+///   refused code= message= next= [state] waiting [state]
 ///               withdrawn  released  unconfirmed code= message=
+///               gone why=   (it cannot go on; nobody renews any more)
 struct Message {
   std::string verb;
   std::map<std::string, std::string> fields;
@@ -30,7 +33,8 @@ struct Message {
   const std::string* find(const std::string& name) const;
 };
 
-/// The largest packet that either end sends or accepts; states of locks with many waiters are cut to fit.
+/// The largest packet that either end sends or accepts: of locks with many waiters the last ones are only counted, long
+/// texts are cut.
 inline constexpr std::size_t kLargestMessage = 65536;
 
 std::string encode(const Message& message);

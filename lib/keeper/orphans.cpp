@@ -18,18 +18,16 @@ bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.s
 
 }  // namespace
 
-Orphans::Orphans(Processes& processes, const ProcessId& command, std::string owner, TimePoint now,
-                 std::optional<Duration> kill_after)
+Orphans::Orphans(Processes& processes, const ProcessId& command, CommandMarks marks, TimePoint now, Duration kill_after)
     : processes_(processes),
       command_(command),
-      owner_(std::move(owner)),
-      kill_at_(kill_after ? std::optional(now + *kill_after) : std::nullopt),
+      marks_(std::move(marks)),
+      kill_at_(now + kill_after),
       pause_(kFirstPause),
       next_look_(now) {}
 
 void Orphans::step(TimePoint now, std::optional<TimePoint> last) {
-  const auto kills = kills_at(last);
-  if (!killing_ && kills && now >= *kills) {
+  if (!killing_ && now >= kills_at(last)) {
     killing_ = true;
     pause_ = kFirstPause;
     next_look_ = now;
@@ -49,7 +47,7 @@ void Orphans::look(TimePoint now) {
   if (command_.pid != 0) roots.push_back(command_);
   for (const Orphan& orphan : orphans_) roots.push_back(orphan.id);
   std::vector<Orphan> left;
-  for (const ProcessId& found : processes_.remaining(roots, owner_)) {
+  for (const ProcessId& found : processes_.remaining(roots, marks_)) {
     const auto known =
         std::find_if(orphans_.begin(), orphans_.end(), [&](const Orphan& orphan) { return same(orphan.id, found); });
     if (known == orphans_.end() || killing_) send(found);
@@ -69,7 +67,8 @@ void Orphans::look(TimePoint now) {
 }
 
 void Orphans::send(const ProcessId& process) {
-  if (kill_at_) processes_.signal(process, killing_ ? SIGKILL : SIGTERM);
+  const bool may = processes_.signal(process, killing_ ? SIGKILL : SIGTERM);
+  if (!may && !untouchable_) untouchable_ = process.pid;
 }
 
 void Orphans::add_interest(std::vector<pollfd>& fds) const {
@@ -79,7 +78,7 @@ void Orphans::add_interest(std::vector<pollfd>& fds) const {
 }
 
 TimePoint Orphans::wake_at(std::optional<TimePoint> last) const {
-  return killing_ ? next_look_ : *earlier(next_look_, kills_at(last));
+  return killing_ ? next_look_ : std::min(next_look_, kills_at(last));
 }
 
 }  // namespace dlock

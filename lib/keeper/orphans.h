@@ -13,24 +13,21 @@
 
 namespace dlock {
 
-/// Ends what is left of a command whose supervisor has died: TERM to each process once, KILL after kill_after, again
-/// and again until nothing is left. What may not be signalled is waited for. Or only waits, where somebody else ends
-/// them. Single-threaded; the caller runs the loop: step(); until gone(), wait for add_interest() or wake_at().
+/// Ends what is left of a command whose supervisor does not: TERM to each process once, KILL after kill_after, again
+/// and again until nothing is left. What may not be signalled is waited for. Single-threaded; the caller runs the loop:
+/// step(); until gone(), wait for add_interest() or wake_at().
 class Orphans {
  public:
-  /// `command`: {} if it is not there any more. `owner`: whose marks count; empty: only the command and what descends
-  /// from it. `kill_after`: nullopt sends no signals at all.
-  Orphans(Processes& processes, const ProcessId& command, std::string owner, TimePoint now,
-          std::optional<Duration> kill_after);
+  /// `command`: {} if it is not there any more.
+  Orphans(Processes& processes, const ProcessId& command, CommandMarks marks, TimePoint now, Duration kill_after);
 
   /// Looks who is left, and sends what is due. From `last` on KILL does not wait for kill_after.
   void step(TimePoint now, std::optional<TimePoint> last);
 
   bool gone() const { return empty_looks_ >= kEmptyLooks; }
-  /// nullopt: never.
-  std::optional<TimePoint> kills_at(std::optional<TimePoint> last) const {
-    return kill_at_ ? earlier(kill_at_, last) : std::nullopt;
-  }
+  TimePoint kills_at(std::optional<TimePoint> last) const { return *earlier(kill_at_, last); }
+  /// One of those that may not be signalled, if there are any.
+  std::optional<pid_t> untouchable() const { return untouchable_; }
   void add_interest(std::vector<pollfd>& fds) const;
   TimePoint wake_at(std::optional<TimePoint> last) const;
 
@@ -49,13 +46,14 @@ class Orphans {
 
   Processes& processes_;
   const ProcessId command_;
-  const std::string owner_;
-  const std::optional<TimePoint> kill_at_;  ///< nullopt: it only waits
+  const CommandMarks marks_;
+  const TimePoint kill_at_;
   bool killing_ = false;
   int empty_looks_ = 0;
   Duration pause_;
   TimePoint next_look_;
   std::vector<Orphan> orphans_;
+  std::optional<pid_t> untouchable_;
 };
 
 }  // namespace dlock

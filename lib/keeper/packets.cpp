@@ -34,12 +34,21 @@ ssize_t receive_with_descriptor(int socket, std::span<char> packet, UniqueFd& pa
     std::memcpy(&fd, CMSG_DATA(beside), sizeof fd);
     passed = UniqueFd(fd);
   }
-  return size;
+  return size > 0 && (envelope.header.msg_flags & MSG_TRUNC) != 0 ? static_cast<ssize_t>(packet.size() + 1) : size;
+}
+
+/// More than the size of `packet`: so long was it at least.
+ssize_t receive_any(int socket, std::span<char> packet, UniqueFd* passed) {
+  if (passed) return receive_with_descriptor(socket, packet, *passed);
+  return recv(socket, packet.data(), packet.size(), MSG_DONTWAIT | MSG_TRUNC);
 }
 
 ssize_t receive_once(int socket, std::span<char> packet, UniqueFd* passed) {
-  if (passed) return receive_with_descriptor(socket, packet, *passed);
-  return recv(socket, packet.data(), packet.size(), MSG_DONTWAIT);
+  const ssize_t size = receive_any(socket, packet, passed);
+  if (size <= static_cast<ssize_t>(packet.size())) return size;
+  if (passed) passed->reset();
+  errno = EMSGSIZE;
+  return -1;
 }
 
 }  // namespace

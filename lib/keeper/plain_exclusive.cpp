@@ -7,8 +7,8 @@ Result<void> check_plain_exclusive(const LockSpec& spec, const std::string& stor
   std::string what;
   if (spec.mode == Mode::kShared) what = "shared locks";
   if (spec.mode == Mode::kPermits) what = "permits";
-  if (spec.fair) what = "a fair queue (--fair)";
-  if (spec.lock_delay > Duration(0)) what = "a lock-delay";
+  if (spec.fair) what = "fair queue (--fair)";
+  if (spec.lock_delay > Duration(0)) what = "lock-delay";
   if (what.empty()) return {};
   return Error{ErrorCode::kUnsupported, store + " has no " + what + ": only exclusive locks, first try first served",
                "leave the option out, or use another backend (man 7 dlock compares them)"};

@@ -13,8 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLookBudget = 5s;  ///< for a look when nobody chose a time to connect
-constexpr Duration kShortestPause = 20ms;
-constexpr Duration kLongestPause = 250ms;
+constexpr Duration kShortestPollPause = 20ms;
+constexpr Duration kLongestPollPause = 250ms;
+constexpr int kOutageTries = 7;  ///< who outlives an outage asks as seldom as after so many refusals
 constexpr Duration kGiveBackBudget = 1s;
 
 std::uint32_t by_chance() {
@@ -31,7 +32,7 @@ bool is_passing(const Error& error) { return error.code == ErrorCode::kUnavailab
 
 Duration polling_pause(int tries, std::optional<Duration> remaining, std::uint32_t chance) {
   const int doublings = std::clamp(tries - 1, 0, 6);
-  const Duration whole = std::min(kLongestPause, kShortestPause * (1 << doublings));
+  const Duration whole = std::min(kLongestPollPause, kShortestPollPause * (1 << doublings));
   const Duration pause = whole / 2 + whole / 2 / 1024 * (chance % 1024);
   if (!remaining) return pause;
   return std::min(pause, std::max(*remaining, Duration(0)) + 2ms + 1ms * (chance % 8));
@@ -68,6 +69,7 @@ PolledStore::Attempt PolledLock::ask(Control& control) {
 /// Granted, or what there is to know in `waiter`.
 std::optional<Granted> PolledLock::attempt(Control& control, Waiter& waiter) {
   PolledStore::Attempt result = ask(control);
+  const bool had_error = waiter.error.has_value();
   waiter.error.reset();
   if (const auto* taken = std::get_if<PolledStore::Taken>(&result)) {
     if (lease_deadline(taken->sent, spec_.ttl) > runtime_.clock.now()) {
@@ -78,11 +80,17 @@ std::optional<Granted> PolledLock::attempt(Control& control, Waiter& waiter) {
     give_back();
   } else if (auto* others = std::get_if<PolledStore::Others>(&result)) {
     if (!spec_.take && others->state.holders.empty()) return Granted{};
+    if (!waiter.by && runtime_.log.style().verbosity > 0) {
+      runtime_.log.verbose(spec_.name.text() + ": held by somebody else on " + store_name_ + ", asked again and again");
+    }
     waiter.by = std::move(*others);
     waiter.reach_by = runtime_.clock.now() + spec_.wait.connect_timeout;
     ++waiter.tries;
     seen_ = waiter.by->state;
   } else {
+    if (!had_error && runtime_.log.style().verbosity > 0) {
+      runtime_.log.verbose(spec_.name.text() + ": tried again: " + std::get<Error>(result).message);
+    }
     waiter.error = std::get<Error>(result);
   }
   return std::nullopt;
@@ -92,13 +100,18 @@ bool PolledLock::is_over(const Waiter& waiter) const {
   const WaitPolicy& wait = spec_.wait;
   const TimePoint now = runtime_.clock.now();
   if (wait.once || (wait.until && now >= *wait.until)) return true;
-  if (waiter.error) return !is_passing(*waiter.error) || now >= waiter.reach_by;
+  if (waiter.error) {
+    const bool outlives =
+        waiter.tries > 0 && wait.outlives_outages();  // the connection's time-out is for the first contact
+    return !is_passing(*waiter.error) || (!outlives && now >= waiter.reach_by);
+  }
   return wait.tries > 0 && waiter.tries >= wait.tries;
 }
 
 TimePoint PolledLock::next_try(const Waiter& waiter) const {
   const std::optional<Duration> remaining = waiter.error || !waiter.by ? std::nullopt : waiter.by->remaining;
-  Duration pause = polling_pause(waiter.tries, remaining, by_chance());
+  const bool is_outage = waiter.error && runtime_.clock.now() >= waiter.reach_by;
+  Duration pause = polling_pause(is_outage ? kOutageTries : waiter.tries, remaining, by_chance());
   if (spec_.wait.tries > 0 && spec_.wait.retry_interval > Duration(0) && !waiter.error) {
     pause = spec_.wait.retry_interval;
   }
@@ -171,7 +184,7 @@ Result<void> PolledLock::insist(const std::function<Result<void>()>& call, TimeP
     auto answer = call();
     if (answer || !is_passing(answer.error()) || runtime_.clock.now() >= until) return answer;
     std::vector<pollfd> none;
-    runtime_.clock.wait(none, std::min(until, runtime_.clock.now() + kShortestPause));
+    runtime_.clock.wait(none, std::min(until, runtime_.clock.now() + kShortestPollPause));
   }
 }
 

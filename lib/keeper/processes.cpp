@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/processes.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <string_view>
 
 #include "lib/base/system_error.h"
 
 namespace dlock {
+namespace {
+
+/// 0 or less: of no process, or of one that has been reaped.
+pid_t pid_of(const UniqueFd& pidfd) {
+  if (!pidfd.valid()) return 0;
+  const std::string path = "/proc/self/fdinfo/" + std::to_string(pidfd.get());
+  const UniqueFd info(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char text[512];
+  const ssize_t size = info.valid() ? read(info.get(), text, sizeof text) : 0;
+  const std::string_view all(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  constexpr std::string_view kName = "\nPid:\t";
+  const std::size_t at = all.find(kName);
+  pid_t pid = 0;
+  if (at != std::string_view::npos) std::from_chars(all.data() + at + kName.size(), all.data() + all.size(), pid);
+  return pid;
+}
+
+}  // namespace
 
 Result<UniqueFd> SystemProcesses::watch(pid_t pid) {
   UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -17,17 +38,20 @@ Result<UniqueFd> SystemProcesses::watch(pid_t pid) {
   return pidfd;
 }
 
-ProcessId SystemProcesses::command(pid_t pid, const std::string& owner) {
-  const auto stat = look_up_process(pid);
-  const bool ours = stat && (stat->parent == getppid() || started_under(pid, owner));
-  return ours ? stat->id : ProcessId{};
+FoundProcess SystemProcesses::find(const UniqueFd& pidfd) {
+  const pid_t pid = pid_of(pidfd);
+  const auto stat = pid > 0 ? look_up_process(pid) : std::nullopt;
+  // Looked at while the descriptor still pinned it: the pid was nobody else's.
+  return stat && !has_ended(pidfd) ? FoundProcess{stat->id, stat->session} : FoundProcess{};
 }
 
-std::vector<ProcessId> SystemProcesses::remaining(const std::vector<ProcessId>& roots, const std::string& owner) {
-  return remaining_processes(roots, owner);
+std::vector<ProcessId> SystemProcesses::remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) {
+  return remaining_processes(roots, marks);
 }
 
-void SystemProcesses::signal(const ProcessId& process, int number) { signal_process(process, number); }
+bool SystemProcesses::signal(const ProcessId& process, int number) {
+  return signal_process(process, number) || errno != EPERM;
+}
 
 void SystemProcesses::close_streams() { dup2(STDIN_FILENO, STDERR_FILENO); }  // /dev/null
 

@@ -10,6 +10,11 @@
 
 namespace dlock {
 
+struct FoundProcess {
+  ProcessId id;  ///< {}: none
+  pid_t session = 0;
+};
+
 /// The processes of this machine, as a keeper looks at them.
 class Processes {
  public:
@@ -19,13 +24,14 @@ class Processes {
   /// watched.
   virtual Result<UniqueFd> watch(pid_t pid) = 0;
 
-  /// Who `pid` is, if it is the command of our supervisor: its child, or marked with `owner`. {} if it is not.
-  virtual ProcessId command(pid_t pid, const std::string& owner) = 0;
+  /// Whose pidfd that is; {} if it has ended, or if it is something else.
+  virtual FoundProcess find(const UniqueFd& pidfd) = 0;
 
   /// remaining_processes() (lib/run/descendants.h).
-  virtual std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const std::string& owner) = 0;
+  virtual std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) = 0;
 
-  virtual void signal(const ProcessId& process, int number) = 0;
+  /// False if it lives and may not be signalled.
+  virtual bool signal(const ProcessId& process, int number) = 0;
 
   /// Lets go of what was inherited of the supervisor's streams, so that nobody waits for their end.
   virtual void close_streams() = 0;
@@ -34,9 +40,9 @@ class Processes {
 class SystemProcesses final : public Processes {
  public:
   Result<UniqueFd> watch(pid_t pid) override;
-  ProcessId command(pid_t pid, const std::string& owner) override;
-  std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const std::string& owner) override;
-  void signal(const ProcessId& process, int number) override;
+  FoundProcess find(const UniqueFd& pidfd) override;
+  std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) override;
+  bool signal(const ProcessId& process, int number) override;
   void close_streams() override;
 };
 

@@ -41,7 +41,10 @@ void RenewalSchedule::unknown(TimePoint began, std::string why) {
 }
 
 std::optional<std::string> RenewalSchedule::over(TimePoint now) const {
-  if (!deadline_ || now < *deadline_) return std::nullopt;
+  return deadline_ && now >= *deadline_ ? std::optional(why(now)) : std::nullopt;
+}
+
+std::string RenewalSchedule::why(TimePoint now) const {
   std::string why = "no renewal for " + human_duration(now - confirmed_);
   if (!last_failure_.empty()) why += ": " + last_failure_;
   return why;

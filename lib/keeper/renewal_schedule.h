@@ -29,6 +29,7 @@ class RenewalSchedule {
 
   /// The deadline has passed without a renewal: why nothing is believed any more.
   std::optional<std::string> over(TimePoint now) const;
+  std::string why(TimePoint now) const;
 
  private:
   void confirmed(TimePoint sent);

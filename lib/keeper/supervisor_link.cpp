@@ -78,8 +78,9 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
   } else if (message.verb == "release") {
     take_deadline(release_by_);
   } else if (message.verb == "started") {
-    started_ = number_of<pid_t>(message, "pid");
-    nonsense_ = nonsense_ || !started_;
+    started_ = Started{std::move(passed), number_of<std::uint64_t>(message, "mark", 0)};
+  } else if (message.verb == "over") {
+    over_ = true;
   } else if (message.verb == "ended") {
     ended_ = number_of<int>(message, "status", 0);
     nonsense_ = nonsense_ || !ended_;

@@ -22,6 +22,12 @@ class SupervisorLink final : public Control {
     std::optional<pid_t> watch_pid;
   };
 
+  /// What runs under the lock.
+  struct Started {
+    UniqueFd pidfd;                     ///< of the command; none if there was none to be had
+    std::optional<std::uint64_t> mark;  ///< nullopt: nothing that could be ended
+  };
+
   void add_interest(std::vector<pollfd>& fds) const override;
   bool stop_requested() override;
   bool take_who() override;
@@ -36,12 +42,14 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> withdraw_by() const { return withdraw_by_; }
   std::optional<TimePoint> release_by() const { return release_by_; }
   std::optional<Detach> detach() const { return detach_; }
-  std::optional<pid_t> take_started() { return std::exchange(started_, std::nullopt); }
+  std::optional<Started> take_started() { return std::exchange(started_, std::nullopt); }
+  /// After "lost": nothing is left to be ended.
+  bool over() const { return over_; }
 
   std::optional<int> take_ended() { return std::exchange(ended_, std::nullopt); }
 
   /// Has anything come that has not been dealt with?
-  bool has_news() { return stop_requested() || started_; }
+  bool has_news() { return stop_requested() || started_.has_value(); }
 
   /// From now on it is on its own: nothing is read or said any more, and nothing stops what is being done.
   void hang_up();
@@ -59,7 +67,8 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> withdraw_by_;
   std::optional<TimePoint> release_by_;
   std::optional<Detach> detach_;
-  std::optional<pid_t> started_;
+  std::optional<Started> started_;
+  bool over_ = false;
   std::optional<int> ended_;
 };
 

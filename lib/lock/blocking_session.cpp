@@ -37,7 +37,7 @@ Result<void> release_and_wait(LockSession& session, Clock& clock, Duration withi
   while (auto event = wait_for_event(session, clock, deadline)) {
     if (std::holds_alternative<Released>(*event)) return {};
     if (auto* unconfirmed = std::get_if<ReleaseUnconfirmed>(&*event)) return std::move(unconfirmed->error);
-    if (auto* lost = std::get_if<Lost>(&*event)) return Error{ErrorCode::kLost, lost->why};
+    if (auto* lost = std::get_if<Lost>(&*event); lost && lost->final) return Error{ErrorCode::kLost, lost->why};
     if (auto* gone = std::get_if<SessionGone>(&*event)) return Error{ErrorCode::kUnavailable, gone->why};
   }
   return Error{ErrorCode::kUnavailable, "the release was not confirmed in time"};

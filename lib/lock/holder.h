@@ -40,7 +40,9 @@ struct LockState {
   Mode mode = Mode::kExclusive;
   int permits = 0;  ///< how many may hold it together; only with Mode::kPermits
   std::vector<Party> holders;
-  std::vector<Party> waiters;  ///< first come first
+  std::vector<Party> waiters;    ///< first come first
+  std::size_t more_holders = 0;  ///< that are not listed, because the list would be too long
+  std::size_t more_waiters = 0;  ///< the same, behind the last one that is
 };
 
 }  // namespace dlock

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -43,9 +44,12 @@ struct Renewed {
 struct Unrenewed {
   std::string why;
 };
-/// The store says that it is not ours any more. Final.
+/// The store says that it is not ours any more, or wants it back. Final, unless the session still holds something
+/// (other locks; this one, which somebody asked for): then the command is ended as after any loss, and release()
+/// follows.
 struct Lost {
   std::string why;
+  bool final = true;
 };
 /// It was not granted: Busy (the store said so; `state` tells by whom), Unavailable, Denied, ... Nothing is left
 /// behind. Final.
@@ -66,9 +70,10 @@ struct ReleaseUnconfirmed {
   Error error;
 };
 /// The session itself is gone (its keeper died or broke the protocol): no further event will come, nobody renews any
-/// more, and what was said last still counts. Final.
+/// more, and what was said last still counts. Final, or that of one of several locks: release() gives the others back.
 struct SessionGone {
   std::string why;
+  bool final = true;
 };
 
 using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Waiting, Withdrawn, Released,
@@ -78,6 +83,13 @@ using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Wa
 struct DetachSpec {
   Duration ttl{0};                 ///< with no watched process: the lease ends after this
   std::optional<pid_t> watch_pid;  ///< the lock is kept until this process ends
+};
+
+/// What runs under a lock that was granted.
+struct StartedCommand {
+  pid_t pid = 0;  ///< a child of ours that has not been reaped; 0: nothing that could be ended
+  std::uint64_t mark =
+      0;  ///< what its processes are known by (mark_this_process() of lib/run/descendants.h); 0: nothing
 };
 
 /// One lock (or several as one) being taken, held and given back: the seam between those who supervise a command and
@@ -124,11 +136,14 @@ class LockSession {
     if (keeper_pid() > 0) pids.push_back(keeper_pid());
   }
 
-  /// Told once, after Granted, when the command has been started: a keeper ends it if the supervisor dies.
-  virtual void command_started(pid_t /*pid*/) {}
+  /// Told once, after Granted, when the command has been started: a keeper ends it if the supervisor does not.
+  virtual void command_started(const StartedCommand& /*command*/) {}
 
   /// Told at most once, before release(), when the command has ended under the lock: with this wait status.
   virtual void command_ended(int /*wait_status*/) {}
+
+  /// Told at most once, after a final Lost: nothing of the command is left that a keeper should end.
+  virtual void command_over() {}
 
   /// Lets the lock go on without this process. The session is spent afterwards, whatever the answer.
   virtual Result<void> detach(const DetachSpec& spec) = 0;

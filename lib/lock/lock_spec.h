@@ -20,6 +20,11 @@ struct WaitPolicy {
   int tries = 0;                   ///< --tries: attempts, 0 = not counted
   Duration retry_interval{0};      ///< --retry-interval: pause between counted attempts
   Duration connect_timeout{0};     ///< how long an unreachable store is asked before it counts as unavailable
+  bool has_fallback = false;       ///< something else is tried where this store cannot be reached
+
+  /// Who has been answered once waits through an outage for as long as it was told to wait: connect_timeout is for the
+  /// first contact. Not with counted attempts, and not where there is something else to try.
+  bool outlives_outages() const { return tries == 0 && !has_fallback; }
 };
 
 /// A hold of an ancestor process, as DLOCK_HELD claims it. A claim only: the store must confirm it.
@@ -51,6 +56,7 @@ struct LockSpec {
   std::string reason;                             ///< shown to those who wait
   std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if the store confirms it, else ignore it
   Duration kill_after = std::chrono::seconds(5);  ///< between TERM and KILL, for a keeper that ends an orphaned command
+  bool ends_command = true;                       ///< a loss ends the command: a keeper does it when dlock does not
   bool take = true;                               ///< false: only wait until nobody holds it
   std::optional<StockClaim> stock = {};           ///< `name` is that of a stock
   /// This process takes such locks one after the other: a connection is worth keeping, who has a busy one is not asked.

@@ -69,11 +69,12 @@ std::optional<SessionEvent> MultiLock::next_event(TimePoint now) {
 }
 
 std::optional<SessionEvent> MultiLock::finished() {
-  const bool over = std::none_of(parts_.begin(), parts_.end(), [&](const Part& part) { return is_live(part); });
-  if (!verdict_ || !over) return std::nullopt;
+  if (!verdict_ || !over()) return std::nullopt;
   SessionEvent verdict = std::move(*verdict_);
   verdict_.reset();
-  if (std::holds_alternative<Released>(verdict) && unconfirmed_) return ReleaseUnconfirmed{*unconfirmed_};
+  if (!std::holds_alternative<Released>(verdict)) return verdict;
+  if (lost_) return *lost_;
+  if (unconfirmed_) return ReleaseUnconfirmed{*unconfirmed_};
   return verdict;
 }
 
@@ -87,21 +88,43 @@ std::optional<SessionEvent> MultiLock::on_event(Part& part, SessionEvent event, 
     return std::nullopt;
   }
   if (std::holds_alternative<Waiting>(event) || std::holds_alternative<Unrenewed>(event)) return event;
+  if (const auto* asked = std::get_if<Lost>(&event); asked && !asked->final) return on_asked(*asked, now);
 
-  // Everything else ends this part.
   part.state = State::kOver;
-  if (verdict_) {  // being given back: only what could not be confirmed matters
-    if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&event)) unconfirmed_ = failed->error;
-    if (const auto* gone = std::get_if<SessionGone>(&event)) unconfirmed_ = Error{ErrorCode::kUnavailable, gone->why};
+  return end_of_part(std::move(event), now);
+}
+
+/// The part is still held.
+std::optional<SessionEvent> MultiLock::on_asked(const Lost& asked, TimePoint now) {
+  if (verdict_) return std::nullopt;
+  if (all_held_) return asked;
+  unwind(Refused{{ErrorCode::kLost, asked.why}, std::nullopt}, now + kUnwindBudget);
+  return std::nullopt;
+}
+
+/// What is said of the last word of one part.
+std::optional<SessionEvent> MultiLock::end_of_part(SessionEvent event, TimePoint now) {
+  auto* lost = std::get_if<Lost>(&event);
+  auto* gone = std::get_if<SessionGone>(&event);
+  if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&event)) unconfirmed_ = failed->error;
+  if (gone) unconfirmed_ = Error{ErrorCode::kUnavailable, gone->why};
+  if (verdict_) {
+    if (lost && !lost_) lost_ = std::move(*lost);
     return std::nullopt;
   }
-  if (all_held_)
-    return event;  // Lost, SessionGone: the caller decides; the other parts live on until they are released
-  if (const auto* lost = std::get_if<Lost>(&event)) event = Refused{{ErrorCode::kLost, lost->why}, std::nullopt};
-  if (const auto* gone = std::get_if<SessionGone>(&event))
-    event = Refused{{ErrorCode::kUnavailable, gone->why}, std::nullopt};
+  if (all_held_) {
+    if (lost) lost->final = over();
+    if (gone) gone->final = over();
+    return event;
+  }
+  if (lost) event = Refused{{ErrorCode::kLost, lost->why}, std::nullopt};
+  if (gone) event = Refused{{ErrorCode::kUnavailable, gone->why}, std::nullopt};
   unwind(std::move(event), now + kUnwindBudget);
   return std::nullopt;
+}
+
+bool MultiLock::over() const {
+  return std::none_of(parts_.begin(), parts_.end(), [&](const Part& part) { return is_live(part); });
 }
 
 std::optional<SessionEvent> MultiLock::on_granted(Part& part, const Granted& granted, TimePoint now) {
@@ -132,8 +155,16 @@ void MultiLock::add_keepers(std::vector<pid_t>& pids) const {
   for (const Part& part : parts_) part.session->add_keepers(pids);
 }
 
-void MultiLock::command_started(pid_t pid) {
-  for (Part& part : parts_) part.session->command_started(pid);
+void MultiLock::command_started(const StartedCommand& command) {
+  for (Part& part : parts_) part.session->command_started(command);
+}
+
+void MultiLock::command_over() {
+  for (Part& part : parts_) part.session->command_over();
+}
+
+void MultiLock::command_ended(int wait_status) {
+  for (Part& part : parts_) part.session->command_ended(wait_status);
 }
 
 Result<void> MultiLock::detach(const DetachSpec& spec) {

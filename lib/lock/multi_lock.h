@@ -11,7 +11,7 @@ namespace dlock {
 /// Several locks as one: all or none. They are taken one after the other in the order given, which must be the
 /// canonical one (that of their names): two callers then never wait for each other in a circle (Havender 1968,
 /// "Avoiding deadlock in multitasking systems"). The deadline of the whole is the earliest of the parts; the loss of
-/// one part is the loss of the whole.
+/// one part is the loss of the whole, whenever it is found out; the other parts are held until release().
 class MultiLock final : public LockSession {
  public:
   /// REQUIRES: at least one session.
@@ -26,7 +26,9 @@ class MultiLock final : public LockSession {
   std::optional<SessionEvent> next_event(TimePoint now) override;
   void add_inherited(std::vector<int>& fds) const override;
   void add_keepers(std::vector<pid_t>& pids) const override;
-  void command_started(pid_t pid) override;
+  void command_started(const StartedCommand& command) override;
+  void command_over() override;
+  void command_ended(int wait_status) override;
   Result<void> detach(const DetachSpec& spec) override;
 
  private:
@@ -40,6 +42,9 @@ class MultiLock final : public LockSession {
   bool is_live(const Part& part) const { return part.state != State::kIdle && part.state != State::kOver; }
   std::optional<SessionEvent> on_event(Part& part, SessionEvent event, TimePoint now);
   std::optional<SessionEvent> on_granted(Part& part, const Granted& granted, TimePoint now);
+  std::optional<SessionEvent> on_asked(const Lost& asked, TimePoint now);
+  std::optional<SessionEvent> end_of_part(SessionEvent event, TimePoint now);
+  bool over() const;
   void unwind(SessionEvent verdict, TimePoint deadline);
   std::optional<TimePoint> earliest_deadline() const;
   std::optional<SessionEvent> finished();
@@ -48,6 +53,7 @@ class MultiLock final : public LockSession {
   std::vector<HeldLock> locks_;
   bool all_held_ = false;
   std::optional<SessionEvent> verdict_;  ///< said when every part is over
+  std::optional<Lost> lost_;             ///< found out by the release
   std::optional<Error> unconfirmed_;
 };
 

@@ -108,6 +108,7 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   const std::vector<char*> environment = merged_environment(spec_.environment, own);
   marker_ = owner_marker(context.locks);
   keepers_ = context.keepers;
+  if (!keepers_.empty() && !context.locks.empty()) mark_ = make_mark(context.locks.front().owner.text());
 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int failure = spawn(environment.data(), spec_.keep_descriptors ? std::vector<int>() : context.inherit);
@@ -133,7 +134,8 @@ int ChildProcess::spawn(char* const* environment, const std::vector<int>& inheri
   const pid_t pid = vfork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);                 // it died between vfork and prctl: no signal will come
+    if (getppid() != parent) _exit(127);  // it died between vfork and prctl: no signal will come
+    if (mark_ != 0) mark_this_process(mark_);
     for (const int fd : inherit) fcntl(fd, F_SETFD, 0);  // its own table: ours keeps close-on-exec
     if (spec_.signals.ignored_child) ::signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, &spec_.signals.mask, nullptr);

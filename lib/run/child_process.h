@@ -55,6 +55,7 @@ class ChildProcess final : public LockedCommand {
 
   SupervisorEvent start(const StartContext& context) override;
   pid_t pid() const override { return pid_; }
+  std::uint64_t mark() const override { return mark_; }
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}  // SIGCHLD tells
   std::optional<int> ended() override;
   void signal(int number) override;
@@ -70,7 +71,8 @@ class ChildProcess final : public LockedCommand {
   pid_t pid_ = 0;
   bool alive_ = false;
   std::vector<pid_t> keepers_;
-  std::string marker_;  ///< what only the command and its descendants have in their environment; may be empty
+  std::uint64_t mark_ = 0;  ///< of a command that a keeper may have to end
+  std::string marker_;      ///< what only the command and its descendants have in their environment; may be empty
   bool said_denied_ = false;
 };
 

@@ -4,12 +4,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <ctime>
+#include <functional>
 #include <optional>
 
 #include "lib/base/unique_fd.h"
@@ -65,6 +68,28 @@ bool carries(pid_t pid, const std::string& marker) {
   return environment.find(std::string(1, '\0') + marker + std::string(1, '\0')) != std::string::npos;
 }
 
+/// The number behind `name` in a text of /proc whose lines are "NAME NUMBER ...".
+std::optional<std::uint64_t> number_after(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + name.size());
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  std::uint64_t number = 0;
+  return take_number(text, number) ? std::optional(number) : std::nullopt;
+}
+
+bool is_of_another_user(pid_t pid) {
+  const auto user = number_after(read_proc(pid, "status"), "\nUid:");
+  return geteuid() != 0 && user != geteuid();
+}
+
+/// Everybody may read the limits of everybody.
+bool bears_number(const ProcessStat& process, const CommandMarks& marks) {
+  if (marks.number == 0) return false;
+  if (number_after(read_proc(process.id.pid, "limits"), "\nMax file locks") != marks.number) return false;
+  return process.session == marks.session || !is_of_another_user(process.id.pid);
+}
+
 bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.start_time == b.start_time; }
 
 }  // namespace
@@ -87,7 +112,20 @@ bool started_under(pid_t pid, const std::string& owner) {
   return false;
 }
 
-std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const std::string& owner) {
+std::uint64_t make_mark(const std::string& owner) {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const auto moment = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  constexpr std::uint64_t kHighest = std::uint64_t{1} << 61;  // far from what somebody would choose as a limit
+  return kHighest | ((std::hash<std::string>()(owner) ^ moment) & (kHighest - 1));
+}
+
+void mark_this_process(std::uint64_t mark) {
+  const rlimit limit{mark, RLIM_INFINITY};
+  setrlimit(RLIMIT_LOCKS, &limit);
+}
+
+std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const CommandMarks& marks) {
   const std::vector<ProcessStat> all = living_processes();
   std::vector<bool> taken(all.size(), false);
   std::vector<ProcessId> found;
@@ -104,7 +142,8 @@ std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, 
   const auto self = look_up_process(getpid());
   const unsigned long long since = self ? self->id.start_time : 0;
   take_if([&](const ProcessStat& process) {
-    return process.id.start_time >= since && started_under(process.id.pid, owner);
+    if (process.id.start_time < since) return false;
+    return bears_number(process, marks) || started_under(process.id.pid, marks.owner);
   });
   for (std::size_t next = 0; next < found.size(); ++next) {
     take_if([parent = found[next].pid](const ProcessStat& process) { return process.parent == parent; });
@@ -118,8 +157,9 @@ bool parse_stat(std::string_view text, ProcessStat& stat) {
   if (name_end == std::string_view::npos || text.size() < name_end + 3) return false;
   stat.state = text[name_end + 2];
   text.remove_prefix(name_end + 3);
-  if (!take_number(text, stat.parent)) return false;
-  constexpr int kFieldsUpToStartTime = 17;  // proc(5): from pgrp (5) to itrealvalue (21)
+  pid_t group = 0;
+  if (!take_number(text, stat.parent) || !take_number(text, group) || !take_number(text, stat.session)) return false;
+  constexpr int kFieldsUpToStartTime = 15;  // proc(5): from tty_nr (7) to itrealvalue (21)
   for (int field = 0; field < kFieldsUpToStartTime; ++field) {
     long long skipped = 0;
     if (!take_number(text, skipped)) return false;

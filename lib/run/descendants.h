@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct ProcessId {
 struct ProcessStat {
   ProcessId id;
   pid_t parent = 0;
+  pid_t session = 0;
   char state = '?';
 };
 
@@ -31,11 +33,27 @@ bool parse_stat(std::string_view text, ProcessStat& stat);
 /// `root` is a child subreaper, so that orphans stay below it.
 std::vector<ProcessId> command_processes(pid_t root, const std::string& marker);
 
-/// What is left of a command whose supervisor has died: of `roots` those that still live, everything that descends from
-/// them, and everything that was started under the hold of `owner` (DLOCK_OWNER or DLOCK_HELD name it), unless that is
-/// empty. Never the caller itself. A snapshot, as above. REQUIRES: the caller is older than the command; of older
-/// processes the environment is not even read.
-std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const std::string& owner);
+/// A number for one command, different for each; never 0.
+std::uint64_t make_mark(const std::string& owner);
+
+/// From now on this process and everything that it starts bear `mark`, where the kernel keeps it for us: in the soft
+/// limit of RLIMIT_LOCKS, which limits nothing since Linux 2.4. No change of environment, session, parent or user takes
+/// it off. Not an error where it cannot be set. Async-signal-safe.
+void mark_this_process(std::uint64_t mark);
+inline constexpr std::uint64_t kNoMark = ~std::uint64_t{0};  ///< takes it off
+
+/// What the processes of a command are known by, wherever they have gone.
+struct CommandMarks {
+  std::string owner;         ///< DLOCK_OWNER or DLOCK_HELD in their environment name it; empty: not looked at
+  std::uint64_t number = 0;  ///< see mark_this_process(); 0: not looked at
+  pid_t session = 0;  ///< whoever is another user's counts only in this one: anybody may have the number, nobody can
+                      ///< enter the session
+};
+
+/// What is left of a command that its supervisor does not end: of `roots` those that still live, everything that bears
+/// one of the marks, and everything that descends from these. Never the caller itself. A snapshot, as above. REQUIRES:
+/// the caller is older than the command; older processes are not even looked at.
+std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const CommandMarks& marks);
 
 /// The process that has this pid now, a zombie included; nullopt if none has.
 std::optional<ProcessStat> look_up_process(pid_t pid);

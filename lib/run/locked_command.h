@@ -31,6 +31,9 @@ class LockedCommand {
   /// Its process id once started, 0 if it has none.
   virtual pid_t pid() const = 0;
 
+  /// What its processes are known by besides: see StartedCommand.
+  virtual std::uint64_t mark() const { return 0; }
+
   /// What tells of its end besides SIGCHLD.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 

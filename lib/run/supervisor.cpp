@@ -86,7 +86,7 @@ class Decision {
   }
 
   void operator()(const Lost& lost) {
-    s_.session_over = true;
+    s_.session_over = lost.final;
     switch (s_.phase) {
       case Phase::kAcquiring:
         finish_refused({ErrorCode::kLost, lost.why});
@@ -107,8 +107,11 @@ class Decision {
         lose_after_end(lost.why);
         return;
       case Phase::kReleasing:
-        mark_lost(lost.why);
-        say_lost();
+        if (!lost.final) return;
+        if (!s_.lost) {
+          mark_lost(lost.why);
+          say_lost();
+        }
         finish_released();
         return;
       case Phase::kWithdrawing:
@@ -141,7 +144,7 @@ class Decision {
   }
 
   void operator()(const SessionGone& gone) {
-    s_.session_over = true;
+    s_.session_over = gone.final;
     switch (s_.phase) {
       case Phase::kAcquiring:
         finish_refused({ErrorCode::kUnavailable, gone.why, "nothing was run"});

@@ -110,7 +110,7 @@ struct Situation {
   bool command_alive = false;
   bool lost = false;
   std::string lost_why;       ///< before a loss: why the last renewal was not confirmed, if it was not
-  bool session_over = false;  ///< said Lost or SessionGone: nothing more to release
+  bool session_over = false;  ///< said a final Lost or SessionGone: nothing more to release
   bool release_unconfirmed = false;
   std::optional<int> die_of;       ///< the signal that ended the waiting
   std::optional<TimePoint> alarm;  ///< the present phase's own point in time, see wake_at()

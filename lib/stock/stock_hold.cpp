@@ -41,6 +41,11 @@ std::vector<int> lock_order(const StockState& state, int start, Quantity quantit
   return fit;
 }
 
+/// What was asked for may have been done, or be done yet.
+bool is_unknown(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCancelled;
+}
+
 /// The worse of two answers; of two deadlines the earlier.
 Renewal both(Renewal a, Renewal b) {
   if (std::holds_alternative<RenewalLost>(a)) return a;
@@ -62,23 +67,35 @@ StockHold::StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSeg
       lock_pass_(kFirstLockPass) {}
 
 std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& control) {
-  const auto attempt = [&](int start, const CallLimit& limit) {
-    return spec_.stock->lock_segment ? reserve_locked(control, start, limit) : reserve(request_, start, limit);
-  };
-  auto taken = take_when_possible(request_, attempt, spec_.wait, runtime_.clock, &control);
+  const auto next = [&](int start, const CallLimit& limit) { return attempt(control, start, limit); };
+  auto taken = take_when_possible(request_, next, spec_.wait, runtime_.clock, &control);
   if (taken && !taken->repeated && !control.stop_requested()) {
     HeldLock held{spec_.name, spec_.owner, taken->token, stock_->store()};
     held.parts = parts_text(taken->parts);
     return Granted{{std::move(held)}, lease_deadline(sent_, spec_.ttl)};
   }
   // An attempt whose answer was lost may have set something aside.
-  const bool reserved =
-      taken ? !taken->repeated
-            : taken.error().code == ErrorCode::kCancelled || taken.error().code == ErrorCode::kUnavailable;
-  if (reserved) give_back(runtime_.clock.now() + kGiveBackBudget);
+  if (unknown_ || (taken ? !taken->repeated : is_unknown(taken.error())))
+    give_back(runtime_.clock.now() + kGiveBackBudget);
   unlock();
   if (control.stop_requested()) return std::nullopt;
   return Refused{taken ? repeated(request_, *taken) : taken.error(), std::nullopt};
+}
+
+/// Without locks the answer to the same request says what an attempt before it has set aside. With locks that may be of
+/// a segment whose lock is not ours any more, so it is given back first.
+Result<StockAnswer> StockHold::attempt(Control& control, int start, const CallLimit& limit) {
+  const bool locks = spec_.stock->lock_segment;
+  if (locks && unknown_) {
+    if (const auto undone = stock_->cancel(request_, spec_.owner, limit); !undone && is_unknown(undone.error())) {
+      return undone.error();
+    }
+    unknown_ = false;
+  }
+  auto answer = locks ? reserve_locked(control, start, limit) : reserve(request_, start, limit);
+  if (!answer) unknown_ = unknown_ || is_unknown(answer.error());
+  else if (!locks) unknown_ = false;
+  return answer;
 }
 
 Result<StockAnswer> StockHold::reserve(const StockRequest& request, int start, const CallLimit& limit) {
@@ -125,6 +142,7 @@ Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, c
     auto answer = own->reserve_at_once(here, spec_.owner, spec_.ttl, segment, until, limit);
     if (!answer) return answer.error();
     if (*answer && std::holds_alternative<StockTaken>(**answer)) locks_.push_back(own->held());
+    if (*answer && is_elsewhere(**answer, segment)) return StockAnswer(StockInProgress{});
     if (*answer) return std::move(**answer);
   }
   auto answer = reserve_in(control, segment, spec_.wait.once ? std::nullopt : std::optional(until), limit);
@@ -146,8 +164,20 @@ Result<StockAnswer> StockHold::reserve_under(std::unique_ptr<KeptLock> lock, int
   StockRequest here = request_;
   here.only_segment = segment;
   auto answer = reserve(here, segment, limit);
+  if (is_elsewhere(answer, segment)) return StockAnswer(StockInProgress{});
   if (!answer || !std::holds_alternative<StockTaken>(*answer)) unlock();
   return answer;
+}
+
+/// A request that was given up, and came through after its cancellation, has set aside what another segment had: the
+/// lock that we have is not of that one. Both are let go.
+bool StockHold::is_elsewhere(const Result<StockAnswer>& answer, int segment) {
+  const auto* taken = answer ? std::get_if<StockTaken>(&*answer) : nullptr;
+  if (taken == nullptr || taken->repeated) return false;
+  const bool here = taken->parts.size() == 1 && taken->parts.front().segment == segment;
+  if (here) return false;
+  unlock();
+  return unknown_ = true;
 }
 
 Result<StockAnswer> StockHold::reserve_several(Control& control, const StockState& state, const CallLimit& limit) {

@@ -37,6 +37,7 @@ class StockHold final : public KeptLock {
  private:
   using Locks = std::vector<std::unique_ptr<KeptLock>>;
 
+  Result<StockAnswer> attempt(Control& control, int start, const CallLimit& limit);
   Result<StockAnswer> reserve(const StockRequest& request, int start, const CallLimit& limit);
   Result<StockAnswer> reserve_locked(Control& control, int start, const CallLimit& limit);
   Result<StockAnswer> reserve_in_queue(Control& control, int segment, const CallLimit& limit);
@@ -45,6 +46,7 @@ class StockHold final : public KeptLock {
   Result<StockAnswer> reserve_several(Control& control, const StockState& state, const CallLimit& limit);
   /// Held, or not for now (nullptr).
   Result<std::unique_ptr<KeptLock>> lock(Control& control, int segment, std::optional<TimePoint> until);
+  bool is_elsewhere(const Result<StockAnswer>& answer, int segment);
   void unlock();
   void give_back(TimePoint until);
 
@@ -56,6 +58,7 @@ class StockHold final : public KeptLock {
   Duration lock_pass_;
   TimePoint sent_{};  ///< before the reservation that is believed in was asked for
   Locks locks_;
+  bool unknown_ = false;  ///< an attempt may have set something aside that is not the hold's
   bool sold_ = false;
 };
 

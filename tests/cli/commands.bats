@@ -442,6 +442,44 @@ SCRIPT
   [[ "$output" == *secret* && "$output" != *pw* ]]
 }
 
+@test "secrets: a configuration file with a password that others can read is 77 with the remedy; doctor says fail" {
+  echo '[backend.b]
+url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
+  chmod 644 c.toml
+  local words
+  for command in "run k -- touch ran" "inspect k" "config show" "config check"; do
+    read -ra words <<<"$command"
+    run -77 dlock -C "$PWD/c.toml" "${words[@]}"
+    [[ "$output" == *"c.toml:2 holds a password"*"mode 0644"*"chmod 600 $PWD/c.toml"* ]]
+    [[ "$output" != *hunter2* ]]
+  done
+  run -77 dlock -C "$PWD/c.toml" doctor -b "$DLOCK_BACKEND"
+  [[ "$output" == *"fail  $PWD/c.toml:2 holds a password"*"chmod 600 $PWD/c.toml"*"locks work"* ]]
+  [ ! -e ran ]
+  chmod 600 c.toml
+  run -0 dlock -C "$PWD/c.toml" run k -- true
+}
+
+@test "secrets: somebody else's configuration file is refused with a password, and left out when it was only found" {
+  [ "$(id -u)" = 0 ] || skip "needs root to give files away"
+  mkdir -p .config/dlock
+  local file=$PWD/.config/dlock/config.toml
+  echo 'default-backend = "redis://127.0.0.1:1"' >"$file"
+  chown 65534:65534 "$file"
+  run -0 env -u DLOCK_BACKEND HOME="$PWD" dlock run -b "$DLOCK_BACKEND" k -- true
+  [[ "$output" == *"$file is left out: it belongs to user 65534"*"--config $file"* ]]
+  run -0 env -u DLOCK_BACKEND HOME="$PWD" dlock config show
+  [[ "$output" != *127.0.0.1* ]]
+  run -0 env -u DLOCK_BACKEND XDG_CONFIG_HOME="$PWD/.config" dlock doctor -b "$DLOCK_BACKEND"
+  [[ "$output" == *"warn  the configuration $file is left out"* ]]
+  run -69 env -u DLOCK_BACKEND dlock -C "$file" run -n --connect-timeout 1s k -- touch ran
+  echo 'default-backend = "redis://:hunter2@127.0.0.1:1"' >"$file"
+  chmod 600 "$file"
+  run -77 env -u DLOCK_BACKEND dlock -C "$file" run k -- touch ran
+  [[ "$output" == *"belongs to user 65534"*chown* ]]
+  [ ! -e ran ]
+}
+
 @test "color: auto is plain in a pipe, always colours, NO_COLOR and TERM=dumb are obeyed" {
   hold_lock k
   run -0 dlock inspect k

@@ -75,7 +75,7 @@ SCRIPT
   grep -x "cmd TERM" got
   grep -x "daemon TERM" got
   [ $(((after - before) / 1000000)) -ge 400 ]
-  [ $(((after - before) / 1000000)) -lt 4000 ]
+  [ $(((after - before) / 1000000)) -lt $((4000 * slowness)) ]
 }
 
 @test "10.4 a stopped CMD is ended too" {

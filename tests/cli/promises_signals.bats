@@ -38,7 +38,7 @@ teardown() { end_world; }
   kill -TERM "$(cat end.pid)"
   [ "$(how_ended end)" = "signal 15" ]
   after=$(date +%s%N)
-  [ $(((after - before) / 1000000)) -lt 1000 ]
+  [ $(((after - before) / 1000000)) -lt $((1000 * slowness)) ]
 }
 
 @test "6.3 a waiter that withdraws lets those behind it pass" {

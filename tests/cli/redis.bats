@@ -23,10 +23,12 @@ teardown() { end_world; }
   let_go
 }
 
-@test "addresses in plain text have the direct keeper; with TLS, and where there is no direct one, the other keeps" {
+@test "addresses in plain text have the direct keeper, what finds others the plain one; with TLS, and where there is neither, the full one" {
   local keeper='readlink "/proc/$(pgrep -P $PPID -x dlock-redis)/exe"'
   run -0 dlock run -b "$DLOCK_TEST_REDIS" "$key" -- sh -c "$keeper"
   [[ "$output" == */libexec/dlock/direct/dlock-redis ]]
+  run -0 dlock run -b "$DLOCK_TEST_SENTINEL" "$key" -- sh -c "$keeper"
+  [[ "$output" == */libexec/dlock/plain/dlock-redis ]]
   run -0 dlock run -b "$DLOCK_TEST_REDIS_TLS" "$key" -- sh -c "$keeper"
   [[ "$output" == */libexec/dlock/dlock-redis ]]
   mkdir -p prefix/bin prefix/libexec/dlock
@@ -92,6 +94,19 @@ teardown() { end_world; }
   DLOCK_PASSWORD=wrong-one run -77 dlock run "$key" -- touch ran
   [[ "$output" != *wrong-one* ]]
   DLOCK_PASSWORD=reader-secret run -77 dlock run -b "${DLOCK_TEST_REDIS_AUTH/\/\////reader@}" "$key" -- touch ran
+  [ ! -e ran ]
+}
+
+@test "a user without a password is 78, also where the server would let everybody in" {
+  run -78 dlock run -b "${DLOCK_TEST_REDIS/\/\////app@}" "$key" -- touch ran
+  [[ "$output" == *"there is no password for it"*DLOCK_PASSWORD* ]]
+  [ ! -e ran ]
+}
+
+@test "a login for each host of a URL is 64 and never one server instead of three" {
+  run -64 dlock run -b redlock://u:p@127.0.0.1:1,u:p@127.0.0.1:2,u:p@127.0.0.1:3 "$key" -- touch ran
+  [[ "$output" == *"more than one @"*"in front of all hosts: redlock://user:password@h1,h2,h3"* ]]
+  [[ "$output" != *u:p* ]]
   [ ! -e ran ]
 }
 

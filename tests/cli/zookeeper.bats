@@ -116,6 +116,35 @@ locks_and_excludes() { # KEY [OPTION...]
   is_free "$key"
 }
 
+@test "run inside run, in every recipe: counted, and whoever ends last frees the lock" {
+  local recipe
+  cat >inner <<'END'
+touch inside
+until [ -e go ]; do sleep .02; done
+END
+  cat >outer <<'END'
+{ dlock run "$1" -- dlock run "$1" -- sh inner; echo "$?" >inner.tmp; mv inner.tmp inner.ended; } &
+until [ -e inside ]; do sleep .02; done
+until [ -e leave ]; do sleep .02; done
+END
+  for recipe in bridge mutex semaphore-mutex rw semaphore kazoo-lock kazoo-rw kazoo-semaphore simple; do
+    echo "$recipe"
+    use "$DLOCK_TEST_ZK?recipe=$recipe"
+    rm -f inside leave go ended inner.ended
+    start_watched ended dlock run "$key-$recipe" -- sh outer "$key-$recipe"
+    wait_until test -e inside
+    [ "$(holder_field "$key-$recipe" count)" = 3 ]
+    touch leave
+    [ "$(how_ended ended)" = "exit 0" ]
+    [ "$(holder_field "$key-$recipe" count)" = 2 ]
+    run -75 dlock run -n "$key-$recipe" -- true
+    touch go
+    wait_until test -e inner.ended
+    [ "$(cat inner.ended)" = 0 ]
+    run -0 dlock run -n "$key-$recipe" -- true
+  done
+}
+
 @test "the fencing token grows: across releases, and a directory that is made again" {
   kazoo_there k
   token() { dlock run "$key" -- sh -c 'echo "$DLOCK_TOKEN"'; }
@@ -281,6 +310,15 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   unset DLOCK_PASSWORD
   (umask 077 && echo app-secret >password)
   run -0 dlock run -b "$DLOCK_BACKEND?password-file=$PWD/password" k -- true
+}
+
+@test "a password without a user, or a user without a password: 78, and it is said which is missing" {
+  DLOCK_PASSWORD=secret run -78 dlock run "$key" -- touch ran
+  [[ "$output" == *"there is a password"*" $DLOCK_BACKEND names no user"* && "$output" != *secret* ]]
+  use "${DLOCK_TEST_ZK/zk:\/\//zk://app@}"
+  run -78 dlock run "$key" -- touch ran
+  [[ "$output" == *"names a user, and there is no password"* ]]
+  [ ! -e ran ]
 }
 
 @test "a library's chatter never reaches the user" {

@@ -5,7 +5,7 @@
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
-namespace dlock::testing {
+namespace dlock::testing::exclusion_test {
 
 TEST_CASE("an exclusive lock excludes a second client, and is granted to it after the release") {
   on_every_backend("exclusive", [](World& w) {
@@ -187,4 +187,4 @@ TEST_CASE("a key may have any length up to 255 bytes and any character that a na
   });
 }
 
-}  // namespace dlock::testing
+}  // namespace dlock::testing::exclusion_test

@@ -91,12 +91,7 @@ Fixture mysql_polled(const char* name, const char* query) {
 }
 
 Fixture zookeeper(const std::string& name, const std::string& rest_of_url = "") {
-  return {.name = name,
-          .store = rest_of_url,
-          .freed_at_once = false,
-          .tells_end = false,
-          .counts_entries = false,
-          .fence_stays_open = false};
+  return {.name = name, .store = rest_of_url, .freed_at_once = false, .tells_end = false, .fence_stays_open = false};
 }
 
 /// The protocols of one family, in a folder each: some have no readers, none but the bridge has permits beside other

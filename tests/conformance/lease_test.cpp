@@ -8,7 +8,7 @@
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
-namespace dlock::testing {
+namespace dlock::testing::lease_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -266,4 +266,4 @@ TEST_CASE("an open fence keeps other checks of its resource out, within their wa
   });
 }
 
-}  // namespace dlock::testing
+}  // namespace dlock::testing::lease_test

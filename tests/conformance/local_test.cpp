@@ -19,7 +19,7 @@
 #include "tests/support/helper_process.h"
 #include "tests/support/local_store.h"
 
-namespace dlock::testing {
+namespace dlock::testing::local_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -556,4 +556,4 @@ TEST_CASE("a missing directory is made with its parents, for nobody else") {
   holder.release();
 }
 
-}  // namespace dlock::testing
+}  // namespace dlock::testing::local_test

@@ -9,7 +9,7 @@
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
-namespace dlock::testing {
+namespace dlock::testing::queue_test {
 namespace {
 
 /// Waits until the store lists so many waiters of `key`.
@@ -18,6 +18,12 @@ bool waiters_seen(Backend& backend, const std::string& key, std::size_t count) {
     const auto state = backend.inspect(name(key));
     return state && state->waiters.size() == count;
   });
+}
+
+/// `waiter` is not granted the lock and stands in the queue as the last of `count`, where one can see that.
+void stands_in_line(World& w, Acquisition& waiter, std::size_t count) {
+  CHECK(waiter.stays_quiet());
+  if (w.fixture.sees_waiters) REQUIRE(waiters_seen(w.a, w.key, count));
 }
 
 }  // namespace
@@ -133,9 +139,9 @@ TEST_CASE("readers share, a writer waits for all of them, and later readers wait
     Acquisition another(w.b, shared(w.key));
     another.held();
     Acquisition writer(w.a, exclusive(w.key));
-    CHECK(writer.stays_quiet());
+    stands_in_line(w, writer, 1);
     Acquisition late(w.b, shared(w.key));
-    CHECK(late.stays_quiet());
+    stands_in_line(w, late, 2);
     Acquisition impatient(w.b, once(shared(w.key)));
     CHECK(impatient.wait_for<Refused>());
     const auto state = w.a.inspect(name(w.key));
@@ -165,9 +171,9 @@ TEST_CASE("as many permits are given as there are, and each one that comes back 
     one.held();
     two.held();
     Acquisition three(w.a, permits(w.key, 2));
-    CHECK(three.stays_quiet());
+    stands_in_line(w, three, 1);
     Acquisition four(w.b, permits(w.key, 2));
-    CHECK(four.stays_quiet());
+    stands_in_line(w, four, 2);
     Acquisition impatient(w.b, once(permits(w.key, 2)));
     CHECK(impatient.wait_for<Refused>());
     const auto state = w.a.inspect(name(w.key));
@@ -209,7 +215,7 @@ TEST_CASE("a permit whose holder is killed goes to the next in line") {
     one.granted();
     two.granted();
     Acquisition three(w.a, permits(w.key, 2));
-    CHECK(three.stays_quiet());
+    stands_in_line(w, three, 1);
     one.kill();
     three.held();
     three.release();
@@ -222,9 +228,9 @@ TEST_CASE("a writer waits for every permit, and permits wait for the writer") {
     Acquisition one(w.a, permits(w.key, 3));
     one.held();
     Acquisition writer(w.b, exclusive(w.key));
-    CHECK(writer.stays_quiet());
+    stands_in_line(w, writer, 1);
     Acquisition late(w.a, permits(w.key, 3));
-    CHECK(late.stays_quiet());
+    stands_in_line(w, late, 2);
     one.release();
     writer.held();
     CHECK(late.stays_quiet());
@@ -273,4 +279,4 @@ TEST_CASE("whoever asks whom it waits for is told, and shown its own place among
   });
 }
 
-}  // namespace dlock::testing
+}  // namespace dlock::testing::queue_test

@@ -5,7 +5,7 @@
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
-namespace dlock::testing {
+namespace dlock::testing::reentry_test {
 namespace {
 
 LockSpec inside(const HeldLock& outer, LockSpec spec) {
@@ -138,4 +138,4 @@ TEST_CASE("a re-entry that would wait for itself is refused, and one that needs 
   });
 }
 
-}  // namespace dlock::testing
+}  // namespace dlock::testing::reentry_test

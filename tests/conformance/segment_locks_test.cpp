@@ -6,7 +6,7 @@
 #include "lib/base/clock.h"
 #include "tests/conformance/stock_fixture.h"
 
-namespace dlock::testing {
+namespace dlock::testing::segment_locks_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,4 +84,4 @@ TEST_CASE(
   });
 }
 
-}  // namespace dlock::testing
+}  // namespace dlock::testing::segment_locks_test

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/stock_fixture.h"
 
-namespace dlock::testing {
+namespace dlock::testing::stock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -438,4 +438,4 @@ TEST_CASE("stock: ids of any form are told apart") {
   });
 }
 
-}  // namespace dlock::testing
+}  // namespace dlock::testing::stock_test

@@ -85,5 +85,11 @@ verify.sh found 75" ]
 }
 
 @test "the packages that README.md names are those of the list" {
-  [[ "$(cat "$readme")" == *"\`$("$root/scripts/install-packages" --list build | paste -sd' ')\`"* ]]
+  [[ "$(tr -s ' \n' ' ' <"$readme")" == *"\`$("$root/scripts/install-packages" --list build | paste -sd' ')\`"* ]]
+}
+
+@test "README names both commands on its first screen, and its lines have at most 110 columns" {
+  head -n 24 "$root/README.md" | grep -q '^    ./scripts/quickstart '
+  head -n 24 "$root/README.md" | grep -q '^    ./scripts/check '
+  run -1 grep -nE '^.{111,}' "$root/README.md"
 }

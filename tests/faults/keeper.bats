@@ -92,8 +92,9 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 }
 
 @test "a renewal that comes 0.4 ttl late costs nothing" {
-  keeper_does 'grant 2000; late 2000; renew 2000; serve'
-  run -0 dlock run --ttl 2s k -- sleep 2.2
+  keeper_does 'grant 3000; late 3000; renew 3000; serve'
+  # TERM is due 0.84 ttl after the grant, the renewal comes after 0.73.
+  run -0 dlock run --ttl 3s --kill-after 200ms k -- sleep 3.2
   [ "$output" = "" ]
 }
 
@@ -177,8 +178,28 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 
 @test "^Z and a kill of the job's group do not reach the keeper: it is in a session of its own" {
   keeper_does 'grant 30000; serve'
-  run -0 dlock run k -- sh -c 'ps -o sid= -p "$(cat keeper.pid)"; ps -o sid= -p $$'
-  [ "${lines[0]}" != "${lines[1]}" ]
+  # A job as an interactive shell makes it: dlock leads a process group.
+  script job <<'EOF'
+#!/usr/bin/python3 -SE
+import os, sys
+os.setpgid(0, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+EOF
+  start_watched end job dlock run k -- sh -c 'echo $$ >cmd.pid; until [ -e go ]; do sleep 0.02; done'
+  wait_until filled cmd.pid
+  local supervisor job keeper
+  keeper=$(cat keeper.pid) supervisor=$(ps -o ppid= -p "$(cat cmd.pid)" | tr -d ' ')
+  job=$(ps -o pgid= -p "$supervisor" | tr -d ' ')
+  [ "$(ps -o sid= -p "$keeper")" != "$(ps -o sid= -p "$supervisor")" ]
+  kill -TSTP -- "-$job"
+  wait_until in_state "$supervisor" T
+  run ! in_state "$keeper" T
+  kill -CONT -- "-$job"
+  wait_until in_state "$supervisor" SR
+  kill -TERM -- "-$job"
+  [ "$(how_ended end)" = "signal 15" ]
+  # It has heard the release, and did not die of the signal before.
+  [ "$(tr '\n' ' ' <heard)" = "acquire started release " ]
 }
 
 @test "the password reaches the keeper, but no command line and no message" {
@@ -188,8 +209,87 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   [[ "$output" == *"shows it"* || "$output" == *"***"* || "$output" == *ps* ]]
 }
 
+# A socket that accepts and never says a word: a keeper waits there for its --connect-timeout.
+silent_server() { # PATH
+  start "${python[@]}" -c 'import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o777); s.listen(); time.sleep(120)' "$1"
+  wait_until [ -S "$1" ]
+}
+owner_of_environ_is() { [ "$(stat -c %u "/proc/$1/environ")" = "$2" ]; } # PID UID
+
+@test "other programs of the user cannot look into a keeper, and the password is not in its environment" {
+  local as=() supervisor keeper
+  cp "$(dirname "$DLOCK")/../libexec/dlock/dlock-redis" "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
+  chmod 755 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
+  [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
+  silent_server "$BATS_TEST_TMPDIR/silent"
+  export DLOCK_PASSWORD=hunter2
+  start "${as[@]}" dlock run --connect-timeout 60s -b "redis+unix://$BATS_TEST_TMPDIR/silent" k -- true
+  unset DLOCK_PASSWORD
+  supervisor=$started_pid
+  wait_until pgrep -P "$supervisor" '^dlock-redis'
+  keeper=$(pgrep -P "$supervisor" '^dlock-redis')
+  started+=("$keeper")
+  # The kernel gives the files of a process that must not be dumped to root.
+  wait_until owner_of_environ_is "$keeper" 0
+  run ! "${as[@]}" cat "/proc/$keeper/environ"
+  run -0 "${as[@]}" grep -qz ^DLOCK_PASSWORD= "/proc/$supervisor/environ"
+  [ "$(id -u)" != 0 ] || run ! grep -qz ^DLOCK_PASSWORD= "/proc/$keeper/environ"
+  # What others have to see of it is there.
+  run -0 "${as[@]}" grep -q dlock-redis "/proc/$keeper/stat" "/proc/$keeper/status" "/proc/$keeper/cmdline"
+}
+
 @test "a backend that is not installed is named with its package" {
   rm "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
   run -78 dlock run k -- true
   [[ "$output" == *"backend 'redis' is not installed"*"apt install dlock-redis"* ]]
 }
+
+# A keeper that does not even see the end of its supervisor is still not left behind.
+given_up() { # STATUS SCRIPT WORD...: of dlock run
+  rm -f keeper.pid
+  keeper_does "$2"
+  run "-$1" dlock run "${@:3}"
+  wait_until ended "$(cat keeper.pid)"
+}
+
+@test "a keeper that is given up is killed and reaped: silent, talking nonsense or too much, deaf to the release" {
+  given_up 69 freeze -n --connect-timeout 100ms k -- touch ran
+  given_up 69 'garbage; freeze' k -- touch ran
+  given_up 69 'flood; freeze' k -- touch ran
+  [[ "$output" == *"said more than 65536 bytes at once"* ]]
+  [ ! -e ran ]
+  given_up 69 'grant 1000; freeze' --ttl 1s --strict-release k -- true
+  [[ "$output" == *"could not be confirmed"* ]]
+  given_up 79 'grant 1000; garbage; freeze' --ttl 1s k -- sleep 20
+}
+
+@test "a keeper that is deaf when INT ends the wait is killed and reaped, too" {
+  keeper_does freeze
+  start_watched end dlock run k -- true
+  wait_until filled keeper.pid
+  kill -INT "$(cat end.pid)"
+  [ "$(how_ended end)" = "signal 2" ]
+  ended "$(cat keeper.pid)"
+}
+
+@test "the command is handed over as a pidfd, not as a number that may be somebody else's by then" {
+  keeper_does 'grant 30000; hear; serve'
+  run -0 dlock run k -- sh -c 'echo $$; until [ -s heard.pidfd ]; do sleep 0.02; done; cat heard.pidfd'
+  [ "${lines[0]}" = "${lines[1]}" ]
+}
+
+# --- a keeper that cannot go on (memory_keeper.cpp) ------------------------------------------------------------------
+
+cannot_go_on() { # HOW WHY: 69 with the reason, nothing was run, nothing is left
+  install_keeper memory_keeper
+  run -69 env MEMORY_KEEPER_FAILS="$1" MEMORY_KEEPER_PID="$FAKE_KEEPER_PID" dlock run k -- touch ran
+  [[ "$output" == "dlock: the keeper"*" cannot go on: $2"* ]]
+  [[ "$output" == *"nothing was run"* ]]
+  [ ! -e ran ]
+  wait_until ended "$(cat "$FAKE_KEEPER_PID")"
+}
+
+@test "a keeper that wants memory without end: its limit ends it, 69 with the reason" { cannot_go_on memory 'out of memory: it may use 272 MiB'; }
+@test "a keeper whose library throws: 69 with the reason" { cannot_go_on exception 'a null string'; }
+@test "a keeper whose library throws in a thread of its own: the same" { cannot_go_on thread 'a null string'; }

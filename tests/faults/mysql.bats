@@ -27,7 +27,7 @@ teardown() { end_world; }
 
 @test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" { keeper_killed 2500; }
 @test "keeper SIGSTOPped: the same" { keeper_stopped; }
-@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 2; }
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 3; }
 @test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
 @test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" { supervisor_and_keeper_killed 3000; }
 

@@ -19,6 +19,9 @@ teardown() { end_world; }
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { black_hole hold; }
 @test "black hole over a command that ignores TERM: KILL before the lease ends" { black_hole drop --stubborn; }
 
+@test "an outage under a waiter, shorter than its wait: refused" { outage_under_a_waiter refuse; }
+@test "an outage under a waiter, shorter than its wait: silent" { outage_under_a_waiter hold; }
+
 @test "black hole under a waiter: it is served when the network is back" {
   DLOCK_BACKEND=$direct start_watched a dlock run --ttl 2s k -- section --for 2
   wait_until begun 1

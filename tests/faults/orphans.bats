@@ -10,7 +10,11 @@ setup() {
   export DLOCK_BACKEND=redis://memory MEMORY_KEEPER_LOG=$BATS_TEST_TMPDIR/work/said
   export MEMORY_KEEPER_PID=$BATS_TEST_TMPDIR/work/keeper.pid
 }
-teardown() { end_world; }
+teardown() {
+  [ -z "${open_world-}" ] || touch "$open_world/go"
+  end_world
+  [ -z "${open_world-}" ] || rm -rf -- "$open_world"
+}
 
 # A process that writes its id into NAME.pid, "TERM" into NAME when it gets one, and then ends, or does not: worker NAME
 # [--stubborn]. It ends by itself after 20 s.
@@ -44,7 +48,7 @@ released_after() { # LEAST MOST
 }
 
 kill_and_release() { # MOST
-  rm -f said
+  rm -f said end end.pid
   start_watched end dlock run k -- sleep 20
   wait_until pgrep -P "$(cat end.pid)" -x sleep
   command=$(pgrep -P "$(cat end.pid)" -x sleep)
@@ -95,7 +99,7 @@ kill_and_release() { # MOST
   wait_until eval '[ $(($(now_ms) - granted)) -ge 1300 ]' # dlock itself is ending it by now
   kill_dlock
   wait_until said released
-  [ $(($(awk '/^released/ { print $2 }' said) - granted)) -lt 2000 ]
+  [ $(($(awk '/^released/ { print $2 }' said) - granted)) -lt $((2000 * slowness)) ]
   ended "$(cat one.pid)"
 }
 
@@ -143,4 +147,144 @@ kill_and_release() { # MOST
   touch go
   [ "$(how_ended end)" = "exit 0" ]
   said released
+}
+
+# --- a supervisor that does not act ----------------------------------------------------------------------------------
+
+# A command, "two", and its descendant, "one", in a session of its own; neither ends by TERM.
+hold_worker() { # WORD...: of dlock run
+  script_worker
+  start_watched end dlock run "$@" k -- sh -c 'setsid worker one --stubborn & exec worker two --stubborn'
+  wait_until filled one.pid
+  wait_until filled two.pid
+}
+both_ended() { ended "$(cat one.pid)" && ended "$(cat two.pid)"; }
+
+@test "dlock is stopped and no renewal comes: its keeper ends the command before the lease ends, and 79" {
+  export MEMORY_KEEPER_DEAF_FROM=1
+  hold_worker --ttl 8s --kill-after 200ms
+  kill -STOP "$(cat end.pid)"
+  wait_until said released
+  both_ended
+  [ $(($(awk '/^released/ { print $2 }' said) - $(awk '/^granted/ { print $2 }' said))) -lt 8000 ]
+  run ! grep TERM one # only dlock is polite
+  kill -CONT "$(cat end.pid)"
+  [ "$(how_ended end)" = "exit 79" ]
+}
+
+@test "dlock is stopped and the lock is taken away: its keeper ends the command after --kill-after, and 79" {
+  export MEMORY_KEEPER_LOST=$PWD/taken
+  hold_worker --ttl 30s --kill-after 300ms
+  kill -STOP "$(cat end.pid)"
+  touch taken
+  wait_until both_ended
+  kill -CONT "$(cat end.pid)"
+  [ "$(how_ended end)" = "exit 79" ]
+  run ! said released
+}
+
+@test "dlock that acts is left to act: TERM, --kill-after, and only then KILL; its keeper ends behind it" {
+  export MEMORY_KEEPER_LOST=$PWD/taken
+  hold_worker --ttl 30s --kill-after 300ms
+  touch taken
+  [ "$(how_ended end)" = "exit 79" ]
+  both_ended
+  [ "$(cat one two)" = $'TERM\nTERM' ]
+  wait_until ended "$(cat keeper.pid)"
+}
+
+@test "dlock is killed while it ends a command that lost its lock: what is left of that is ended" {
+  export MEMORY_KEEPER_LOST=$PWD/taken
+  hold_worker --ttl 30s --kill-after 4s
+  touch taken
+  wait_until filled one # TERM
+  kill -KILL "$(cat end.pid)"
+  wait_until both_ended
+  wait_until ended "$(cat keeper.pid)"
+}
+
+@test "dlock is killed after somebody asked for its lock: what is left of the command is ended, the lock given back" {
+  export MEMORY_KEEPER_ASKED=$PWD/asked
+  hold_worker --ttl 30s --kill-after 4s
+  touch asked
+  wait_until filled one # TERM
+  kill_dlock
+  released_after -10 8000
+  both_ended
+  wait_until ended "$(cat keeper.pid)"
+}
+
+@test "dlock is stopped and somebody asks for its lock: its keeper ends the command and gives the lock back" {
+  export MEMORY_KEEPER_ASKED=$PWD/asked
+  hold_worker --ttl 30s --kill-after 300ms
+  kill -STOP "$(cat end.pid)"
+  killed_at=$(now_ms)
+  touch asked
+  released_after 200 5000
+  both_ended
+  kill -CONT "$(cat end.pid)"
+  [ "$(how_ended end)" = "exit 79" ]
+}
+
+@test "--on-lost ignore: a command that is meant to go on does, whether dlock acts or not" {
+  export MEMORY_KEEPER_LOST=$PWD/taken
+  hold_worker --ttl 30s --kill-after 100ms --on-lost ignore
+  kill -STOP "$(cat end.pid)"
+  touch taken
+  wait_until ended "$(cat keeper.pid)"
+  run ! ended "$(cat one.pid)"
+  run ! ended "$(cat two.pid)"
+}
+
+# --- descendants that have gone their own way ------------------------------------------------------------------------
+
+@test "dlock is killed: processes without its variables, in sessions of their own, orphaned before, are ended as well" {
+  script_worker
+  script bare <<'EOF2'
+#!/bin/sh
+(env -i PATH="$PATH" setsid /bin/sh -c 'worker three --stubborn & exit' &)
+env -i PATH="$PATH" setsid worker one --stubborn &
+env -i PATH="$PATH" worker two --stubborn &
+wait
+EOF2
+  start_watched end dlock run --kill-after 300ms k -- bare
+  local name
+  for name in one two three; do wait_until filled $name.pid; done
+  kill_dlock
+  wait_until said released
+  for name in one two three; do
+    ended "$(cat $name.pid)"
+    [ "$(cat $name)" = TERM ]
+  done
+}
+
+@test "what the command started as another user, and what may not be ended, keeps the lock held, and that is said" {
+  [ "$(id -u)" = 0 ] || skip "needs root: to be somebody else, and to make a set-uid program"
+  # Where another user may go.
+  open_world=$(mktemp -d)
+  chmod 777 "$open_world"
+  cp -r "$BATS_TEST_TMPDIR/prefix" "$open_world"
+  cd "$open_world"
+  export MEMORY_KEEPER_LOG=$PWD/said HOME=$PWD
+  cp "$(command -v setpriv)" as-root
+  chmod 4755 as-root
+  # Of root in every respect, as sudo makes it.
+  cat >by-sudo <<'EOF2'
+#!/bin/sh
+env -i ./as-root --reuid 0 /bin/sh -c 'echo $$ >one.tmp; mv one.tmp one.pid; until [ -e go ]; do sleep 0.05; done' &
+wait
+EOF2
+  chmod 755 by-sudo
+  start_watched end setpriv --reuid 65534 --regid 65534 --clear-groups prefix/bin/dlock run --ttl 2s --kill-after 100ms k -- ./by-sudo 2>err
+  wait_until filled one.pid
+  [ "$(stat -c %u "/proc/$(cat one.pid)")" = 0 ]
+  kill_dlock
+  renewals() { grep -c '^renewed' said || true; }
+  before=$(renewals)
+  wait_until eval '[ "$(renewals)" -gt $((before + 1)) ]'
+  run ! said released
+  run ! ended "$(cat one.pid)"
+  grep -qE 'k: may not end process [0-9]+, which the command started as another user; the lock is kept' err
+  touch go
+  wait_until said released
 }

@@ -2,6 +2,7 @@
 # Sentinel and Cluster: which server is asked while servers die, slots move and sentinels are away. redis_probe
 # (tests/support/programs) asks by the same code as dlock-redis and prints "MILLISECONDS (TOOK ms) REPLY @ SERVER".
 load ../support/cli
+load ../support/faults
 load ../support/redis
 load ../support/deployments
 
@@ -15,6 +16,12 @@ last_line_has() { tail -n 1 "$1" | grep -qF -- "$2"; }
 lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 
 # --- Sentinel --------------------------------------------------------------------------------------------------------
+
+@test "sentinel: --fair is in order of arrival, and nobody is let by" {
+  start_sentinels
+  use "$url"
+  fair_order
+}
 
 @test "sentinel: the master SIGKILLed between two calls; the next call reaches the new one within its deadline" {
   start_sentinels
@@ -86,6 +93,12 @@ lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 }
 
 # --- Cluster ---------------------------------------------------------------------------------------------------------
+
+@test "cluster: --fair is in order of arrival, and nobody is let by" {
+  start_cluster
+  use "$url"
+  fair_order
+}
 
 @test "cluster: a key is asked of the node that has its slot; all masters are listed" {
   start_cluster

@@ -29,6 +29,58 @@ use() { export DLOCK_BACKEND=$1; } # URL
   DLOCK_PASSWORD=right run -0 dlock run -n -b "$url" k -- true
 }
 
+# What the server has, with the rest of each lease in seconds (a renewal would make it longer).
+everything_on_it() {
+  local key
+  redis_cli one --scan | sort | while read -r key; do
+    echo "$key $(redis_cli one ttl "$key" | awk '{ print $1 > 1000 ? "long" : $1 > 0 ? "short" : $1 }') $(redis_cli one dump "$key" | md5sum)"
+  done
+}
+# changes_nothing WORD...: 77 with a password that nobody wants, and all is as it was.
+changes_nothing() {
+  local before
+  before=$(everything_on_it)
+  DLOCK_PASSWORD=useless run -77 dlock "$@"
+  [[ "$output" == *"without any password"* ]]
+  [ ! -e ran ]
+  diff <(echo "$before") <(everything_on_it)
+}
+
+@test "a password where nobody needs one: no command has done anything, 77" {
+  redis_cli one set other 1
+  changes_nothing stock create s --quantity 8
+  dlock stock create s --quantity 8
+  dlock stock take s --id earlier
+  local owner token
+  read -r owner token < <(dlock acquire --ttl 600s k)
+  changes_nothing stock take s --id x
+  changes_nothing stock refund s --id earlier
+  changes_nothing stock add s --qty 3 --id x
+  changes_nothing stock rebalance s
+  changes_nothing stock resize s --segments 2
+  changes_nothing stock drop s --yes
+  changes_nothing stock run s --id y -- touch ran
+  changes_nothing fence k 99999999999999999 -- touch ran
+  changes_nothing renew --ttl 3000s --owner "$owner" k
+  changes_nothing release --owner "$owner" k
+  changes_nothing force-release --yes k
+  changes_nothing check k "$token"
+  changes_nothing ping
+  changes_nothing gc
+  changes_nothing inspect
+}
+
+@test "the same on redlock://, a majority of one" {
+  use "redlock://127.0.0.1:$(port_of one)"
+  local owner
+  read -r owner _ < <(dlock acquire --ttl 600s k)
+  changes_nothing fence k 99999999999999999 -- touch ran
+  changes_nothing renew --ttl 3000s --owner "$owner" k
+  changes_nothing release --owner "$owner" k
+  changes_nothing force-release --yes k
+  changes_nothing run -n j -- touch ran
+}
+
 # --- rights ----------------------------------------------------------------------------------------------------------
 
 # The rights that the man page lists, given to the user "deploy" on "one", with other key patterns than it has.
@@ -100,4 +152,38 @@ everything_works_with() { # KEY
   [[ "$output" != *" on @"* ]]
   [ ! -e ran ]
   [ "$(redis_cli one get k)" = theirs ]
+}
+
+# --- a replica -------------------------------------------------------------------------------------------------------
+
+@test "a replica in the URL: 69, it is called what it is, and the primary or the sentinels are asked for" {
+  start_redis copy --replicaof 127.0.0.1 "$(port_of one)"
+  wait_until redis_line copy master_link_status:up info replication
+  dlock stock create s --quantity 8
+  dlock fence k 7
+  wait_until redis_says copy 7 get 'dlock:{k}:fenced'
+  use "$(redis_url copy)"
+  local words
+  for words in 'run -n k -- touch ran' 'ping' 'fence k 8' 'stock take s --id x'; do
+    # shellcheck disable=SC2086
+    run -69 dlock $words
+    echo "$words: $output"
+    [[ "$output" == *"read-only replica"* && "$output" == *primary* ]]
+  done
+  [ ! -e ran ]
+  use "redlock://127.0.0.1:$(port_of copy)"
+  run -69 dlock fence k 8
+  [[ "$output" == *"read-only replica"* ]]
+}
+
+# --- what others wrote -----------------------------------------------------------------------------------------------
+
+@test "a holder's record that is not UTF-8 and steers terminals: shown without harm, and valid as JSON" {
+  local reason=$'\e[2J\xe0\x80\x80\xed\xa0\x80\xf4\x90\x80\x80\xff'
+  redis_cli one set k owner px 60000
+  redis_cli one hset 'dlock:{k}:holders' owner "7 0 0 owner host"$'\x1f'12$'\x1f'user$'\x1f'"$reason"
+  run -0 dlock inspect k
+  [[ "$output" == *host* && "$output" != *$'\e'* ]]
+  dlock inspect --json k >shown
+  "${python[@]}" -c 'import json; assert json.loads(open("shown", "rb").read().decode("utf-8"))["holders"][0]["host"] == "host"'
 }

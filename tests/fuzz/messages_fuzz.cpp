@@ -39,10 +39,40 @@ const std::string_view dlock::kPieces[] = {"granted",
                                            "0123456789abcdef0123456789abcdef",
                                            "url",
                                            "redis://h",
-                                           "ttl"};
+                                           "ttl",
+                                           "asked",
+                                           "holder.more",
+                                           "waiter.more",
+                                           "18446744073709551616"};
 const std::size_t dlock::kPieceCount = std::size(kPieces);
 
+namespace {
+
+/// A queue as long, and with texts as long, as the input says: it fits, nobody is forgotten, and it is understood. For
+/// one input in 64, because each is as long as all the others together.
+void check_long_queue(const std::uint8_t* data, std::size_t size) {
+  if (size < 5 || data[4] % 16 != 0) return;
+  LockState state{*LockName::parse("k"), "redis://h", Mode::kExclusive, 0, {}, {}};
+  Party party;
+  party.reason = std::string(data[2] * std::size_t{16}, static_cast<char>(data[3]));
+  party.host = std::string(as_text(data, size));
+  state.holders.assign(data[0], party);
+  state.waiters.assign(data[1] * std::size_t{4}, party);
+  const std::string packet = encode(event_message(Refused{{ErrorCode::kBusy, party.reason, party.host}, state}));
+  promise(packet.size() <= kLargestMessage, "a message is not larger than the largest");
+  const auto message = decode(packet);
+  promise(static_cast<bool>(message), "a long queue is decoded");
+  const auto event = parse_event(*message);
+  promise(static_cast<bool>(event), "a long queue is understood");
+  const auto& told = std::get<Refused>(*event).state;
+  promise(told && told->holders.size() + told->more_holders == state.holders.size(), "every holder is counted");
+  promise(told && told->waiters.size() + told->more_waiters == state.waiters.size(), "every waiter is counted");
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  check_long_queue(data, size);
   const auto message = decode(as_text(data, size));
   if (!message) return 0;
   const auto again = decode(encode(*message));

@@ -153,7 +153,7 @@ order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; }
   let_go
 }
 
-@test "row: a missing row is 78 and says so; nothing is locked by that, the row can be inserted" {
+@test "X10: row: a missing row is 78 and says so; nothing is locked by that, the row can be inserted" {
   shop
   order orders:id=999
   run -78 dlock run -n k -- touch ran
@@ -164,7 +164,7 @@ order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; }
   sql app@one "SET innodb_lock_wait_timeout = 1; INSERT INTO shop.orders (id) VALUES (999)"
 }
 
-@test "row: a column without an index is 78 and named; no other row is locked by that" {
+@test "X10: row: a column without an index is 78 and named; no other row is locked by that" {
   shop
   order orders:note=same
   run -78 dlock run -n k -- touch ran
@@ -229,6 +229,70 @@ order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; }
   [ "$(sql app@one "$occupy; SELECT ROW_COUNT()")" = 1 ]
 }
 
+@test "unique, occupy: a foreign row whose time is over is free, whoever asks" {
+  local row over="expires = UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"
+  for row in "unique dlock_unique SET name = 'k'" "occupy dlock_occupy SET name = 'k', state = 1"; do
+    with "${row%% *}"
+    sql app@one "INSERT INTO locks.${row#* }, $over"
+    is_free k
+    run -0 dlock force-release --yes k
+    [[ "$output" == *free* ]]
+    run -0 dlock gc --dry-run
+    [[ "$output" == *"a lease that ended"* ]]
+    free
+    sql app@one "REPLACE INTO locks.${row#* }, $over"
+    run -0 dlock gc
+    [[ "$output" == *"a lease that ended"* ]]
+    run -0 dlock gc --dry-run
+    [[ "$output" == "nothing to sweep"* ]]
+    free
+  done
+}
+
+# The row is another program's for as long as its transaction lasts, and afterwards if that was committed.
+uncommitted() { # STRATEGY STATEMENT
+  with "$1"
+  open_session other app@one
+  say_in other "START TRANSACTION; $2"
+  run -75 dlock run -n k -- true
+  run -75 dlock run -q -w 0.3 k -- true
+  run -75 dlock run -q -w 7 --connect-timeout 1s k -- true
+  waiter_starts
+  sleep 0.5
+  waits
+  say_in other "${3:-ROLLBACK}"
+  [ "$(how_ended waiter)" = "exit 0" ]
+  close_session other
+  free
+  rm -f waiter* served other*
+}
+
+@test "unique: a row that a foreign transaction has not committed is busy, and waited for as long as --wait says" {
+  uncommitted unique "INSERT INTO locks.dlock_unique (name) VALUES ('k')"
+  uncommitted unique "INSERT INTO locks.dlock_unique (name) VALUES ('k')" "DELETE FROM locks.dlock_unique; COMMIT"
+}
+
+@test "occupy: a row that a foreign transaction has locked is busy, and waited for as long as --wait says" {
+  uncommitted occupy "INSERT INTO locks.dlock_occupy (name, state) VALUES ('k', 1)"
+  uncommitted occupy "SELECT state FROM locks.dlock_occupy WHERE name = 'k' FOR UPDATE"
+}
+
+@test "unique, occupy: a holder whose row a foreign transaction locks for a while keeps the lock" {
+  local strategy
+  for strategy in unique occupy; do
+    with $strategy
+    start_watched holder dlock run --ttl 4s k -- sleep 3
+    wait_until is_held k
+    open_session other app@one
+    say_in other "START TRANSACTION; SELECT owner FROM locks.dlock_$strategy WHERE name = 'k' FOR UPDATE" >/dev/null
+    sleep 1.5
+    say_in other COMMIT
+    [ "$(how_ended holder)" = "exit 0" ]
+    close_session other
+    rm -f holder* other*
+  done
+}
+
 @test "the strategies do not exclude each other: what the manual says" {
   hold_lock k
   local strategy
@@ -267,7 +331,7 @@ SCRIPT
   done
 }
 
-@test "REPEATABLE READ: a transaction that is older than the lock sees the past, and one begun under it does not" {
+@test "X10: REPEATABLE READ: a transaction that is older than the lock sees the past, and one begun under it does not" {
   sql one 'CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT); INSERT INTO shop.counter VALUES (1, 5)'
   open_session early app@one
   [ "$(say_in early 'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION; SELECT n FROM shop.counter')" = 5 ]

@@ -199,11 +199,18 @@ CODE
 
 @test "waiting works where CLIENT TRACKING is refused" {
   redis_cli one acl setuser default '-client|tracking'
-  redis_cli one set k theirs px 1500
-  start_watched a dlock run -q -w 10 k -- section
-  sleep 0.3
+  [[ "$(redis_cli one client tracking on 2>&1)" == NOPERM* ]]
+  redis_cli one acl log reset
+  redis_cli one set k theirs px 60000 # no expiry that could end the wait
+  start_watched a dlock run -q k -- section
+  wait_until has 1 waiters k
   redis_cli one del k
   [ "$(how_ended a)" = "exit 0" ]
+  [ -s history ]
+  # The server has refused it to dlock as well.
+  redis_cli one acl log >refused
+  grep -qx 'client|tracking' refused
+  grep -q ' name=dlock ' refused
 }
 
 # --- redsync ---------------------------------------------------------------------------------------------------------

@@ -3,10 +3,16 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
 namespace dlock::testing {
+
+Duration scaled(Duration span) {
+  static const char* const slowness = getenv("DLOCK_TEST_SLOWNESS");
+  return span * std::max(1, slowness ? atoi(slowness) : 1);
+}
 
 LockName name(const std::string& text) {
   auto parsed = LockName::parse(text);
@@ -49,6 +55,10 @@ Acquisition::Acquisition(Backend& backend, const LockSpec& spec) {
   session_->acquire(clock_.now());
 }
 
+Acquisition::Acquisition(std::unique_ptr<LockSession> session) : session_(std::move(session)) {
+  session_->acquire(clock_.now());
+}
+
 std::optional<SessionEvent> Acquisition::next(Duration patience) {
   const TimePoint until = clock_.now() + patience;
   for (;;) {
@@ -67,7 +77,7 @@ HeldLock Acquisition::held() {
   return granted->locks.front();
 }
 
-bool Acquisition::stays_quiet(Duration span) { return !next(span); }
+bool Acquisition::stays_quiet(Duration span) { return !next(scaled(span)); }
 
 void Acquisition::release() {
   session_->release(clock_.now() + kPatience);

@@ -13,7 +13,10 @@
 namespace dlock::testing {
 
 /// "Long enough for anything that is going to happen": reached only by a test that fails.
-constexpr Duration kPatience = std::chrono::seconds(20);
+constexpr Duration kPatience = std::chrono::seconds(40);
+
+/// A window of real time, as long as it has to be on this machine just now: DLOCK_TEST_SLOWNESS times `span`.
+Duration scaled(Duration span);
 
 LockName name(const std::string& text);
 LockSpec exclusive(const std::string& key);
@@ -27,6 +30,7 @@ class Acquisition {
  public:
   /// Opens the session and asks for the lock. Throws std::runtime_error if the store cannot do what `spec` asks.
   Acquisition(Backend& backend, const LockSpec& spec);
+  explicit Acquisition(std::unique_ptr<LockSession> session);
 
   /// Waits for the next event; nullopt if there is none within `patience`.
   std::optional<SessionEvent> next(Duration patience = kPatience);
@@ -42,7 +46,7 @@ class Acquisition {
   }
   /// The lock, once it is granted. Throws if it is not.
   HeldLock held();
-  /// True if nothing happens for a while: long enough for a wrong grant to show, on any machine that runs tests.
+  /// True if nothing happens for a while (scaled): long enough for a wrong grant to show.
   bool stays_quiet(Duration span = std::chrono::milliseconds(60));
 
   /// Throw if the session does not confirm.

@@ -36,8 +36,8 @@ keeper_stopped() {
   history check --sections 2
 }
 
-supervisor_and_command_stopped() { # SECONDS: longer than the ttl of 1 s
-  start_watched a dlock run --ttl 1s "${key:-k}" -- section --for 0.5
+supervisor_and_command_stopped() { # SECONDS: longer than the ttl of 2 s
+  start_watched a dlock run --ttl 2s "${key:-k}" -- section --for 0.5
   wait_until begun 1
   local command
   command=$(tail -n 1 history | cut -d' ' -f2)
@@ -116,4 +116,43 @@ connections_reset() { # TTL SECTION-SECONDS TIMES PAUSE [GAP]
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
   [ -z "${5-}" ] || gap_below "$5"
+}
+
+# The network is away for longer than --connect-timeout, and for less than --wait.
+outage_under_a_waiter() { # hold|refuse
+  DLOCK_BACKEND=$direct hold_lock "${key:-k}"
+  start_watched b dlock run -q -w 60 --connect-timeout 1s "${key:-k}" -- touch ran
+  DLOCK_BACKEND=$direct wait_until has 1 waiters "${key:-k}"
+  network "$1"
+  sleep 3
+  [ ! -e b ]
+  let_go
+  network pass
+  [ "$(how_ended b)" = "exit 0" ]
+  [ -e ran ]
+}
+
+# --- the queue -------------------------------------------------------------------------------------------------------
+
+# --fair: in order of arrival; and who comes when the lock is free, but somebody waits for it, is not let by.
+fair_order() {
+  local i
+  hold_lock "${key:-k}"
+  for i in 1 2 3 4 5; do
+    start_watched "w$i" dlock run -q --fair "${key:-k}" -- sh -c "echo $i >>order"
+    wait_until has "$i" waiters "${key:-k}"
+  done
+  let_go
+  for i in 1 2 3 4 5; do [ "$(how_ended "w$i")" = "exit 0" ]; done
+  [ "$(tr -d '\n' <order)" = 12345 ]
+  hold_lock "${key:-k}"
+  start_watched first dlock run -q --fair "${key:-k}" -- true
+  wait_until has 1 waiters "${key:-k}"
+  started+=("$(keeper_of first)")
+  kill -STOP "$(keeper_of first)"
+  let_go
+  run -75 dlock run -q -n --fair "${key:-k}" -- true
+  run -0 dlock run -q -n "${key:-k}" -- true
+  kill -CONT "$(keeper_of first)"
+  [ "$(how_ended first)" = "exit 0" ]
 }

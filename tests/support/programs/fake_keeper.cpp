@@ -10,8 +10,11 @@
 //   - lost WHY: says lost
 //   - busy, unavailable, denied: refuses
 //   - garbage: says what nobody understands
+//   - hear: writes to heard.pidfd whose pidfd came with the next message
 //   - sleep MS: does nothing for so long, deaf
 //   - hang: does nothing for ever, deaf
+//   - freeze: the same, and does not even see its supervisor's end (for 60 s)
+//   - flood: says more at once than a message holds
 //   - serve: answers release and withdraw until its supervisor ends
 //   - die: is killed by SIGKILL
 //   - stop: stops itself (SIGSTOP)
@@ -33,6 +36,7 @@
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/messages.h"
 #include "lib/keeper/packets.h"
+#include "lib/keeper/processes.h"
 #include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lease.h"
 
@@ -106,6 +110,9 @@ class Script {
     else if (word == "die") raise(SIGKILL);
     else if (word == "stop") raise(SIGSTOP);
     else if (word == "hang") pause_for(1h);
+    else if (word == "freeze") sleep(60);
+    else if (word == "flood") flood();
+    else if (word == "hear") hear_pidfd();
   }
 
   void grant(Duration ttl) {
@@ -137,6 +144,19 @@ class Script {
   void refuse(ErrorCode code, const char* why) {
     hear();
     say(event_message(Refused{{code, why, "nothing was run"}, std::nullopt}));
+  }
+
+  void hear_pidfd() {
+    UniqueFd passed;
+    hear(&passed);
+    SystemProcesses processes;
+    const UniqueFd file(open("heard.pidfd", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    write_all(file.get(), std::to_string(processes.find(passed).id.pid) + "\n");
+  }
+
+  void flood() {
+    const std::string packet = "waiting\n" + std::string(kLargestMessage, 'x');
+    send(kKeeperDescriptor, packet.data(), packet.size(), MSG_NOSIGNAL);
   }
 
   void serve() {

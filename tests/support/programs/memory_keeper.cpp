@@ -6,10 +6,16 @@
 // MEMORY_KEEPER_PID: a file that gets its process id. MEMORY_KEEPER_LOG: a file to which what happens to the lock is
 // appended, one line each, with the milliseconds of CLOCK_BOOTTIME: granted, renewed, left, and
 // "released MS N", N being the number of processes that still bore the owner's mark then.
-// MEMORY_KEEPER_DEAF_FROM=N: the Nth renewal and all after it are not confirmed.
+// MEMORY_KEEPER_DEAF_FROM=N: the Nth renewal and all after it are not confirmed. MEMORY_KEEPER_LOST=FILE,
+// MEMORY_KEEPER_ASKED=FILE: once the file is there the lock is somebody else's, or somebody asks for it.
+// MEMORY_KEEPER_FAILS=memory|exception|thread: instead of granting it wants memory without end, throws, or has a thread
+// of its own that throws.
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <stdexcept>
+#include <thread>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -21,12 +27,25 @@ using namespace dlock;
 
 namespace {
 
+[[noreturn]] void burst() { throw std::logic_error("a null string"); }
+
+void fail_if_told() {
+  const char* told = getenv("MEMORY_KEEPER_FAILS");
+  const std::string how = told ? told : "";
+  if (how == "exception") burst();
+  if (how == "thread") std::thread(burst).join();
+  if (how != "memory") return;
+  for (std::vector<std::string> all;; all.emplace_back(1 << 20, 'x')) {
+  }
+}
+
 class MemoryLock final : public KeptLock {
  public:
   MemoryLock(const AcquireRequest& request, const Runtime& runtime)
       : spec_(request.spec), store_(request.url.redacted()), clock_(runtime.clock) {}
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& /*control*/) override {
+    fail_if_told();
     note("granted");
     return Granted{{{spec_.name, spec_.owner, FencingToken(42), store_}}, lease_deadline(clock_.now(), spec_.ttl)};
   }
@@ -37,11 +56,19 @@ class MemoryLock final : public KeptLock {
     return RenewalRenewed{lease_deadline(clock_.now(), spec_.ttl)};
   }
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
-  Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
+  std::optional<TimePoint> wake_at() const override {
+    if (!getenv("MEMORY_KEEPER_LOST") && !getenv("MEMORY_KEEPER_ASKED")) return std::nullopt;
+    return looked_ + std::chrono::milliseconds(20);
+  }
+  Renewal held(TimePoint now) override {
+    looked_ = now;
+    if (is_there("MEMORY_KEEPER_LOST")) return RenewalLost{"somebody took it"};
+    if (is_there("MEMORY_KEEPER_ASKED")) return RenewalAsked{"somebody asked for it"};
+    return RenewalHeld{};
+  }
   Result<void> release(TimePoint /*until*/) override {
     const TimePoint now = clock_.now();  // the look takes its time
-    note("released", now, " " + std::to_string(remaining_processes({}, spec_.owner.text()).size()));
+    note("released", now, " " + std::to_string(remaining_processes({}, {.owner = spec_.owner.text()}).size()));
     return {};
   }
   Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override {
@@ -50,6 +77,10 @@ class MemoryLock final : public KeptLock {
   }
 
  private:
+  static bool is_there(const char* variable) {
+    const char* path = getenv(variable);
+    return path && access(path, F_OK) == 0;
+  }
   void note(const char* what) const { note(what, clock_.now(), {}); }
   void note(const char* what, TimePoint when, const std::string& more) const {
     const char* path = getenv("MEMORY_KEEPER_LOG");
@@ -63,6 +94,7 @@ class MemoryLock final : public KeptLock {
   const std::string store_;
   Clock& clock_;
   int renewals_ = 0;
+  TimePoint looked_{};
 };
 
 }  // namespace
@@ -72,7 +104,8 @@ int main() {
     const UniqueFd file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     write_all(file.get(), std::to_string(getpid()));
   }
-  return run_keeper([](const AcquireRequest& request, const Runtime& runtime) {
+  const auto open_lock = [](const AcquireRequest& request, const Runtime& runtime) {
     return Result<std::unique_ptr<KeptLock>>(std::make_unique<MemoryLock>(request, runtime));
-  });
+  };
+  return run_keeper(open_lock, 272 << 20);
 }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace human_text_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -21,6 +23,13 @@ TEST_CASE("times are RFC 3339 in UTC with milliseconds, before 1970 as well") {
   CHECK(rfc3339(WallTime{}) == "1970-01-01T00:00:00.000Z");
   CHECK(rfc3339(WallTime{} - 1ms) == "1969-12-31T23:59:59.999Z");
   CHECK(rfc3339(WallTime{} + 1770091506789ms) == "2026-02-03T04:05:06.789Z");
+}
+
+TEST_CASE("printable text is cut where a character ends, if it is too long") {
+  CHECK(printable("abcdef", 6) == "abcdef");
+  CHECK(printable("abcdefg", 6) == "abc…");
+  CHECK(printable("ab\xC3\xBC\xC3\xBC\xC3\xBC", 7) == "ab\xC3\xBC…");
+  CHECK(printable("\033\033\033", 6) == "\xEF\xBF\xBD…");
 }
 
 TEST_CASE("printable text has no control characters, direction marks or broken UTF-8") {
@@ -45,3 +54,5 @@ TEST_CASE("words are quoted for the shell only where they must be") {
   CHECK(shell_word("") == "''");
   CHECK(shell_word("~") == "'~'");
 }
+
+}  // namespace human_text_test

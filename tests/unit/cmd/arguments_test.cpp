@@ -5,6 +5,8 @@
 
 #include "tests/unit/cmd/argument_words.h"
 
+namespace arguments_test {
+
 using namespace dlock;
 
 namespace {
@@ -240,3 +242,5 @@ TEST_CASE("an argv without even a program name is no crash") {
   char* nothing[] = {nullptr};
   CHECK(!split_arguments(0, nothing));
 }
+
+}  // namespace arguments_test

@@ -7,6 +7,8 @@
 
 #include "tests/support/command_world.h"
 
+namespace bench_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -66,3 +68,5 @@ TEST_CASE_FIXTURE(CommandWorld, "what a contending process could not do is told 
   CHECK(contended.error().code == ErrorCode::kUnavailable);
   CHECK(contended.error().message == "gone");
 }
+
+}  // namespace bench_test

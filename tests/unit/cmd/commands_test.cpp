@@ -13,6 +13,8 @@
 #include "cmd/renew_release.h"
 #include "tests/support/command_world.h"
 
+namespace commands_test {
+
 using namespace dlock;
 using nlohmann::json;
 
@@ -203,3 +205,5 @@ TEST_CASE_FIXTURE(World, "doctor tells settings with their origin and never a pa
   CHECK(out.find("[backend.main] url = redis://u:***@h1/0  (/etc/x.toml:3)") != std::string::npos);
   CHECK(out.find("[defaults] ttl = 10s  ($DLOCK_TTL)") != std::string::npos);
 }
+
+}  // namespace commands_test

@@ -9,6 +9,8 @@
 #include "lib/base/log.h"
 #include "tests/unit/cmd/argument_words.h"
 
+namespace config_show_test {
+
 using namespace dlock;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("config check looks at the backends that are not in use as well") {
     CHECK(text.error().code == ErrorCode::kMisconfigured);
   }
 }
+
+}  // namespace config_show_test

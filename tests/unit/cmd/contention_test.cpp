@@ -5,6 +5,8 @@
 
 #include "tests/support/command_world.h"
 
+namespace contention_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -43,6 +45,22 @@ TEST_CASE("with one attempt nobody gave up, and a wait is suggested") {
   CHECK(error.next == "wait for it with --wait 30s, or see the queue: dlock inspect 'a b'");
 }
 
+TEST_CASE("a reason is one line of 80 columns at the most, and those who are not listed are counted") {
+  Party holder = party("ci-4", 8812, 41s);
+  holder.reason = "line 1\nline 2 \033[31m" + std::string(300, 'x');
+  LockState state = held({holder});
+  state.more_holders = 7;
+  state.waiters.resize(2);
+  state.more_waiters = 40;
+  const std::string busy = busy_error(state.name, state, std::nullopt, kNow).message;
+  CHECK(busy.find('\n') == std::string::npos);
+  CHECK(busy.find('\033') == std::string::npos);
+  CHECK(busy.find(std::string(81, 'x')) == std::string::npos);
+  CHECK(busy.find("\u2026) and 7 more; 42 others wait") != std::string::npos);
+  const std::string line = progress_line(state, {"elsewhere", 1}, kNow, 0);
+  CHECK(line.find("\u2026 and 7 more - 42 waiting") != std::string::npos);
+}
+
 TEST_CASE("reason, end of the lease and the others who wait are told when they are known") {
   Party holder = party("ci-4", 8812, 41s);
   holder.reason = "rollout";
@@ -74,3 +92,5 @@ TEST_CASE("the progress line says whom we wait for and how many stand before us"
   CHECK(progress_line(held({}, {own}), self, kNow, 0) == "waiting for deploy/prod - you are next");
   CHECK(progress_line(state, self, kNow, 30) == "waiting for deploy/prod - hel…");
 }
+
+}  // namespace contention_test

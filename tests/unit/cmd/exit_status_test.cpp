@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace exit_status_test {
+
 using namespace dlock;
 
 TEST_CASE("every error has the exit status that the manual promises") {
@@ -17,3 +19,5 @@ TEST_CASE("every error has the exit status that the manual promises") {
   CHECK(exit_status(ErrorCode::kSystem) == 71);
   CHECK(exit_status(ErrorCode::kInternal) == 70);
 }
+
+}  // namespace exit_status_test

@@ -10,6 +10,8 @@
 
 #include "tests/support/command_world.h"
 
+namespace force_release_test {
+
 using namespace dlock;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE_FIXTURE(World, "a free lock is free already: 0, without asking") {
   CHECK(run() == 0);
   CHECK(nlohmann::json::parse(out)["freed"].empty());
 }
+
+}  // namespace force_release_test

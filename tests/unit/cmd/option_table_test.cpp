@@ -8,6 +8,8 @@
 
 #include "cmd/settings.h"
 
+namespace option_table_test {
+
 using namespace dlock;
 
 TEST_CASE("no two options share a name, a letter, a variable or a key") {
@@ -100,3 +102,5 @@ TEST_CASE("only options with a configuration key may stand in a file") {
   CHECK(keys.count("yes") == 0);
   CHECK(keys.count("default-backend") == 0);
 }
+
+}  // namespace option_table_test

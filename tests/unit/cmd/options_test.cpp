@@ -11,6 +11,8 @@
 #include "lib/base/log.h"
 #include "tests/unit/cmd/argument_words.h"
 
+namespace options_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -224,6 +226,7 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"-t", "30", "--renew-interval", "24s"}), ErrorCode::kInvalid, "too seldom"},
       {run({"--renew-interval", "0"}), ErrorCode::kInvalid, "1ms is the least"},
       {run({"--permits", "0"}), ErrorCode::kInvalid, "'0' is not a number from 1"},
+      {run({"-m", std::string(257, 'x')}), ErrorCode::kInvalid, "-m: it has 257 bytes, and may have 256"},
       {run({"--permits", "-1"}), ErrorCode::kInvalid, "'-1' is not a number"},
       {run({"--permits", "x"}), ErrorCode::kInvalid, "'x' is not a number"},
       {run({"--permits", "2", "-s"}), ErrorCode::kInvalid, "exclude each other"},
@@ -454,3 +457,5 @@ TEST_CASE("colour follows --color, then the environment") {
   CHECK(parsed(run({}), {"TERM=dumb"}).colour == When::kNever);
   CHECK(parsed(run({}), {"NO_COLOR="}).colour == When::kAuto);
 }
+
+}  // namespace options_test

@@ -8,6 +8,8 @@
 #include "lib/base/human_text.h"
 #include "tests/support/command_world.h"
 
+namespace render_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -126,3 +128,5 @@ TEST_CASE("JSON survives quotes, line ends and broken UTF-8 in what others wrote
   const auto json = nlohmann::json::parse(inspect_json(state));
   CHECK(json["holders"][0]["reason"] == "say \"hi\"\n\x01\xEF\xBF\xBD");
 }
+
+}  // namespace render_test

@@ -7,6 +7,8 @@
 
 #include "tests/support/fake_backend.h"
 
+namespace report_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -39,3 +41,5 @@ TEST_CASE("with several keys each has an entry, granted or not") {
   CHECK(json["locks"][1]["key"] == "b");
   CHECK(json["locks"][1]["owner"].is_null());
 }
+
+}  // namespace report_test

@@ -6,6 +6,8 @@
 #include "cmd/stock_actions.h"
 #include "tests/unit/cmd/argument_words.h"
 
+namespace stock_test {
+
 using namespace dlock;
 
 namespace {
@@ -174,3 +176,5 @@ TEST_CASE("stock: a line for each segment, with a bar on a terminal that fits it
 }
 
 TEST_CASE("stock: parts are printed one a line") { CHECK(stock_parts_text({{3, 2}, {0, 1}}) == "3 2\n0 1\n"); }
+
+}  // namespace stock_test

@@ -9,6 +9,8 @@
 
 #include "tests/support/command_world.h"
 
+namespace watch_test {
+
 using namespace dlock;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE_FIXTURE(Terminal, "an interrupt is a way out, not a death") {
   CHECK_FALSE(sigismember(&pending, SIGINT));
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
+
+}  // namespace watch_test

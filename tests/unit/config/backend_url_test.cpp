@@ -7,6 +7,8 @@
 
 #include "lib/config/url_schemes.h"
 
+namespace backend_url_test {
+
 using namespace dlock;
 
 TEST_CASE("every scheme is read, and shown in its canonical form") {
@@ -101,6 +103,10 @@ TEST_CASE("a malformed URL is refused with the right form") {
       {"redis+cluster://h1,,h2", ErrorCode::kInvalid, "host is empty"},
       {"redis+cluster://h1,", ErrorCode::kInvalid, "host is empty"},
       {"redlock://h1,h2,h1", ErrorCode::kInvalid, "twice"},
+      {"redlock://u@h1,u@h2,u@h3", ErrorCode::kInvalid, "more than one @"},
+      {"redis://u:p@ss@h", ErrorCode::kInvalid, "more than one @"},
+      {"redlock://h1,u@h2", ErrorCode::kInvalid, "a comma stands in front of the @"},
+      {"zk://h1:2181,u:p@h2", ErrorCode::kInvalid, "a comma stands in front of the @"},
       {"redlock://h1,h2,h1:6379", ErrorCode::kInvalid, "twice"},
       {"redis+cluster://h1/0", ErrorCode::kInvalid, "takes no database"},
       {"redis+sentinel://h1,h2", ErrorCode::kInvalid, "name of the master"},
@@ -133,6 +139,17 @@ TEST_CASE("a malformed URL is refused with the right form") {
     CHECK(url.error().message.find(row.says) != std::string::npos);
     CHECK(!url.error().next.empty());
   }
+}
+
+TEST_CASE("a second login in a URL of several hosts is refused with the form that is meant") {
+  CHECK(BackendUrl::parse("redlock://u@h1,u@h2,u@h3").error().next ==
+        "user and password stand once, in front of all hosts: redlock://user:password@h1,h2,h3; in them write @ , as "
+        "%40 %2C");
+  const auto url = BackendUrl::parse("redlock://u%2C%40:p%40%2C@h1,h2,h3");
+  REQUIRE(url);
+  CHECK(url->user == "u,@");
+  CHECK(url->password == "p@,");
+  CHECK(url->hosts.size() == 3);
 }
 
 TEST_CASE("typos in a URL get the nearest right word") {
@@ -187,3 +204,22 @@ TEST_CASE("servers are reached directly when they are addresses, speak plain tex
     CHECK_FALSE(is_direct(*url));
   }
 }
+
+TEST_CASE("TLS is spoken where the scheme says so") {
+  for (const char* text :
+       {"rediss://127.0.0.1", "rediss+sentinel://127.0.0.1/m", "rediss+cluster://h", "mysql://u@h/d"}) {
+    CAPTURE(text);
+    const auto url = BackendUrl::parse(text);
+    REQUIRE(url);
+    CHECK(speaks_tls(*url));
+  }
+  for (const char* text :
+       {"redis://locks.example", "redis+sentinel://127.0.0.1/m", "redis+cluster://h", "redlock://a,b,c"}) {
+    CAPTURE(text);
+    const auto url = BackendUrl::parse(text);
+    REQUIRE(url);
+    CHECK_FALSE(speaks_tls(*url));
+  }
+}
+
+}  // namespace backend_url_test

@@ -10,6 +10,8 @@
 
 #include "lib/base/log.h"
 
+namespace config_test {
+
 using namespace dlock;
 
 namespace {
@@ -140,8 +142,8 @@ TEST_CASE("what has been set by a stronger layer stays, key by key") {
   Config config;
   REQUIRE(config.add({"defaults", "reason", {"flag"}, {Origin::Layer::kFlag, "-m"}}));
   CHECK(!config.add({"defaults", "reason", {"env"}, {Origin::Layer::kEnvironment, "DLOCK_REASON"}}));
-  REQUIRE(config.add_file(strong.path, true, kKeys));
-  REQUIRE(config.add_file(weak.path, false, kKeys));
+  REQUIRE(config.add_file(strong.path, Config::Trust::kChosen, kKeys));
+  REQUIRE(config.add_file(weak.path, Config::Trust::kFound, kKeys));
   CHECK(config.find("defaults", "ttl")->value() == "1s");
   CHECK(config.find("defaults", "wait")->value() == "3s");
   CHECK(config.find("defaults", "wait")->origin.text() == weak.path + ":3");
@@ -152,9 +154,9 @@ TEST_CASE("what has been set by a stronger layer stays, key by key") {
 
 TEST_CASE("a file that is not there matters only when somebody asked for it") {
   Config config;
-  CHECK(config.add_file("/nowhere/dlock.toml", false, kKeys));
+  CHECK(config.add_file("/nowhere/dlock.toml", Config::Trust::kFound, kKeys));
   CHECK(config.files().empty());
-  const auto added = config.add_file("/nowhere/dlock.toml", true, kKeys);
+  const auto added = config.add_file("/nowhere/dlock.toml", Config::Trust::kChosen, kKeys);
   REQUIRE(!added);
   CHECK(added.error().code == ErrorCode::kMisconfigured);
   CHECK(added.error().message.find("/nowhere/dlock.toml: No such file") != std::string::npos);
@@ -162,9 +164,40 @@ TEST_CASE("a file that is not there matters only when somebody asked for it") {
 
 TEST_CASE("a folder is no configuration file") {
   Config config;
-  const auto added = config.add_file("/tmp", false, kKeys);
+  const auto added = config.add_file("/tmp", Config::Trust::kSystem, kKeys);
   REQUIRE(!added);
   CHECK(added.error().message.find("Is a directory") != std::string::npos);
+}
+
+TEST_CASE("a file with a password in it that others can read is a fault, one without is none") {
+  struct Row {
+    const char* text;
+    mode_t mode;
+    const char* says;  ///< nullptr: no fault
+  };
+  const Row rows[] = {
+      {"[backend.b]\nurl = \"redis://u:p@h\"\n", 0600, nullptr},
+      {"[backend.b]\nurl = \"redis://u:p@h\"\n", 0400, nullptr},
+      {"[backend.b]\nurl = \"redis://u:p@h\"\n", 0644,
+       ":2 holds a password, and the file can be used by others (mode 0644)"},
+      {"[backend.b]\nurl = \"redis://u:p@h\"\n", 0640, "(mode 0640)"},
+      {"default-backend = \"redis://:p@h\"\n", 0604, ":1 holds a password"},
+      {"[defaults]\nfallback = [\"local:\", \"redis://:p@h\"]\n", 0644, ":2 holds a password"},
+      {"[backend.b]\nurl = \"redis://u@h\"\n[defaults]\nreason = \"see http://a@b\"\n", 0666, nullptr},
+  };
+  for (const Row& row : rows) {
+    const File file(row.text);
+    CAPTURE(row.text);
+    CAPTURE(row.mode);
+    REQUIRE(chmod(file.path.c_str(), row.mode) == 0);
+    Config config;
+    REQUIRE(config.add_file(file.path, Config::Trust::kFound, kKeys));
+    CHECK(config.faults().size() == (row.says ? 1 : 0));
+    if (!row.says || config.faults().empty()) continue;
+    CHECK(config.faults()[0].code == ErrorCode::kDenied);
+    CHECK(config.faults()[0].message.find(row.says) != std::string::npos);
+    CHECK(config.faults()[0].next.starts_with("chmod 600 " + file.path));
+  }
 }
 
 TEST_CASE("origins are told as people know them") {
@@ -174,3 +207,5 @@ TEST_CASE("origins are told as people know them") {
   CHECK(Origin{Origin::Layer::kFile, "f:3", 7}.text() == "f:3");
   CHECK(Origin{Origin::Layer::kFile, "f:3", 7}.position() == "f:3:7");
 }
+
+}  // namespace config_test

@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace duration_text_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -115,3 +117,5 @@ TEST_CASE("a spelled duration reads back as the same one") {
   CHECK(spell_duration(3333ms) == "3s333ms");
   CHECK(spell_duration(3333ms + 333us) == "3s333ms");
 }
+
+}  // namespace duration_text_test

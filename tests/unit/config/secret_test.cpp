@@ -10,6 +10,8 @@
 
 #include "lib/base/log.h"
 
+namespace secret_test {
+
 using namespace dlock;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("a pipe in place of a password file is refused instead of waited for")
   unlink(path.c_str());
   rmdir(folder);
 }
+
+}  // namespace secret_test

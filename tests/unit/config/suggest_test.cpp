@@ -5,6 +5,8 @@
 
 #include <string>
 
+namespace suggest_test {
+
 using namespace dlock;
 
 TEST_CASE("an edit is an insertion, a deletion, a change or a swap of neighbours") {
@@ -51,3 +53,5 @@ TEST_CASE("a suggestion is a question, or what stands in for it") {
   CHECK(did_you_mean("ttl") == "did you mean 'ttl'?");
   CHECK(did_you_mean("", "see the manual") == "see the manual");
 }
+
+}  // namespace suggest_test

@@ -2,8 +2,12 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
+#include <stdexcept>
+
 #include "lib/keeper/shared_deadline.h"
 #include "tests/unit/keeper/keeper_world.h"
+
+namespace keeper_loop_test {
 
 using namespace dlock;
 using namespace dlock::testing;
@@ -150,29 +154,33 @@ TEST_CASE("What the store takes away is told at once, whether it was asked or no
   CHECK(world.lock.releases.empty());  // it is not ours to give back
 }
 
-TEST_CASE("A lock that somebody asks for is kept until nothing of the command is left, and nobody but dlock ends it") {
+TEST_CASE("A lock that was given back while others are inside it is renewed for them, alone, until the last has left") {
   World world;
-  world.processes.living.push_back({{100, 1}});
-  world.spec.lock_delay = 20s;  // this end is an orderly one
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
-  world.lock.wake_at = FakeClock::start() + 3s;
-  world.lock.held = [&](TimePoint) {
-    world.lock.wake_at.reset();
-    return RenewalAsked{"another client asked for it"};
+  world.lock.release = [&](TimePoint) {
+    world.lock.still_entered = true;
+    world.lock.wake_at = FakeClock::start() + 65s;
+    return Result<void>();
   };
-  world.at(4s, [&] { world.die(); });  // as dlock does when it hears "lost"
-  world.at(15s, [&] { world.processes.end(100); });
+  world.lock.held = [&](TimePoint) -> Renewal {
+    world.lock.wake_at.reset();
+    return RenewalLost{"it was given back"};
+  };
+  SUBCASE("the supervisor gives it back") {
+    world.at(25s, [&] { world.say_release(); });
+    world.at(26s, [&] {
+      CHECK(world.last_word_is<Released>());
+      world.die();
+    });
+  }
+  SUBCASE("it died, and nothing is left of its command") {
+    world.at(25s, [&] { world.die(); });
+  }
   world.run();
-  const auto lost = world.heard<Lost>();
-  REQUIRE(lost.size() == 1);
-  CHECK(lost[0].first == 3s);
-  CHECK(lost[0].second.why == "another client asked for it");
-  CHECK(world.processes.signals.empty());
-  CHECK(world.lock.renewals == std::vector<Duration>{10s});
-  CHECK(world.lock.leaves.empty());
-  REQUIRE(world.lock.releases.size() == 1);
-  CHECK(world.lock.releases[0] > 15s);
-  CHECK(world.lock.releases[0] < 15s + 200ms);
+  CHECK(world.lock.releases == std::vector<Duration>{25s});
+  CHECK(world.lock.renewals == std::vector<Duration>{10s, 20s, 30s, 40s, 50s, 60s});
+  CHECK(world.processes.streams_closed);
+  CHECK(world.heard<Lost>().empty());
+  CHECK(world.ended >= 65s);
 }
 
 TEST_CASE("A keeper that slept past the deadline says lost, whatever the store answers") {
@@ -330,3 +338,30 @@ TEST_CASE("What makes no sense ends with 70, and says so when it can") {
     CHECK(world.last_word_is<Released>());
   }
 }
+
+TEST_CASE("What a lock throws is said with the reason, and ends the keeper: before the grant, and under a hold") {
+  World world;
+  std::size_t granted = 0;
+  const auto burst = [] { throw std::logic_error("a null string"); };
+  SUBCASE("before the grant") {
+    world.lock.acquire = [&](Control&) -> std::optional<std::variant<Granted, Refused>> {
+      burst();
+      return std::nullopt;
+    };
+  }
+  SUBCASE("under a hold") {
+    granted = 1;
+    world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+      burst();
+      return RenewalHeld{};
+    };
+  }
+  CHECK(world.run() == 69);
+  CHECK(world.heard<Granted>().size() == granted);
+  const auto gone = world.heard<SessionGone>();
+  REQUIRE(gone.size() == 1);
+  CHECK(gone[0].second.why == "the keeper of redis://h cannot go on: a null string");
+  CHECK(world.last_word_is<SessionGone>());
+}
+
+}  // namespace keeper_loop_test

@@ -3,6 +3,8 @@
 
 #include "tests/unit/keeper/keeper_world.h"
 
+namespace keeper_orphans_test {
+
 using namespace dlock;
 using namespace dlock::testing;
 using namespace dlock::testing::keeper;
@@ -45,7 +47,7 @@ TEST_CASE("What is left of a dead supervisor's command is ended, and then the lo
   World world;
   world.processes.living.push_back({{100, 1}});
   world.processes.living.push_back({{101, 1}});
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(4s, [&] { world.die(); });
   world.run();
   using Sent = FakeProcesses::Sent;
@@ -59,7 +61,7 @@ TEST_CASE("What is left of a dead supervisor's command is ended, and then the lo
 TEST_CASE("The lock is given back only after the last process has ended, and within milliseconds of that") {
   World world;
   world.processes.living.push_back({{100, 1}, false});
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(4s, [&] { world.die(); });
   world.at(6s, [&] { world.processes.end(100); });
   world.run();
@@ -72,7 +74,7 @@ TEST_CASE("The lock is given back only after the last process has ended, and wit
 TEST_CASE("A process that does not obey TERM is killed after kill_after, under a lease that is renewed") {
   World world;
   world.processes.living.push_back({{100, 1}, false});
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(8s, [&] { world.die(); });
   world.run();
   using Sent = FakeProcesses::Sent;
@@ -90,7 +92,7 @@ TEST_CASE("KILL does not wait when the lease is about to end, and no attempt to 
     return RenewalUnknown{"no answer"};
   };
   world.spec.kill_after = 15s;
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(24s, [&] { world.die(); });
   world.run();
   const TimePoint due = kill_at(lease_deadline(FakeClock::start(), kTtl), kTtl);
@@ -104,7 +106,7 @@ TEST_CASE("Orphans under a lease that the store took away are killed at once, an
   world.processes.living.push_back({{100, 1}, false});
   world.spec.kill_after = 15s;
   world.lock.renew = [](Control&, TimePoint) { return RenewalLost{"it is held by ci-4"}; };
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(8s, [&] { world.die(); });
   world.run();
   REQUIRE(world.processes.signals.size() == 2);
@@ -116,7 +118,7 @@ TEST_CASE("Orphans under a lease that the store took away are killed at once, an
 TEST_CASE("What may not be ended is outlived: the lease is renewed until it has gone") {
   World world;
   world.processes.living.push_back({{100, 1}, false, true});
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(4s, [&] { world.die(); });
   world.at(2h + 3s, [&] { world.processes.end(100); });
   world.run();
@@ -128,7 +130,7 @@ TEST_CASE("What may not be ended is outlived: the lease is renewed until it has 
 TEST_CASE("A process that appears between two looks gets its TERM, too") {
   World world;
   world.processes.living.push_back({{100, 1}, false});
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(4s, [&] { world.die(); });
   world.at(5s, [&] { world.processes.living.push_back({{102, 9}}); });
   world.at(6s, [&] { world.processes.end(100); });
@@ -142,7 +144,7 @@ TEST_CASE("A command that had ended before it was looked at may have left others
   World world;
   world.processes.living.push_back({{101, 1}});
   world.at(4s, [&] {
-    world.say({"started", {{"pid", "100"}}});
+    world.say_started(100);
     world.die();
   });
   world.run();
@@ -150,16 +152,41 @@ TEST_CASE("A command that had ended before it was looked at may have left others
   CHECK(world.lock.releases.size() == 1);
 }
 
-TEST_CASE("A pid that is not our command's is left alone") {
+TEST_CASE("A command whose pidfd did not come is known by its marks alone") {
   World world;
   world.processes.living.push_back({.id = {100, 1}, .marked = false});
-  world.processes.stranger = 100;
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.processes.living.push_back({.id = {101, 1}, .marked = false, .numbered = true});
+  world.at(1s, [&] { world.say({"started", {{"mark", std::to_string(kMark)}}}); });
   world.at(4s, [&] { world.die(); });
   world.run();
-  CHECK(world.processes.signals.empty());
-  REQUIRE(world.lock.releases.size() == 1);
-  CHECK(world.lock.releases[0] - 4s < 20ms);
+  CHECK(world.processes.signals == std::vector<FakeProcesses::Sent>{{4s, 101, SIGTERM}});
+  CHECK(world.lock.releases.size() == 1);
+}
+
+TEST_CASE("Where nothing that could be ended was started, nobody is looked for") {
+  World world;
+  world.at(1s, [&] { world.say({"started", {}}); });
+  world.at(4s, [&] { world.die(); });
+  CHECK(world.run() == 0);
+  CHECK(world.processes.asked_for == "nobody");
+  CHECK(world.lock.releases == std::vector<Duration>{4s});
+}
+
+TEST_CASE("Why the lock of a dead supervisor is still held is said, once, where it can be") {
+  World world;
+  const UniqueFd said(memfd_create("stderr", MFD_CLOEXEC));
+  world.log_to = said.get();
+  world.processes.living.push_back({{100, 1}, false, true});
+  world.at(1s, [&] { world.say_started(100); });
+  world.at(4s, [&] { world.die(); });
+  world.at(20s, [&] { world.processes.end(100); });
+  world.run();
+  CHECK(world.lock.releases.size() == 1);
+  char text[512] = {};
+  CHECK(pread(said.get(), text, sizeof text - 1, 0) > 0);
+  CHECK(std::string(text) ==
+        "dlock: k: may not end process 100, which the command started as another user; the lock is kept until it has "
+        "ended\n");
 }
 
 TEST_CASE("Under a hold that was only entered again, the marks of the outer hold are nobody's to end") {
@@ -171,7 +198,7 @@ TEST_CASE("Under a hold that was only entered again, the marks of the outer hold
   };
   world.processes.living.push_back({{100, 1}});
   world.processes.living.push_back({{101, 1}});
-  world.at(1s, [&] { world.say({"started", {{"pid", "100"}}}); });
+  world.at(1s, [&] { world.say_started(100); });
   world.at(4s, [&] { world.die(); });
   world.run();
   CHECK(world.processes.asked_for == "");
@@ -249,3 +276,130 @@ TEST_CASE("A supervisor that dies has not said how its command ended") {
   CHECK_FALSE(world.lock.ended);
   CHECK(world.lock.releases == std::vector<Duration>{2s});
 }
+
+namespace {
+
+const Duration kHalfMargin = kill_margin(kTtl) / 2;
+
+/// The store takes the lock away 10 s after the grant.
+void take_away(World& world) {
+  world.lock.renew = [](Control&, TimePoint) { return RenewalLost{"it is held by ci-4"}; };
+}
+
+/// Another client asks for the lock 3 s after the grant.
+void ask_for(World& world) {
+  world.lock.wake_at = FakeClock::start() + 3s;
+  world.lock.held = [&](TimePoint) {
+    world.lock.wake_at.reset();
+    return RenewalAsked{"another client asked for it"};
+  };
+}
+
+void run_command(World& world) {
+  world.processes.living.push_back({{100, 1}, false});
+  world.at(1s, [&] { world.say_started(100); });
+}
+
+using Sent = FakeProcesses::Sent;
+
+}  // namespace
+
+TEST_CASE("A supervisor that does not act when no renewal comes: the command is killed before the lease ends") {
+  World world;
+  world.lock.renew = no_answer;
+  run_command(world);
+  world.at(2h, [] {});  // stopped
+  world.run();
+  const TimePoint deadline = lease_deadline(FakeClock::start(), kTtl);
+  CHECK(world.processes.signals == std::vector<Sent>{{deadline - kHalfMargin - FakeClock::start(), 100, SIGKILL}});
+  CHECK(world.last_word_is<Lost>());
+  CHECK(world.heard<Lost>().size() == 1);
+  CHECK(world.lock.releases.size() == 1);  // it may still be there
+}
+
+TEST_CASE("A supervisor that does not act when the lock is taken away: the command is killed after kill_after") {
+  World world;
+  take_away(world);
+  run_command(world);
+  world.at(2h, [] {});
+  world.run();
+  CHECK(world.processes.signals == std::vector<Sent>{{10s + kKillAfter + kHalfMargin, 100, SIGKILL}});
+  CHECK(world.heard<Lost>().size() == 1);
+  CHECK(world.lock.releases.empty());
+}
+
+TEST_CASE("A supervisor that acts late, but acts: its keeper is content") {
+  World world;
+  take_away(world);
+  run_command(world);
+  world.at(12s, [&] { world.processes.end(100); });
+  world.at(12s, [&] { world.say({"over", {}}); });
+  world.run();
+  CHECK(world.processes.signals.empty());
+  CHECK(world.ended <= 12s + kLastWordToEnd);
+}
+
+TEST_CASE("A supervisor that dies while it ends a lost command: what is left of that is killed at once") {
+  World world;
+  take_away(world);
+  run_command(world);
+  world.at(11s, [&] { world.die(); });
+  world.run();
+  CHECK(world.processes.signals == std::vector<Sent>{{11s, 100, SIGKILL}});
+  CHECK(world.lock.releases.empty());
+}
+
+TEST_CASE("A command that is meant to outlive a loss is nobody's to end") {
+  World world;
+  world.spec.ends_command = false;
+  run_command(world);
+  SUBCASE("taken away") { take_away(world); }
+  SUBCASE("not renewed") { world.lock.renew = no_answer; }
+  world.at(2h, [] {});
+  world.run();
+  CHECK(world.processes.signals.empty());
+  CHECK(world.last_word_is<Lost>());
+}
+
+TEST_CASE("A lock that somebody asks for is given back when the supervisor has ended its command") {
+  World world;
+  world.spec.lock_delay = 20s;  // this end is an orderly one
+  run_command(world);
+  ask_for(world);
+  world.at(4s, [&] { world.processes.end(100); });
+  world.at(4s, [&] { world.say_release(); });
+  world.run();
+  const auto asked = world.heard<Lost>();
+  REQUIRE(asked.size() == 1);
+  CHECK(asked[0].first == 3s);
+  CHECK(asked[0].second.why == "another client asked for it");
+  CHECK_FALSE(asked[0].second.final);
+  CHECK(world.processes.signals.empty());
+  CHECK(world.lock.leaves.empty());
+  CHECK(world.lock.releases == std::vector<Duration>{4s});
+  CHECK(world.last_word_is<Released>());
+}
+
+TEST_CASE("A supervisor that dies after its lock was asked for: what is left of its command is ended") {
+  World world;
+  run_command(world);
+  ask_for(world);
+  world.at(4s, [&] { world.die(); });
+  world.run();
+  CHECK(world.processes.signals == std::vector<Sent>{{4s, 100, SIGTERM}, {4s + kKillAfter, 100, SIGKILL}});
+  REQUIRE(world.lock.releases.size() == 1);
+  CHECK(world.lock.releases[0] - 9s < 20ms);
+}
+
+TEST_CASE("A supervisor that does not act when its lock is asked for: the command is killed, the lock given back") {
+  World world;
+  run_command(world);
+  ask_for(world);
+  world.at(2h, [] {});
+  world.run();
+  CHECK(world.processes.signals == std::vector<Sent>{{3s + kKillAfter + kHalfMargin, 100, SIGKILL}});
+  CHECK(world.lock.releases.size() == 1);
+  CHECK(world.last_word_is<Released>());
+}
+
+}  // namespace keeper_orphans_test

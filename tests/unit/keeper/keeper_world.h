@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ using namespace std::chrono_literals;
 inline constexpr Duration kTtl = 30s;
 inline constexpr Duration kInterval = 10s;
 inline constexpr Duration kKillAfter = 5s;
+inline constexpr std::uint64_t kMark = 4711;
 
 /// A process that ends when it is told to, or does not.
 struct FakeProcess {
@@ -31,6 +33,7 @@ struct FakeProcess {
   bool obeys_term = true;
   bool untouchable = false;
   bool marked = true;
+  bool numbered = false;
   UniqueFd life{};  ///< closed at its end
 };
 
@@ -48,24 +51,33 @@ class FakeProcesses final : public Processes {
     }
     return UniqueFd();
   }
-  ProcessId command(pid_t pid, const std::string& /*owner*/) override {
-    return pid == stranger ? ProcessId{} : find(pid);
+  FoundProcess find(const UniqueFd& pidfd) override {
+    for (const FakeProcess& process : living) {
+      if (pidfd.valid() && process.id.pid == command) return {process.id, 7};
+    }
+    return {};
   }
-  std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const std::string& owner) override {
-    asked_for = owner;
+  std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) override {
+    asked_for = marks.owner;
     std::vector<ProcessId> all;
     for (const FakeProcess& process : living) {
       const bool root =
           std::any_of(roots.begin(), roots.end(), [&](const ProcessId& id) { return id.pid == process.id.pid; });
-      if (root || (process.marked && !owner.empty())) all.push_back(process.id);
+      if (root || (process.marked && !marks.owner.empty()) || (process.numbered && marks.number == kMark)) {
+        all.push_back(process.id);
+      }
     }
     return all;
   }
-  void signal(const ProcessId& process, int number) override {
+  bool signal(const ProcessId& process, int number) override {
+    bool may = true;
     signals.push_back({clock_.since_start(), process.pid, number});
     std::erase_if(living, [&](const FakeProcess& one) {
-      return one.id.pid == process.pid && !one.untouchable && (number == SIGKILL || one.obeys_term);
+      const bool it = one.id.pid == process.pid;
+      if (it && one.untouchable) may = false;
+      return it && !one.untouchable && (number == SIGKILL || one.obeys_term);
     });
+    return may;
   }
   void close_streams() override { streams_closed = true; }
 
@@ -82,16 +94,10 @@ class FakeProcesses final : public Processes {
   std::vector<FakeProcess> living;
   std::vector<Sent> signals;
   std::string asked_for = "nobody";
-  pid_t stranger = 0;
+  pid_t command = 0;  ///< whose pidfd comes with "started"
   bool streams_closed = false;
 
  private:
-  ProcessId find(pid_t pid) const {
-    for (const FakeProcess& process : living) {
-      if (process.id.pid == pid) return process.id;
-    }
-    return {};
-  }
   FakeClock& clock_;
 };
 
@@ -105,6 +111,7 @@ struct LockScript {
   std::vector<Duration> renewals;
   std::vector<Duration> releases;
   std::vector<Duration> leaves;
+  bool still_entered = false;
   std::optional<int> ended;  ///< how the command ended, if that was told before the release
 };
 
@@ -130,6 +137,7 @@ class ScriptedLock final : public KeptLock {
     script_.leaves.push_back(ttl);
     return {};
   }
+  bool is_still_entered() const override { return script_.still_entered; }
 
  private:
   LockScript& script_;
@@ -165,6 +173,12 @@ class World {
   /// In the order of time.
   void at(Duration time, std::function<void()> act) { plan_.push_back({time, std::move(act)}); }
   void say(const Message& message, int descriptor = -1) { send_packet(supervisor_.get(), encode(message), descriptor); }
+  /// The command is that process.
+  void say_started(pid_t pid) {
+    processes.command = pid;
+    const UniqueFd pidfd(memfd_create("pidfd", MFD_CLOEXEC));
+    say({"started", {{"mark", std::to_string(kMark)}}}, pidfd.get());
+  }
   void say_release() { say(deadline_message("release", clock.now() + 3s)); }
   void die() {
     listen();
@@ -172,11 +186,11 @@ class World {
   }
 
   int run() {
-    say(acquire_message(*BackendUrl::parse("redis://h"), spec));
+    say(acquire_message(*BackendUrl::parse("redis://h"), spec, log_to >= 0));
     return run_silent();
   }
   int run_silent() {
-    const Log log(Log::Style{.quiet = true});
+    const Log log(Log::Style{.quiet = true}, log_to >= 0 ? log_to : STDERR_FILENO);
     const auto open = [this](const AcquireRequest&, const Runtime&) {
       return Result<std::unique_ptr<KeptLock>>(std::make_unique<ScriptedLock>(lock, clock));
     };
@@ -216,6 +230,7 @@ class World {
     return made;
   }();
   Duration ended{};
+  int log_to = -1;  ///< where warnings go; -1: there are none
 
  private:
   void listen() {

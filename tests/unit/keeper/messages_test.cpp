@@ -7,6 +7,8 @@
 
 #include "lib/keeper/packets.h"
 
+namespace messages_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -51,6 +53,8 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));
   CHECK(std::get<Unrenewed>(there_and_back(Unrenewed{"timed out"})).why == "timed out");
   CHECK(std::get<Lost>(there_and_back(Lost{"50 % gone"})).why == "50 % gone");
+  CHECK(std::get<Lost>(there_and_back(Lost{"gone"})).final);
+  CHECK_FALSE(std::get<Lost>(there_and_back(Lost{"asked for", false})).final);
   CHECK(std::holds_alternative<Withdrawn>(there_and_back(Withdrawn{})));
   CHECK(std::holds_alternative<Released>(there_and_back(Released{})));
   const auto failed =
@@ -75,6 +79,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.permits = 3;
   spec.ttl = 7s;
   spec.kill_after = 1234ms;
+  spec.ends_command = false;
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
   spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
@@ -88,12 +93,60 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK(request->spec.permits == 3);
   CHECK(request->spec.ttl == 7s);
   CHECK(request->spec.kill_after == 1234ms);
+  CHECK_FALSE(request->spec.ends_command);
   CHECK(request->spec.wait.until == TimePoint(99s));
   CHECK(request->spec.ancestor->token == FencingToken(5));
   REQUIRE(request->spec.stock);
   CHECK(request->spec.stock->id.text() == "order 77");
   CHECK(request->spec.stock->quantity == 12);
   CHECK(request->spec.stock->lock_segment);
+}
+
+TEST_CASE("A long queue is cut to what a message holds, and who is cut off is counted") {
+  for (const std::size_t length : {0, 210, 256, 706, 100'000}) {
+    for (const std::size_t count : {1, 63, 64, 65, 128, 5000}) {
+      CAPTURE(length);
+      CAPTURE(count);
+      LockState state = busy_state();
+      Party party;
+      party.owner = "0123456789abcdef0123456789abcdef";
+      party.reason = std::string(length, '%');  // three bytes each on the way
+      state.holders.assign(count, party);
+      state.waiters.assign(count, party);
+      const SessionEvent event = Refused{{ErrorCode::kBusy, std::string(length, 'x'), {}}, state};
+      CHECK(encode(event_message(event)).size() <= kLargestMessage);
+      const auto told = std::get<Refused>(there_and_back(event)).state;
+      REQUIRE(told);
+      CHECK(told->holders.size() > 0);
+      CHECK(told->waiters.size() > 0);
+      CHECK(told->holders.size() + told->more_holders == count);
+      CHECK(told->waiters.size() + told->more_waiters == count);
+      CHECK(told->waiters[0].reason.size() == std::min<std::size_t>(length, 256));
+    }
+  }
+}
+
+TEST_CASE("A text that is too long is cut between two characters") {
+  LockState state = busy_state();
+  state.holders[0].reason = std::string(255, 'x') + "\u00e4 and more";
+  CHECK(std::get<Waiting>(there_and_back(Waiting{state})).state.holders[0].reason == std::string(255, 'x'));
+}
+
+TEST_CASE("A packet that is larger than the room for it is an error, not half a message") {
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+  char packet[16];
+  UniqueFd passed;
+  for (UniqueFd* wanted : {static_cast<UniqueFd*>(nullptr), &passed}) {
+    REQUIRE(send_packet(ends[0], "0123456789abcdef", wanted ? STDIN_FILENO : -1) == 16);
+    REQUIRE(send_packet(ends[0], "0123456789abcdef+", wanted ? STDIN_FILENO : -1) == 17);
+    REQUIRE(send_packet(ends[0], "next") == 4);
+    CHECK(receive_packet(ends[1], packet, wanted) == 16);
+    CHECK(receive_packet(ends[1], packet, wanted) == -1);
+    CHECK(errno == EMSGSIZE);
+    CHECK(receive_packet(ends[1], packet, wanted) == 4);
+  }
+  for (const int fd : ends) close(fd);
 }
 
 TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
@@ -105,7 +158,8 @@ TEST_CASE("What a keeper cannot have said is refused, whatever it is") {
   for (const char* packet :
        {"hello", "lost", "renewed", "renewed\ndeadline=", "renewed\ndeadline=12x", "granted\nname=k",
         "granted\nname=", "granted\nname=k\nowner=x\ntoken=1\nstore=s", "refused\ncode=99\nmessage=m", "waiting",
-        "unconfirmed\ncode=1", "waiting\nstate.name=k\nstate.store=s\nstate.mode=7"}) {
+        "unconfirmed\ncode=1", "waiting\nstate.name=k\nstate.store=s\nstate.mode=7", "asked",
+        "waiting\nstate.name=k\nstate.store=s\nstate.mode=0\nwaiter.more=-1"}) {
     CAPTURE(std::string(packet));
     const auto message = decode(packet);
     REQUIRE(message);
@@ -142,3 +196,5 @@ TEST_CASE("the last words of a peer that ended before it had read everything are
   CHECK(receive_packet(ends[0], packet) == 0);
   close(ends[0]);
 }
+
+}  // namespace messages_test

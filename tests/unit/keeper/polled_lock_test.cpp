@@ -10,7 +10,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/scripted_control.h"
 
-namespace dlock {
+namespace dlock::polled_lock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,6 +132,29 @@ TEST_CASE("a free lock is granted with the lease counted from before the request
   const auto& granted = std::get<Granted>(*answer);
   CHECK(granted.locks.at(0).token == FencingToken(7));
   CHECK(granted.deadline == lease_deadline(sent, world.spec.ttl));
+}
+
+TEST_CASE("who waits already outlives an outage that is shorter than its own wait; who counts its tries does not") {
+  World world;
+  world.spec.wait.connect_timeout = 5s;
+  world.spec.wait.until = world.clock.now() + 60s;
+  const bool counts = [&] {
+    bool counted = false;
+    SUBCASE("waits") {}
+    SUBCASE("counts") { counted = true; }
+    return counted;
+  }();
+  if (counts) world.spec.wait.tries = 1000;
+  bool granted = false;
+  const auto answer = [&]() -> PolledStore::Attempt {
+    if (world.clock.now() < FakeClock::start() + 30s) return kNoAnswer;
+    granted = true;
+    return PolledStore::Taken{FencingToken(7), world.clock.now()};
+  };
+  world.says([&] { return PolledStore::Others{world.store->state(), std::nullopt}; });
+  for (int i = 0; i < 2000; ++i) world.says(answer);
+  REQUIRE(world.acquire());
+  CHECK(granted == !counts);
 }
 
 TEST_CASE("an answer that comes after its lease is no grant, and is given back") {
@@ -289,4 +312,4 @@ TEST_CASE("a release ends with its time") {
 }
 
 }  // namespace
-}  // namespace dlock
+}  // namespace dlock::polled_lock_test

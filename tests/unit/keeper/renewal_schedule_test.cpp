@@ -5,6 +5,8 @@
 
 #include "lib/lock/lease.h"
 
+namespace renewal_schedule_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -64,3 +66,5 @@ TEST_CASE("A lock without a deadline is never over") {
   const RenewalSchedule schedule(spec_of(30s, 10s), kStart, std::nullopt);
   CHECK_FALSE(schedule.over(kStart + 1000h));
 }
+
+}  // namespace renewal_schedule_test

@@ -7,7 +7,7 @@
 
 #include "backends/local/fence_file.h"
 
-namespace dlock::local {
+namespace dlock::local::layout_test {
 namespace {
 
 Record some_record() {
@@ -127,6 +127,24 @@ TEST_CASE("the next ticket is above the counter and above the time") {
   }
 }
 
+TEST_CASE("a record of no process, or of no time, is none, even if its checksum adds up") {
+  const auto with = [](std::int64_t Record::*field, std::int64_t value) {
+    Record record = some_record();
+    record.*field = value;
+    seal(record);
+    return record;
+  };
+  for (auto field : {&Record::pid, &Record::watch_pid, &Record::flock_pid}) {
+    CHECK(sound(with(field, 4'194'304)));
+    CHECK_FALSE(sound(with(field, -1)));
+    CHECK_FALSE(sound(with(field, 0x1'0000'0001)));  // would be cut to process 1
+  }
+  for (auto field : {&Record::since_us, &Record::until_us, &Record::until_boot_ns, &Record::drawn_boot_ns}) {
+    CHECK(sound(with(field, 1)));
+    CHECK_FALSE(sound(with(field, -1)));
+  }
+}
+
 TEST_CASE("a prologue keeps keys of any allowed length") {
   for (const std::string& key : {std::string("k"), std::string(255, 'x')}) {
     const Prologue prologue = prologue_for(key);
@@ -135,22 +153,39 @@ TEST_CASE("a prologue keeps keys of any allowed length") {
   }
 }
 
-TEST_CASE("of two fence slots the newer sound one counts") {
-  const FenceSlot old_slot = some_slot(5, 1);
-  const FenceSlot new_slot = some_slot(9, 2);
+TEST_CASE("of two fence slots the newer one counts; what no crash can have left is damage") {
+  const FenceSlot first = some_slot(5, 1);
+  const FenceSlot old_slot = some_slot(7, 2);
+  const FenceSlot new_slot = some_slot(9, 3);
   const FenceSlot torn = with_flipped_bit(new_slot, 3);
+  const FenceSlot blank;
   struct Row {
     const char* what;
     FenceSlot slots[2];
-    std::optional<int> current;
+    int current;
+    const char* damage;
   };
-  const Row rows[] = {{"second newer", {old_slot, new_slot}, 1}, {"first newer", {new_slot, old_slot}, 0},
-                      {"second torn", {old_slot, torn}, 0},      {"first torn", {torn, old_slot}, 1},
-                      {"only one", {old_slot, FenceSlot()}, 0},  {"both torn", {torn, torn}, std::nullopt}};
+  const Row rows[] = {
+      {"both the same", {new_slot, new_slot}, 0, ""},
+      {"a crash before the second copy", {new_slot, old_slot}, 0, ""},
+      {"the same of the other slot", {first, old_slot}, 1, ""},
+      {"a crash before the copy of the first token", {first, blank}, 0, ""},
+      {"first damaged", {torn, old_slot}, 0, "one of its two copies does not add up"},
+      {"second damaged", {new_slot, torn}, 0, "one of its two copies does not add up"},
+      {"first emptied", {blank, old_slot}, 0, "one of its two copies does not add up"},
+      {"second emptied", {new_slot, blank}, 0, "one of its two copies does not add up"},
+      {"both damaged", {torn, torn}, 0, "neither copy adds up"},
+      {"emptied", {blank, blank}, 0, "it was emptied"},
+      {"too far apart", {new_slot, first}, 0, "its two copies contradict each other"},
+      {"the newer one has the lower token", {some_slot(4, 3), old_slot}, 0, "its two copies contradict each other"},
+      {"one generation, two tokens", {some_slot(8, 3), new_slot}, 0, "its two copies contradict each other"}};
   for (const Row& row : rows) {
     CAPTURE(row.what);
-    CHECK(current_slot(row.slots) == row.current);
+    const FenceVerdict verdict = judge(row.slots, "k");
+    CHECK(verdict.damage == row.damage);
+    CHECK(verdict.current == row.current);
+    CHECK_FALSE(judge(row.slots, "other").damage.empty());
   }
 }
 
-}  // namespace dlock::local
+}  // namespace dlock::local::layout_test

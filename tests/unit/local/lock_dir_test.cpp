@@ -9,7 +9,7 @@
 
 #include "tests/support/acquisition.h"
 
-namespace dlock::local {
+namespace dlock::local::lock_dir_test {
 namespace {
 
 /// Sets or unsets a variable for a scope.
@@ -80,4 +80,4 @@ TEST_CASE("opening a file that does not exist, without making it, is no error") 
   CHECK(dir->list("")->size() == 2);  // "." and ".."
 }
 
-}  // namespace dlock::local
+}  // namespace dlock::local::lock_dir_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::local {
+namespace dlock::local::path_lock_test {
 
 TEST_CASE("users of flock(2) are found in /proc/locks by device and inode") {
   const std::string text =
@@ -34,4 +34,4 @@ TEST_CASE("lines of /proc/locks that are not understood are passed over") {
   }
 }
 
-}  // namespace dlock::local
+}  // namespace dlock::local::path_lock_test

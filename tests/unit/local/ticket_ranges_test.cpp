@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace dlock::local {
+namespace dlock::local::ticket_ranges_test {
 namespace {
 
 bool overlap(const Range& a, const Range& b) { return a.first <= b.last && b.first <= a.last; }
@@ -180,4 +180,4 @@ TEST_CASE("who holds and who waits follows from the order alone") {
   }
 }
 
-}  // namespace dlock::local
+}  // namespace dlock::local::ticket_ranges_test

@@ -5,6 +5,8 @@
 
 #include "tests/support/command_world.h"
 
+namespace blocking_session_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -38,3 +40,5 @@ TEST_CASE("release_and_wait is bounded, and tells lost from unconfirmed") {
   CHECK(release_and_wait(session, clock, 5s).error().code == ErrorCode::kUnavailable);
   CHECK(clock.now() == before + 5s);
 }
+
+}  // namespace blocking_session_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace held_claims_test {
+
 using namespace dlock;
 
 TEST_CASE("DLOCK_HELD finds the claim for one lock of one store, and only that") {
@@ -31,3 +33,5 @@ TEST_CASE("What is not a claim is left out and harms nobody") {
     CHECK(parse_held(text).empty());
   }
 }
+
+}  // namespace held_claims_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace lease_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -34,3 +36,5 @@ TEST_CASE("The margins have ceilings") {
   CHECK(renewal_retry(2s) == 100ms);
   CHECK(least_to_start(30s) == 3s);
 }
+
+}  // namespace lease_test

@@ -6,6 +6,8 @@
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/owner.h"
 
+namespace lock_name_test {
+
 using namespace dlock;
 
 TEST_CASE("A key is 1 to 255 bytes of UTF-8 without control characters") {
@@ -39,3 +41,5 @@ TEST_CASE("A fencing token is a number from 1 up") {
   for (const char* bad : {"", "0", "-1", "+1", " 1", "1 ", "1x", "9223372036854775808"})
     CHECK_FALSE(FencingToken::parse(bad));
 }
+
+}  // namespace lock_name_test

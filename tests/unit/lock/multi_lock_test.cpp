@@ -5,6 +5,8 @@
 
 #include <deque>
 
+namespace multi_lock_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -17,7 +19,8 @@ struct Part final : LockSession {
   void withdraw(TimePoint) override { note("withdraw"), events.push_back(Withdrawn{}); }
   void release(TimePoint) override {
     note("release");
-    if (release_fails) events.push_back(ReleaseUnconfirmed{{ErrorCode::kUnavailable, name_ + " is silent"}});
+    if (lost_meanwhile) events.push_back(Lost{name_ + " was taken"});
+    else if (release_fails) events.push_back(ReleaseUnconfirmed{{ErrorCode::kUnavailable, name_ + " is silent"}});
     else events.push_back(Released{});
   }
   void ask_who() override { note("who"); }
@@ -37,6 +40,7 @@ struct Part final : LockSession {
 
   std::deque<SessionEvent> events;
   bool release_fails = false;
+  bool lost_meanwhile = false;
 
  private:
   std::string name_;
@@ -114,6 +118,59 @@ TEST_CASE("The loss of one is the loss of all") {
   CHECK(std::get<Lost>(*event).why == "revoked");
 }
 
+TEST_CASE("After the loss of one the others are still held, and are given back by the release") {
+  World world;
+  world.hold_both();
+  world.a->events.push_back(Lost{"revoked"});
+  CHECK_FALSE(std::get<Lost>(*world.next()).final);
+  world.both->release(TimePoint(1s));
+  CHECK(std::holds_alternative<Released>(*world.next()));
+  CHECK(world.diary.back() == "b release");
+}
+
+TEST_CASE("The loss of the last one is final") {
+  World world;
+  world.hold_both();
+  world.a->events.push_back(Lost{"revoked"});
+  world.b->events.push_back(Lost{"revoked too"});
+  CHECK_FALSE(std::get<Lost>(*world.next()).final);
+  CHECK(std::get<Lost>(*world.next()).final);
+}
+
+TEST_CASE("A part whose session is gone leaves the others to be given back, and that is not a confirmed release") {
+  World world;
+  world.hold_both();
+  world.a->events.push_back(SessionGone{"killed"});
+  CHECK_FALSE(std::get<SessionGone>(*world.next()).final);
+  world.both->release(TimePoint(1s));
+  CHECK(std::get<ReleaseUnconfirmed>(*world.next()).error.message == "killed");
+  CHECK(world.diary.back() == "b release");
+}
+
+TEST_CASE("A loss that the release finds out is the loss of all, whichever part it is and whatever the others say") {
+  for (const bool first : {true, false}) {
+    World world;
+    world.hold_both();
+    (first ? world.a : world.b)->lost_meanwhile = true;
+    (first ? world.b : world.a)->release_fails = true;
+    world.both->release(TimePoint(1s));
+    const auto event = world.next();
+    REQUIRE(event);
+    CHECK(std::get<Lost>(*event).why == (first ? "a was taken" : "b was taken"));
+    CHECK(std::get<Lost>(*event).final);
+  }
+}
+
+TEST_CASE("A part that is asked for is still held") {
+  World world;
+  world.hold_both();
+  world.a->events.push_back(Lost{"somebody asks for it", false});
+  CHECK_FALSE(std::get<Lost>(*world.next()).final);
+  world.both->release(TimePoint(1s));
+  CHECK(std::holds_alternative<Released>(*world.next()));
+  CHECK(world.diary == Diary{"a acquire", "b acquire", "a release", "b release"});
+}
+
 TEST_CASE("A loss while another is still waited for gives everything up") {
   World world;
   world.a->grant();
@@ -146,3 +203,5 @@ TEST_CASE("A release that one of them cannot confirm is not confirmed") {
   REQUIRE(event);
   CHECK(std::get<ReleaseUnconfirmed>(*event).error.message == "a is silent");
 }
+
+}  // namespace multi_lock_test

@@ -6,7 +6,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/scripted_control.h"
 
-namespace dlock::mysql::testing {
+namespace dlock::mysql::testing::ask_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -68,4 +68,4 @@ TEST_CASE("a stop ends what is not answered, shortly after") {
 }
 
 }  // namespace
-}  // namespace dlock::mysql::testing
+}  // namespace dlock::mysql::testing::ask_test

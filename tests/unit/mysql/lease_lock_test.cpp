@@ -7,7 +7,7 @@
 #include "lib/lock/lease.h"
 #include "tests/unit/mysql/lock_world.h"
 
-namespace dlock::mysql {
+namespace dlock::mysql::lease_lock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -409,4 +409,4 @@ TEST_CASE("an inner command joins without the gate, which the outer one has") {
 }
 
 }  // namespace
-}  // namespace dlock::mysql
+}  // namespace dlock::mysql::lease_lock_test

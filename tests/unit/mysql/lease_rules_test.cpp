@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::mysql {
+namespace dlock::mysql::lease_rules_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -242,4 +242,4 @@ TEST_CASE("what is no row of ours is not understood") {
 }
 
 }  // namespace
-}  // namespace dlock::mysql
+}  // namespace dlock::mysql::lease_rules_test

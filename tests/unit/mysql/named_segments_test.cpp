@@ -7,7 +7,7 @@
 #include "lib/stock/ledger_stock.h"
 #include "tests/unit/mysql/fake_server.h"
 
-namespace dlock::mysql::testing {
+namespace dlock::mysql::testing::named_segments_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -184,4 +184,17 @@ TEST_CASE("named segments: open() waits in the server's queue for as long as it 
   CHECK(std::holds_alternative<RenewalHeld>(lock->held(w.clock.now())));
 }
 
-}  // namespace dlock::mysql::testing
+TEST_CASE("named segments: a lock that is granted to somebody who was stopped meanwhile is freed") {
+  World w;
+  REQUIRE(w.lock_one("4", "0"));
+  LockSpec spec{.name = *LockName::parse("stock:phone:4"), .owner = w.owner, .wait = {}, .reason = "", .ancestor = {}};
+  spec.wait.until = w.clock.now() + 1500ms;
+  w.server.next("GET_LOCK", Answer{{{"1"}}, 0});
+  w.control.stop_at = w.clock.now();
+  const auto lock = w.locks->open(4, spec);
+  CHECK_FALSE(lock->acquire(w.control));
+  CHECK(w.server.log.back() == "DO RELEASE_ALL_LOCKS()");
+  CHECK(std::holds_alternative<RenewalLost>(lock->held(w.clock.now())));
+}
+
+}  // namespace dlock::mysql::testing::named_segments_test

@@ -6,7 +6,7 @@
 #include "lib/lock/lease.h"
 #include "tests/unit/mysql/lock_world.h"
 
-namespace dlock::mysql {
+namespace dlock::mysql::pinned_lock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -167,4 +167,4 @@ TEST_CASE("a waiter survives a broken connection") {
 }
 
 }  // namespace
-}  // namespace dlock::mysql
+}  // namespace dlock::mysql::pinned_lock_test

@@ -8,7 +8,7 @@
 #include "backends/mysql/server_errors.h"
 #include "backends/mysql/sql_text.h"
 
-namespace dlock::mysql {
+namespace dlock::mysql::settings_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -148,4 +148,4 @@ TEST_CASE("doctor warns of a connection that can be read on the way") {
 }
 
 }  // namespace
-}  // namespace dlock::mysql
+}  // namespace dlock::mysql::settings_test

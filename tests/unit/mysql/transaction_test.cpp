@@ -8,7 +8,7 @@
 #include "lib/stock/ledger_stock.h"
 #include "tests/unit/mysql/fake_server.h"
 
-namespace dlock::mysql::testing {
+namespace dlock::mysql::testing::transaction_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -150,4 +150,4 @@ TEST_CASE("mysql stock: a deadlock is run again, from the beginning, and shown t
   CHECK(w.server.heard("UPDATE dlock_stock_segment") == 1);
 }
 
-}  // namespace dlock::mysql::testing
+}  // namespace dlock::mysql::testing::transaction_test

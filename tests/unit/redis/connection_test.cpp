@@ -5,6 +5,8 @@
 
 #include "tests/unit/redis/scripted_server.h"
 
+namespace connection_test {
+
 using namespace dlock;
 using namespace dlock::redis;
 using namespace dlock::testing;
@@ -68,6 +70,7 @@ TEST_CASE("the greeting goes out in one write with the request, and its answers 
   world.settings.user = "u";
   world.settings.password = "p";
   world.settings.client_name = "dlock";
+  world.settings.greet = Greet::kAlong;
   world.next({{"+OK\r\n+OK\r\n+PONG\r\n"}});
   Connection one(world.settings, world.server.dial());
   auto replies = world.run(one, {{"PING"}});
@@ -119,6 +122,7 @@ TEST_CASE("a refused password is denied, and the secret is not told") {
 TEST_CASE("a refused password is told when what went with it is answered: a server without passwords has done it") {
   World world;
   world.settings.password = "p";
+  world.settings.greet = Greet::kAlong;
   world.settings.client_name = "dlock";
   world.next({{"-WRONGPASS no\r\n+OK\r\n"}, {"+OK\r\n", 1s}});
   CHECK(says(world.fails({{"SET", "a", "1"}}), "refused the user or the password"));
@@ -129,9 +133,38 @@ TEST_CASE("a refused password is the reason, not what is said to strangers after
   for (const char* rest : {"-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n", ""}) {
     World world;
     world.settings.password = "p";
+    world.settings.greet = Greet::kAlong;
     world.settings.client_name = "dlock";
     world.next({{std::string("-WRONGPASS no\r\n") + rest}}).ends = true;
     CHECK(says(world.fails({{"SET", "a", "1"}}), "refused the user or the password"));
+  }
+}
+
+TEST_CASE("behind a password no request goes out before it is accepted, unless its owner says so") {
+  World world;
+  world.settings.password = "p";
+  world.settings.client_name = "dlock";
+  const std::string greeting = "*2\r\n$4\r\nAUTH\r\n$1\r\np\r\n*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$5\r\ndlock\r\n";
+  SUBCASE("refused: it is never sent") {
+    world.next({{"-ERR AUTH <password> called without any password configured\r\n+OK\r\n"}});
+    CHECK(world.fails({{"SET", "a", "1"}}).code == ErrorCode::kDenied);
+    CHECK(world.server.written == std::vector<std::string>{greeting});
+  }
+  SUBCASE("accepted: it follows") {
+    world.next({{"+OK\r\n+OK\r\n"}, {":1\r\n", 0s, 2}});
+    Connection one(world.settings, world.server.dial());
+    auto replies = world.run(one, {{"INCR", "a"}});
+    REQUIRE(replies);
+    CHECK(replies->at(0).integer == 1);
+    CHECK(world.server.written == std::vector<std::string>{greeting, "*2\r\n$4\r\nINCR\r\n$1\r\na\r\n"});
+  }
+  SUBCASE("accepted, with a database: it follows when both are answered") {
+    world.settings.database = 3;
+    world.next({{"+OK\r\n"}, {"+OK\r\n+OK\r\n", 1s}, {":1\r\n", 2s, 2}});
+    Connection one(world.settings, world.server.dial());
+    CHECK(world.run(one, {{"INCR", "a"}}));
+    CHECK(world.server.written.size() == 2);
+    CHECK(world.clock.since_start() == 2s);
   }
 }
 
@@ -175,6 +208,22 @@ TEST_CASE("a connection that does not come about ends at its limit") {
   CHECK(error.message == "cannot reach 10.0.0.1:6379: timed out");
   CHECK(world.clock.since_start() == 2s);
   CHECK(world.server.written.empty());
+}
+
+TEST_CASE("a request counts from when it begins to be written: connecting and choosing the database do not count") {
+  World world;
+  world.settings.database = 3;
+  ScriptedConnection& slow = world.next({{"+OK\r\n", 1500ms, 1}, {":1\r\n", 1700ms, 2}});
+  slow.ready = 1s;
+  Connection one(world.settings, world.server.dial());
+  REQUIRE(world.run(one, {{"INCR", "a"}}));
+  CHECK(one.asked_at() == FakeClock::start() + 1500ms);
+
+  World plain;
+  plain.next({{":1\r\n", 1700ms, 1}}).ready = 1s;
+  Connection other(plain.settings, plain.server.dial());
+  REQUIRE(plain.run(other, {{"INCR", "a"}}));
+  CHECK(other.asked_at() == FakeClock::start() + 1s);
 }
 
 TEST_CASE("a reply that drips in is one reply, until the time is over") {
@@ -278,3 +327,5 @@ TEST_CASE("a server that turns us away is heard") {
   CHECK(error.code == ErrorCode::kUnavailable);
   CHECK(says(error, "max number of clients"));
 }
+
+}  // namespace connection_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace deployment_test {
+
 using namespace dlock;
 using namespace dlock::redis;
 
@@ -42,3 +44,20 @@ TEST_CASE("user, password and TLS are as in the URL") {
   CHECK(tls.tls->server_name == "n");
   CHECK(settings_of("rediss+cluster://h").tls);
 }
+
+TEST_CASE("a user without a password is refused, whatever the servers are") {
+  for (const char* text :
+       {"redis://app@h", "rediss://app@h", "redis+unix://app@/run/r.sock", "redis+sentinel://app@h/m",
+        "redis+cluster://app@h", "redlock://app@a,b,c", "tair://app@h"}) {
+    CAPTURE(text);
+    const auto url = BackendUrl::parse(text);
+    REQUIRE(url);
+    const auto settings = connection_settings(*url, {"h", 1, ""});
+    REQUIRE_FALSE(settings);
+    CHECK(settings.error().code == ErrorCode::kMisconfigured);
+    CHECK(settings.error().message.find("no password for it") != std::string::npos);
+    CHECK(settings.error().next.find("DLOCK_PASSWORD") != std::string::npos);
+  }
+}
+
+}  // namespace deployment_test

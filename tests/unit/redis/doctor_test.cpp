@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::redis {
+namespace dlock::redis::doctor_test {
 namespace {
 
 /// How many findings have this verdict.
@@ -39,4 +39,4 @@ TEST_CASE("a server that keeps its locks is fine, one that may lose them is warn
   CHECK(judge_info("s", {}).empty());
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::doctor_test

@@ -7,7 +7,7 @@
 
 #include "backends/redis/slots.h"
 
-namespace dlock::redis {
+namespace dlock::redis::native_names_test {
 namespace {
 
 NativeNames names_of(const std::string& text) { return *native_names(*LockName::parse(text)); }
@@ -60,4 +60,4 @@ TEST_CASE("names that begin as the companions do are refused") {
   CHECK(refused.error().code == ErrorCode::kUnsupported);
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::native_names_test

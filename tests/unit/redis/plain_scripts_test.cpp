@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::redis {
+namespace dlock::redis::plain_scripts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,4 +82,4 @@ TEST_CASE("a refused right is told from what may pass") {
 }
 
 }  // namespace
-}  // namespace dlock::redis
+}  // namespace dlock::redis::plain_scripts_test

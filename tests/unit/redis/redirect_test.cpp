@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::redis {
+namespace dlock::redis::redirect_test {
 namespace {
 
 const Endpoint kAsked{"10.0.0.1", 7000, ""};
@@ -184,4 +184,4 @@ TEST_CASE("a master is fit when ROLE says so and it is not loading") {
   CHECK(denied.error().code == ErrorCode::kDenied);
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::redirect_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::redis {
+namespace dlock::redis::replicas_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -62,4 +62,4 @@ TEST_CASE("wait_replicas=all that nobody confirms is not asked twice, and withou
   CHECK(alone.text() == "0 of 1 replica");
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::replicas_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace reply_reader_test {
+
 using namespace dlock;
 using namespace dlock::redis;
 using Kind = Reply::Kind;
@@ -81,16 +83,54 @@ TEST_CASE("what is no Redis server is told, and TLS on a plain connection is rec
   CHECK(read_error(std::string("\x15\x03\x01\x00\x02", 5)).next.find("rediss://") != std::string::npos);
 }
 
-TEST_CASE("a reply that never ends is given up") {
-  ReplyReader reader;
-  reader.feed("$1000000000\r\n");
-  const std::string piece(1 << 20, 'x');
-  bool given_up = false;
-  for (int i = 0; i < 40 && !given_up; ++i) {
-    reader.feed(piece);
-    given_up = !reader.next();
+TEST_CASE("a reply of more than a mebibyte is given up, before it has cost much more") {
+  const std::string piece(1 << 14, 'x');
+  for (const char* head : {"$1000000000\r\n", "+", "-ERR ", "*3\r\n:1\r\n$1000000000\r\n"}) {
+    CAPTURE(head);
+    ReplyReader reader;
+    reader.feed(head);
+    std::size_t fed = 0;
+    while (reader.next() && fed < (2 << 20)) {
+      reader.feed(piece);
+      fed += piece.size();
+    }
+    CHECK(fed <= (1 << 20) + piece.size());
   }
-  CHECK(given_up);
+}
+
+TEST_CASE("elements count, in arrays of arrays too: 65536 of them are too many for a reply, not for several") {
+  const auto times = [](std::size_t count, std::string_view text) {
+    std::string all;
+    for (std::size_t i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  CHECK(read_whole("*60000\r\n" + times(60000, ":1\r\n")).elements.size() == 60000);
+  CHECK(read_error("*70000\r\n" + times(70000, ":1\r\n")).message.find("65536 elements") != std::string::npos);
+  CHECK(read_error("*10\r\n" + times(10, "*7000\r\n" + times(7000, ":1\r\n"))).next.find("doctor") !=
+        std::string::npos);
+  ReplyReader reader;
+  for (int i = 0; i < 4; ++i) {
+    reader.feed("*30000\r\n" + times(30000, ":1\r\n"));
+    auto reply = reader.next();
+    REQUIRE(reply);
+    REQUIRE(*reply);
+  }
+}
+
+TEST_CASE("arrays that are nested without end are given up") {
+  std::string deep;
+  for (int i = 0; i < 100000; ++i) deep += "*1\r\n";
+  CHECK(read_error(deep).message.find("larger than any") != std::string::npos);
+}
+
+TEST_CASE("kinds of reply that only RESP3 has are told, not taken") {
+  for (const char* text : {",1.5\r\n", "#t\r\n", "%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n", "_\r\n", "(123\r\n"}) {
+    CAPTURE(text);
+    ReplyReader reader;
+    reader.feed(text);
+    auto reply = reader.next();
+    CHECK((!reply || !*reply || (*reply)->kind == Kind::kArray || (*reply)->is_nil()));
+  }
 }
 
 TEST_CASE("an array that is announced and not sent costs nothing") {
@@ -100,3 +140,5 @@ TEST_CASE("an array that is announced and not sent costs nothing") {
   REQUIRE(reply);
   CHECK_FALSE(*reply);
 }
+
+}  // namespace reply_reader_test

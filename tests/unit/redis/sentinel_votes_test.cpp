@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::redis {
+namespace dlock::redis::sentinel_votes_test {
 namespace {
 
 const Endpoint kA{"10.0.0.1", 6379, ""};
@@ -64,4 +64,4 @@ TEST_CASE("what most sentinels refuse is the error, with its advice") {
   CHECK(plain.next == "do this");
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::sentinel_votes_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock::redis {
+namespace dlock::redis::slot_map_test {
 namespace {
 
 const Endpoint kA{"10.0.0.1", 7000, ""};
@@ -55,4 +55,4 @@ TEST_CASE("an empty map knows nobody") {
   CHECK_FALSE(map.empty());
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::slot_map_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace dlock::redis {
+namespace dlock::redis::slots_test {
 namespace {
 
 struct KeyAndSlot {
@@ -50,4 +50,4 @@ TEST_CASE("a name with an open or empty brace has another slot than the channel 
   CHECK(key_slot("redisson_lock__channel:a{}{b}") == 2875);
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::slots_test

@@ -7,7 +7,7 @@
 
 #include "backends/redis/slots.h"
 
-namespace dlock::redis {
+namespace dlock::redis::stock_names_test {
 namespace {
 
 constexpr StockSpace kOneSlot;
@@ -60,4 +60,4 @@ TEST_CASE("stock names: the places of a stock are spread evenly over the slots o
   }
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock::redis::stock_names_test

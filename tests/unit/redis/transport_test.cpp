@@ -18,6 +18,8 @@
 #include "lib/base/unique_fd.h"
 #include "lib/net/lookup.h"
 
+namespace transport_test {
+
 using namespace dlock;
 using namespace dlock::redis;
 using namespace std::chrono_literals;
@@ -290,3 +292,5 @@ TEST_CASE("a request that was on its way is not sent twice; the next call finds 
   CHECK(replies->at(0).text == "PONG");
   CHECK(one->current("k") != nullptr);
 }
+
+}  // namespace transport_test

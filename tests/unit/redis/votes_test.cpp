@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace dlock::redis {
+namespace dlock::redis::votes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -124,4 +124,4 @@ TEST_CASE("a step of a server's clock is what the way there and back cannot expl
 }
 
 }  // namespace
-}  // namespace dlock::redis
+}  // namespace dlock::redis::votes_test

@@ -8,6 +8,8 @@
 
 #include "lib/run/descendants.h"
 
+namespace child_process_test {
+
 using namespace dlock;
 
 TEST_CASE("A command is found as execvp finds it, or the reason is known before anything is locked") {
@@ -60,3 +62,5 @@ TEST_CASE("We descend from our parent, not from our child") {
   CHECK(descends_from(getpid(), getppid()));
   CHECK_FALSE(descends_from(getppid(), getpid()));
 }
+
+}  // namespace child_process_test

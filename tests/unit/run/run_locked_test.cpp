@@ -6,6 +6,8 @@
 
 #include "tests/support/scripted_world.h"
 
+namespace run_locked_test {
+
 using namespace dlock;
 using namespace dlock::testing;
 using namespace std::chrono_literals;
@@ -247,3 +249,5 @@ TEST_CASE("How the command ended under the lock is told before the release, and 
     CHECK_FALSE(world.session.told_status);
   }
 }
+
+}  // namespace run_locked_test

@@ -8,6 +8,8 @@
 
 #include "lib/lock/lease.h"
 
+namespace supervisor_test {
+
 using namespace dlock;
 using namespace std::chrono_literals;
 
@@ -229,6 +231,22 @@ TEST_CASE("The release never waits longer than the lease lasts, and never under 
   CHECK(s.phase == Phase::kEnding);
 }
 
+TEST_CASE("After a loss that leaves something held, and after its command, that is given back; it is said once") {
+  Situation s = running(granted_until(kDeadline));
+  CHECK(text_of(decide(kTermPolicy, s, SessionEvent(Lost{"stolen", false}), kStart + 1s)) == "lost tree-15");
+  decide(kTermPolicy, s, CommandEnded{SIGTERM}, kStart + 2s);
+  CHECK(text_of(decide(kTermPolicy, s, TreeGone{}, kStart + 2s)) == "release");
+  CHECK(text_of(decide(kTermPolicy, s, SessionEvent(Lost{"stolen too"}), kStart + 2s)) == "");
+  CHECK(s.phase == Phase::kDone);
+  CHECK(s.outcome == Outcome::kLost);
+}
+
+TEST_CASE("A keeper that dies beside others that live: what they hold is given back, without confirmation") {
+  Situation s = running(granted_until(kDeadline));
+  decide(kTermPolicy, s, SessionEvent(SessionGone{"gone", false}), kStart + 1s);
+  CHECK(text_of(decide(kTermPolicy, s, CommandEnded{kExitedZero}, kStart + 2s)) == "release");
+}
+
 TEST_CASE("--on-lost decides what the command gets to see") {
   const Situation s = running(granted_until(kDeadline));
   const SessionEvent lost = Lost{"stolen"};
@@ -270,6 +288,8 @@ TEST_CASE("--at-least keeps the lock until its time is over") {
           {"not before", lingering, TimePassed{}, 19999ms, "", Phase::kLingering},
           {"a signal ends the waiting, in order", lingering, by_terminal(SIGINT), 2s, "release", Phase::kReleasing},
           {"a loss meanwhile is said", lingering, SessionEvent(Lost{"revoked"}), 2s, "lost", Phase::kDone},
+          {"and what is still held is given back", lingering, SessionEvent(Lost{"revoked", false}), 2s, "lost release",
+           Phase::kReleasing},
           {"a command that took longer is not kept", running(granted_for_ever()), CommandEnded{kExitedZero}, 21s,
            "release", Phase::kReleasing},
       });
@@ -307,3 +327,5 @@ TEST_CASE("Only renewals move the deadline, and never backwards") {
   decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline + 5s}), kStart + 11s);
   CHECK(s.deadline == kDeadline + 10s);
 }
+
+}  // namespace supervisor_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace quantity_test {
+
 using namespace dlock;
 
 TEST_CASE("A quantity is a whole number that a double holds exactly") {
@@ -31,3 +33,5 @@ TEST_CASE("Parts are written and read back") {
     CHECK_FALSE(parse_parts(bad));
   }
 }
+
+}  // namespace quantity_test

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace request_record_test {
+
 using namespace dlock;
 using State = RequestRecord::State;
 
@@ -142,3 +144,5 @@ TEST_CASE("What cannot be refunded") {
     CHECK(plan.error().code == row.code);
   }
 }
+
+}  // namespace request_record_test

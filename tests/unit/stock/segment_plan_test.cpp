@@ -8,6 +8,8 @@
 
 #include "lib/stock/take_order.h"
 
+namespace segment_plan_test {
+
 using namespace dlock;
 using Quantities = std::vector<Quantity>;
 
@@ -115,3 +117,5 @@ TEST_CASE("A request for one segment looks at no other") {
   CHECK_FALSE(choose_from({9, 9}, 2, 1));
   CHECK_FALSE(choose_from({9, 9}, -1, 1));
 }
+
+}  // namespace segment_plan_test

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace dlock {
+namespace dlock::slot_plan_test {
 namespace {
 
 using Quantities = std::vector<Quantity>;
@@ -67,4 +67,4 @@ TEST_CASE("slots: what was poured out is poured in, all of it") {
   CHECK(pour({5, 5}, {0, 0}, 0) == Quantities{0, 0});
 }
 
-}  // namespace dlock
+}  // namespace dlock::slot_plan_test

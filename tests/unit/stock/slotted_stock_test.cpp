@@ -8,7 +8,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_slots.h"
 
-namespace dlock {
+namespace dlock::slotted_stock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -259,4 +259,4 @@ TEST_CASE("slotted stock: a slot that has lost its part is said so, and nothing 
   CHECK(taken.error().message.find("lost its part") != std::string::npos);
 }
 
-}  // namespace dlock
+}  // namespace dlock::slotted_stock_test

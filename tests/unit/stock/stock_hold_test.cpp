@@ -11,7 +11,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_stock.h"
 
-namespace dlock {
+namespace dlock::stock_hold_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -332,6 +332,48 @@ TEST_CASE("stock hold with locks: the segment that is taken from is locked meanw
   CHECK(b.segments.ours.empty());
 }
 
+TEST_CASE("stock hold with locks: after an answer that was lost the lock is that of the segment that was taken from") {
+  for (const bool own : {false, true}) {
+    for (int i = 0; i < 20; ++i) {
+      CAPTURE(own);
+      Bench b({5, 5, 5, 5});
+      b.has_own_locks = own;
+      b.shelf.unanswered = 1;
+      StockHold hold = b.hold(2, true);
+      const Granted grant = granted(hold.acquire(b.control));
+      const auto parts = parse_parts(grant.locks.front().parts);
+      CHECK(b.segments.ours == std::set<std::string>{"stock:phone:" + std::to_string(parts->front().segment)});
+      CHECK(b.aside() == 2);
+      CHECK(hold.release(b.soon()));
+      CHECK(b.there() == 20);
+    }
+  }
+}
+
+TEST_CASE("stock hold with locks: an answer that was lost is not waited for as if it were somebody else's") {
+  Bench b({2});
+  b.shelf.unanswered = 1;
+  StockHold hold = b.hold(2, true);
+  granted(hold.acquire(b.control));
+  CHECK(b.clock.since_start() < 1s);
+  CHECK(b.aside() == 2);
+}
+
+TEST_CASE("stock hold with locks: who gives up after an answer that was lost leaves nothing") {
+  Bench b({2, 1});
+  b.shelf.unanswered = 1;
+  b.wish.wait.connect_timeout = 1s;
+  // What the lost request took is given back at last, though the segment is somebody else's by then.
+  b.clock.next_happening = [&]() -> std::optional<TimePoint> {
+    b.segments.taken = {"stock:phone:0"};
+    return std::nullopt;
+  };
+  b.wish.wait.until = b.clock.now() + 3s;
+  StockHold hold = b.hold(2, true);
+  CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kBusy);
+  CHECK(b.aside() == 0);
+}
+
 TEST_CASE("stock hold with locks: a locked segment and a short one are left for the next") {
   for (int i = 0; i < 20; ++i) {
     Bench b({5, 1, 5});
@@ -489,4 +531,4 @@ TEST_CASE("stock hold with locks of its own: one that is lost is lost, although 
   CHECK(std::holds_alternative<RenewalLost>(hold.renew(b.control, b.soon())));
 }
 
-}  // namespace dlock
+}  // namespace dlock::stock_hold_test

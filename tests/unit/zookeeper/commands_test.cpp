@@ -7,7 +7,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/unit/zookeeper/fake_ensemble.h"
 
-namespace dlock::zookeeper {
+namespace dlock::zookeeper::commands_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -165,4 +165,4 @@ TEST_CASE("All locks in use are listed in the order of their names, and no other
   CHECK((*states)[1].name.text() == "k");
 }
 
-}  // namespace dlock::zookeeper
+}  // namespace dlock::zookeeper::commands_test

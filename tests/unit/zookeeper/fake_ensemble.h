@@ -107,6 +107,13 @@ class FakeEnsemble {
     fire(child_watches_, parent(path));
   }
 
+  /// Somebody else writes into it.
+  void write(const std::string& path, const std::string& data) {
+    nodes.at(path).data = data;
+    ++nodes.at(path).stat.version;
+    fire(node_watches_, path);
+  }
+
   std::string create(const std::string& path, const std::string& data, std::int64_t owner, bool numbered) {
     Node& directory = nodes.at(parent(path));
     std::string digits = std::to_string(directory.next_number++);

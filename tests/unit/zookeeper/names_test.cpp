@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace dlock::zookeeper {
+namespace dlock::zookeeper::names_test {
 
 namespace {
 
@@ -117,4 +117,4 @@ TEST_CASE("Our own nodes are of the family that they were made for, sort behind 
         "_c_abcdef01-2345-6789-abcd-ef0123456789-lock-");
 }
 
-}  // namespace dlock::zookeeper
+}  // namespace dlock::zookeeper::names_test

@@ -11,7 +11,7 @@
 #include "backends/zookeeper/session_lease.h"
 #include "lib/lock/lease.h"
 
-namespace dlock::zookeeper {
+namespace dlock::zookeeper::parts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -145,4 +145,4 @@ TEST_CASE("Doctor reads what a server says of itself") {
   CHECK(judge_sessions("zk://h", 10s).verdict == Finding::Verdict::kWarn);
 }
 
-}  // namespace dlock::zookeeper
+}  // namespace dlock::zookeeper::parts_test

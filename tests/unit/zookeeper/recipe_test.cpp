@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace dlock::zookeeper {
+namespace dlock::zookeeper::recipe_test {
 
 namespace {
 
@@ -256,4 +256,4 @@ TEST_CASE("Neighbours that cannot exclude each other are found, one of each fami
   CHECK(found(kBridgeRead, reader) == std::vector{Family::kCuratorMutex});
 }
 
-}  // namespace dlock::zookeeper
+}  // namespace dlock::zookeeper::recipe_test

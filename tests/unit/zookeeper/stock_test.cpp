@@ -7,7 +7,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/unit/zookeeper/fake_ensemble.h"
 
-namespace dlock::zookeeper {
+namespace dlock::zookeeper::stock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -429,4 +429,4 @@ TEST_CASE("Requests are spread over directories, and each is always in the same 
   CHECK(base_of(request_path("/l", id("order/77"))) == "order%2f77");
 }
 
-}  // namespace dlock::zookeeper
+}  // namespace dlock::zookeeper::stock_test

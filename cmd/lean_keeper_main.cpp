@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The direct keeper of a family (lib/config/url_schemes.h: is_direct): keeps one lock, and is nothing else.
+// The keepers of a family that load less (lib/config/url_schemes.h: is_direct, speaks_tls): keeps one lock, and is
+// nothing else.
 #include <unistd.h>
 
 #include "cmd/keeper_program.h"

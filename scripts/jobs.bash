@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs jobs side by side and counts what they say; sourced by scripts/check. A job is a shell of its own that ends at the
+# first command that fails, whatever stands behind that, and a job in which a command failed has failed.
+#
+#   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the name of the job without
+#                                      which it cannot run, or nothing
+#   run_jobs LANES                     runs what was added; builds in a lane of their own, with less weight than tests
+#   retry_jobs                         once more, alone, what failed beside others (kinds bats and part)
+#   sum_jobs                           sets passed, failed, skipped, retried
+#
+# Uses the folder $logs (the caller's): NAME.log for each job, with / as _.
+
+: "${logs:?}"
+job_names=() job_queue=() job_retried=()
+declare -A job_kind=() job_needs=() job_command=() job_state=() job_passed=() job_failed=() job_skipped=() job_of_pid=() job_started=()
+job_builds=0
+most_retries=3
+mkfifo "$logs/ends"
+exec {job_ends}<>"$logs/ends"
+rm "$logs/ends"
+
+add_job() { # NAME KIND NEEDS COMMAND
+  job_names+=("$1") job_queue+=("$1")
+  job_kind[$1]=$2 job_needs[$1]=$3 job_command[$1]=$4 job_state[$1]=waiting
+  job_passed[$1]=0 job_failed[$1]=0 job_skipped[$1]=0
+}
+
+job_log() { echo "$logs/${1//\//_}.log"; }
+
+# How much slower this machine is just now than a quiet one: 1 to 10. Process starts and wake-ups are what tests are made
+# of; 200 of the one and 50 of the other take 0.4 s on a quiet machine of two cores.
+measure_slowness() {
+  local begin i
+  begin=${EPOCHREALTIME/./}
+  for ((i = 0; i < 200; i++)); do /bin/true; done
+  for ((i = 0; i < 50; i++)); do read -r -t 0.001 <> <(:) || true; done
+  i=$(((${EPOCHREALTIME/./} - begin) / 500000 + 1))
+  echo $((i > 10 ? 10 : i))
+}
+
+run_jobs() { # LANES
+  local next
+  while [ ${#job_queue[@]} -gt 0 ] || [ ${#job_of_pid[@]} -gt 0 ]; do
+    find_next_job "$1"
+    # Not as a condition: below one, bash goes on behind a command that fails, whatever `set -e` says.
+    if [ "$next" ]; then start_job "$next"; else reap; fi
+  done
+}
+
+# Takes the first job that may start now out of the queue, as $next; nothing if none may before another one has ended. What
+# cannot run any more ends here.
+find_next_job() { # LANES
+  local i name needs
+  next=
+  for i in "${!job_queue[@]}"; do
+    name=${job_queue[i]}
+    needs=${job_needs[$name]}
+    if [ "$needs" ] && [ "${job_state[$needs]}" = failed ]; then
+      unset "job_queue[i]"
+      echo "not run, because $needs failed" >"$(job_log "$name")"
+      end_job "$name" 1 0
+      continue
+    fi
+    if [ "$needs" ] && [ "${job_state[$needs]}" != ended ]; then continue; fi
+    if [ "${job_kind[$name]}" = build ]; then
+      if [ "$job_builds" -gt 0 ]; then continue; fi
+    elif [ $((${#job_of_pid[@]} - job_builds)) -ge "$1" ]; then
+      continue
+    fi
+    unset "job_queue[i]"
+    next=$name
+    return
+  done
+}
+
+start_job() { # NAME
+  local name=$1
+  (
+    trap 'status=$?; echo "(exit status $status; processor time of the shell and of what it ran:)"; times
+      echo "$BASHPID $status" >&"$job_ends"' EXIT
+    set -euo pipefail
+    if [ "${job_kind[$name]}" = build ] && [ "${job_weight:-less}" = less ]; then renice -n 5 "$BASHPID" >/dev/null; fi
+    eval "${job_command[$name]}"
+  ) >"$(job_log "$name")" 2>&1 </dev/null &
+  job_of_pid[$!]=$name job_state[$name]=running job_started[$name]=$SECONDS
+  [ "${job_kind[$name]}" != build ] || job_builds=$((job_builds + 1))
+}
+
+# Waits for one job to end. Each says so itself; one that was killed is missed a little later.
+reap() {
+  local pid status name
+  [ ${#job_of_pid[@]} -gt 0 ] || return 0
+  until read -r -t 2 pid status <&"$job_ends"; do
+    for pid in "${!job_of_pid[@]}"; do
+      if ! kill -0 "$pid" 2>/dev/null && ! read -r -t 0 <&"$job_ends"; then
+        status=137
+        break 2
+      fi
+    done
+  done
+  name=${job_of_pid[$pid]}
+  unset "job_of_pid[$pid]"
+  if [ "${job_kind[$name]}" = build ]; then job_builds=$((job_builds - 1)); fi
+  end_job "$name" "$status" $((SECONDS - job_started[$name]))
+}
+
+# Counts a job that has ended and prints its line.
+end_job() { # NAME STATUS SECONDS
+  local name=$1 counts
+  counts=$("count_${job_kind[$name]}" "$(job_log "$name")" "$2")
+  read -r "job_passed[$name]" "job_failed[$name]" "job_skipped[$name]" <<<"$counts"
+  job_state[$name]=ended
+  [ "${job_failed[$name]}" = 0 ] || job_state[$name]=failed
+  report_job "$name" "$3"
+}
+
+# What failed beside others may have failed because of them. A sanitizer's finding never did, nor did a stress test.
+may_be_retried() { # NAME
+  [ "${job_state[$1]}" = failed ] && [[ ${job_kind[$1]} == bats || ${job_kind[$1]} == part ]] &&
+    [[ $1 != stress/* ]] && ! grep -qE '[A-Za-z]Sanitizer:|runtime error:|^not run, ' "$(job_log "$1")"
+}
+
+retry_jobs() {
+  local name before times=0
+  for name in "${job_names[@]}"; do
+    ! may_be_retried "$name" || times=$((times + job_failed[$name]))
+  done
+  [ "$times" -gt 0 ] || return 0
+  if [ "$times" -gt "$most_retries" ]; then
+    echo "$times tests failed beside others: more than the $most_retries that are tried once more"
+    return 0
+  fi
+  for name in "${job_names[@]}"; do
+    may_be_retried "$name" || continue
+    before=${job_failed[$name]}
+    mv -- "$(job_log "$name")" "$(job_log "$name-first")"
+    echo "once more, alone: $name"
+    start_job "$name"
+    reap
+    [ "${job_state[$name]}" = failed ] || job_retried+=("$name: $before")
+  done
+}
+
+sum_jobs() {
+  local name line
+  passed=0 failed=0 skipped=0 retried=0
+  for name in "${job_names[@]}"; do
+    passed=$((passed + job_passed[$name])) failed=$((failed + job_failed[$name])) skipped=$((skipped + job_skipped[$name]))
+  done
+  for line in "${job_retried[@]}"; do
+    echo "retried: $line failed beside others and passed alone"
+    retried=$((retried + ${line##*: }))
+  done
+}
+
+report_job() { # NAME SECONDS
+  local name=$1 kind=${job_kind[$1]} log verdict=ok
+  log=$(job_log "$name")
+  [ "${job_failed[$name]}" = 0 ] || verdict=FAIL
+  printf '%-5s %-28s %4d s' "$verdict" "$name" "$2"
+  [ "$kind" = build ] || printf '  %4d passed' "${job_passed[$name]}"
+  [ "${job_failed[$name]}" = 0 ] || printf ', %d failed' "${job_failed[$name]}"
+  [ "${job_skipped[$name]}" = 0 ] || printf ', %d skipped' "${job_skipped[$name]}"
+  echo
+  case $verdict/$kind in
+    FAIL/bats) awk '/^(not )?ok /{ bad = /^not/ } !/^ok / && (bad || !/^(#|1\.\.)/)' "$log" | head -n 60 | sed 's/^/        /' ;;
+    FAIL/build) { grep -A 3 -E 'error:|Error' "$log" || tail -n 25 "$log"; } | head -n 40 | sed 's/^/        /' ;;
+    FAIL/*) { grep -m 1 -A 30 -E '(ERROR|WARNING): [A-Za-z]*Sanitizer:|runtime error:' "$log" || tail -n 25 "$log"; } | sed 's/^/        /' ;;
+  esac
+  [ "${job_skipped[$name]}" = 0 ] || grep -i 'skip' "$log" | head -n 5 | sed 's/^/        /' || true
+}
+
+# Ends PID and what it started, children first, by id.
+kill_tree() {
+  local child
+  for child in $(pgrep -P "$1"); do kill_tree "$child"; done
+  kill "$1" 2>/dev/null || true
+}
+
+end_jobs() {
+  local pid
+  for pid in "${!job_of_pid[@]}"; do kill_tree "$pid"; done
+}
+
+# --- each count_KIND LOG STATUS prints "PASSED FAILED SKIPPED"; a status that the counts do not explain is one failure more --
+
+count_build() {
+  if [ "$2" = 0 ]; then echo 0 0 0; else echo 0 1 0; fi
+}
+
+count_program() {
+  case $2 in
+    0) echo 1 0 0 ;;
+    77) echo 0 0 1 ;;
+    *) echo 0 1 0 ;;
+  esac
+}
+
+count_doctest() {
+  awk -v status="$2" '
+    /^\[doctest\] test cases:/ { gsub(/[^0-9|]/, ""); split($0, n, "|"); passed += n[2]; failed += n[3]; skipped += n[4]; seen = 1 }
+    END { if ((status != 0 && failed == 0) || !seen || passed + failed == 0) failed++; print passed + 0, failed + 0, skipped + 0 }' "$1"
+}
+
+# A part of a doctest program: what belongs to the other parts is no skip. (No case of ours skips itself.)
+count_part() {
+  count_doctest "$@" | sed 's/[0-9]*$/0/'
+}
+
+count_bats() {
+  awk -v status="$2" '
+    /^1\.\.[0-9]+/ { planned = substr($1, 4) + 0 }
+    /^ok .* # skip/ { skipped++; next }
+    /^ok / { passed++ }
+    /^not ok / { failed++ }
+    END {
+      missing = planned - passed - failed - skipped
+      if (missing > 0) failed += missing
+      if (planned == 0 || (status != 0 && failed == 0)) failed++
+      print passed + 0, failed + 0, skipped + 0
+    }' "$1"
+}

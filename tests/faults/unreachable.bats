@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Servers that are not there, for every kind of backend URL.
+load ../support/cli
+
+setup() {
+  set_world
+  export RES_OPTIONS='attempts:1 timeout:1'
+}
+teardown() { end_world; }
+
+urls() { # HOST...: three of them, as a URL of each backend; what needs one only takes the first
+  cat <<URLS
+redis://$1
+rediss://$1
+redis+sentinel://$1,$2,$3/main
+redis+cluster://$1,$2,$3
+redlock://$1,$2,$3
+tair://$1
+mysql://app@$1/locks
+mysql://app@$1/locks?strategy=session
+zk://$1
+zk://$1,$2
+zk://$1,$2,$3
+URLS
+}
+
+# One attempt, in far less than the connection's time-out.
+is_told_at_once() { # URL
+  local before
+  before=$(now_ms)
+  run dlock run -n --connect-timeout 30s -b "$1" k -- touch ran
+  echo "$1: $status after $(($(now_ms) - before)) ms: $output"
+  [ "$status" = 69 ] && [ ! -e ran ] && [ $(($(now_ms) - before)) -lt 15000 ]
+}
+
+@test "-n where the connection is refused: 69 at once, on every backend" {
+  local url
+  for url in $(urls 127.0.0.1:1 127.0.0.1:2 127.0.0.1:3); do is_told_at_once "$url"; done
+}
+
+@test "-n where the host is unknown: 69 at once, on every backend" {
+  local url
+  for url in $(urls one.invalid two.invalid three.invalid); do is_told_at_once "$url"; done
+}

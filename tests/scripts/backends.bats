@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# -DDLOCK_BACKENDS builds what it names, and asks for nothing else.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  tree=$BATS_TEST_TMPDIR/tree
+}
+
+configure() { cmake -S "$root" -B "$tree" -G Ninja -DDLOCK_TESTS=OFF "$@" 2>&1; }
+
+@test "the libraries, programs, pages and packages of a backend that is left out are not asked for" {
+  run -0 configure "-DDLOCK_BACKENDS=local;redis"
+  run ! grep -E '^dlock_(shared_z|connector|zookeeper_mt)_LIBRARY' "$tree/CMakeCache.txt"
+  grep '^dlock_hiredis_LIBRARY' "$tree/CMakeCache.txt"
+  run -0 ninja -C "$tree" -t targets all
+  [[ $output == *dlock-redis* ]]
+  [[ $output != *dlock-mysql* && $output != *dlock-zookeeper* ]]
+  run -0 grep -E '^set\(CPACK_COMPONENTS_ALL ' "$tree/CPackConfig.cmake"
+  [[ $output == *'"dlock;redis"'* ]]
+}
+
+@test "a backend that does not exist, and one that cannot be left out, are named" {
+  run ! configure "-DDLOCK_BACKENDS=local;etcd"
+  [[ $output == *"there is no backend 'etcd'"* ]]
+  run ! configure "-DDLOCK_BACKENDS=redis"
+  [[ $output == *"'local' is a part of dlock itself"* ]]
+}
+
+@test "a library that is missing is named with its package" {
+  # As where nothing is installed: the system's folders are not looked into.
+  echo 'set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)' >"$BATS_TEST_TMPDIR/nothing.cmake"
+  echo 'set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)' >>"$BATS_TEST_TMPDIR/nothing.cmake"
+  run ! configure "-DDLOCK_BACKENDS=local;redis" "-DCMAKE_PROJECT_INCLUDE=$BATS_TEST_TMPDIR/nothing.cmake"
+  [[ $output == *"apt install libsqlite3-dev"* ]]
+}

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+# The runner of scripts/check counts what its jobs say, and cannot be green when something failed, was skipped in CI or
+# never ran.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  log=$BATS_TEST_TMPDIR/log
+}
+
+# The counts of a log, by the function that reads this KIND of log.
+counted() { # KIND STATUS < LOG
+  cat >"$log"
+  logs=$BATS_TEST_TMPDIR bash -c ". '$root/scripts/jobs.bash'; count_$1 '$log' $2"
+}
+
+# Runs a script with the runner in it, its logs in a folder of the test's own; prints the sum behind the lines of the jobs.
+jobs_run() { # SCRIPT
+  mkdir -p "$BATS_TEST_TMPDIR/logs"
+  logs=$BATS_TEST_TMPDIR/logs bash -c "set -euo pipefail; . '$root/scripts/jobs.bash'
+    $1
+    run_jobs 2
+    retry_jobs
+    sum_jobs
+    echo \"\$passed passed, \$failed failed, \$skipped skipped, \$retried retried\""
+}
+
+@test "a command that fails in the middle of a job fails the job, whatever its kind and whatever follows" {
+  local kind summary
+  for kind in build program doctest bats; do
+    case $kind in
+      doctest) summary='[doctest] test cases: 1 | 1 passed | 0 failed | 0 skipped' ;;
+      bats) summary=$'1..1\nok 1 a' ;;
+      *) summary=fine ;;
+    esac
+    run -0 jobs_run "add_job it $kind '' 'echo \"$summary\"; false; echo done'"
+    echo "$kind: $output"
+    [[ "${lines[-1]}" =~ ^[01]\ passed,\ 1\ failed ]]
+    ! grep -qx "done" "$BATS_TEST_TMPDIR/logs/it.log"
+    run -0 jobs_run "in_the_middle() { false; echo done; }; add_job it $kind '' 'echo \"$summary\"; in_the_middle; true'"
+    [[ "${lines[-1]}" =~ ^[01]\ passed,\ 1\ failed ]]
+    run -0 jobs_run "add_job it $kind '' 'echo \"$summary\"; true; true'"
+    [[ "${lines[-1]}" =~ ^[01]\ passed,\ 0\ failed ]]
+  done
+}
+
+@test "a failing part of a pipe and an unset variable fail the job as well" {
+  run -0 jobs_run "add_job pipe build '' 'false | true'; add_job unset build '' 'echo \$nothing_of_that_name; true'"
+  [[ "${lines[-1]}" == "0 passed, 2 failed, 0 skipped, 0 retried" ]]
+}
+
+@test "what needs a job that failed does not run, and is a failure" {
+  run -0 jobs_run "add_job first build '' false; add_job second program first 'touch $BATS_TEST_TMPDIR/ran'; add_job third program '' true"
+  [[ "${lines[-1]}" == "1 passed, 2 failed, 0 skipped, 0 retried" ]]
+  [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+  grep -q 'not run, because first failed' "$BATS_TEST_TMPDIR/logs/second.log"
+}
+
+@test "what needs a job waits for its end" {
+  run -0 jobs_run "add_job first build '' 'sleep 0.3; touch $BATS_TEST_TMPDIR/built'; add_job second program first 'test -e $BATS_TEST_TMPDIR/built'"
+  [[ "${lines[-1]}" == "1 passed, 0 failed, 0 skipped, 0 retried" ]]
+}
+
+# A bats job with so many tests that fail the first COUNT times.
+failing_at_first() { # COUNT TESTS
+  cat <<JOB
+faults() {
+  local i word='not ok'
+  echo x >>$BATS_TEST_TMPDIR/tries
+  [ "\$(wc -l <$BATS_TEST_TMPDIR/tries)" -le $1 ] || word=ok
+  echo "1..$2"
+  for ((i = 1; i <= $2; i++)); do echo "\$word \$i a"; done
+  [ "\$word" = ok ]
+}
+add_job faults/it bats '' faults
+JOB
+}
+
+@test "a test that fails beside others and passes alone is passed, and said to be retried" {
+  run -0 jobs_run "$(failing_at_first 1 2)"
+  echo "$output"
+  [[ "$output" == *"retried: faults/it: 2 failed beside others and passed alone"* ]]
+  [[ "${lines[-1]}" == "2 passed, 0 failed, 0 skipped, 2 retried" ]]
+}
+
+@test "a test that fails alone as well has failed" {
+  run -0 jobs_run "$(failing_at_first 9 1)"
+  [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/tries")" = 2 ]
+}
+
+@test "more than three failures are not tried again" {
+  run -0 jobs_run "$(failing_at_first 1 4)"
+  [[ "${lines[-1]}" == "0 passed, 4 failed, 0 skipped, 0 retried" ]]
+}
+
+@test "what a sanitizer found, a stress test and a program are not tried again" {
+  run -0 jobs_run "add_job asan/it part '' 'echo \"ERROR: AddressSanitizer: heap-use-after-free\"; false'
+    add_job stress/it bats '' 'printf \"1..1\\nnot ok 1 a\\n\"; false'
+    add_job it program '' false"
+  [[ "$output" != *"once more"* ]]
+  [[ "${lines[-1]}" == "0 passed, 3 failed, 0 skipped, 0 retried" ]]
+}
+
+@test "an install that was interrupted or failed is not recorded as done" {
+  mkdir -p "$BATS_TEST_TMPDIR/tree/tests/interop/node" "$BATS_TEST_TMPDIR/bin"
+  cd "$BATS_TEST_TMPDIR/tree"
+  echo '{}' | tee tests/interop/node/package.json >tests/interop/node/package-lock.json
+  install="$(sed -n '/^install_node_packages() {/,/^}/p' "$root/scripts/check"); limited() { \"\$@\"; }; PATH=$BATS_TEST_TMPDIR/bin:$PATH"
+  printf '#!/bin/sh\nmkdir -p build/interop.part/node_modules; exit 1\n' >"$BATS_TEST_TMPDIR/bin/npm"
+  chmod +x "$BATS_TEST_TMPDIR/bin/npm"
+  run -0 jobs_run "$install; add_job packages build '' install_node_packages"
+  [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
+  [ ! -e build/interop ]
+  printf '#!/bin/sh\nmkdir -p build/interop.part/node_modules\n' >"$BATS_TEST_TMPDIR/bin/npm"
+  run -0 jobs_run "$install; add_job packages build '' install_node_packages"
+  [[ "${lines[-1]}" == "0 passed, 0 failed, 0 skipped, 0 retried" ]]
+  [ -d build/interop/node_modules ]
+}
+
+@test "a missing foreign client is skipped where one can see it, and a failure with CI=true" {
+  export NODE_PATH=$BATS_TEST_TMPDIR/none root
+  run -0 bash -c ". '$root/tests/support/peers.bash'; NODE_PATH=$NODE_PATH; skip() { echo \"skip: \$*\"; exit 0; }; node_peer x </dev/null"
+  [[ "$output" == "skip: no node clients"* ]]
+  run -0 grep -A 3 'skipped" -gt 0 \] && \[ "${CI-}" = true' "$root/scripts/check"
+  [[ "$output" == *"status=1"* ]]
+}
+
+@test "bats: passed, failed and skipped tests are counted" {
+  [ "$(printf '1..4\nok 1 a\nnot ok 2 b\nok 3 c # skip why\nok 4 d\n' | counted bats 1)" = "2 1 1" ]
+}
+
+@test "bats: tests of the plan that never reported are failures" {
+  [ "$(printf '1..4\nok 1 a\n' | counted bats 1)" = "1 3 0" ]
+}
+
+@test "bats: a file that cannot be loaded is a failure" {
+  [ "$(printf 'syntax error\n' | counted bats 1)" = "0 1 0" ]
+}
+
+@test "bats: a status that no test explains is a failure" {
+  [ "$(printf '1..1\nok 1 a\n' | counted bats 1)" = "1 1 0" ]
+}
+
+@test "doctest: cases are counted" {
+  [ "$(printf '[doctest] test cases:  12 |  10 passed | 2 failed | 3 skipped\n' | counted doctest 1)" = "10 2 3" ]
+}
+
+@test "doctest: a program that crashed before its summary is a failure" {
+  [ "$(printf 'Segmentation fault\n' | counted doctest 139)" = "0 1 0" ]
+}
+
+@test "doctest: a sanitizer that complains after a green summary is a failure" {
+  [ "$(printf '[doctest] test cases: 12 | 12 passed | 0 failed | 0 skipped\nSUMMARY: AddressSanitizer\n' | counted doctest 1)" = "12 1 0" ]
+}
+
+@test "doctest: a program without a single case is a failure" {
+  [ "$(printf '[doctest] test cases: 0 | 0 passed | 0 failed | 0 skipped\n' | counted doctest 0)" = "0 1 0" ]
+}
+
+@test "program: the status decides" {
+  [ "$(counted program 0 </dev/null)" = "1 0 0" ]
+  [ "$(counted program 77 </dev/null)" = "0 0 1" ]
+  [ "$(counted program 124 </dev/null)" = "0 1 0" ]
+}
+
+@test "an unknown suite is a usage error" {
+  run -64 "$root/scripts/check" unti
+  [[ $output == *"no suite 'unti'"* ]]
+}
