@@ -303,6 +303,17 @@ bool Contender::is_woken(const Verdict& verdict) {
                      [this](const std::string& name) { return calls_.take_fired(path_of(name)); });
 }
 
+/// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more is
+/// looked at and left alone.
+Result<Answer> Contender::remove_nodes(TimePoint until, int version) {
+  if (stage_.rule == Rule::kOneNode && czxid_ != 0) {
+    const auto node = calls_.call(make_exists(own_.front()), until, nullptr);
+    if (!node || node->code != Code::kOk) return node;
+    if (node->stat.czxid != czxid_) return Answer{.code = Code::kNoNode};
+  }
+  return calls_.call({.kind = Request::Kind::kChange, .changes = removals(version)}, until, nullptr);
+}
+
 Result<void> Contender::remove(TimePoint until, int version) {
   bool unanswered = removal_.has_value();
   if (removal_) calls_.forget(*std::exchange(removal_, std::nullopt));
@@ -315,7 +326,7 @@ Result<void> Contender::remove(TimePoint until, int version) {
   if (own_.empty()) return {};
   bool gone = false;
   while (true) {
-    const auto answer = calls_.call({.kind = Request::Kind::kChange, .changes = removals(version)}, until, nullptr);
+    const auto answer = remove_nodes(until, version);
     if (answer && answer->code == Code::kOk) break;
     if (answer && answer->code == Code::kBadVersion) {
       return Error{ErrorCode::kConflict, "the data of " + own_.front() + " have changed"};

@@ -67,6 +67,7 @@ class Contender {
   Result<Verdict> enter_when_free(TimePoint until, Control* control);
   Result<Verdict> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
+  Result<Answer> remove_nodes(TimePoint until, int version);
   Result<void> check_leases(TimePoint until, Control* control);
   Result<Verdict> judged(const Result<Answer>& list);
   Request creation() const;

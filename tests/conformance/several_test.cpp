@@ -101,6 +101,7 @@ TEST_CASE("the loss of one of several locks that only the release finds out is a
       both.lose(w.b);
       both.taken->session().release(SystemClock().now() + kPatience);
       const auto lost = both.taken->wait_for<Lost>();
+      INFO("said: ", both.taken->last());
       REQUIRE(lost);
       CHECK(lost->final);
       both.check_other_is_free(w.b);

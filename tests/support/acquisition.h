@@ -53,6 +53,8 @@ class Acquisition {
   void release();
   void withdraw();
   LockSession& session() { return *session_; }
+  /// The last event that wait_for() did not wait for, in words.
+  const std::string& last() const { return last_; }
   static std::string describe(const SessionEvent& event);
 
  private:

@@ -226,6 +226,10 @@ TEST_CASE("A node that has our name and is somebody else's is a lock that is los
   const auto next = world.lock(spec_of(), "simple");
   REQUIRE(granted(next->acquire(world.supervisor)));
   CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
+  const auto released = lock->release(world.clock.now() + 1s);
+  REQUIRE_FALSE(released);
+  CHECK(released.error().code == ErrorCode::kLost);
+  CHECK(world.ensemble.nodes.contains("/app/k"));
 }
 
 TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited for") {
