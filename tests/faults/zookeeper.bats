@@ -152,6 +152,8 @@ own_server() {
   command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
   compile_peers
   own_server
+  kazoo k own
+  [ "$(ask k make "/$key")" = ok ] # one that stays: a container without children is removed within a second
   run -0 dlock run "$key" -- true
   sequence_end own "/$key" 2147483000
   run -78 dlock run -n "$key" -- touch ran
