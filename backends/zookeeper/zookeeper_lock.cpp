@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 constexpr Duration kConnectTimeout = 5s;
 constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth watching
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
-constexpr Duration kLookBudget = 1s;
 constexpr Duration kRetryPause = 40ms;
 constexpr Duration kLeastPatience = 500ms;  ///< near the end of the wait
 constexpr Duration kRetryInterval = 1s;     ///< of counted tries, when nobody chose one

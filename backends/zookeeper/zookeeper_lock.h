@@ -33,6 +33,8 @@ class ZookeeperLock final : public KeptLock {
   bool is_still_entered() const override { return entered_; }
 
  private:
+  static constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< for a look at who holds it
+
   enum class Outcome { kHolds, kFree, kBusy, kStopped };
   enum class Woken { kLook, kTimeOver, kStopped };
 
