@@ -240,8 +240,8 @@ _keeper_stopped() {
   keeper=$(keeper_of a)
   kill -STOP "$keeper"
   [ "$(how_ended a)" = "exit 79" ]
+  wait_until ended "$keeper" # given up, and killed
   wait_until is total 4
-  kill -CONT "$keeper"
   is taken 0
 }
 @test "run: a keeper that stands still: CMD is ended, nothing is sold" { on_each _keeper_stopped; }
