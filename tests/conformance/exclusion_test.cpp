@@ -33,7 +33,6 @@ TEST_CASE("the owner of a granted lock is the one that was asked for") {
 
 TEST_CASE("one attempt on a held lock is refused as busy, with its holder, and leaves nothing behind") {
   on_every_backend("once", [](World& w) {
-    if (!w.fixture.tells_who) return;
     LockSpec spec = exclusive(w.key);
     spec.reason = "because";
     Acquisition holder(w.a, spec);

@@ -11,7 +11,8 @@
 namespace dlock::testing {
 
 /// A kind of store that the suite runs against, and what it can do. A new backend adds one of these to fixtures() and
-/// is then held to every sentence of the port. What it cannot do must be refused with Unsupported, which is tested too.
+/// is then held to every sentence of the port. What it cannot do must be refused with Unsupported, which is tested too;
+/// the cases that ask for it leave it out (skips.h), and skips.txt says that they may.
 struct Fixture {
   std::string name;   ///< "local", "redis"
   std::string store;  ///< what connect() takes; the same text in every process means the same store, empty at first
@@ -24,14 +25,14 @@ struct Fixture {
   bool freed_at_once = true;  ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
   bool tells_end = true;         ///< inspect knows when a lease ends by itself
-  bool tells_who = true;         ///< inspect knows host, pid, user and reason of a holder
   bool counts_entries = true;    ///< an inner hold outlives the outer one
-  bool fences = true;            ///< has dlock fence
   bool fence_stays_open = true;  ///< an open fence keeps other checks out
 };
 
 /// Those that can run here, each with an empty store. Made on first use, gone at exit.
 std::vector<Fixture>& fixtures();
+/// False if the environment has no server for some, or leaves them out.
+bool every_backend_runs();
 
 /// A new client with connections of its own, for a Fixture::store.
 std::unique_ptr<Backend> connect(const std::string& store);

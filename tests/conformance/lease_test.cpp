@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/conformance/fixture.h"
+#include "tests/conformance/skips.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
@@ -35,7 +36,7 @@ ErrorCode code_of(const Result<void>& result) { return result ? ErrorCode::kInte
 
 TEST_CASE("a detached lease outlives the process that took it, and is given back by another one with its owner") {
   on_every_backend("lease", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
     const FencingToken token = leased(w.fixture, spec, "detach-ttl 60000");
     const auto state = w.a.inspect(name(w.key));
@@ -56,7 +57,7 @@ TEST_CASE("a detached lease outlives the process that took it, and is given back
 
 TEST_CASE("leases of one key can be taken and given back again and again, and tokens grow") {
   on_every_backend("lease-again", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     FencingToken last;
     for (int round = 0; round < 3; ++round) {
       const LockSpec spec = exclusive(w.key);
@@ -71,7 +72,7 @@ TEST_CASE("leases of one key can be taken and given back again and again, and to
 
 TEST_CASE("a detached lease ends by itself, and not before its time") {
   on_every_backend("lease-end", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
     SystemClock clock;
     const TimePoint before = clock.now();
@@ -87,7 +88,7 @@ TEST_CASE("a detached lease ends by itself, and not before its time") {
 
 TEST_CASE("a renewal moves the end of a lease, in both directions") {
   on_every_backend("renew", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
     const FencingToken token = leased(w.fixture, spec, "detach-ttl 1000");
     const auto renewed = w.a.renew(name(w.key), spec.owner, seconds(60));
@@ -104,7 +105,7 @@ TEST_CASE("a renewal moves the end of a lease, in both directions") {
 
 TEST_CASE("a renewal without the owner is lost, and never takes a lock") {
   on_every_backend("renew-lost", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const auto nobody = w.a.renew(name(w.key), Owner::random(), seconds(60));
     REQUIRE_FALSE(nobody);
     CHECK(nobody.error().code == ErrorCode::kLost);
@@ -126,7 +127,7 @@ TEST_CASE("a renewal without the owner is lost, and never takes a lock") {
 
 TEST_CASE("a lease that watches a process ends with it") {
   on_every_backend("watch", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const pid_t watched = fork();
     if (watched == 0) {
       for (;;) pause();
@@ -143,7 +144,7 @@ TEST_CASE("a lease that watches a process ends with it") {
 
 TEST_CASE("a lease cannot watch a process that does not exist, and nothing stays held") {
   on_every_backend("watch-nobody", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     HelperProcess taker(w.fixture.store, exclusive(w.key));
     taker.granted();
     taker.say("detach-pid 2147483646");
@@ -154,7 +155,7 @@ TEST_CASE("a lease cannot watch a process that does not exist, and nothing stays
 
 TEST_CASE("a detached lease can be force-released, and its owner then has lost it") {
   on_every_backend("lease-forced", [](World& w) {
-    if (!w.fixture.detaches) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
     const LockSpec spec = exclusive(w.key);
     leased(w.fixture, spec, "detach-ttl 60000");
     const auto shown = w.a.inspect(name(w.key));
@@ -170,7 +171,8 @@ TEST_CASE("a detached lease can be force-released, and its owner then has lost i
 
 TEST_CASE("a lock held by a running process is not a lease: it can neither be renewed nor given back from outside") {
   on_every_backend("not-a-lease", [](World& w) {
-    if (!w.fixture.detaches || !w.fixture.freed_at_once) return;
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
+    if (skips(w, !w.fixture.freed_at_once, "freed when its ttl is over")) return;
     const LockSpec spec = exclusive(w.key);
     Acquisition holder(w.a, spec);
     holder.held();
@@ -183,7 +185,7 @@ TEST_CASE("a lock held by a running process is not a lease: it can neither be re
 
 TEST_CASE("after an unclean end nobody gets the lock for the lock-delay, and then the next one does") {
   on_every_backend("delay", [](World& w) {
-    if (!w.fixture.lock_delay) return;
+    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
     LockSpec careful = exclusive(w.key);
     careful.lock_delay = milliseconds(400);
     HelperProcess holder(w.fixture.store, careful);
@@ -208,7 +210,7 @@ TEST_CASE("after an unclean end nobody gets the lock for the lock-delay, and the
 
 TEST_CASE("after a release in order there is no lock-delay, and after a force-release there is one") {
   on_every_backend("delay-forced", [](World& w) {
-    if (!w.fixture.lock_delay) return;
+    if (skips(w, !w.fixture.lock_delay, "no lock-delay")) return;
     LockSpec careful = exclusive(w.key);
     careful.lock_delay = milliseconds(300);
     Acquisition orderly(w.a, careful);
@@ -231,7 +233,6 @@ TEST_CASE("after a release in order there is no lock-delay, and after a force-re
 
 TEST_CASE("a fence lets the highest token pass, the same one again, and no lower one ever after") {
   on_every_backend("fence", [](World& w) {
-    if (!w.fixture.fences) return;
     const LockName resource = name(w.key);
     REQUIRE(w.a.fence(resource, FencingToken(10), {}));
     REQUIRE(w.b.fence(resource, FencingToken(10), {}));
@@ -247,7 +248,7 @@ TEST_CASE("a fence lets the highest token pass, the same one again, and no lower
 
 TEST_CASE("an open fence keeps other checks of its resource out, within their wait") {
   on_every_backend("fence-open", [](World& w) {
-    if (!w.fixture.fence_stays_open) return;
+    if (skips(w, !w.fixture.fence_stays_open, "a fence does not stay open")) return;
     const LockName resource = name(w.key);
     auto open = w.a.fence(resource, FencingToken(5), {});
     REQUIRE(open);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tests/conformance/fixture.h"
+#include "tests/conformance/skips.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
@@ -30,7 +31,7 @@ void stands_in_line(World& w, Acquisition& waiter, std::size_t count) {
 
 TEST_CASE("waiters of other processes are served first come first served") {
   on_every_backend("fifo", [](World& w) {
-    if (!w.fixture.fair) return;
+    if (skips(w, !w.fixture.fair, "serves in no fixed order")) return;
     auto holder = std::make_unique<HelperProcess>(w.fixture.store, exclusive(w.key));
     FencingToken last = holder->granted();
     std::vector<std::unique_ptr<HelperProcess>> queue;
@@ -54,7 +55,7 @@ TEST_CASE("waiters of other processes are served first come first served") {
 
 TEST_CASE("64 waiters are all served, in their order") {
   on_every_backend("many", [](World& w) {
-    if (!w.fixture.fair) return;
+    if (skips(w, !w.fixture.fair, "serves in no fixed order")) return;
     Acquisition holder(w.a, exclusive(w.key));
     holder.held();
     std::vector<std::unique_ptr<HelperProcess>> queue;
@@ -78,7 +79,7 @@ TEST_CASE("64 waiters are all served, in their order") {
 
 TEST_CASE("a waiter that is killed is skipped") {
   on_every_backend("killed-waiter", [](World& w) {
-    if (!w.fixture.sees_waiters) return;
+    if (skips(w, !w.fixture.sees_waiters, "does not list who waits")) return;
     Acquisition holder(w.a, exclusive(w.key));
     holder.held();
     HelperProcess doomed(w.fixture.store, exclusive(w.key));
@@ -107,7 +108,7 @@ TEST_CASE("a holder that is killed frees the lock, and the next token is higher"
 
 TEST_CASE("a waiter that is stopped when its turn comes can be freed from the front like any holder") {
   on_every_backend("stopped-waiter", [](World& w) {
-    if (!w.fixture.freed_at_once) return;
+    if (skips(w, !w.fixture.freed_at_once, "freed when its ttl is over")) return;
     Acquisition holder(w.a, exclusive(w.key));
     holder.held();
     HelperProcess stopped(w.fixture.store, exclusive(w.key));
@@ -133,7 +134,7 @@ TEST_CASE("a waiter that is stopped when its turn comes can be freed from the fr
 
 TEST_CASE("readers share, a writer waits for all of them, and later readers wait for the writer") {
   on_every_backend("shared", [](World& w) {
-    if (!w.fixture.shared) return;
+    if (skips(w, !w.fixture.shared, "no readers")) return;
     Acquisition reader(w.a, shared(w.key));
     reader.held();
     Acquisition another(w.b, shared(w.key));
@@ -165,7 +166,7 @@ TEST_CASE("readers share, a writer waits for all of them, and later readers wait
 
 TEST_CASE("as many permits are given as there are, and each one that comes back goes to the next in line") {
   on_every_backend("permits", [](World& w) {
-    if (!w.fixture.permits) return;
+    if (skips(w, !w.fixture.permits, "no permits")) return;
     Acquisition one(w.a, permits(w.key, 2));
     Acquisition two(w.b, permits(w.key, 2));
     one.held();
@@ -193,7 +194,8 @@ TEST_CASE("as many permits are given as there are, and each one that comes back 
 
 TEST_CASE("who waits for a permit is woken by its release, and does not find out by looking") {
   on_every_backend("permit-wake", [](World& w) {
-    if (!w.fixture.permits || !w.fixture.told_at_once) return;
+    if (skips(w, !w.fixture.permits, "no permits")) return;
+    if (skips(w, !w.fixture.told_at_once, "is told by its next renewal")) return;
     Acquisition one(w.a, permits(w.key, 1));
     one.held();
     Acquisition two(w.b, permits(w.key, 1));
@@ -209,7 +211,7 @@ TEST_CASE("who waits for a permit is woken by its release, and does not find out
 
 TEST_CASE("a permit whose holder is killed goes to the next in line") {
   on_every_backend("killed-permit", [](World& w) {
-    if (!w.fixture.permits) return;
+    if (skips(w, !w.fixture.permits, "no permits")) return;
     HelperProcess one(w.fixture.store, permits(w.key, 2));
     HelperProcess two(w.fixture.store, permits(w.key, 2));
     one.granted();
@@ -224,7 +226,7 @@ TEST_CASE("a permit whose holder is killed goes to the next in line") {
 
 TEST_CASE("a writer waits for every permit, and permits wait for the writer") {
   on_every_backend("permits-writer", [](World& w) {
-    if (!w.fixture.permits) return;
+    if (skips(w, !w.fixture.permits, "no permits")) return;
     Acquisition one(w.a, permits(w.key, 3));
     one.held();
     Acquisition writer(w.b, exclusive(w.key));
@@ -242,7 +244,7 @@ TEST_CASE("a writer waits for every permit, and permits wait for the writer") {
 
 TEST_CASE("callers of one key who do not agree on the permits are told, as long as somebody uses them") {
   on_every_backend("disagree", [](World& w) {
-    if (!w.fixture.permits) return;
+    if (skips(w, !w.fixture.permits, "no permits")) return;
     Acquisition one(w.a, permits(w.key, 2));
     one.held();
     for (const LockSpec& other : {permits(w.key, 3), shared(w.key)}) {
@@ -260,7 +262,7 @@ TEST_CASE("callers of one key who do not agree on the permits are told, as long 
 
 TEST_CASE("whoever asks whom it waits for is told, and shown its own place among those who wait") {
   on_every_backend("who", [](World& w) {
-    if (!w.fixture.sees_waiters) return;
+    if (skips(w, !w.fixture.sees_waiters, "does not list who waits")) return;
     const LockSpec spec = exclusive(w.key);
     Acquisition holder(w.a, spec);
     holder.held();

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/conformance/fixture.h"
+#include "tests/conformance/skips.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
 
@@ -17,7 +18,7 @@ LockSpec inside(const HeldLock& outer, LockSpec spec) {
 
 TEST_CASE("an acquisition inside a hold of an ancestor joins it, is counted, and whoever ends last frees the lock") {
   on_every_backend("reentry", [](World& w) {
-    if (!w.fixture.counts_entries) return;
+    if (skips(w, !w.fixture.counts_entries, "an inner hold ends with the outer one")) return;
     Acquisition outer(w.a, exclusive(w.key));
     const HeldLock held = outer.held();
     Acquisition inner(w.b, inside(held, exclusive(w.key)));
@@ -61,7 +62,7 @@ TEST_CASE("an inner process that is killed leaves the outer hold as it is") {
 
 TEST_CASE("an inner hold survives the death of the outer one") {
   on_every_backend("reentry-orphan", [](World& w) {
-    if (!w.fixture.freed_at_once) return;
+    if (skips(w, !w.fixture.freed_at_once, "freed when its ttl is over")) return;
     const LockSpec spec = exclusive(w.key);
     HelperProcess outer(w.fixture.store, spec);
     const FencingToken token = outer.granted();
@@ -118,7 +119,7 @@ TEST_CASE("a force-release takes the lock from the re-entries, too, and ends the
 
 TEST_CASE("a re-entry that would wait for itself is refused, and one that needs less joins") {
   on_every_backend("reentry-modes", [](World& w) {
-    if (!w.fixture.shared) return;
+    if (skips(w, !w.fixture.shared, "no readers")) return;
     Acquisition reader(w.a, shared(w.key));
     const HeldLock held = reader.held();
     Acquisition upgrade(w.b, inside(held, exclusive(w.key)));
