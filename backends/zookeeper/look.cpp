@@ -5,6 +5,9 @@
 #include <charconv>
 #include <map>
 
+#include "lib/base/human_text.h"
+#include "lib/base/utf8.h"
+
 namespace dlock::zookeeper {
 namespace {
 
@@ -16,15 +19,16 @@ std::string hex_of(std::int64_t number) {
   return "0x" + std::string(text, end);
 }
 
-std::string printable(std::string_view data) {
-  const bool fine = std::all_of(data.begin(), data.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
-  return fine ? std::string(data.substr(0, kLongestText)) : std::string();
+/// Nothing of what is not text: a foreign client may keep anything in its node.
+std::string text_in(std::string_view data) {
+  std::string shown = printable(data, kLongestText);
+  return shown.find(kReplacementCharacter) == std::string::npos ? shown : std::string();
 }
 
 /// What a foreign client says of itself: Curator the address of its machine, kazoo whatever its user chose.
 void add_foreign(Party& party, const char* kind, bool is_kazoo, const Node& node) {
-  party.owner = is_kazoo ? printable(node.data) : "";
-  party.host = is_kazoo ? "" : printable(node.data);
+  party.owner = is_kazoo ? text_in(node.data) : "";
+  party.host = is_kazoo ? "" : text_in(node.data);
   party.note = std::string(kind) + ", session " + hex_of(node.stat.ephemeral_owner);
 }
 

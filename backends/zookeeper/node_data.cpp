@@ -4,16 +4,20 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 
 #include "lib/base/user_name.h"
+#include "lib/config/duration_text.h"
 
 namespace dlock::zookeeper {
 namespace {
 
 constexpr char kEscapeDigits[] = "0123456789ABCDEF";
 constexpr std::string_view kOurs = "dlock ";
+constexpr auto kLongestDelay = std::chrono::floor<std::chrono::milliseconds>(kLongestDuration);
 
 std::string percent(std::string_view text) {
   std::string out;
@@ -45,6 +49,12 @@ std::int64_t number(const std::map<std::string, std::string, std::less<>>& field
   std::int64_t value = 0;
   if (found != fields.end()) std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
   return value;
+}
+
+/// Anybody may write a node: what nobody could have asked for is cut to what can be reckoned with.
+std::int64_t amount(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name,
+                    std::int64_t most) {
+  return std::clamp<std::int64_t>(number(fields, name), 0, most);
 }
 
 std::string text(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name) {
@@ -99,8 +109,8 @@ std::optional<NodeData> decode_node_data(std::string_view line) {
                   number(fields, "pid"),
                   text(fields, "user"),
                   mode_of(text(fields, "mode")),
-                  static_cast<int>(number(fields, "permits")),
-                  std::chrono::milliseconds(number(fields, "delay_ms")),
+                  static_cast<int>(amount(fields, "permits", std::numeric_limits<int>::max())),
+                  std::chrono::milliseconds(amount(fields, "delay_ms", kLongestDelay.count())),
                   text(fields, "reason"),
                   text(fields, "ended") == "1"};
 }

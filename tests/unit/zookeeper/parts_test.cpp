@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <limits>
+
 #include "backends/zookeeper/doctor.h"
 #include "backends/zookeeper/four_letters.h"
 #include "backends/zookeeper/lease_file.h"
 #include "backends/zookeeper/look.h"
 #include "backends/zookeeper/session_lease.h"
+#include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::zookeeper::parts_test {
@@ -61,6 +64,17 @@ TEST_CASE("What a node says of its holder is read back, whatever is in it") {
   }
   CHECK(asks_to_release("__REVOKE__"));
   CHECK_FALSE(asks_to_release(text));
+}
+
+TEST_CASE("What nobody could have asked for is cut, in a node that anybody may have written") {
+  const auto less = decode_node_data("dlock owner=o permits=-1 delay_ms=-5");
+  REQUIRE(less);
+  CHECK(less->permits == 0);
+  CHECK(less->lock_delay == 0ms);
+  const auto more = decode_node_data("dlock owner=o permits=99999999999 delay_ms=9223372036854775807");
+  REQUIRE(more);
+  CHECK(more->permits == std::numeric_limits<int>::max());
+  CHECK(more->lock_delay == kLongestDuration);
 }
 
 TEST_CASE(
