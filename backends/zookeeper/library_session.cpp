@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <mutex>
 
 #include "backends/zookeeper/server_text.h"
@@ -367,7 +368,8 @@ Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
     std::memcpy(id.passwd, settings.attach->password.data(),
                 std::min(sizeof id.passwd, settings.attach->password.size()));
   }
-  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(settings.timeout).count();
+  const auto timeout = std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(settings.timeout).count(),
+                                              std::numeric_limits<int>::max());
   const SignalsBlocked blocked;  // its threads take none
   zhandle_t* handle = zookeeper_init2(server_list(settings.servers).c_str(), on_event, static_cast<int>(timeout),
                                       settings.attach ? &id : nullptr, inbox.get(), ZOO_NO_LOG_CLIENTENV, on_log);
