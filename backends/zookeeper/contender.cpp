@@ -303,8 +303,8 @@ bool Contender::is_woken(const Verdict& verdict) {
                      [this](const std::string& name) { return calls_.take_fired(path_of(name)); });
 }
 
-/// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more is
-/// looked at and left alone.
+/// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more
+/// is looked at and left alone.
 Result<Answer> Contender::remove_nodes(TimePoint until, int version) {
   if (stage_.rule == Rule::kOneNode && czxid_ != 0) {
     const auto node = calls_.call(make_exists(own_.front()), until, nullptr);
