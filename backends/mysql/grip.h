@@ -39,13 +39,15 @@ class Grip {
   /// The session that has it: its id; 0: nobody; nullopt: somebody, but the server does not tell who.
   Result<std::optional<std::uint64_t>> holder(Servers& servers, TimePoint until);
 
+  /// strategy=row: what locks it, or waits for who has.
+  std::string row_query() const;
+
  private:
   Result<Answer> say(Database& database, const std::string& server, const std::string& statement, TimePoint until,
                      Control* control);
   Result<void> check_user_row(Database& database, const std::string& server, TimePoint until, Control* control);
   Result<void> make_own_row(Database& database, const std::string& server, TimePoint until, Control* control);
   Result<Got> judge(Database& database, const std::string& server, const Outcome& outcome, TimePoint until);
-  std::string row_query() const;
 
   const Strategy strategy_;
   const LockName name_;

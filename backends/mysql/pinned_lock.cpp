@@ -195,7 +195,8 @@ bool PinnedLock::wait_in_queue(Control& control) {
 
 Result<LockState> PinnedLock::look_beside() {
   Servers beside = servers_.beside();
-  return PinnedView(settings_, beside, runtime_, kHolderViewBudget).inspect(spec_.name);
+  return PinnedView(settings_, beside, runtime_, kHolderViewBudget, PinnedView::Strangers::kUnnamed)
+      .inspect(spec_.name);
 }
 
 Refused PinnedLock::busy() {

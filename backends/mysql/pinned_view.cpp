@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/pinned_view.h"
 
+#include <algorithm>
+
 #include "backends/mysql/common_statements.h"
 #include "backends/mysql/sql_text.h"
 #include "lib/base/entropy.h"
@@ -23,11 +25,37 @@ Party party_of(const LeaseHolder& holder) {
 }
 
 /// Somebody who takes the same lock without dlock.
-Party stranger(std::uint64_t session) {
+Party stranger(const RowBlocker& known) {
   Party party;
-  if (session != 0) party.owner = "connection " + std::to_string(session);
   party.note = "another program";
+  if (known.session == 0) return party;
+  party.owner = "connection " + std::to_string(known.session);
+  party.user = known.user;
+  party.host = known.host;
+  if (!known.user.empty() || !known.host.empty()) party.note += ", " + party.owner;
+  if (known.since) party.since = WallTime(std::chrono::microseconds(*known.since));
   return party;
+}
+
+/// Whose session it is, where this account may see that.
+void add_account(Servers& servers, RowBlocker& known, Clock& clock, TimePoint until) {
+  const auto found = run_statement(
+      servers, "SELECT USER,HOST FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(known.session), clock,
+      until);
+  if (!found || found->rows.size() != 1 || found->rows[0].size() != 2) return;
+  known.user = found->rows[0][0].value_or("");
+  known.host = found->rows[0][1].value_or("");
+}
+
+/// A transaction without a session: what XA has prepared is nobody's connection, and of shared locks MariaDB does not
+/// tell whose they are.
+Error without_session(const RowBlocker& known, const LockName& name) {
+  if (known.since) {
+    return {ErrorCode::kUnsupported, name.text() + " is held by a prepared XA transaction, which no session has",
+            "look with XA RECOVER, and end it with XA COMMIT or XA ROLLBACK"};
+  }
+  return {ErrorCode::kUnsupported, "the server does not tell which session holds " + name.text(),
+          "find it with SHOW ENGINE INNODB STATUS or SHOW PROCESSLIST, and end it with KILL"};
 }
 
 }  // namespace
@@ -38,31 +66,54 @@ bool is_live_session(Servers& servers, std::uint64_t id, Clock& clock, TimePoint
   return found && !found->rows.empty();
 }
 
-Result<std::optional<Party>> PinnedView::present_holder(const LockName& name, std::uint64_t* session) {
+Result<PinnedView::Present> PinnedView::present(const LockName& name, Strangers strangers) {
   LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
   Grip grip(settings_, name, runtime_.clock);
   const auto holder = grip.holder(servers_, soon());
   if (!holder) return holder.error();
   const auto look = record.look(false, soon(), nullptr);
   if (!look) return look.error();
-  if (*holder == std::uint64_t{0}) return std::optional<Party>();
+  if (*holder == std::uint64_t{0}) return Present{};
   for (const LeaseHolder& one : look->row.holders) {
     const bool lives = holder->has_value() ? **holder == one.connection
                                            : is_live_session(servers_, one.connection, runtime_.clock, soon());
-    if (!lives) continue;
-    *session = one.connection;
-    return std::optional(party_of(one));
+    if (lives) return Present{{party_of(one)}, {one.connection}, {}};
   }
-  *session = holder->value_or(0);
-  return std::optional(stranger(*session));
+  if (!*holder && strangers == Strangers::kSought) return blockers(name);
+  RowBlocker known{holder->value_or(0), "", "", {}};
+  if (*holder && strangers == Strangers::kSought) add_account(servers_, known, runtime_.clock, soon());
+  Present present{{stranger(known)}, {known.session}, {}};
+  if (known.session == 0) present.hidden = without_session(known, name);
+  return present;
+}
+
+/// A row is locked by a session that the server names only to who waits for it.
+Result<PinnedView::Present> PinnedView::blockers(const LockName& name) {
+  const Grip grip(settings_, name, runtime_.clock);
+  auto found = row_blockers(servers_, grip.row_query(), runtime_.clock, soon());
+  if (!found && found.error().code != ErrorCode::kDenied) return found.error();
+  // Who had just got it may have written it down by now.
+  const auto look = LeaseStore(servers_, runtime_.clock, settings_.strategy, name).look(false, soon(), nullptr);
+  if (!look) return look.error();
+  const auto& known = look->row.holders;
+  Present present;
+  if (!found) present.hidden = found.error();
+  if (!found || found->empty()) found = std::vector<RowBlocker>(1);
+  for (const RowBlocker& one : *found) {
+    const auto ours = std::find_if(known.begin(), known.end(), [&](const LeaseHolder& holder) {
+      return one.session != 0 && holder.connection == one.session;
+    });
+    present.parties.push_back(ours == known.end() ? stranger(one) : party_of(*ours));
+    present.sessions.push_back(one.session);
+    if (one.session == 0 && !present.hidden) present.hidden = without_session(one, name);
+  }
+  return present;
 }
 
 Result<LockState> PinnedView::inspect(const LockName& name) {
-  std::uint64_t session = 0;
-  auto holder = present_holder(name, &session);
-  if (!holder) return holder.error();
-  LockState state{name, settings_.store, Mode::kExclusive, 0, {}, {}};
-  if (*holder) state.holders.push_back(std::move(**holder));
+  auto holders = present(name, strangers_);
+  if (!holders) return holders.error();
+  LockState state{name, settings_.store, Mode::kExclusive, 0, std::move(holders->parties), {}};
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, settings_.strategy, name, servers_.server(),
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
@@ -74,30 +125,39 @@ Result<std::vector<LockName>> PinnedView::names() {
   return live_names(servers_, settings_.strategy, runtime_.clock, soon());
 }
 
-/// Ends the session that holds it; the server frees what it held.
-Result<ForceReleased> PinnedView::force_release(const LockName& name, const LockState& shown) {
-  std::uint64_t session = 0;
-  const auto holder = present_holder(name, &session);
-  if (!holder) return holder.error();
-  if (!*holder && shown.holders.empty()) return ForceReleased{};
-  const bool same = *holder && shown.holders.size() == 1 && (*holder)->owner == shown.holders[0].owner &&
-                    (*holder)->token == shown.holders[0].token;
-  if (!same) return Error{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
-  if (session == 0) {
-    return Error{ErrorCode::kUnsupported, "the server does not tell which session holds " + name.text(),
-                 "find it with SHOW ENGINE INNODB STATUS, and end it with KILL"};
-  }
-  const TimePoint until = soon();
-  auto killed = run_statement(servers_, "KILL " + std::to_string(session), runtime_.clock, until);
+Result<void> PinnedView::end_holder(const LockName& name, std::uint64_t session, TimePoint until) {
+  const auto killed = run_statement(servers_, "KILL " + std::to_string(session), runtime_.clock, until);
   if (!killed && killed.error().code == ErrorCode::kDenied) {
     return Error{ErrorCode::kDenied,
                  "only the account that holds " + name.text() + " may end its session " + std::to_string(session) +
-                     ", or one with the right CONNECTION ADMIN",
+                     ", or one with the right CONNECTION ADMIN (MySQL: CONNECTION_ADMIN)",
                  "ask an administrator for: KILL " + std::to_string(session)};
   }
-  while (is_live_session(servers_, session, runtime_.clock, until) && runtime_.clock.now() < until) {
+  while (is_live_session(servers_, session, runtime_.clock, until)) {
+    if (runtime_.clock.now() >= until) {
+      return Error{ErrorCode::kUnavailable, "the session " + std::to_string(session) + " does not end",
+                   "look at it with SHOW PROCESSLIST"};
+    }
     std::vector<pollfd> nothing;
     runtime_.clock.wait(nothing, runtime_.clock.now() + kPause);
+  }
+  return {};
+}
+
+/// Ends the sessions that hold it; the server frees what they held.
+Result<ForceReleased> PinnedView::force_release(const LockName& name, const LockState& shown) {
+  const auto holders = present(name, Strangers::kSought);
+  if (!holders) return holders.error();
+  if (holders->parties.empty() && shown.holders.empty()) return ForceReleased{};
+  const auto same = [](const Party& a, const Party& b) { return a.owner == b.owner && a.token == b.token; };
+  if (holders->parties.empty() || !std::is_permutation(holders->parties.begin(), holders->parties.end(),
+                                                       shown.holders.begin(), shown.holders.end(), same)) {
+    return Error{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
+  }
+  if (holders->hidden) return *holders->hidden;
+  const TimePoint until = soon();
+  for (const std::uint64_t session : holders->sessions) {
+    if (auto ended = end_holder(name, session, until); !ended) return ended.error();
   }
   return ForceReleased{shown.holders};
 }
@@ -123,10 +183,9 @@ Result<std::vector<Swept>> PinnedView::sweep(bool dry_run) {
     LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
     const auto look = record.look(false, soon(), nullptr);
     if (!look) return look.error();
-    std::uint64_t session = 0;
-    const auto holder = present_holder(name, &session);
-    if (!holder) return holder.error();
-    if (*holder || look->row.holders.empty()) continue;
+    const auto holders = present(name, Strangers::kUnnamed);
+    if (!holders) return holders.error();
+    if (!holders->parties.empty() || look->row.holders.empty()) continue;
     if (!dry_run) {
       LeaseRow next = look->row;
       next.holders.clear();

@@ -34,6 +34,9 @@ bool is_without_named_locks(int code);
 /// A table or a column that dlock wants is missing.
 bool is_wrong_table(int code);
 
+/// A view of information_schema that this kind of server does not have.
+bool is_unknown_view(int code);
+
 constexpr int kDuplicateKey = 1062;
 
 /// What it means to who uses dlock: the code decides, `server` is named.
