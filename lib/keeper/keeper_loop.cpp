@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "lib/base/human_text.h"
 #include "lib/base/last_words.h"
 #include "lib/base/memory_limit.h"
 #include "lib/keeper/keeper_session.h"
@@ -49,7 +50,10 @@ class Keeping {
   void run();
 
  private:
+  bool freshen(Granted& granted);
   void hold();
+  std::optional<TimePoint> unheard_at() const;
+  void take_back();
   void give_back(TimePoint until);
   void withdraw(TimePoint until);
   void detach(const SupervisorLink::Detach& detach);
@@ -84,6 +88,9 @@ class Keeping {
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
   CommandMarks marks_;       ///< of the command's processes; no owner: it is an outer hold's, which are not ours
+  bool taken_up_ = false;    ///< the supervisor has said what runs under the grant
+  TimePoint heard_at_{};     ///< the last word of a supervisor that has not
+  bool asked_there_ = false;
   bool told_lost_ = false;
   bool said_untouchable_ = false;
   bool hushed_ = false;
@@ -102,30 +109,65 @@ void Keeping::run() {
     link_.tell(*refused);
     return;
   }
-  const Granted& granted = *std::get_if<Granted>(&*answer);
+  Granted& granted = *std::get_if<Granted>(&*answer);
   holds_ = !granted.locks.empty();
   if (holds_ && !granted.locks.front().reentered) marks_.owner = granted.locks.front().owner.text();
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline);
+  if (!freshen(granted)) return;
   if (!link_.stop_requested()) link_.tell(granted);
+  taken_up_ = !holds_;
+  heard_at_ = clock_.now();
   hold();
+}
+
+/// The answer was long in coming, so that little is left of the lease: false if it was lost meanwhile.
+bool Keeping::freshen(Granted& granted) {
+  const TimePoint now = clock_.now();
+  if (!holds_ || !granted.deadline || *granted.deadline - now >= least_to_tell(spec_.ttl)) return true;
+  const Renewal answer = lock_.renew(link_, schedule_.gives_up_at(now));
+  if (const auto* lost = std::get_if<RenewalLost>(&answer)) return lose(lost->why);
+  if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
+    schedule_.renewed(now, clock_.now(), renewed->deadline);
+    granted.deadline = renewed->deadline;
+  }
+  return true;  // with what is left; the next renewal is soon
 }
 
 void Keeping::hold() {
   while (true) {
     link_.receive();
     if (auto told = link_.take_started()) started(std::move(*told));
+    if (link_.take_heard()) heard_at_ = clock_.now(), asked_there_ = false;
     if (const auto status = link_.take_ended()) lock_.command_ended(*status);
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
     if (const auto until = link_.release_by()) return give_back(*until);
     if (const auto spec = link_.detach()) return detach(*spec);
     if (link_.gone()) return end_orphans();
     if (!stay_owner()) return after_loss();
+    if (const auto at = unheard_at(); at && clock_.now() >= *at) {
+      if (asked_there_) return take_back();
+      asked_there_ = true;
+      link_.ask_whether_there();
+    }
     if (const auto at = act_at(); at && clock_.now() >= *at) return act_for_supervisor();
-    if (!link_.has_news()) wait({}, act_at());
+    if (!link_.has_news()) wait({}, earlier(act_at(), unheard_at()));
   }
 }
 
+/// When a supervisor that has not taken the grant up is to be asked whether it is there, and then, when it is given up.
+std::optional<TimePoint> Keeping::unheard_at() const {
+  if (taken_up_) return std::nullopt;
+  return heard_at_ + (asked_there_ ? spec_.ttl : spec_.ttl / 2);
+}
+
+/// Nobody will start a command under this lock before it is continued, if ever.
+void Keeping::take_back() {
+  lose("dlock did not take it up for " + human_duration(spec_.ttl) + " (was it stopped?), so that it was given back");
+  (void)lock_.release(clock_.now() + kLoneReleaseBudget);  // not confirmed: nobody renews it any more
+}
+
 void Keeping::started(SupervisorLink::Started started) {
+  taken_up_ = true;
   if (!started.mark) return;
   command_ = true;
   const FoundProcess found = processes_.find(started.pidfd);

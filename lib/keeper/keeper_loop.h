@@ -30,6 +30,10 @@ using OpenKeptLock = std::function<Result<std::unique_ptr<KeptLock>>(const Acqui
 /// and half a kill margin later, the keeper kills what is left of the command itself, be it that no renewal came, that
 /// the store said "lost", or that somebody asked for the lock; unless spec.ends_command is false.
 ///
+/// A grant of which less than least_to_tell() is left is renewed before it is told. Until the supervisor has taken the
+/// grant up ("started", "detach"), it is asked whether it is there; when it has said nothing for a ttl (it is stopped,
+/// or hangs), the lock is given back for those who wait, and lost.
+///
 /// In the end it lets others go first: see kLastWordToEnd.
 ///
 /// A server or its library must not be able to make it a burden: its address space is limited to `memory` bytes, and

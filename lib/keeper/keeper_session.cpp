@@ -225,6 +225,10 @@ std::optional<SessionEvent> KeeperSession::receive() {
   if (size <= 0) return give_up(SessionGone{"the keeper " + program_ + " is gone"});
   const auto message = decode({packet, static_cast<std::size_t>(size)});
   if (!message) return give_up(SessionGone{message.error().message});
+  if (message->verb == kThere) {
+    send({std::string(kHere), {}});
+    return receive();
+  }
   auto event = parse_event(*message);
   if (!event) return give_up(SessionGone{event.error().message});
   granted_ = granted_ || std::holds_alternative<Granted>(*event);

@@ -21,10 +21,12 @@ namespace dlock {
 ///               started [mark=] (with a pidfd of the command; without mark= there is none that could be ended)
 ///               over    (after "lost": nothing is left to be ended; without it the end of the supervisor is a death)
 ///               ended status= (of a stock)  detach ttl= [pid=]
+///               here    (the answer to "there")
 ///               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
 ///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= (for the lock, by somebody)
 ///   refused code= message= next= [state] waiting [state]
 ///               withdrawn  released  unconfirmed code= message=
+///               there       (is the supervisor? it has a grant and has not said "started")
 ///               gone why=   (it cannot go on; nobody renews any more)
 struct Message {
   std::string verb;
@@ -55,6 +57,10 @@ Result<AcquireRequest> parse_acquire(const Message& message);
 /// malformed field.
 Message event_message(const SessionEvent& event);
 Result<SessionEvent> parse_event(const Message& message);
+
+/// "there": answered with "here" by the session itself, and no event.
+inline constexpr std::string_view kThere = "there";
+inline constexpr std::string_view kHere = "here";
 
 /// The deadline= of withdraw and release.
 Message deadline_message(const std::string& verb, TimePoint deadline);

@@ -43,6 +43,10 @@ void SupervisorLink::tell(const SessionEvent& event) {
   send_packet(socket_.get(), encode(event_message(event)));
 }
 
+void SupervisorLink::ask_whether_there() {
+  if (socket_.valid()) send_packet(socket_.get(), encode({std::string(kThere), {}}));
+}
+
 void SupervisorLink::receive() {
   static char packet[kLargestMessage];  // touched only as far as a message fills it
   while (socket_.valid()) {
@@ -55,6 +59,7 @@ void SupervisorLink::receive() {
       socket_.reset();
       return;
     }
+    heard_ = true;
     const auto message = decode({packet, static_cast<std::size_t>(size)});
     if (message) take(*message, std::move(passed));
     else nonsense_ = true;
@@ -79,6 +84,8 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
     take_deadline(release_by_);
   } else if (message.verb == "started") {
     started_ = Started{std::move(passed), number_of<std::uint64_t>(message, "mark", 0)};
+  } else if (message.verb == kHere) {
+    // heard: that is all
   } else if (message.verb == "over") {
     over_ = true;
   } else if (message.verb == "ended") {

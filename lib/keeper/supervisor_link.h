@@ -43,6 +43,10 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> release_by() const { return release_by_; }
   std::optional<Detach> detach() const { return detach_; }
   std::optional<Started> take_started() { return std::exchange(started_, std::nullopt); }
+  /// Asks the supervisor whether it is there; whatever it says next is the answer.
+  void ask_whether_there();
+  /// Has it said anything since the last call?
+  bool take_heard() { return std::exchange(heard_, false); }
   /// After "lost": nothing is left to be ended.
   bool over() const { return over_; }
 
@@ -62,6 +66,7 @@ class SupervisorLink final : public Control {
   std::optional<SharedDeadline> shared_;  ///< where the supervisor looks for renewals
   bool gone_ = false;
   bool nonsense_ = false;
+  bool heard_ = false;
   bool who_ = false;
   std::optional<AcquireRequest> acquire_;
   std::optional<TimePoint> withdraw_by_;

@@ -21,6 +21,8 @@ Duration renewal_retry(Duration ttl) { return std::min<Duration>(1s, ttl / 20); 
 
 Duration least_to_start(Duration ttl) { return ttl / 10; }
 
+Duration least_to_tell(Duration ttl) { return ttl * 2 / 3; }
+
 Duration default_kill_after(Duration ttl) { return std::min<Duration>(5s, ttl / 6); }
 
 }  // namespace dlock

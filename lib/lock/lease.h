@@ -34,6 +34,9 @@ Duration renewal_retry(Duration ttl);
 /// A command is never started with less than this left: a tenth of the ttl.
 Duration least_to_start(Duration ttl);
 
+/// With less than this left of it, a grant is renewed before it is told: two thirds of the ttl.
+Duration least_to_tell(Duration ttl);
+
 /// --kill-after when nobody chose it: min(5 s, ttl / 6).
 Duration default_kill_after(Duration ttl);
 

@@ -37,8 +37,9 @@ class Decision {
       case Phase::kWithdrawing:
         if (alarm_rang()) finish(Outcome::kInterrupted);
         return;
-      case Phase::kTooLate:
-        if (now_ >= kill_at(*s_.deadline, policy_.ttl))
+      case Phase::kGranted:
+        if (enough_to_start()) start();
+        else if (now_ >= kill_at(*s_.deadline, policy_.ttl))
           lose_before_start("hardly any lease was left, and no renewal came");
         return;
       case Phase::kRunning:
@@ -70,15 +71,13 @@ class Decision {
     s_.locks = granted.locks;
     s_.granted_at = now_;
     if (!policy_.run_command) finish(Outcome::kGranted);
-    else if (enough_to_start()) start();
-    else s_.phase = Phase::kTooLate;
+    else s_.phase = Phase::kGranted;
   }
 
   void operator()(const Renewed& renewed) {
     if (!s_.deadline || s_.lost) return;  // a loss that was declared stays declared
     s_.deadline = std::max(*s_.deadline, renewed.deadline);
     s_.lost_why.clear();
-    if (s_.phase == Phase::kTooLate && enough_to_start()) start();
   }
 
   void operator()(const Unrenewed& unrenewed) {
@@ -91,7 +90,7 @@ class Decision {
       case Phase::kAcquiring:
         finish_refused({ErrorCode::kLost, lost.why});
         return;
-      case Phase::kTooLate:
+      case Phase::kGranted:
         lose_before_start(lost.why);
         return;
       case Phase::kRunning:
@@ -152,7 +151,7 @@ class Decision {
       case Phase::kWithdrawing:
         finish(Outcome::kInterrupted);
         return;
-      case Phase::kTooLate:
+      case Phase::kGranted:
         lose_before_start(gone.why);
         return;
       case Phase::kRunning:
@@ -184,7 +183,7 @@ class Decision {
         s_.alarm = now_ + kWithdrawBudget;
         actions_.push_back({Kind::kWithdraw, 0, *s_.alarm});
         return;
-      case Phase::kTooLate:
+      case Phase::kGranted:
       case Phase::kLingering:
         if (is_harmless(signal.number)) return;
         s_.die_of = signal.number;
@@ -357,8 +356,8 @@ std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Situatio
   switch (s.phase) {
     case Phase::kAcquiring:
       return policy.give_up_at;
-    case Phase::kTooLate:
-      return kill_at(*s.deadline, policy.ttl);
+    case Phase::kGranted:
+      return s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt;
     case Phase::kRunning:
       if (s.lost || !s.deadline) return std::nullopt;
       return term_at(*s.deadline, policy.ttl, policy.kill_after);

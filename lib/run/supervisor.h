@@ -20,10 +20,11 @@ namespace dlock {
 ///   Acquiring -----------------------------------------------------------------------> Done
 ///     |   |  signal to die of                       withdrawn, 1 s
 ///     |   +-----------------------> Withdrawing ---------------------------------------> Done (dies of it)
-///     | granted                    renewed
-///     +--- too little lease left --> TooLate --+
-///     |                                        |  lost, lease near its end
-///     +--> start the command <-----------------+----------------------------+
+///     | granted
+///     v                     lost; the lease near its end, and no renewal
+///   Granted ----------------------------------------------------------------+
+///     | everything that has come is read, enough of the lease is left       |
+///     +--> start the command -----------------------------------------------+
 ///            | started                                                      |
 ///            v        command ended            at-least over                v
 ///         Running ------------------> Lingering ------------------------> Releasing --released, 5 s--> Done
@@ -41,7 +42,7 @@ namespace dlock {
 enum class Phase {
   kAcquiring,
   kWithdrawing,
-  kTooLate,
+  kGranted,
   kRunning,
   kEnding,
   kKilling,

@@ -69,14 +69,26 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 
 @test "a keeper that is killed (SIGKILL): the command has what is left of the lease, then 79" {
   script_ticking
-  keeper_does 'grant 2000; die'
+  keeper_does 'grant 2000; hear; die'
   run -79 dlock run --ttl 2s k -- ticking
   acted_for_less_than 1.8
   acted_for_more_than 1.2
 }
 
+@test "a grant behind which its loss waits to be read: nothing is started, 79" {
+  keeper_does 'sleep 2000; grant 30000; lost it was force-released; stop'
+  start_watched end dlock run k -- touch ran
+  wait_until filled keeper.pid
+  kill -STOP "$(pid_of end)"
+  wait_until in_state "$(cat keeper.pid)" T
+  kill -CONT "$(pid_of end)"
+  [ "$(how_ended end)" = "exit 79" ]
+  [ ! -e ran ]
+  kill -KILL "$(cat keeper.pid)"
+}
+
 @test "a keeper that is killed under a short command: its status, and a warning that names the end of the lease" {
-  keeper_does 'grant 2000; die'
+  keeper_does 'grant 2000; hear; die'
   run -3 dlock run --ttl 2s k -- sh -c 'sleep 0.3; exit 3'
   [[ "$output" == *"could not be confirmed"*"the lease ends by itself in"* ]]
   run -69 dlock run --strict-release --ttl 2s k -- true

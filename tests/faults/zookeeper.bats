@@ -38,6 +38,7 @@ own_server() {
 @test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 4; }
 @test "everything SIGSTOPped beyond the session: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
 @test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the session and a tick" { supervisor_and_keeper_killed 4000; }
+@test "a waiter that stays SIGSTOPped when its turn has come: its keeper gives the lock to the next one, 79" { stopped_waiter_passed_over; }
 
 @test "a waiter SIGKILLed leaves nothing that keeps others waiting for longer than its session" {
   hold_section a

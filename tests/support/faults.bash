@@ -71,6 +71,23 @@ supervisor_and_keeper_killed() { # GAP
   gap_below "$1"
 }
 
+# Its keeper is granted the lock, and gives it back when nothing was started under it for a ttl.
+stopped_waiter_passed_over() {
+  hold_lock "${key:-k}"
+  start_watched first dlock run -q --fair --ttl 3s "${key:-k}" -- touch stopped
+  wait_until has 1 waiters "${key:-k}"
+  start_watched second dlock run -q --fair "${key:-k}" -- touch ran
+  wait_until has 2 waiters "${key:-k}"
+  kill -STOP "$(pid_of first)"
+  wait_until in_state "$(pid_of first)" T
+  let_go
+  [ "$(how_ended second)" = "exit 0" ]
+  [ -e ran ]
+  kill -CONT "$(pid_of first)"
+  [ "$(how_ended first)" = "exit 79" ]
+  [ ! -e stopped ]
+}
+
 # --- the network -----------------------------------------------------------------------------------------------------
 
 black_hole() { # hold|drop [WORD...]: for the section that holds the lock

@@ -30,6 +30,71 @@ TEST_CASE("A lock is renewed on time for half a day, and each renewal is told") 
   CHECK_FALSE(world.clock.stuck);
 }
 
+TEST_CASE("A grant that nobody takes up for a ttl, because the supervisor is stopped, is given back and lost") {
+  World world;
+  world.stopped = true;
+  CHECK(world.run() == 0);
+  CHECK(world.heard<Granted>().size() == 1);
+  CHECK(world.asked_there == std::vector<Duration>{kTtl / 2});
+  CHECK(world.last_word_is<Lost>());
+  CHECK(world.lock.releases == std::vector<Duration>{kTtl});
+}
+
+TEST_CASE("A grant is kept for a supervisor that has taken it up, or says that it is there") {
+  World world;
+  SUBCASE("started, and then stopped") {
+    world.at(kTtl - 1s, [&] { world.say({"started", {}}); });
+  }
+  SUBCASE("stopped for less than a ttl at a time") {
+    world.at(kTtl - 1s, [&] { world.say({"who", {}}); });
+    world.at(kTtl * 2 - 2s, [&] { world.say({"who", {}}); });
+    world.at(kTtl * 3 - 3s, [&] { world.say({"started", {}}); });
+  }
+  world.stopped = true;
+  world.at(1h, [&] { world.say_release(); });
+  CHECK(world.run() == 0);
+  CHECK(world.last_word_is<Released>());
+  CHECK(world.lock.releases == std::vector<Duration>{1h});
+}
+
+TEST_CASE("A grant of which little is left is renewed before it is told") {
+  World world;
+  Duration left{};
+  Duration told{};
+  world.lock.acquire = [&](Control&) {
+    Granted granted = world.grant();
+    granted.deadline = world.clock.now() + left;
+    return std::variant<Granted, Refused>(granted);
+  };
+  SUBCASE("enough is left") { left = told = kTtl * 2 / 3; }
+  SUBCASE("too little") {
+    left = kTtl * 2 / 3 - 1ms;
+    told = lease_deadline(FakeClock::start(), kTtl) - FakeClock::start();
+  }
+  SUBCASE("too little, and the renewal is not confirmed") {
+    left = told = kTtl / 2;
+    world.lock.renew = no_answer;
+  }
+  world.at(1ms, [&] { world.say_release(); });
+  CHECK(world.run() == 0);
+  REQUIRE(world.heard<Granted>().size() == 1);
+  CHECK(world.heard<Granted>().front().second.deadline == FakeClock::start() + told);
+  CHECK(world.last_word_is<Released>());
+}
+
+TEST_CASE("A grant that turns out to be lost when it is renewed before it is told is only lost") {
+  World world;
+  world.lock.acquire = [&](Control&) {
+    Granted granted = world.grant();
+    granted.deadline = world.clock.now() + 1s;
+    return std::variant<Granted, Refused>(granted);
+  };
+  world.lock.renew = [](Control&, TimePoint) { return RenewalLost{"deleted"}; };
+  CHECK(world.run() == 0);
+  CHECK(world.heard<Granted>().empty());
+  CHECK(world.last_word_is<Lost>());
+}
+
 TEST_CASE("To a supervisor that looks for itself renewals are shown, and everything else is said") {
   World world;
   const auto shared = SharedDeadline::make();

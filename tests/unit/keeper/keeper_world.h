@@ -230,6 +230,8 @@ class World {
     return made;
   }();
   Duration ended{};
+  bool stopped = false;  ///< the supervisor does not say whether it is there
+  std::vector<Duration> asked_there;
   int log_to = -1;  ///< where warnings go; -1: there are none
 
  private:
@@ -240,6 +242,11 @@ class World {
       if (size <= 0) return;
       const auto message = decode({packet, static_cast<std::size_t>(size)});
       REQUIRE(message);
+      if (message->verb == kThere) {
+        asked_there.push_back(clock.since_start());
+        if (!stopped) say({std::string(kHere), {}});
+        continue;
+      }
       auto event = parse_event(*message);
       REQUIRE(event);
       heard_.push_back({clock.since_start(), std::move(*event)});

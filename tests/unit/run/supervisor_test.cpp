@@ -69,9 +69,15 @@ std::string text_of(const std::vector<Action>& actions) {
 
 Situation acquiring() { return {}; }
 
-Situation running(const Granted& granted) {
+Situation granted(const Granted& granted) {
   Situation s;
   decide(kTermPolicy, s, SessionEvent(granted), kStart);
+  return s;
+}
+
+Situation running(const Granted& what) {
+  Situation s = granted(what);
+  decide(kTermPolicy, s, TimePassed{}, kStart);
   decide(kTermPolicy, s, CommandStarted{}, kStart);
   return s;
 }
@@ -100,9 +106,10 @@ Situation withdrawing() {
   return s;
 }
 
-Situation too_late() {
-  Situation s;
-  decide(kTermPolicy, s, SessionEvent(granted_until(kStart + 2s)), kStart);
+Situation too_late() { return granted(granted_until(kStart + 2s)); }
+
+Situation renewed(Situation s) {
+  decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline}), kStart + 1s);
   return s;
 }
 
@@ -133,12 +140,17 @@ TEST_CASE("While the lock is waited for") {
   check_rows(
       kTermPolicy,
       {
-          {"a grant starts the command", acquiring(), SessionEvent(granted_until(kDeadline)), 0s, "start",
+          {"a grant alone starts nothing: its loss may be the next word", acquiring(),
+           SessionEvent(granted_until(kDeadline)), 0s, "", Phase::kGranted},
+          {"a grant behind which nothing waits starts the command", granted(granted_until(kDeadline)), TimePassed{}, 0s,
+           "start", Phase::kRunning},
+          {"one without deadline starts it too", granted(granted_for_ever()), TimePassed{}, 0s, "start",
            Phase::kRunning},
-          {"a grant without deadline starts it too", acquiring(), SessionEvent(granted_for_ever()), 0s, "start",
-           Phase::kRunning},
-          {"less than a tenth of the lease left starts nothing", acquiring(), SessionEvent(granted_until(kStart + 2s)),
-           0s, "", Phase::kTooLate},
+          {"a loss right behind the grant starts nothing", granted(granted_until(kDeadline)),
+           SessionEvent(Lost{"freed"}), 0s, "lost", Phase::kDone},
+          {"the session's end right behind it neither", granted(granted_until(kDeadline)),
+           SessionEvent(SessionGone{"gone"}), 0s, "lost", Phase::kDone},
+          {"less than a tenth of the lease left starts nothing", too_late(), TimePassed{}, 0s, "", Phase::kGranted},
           {"a refusal is the end", acquiring(), SessionEvent(Refused{{ErrorCode::kBusy, "held"}, {}}), 0s, "",
            Phase::kDone},
           {"a keeper that dies is the end", acquiring(), SessionEvent(SessionGone{"gone"}), 0s, "", Phase::kDone},
@@ -152,8 +164,7 @@ TEST_CASE("While the lock is waited for") {
            0s, "", Phase::kDone},
           {"a withdrawal without answer ends after 1 s", withdrawing(), TimePassed{}, 1s, "", Phase::kDone},
           {"and not before", withdrawing(), TimePassed{}, 999ms, "", Phase::kWithdrawing},
-          {"a renewal in time starts the command", too_late(), SessionEvent(Renewed{kDeadline}), 1s, "start",
-           Phase::kRunning},
+          {"a renewal in time starts the command", renewed(too_late()), TimePassed{}, 1s, "start", Phase::kRunning},
           {"no renewal in time is a loss before the start", too_late(), TimePassed{}, 1s, "lost release",
            Phase::kReleasing},
           {"a signal gives the hardly held lock back", too_late(), by_kill(SIGTERM), 0s, "release", Phase::kReleasing},
