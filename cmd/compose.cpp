@@ -50,10 +50,8 @@ const RegisteredBackend* find_built_in(const BackendUrl& url) {
 
 Result<std::unique_ptr<LockSession>> open_one(Store& store, const LockSpec& spec, const Runtime& runtime) {
   if (store.backend) return store.backend->open(spec);
-  const Log::Style& style = runtime.log.style();
-  const bool warns = !style.quiet && style.format == Log::Format::kText;
   return std::unique_ptr<LockSession>(
-      std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock, warns));
+      std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock, runtime.log.style()));
 }
 
 Result<Store> store_of_program(const BackendUrl& url, Role role) {

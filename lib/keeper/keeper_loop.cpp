@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,11 +46,14 @@ class Keeping {
         clock_(runtime.clock),
         log_(runtime.log),
         processes_(processes),
+        began_(clock_.now()),
         schedule_(spec, TimePoint(), {}) {}
 
   void run();
 
  private:
+  void trace(const std::string& step) const;
+  void trace_grant(const Granted& granted) const;
   bool freshen(Granted& granted);
   void hold();
   std::optional<TimePoint> unheard_at() const;
@@ -82,6 +86,7 @@ class Keeping {
   Clock& clock_;
   const Log& log_;
   Processes& processes_;
+  const TimePoint began_;
   RenewalSchedule schedule_;
   bool holds_ = false;       ///< false for a spec that takes nothing
   bool news_ = false;        ///< the store has said something
@@ -113,11 +118,23 @@ void Keeping::run() {
   holds_ = !granted.locks.empty();
   if (holds_ && !granted.locks.front().reentered) marks_.owner = granted.locks.front().owner.text();
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline);
+  trace_grant(granted);
   if (!freshen(granted)) return;
   if (!link_.stop_requested()) link_.tell(granted);
   taken_up_ = !holds_;
   heard_at_ = clock_.now();
   hold();
+}
+
+/// One line a step, with -v.
+void Keeping::trace(const std::string& step) const { log_.verbose(spec_.name.text() + ": " + step); }
+
+void Keeping::trace_grant(const Granted& granted) const {
+  if (log_.style().verbosity == 0 || granted.locks.empty()) return;
+  const HeldLock& lock = granted.locks.front();
+  trace(std::string(lock.reentered ? "entered" : "granted") + " by " + lock.store + " after " +
+        human_duration(clock_.now() - began_) + ", token " + lock.token.text() +
+        (granted.deadline ? ", lease for " + human_duration(*granted.deadline - clock_.now()) : ""));
 }
 
 /// The answer was long in coming, so that little is left of the lease: false if it was lost meanwhile.
@@ -232,6 +249,7 @@ void Keeping::stay_for_the_inner() {
 }
 
 void Keeping::answer_end(const Result<void>& result) {
+  trace(result ? "released" : "not released: " + result.error().message);
   if (result) link_.tell(Released{});
   else if (result.error().code == ErrorCode::kLost) link_.tell(Lost{result.error().message});
   else link_.tell(ReleaseUnconfirmed{result.error()});
@@ -344,9 +362,11 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
     schedule_.renewed(began, clock_.now(), renewed->deadline);
     trouble_.clear();
+    trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
     link_.tell(Renewed{renewed->deadline});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
+    trace("renewal not confirmed: " + unknown->why + "; asked again in " + human_duration(renewal_retry(spec_.ttl)));
     if (trouble_ != unknown->why) link_.tell(Unrenewed{trouble_ = unknown->why});
   } else if (asked) {
     schedule_.held(began);
@@ -399,15 +419,17 @@ void see_off(SupervisorLink& link, Clock& clock) {
 }
 
 /// Opened anew, because its flags are everybody's who has it: a full pipe or a stopped terminal then loses a warning,
-/// and holds up no renewal.
+/// and holds up no renewal. A file does not block, and who opens it anew writes at a place of his own.
 void stop_blocking_stderr() {
+  struct stat stream {};
+  if (fstat(STDERR_FILENO, &stream) != 0 || S_ISREG(stream.st_mode)) return;
   const UniqueFd own(open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (own.valid()) dup2(own.get(), STDERR_FILENO);
 }
 
 void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenKeptLock& open, const Runtime& runtime,
                Processes& processes) {
-  const Log log(Log::Style{.quiet = !request.warns}, runtime.log.fd());
+  const Log log(request.style, runtime.log.fd());
   const auto lock = open(request, {runtime.clock, log});
   if (!lock) return link.tell(Refused{lock.error(), std::nullopt});
   Keeping(link, **lock, request.spec, {runtime.clock, log}, processes).run();

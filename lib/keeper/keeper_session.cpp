@@ -39,8 +39,8 @@ std::vector<char*> keeper_environment() {
 
 }  // namespace
 
-KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, bool warns)
-    : program_(std::move(program)), url_(std::move(url)), spec_(std::move(spec)), clock_(clock), warns_(warns) {}
+KeeperSession::KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, const Log::Style& style)
+    : program_(std::move(program)), url_(std::move(url)), spec_(std::move(spec)), clock_(clock), style_(style) {}
 
 KeeperSession::~KeeperSession() {
   const bool answered = granted_ && awaiting_ == Awaiting::kNothing;
@@ -114,7 +114,7 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
 }
 
 void KeeperSession::acquire(TimePoint /*now*/) {
-  const Message wanted = acquire_message(url_, spec_, warns_);
+  const Message wanted = acquire_message(url_, spec_, style_);
   if (const std::size_t size = encode(wanted).size(); size > kLargestMessage) {
     pending_ = over(Refused{{ErrorCode::kInvalid,
                              "the URL and what is asked of it take " + std::to_string(size) +

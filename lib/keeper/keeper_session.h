@@ -29,8 +29,8 @@ inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(500);
 /// ends within kGiveUpGrace.
 class KeeperSession final : public LockSession {
  public:
-  /// `warns`: the keeper may warn on stderr.
-  KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, bool warns = false);
+  /// `style`: how, and how much, the keeper says on stderr.
+  KeeperSession(std::string program, BackendUrl url, LockSpec spec, Clock& clock, const Log::Style& style = kSilent);
   KeeperSession(const KeeperSession&) = delete;
   KeeperSession& operator=(const KeeperSession&) = delete;
   ~KeeperSession() override;
@@ -68,7 +68,7 @@ class KeeperSession final : public LockSession {
   const BackendUrl url_;
   const LockSpec spec_;
   Clock& clock_;
-  const bool warns_;
+  const Log::Style style_;
   UniqueFd socket_;
   pid_t pid_ = 0;
   Awaiting awaiting_ = Awaiting::kNothing;

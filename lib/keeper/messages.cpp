@@ -322,7 +322,7 @@ Result<Message> decode(std::string_view packet) {
   return message;
 }
 
-Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns) {
+Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::Style& style) {
   Message message{"acquire", {}};
   auto& f = message.fields;
   f["url"] = url.redacted();
@@ -350,7 +350,10 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns)
     f["stock.quantity"] = digits(spec.stock->quantity);
     f["stock.lock"] = digits(static_cast<int>(spec.stock->lock_segment));
   }
-  f["warns"] = digits(static_cast<int>(warns));
+  f["log.quiet"] = digits(static_cast<int>(style.quiet));
+  f["log.json"] = digits(static_cast<int>(style.format == Log::Format::kJson));
+  f["log.verbosity"] = digits(style.verbosity);
+  f["log.colour"] = digits(static_cast<int>(style.colour));
   if (spec.ancestor) {
     f["ancestor.owner"] = spec.ancestor->owner.text();
     f["ancestor.token"] = spec.ancestor->token.text();
@@ -396,9 +399,12 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
     if (!token) return token.error();
     spec.ancestor = HeldClaim{*outer, *token};
   }
-  const bool warns = in.number("warns") != 0;
+  const Log::Style style{.format = in.number("log.json") != 0 ? Log::Format::kJson : Log::Format::kText,
+                         .quiet = in.number("log.quiet") != 0,
+                         .verbosity = static_cast<int>(in.number("log.verbosity")),
+                         .colour = in.number("log.colour") != 0};
   if (!in.ok()) return in.error();
-  return AcquireRequest{std::move(*url), std::move(spec), warns};
+  return AcquireRequest{std::move(*url), std::move(spec), style};
 }
 
 Message event_message(const SessionEvent& event) { return std::visit(EventWriter{}, event); }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "lib/base/log.h"
 #include "lib/base/result.h"
 #include "lib/config/backend_url.h"
 #include "lib/lock/lock_session.h"
@@ -43,13 +44,15 @@ std::string encode(const Message& message);
 /// Invalid for what encode() cannot have made.
 Result<Message> decode(std::string_view packet);
 
+inline constexpr Log::Style kSilent{.quiet = true};
+
 /// acquire: the whole of the spec and the URL, password included (a socket pair is nobody else's to read).
-/// `warns`: the keeper may warn on stderr, in text.
-Message acquire_message(const BackendUrl& url, const LockSpec& spec, bool warns = false);
+/// `style`: how, and how much, the keeper says on stderr.
+Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::Style& style = kSilent);
 struct AcquireRequest {
   BackendUrl url;
   LockSpec spec;
-  bool warns = false;
+  Log::Style style = kSilent;
 };
 Result<AcquireRequest> parse_acquire(const Message& message);
 

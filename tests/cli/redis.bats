@@ -154,3 +154,27 @@ teardown() { end_world; }
     run -0 dlock inspect --json
   done
 }
+
+@test "-v says each step, those of the keeper too, in the form that was asked for; a file gets every line" {
+  use "$DLOCK_TEST_REDIS"
+  dlock run -v --ttl 1s "$key" -- sleep 0.5 2>said
+  cat said
+  [ "$(grep -c '' said)" -ge 4 ]
+  grep -q "^dlock: $key: granted by redis://.*, token [0-9]*, lease for " said
+  grep -q "^dlock: $key: renewed, lease for " said
+  grep -q "^dlock: $key: released$" said
+  [[ "$(tail -n 1 said)" == "dlock: held $key in "* ]]
+  dlock run -v --log-format json "$key" -- true 2>said
+  jq -es 'length >= 3 and all(.[]; .level == "verbose" and .schema == "dlock.log/1")' said
+  run -0 dlock run "$key" -- true
+  [ -z "$output" ]
+}
+
+@test "-vv says what the server answered" {
+  use "$DLOCK_TEST_REDIS"
+  hold_lock "$key"
+  run -75 dlock run -vv -w 0.2 "$key" -- true
+  [[ "$output" == *"answers: busy, place 0, lease ends in "* ]]
+  [[ "$output" == *"$key: queued at place 1 on "* ]]
+  let_go
+}

@@ -176,6 +176,7 @@ TEST_CASE("Why the lock of a dead supervisor is still held is said, once, where 
   World world;
   const UniqueFd said(memfd_create("stderr", MFD_CLOEXEC));
   world.log_to = said.get();
+  world.style = {};
   world.processes.living.push_back({{100, 1}, false, true});
   world.at(1s, [&] { world.say_started(100); });
   world.at(4s, [&] { world.die(); });

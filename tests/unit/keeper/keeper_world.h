@@ -186,7 +186,7 @@ class World {
   }
 
   int run() {
-    say(acquire_message(*BackendUrl::parse("redis://h"), spec, log_to >= 0));
+    say(acquire_message(*BackendUrl::parse("redis://h"), spec, style));
     return run_silent();
   }
   int run_silent() {
@@ -232,7 +232,8 @@ class World {
   Duration ended{};
   bool stopped = false;  ///< the supervisor does not say whether it is there
   std::vector<Duration> asked_there;
-  int log_to = -1;  ///< where warnings go; -1: there are none
+  int log_to = -1;  ///< where the keeper's log goes; -1: nowhere
+  Log::Style style = kSilent;
 
  private:
   void listen() {

@@ -83,13 +83,17 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
   spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
-  const auto message = decode(encode(acquire_message(*url, spec, true)));
+  const auto message =
+      decode(encode(acquire_message(*url, spec, {.format = Log::Format::kJson, .verbosity = 2, .colour = true})));
   REQUIRE(message);
   const auto request = parse_acquire(*message);
   REQUIRE(request);
   CHECK(request->url.password == "s3 cret");
   CHECK(request->url.redacted() == url->redacted());
-  CHECK(request->warns);
+  CHECK(request->style.format == Log::Format::kJson);
+  CHECK_FALSE(request->style.quiet);
+  CHECK(request->style.verbosity == 2);
+  CHECK(request->style.colour);
   CHECK(request->spec.permits == 3);
   CHECK(request->spec.ttl == 7s);
   CHECK(request->spec.kill_after == 1234ms);
