@@ -3,6 +3,7 @@
 # five servers of its own. What the commands did is judged by their histories (history.py): no act of one holder after
 # the next one's BEGIN, tokens grow. Of a ttl of 2 s TERM is due 1.48 s and KILL 1.81 s after the last confirmed send.
 load ../support/cli
+load ../support/faults
 load ../support/redis
 load ../support/peers
 
@@ -168,6 +169,15 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
 }
 
 # --- servers that forget -----------------------------------------------------------------------------------------------------
+
+is_queued() { grep -q '^dlock: waiting for k - held by' said; }
+outage_of_all_under_a_waiter() { # hold|refuse
+  five_servers_through_proxies 5
+  network() { networks "$@"; }
+  outage_under_a_waiter "$1"
+}
+@test "an outage of all under a waiter, shorter than its wait: refused" { outage_of_all_under_a_waiter refuse; }
+@test "an outage of all under a waiter, shorter than its wait: silent" { outage_of_all_under_a_waiter hold; }
 
 @test "two restarted empty: their votes are lost, the majority decides, and they are taken again" {
   five_servers --appendonly no

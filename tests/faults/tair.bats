@@ -2,6 +2,7 @@
 # Tair when answers are lost and keys are changed by others, against the stand-in of tests/support/fake_tair.py, in both
 # modes; and a server that is no Tair.
 load ../support/cli
+load ../support/faults
 load ../support/redis
 
 setup() {
@@ -44,6 +45,10 @@ lives_with_cuts() { # [?mode=ex]: acquire, some renewals, release, with the conn
 }
 @test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { lives_with_cuts ''; }
 @test "mode=ex, cut behind every single message: the same" { lives_with_cuts '?mode=ex'; }
+
+is_queued() { grep -q '^dlock: waiting for k - held by' said; }
+@test "an outage under a waiter, shorter than its wait: refused" { through_proxy ''; outage_under_a_waiter refuse; }
+@test "an outage under a waiter, shorter than its wait: silent, mode=ex" { through_proxy '?mode=ex'; outage_under_a_waiter hold; }
 
 joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once, and the lock goes with the last one
   through_proxy "$1"

@@ -63,6 +63,21 @@ own_server() {
   history check --sections 2
 }
 
+@test "server SIGKILLed under a waiter for longer than its --connect-timeout, and restarted: it is served when its turn comes" {
+  own_server
+  start_watched a dlock run --ttl 12s "$key" -- section --for 6
+  wait_until begun 1
+  start_watched b dlock run -w 60 --connect-timeout 1s "$key" -- section 2>said
+  wait_until has 1 waiters "$key"
+  kill_server own
+  sleep 2
+  [ ! -e b ]
+  restart_zookeeper own
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
 @test "server gone for good: the command is ended before its session is, 79, with the reason" {
   own_server
   start_watched a dlock run --ttl 2s "$key" -- section --for 30 2>said
@@ -174,6 +189,10 @@ through_proxy() {
 @test "black hole over a command that ignores TERM: KILL before the session ends" { through_proxy; black_hole drop --stubborn; }
 @test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6s 5 1.5; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
+@test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
+@test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
+@test "an outage under a waiter, longer than its session and shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse --ttl 1s; }
+@test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl 1s; }
 @test "connections reset, again and again: holder and waiter go on with their sessions" { through_proxy; connections_reset 4s 3 6 0.3 1500; }
 
 # A whole life (acquire, some heartbeats, release) with the connection cut behind the N-th message.

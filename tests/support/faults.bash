@@ -135,17 +135,21 @@ connections_reset() { # TTL SECTION-SECONDS TIMES PAUSE [GAP]
   [ -z "${5-}" ] || gap_below "$5"
 }
 
+# Redefined where the store does not list who waits.
+is_queued() { DLOCK_BACKEND=$direct has 1 waiters "${key:-k}"; }
 # The network is away for longer than --connect-timeout, and for less than --wait.
-outage_under_a_waiter() { # hold|refuse
+outage_under_a_waiter() { # hold|refuse [OPTION...]: of the waiter
   DLOCK_BACKEND=$direct hold_lock "${key:-k}"
-  start_watched b dlock run -q -w 60 --connect-timeout 1s "${key:-k}" -- touch ran
-  DLOCK_BACKEND=$direct wait_until has 1 waiters "${key:-k}"
+  start_watched b dlock run -w 60 --connect-timeout 1s "${@:2}" "${key:-k}" -- touch ran 2>said
+  wait_until is_queued
   network "$1"
   sleep 3
   [ ! -e b ]
   let_go
   network pass
-  [ "$(how_ended b)" = "exit 0" ]
+  how_ended b
+  cat said
+  [ "$(cat b)" = "exit 0" ]
   [ -e ran ]
 }
 
