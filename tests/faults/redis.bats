@@ -213,6 +213,16 @@ through_proxy() {
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
+have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
+@test "new connections hang, accepted and never answered: a healthy lock with a short lease goes on" {
+  through_proxy
+  network hang 1
+  start_watched a dlock run --ttl "${slowness}s" k -- section --for $((4 * slowness)) 2>said
+  wait_until have_hung 2
+  [ "$(how_ended a)" = "exit 0" ]
+  [ ! -s said ]
+  DLOCK_BACKEND=$direct is_free k
+}
 @test "connections reset, again and again: holder and waiter go on" { through_proxy; connections_reset 2s 6 8 0.2; }
 
 # A whole life (acquire, some renewals, release) with the connection cut behind the N-th message.

@@ -12,6 +12,9 @@ Writes FOLDER/port (where clients connect), FOLDER/control and FOLDER/pid. A con
   delay MS                hand on everything MS later
   reset                   reset every connection; new ones work
   refuse                  reset every connection, and new ones too until `pass`
+  hang N                  what is open goes on, and so do the next N connections; later ones are accepted and never
+                          answered, until `pass`
+  hung                    how many those were
   cut requests|replies N  when N messages from now have been handed on in that direction, reset everything; new
                           connections work. N = 0: the next message is not handed on
   count                   "REQUESTS REPLIES" since the last `cut` or `count`
@@ -83,6 +86,7 @@ class Proxy:
     def __init__(self, upstream, end_of_message):
         self.upstream, self.end_of_message = upstream, end_of_message
         self.mode, self.delay = "pass", 0.0
+        self.good, self.hung = None, []  # how many new connections will work yet (None: all); those that do not
         self.cut, self.counts = None, {"requests": 0, "replies": 0}
         self.pairs, self.controls = [], {}
         self.selector = selectors.DefaultSelector()
@@ -94,6 +98,10 @@ class Proxy:
         client, _ = self.clients.accept()
         if self.mode == "refuse":
             return reset(client)
+        if self.good == 0:
+            return self.hung.append(client)
+        if self.good is not None:
+            self.good -= 1
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             server = socket.create_connection(self.upstream)
@@ -174,9 +182,13 @@ class Proxy:
         if verb in ("pass", "hold", "drop", "refuse"):
             self.mode = verb
             if verb == "pass":
-                self.delay = 0.0
+                self.delay, self.good = 0.0, None
         elif verb == "delay":
             self.mode, self.delay = "pass", int(words[0]) / 1000
+        elif verb == "hang":
+            self.good = int(words[0])
+        elif verb == "hung":
+            answer = f"{len(self.hung)}"
         elif verb == "cut":
             self.cut = [words[0], int(words[1])]
             self.counts = {"requests": 0, "replies": 0}
