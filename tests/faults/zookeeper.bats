@@ -191,8 +191,8 @@ through_proxy() {
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
-@test "an outage under a waiter, longer than its session and shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse --ttl 1s; }
-@test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl 1s; }
+@test "an outage under a waiter, longer than its session and shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse --ttl "${slowness}s"; }
+@test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl "${slowness}s"; }
 @test "connections reset, again and again: holder and waiter go on with their sessions" { through_proxy; connections_reset 4s 3 6 0.3 1500; }
 
 # A whole life (acquire, some heartbeats, release) with the connection cut behind the N-th message.

@@ -140,10 +140,10 @@ is_queued() { DLOCK_BACKEND=$direct has 1 waiters "${key:-k}"; }
 # The network is away for longer than --connect-timeout, and for less than --wait.
 outage_under_a_waiter() { # hold|refuse [OPTION...]: of the waiter
   DLOCK_BACKEND=$direct hold_lock "${key:-k}"
-  start_watched b dlock run -w 60 --connect-timeout 1s "${@:2}" "${key:-k}" -- touch ran 2>said
+  start_watched b dlock run -w $((60 * slowness)) --connect-timeout "${slowness}s" "${@:2}" "${key:-k}" -- touch ran 2>said
   wait_until is_queued
   network "$1"
-  sleep 3
+  sleep $((3 * slowness))
   [ ! -e b ]
   let_go
   network pass
