@@ -7,11 +7,11 @@
 #                                                       space (272: what it needs, and 256)
 #   dlock_add_stock_keeper(NAME SCHEMES scheme... NEEDS lib...)  only the stocks of a backend that lives inside dlock
 #
-# The folder's *.cpp become the library dlock_backend_NAME. NAME/NAME_backend.h must declare
+# The folder's sources, those of its rooms too, become the library dlock_backend_NAME. NAME/NAME_backend.h must declare
 #   Result<std::unique_ptr<Backend>> make_NAME_backend(const BackendUrl&, const Runtime&)
 # and for a keeper also
 #   Result<std::unique_ptr<KeptLock>> keep_NAME_lock(const BackendUrl&, const LockSpec&, const Runtime&)
-# and with STOCK (or for a stock keeper) NAME/NAME_stock.h
+# and with STOCK (or for a stock keeper) NAME/stock/NAME_stock.h
 #   Result<std::unique_ptr<Stock>> make_NAME_stock(const BackendUrl&, const Runtime&)
 # A stock keeper's sources are in the folder NAME/stock; its NAME_stock.h declares keep_NAME_lock as well.
 # The lines make the programs' registries (backends/registry.h), one definition a program: dlock_registry_PROGRAM.
@@ -28,7 +28,8 @@ if(NOT "local" IN_LIST DLOCK_BACKENDS)
 endif()
 
 function(dlock_backend_library name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/${name}/(${ARGN})/")  # not of this library
   dlock_unite(sources ${sources})
   add_library(dlock_backend_${name} STATIC ${sources})
   target_link_libraries(dlock_backend_${name} PUBLIC dlock_lib)
@@ -41,7 +42,7 @@ function(dlock_registry program name keep stock memory schemes)
   set(registry_rows "")
   set(registry_includes "")
   if(NOT stock STREQUAL nullptr)
-    set(registry_includes "#include \"backends/${name}/${name}_stock.h\"\n")
+    set(registry_includes "#include \"backends/${name}/stock/${name}_stock.h\"\n")
   endif()
   foreach(scheme ${schemes})
     string(APPEND registry_rows "    {\"${scheme}\", make_${name}_backend, ${keep}, ${stock}},\n")
@@ -54,7 +55,7 @@ endfunction()
 
 function(dlock_add_backend name)
   cmake_parse_arguments(arg "" "" "SCHEMES" ${ARGN})
-  dlock_backend_library(${name})
+  dlock_backend_library(${name} stock)
   dlock_registry(dlock ${name} nullptr nullptr 0 "${arg_SCHEMES}")
 endfunction()
 
@@ -63,7 +64,7 @@ function(dlock_add_keeper name)
   if(NOT arg_MEMORY)
     set(arg_MEMORY 272)
   endif()
-  dlock_backend_library(${name})
+  dlock_backend_library(${name} "direct|plain")
   target_link_libraries(dlock_backend_${name} PUBLIC ${arg_NEEDS})
   set(stock nullptr)
   if(arg_STOCK)

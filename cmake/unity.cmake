@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sets OUT to what is compiled for SOURCE...: with DLOCK_UNITY one source for each folder, which includes the folder's, so
-# that the headers are read once a folder (a sixth of the processor time); without it the sources themselves, each of which
+# Sets OUT to what is compiled for SOURCE...: with DLOCK_UNITY one source for each folder, which includes the folder's and
+# those of its rooms, so that the headers are read once a folder (a sixth of the processor time); without it the sources themselves, each of which
 # includes what it uses (scripts/lint includes). What unity asks for: a name in an anonymous namespace is used by one file
 # of its folder.
 # Some programs have others in the place of these, or leave them out, or they have definitions of their own.
-set(DLOCK_ALONE lib/net/lookup.cpp backends/redis/tls_stream.cpp cmd/compose.cpp cmd/keeper_program.cpp cmd/program.cpp)
+set(DLOCK_ALONE lib/net/lookup.cpp backends/redis/wire/tls_stream.cpp cmd/wiring/compose.cpp cmd/wiring/keeper_program.cpp cmd/program.cpp)
 
 function(dlock_unite out)
   if(NOT DLOCK_UNITY)
@@ -20,7 +20,11 @@ function(dlock_unite out)
       continue()
     endif()
     cmake_path(GET source PARENT_PATH folder)
-    string(REPLACE "/" "_" unit ${folder})
+    set(house ${folder})
+    if(NOT folder STREQUAL "backends/local/stock")  # a library of its own
+      string(REGEX REPLACE "^(cmd|backends/[^/]+|tests/unit/[^/]+)/.*" "\\1" house "${folder}")
+    endif()
+    string(REPLACE "/" "_" unit ${house})
     string(APPEND includes_of_${unit} "#include \"${source}\"\n")
     list(APPEND units ${unit})
   endforeach()

@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "cmd/keeper_program.h"
 #include "cmd/program.h"
+#include "cmd/wiring/keeper_program.h"
 
 int main(int argc, char** argv) {
   const bool keeper = argc == 2 && std::string_view(argv[1]) == "--keeper";

@@ -3,7 +3,7 @@
 // nothing else.
 #include <unistd.h>
 
-#include "cmd/keeper_program.h"
+#include "cmd/wiring/keeper_program.h"
 
 int main() {
   const int status = dlock::run_keeper_program();

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "backends/local/file_watch.h"
-#include "backends/local/process.h"
+#include "backends/local/files/file_watch.h"
+#include "backends/local/files/process.h"
 #include "lib/base/clock.h"
 #include "lib/base/system_error.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backends/local/files/path_lock.h"
 #include "backends/local/local_context.h"
-#include "backends/local/path_lock.h"
 #include "backends/local/place.h"
 #include "lib/lock/lock_session.h"
 

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/local/byte_locks.h"
-#include "backends/local/checksum.h"
+#include "backends/local/files/byte_locks.h"
+#include "backends/local/files/checksum.h"
 #include "lib/base/entropy.h"
 #include "lib/base/system_error.h"
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "backends/local/fence_file.h"
+#include "backends/local/files/process.h"
 #include "backends/local/leases.h"
 #include "backends/local/local_context.h"
 #include "backends/local/local_doctor.h"
 #include "backends/local/local_session.h"
 #include "backends/local/look.h"
-#include "backends/local/process.h"
 
 namespace dlock {
 namespace {

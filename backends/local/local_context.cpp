@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/local_context.h"
 
-#include "backends/local/process.h"
+#include "backends/local/files/process.h"
 
 namespace dlock::local {
 

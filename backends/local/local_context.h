@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "backends/local/lock_dir.h"
-#include "backends/local/lock_file.h"
+#include "backends/local/files/lock_dir.h"
+#include "backends/local/files/lock_file.h"
 #include "lib/base/result.h"
 #include "lib/base/runtime.h"
 

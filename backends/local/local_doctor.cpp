@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "backends/local/byte_locks.h"
+#include "backends/local/files/byte_locks.h"
+#include "backends/local/files/process.h"
 #include "backends/local/look.h"
-#include "backends/local/process.h"
 #include "lib/base/system_error.h"
 #include "lib/base/user_name.h"
 

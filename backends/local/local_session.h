@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "backends/local/file_watch.h"
+#include "backends/local/files/file_watch.h"
+#include "backends/local/files/path_lock.h"
 #include "backends/local/local_context.h"
-#include "backends/local/path_lock.h"
 #include "backends/local/place.h"
 #include "backends/local/waiter.h"
 #include "lib/lock/lock_session.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "backends/local/path_lock.h"
-#include "backends/local/process.h"
+#include "backends/local/files/path_lock.h"
+#include "backends/local/files/process.h"
 #include "lib/base/user_name.h"
 
 namespace dlock::local {

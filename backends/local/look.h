@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "backends/local/files/lock_file.h"
+#include "backends/local/files/ticket_ranges.h"
 #include "backends/local/local_context.h"
-#include "backends/local/lock_file.h"
-#include "backends/local/ticket_ranges.h"
 #include "lib/lock/holder.h"
 
 namespace dlock::local {

@@ -9,8 +9,8 @@
 
 #include <cerrno>
 
-#include "backends/local/byte_locks.h"
-#include "backends/local/process.h"
+#include "backends/local/files/byte_locks.h"
+#include "backends/local/files/process.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "backends/local/ticket_ranges.h"
+#include "backends/local/files/ticket_ranges.h"
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "backends/mysql/common_statements.h"
+#include "backends/mysql/bound/pinned_view.h"
+#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/doctor.h"
-#include "backends/mysql/lease_view.h"
-#include "backends/mysql/pinned_view.h"
-#include "backends/mysql/plain_view.h"
+#include "backends/mysql/lease/lease_view.h"
+#include "backends/mysql/row/plain_view.h"
 
 namespace dlock::mysql {
 namespace {

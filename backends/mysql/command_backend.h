@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "backends/mysql/servers.h"
-#include "backends/mysql/settings.h"
-#include "backends/mysql/strategy_view.h"
+#include "backends/mysql/connection/servers.h"
+#include "backends/mysql/connection/settings.h"
+#include "backends/mysql/connection/strategy_view.h"
 #include "lib/base/runtime.h"
 
 namespace dlock::mysql {

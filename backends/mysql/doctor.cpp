@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backends/mysql/ask.h"
-#include "backends/mysql/schema.h"
-#include "backends/mysql/server_errors.h"
-#include "backends/mysql/sql_text.h"
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/server_errors.h"
+#include "backends/mysql/connection/sql_text.h"
 #include "lib/base/human_text.h"
 
 namespace dlock::mysql {

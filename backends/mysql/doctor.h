@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/mysql/settings.h"
+#include "backends/mysql/connection/settings.h"
 #include "lib/base/runtime.h"
 #include "lib/lock/backend.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/mysql_backend.h"
 
+#include "backends/mysql/bound/pinned_lock.h"
 #include "backends/mysql/command_backend.h"
-#include "backends/mysql/connector_database.h"
-#include "backends/mysql/lease_lock.h"
-#include "backends/mysql/pinned_lock.h"
-#include "backends/mysql/plain_store.h"
+#include "backends/mysql/connection/connector_database.h"
+#include "backends/mysql/lease/lease_lock.h"
+#include "backends/mysql/row/plain_store.h"
 #include "lib/keeper/plain_exclusive.h"
 
 namespace dlock {

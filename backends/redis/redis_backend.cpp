@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/redis_backend.h"
 
-#include <cstdlib>
+#include "backends/redis/deployment/url_deployment.h"
 
-#include "backends/redis/deployment.h"
-#include "backends/redis/native_backend.h"
-#include "backends/redis/native_lock.h"
-#include "backends/redis/redlock.h"
-#include "backends/redis/tair.h"
+#include "backends/redis/native/native_backend.h"
+#include "backends/redis/native/native_lock.h"
+#include "backends/redis/quorum/redlock.h"
+#include "backends/redis/quorum/tair.h"
 
 namespace dlock {
 namespace {
@@ -21,24 +20,6 @@ Duration connect_timeout_of(const LockSpec& spec) {
 }
 
 }  // namespace
-
-Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
-                                                            Duration connect_timeout, redis::Greet greet) {
-  if (const auto layout = url.params.find("layout"); layout != url.params.end() && layout->second != "native") {
-    return Error{ErrorCode::kUnsupported, "layout=" + layout->second + " is not part of this release",
-                 "use layout=native"};
-  }
-  if (url.scheme.ends_with("+sentinel")) return redis::sentinel_deployment(url, clock, connect_timeout, greet);
-  if (url.scheme.ends_with("+cluster")) return redis::cluster_deployment(url, clock, connect_timeout, greet);
-  return redis::single_deployment(url, clock, connect_timeout, greet);
-}
-
-redis::ReplicaDemand redis_replicas(const BackendUrl& url) {
-  const auto wanted = url.params.find("wait_replicas");
-  if (wanted == url.params.end()) return {};
-  if (wanted->second == "all") return {0, true};
-  return {std::atoi(wanted->second.c_str()), false};
-}
 
 Result<std::unique_ptr<Backend>> make_redis_backend(const BackendUrl& url, const Runtime& runtime) {
   if (url.scheme == "redlock") return redis::make_redlock_backend(url, runtime);

@@ -3,8 +3,6 @@
 
 #include <memory>
 
-#include "backends/redis/deployment.h"
-#include "backends/redis/replicas.h"
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/kept_lock.h"
@@ -16,13 +14,6 @@ namespace dlock {
 /// The Redis family, for commands that supervise nothing. Misconfigured for a URL that cannot be served; asks no server
 /// yet.
 Result<std::unique_ptr<Backend>> make_redis_backend(const BackendUrl& url, const Runtime& runtime);
-
-/// What a URL with the native layout means. Unsupported for another layout.
-Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
-                                                            Duration connect_timeout,
-                                                            redis::Greet greet = redis::Greet::kFirst);
-/// Its wait_replicas.
-redis::ReplicaDemand redis_replicas(const BackendUrl& url);
 
 /// One lock of the Redis family, for its keeper. Unsupported if this store cannot do what `spec` asks.
 Result<std::unique_ptr<KeptLock>> keep_redis_lock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime);

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/zookeeper/contender.h"
 #include "backends/zookeeper/doctor.h"
-#include "backends/zookeeper/entries.h"
 #include "backends/zookeeper/fence.h"
-#include "backends/zookeeper/hand_over.h"
-#include "backends/zookeeper/stock_garbage.h"
+#include "backends/zookeeper/lock/contender.h"
+#include "backends/zookeeper/lock/entries.h"
+#include "backends/zookeeper/lock/hand_over.h"
+#include "backends/zookeeper/stock/stock_garbage.h"
 #include "backends/zookeeper/tree.h"
 #include "lib/base/entropy.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/ensemble.h"
-#include "backends/zookeeper/lease_file.h"
-#include "backends/zookeeper/look.h"
+#include "backends/zookeeper/lock/ensemble.h"
+#include "backends/zookeeper/lock/lease_file.h"
+#include "backends/zookeeper/lock/look.h"
 #include "lib/lock/backend.h"
 
 namespace dlock::zookeeper {

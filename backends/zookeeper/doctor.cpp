@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/zookeeper/contender.h"
-#include "backends/zookeeper/four_letters.h"
-#include "backends/zookeeper/session_lease.h"
+#include "backends/zookeeper/lock/contender.h"
+#include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/session/four_letters.h"
 #include "lib/base/entropy.h"
 #include "lib/base/human_text.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/ensemble.h"
+#include "backends/zookeeper/lock/ensemble.h"
 #include "lib/base/runtime.h"
 #include "lib/lock/backend.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/zookeeper/calls.h"
+#include "backends/zookeeper/session/calls.h"
 #include "lib/lock/fencing_token.h"
 
 namespace dlock::zookeeper {

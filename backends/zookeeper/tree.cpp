@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/zookeeper/names.h"
+#include "backends/zookeeper/lock/names.h"
 
 namespace dlock::zookeeper {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/calls.h"
+#include "backends/zookeeper/session/calls.h"
 
 namespace dlock::zookeeper {
 

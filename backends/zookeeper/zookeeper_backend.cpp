@@ -2,7 +2,7 @@
 #include "backends/zookeeper/zookeeper_backend.h"
 
 #include "backends/zookeeper/commands.h"
-#include "backends/zookeeper/zookeeper_lock.h"
+#include "backends/zookeeper/lock/zookeeper_lock.h"
 
 namespace dlock {
 

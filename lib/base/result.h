@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-/// What the caller can do about an error. Closed: cmd/exit_status.h maps each one to an exit status.
+/// What the caller can do about an error. Closed: cmd/show/exit_status.h maps each one to an exit status.
 enum class ErrorCode {
   kBusy,           ///< the store said that somebody else holds it
   kUnavailable,    ///< the store did not answer: nothing is known

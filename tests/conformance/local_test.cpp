@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "backends/local/byte_locks.h"
+#include "backends/local/files/byte_locks.h"
 #include "backends/local/local_backend.h"
 #include "tests/conformance/fixture.h"
 #include "tests/support/acquisition.h"

@@ -81,7 +81,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "the exit statuses of dlock(1) and README.md are those of the program" {
-  in_code=$(sed -nE 's/.*(return|kExit[A-Za-z]+ =) ([0-9]+);.*/\2/p' "$root/cmd/exit_status.h" | grep -vx 0 | sort -nu)
+  in_code=$(sed -nE 's/.*(return|kExit[A-Za-z]+ =) ([0-9]+);.*/\2/p' "$root/cmd/show/exit_status.h" | grep -vx 0 | sort -nu)
   in_page=$(sed -n '/^# EXIT STATUS/,/^# ENVIRONMENT/p' "$page" | sed -nE 's/^[]|]\[ ([1-9][0-9]*)$/\1/p')
   in_readme=$(sed -nE 's/^\| ([0-9]+)(, ([0-9]+))? \|.*/\1 \3/p' "$root/README.md" | xargs -n 1)
   same_lists statuses "$in_code" "$in_page"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "cmd/arguments.h"
-#include "cmd/operands.h"
+#include "cmd/options/arguments.h"
+#include "cmd/options/operands.h"
 #include "tests/fuzz/target.h"
 
 using namespace dlock;

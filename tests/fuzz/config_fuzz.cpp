@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "cmd/settings.h"
+#include "cmd/options/settings.h"
 #include "tests/fuzz/target.h"
 
 using namespace dlock;

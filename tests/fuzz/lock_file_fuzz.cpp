@@ -10,8 +10,8 @@
 #include <climits>
 #include <cstring>
 
-#include "backends/local/byte_locks.h"
-#include "backends/local/lock_file.h"
+#include "backends/local/files/byte_locks.h"
+#include "backends/local/files/lock_file.h"
 #include "backends/local/look.h"
 #include "lib/base/human_text.h"
 #include "tests/fuzz/target.h"

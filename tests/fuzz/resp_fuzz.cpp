@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Redis server may send: read the same in whatever pieces it comes, bounded, and whoever asked something gets an
 // answer or an error out of it, never a lock that was not granted.
-#include "backends/redis/deployment.h"
-#include "backends/redis/native_store.h"
-#include "backends/redis/plain_scripts.h"
-#include "backends/redis/redirect.h"
-#include "backends/redis/reply_reader.h"
-#include "backends/redis/server_info.h"
-#include "backends/redis/stock_slots.h"
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/deployment/redirect.h"
+#include "backends/redis/native/native_store.h"
+#include "backends/redis/quorum/plain_scripts.h"
+#include "backends/redis/stock/stock_slots.h"
+#include "backends/redis/wire/reply_reader.h"
+#include "backends/redis/wire/server_info.h"
 #include "lib/base/log.h"
 #include "tests/fuzz/target.h"
 

@@ -4,7 +4,7 @@
 // its data.
 #include <algorithm>
 
-#include "backends/zookeeper/look.h"
+#include "backends/zookeeper/lock/look.h"
 #include "lib/base/human_text.h"
 #include "tests/fuzz/target.h"
 

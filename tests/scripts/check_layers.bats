@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   tree=$BATS_TEST_TMPDIR/tree
-  mkdir -p "$tree"/{cmd,lib/base,lib/config,lib/run,backends/local,backends/redis}
+  mkdir -p "$tree"/{cmd/{options,show,wiring,commands},lib/base,lib/config,lib/run,backends/local,backends/redis/{wire,deployment,native,quorum,attic}}
 }
 
 refused() { # FILE INCLUDE
@@ -17,14 +17,14 @@ refused() { # FILE INCLUDE
 
 @test "an include against the arrows is refused" {
   refused lib/x.cpp '"backends/registry.h"'
-  refused lib/x.h '"cmd/options.h"'
+  refused lib/x.h '"cmd/options/options.h"'
   refused lib/base/x.h '"lib/lock/owner.h"'
-  refused backends/local/x.cpp '"cmd/options.h"'
+  refused backends/local/x.cpp '"cmd/options/options.h"'
   refused backends/local/x.cpp '"lib/run/on_lost.h"'
   refused backends/local/x.cpp '"backends/redis/redis_backend.h"'
   refused backends/local/x.cpp '"backends/registry.h"'
-  refused cmd/run.cpp '"backends/registry.h"'
-  refused cmd/compose.cpp '"backends/local/local_backend.h"'
+  refused cmd/commands/run.cpp '"backends/registry.h"'
+  refused cmd/wiring/compose.cpp '"backends/local/local_backend.h"'
   refused cmd/x.cpp '<toml++/toml.h>'
   refused cmd/x.cpp '<iostream>'
   refused lib/x.cpp '<sstream>'
@@ -32,12 +32,22 @@ refused() { # FILE INCLUDE
   refused lib/x.h '<doctest/doctest.h>'
 }
 
+@test "an include from a room into one above it, beside it, or into none is refused" {
+  refused cmd/options/x.h '"cmd/show/output.h"'
+  refused cmd/wiring/x.cpp '"cmd/program.h"'
+  refused backends/redis/wire/x.cpp '"backends/redis/native/native_lock.h"'
+  refused backends/redis/quorum/x.cpp '"backends/redis/native/native_lock.h"'
+  refused backends/redis/attic/x.cpp '"backends/redis/wire/reply.h"'
+}
+
 @test "the arrows themselves are let pass" {
   echo '#include "lib/lock/owner.h"' >"$tree/cmd/x.cpp"
-  echo '#include "backends/registry.h"' >"$tree/cmd/compose.cpp"
+  echo '#include "backends/registry.h"' >"$tree/cmd/wiring/compose.cpp"
   echo '#include "lib/base/result.h"' >"$tree/lib/base/x.cpp"
   echo '#include <toml++/toml.h>' >"$tree/lib/config/config_file.cpp"
   printf '#include "backends/local/x.h"\n#include "lib/lock/backend.h"\n' >"$tree/backends/local/x.cpp"
+  printf '#include "backends/redis/wire/reply.h"\n#include "backends/redis/native/native_lock.h"\n' >"$tree/backends/redis/native/x.cpp"
+  echo '#include "cmd/options/options.h"' >"$tree/cmd/commands/x.cpp"
   run -0 "$root/scripts/check-layers" "$tree"
   [ "$output" = "" ]
 }

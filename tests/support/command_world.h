@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "cmd/options.h"
-#include "cmd/output.h"
+#include "cmd/options/options.h"
+#include "cmd/show/output.h"
 #include "lib/base/runtime.h"
 #include "tests/support/fake_backend.h"
 

@@ -3,10 +3,10 @@
 
 #include <stdexcept>
 
-#include "backends/local/local_stock.h"
-#include "backends/mysql/mysql_stock.h"
-#include "backends/redis/redis_stock.h"
-#include "backends/zookeeper/zookeeper_stock.h"
+#include "backends/local/stock/local_stock.h"
+#include "backends/mysql/stock/mysql_stock.h"
+#include "backends/redis/stock/redis_stock.h"
+#include "backends/zookeeper/stock/zookeeper_stock.h"
 
 namespace dlock::testing {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/local_backend.h"
-#include "backends/local/local_stock.h"
+#include "backends/local/stock/local_stock.h"
 #include "lib/keeper/session_lock.h"
 
 namespace dlock {

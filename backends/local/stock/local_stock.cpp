@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/local/local_stock.h"
+#include "backends/local/stock/local_stock.h"
 
 #include "backends/local/stock/ledger.h"
 #include "lib/stock/ledger_stock.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the keepers without TLS (lib/config/url_schemes.h: speaks_tls) have in the place of tls_stream.cpp, and so need
 // no OpenSSL. The linker takes a file from a library only for what nobody has defined yet; these come first.
-#include "backends/redis/tls_stream.h"
+#include "backends/redis/wire/tls_stream.h"
 
 namespace dlock::redis {
 

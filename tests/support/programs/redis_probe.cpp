@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/deployment.h"
+#include "backends/redis/deployment/deployment.h"
 #include "lib/base/clock.h"
 
 namespace dlock::redis {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/mysql/database.h"
-#include "backends/mysql/sql_text.h"
+#include "backends/mysql/connection/database.h"
+#include "backends/mysql/connection/sql_text.h"
 #include "lib/base/entropy.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/scripted_control.h"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "backends/mysql/settings.h"
+#include "backends/mysql/connection/settings.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/kept_lock.h"
 #include "tests/unit/mysql/fake_server.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/redis/connection.h"
+#include "backends/redis/wire/connection.h"
 #include "tests/support/fake_clock.h"
 
 namespace dlock::testing {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "backends/zookeeper/contender.h"
+#include "backends/zookeeper/lock/contender.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/zookeeper/fake_ensemble.h"
 

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "backends/zookeeper/names.h"
-#include "backends/zookeeper/session.h"
+#include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/session/session.h"
 
 namespace dlock::zookeeper::testing {
 

@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "backends/zookeeper/doctor.h"
-#include "backends/zookeeper/four_letters.h"
-#include "backends/zookeeper/lease_file.h"
-#include "backends/zookeeper/look.h"
-#include "backends/zookeeper/session_lease.h"
+#include "backends/zookeeper/lock/lease_file.h"
+#include "backends/zookeeper/lock/look.h"
+#include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/session/four_letters.h"
 #include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/files/byte_locks.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <limits>
+#include <optional>
+
+namespace dlock::local {
+namespace {
+
+struct flock describe(short type, const Range& range) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = range.first;
+  lock.l_len = range.last - range.first + 1;
+  return lock;
+}
+
+int apply(int fd, int command, short type, const Range& range) {
+  struct flock lock = describe(type, range);
+  while (fcntl(fd, command, &lock) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+/// One of the locks that others have in `range`, as long as it is.
+std::optional<Range> first_write_lock(int fd, const Range& range) {
+  struct flock lock = describe(F_RDLCK, range);
+  if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
+  if (lock.l_len == 0) return Range{lock.l_start, std::numeric_limits<std::int64_t>::max()};
+  return Range{lock.l_start, lock.l_start + lock.l_len - 1};
+}
+
+}  // namespace
+
+int try_write_lock(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_WRLCK, range); }
+
+int unlock_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_UNLCK, range); }
+
+int wait_for_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLKW, F_RDLCK, range); }
+
+bool any_write_lock(int fd, const Range& range) { return first_write_lock(fd, range).has_value(); }
+
+std::vector<Range> find_write_locks(int fd, const Range& range) {
+  // The kernel names one conflicting lock, and not the lowest: so look again to its left and to its right.
+  std::vector<Range> found;
+  std::vector<Range> unseen{range};
+  while (!unseen.empty()) {
+    const Range here = unseen.back();
+    unseen.pop_back();
+    const auto lock = first_write_lock(fd, here);
+    if (!lock) continue;
+    // One that begins further to the left has come since we looked there: it belongs to the next look.
+    if (lock->first >= here.first) found.push_back(*lock);
+    if (lock->first > here.first) unseen.push_back({here.first, lock->first - 1});
+    if (lock->last < here.last) unseen.push_back({lock->last + 1, here.last});
+  }
+  return found;
+}
+
+}  // namespace dlock::local

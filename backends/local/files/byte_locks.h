@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "backends/local/files/ticket_ranges.h"
+
+namespace dlock::local {
+
+/// Open-file-description locks (fcntl(2), Linux 3.15): they belong to an open file, not to a process; children inherit
+/// them, and the last close frees them. Errors are errno values, 0 is success. Only write locks mean anything here:
+/// read locks are the way in which a waiter waits.
+
+/// EAGAIN if another description has any of it.
+int try_write_lock(int fd, const Range& range);
+int unlock_bytes(int fd, const Range& range);
+/// Blocks until nobody else has a write lock in `range`. Async-signal-safe.
+int wait_for_bytes(int fd, const Range& range);
+
+/// Has another description write-locked any of it? A descriptor that is no file counts as free.
+bool any_write_lock(int fd, const Range& range);
+
+/// The ranges that others have write-locked and that begin in `range`, in no order.
+std::vector<Range> find_write_locks(int fd, const Range& range);
+
+}  // namespace dlock::local

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/local/files/ticket_ranges.h"
+#include "lib/base/result.h"
+#include "lib/lock/owner.h"
+
+namespace dlock::local {
+
+/// What lies in a lock file, byte for byte. Native byte order: the file never leaves its machine. Who holds the lock is
+/// decided by locked bytes alone; the file only tells people who they are, and keeps what must outlive a process.
+///
+///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing
+///
+/// Header and record 0 are neighbours: the uncontended acquisition writes both with one system call. Everything read
+/// from a file is checked with sound() before it is believed.
+struct Prologue {
+  char magic[8] = {'d', 'l', 'o', 'c', 'k', 'k', 'e', 'y'};
+  std::uint32_t version = 1;
+  std::uint32_t key_size = 0;
+  char key[256] = {};
+  std::uint64_t spare = 0;
+  std::uint64_t checksum = 0;
+};
+
+struct Header {
+  std::uint64_t counter = 0;         ///< the youngest ticket ever drawn
+  std::uint64_t last_writer = 0;     ///< the youngest exclusive one: what a new reader waits for
+  std::uint64_t revoked = 0;         ///< every ticket up to here was taken from its holder by force
+  std::uint64_t delay_ticket = 0;    ///< if this ticket dies uncleanly, a lock-delay begins
+  std::int64_t delay_ns = 0;         ///< its length
+  std::int64_t delay_until_ns = 0;   ///< boot clock: nobody is granted the lock before
+  std::uint32_t reader_permits = 0;  ///< what the live readers agreed on: 0 shared, else so many permits
+  std::uint32_t ring = 14;           ///< records in use before it starts again at record 0
+  std::uint32_t next_record = 0;
+  std::uint32_t known = 0;  ///< the file has a prologue: 0 only in a header that was never written
+  std::uint64_t spare[3] = {};
+  std::uint64_t checksum = 0;
+};
+
+/// One ticket's self-description. Never decides who holds the lock.
+struct Record {
+  enum Flag : std::uint32_t { kGranted = 1, kDetached = 2, kGivenBack = 4 };
+
+  std::uint64_t ticket = 0;
+  unsigned char owner[16] = {};
+  std::uint32_t mode = 0;
+  std::uint32_t flags = 0;
+  std::int64_t pid = 0;
+  std::uint64_t pid_namespace = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t permits = 0;
+  std::int64_t since_us = 0;       ///< wall clock: waiting or holding since
+  std::int64_t until_us = 0;       ///< wall clock: a detached lease ends; 0: it does not end by itself
+  std::int64_t until_boot_ns = 0;  ///< the same on the boot clock: this one decides
+  std::int64_t drawn_boot_ns = 0;  ///< a process that started later is not the one meant by `pid`
+  std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
+  std::int64_t flock_pid = 0;      ///< who asked for the flock of a path key, as /proc/locks shows it
+  char host[64] = {};              ///< NUL-terminated, as `reason`
+  char reason[80] = {};
+  std::uint64_t checksum = 0;
+
+  Mode lock_mode() const { return static_cast<Mode>(mode); }
+  std::string owner_text() const;
+  void set_owner(const Owner& owner);
+  void set_host(std::string_view text);
+  void set_reason(std::string_view text);  ///< cut at a character boundary if too long
+};
+
+static_assert(sizeof(Prologue) == 288 && sizeof(Header) == 96 && sizeof(Record) == 256);
+
+constexpr std::size_t kHeaderAt = sizeof(Prologue);
+constexpr std::size_t kRecordsAt = sizeof(Prologue) + sizeof(Header);
+constexpr std::uint32_t kSmallRing = 14;  ///< what fits into 4 KiB
+constexpr std::uint32_t kMaxRing = 1024;
+
+constexpr std::size_t record_at(std::uint32_t index) { return kRecordsAt + index * sizeof(Record); }
+
+void seal(Prologue& prologue);
+void seal(Header& header);
+void seal(Record& record);
+
+bool sound(const Prologue& prologue);
+bool sound(const Header& header);
+bool sound(const Record& record);  ///< false for an empty one too
+
+Prologue prologue_for(std::string_view key);
+std::string key_of(const Prologue& prologue);
+
+/// True for a file that was just made, or lost its pages with the power: nothing but zeros.
+bool blank(const Prologue& prologue, const Header& header);
+
+/// The next ticket: above every earlier one, and above the wall clock in microseconds, so that it grows even when the
+/// file was lost.
+Ticket next_ticket(const Header& header, std::int64_t wall_us);
+
+}  // namespace dlock::local

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/files/lock_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "lib/base/entropy.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+struct NetworkFs {
+  std::uint32_t magic;
+  const char* name;
+};
+// statfs(2). FUSE is refused because sshfs and its kin cannot be told from the harmless ones.
+constexpr NetworkFs kNetworkFs[] = {
+    {0x6969, "NFS"},        {0xff534d42, "CIFS"},   {0xfe534d42, "SMB2"}, {0x517b, "SMB"},      {0x65735546, "FUSE"},
+    {0x01021997, "9P"},     {0x5346414f, "AFS"},    {0x6b414653, "AFS"},  {0x00c36400, "Ceph"}, {0x0bd00bd0, "Lustre"},
+    {0x47504653, "GPFS"},   {0x564c, "NCP"},        {0x73757245, "Coda"}, {0x01161970, "GFS2"}, {0x7461636f, "OCFS2"},
+    {0x786f4256, "vboxsf"}, {0x19830326, "BeeGFS"},
+};
+
+Error not_safe(const std::string& path, const std::string& why, const std::string& next) {
+  return {ErrorCode::kMisconfigured, "the lock directory " + path + " is not safe: " + why, next};
+}
+
+std::optional<std::string> home_in_passwd(uid_t uid) {
+  std::FILE* file = std::fopen("/etc/passwd", "re");
+  if (!file) return std::nullopt;
+  std::optional<std::string> home;
+  while (const passwd* entry = fgetpwent(file)) {
+    if (entry->pw_uid != uid) continue;
+    if (entry->pw_dir[0] == '/') home = entry->pw_dir;
+    break;
+  }
+  std::fclose(file);
+  return home;
+}
+
+/// mkdir -p: whatever exists already is left as it is.
+int make_directories(const std::string& path, mode_t mode) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    if (mkdir(path.substr(0, slash).c_str(), mode) != 0 && errno != EEXIST) {
+      // A parent that cannot be made may exist all the same (EROFS, EACCES): the last mkdir decides.
+      if (errno != EROFS && errno != EACCES && errno != EPERM) return errno;
+    }
+  }
+  return mkdir(path.c_str(), mode) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+std::string octal(mode_t mode) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode) & 07777);
+  return text;
+}
+
+/// Owners that do not exist in our user namespace (rootless containers, sandboxes) all show as this one. Whether it is
+/// really the user of that number is not to be seen there.
+bool is_unmapped(uid_t uid) {
+  constexpr uid_t kOverflow = 65534;
+  if (uid != kOverflow) return false;
+  const UniqueFd map(::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
+  char text[64] = {};
+  unsigned inside = 0;
+  unsigned outside = 0;
+  unsigned long count = 0;
+  const bool known = map.valid() && read(map.get(), text, sizeof text - 1) > 0 &&
+                     std::sscanf(text, "%u %u %lu", &inside, &outside, &count) == 3;
+  return known && !(inside == 0 && count >= kOverflow);
+}
+
+/// Why somebody else could put another directory in the place of what lies in this one; empty: nobody can.
+std::string why_unsafe_above(const struct stat& st, const LockDir::Rules& rules) {
+  if (st.st_uid != geteuid() && st.st_uid != 0 && !is_unmapped(st.st_uid)) {
+    return "belongs to user " + std::to_string(st.st_uid);
+  }
+  if (S_ISLNK(st.st_mode) || (st.st_mode & S_ISVTX)) return {};
+  if (st.st_mode & S_IWOTH) return "may be written to by everybody (mode " + octal(st.st_mode) + ")";
+  const bool private_group = st.st_gid == st.st_uid;
+  const bool shared = rules.named && (st.st_mode & S_ISGID);
+  if (!(st.st_mode & S_IWGRP) || private_group || shared) return {};
+  return "may be written to by its group (mode " + octal(st.st_mode) + ")";
+}
+
+/// The directories above `path`, which is absolute. `links` gets whether a symbolic link is among them.
+Result<void> check_above(const std::string& path, const LockDir::Rules& rules, bool& links) {
+  for (std::size_t slash = 0; slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    const std::string above = path.substr(0, std::max<std::size_t>(slash, 1));
+    struct stat st {};
+    if (lstat(above.c_str(), &st) != 0) return system_error("cannot look at " + above, errno);
+    links = links || S_ISLNK(st.st_mode);
+    if (const std::string why = why_unsafe_above(st, rules); !why.empty()) {
+      return not_safe(path, above + ", above it, " + why, "use a directory below one that only you or root may change");
+    }
+  }
+  return {};
+}
+
+Result<void> check_parents(const std::string& path, const LockDir::Rules& rules) {
+  bool links = false;
+  if (auto fit = check_above(path, rules, links); !fit || !links) return fit;
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  if (!real) return system_error("cannot look at " + path, errno);
+  return check_above(real.get(), rules, links);
+}
+
+}  // namespace
+
+Result<std::string> default_directory() {
+  if (geteuid() == 0) return std::string("/var/lib/dlock");
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && state[0] == '/') return std::string(state) + "/dlock";
+  const char* home = std::getenv("HOME");
+  if (home && home[0] == '/') return std::string(home) + "/.local/state/dlock";
+  if (const auto listed = home_in_passwd(geteuid())) return *listed + "/.local/state/dlock";
+  return Error{ErrorCode::kMisconfigured,
+               "no place for the lock files: HOME is not set, and /etc/passwd has no entry for user " +
+                   std::to_string(geteuid()),
+               "name a directory with --backend local:/dir"};
+}
+
+const char* network_file_system(int fd) {
+  struct statfs fs {};
+  if (fstatfs(fd, &fs) != 0) return nullptr;
+  const auto magic = static_cast<std::uint32_t>(fs.f_type);
+  for (const NetworkFs& known : kNetworkFs) {
+    if (known.magic == magic) return known.name;
+  }
+  return nullptr;
+}
+
+std::string hashed_name(std::string_view key) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide prime = (Wide{1} << 88) + 0x13b;
+  Wide hash = (Wide{0x6c62272e07bb0142ULL} << 64) + 0x62b821756295c58dULL;
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * prime;
+  unsigned char bytes[16];
+  for (int i = 0; i < 16; ++i) bytes[i] = static_cast<unsigned char>(hash >> (8 * (15 - i)));
+  return hex(bytes);
+}
+
+Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  LockDir dir;
+  dir.path_ = path;
+  dir.fd_ = UniqueFd(::open(path.c_str(), kFlags));
+  if (!dir.fd_.valid() && errno == ENOENT) {
+    const bool roots = geteuid() == 0 && !rules.named;
+    if (const int failed = make_directories(path, roots ? 0755 : 0700)) {
+      Error error = system_error("cannot make the lock directory " + path, failed);
+      error.next = "name another one with --backend local:/dir";
+      return error;
+    }
+    dir.fd_ = UniqueFd(::open(path.c_str(), kFlags));
+  }
+  if (!dir.fd_.valid()) {
+    if (errno == ELOOP || errno == ENOTDIR) {
+      return not_safe(path, "it is a symbolic link or not a directory", "name the directory itself");
+    }
+    return system_error("cannot open the lock directory " + path, errno);
+  }
+  struct stat st {};
+  if (fstat(dir.fd_.get(), &st) != 0) return system_error("cannot look at the lock directory " + path, errno);
+  if (st.st_uid != geteuid() && st.st_uid != 0) {
+    return not_safe(path, "it belongs to user " + std::to_string(st.st_uid), "use a directory of your own or of root");
+  }
+  if (st.st_mode & S_IWOTH) {
+    return not_safe(path, "everybody may write to it (mode " + octal(st.st_mode) + ")", "chmod o-w " + path);
+  }
+  if (st.st_mode & S_IWGRP) {
+    if (!rules.named || !(st.st_mode & S_ISGID)) {
+      return not_safe(path, "its group may write to it (mode " + octal(st.st_mode) + ")",
+                      rules.named ? "to share locks with the group: chmod 3770 " + path : "chmod g-w " + path);
+    }
+    dir.group_ = true;
+  }
+  if (const char* fs = network_file_system(dir.fd_.get()); fs && !rules.allow_network_fs) {
+    return not_safe(path, std::string("it lies on ") + fs + ", whose locks may not reach other machines or be lost",
+                    "use a local directory, or a server for locks between machines; if you know that its locks work: "
+                    "local:" +
+                        path + "?allow-network-fs=1");
+  }
+  if (!rules.parents_known) {
+    if (const auto fit = check_parents(path, rules); !fit) return fit.error();
+  }
+  dir.owner_ = st.st_uid;
+  dir.gid_ = st.st_gid;
+  return dir;
+}
+
+Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
+  if (raw < 0) {
+    const std::string path = path_ + "/" + name;
+    if (errno == ENOENT) return UniqueFd();
+    if (errno == ELOOP) return not_safe(path, "it is a symbolic link", "find out who made it, then remove it");
+    Error error = system_error("cannot open the lock file " + path, errno);
+    if (errno == EACCES) error.next = "another user's locks are out of reach; to share them see LOCAL in man 7 dlock";
+    return error;
+  }
+  UniqueFd fd(raw);
+  // Not fstat(): asking for the times makes the next write update them on disk (multigrain timestamps, Linux 6.13).
+  struct statx st {};
+  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID, &st) != 0) {
+    return system_error("cannot look at the lock file " + path_ + "/" + name, errno);
+  }
+  const char* wrong = nullptr;
+  if (!S_ISREG(st.stx_mode)) wrong = "it is not a plain file";
+  else if (st.stx_nlink > 1) wrong = "it has a second name (hard link)";
+  else if (group_ ? st.stx_gid != gid_ : (st.stx_uid != owner_ && st.stx_uid != geteuid() && st.stx_uid != 0))
+    wrong = "it belongs to somebody else";
+  if (wrong) return not_safe(path_ + "/" + name, wrong, "find out who made it, then remove it");
+  if (group_ && st.stx_uid == geteuid() && (st.stx_mode & 0660) != 0660) fchmod(fd.get(), 0660);  // despite the umask
+  return fd;
+}
+
+Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const {
+  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | (create ? O_CREAT : 0);
+  return checked(openat(fd_.get(), name.c_str(), flags, group_ ? 0660 : 0600), name);
+}
+
+Result<UniqueFd> LockDir::open_file_for_reading(const std::string& name) const {
+  return checked(openat(fd_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), name);
+}
+
+Result<std::vector<std::string>> LockDir::list(std::string_view suffix) const {
+  const int copy = openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* stream = copy >= 0 ? fdopendir(copy) : nullptr;
+  if (!stream) {
+    if (copy >= 0) close(copy);
+    return system_error("cannot list the lock directory " + path_, errno);
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(stream)) {
+    if (std::string_view(entry->d_name).ends_with(suffix)) names.emplace_back(entry->d_name);
+  }
+  closedir(stream);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<LockDir> LockDir::inside(const std::string& name) const {
+  const mode_t mode = group_ ? 02770 : 0700;
+  if (mkdirat(fd_.get(), name.c_str(), mode) != 0) {
+    if (errno != EEXIST) return system_error("cannot make the directory " + path_ + "/" + name, errno);
+  } else if (group_ && fchmodat(fd_.get(), name.c_str(), mode, 0) != 0) {
+    return system_error("cannot share the directory " + path_ + "/" + name + " with its group", errno);
+  }
+  return open(path_ + "/" + name, {.named = group_, .allow_network_fs = true, .parents_known = true});
+}
+
+}  // namespace dlock::local

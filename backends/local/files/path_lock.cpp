@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/files/path_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+#include "backends/local/files/lock_dir.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+std::string read_all(const char* path) {
+  const UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char buffer[4096];
+  ssize_t n = 0;
+  while (file.valid() && (n = read(file.get(), buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(n));
+  return text;
+}
+
+/// The next blank-separated word of `line`, cut off its front; empty at the end.
+std::string_view next_word(std::string_view& line) {
+  while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+  const std::string_view word = line.substr(0, line.find(' '));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+Error dangling(const std::string& path) {
+  return {ErrorCode::kMisconfigured, "the lock file " + path + " is a symbolic link that leads nowhere",
+          "create the file that it should lead to, or remove the link"};
+}
+
+}  // namespace
+
+Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) {
+  constexpr int kFlags = O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
+  int fd = ::open(path.c_str(), kFlags);
+  // Never made through a symbolic link: who put it there would choose what is made, and where.
+  if (fd < 0 && errno == ENOENT) fd = ::open(path.c_str(), kFlags | O_CREAT | O_NOFOLLOW, 0666);
+  if (fd < 0 && errno == ELOOP) return dangling(path);
+  if (fd < 0) return system_error("cannot open the lock file " + path, errno);
+  PathLock lock;
+  lock.fd_ = UniqueFd(fd);
+  if (const char* fs = network_file_system(fd); fs && !allow_network_fs) {
+    return Error{ErrorCode::kMisconfigured,
+                 path + " lies on " + fs + ", where flock(2) may not reach other machines or be lost",
+                 "use a local file, or a server for locks between machines; if you know that its locks work: "
+                 "local:?allow-network-fs=1"};
+  }
+  return lock;
+}
+
+int PathLock::operation(Mode mode) { return mode == Mode::kExclusive ? LOCK_EX : LOCK_SH; }
+
+Result<bool> PathLock::try_lock(Mode mode) const {
+  while (flock(fd(), operation(mode) | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) return system_error("cannot lock with flock(2)", errno);
+  }
+  return true;
+}
+
+void PathLock::unlock() const { flock(fd(), LOCK_UN); }
+
+bool PathLock::lift_fd() {
+  if (fd() > 2) return true;
+  fd_ = UniqueFd(fcntl(fd(), F_DUPFD_CLOEXEC, 3));
+  return fd_.valid();
+}
+
+bool PathLock::replaced(const std::string& path) const {
+  struct stat here {};
+  struct stat there {};
+  return fstat(fd(), &here) != 0 || stat(path.c_str(), &there) != 0 || here.st_ino != there.st_ino ||
+         here.st_dev != there.st_dev;
+}
+
+std::vector<FlockEntry> flock_users_in(const std::string& text, const std::string& device_inode) {
+  // "3: FLOCK  ADVISORY  WRITE 7423 fe:00:2099 0 EOF"; whoever waits has "->" before the kind.
+  std::vector<FlockEntry> users;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    FlockEntry entry;
+    next_word(line);
+    std::string_view kind = next_word(line);
+    if (kind == "->") {
+      entry.waiting = true;
+      kind = next_word(line);
+    }
+    if (kind != "FLOCK") continue;
+    next_word(line);
+    entry.exclusive = next_word(line) == "WRITE";
+    const std::string_view pid = next_word(line);
+    if (std::from_chars(pid.data(), pid.data() + pid.size(), entry.pid).ec != std::errc()) continue;
+    if (next_word(line) == device_inode) users.push_back(entry);
+  }
+  return users;
+}
+
+std::vector<FlockEntry> flock_users(const std::string& path) {
+  struct stat st {};
+  if (stat(path.c_str(), &st) != 0) return {};
+  char wanted[64];
+  std::snprintf(wanted, sizeof wanted, "%02x:%02x:%lu", major(st.st_dev), minor(st.st_dev),
+                static_cast<unsigned long>(st.st_ino));
+  return flock_users_in(read_all("/proc/locks"), wanted);
+}
+
+}  // namespace dlock::local

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/ask.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace dlock::mysql {
+namespace {
+
+/// To wait for an answer after a stop: less than what a new connection would cost.
+constexpr Duration kLastWait = std::chrono::milliseconds(400);
+
+}  // namespace
+
+Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control) {
+  bool stop = false;
+  while (true) {
+    if (auto outcome = database.outcome()) return std::move(*outcome);
+    if (!stop && control != nullptr && control->stop_requested()) {
+      stop = true;
+      const TimePoint last = clock.now() + kLastWait;
+      until = until ? std::min(*until, last) : last;
+    }
+    if (until && clock.now() >= *until) {
+      database.abandon();
+      return Failure{0, stop ? "given up on request" : "no answer in time", true, true};
+    }
+    std::vector<pollfd> fds;
+    if (control != nullptr && !stop) control->add_interest(fds);
+    database.add_interest(fds);
+    clock.wait(fds, until);
+  }
+}
+
+Outcome ask(Database& database, std::string statement, Clock& clock, TimePoint until, Control* control) {
+  database.begin(std::move(statement));
+  return await(database, clock, until, control);
+}
+
+}  // namespace dlock::mysql

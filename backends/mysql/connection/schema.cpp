@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/schema.h"
+
+#include "backends/mysql/connection/sql_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+std::string table(const char* name, const char* columns) {
+  return "CREATE TABLE IF NOT EXISTS " + std::string(name) + " (\n" + columns +
+         ") ENGINE=InnoDB COMMENT='dlock tables " + std::to_string(kSchemaVersion) + "'";
+}
+
+}  // namespace
+
+std::vector<Table> tables() {
+  // Names are bytes: no character set, no collation, no two keys meet.
+  return {
+      {kLockTable, table(kLockTable,
+                         "  strategy VARBINARY(8) NOT NULL,\n"
+                         "  name VARBINARY(255) NOT NULL,\n"
+                         "  version BIGINT UNSIGNED NOT NULL,\n"
+                         "  fence BIGINT UNSIGNED NOT NULL,\n"
+                         "  mode VARBINARY(1) NOT NULL,\n"
+                         "  permits INT UNSIGNED NOT NULL,\n"
+                         "  holds INT UNSIGNED NOT NULL,\n"
+                         "  expires DATETIME(6) NULL,\n"
+                         "  holders MEDIUMBLOB NOT NULL,\n"
+                         "  PRIMARY KEY (strategy, name)\n")},
+      {kRowTable, table(kRowTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY\n")},
+      {kUniqueTable, table(kUniqueTable,
+                           "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+                           "  owner VARBINARY(64) NULL,\n"
+                           "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+                           "  since DATETIME(6) NULL,\n"
+                           "  expires DATETIME(6) NULL,\n"
+                           "  info VARBINARY(1024) NULL,\n"
+                           "  entries VARBINARY(4096) NULL\n")},
+      {kOccupyTable, table(kOccupyTable,
+                           "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+                           "  state TINYINT NOT NULL DEFAULT 0,\n"
+                           "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+                           "  owner VARBINARY(64) NULL,\n"
+                           "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+                           "  since DATETIME(6) NULL,\n"
+                           "  expires DATETIME(6) NULL,\n"
+                           "  info VARBINARY(1024) NULL,\n"
+                           "  entries VARBINARY(4096) NULL\n")},
+      {kFenceTable, table(kFenceTable,
+                          "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+                          "  token BIGINT UNSIGNED NOT NULL\n")},
+      {kStockTable, table(kStockTable,
+                          "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+                          "  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE,\n"
+                          "  maker VARBINARY(64) NOT NULL,\n"
+                          "  segments INT UNSIGNED NOT NULL,\n"
+                          "  created BIGINT NOT NULL,\n"
+                          "  added BIGINT NOT NULL DEFAULT 0\n")},
+      // A second fence behind the decisions: nothing is ever negative.
+      {kSegmentTable, table(kSegmentTable,
+                            "  stock BIGINT UNSIGNED NOT NULL,\n"
+                            "  segment INT UNSIGNED NOT NULL,\n"
+                            "  quantity BIGINT NOT NULL CHECK (quantity >= 0),\n"
+                            "  reserved BIGINT NOT NULL DEFAULT 0 CHECK (reserved >= 0),\n"
+                            "  taken BIGINT NOT NULL DEFAULT 0,\n"
+                            "  refunded BIGINT NOT NULL DEFAULT 0,\n"
+                            "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+                            "  PRIMARY KEY (stock, segment)\n")},
+      {kRequestTable, table(kRequestTable,
+                            "  stock BIGINT UNSIGNED NOT NULL,\n"
+                            "  id VARBINARY(255) NOT NULL,\n"
+                            "  record MEDIUMBLOB NOT NULL,\n"
+                            "  PRIMARY KEY (stock, id)\n")},
+      {kReservationTable, table(kReservationTable,
+                                "  token BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
+                                "  stock BIGINT UNSIGNED NOT NULL,\n"
+                                "  id VARBINARY(255) NOT NULL,\n"
+                                "  expires DATETIME(6) NOT NULL,\n"
+                                "  UNIQUE KEY (stock, id),\n"
+                                "  KEY (stock, expires)\n")},
+  };
+}
+
+std::string setup_script(const std::string& database) {
+  std::string text = "-- the tables of dlock (in " + database + ")\n";
+  for (const Table& one : tables()) text += one.create + ";\n";
+  text += "-- what an account needs, and nothing else (replace 'app'@'%'):\n";
+  for (const Table& one : tables()) {
+    text += "-- GRANT SELECT, INSERT, UPDATE, DELETE ON " + identifier(database) + "." + one.name + " TO 'app'@'%';\n";
+  }
+  return text;
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/mysql/connection/settings.h"
+
+namespace dlock::mysql {
+
+/// The version of the tables that this dlock wants; it stands in their comment ("dlock tables 1").
+inline constexpr int kSchemaVersion = 1;
+
+inline constexpr char kLockTable[] = "dlock_lock";      ///< leases; the tokens and holders of the other strategies
+inline constexpr char kRowTable[] = "dlock_row";        ///< strategy=row: the rows that are locked
+inline constexpr char kUniqueTable[] = "dlock_unique";  ///< strategy=unique
+inline constexpr char kOccupyTable[] = "dlock_occupy";  ///< strategy=occupy
+inline constexpr char kFenceTable[] = "dlock_fence";    ///< dlock fence
+
+inline constexpr char kStockTable[] = "dlock_stock";            ///< dlock stock: one row each
+inline constexpr char kSegmentTable[] = "dlock_stock_segment";  ///< what is there
+inline constexpr char kRequestTable[] = "dlock_stock_request";  ///< what each request was answered
+inline constexpr char kReservationTable[] =
+    "dlock_stock_open";  ///< when those end that are neither sold nor given back
+
+struct Table {
+  std::string name;
+  std::string create;  ///< CREATE TABLE IF NOT EXISTS ...
+};
+
+/// Every table, in the order in which they are made.
+std::vector<Table> tables();
+
+/// What `dlock setup --print` shows: the statements, and the least privileges of an account.
+std::string setup_script(const std::string& database);
+
+}  // namespace dlock::mysql

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/servers.h"
+
+#include <algorithm>
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/server_errors.h"
+
+namespace dlock::mysql {
+
+Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
+    : servers_(std::move(servers)), dial_(std::move(dial)), clock_(clock), name_(servers_.front().endpoint.text()) {}
+
+void Servers::drop() { database_.reset(); }
+
+void Servers::drop_read_only() {
+  drop();
+  at_ = (at_ + 1) % servers_.size();
+}
+
+void Servers::idle_seconds(int seconds) {
+  for (DatabaseSettings& server : servers_) server.idle_seconds = seconds;
+}
+
+Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint until, Control* control) {
+  DatabaseSettings settings = servers_[index];
+  settings.connect_timeout = std::clamp<Duration>(until - clock_.now(), std::chrono::seconds(1), std::chrono::hours(1));
+  auto database = dial_(settings);
+  const Outcome outcome = await(*database, clock_, until, control);
+  if (control != nullptr && control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
+  if (const auto* failure = std::get_if<Failure>(&outcome)) return error_of(*failure, settings.endpoint.text());
+  return database;
+}
+
+/// With one server there is nothing to choose: a server that refuses changes says so when one comes.
+Result<void> Servers::try_one(std::size_t index, TimePoint until, Control* control) {
+  auto database = open(index, until, control);
+  if (!database) return database.error();
+  if (servers_.size() > 1) {
+    const Outcome outcome = ask(**database, "SELECT @@global.read_only", clock_, until, control);
+    const auto* answer = std::get_if<Answer>(&outcome);
+    if (!answer) return error_of(std::get<Failure>(outcome), servers_[index].endpoint.text());
+    if (!answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("0") != "0") {
+      return Error{ErrorCode::kUnavailable, servers_[index].endpoint.text() + " is read-only"};
+    }
+  }
+  database_ = std::move(*database);
+  at_ = index;
+  name_ = servers_[index].endpoint.text();
+  ++generation_;
+  return {};
+}
+
+Result<Database*> Servers::connect(TimePoint until, Control* control) {
+  if (database_ && database_->usable()) return database_.get();
+  drop();
+  std::string reasons;
+  std::optional<Error> error;
+  const std::size_t count = servers_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    // What is left of the time is shared by those that were not asked yet.
+    const TimePoint now = clock_.now();
+    const Duration share = (until - now) / static_cast<std::int64_t>(count - i);
+    const std::size_t index = (at_ + i) % count;
+    const auto tried = try_one(index, i + 1 == count ? until : now + share, control);
+    if (tried) return database_.get();
+    if (tried.error().code == ErrorCode::kCancelled) return tried.error();
+    reasons += (reasons.empty() ? "" : "; ") + tried.error().message;
+    if (!error || error->code == ErrorCode::kUnavailable) error = tried.error();
+  }
+  name_ = servers_[at_].endpoint.text();
+  error->message = reasons;
+  return *error;
+}
+
+Servers Servers::beside() const { return Servers({servers_[at_]}, dial_, clock_); }
+
+}  // namespace dlock::mysql

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/settings.h"
+
+#include <algorithm>
+
+#include "lib/base/user_name.h"
+
+#include <unistd.h>
+
+namespace dlock::mysql {
+namespace {
+
+constexpr std::uint16_t kPort = 3306;
+
+Result<std::optional<TlsSettings>> tls_of(const BackendUrl& url) {
+  TlsSettings tls{url.param("ca-file"), url.param("cert-file"), url.param("key-file")};
+  if (!url.param("server-name").empty()) {
+    return Error{ErrorCode::kUnsupported, "the MySQL client library checks a certificate for the host of the URL only",
+                 "leave server-name out, and write the name that the certificate has into the URL"};
+  }
+  if (tls.ca_file.empty()) {
+    if (tls.cert_file.empty() && tls.key_file.empty()) return std::optional<TlsSettings>();
+    return Error{ErrorCode::kMisconfigured, "cert-file and key-file mean nothing without ca-file",
+                 "TLS is asked for by ca-file: the server's certificate is checked, or there is no TLS"};
+  }
+  if (tls.cert_file.empty() != tls.key_file.empty()) {
+    return Error{ErrorCode::kMisconfigured, "cert-file and key-file go together", "name both, or none"};
+  }
+  for (const std::string* file : {&tls.ca_file, &tls.cert_file, &tls.key_file}) {
+    if (!file->empty() && access(file->c_str(), R_OK) != 0) {
+      return Error{ErrorCode::kMisconfigured, "cannot read " + *file, "it was named in the URL"};
+    }
+  }
+  return std::optional<TlsSettings>(std::move(tls));
+}
+
+Strategy strategy_of(const BackendUrl& url) {
+  const std::string name = url.param("strategy");
+  for (const Strategy one : {Strategy::kSession, Strategy::kRow, Strategy::kUnique, Strategy::kOccupy}) {
+    if (name == strategy_name(one)) return one;
+  }
+  return Strategy::kLease;
+}
+
+StockWay stock_way_of(const BackendUrl& url) {
+  const std::string name = url.param("stock");
+  if (name == "pessimistic") return StockWay::kPessimistic;
+  return name == "optimistic" ? StockWay::kOptimistic : StockWay::kGuarded;
+}
+
+bool is_name(std::string_view text) {
+  const auto fits = [](unsigned char c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
+    return letter || (c >= '0' && c <= '9') || c == '_' || c == '$';
+  };
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), fits);
+}
+
+/// TABLE:COLUMN=VALUE
+Result<UserRow> user_row(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::size_t equals = text.find('=', colon == std::string::npos ? 0 : colon);
+  UserRow row;
+  if (colon != std::string::npos && equals != std::string::npos) {
+    row = {text.substr(0, colon), text.substr(colon + 1, equals - colon - 1), text.substr(equals + 1)};
+  }
+  if (!is_name(row.table) || !is_name(row.column) || row.value.empty()) {
+    return Error{ErrorCode::kMisconfigured, "row=" + text + " names no row",
+                 "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string Endpoint::text() const {
+  if (!socket.empty()) return socket;
+  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+}
+
+const char* strategy_name(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::kLease:
+      return "lease";
+    case Strategy::kSession:
+      return "session";
+    case Strategy::kRow:
+      return "row";
+    case Strategy::kUnique:
+      return "unique";
+    case Strategy::kOccupy:
+      return "occupy";
+  }
+  return "";
+}
+
+Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
+  auto tls = tls_of(url);
+  if (!tls) return tls.error();
+  Settings settings{{}, strategy_of(url), stock_way_of(url), {}, url.redacted()};
+  if (const std::string row = url.param("row"); !row.empty()) {
+    auto parsed = user_row(row);
+    if (!parsed) return parsed.error();
+    settings.row = std::move(*parsed);
+  }
+  DatabaseSettings server{.endpoint = {},
+                          .user = url.user.empty() ? user_name(geteuid()) : url.user,
+                          .password = url.password,
+                          .database = url.path.substr(url.path.starts_with('/') ? 1 : 0),
+                          .tls = std::move(*tls),
+                          .connect_timeout = connect_timeout};
+  server.waits_for_rows = settings.strategy != Strategy::kUnique && settings.strategy != Strategy::kOccupy;
+  if (const std::string socket = url.param("socket"); !socket.empty()) {
+    if (!url.hosts.empty() && !(url.hosts.size() == 1 && url.hosts[0].name == "localhost")) {
+      return Error{ErrorCode::kMisconfigured, "the URL names a socket and hosts",
+                   "mysql:///DB?socket=FILE is by socket"};
+    }
+    if (server.tls) return Error{ErrorCode::kMisconfigured, "ca-file means nothing with socket", "leave ca-file out"};
+    server.endpoint.socket = socket;
+    settings.servers.push_back(std::move(server));
+    return settings;
+  }
+  for (const BackendUrl::Host& host : url.hosts) {
+    server.endpoint = {host.name, host.port == 0 ? kPort : host.port, ""};
+    settings.servers.push_back(server);
+  }
+  return settings;
+}
+
+}  // namespace dlock::mysql

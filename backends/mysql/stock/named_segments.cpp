@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/stock/named_segments.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/server_errors.h"
+#include "backends/mysql/connection/sql_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kGrace = 400ms;  ///< for the server's answer that a wait is over
+constexpr Duration kConnectBudget = 5s;
+constexpr char kNone[] = "1000000";  ///< no segment
+static_assert(kMostSegments < 1'000'000);
+
+/// `segment`: an SQL expression. Names are the server's, not the database's, and have 64 characters at most.
+std::string lock_expression(const std::string& stock, const std::string& segment) {
+  return "CONCAT('dlock:',MD5(DATABASE()),'." + stock + ".'," + segment + ")";
+}
+
+std::string seconds_text(Duration wait) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::max<Duration>(wait, 0s)).count();
+  return std::to_string(ms / 1000) + "." + std::to_string(1000 + ms % 1000).substr(1);
+}
+
+std::string get_lock(const std::string& name, Duration wait) {
+  return "GET_LOCK(" + name + "," + seconds_text(wait) + ")";
+}
+
+}  // namespace
+
+/// One of them. Held from acquire() on, or from the beginning; until its connection is another one, or all are
+/// released.
+class NamedSegment final : public KeptLock {
+ public:
+  /// Not held yet.
+  NamedSegment(NamedSegments& home, std::string expression, const LockSpec& spec)
+      : home_(home), expression_(std::move(expression)), spec_(spec) {}
+  /// Held by the present connection.
+  explicit NamedSegment(NamedSegments& home) : home_(home) { home_.held_ = home_.servers_.generation(); }
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override {
+    const TimePoint now = home_.clock_.now();
+    const Duration wait = spec_->wait.once || !spec_->wait.until ? Duration(0) : *spec_->wait.until - now;
+    const std::string query = "SELECT " + get_lock(expression_, wait);
+    const TimePoint until = now + std::max<Duration>(wait, 0s) + (wait > 0s ? kGrace : kConnectBudget);
+    const auto answer = home_.ask(query, spec_->ttl, until, &control);
+    const bool got =
+        answer && answer->rows.size() == 1 && answer->rows[0].size() == 1 && answer->rows[0][0].value_or("") == "1";
+    if (got) home_.held_ = home_.servers_.generation();
+    if (control.stop_requested()) {
+      (void)release(home_.clock_.now() + kGrace);
+      return std::nullopt;
+    }
+    if (!answer) return Refused{answer.error(), std::nullopt};
+    if (!got) return Refused{{ErrorCode::kBusy, spec_->name.text() + " is held by somebody else"}, std::nullopt};
+    return Granted{{HeldLock{spec_->name, spec_->owner, FencingToken(), home_.store_}}, std::nullopt};
+  }
+
+  Renewal renew(Control& /*control*/, TimePoint /*until*/) override { return held({}); }
+
+  void add_interest(std::vector<pollfd>& fds) const override {
+    if (const Database* database = home_.servers_.current()) database->add_interest(fds);
+  }
+
+  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+
+  Renewal held(TimePoint /*now*/) override {
+    if (is_held()) return RenewalHeld{};
+    home_.servers_.drop();
+    return RenewalLost{"the connection that held the lock of its segment has ended"};
+  }
+
+  /// With all others of this connection: they are those of one request. Where that cannot be said, its end says it.
+  Result<void> release(TimePoint until) override {
+    if (!is_held()) return {};
+    if (!home_.ask(home_.release_statement(), Duration(0), until, nullptr)) home_.servers_.drop();
+    home_.released();
+    return {};
+  }
+
+  Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
+
+ private:
+  bool is_held() {
+    Database* database = home_.servers_.current();
+    return home_.hold() && database != nullptr && database->usable();
+  }
+
+  NamedSegments& home_;
+  const std::string expression_;
+  const std::optional<LockSpec> spec_;
+};
+
+Result<Answer> NamedSegments::ask(const std::string& batch, Duration ttl, TimePoint until, Control* control) {
+  const auto database = servers_.connect(until, control);
+  if (!database) return database.error();
+  std::string whole = batch;
+  if (ttl > 0s && (told_ != servers_.generation() || told_ttl_ < ttl)) {
+    const auto seconds =
+        std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(ttl).count() + 1, 15, 31536000);
+    whole = "SET SESSION wait_timeout=" + std::to_string(seconds) + ";" + batch;
+  }
+  Outcome outcome = mysql::ask(**database, whole, clock_, until, control);
+  if (auto* answer = std::get_if<Answer>(&outcome)) {
+    if (ttl > 0s) {
+      told_ = servers_.generation();
+      told_ttl_ = std::max(told_ttl_, ttl);
+    }
+    return std::move(*answer);
+  }
+  const auto& failure = std::get<Failure>(outcome);
+  refused_ = refused_ || is_without_named_locks(failure.code);
+  if (failure.cut_off) servers_.drop();
+  return error_of(failure, servers_.server());
+}
+
+/// The rows come in the order of their key, so that the server asks for no lock behind the first that it gets.
+Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockRequest& request, int start,
+                                                                    Duration ttl, const CallLimit& limit) {
+  const auto found = find_(request.stock, limit);
+  if (!found) return found.error();
+  if (!*found) return std::optional<Choice>();
+  stock_ = **found;
+  const std::string first = std::to_string(start % stock_.segments);
+  const std::string from = std::string(" FROM ") + kSegmentTable + " WHERE stock=" + stock_.id +
+                           " AND quantity>=" + std::to_string(request.quantity) + " AND segment";
+  const std::string free = " AND GET_LOCK(" + lock_expression(stock_.id, "segment") + ",0)=1";
+  const std::string if_none = std::string(" AND LAST_INSERT_ID()=") + kNone;
+  const std::string last = " ORDER BY segment LIMIT 1";
+  const std::string take = "SELECT LAST_INSERT_ID(segment),1" + from;
+  const std::string look = "SELECT LAST_INSERT_ID(segment),0" + from;
+  std::string batch = std::string("DO LAST_INSERT_ID(") + kNone + ")";
+  batch += ";" + take + ">=" + first + free + last + ";" + take + "<" + first + if_none + free + last;
+  batch += ";" + look + ">=" + first + if_none + last + ";" + look + "<" + first + if_none + last;
+  const auto answer = ask(batch, ttl, limit.until, limit.control);
+  if (!answer && refused_) return std::optional<Choice>();
+  if (!answer) return answer.error();
+  if (answer->rows.empty() || answer->rows[0].size() != 2) return std::optional<Choice>();
+  Choice choice{static_cast<int>(unsigned_number(answer->rows[0][0].value_or(""))), nullptr};
+  if (answer->rows[0][1].value_or("") == "1") choice.lock = std::make_unique<NamedSegment>(*this);
+  return std::optional(std::move(choice));
+}
+
+std::unique_ptr<KeptLock> NamedSegments::open(int segment, const LockSpec& spec) {
+  return std::make_unique<NamedSegment>(*this, lock_expression(stock_.id, std::to_string(segment)), spec);
+}
+
+Result<std::optional<StockAnswer>> NamedSegments::reserve_at_once(const StockRequest& request, const Owner& owner,
+                                                                  Duration ttl, int segment, TimePoint until,
+                                                                  const CallLimit& limit) {
+  const std::string name = lock_expression(stock_.id, std::to_string(segment));
+  const TimePoint end = std::max(until, clock_.now()) + kGrace;
+  auto answer = reserve_(request, owner, ttl, get_lock(name, until - clock_.now()), {end, limit.control});
+  if (answer && *answer && std::holds_alternative<StockTaken>(**answer)) held_ = servers_.generation();
+  return answer;
+}
+
+std::unique_ptr<KeptLock> NamedSegments::held() { return std::make_unique<NamedSegment>(*this); }
+
+}  // namespace dlock::mysql

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/stock/transaction.h"
+
+#include <algorithm>
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/server_errors.h"
+
+namespace dlock::mysql {
+namespace {
+
+constexpr Duration kRollbackBudget = std::chrono::seconds(1);
+
+}  // namespace
+
+Result<void> Transaction::begin(const CallLimit& limit) {
+  rollback();
+  error_.reset();
+  code_ = 0;
+  worth_repeating_ = false;
+  limit_ = limit;
+  const auto database = servers_.connect(limit.until, limit.control);
+  if (!database) return database.error();
+  pending_ = "START TRANSACTION";
+  if (generation_ != servers_.generation()) pending_ = "SET SESSION innodb_lock_wait_timeout=2;" + pending_;
+  return {};
+}
+
+std::vector<Row> Transaction::read(const std::string& queries) {
+  std::vector<Row> rows;
+  write(queries);
+  send(rows);
+  return rows;
+}
+
+Result<std::vector<Row>> Transaction::commit(const std::string& last_query) {
+  std::vector<Row> rows;
+  if (!last_query.empty()) write(last_query);
+  write("COMMIT");
+  send(rows);
+  if (!failed()) {
+    open_ = false;
+    return rows;
+  }
+  Error error = *error_;
+  rollback();
+  error_ = error;
+  return error;
+}
+
+/// A server waits for nobody who is gone; where a rollback cannot be sent, the end of the connection is one.
+void Transaction::rollback() {
+  pending_.clear();
+  error_.reset();
+  if (!std::exchange(open_, false)) return;
+  Database* database = servers_.current();
+  if (!database || !database->usable()) return servers_.drop();
+  const Outcome outcome = ask(*database, "ROLLBACK", clock_, clock_.now() + kRollbackBudget, nullptr);
+  if (std::holds_alternative<Failure>(outcome)) servers_.drop();
+}
+
+void Transaction::send(std::vector<Row>& rows) {
+  if (failed()) return;
+  std::string batch = std::exchange(pending_, std::string());
+  if (batch.starts_with(';')) batch.erase(0, 1);
+  open_ = true;
+  Outcome outcome = ask(*servers_.current(), std::move(batch), clock_, limit_.until, limit_.control);
+  if (const auto* failure = std::get_if<Failure>(&outcome)) return fail(*failure);
+  generation_ = servers_.generation();
+  rows = std::move(std::get<Answer>(outcome).rows);
+}
+
+void Transaction::fail(const Failure& failure) {
+  error_ = error_of(failure, servers_.server());
+  code_ = failure.code;
+  const bool stopped = limit_.control && limit_.control->stop_requested();
+  const bool others = mysql::is_worth_repeating(code_) || code_ == kDuplicateKey;
+  worth_repeating_ = others && !stopped && !failure.cut_off && clock_.now() < limit_.until;
+  if (failure.cut_off) servers_.drop();
+  if (is_read_only(code_)) servers_.drop_read_only();
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/deployment.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include "lib/base/human_text.h"
+#include "lib/config/url_schemes.h"
+
+namespace dlock::redis {
+namespace {
+
+constexpr Duration kFirstRetryPause = std::chrono::milliseconds(10);
+constexpr Duration kLongestRetryPause = std::chrono::milliseconds(500);
+
+/// Waits that grow from one to the next.
+class Pause {
+ public:
+  /// False: `until` is here, nothing is waited for. Cancelled if `control` wants it.
+  Result<bool> take(Clock& clock, TimePoint until, Control* control) {
+    const TimePoint end = std::min(until, clock.now() + next_);
+    next_ = std::min(next_ * 2, kLongestRetryPause);
+    bool waited = false;
+    while (clock.now() < end) {
+      waited = true;
+      std::vector<pollfd> fds;
+      if (control != nullptr) control->add_interest(fds);
+      clock.wait(fds, end);
+      if (control != nullptr && control->stop_requested()) {
+        return Error{ErrorCode::kCancelled, "given up on request"};
+      }
+    }
+    return waited;
+  }
+
+ private:
+  Duration next_ = kFirstRetryPause;
+};
+
+/// The server did nothing, and may do it in a moment.
+bool is_for_later(const Reply& reply) {
+  for (const char* word : {"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN"}) {
+    if (reply.is_error(word)) return true;
+  }
+  return false;
+}
+
+class SingleDeployment final : public Deployment {
+ public:
+  SingleDeployment(ConnectionSettings settings, Clock& clock, Duration connect_timeout)
+      : clock_(clock), connect_timeout_(connect_timeout), connection_(std::move(settings)) {}
+
+  Result<std::vector<Reply>> call(const std::string& /*key*/, const std::vector<Command>& commands, TimePoint until,
+                                  Control* control) override {
+    std::vector<Reply> answered;
+    std::span<const Command> left = commands;
+    std::optional<Error> busy;  // tells more than that the last question found no time
+    for (Pause pause;;) {
+      auto replies = call_once(left, until, control);
+      if (!replies) return busy && replies.error().code == ErrorCode::kUnavailable ? *busy : replies.error();
+      const auto refused = std::find_if(replies->begin(), replies->end(), is_for_later);
+      if (answered.empty()) asked_at_ = connection_.asked_at();
+      const std::size_t done = static_cast<std::size_t>(refused - replies->begin());
+      std::move(replies->begin(), refused, std::back_inserter(answered));
+      if (refused == replies->end()) return answered;
+      left = left.subspan(done);  // in order: what follows goes again
+      auto paused = pause.take(clock_, until, control);
+      if (!paused) return std::move(paused).error();
+      busy = not_ready(*refused);
+      if (!*paused) return *busy;
+    }
+  }
+
+  Connection* current(const std::string& /*key*/) override { return connection_.is_closed() ? nullptr : &connection_; }
+
+  bool has_asked() const override { return connection_.has_asked(); }
+
+  Result<std::vector<Connection*>> all_servers(TimePoint /*until*/) override {
+    return std::vector<Connection*>{&connection_};
+  }
+
+  void drop() override { connection_.close(); }
+
+ private:
+  Result<std::vector<Reply>> call_once(std::span<const Command> commands, TimePoint until, Control* control) {
+    const TimePoint connect_by = std::min(until, clock_.now() + connect_timeout_);
+    std::optional<Error> why;  // of an attempt that had its time: tells more than that the last one had none
+    for (Pause pause;;) {
+      auto connected = connect(connection_, clock_, connect_by, control);
+      if (connected) return ask(connection_, commands, clock_, until, control);
+      if (connected.error().code != ErrorCode::kUnavailable || !insists_) return std::move(connected).error();
+      if (why && clock_.now() >= connect_by) return *why;
+      why = connected.error();
+      auto paused = pause.take(clock_, connect_by, control);
+      if (!paused) return std::move(paused).error();
+      if (!*paused) return std::move(connected).error();
+    }
+  }
+
+  Error not_ready(const Reply& reply) const {
+    return {ErrorCode::kUnavailable, connection_.settings().endpoint.text() + " is not ready: " + words_of(reply)};
+  }
+
+  Clock& clock_;
+  Duration connect_timeout_;
+  Connection connection_;
+};
+
+/// "/3", "/mymaster/3" (of a Sentinel), ?db=3 (of a socket).
+std::string_view database_text(const BackendUrl& url, const UrlScheme& scheme, const std::string& db) {
+  if (scheme.shape == UrlShape::kSocket) return db;
+  std::string_view path = url.path;
+  if (scheme.path == UrlPath::kMaster) {
+    const std::size_t slash = path.find('/', 1);
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash);
+  }
+  if (path.starts_with('/')) path.remove_prefix(1);
+  return scheme.path == UrlPath::kNone ? std::string_view() : path;
+}
+
+Result<int> database(const BackendUrl& url, const UrlScheme& scheme) {
+  const std::string db = url.param("db");
+  const std::string_view text = database_text(url, scheme, db);
+  if (text.empty()) return 0;
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
+  return Error{ErrorCode::kMisconfigured, "there is no database '" + printable(text) + "'", "it is a number, as 0"};
+}
+
+TlsSettings tls_settings(const BackendUrl& url) {
+  return {url.param("ca-file"), url.param("cert-file"), url.param("key-file"), url.param("server-name")};
+}
+
+/// Without a password nothing is authenticated, and the rights would be those of the default user.
+Error user_without_password(const BackendUrl& url) {
+  return {
+      ErrorCode::kMisconfigured,
+      url.redacted() + " names the user " + printable(url.user) + " and there is no password for it",
+      "set DLOCK_PASSWORD, or add ?password-file=/path; to be the default user leave " + printable(url.user) + "@ out"};
+}
+
+}  // namespace
+
+Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint, Greet greet) {
+  const UrlScheme* scheme = find_url_scheme(url.scheme);
+  if (scheme == nullptr || scheme->family != Family::kRedis) {
+    return Error{ErrorCode::kInternal, "no Redis scheme: " + url.scheme};
+  }
+  auto number = database(url, *scheme);
+  if (!number) return std::move(number).error();
+  if (!url.user.empty() && url.password.empty()) return user_without_password(url);
+  ConnectionSettings settings;
+  settings.endpoint = endpoint;
+  settings.user = url.user;
+  settings.password = url.password;
+  settings.database = *number;
+  settings.client_name = "dlock";
+  settings.greet = greet;
+  if (url.scheme.starts_with("rediss")) settings.tls = tls_settings(url);
+  return settings;
+}
+
+Result<std::unique_ptr<Deployment>> single_deployment(const BackendUrl& url, Clock& clock, Duration connect_timeout,
+                                                      Greet greet) {
+  Endpoint endpoint;
+  const UrlScheme* scheme = find_url_scheme(url.scheme);
+  if (scheme != nullptr && scheme->shape == UrlShape::kSocket) {
+    endpoint.socket = url.path;
+  } else if (!url.hosts.empty()) {
+    endpoint.host = url.hosts[0].name;
+    endpoint.port = url.hosts[0].port != 0 || scheme == nullptr ? url.hosts[0].port : scheme->port;
+  } else {
+    return Error{ErrorCode::kMisconfigured, "the URL names no server: " + url.redacted()};
+  }
+  auto settings = connection_settings(url, endpoint, greet);
+  if (!settings) return std::move(settings).error();
+  return std::unique_ptr<Deployment>(std::make_unique<SingleDeployment>(std::move(*settings), clock, connect_timeout));
+}
+
+}  // namespace dlock::redis

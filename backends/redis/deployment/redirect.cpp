@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/redirect.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "backends/redis/deployment/slots.h"
+
+namespace dlock::redis {
+namespace {
+
+/// Cuts the next word off the front of `text`.
+std::string_view next_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  return word;
+}
+
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  const auto port = parse_number<std::uint16_t>(text);
+  return port && *port != 0 ? port : std::nullopt;
+}
+
+bool is_word(std::string_view a, std::string_view upper) {
+  return std::equal(a.begin(), a.end(), upper.begin(), upper.end(),
+                    [](char x, char y) { return (x >= 'a' && x <= 'z' ? static_cast<char>(x - 'a' + 'A') : x) == y; });
+}
+
+bool leaves_nothing(const Command& command) {
+  constexpr std::array<std::string_view, 8> kHarmless = {"WAIT", "WAITAOF", "MULTI",  "PING",
+                                                         "TIME", "ROLE",    "CLIENT", "SCRIPT"};
+  return !command.empty() && std::any_of(kHarmless.begin(), kHarmless.end(),
+                                         [&](std::string_view word) { return is_word(command.front(), word); });
+}
+
+bool was_not_done(const Command& command, const Reply& reply) {
+  if (refusal_of(reply) != Refusal::kNone || reply.is_error("NOSCRIPT") || reply.is_error("EXECABORT")) return true;
+  if (reply.kind == Reply::Kind::kStatus && reply.text == "QUEUED") return true;
+  return leaves_nothing(command);
+}
+
+/// What an error reply means that has nothing to do with the question.
+Error refused_question(const Reply& reply, const Endpoint& asked, std::string_view question) {
+  if (!reply.is_error()) {
+    return {ErrorCode::kUnavailable, asked.text() + " gave no sensible answer to " + std::string(question), ""};
+  }
+  const bool denied = reply.is_error("NOAUTH") || reply.is_error("NOPERM") || reply.is_error("WRONGPASS");
+  return {denied ? ErrorCode::kDenied : ErrorCode::kUnavailable,
+          asked.text() + " refused " + std::string(question) + ": " + words_of(reply),
+          reply.is_error("NOAUTH")   ? "give the password (password-file, sentinel-password-file)"
+          : reply.is_error("NOPERM") ? "grant the user of dlock that command (ACL SETUSER)"
+                                     : ""};
+}
+
+bool is_unknown_command(const Reply& reply) {
+  return reply.is_error("ERR") && reply.text.find("unknown command") != std::string::npos;
+}
+
+/// The value of `name` in a flat list of names and values.
+std::string_view flat_value(const Reply& list, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < list.elements.size(); i += 2) {
+    if (list.elements[i].text == name) return list.elements[i + 1].text;
+  }
+  return {};
+}
+
+/// [host, port, id, [name, value, ...]]
+std::optional<Endpoint> parse_node(const Reply& node, const Endpoint& asked) {
+  if (node.elements.size() < 2 || node.elements[1].kind != Reply::Kind::kInteger) return std::nullopt;
+  const std::int64_t port = node.elements[1].integer;
+  if (port < 1 || port > 65535) return std::nullopt;
+  std::string host = node.elements[0].text;
+  if (host == "?") {  // it shall be called by its name and has none
+    host = node.elements.size() > 3 ? flat_value(node.elements[3], "ip") : std::string_view();
+    if (host.empty()) return std::nullopt;
+  }
+  return Endpoint{host.empty() ? asked.host : std::move(host), static_cast<std::uint16_t>(port), ""};
+}
+
+std::optional<SlotRange> parse_range(const Reply& range, const Endpoint& asked) {
+  if (range.elements.size() < 3) return std::nullopt;
+  const std::int64_t first = range.elements[0].integer;
+  const std::int64_t last = range.elements[1].integer;
+  if (first < 0 || last < first || last >= kSlots) return std::nullopt;
+  auto master = parse_node(range.elements[2], asked);
+  if (!master) return std::nullopt;
+  return SlotRange{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last), std::move(*master)};
+}
+
+}  // namespace
+
+bool is_read_only(const Reply& reply) {
+  // The second is how servers before 7.0 say it of a script.
+  return reply.is_error("READONLY") || (reply.is_error("ERR") && reply.text.find(": -READONLY ") != std::string::npos);
+}
+
+Refusal refusal_of(const Reply& reply) {
+  if (!reply.is_error()) return Refusal::kNone;
+  if (reply.is_error("MOVED")) return Refusal::kMoved;
+  if (reply.is_error("ASK")) return Refusal::kAsk;
+  for (const std::string_view word : {"TRYAGAIN", "BUSY"}) {
+    if (reply.is_error(word)) return Refusal::kLater;
+  }
+  for (const std::string_view word : {"READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN"}) {
+    if (reply.is_error(word)) return Refusal::kElsewhere;
+  }
+  return is_read_only(reply) ? Refusal::kElsewhere : Refusal::kNone;
+}
+
+Verdict judge(const std::vector<Command>& commands, const std::vector<Reply>& replies) {
+  Verdict verdict;
+  bool done = false;
+  for (std::size_t i = 0; i < replies.size() && i < commands.size(); ++i) {
+    const Refusal refusal = refusal_of(replies[i]);
+    if (refusal != Refusal::kNone && verdict.refusal == Refusal::kNone) {
+      verdict.refusal = refusal;
+      verdict.at = i;
+    }
+    done = done || !was_not_done(commands[i], replies[i]);
+  }
+  if (verdict.refusal != Refusal::kNone) verdict.kind = done ? Verdict::Kind::kPartly : Verdict::Kind::kRefused;
+  return verdict;
+}
+
+std::optional<Redirect> parse_redirect(const Reply& reply, const Endpoint& asked) {
+  if (!reply.is_error("MOVED") && !reply.is_error("ASK")) return std::nullopt;
+  std::string_view text = reply.text;
+  next_word(text);
+  const auto slot = parse_number<std::uint16_t>(next_word(text));
+  const std::string_view address = next_word(text);
+  const std::size_t colon = address.rfind(':');
+  if (!slot || *slot >= kSlots || colon == std::string_view::npos) return std::nullopt;
+  const auto port = parse_port(address.substr(colon + 1));
+  const std::string_view host = address.substr(0, colon);
+  if (!port || host == "?") return std::nullopt;
+  return Redirect{*slot, {host.empty() ? asked.host : std::string(host), *port, ""}};
+}
+
+std::pair<std::vector<Command>, std::vector<bool>> with_asking(const std::vector<Command>& commands) {
+  std::vector<Command> asking;
+  std::vector<bool> ours;
+  bool queueing = false;
+  for (const Command& command : commands) {
+    if (!queueing) {
+      asking.push_back({"ASKING"});
+      ours.push_back(false);
+    }
+    asking.push_back(command);
+    ours.push_back(true);
+    if (command.empty()) continue;
+    if (is_word(command.front(), "MULTI")) queueing = true;
+    if (is_word(command.front(), "EXEC") || is_word(command.front(), "DISCARD")) queueing = false;
+  }
+  return {std::move(asking), std::move(ours)};
+}
+
+Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const Endpoint& asked) {
+  const bool disabled = reply.is_error("ERR") && reply.text.find("cluster support disabled") != std::string::npos;
+  if (disabled || is_unknown_command(reply)) {
+    return Error{ErrorCode::kMisconfigured, asked.text() + " is no node of a cluster: " + words_of(reply),
+                 "for one server write redis:// (rediss:// with TLS) instead of redis+cluster://"};
+  }
+  if (reply.kind != Reply::Kind::kArray) return refused_question(reply, asked, "CLUSTER SLOTS");
+  std::vector<SlotRange> ranges;
+  for (const Reply& element : reply.elements) {
+    if (auto range = parse_range(element, asked)) ranges.push_back(std::move(*range));
+  }
+  if (ranges.empty()) {
+    return Error{ErrorCode::kUnavailable, asked.text() + " knows of no node that has slots",
+                 "redis-cli --cluster check " + asked.text()};
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const SlotRange& a, const SlotRange& b) { return a.first < b.first; });
+  return ranges;
+}
+
+Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const Endpoint& asked) {
+  if (reply.is_nil()) return std::optional<Endpoint>();
+  if (is_unknown_command(reply)) {
+    return Error{ErrorCode::kMisconfigured, asked.text() + " is no sentinel but a Redis server",
+                 "name the sentinels (port 26379 by default), or write redis:// for one server"};
+  }
+  if (reply.kind == Reply::Kind::kArray && reply.elements.size() == 2) {
+    const auto port = parse_port(reply.elements[1].text);
+    if (port && !reply.elements[0].text.empty()) {
+      return std::optional<Endpoint>(Endpoint{reply.elements[0].text, *port, ""});
+    }
+  }
+  return refused_question(reply, asked, "SENTINEL GET-MASTER-ADDR-BY-NAME");
+}
+
+Result<void> check_master(const Reply& role, const Reply& ping, const Endpoint& asked) {
+  if (role.kind != Reply::Kind::kArray || role.elements.empty()) return refused_question(role, asked, "ROLE");
+  if (role.elements[0].text != "master") {
+    return Error{ErrorCode::kUnavailable,
+                 asked.text() + " is not a master yet (ROLE says " + words_of(role.elements[0]) + ")", ""};
+  }
+  if (refusal_of(ping) != Refusal::kNone) {
+    return Error{ErrorCode::kUnavailable, asked.text() + " cannot serve yet: " + words_of(ping), ""};
+  }
+  return {};
+}
+
+}  // namespace dlock::redis

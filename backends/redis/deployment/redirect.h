@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/redis/wire/connection.h"
+#include "backends/redis/wire/reply.h"
+#include "lib/base/result.h"
+
+namespace dlock::redis {
+
+/// What a server says that did nothing with a command, and what is to be done with it instead.
+enum class Refusal {
+  kNone,       ///< it was dealt with; an error of its own is an answer, too
+  kMoved,      ///< another node has the slot from now on
+  kAsk,        ///< another node has the key this time
+  kLater,      ///< the same server, a little later: TRYAGAIN, BUSY
+  kElsewhere,  ///< this server is not in charge, or not yet: READONLY, LOADING, MASTERDOWN, CLUSTERDOWN
+};
+
+Refusal refusal_of(const Reply& reply);
+
+/// Whether a replica says that it takes no writes.
+bool is_read_only(const Reply& reply);
+
+/// What became of a pipeline.
+struct Verdict {
+  enum class Kind {
+    kAnswered,  ///< no server refused anything
+    kRefused,   ///< nothing of it was done: all of it may be sent again
+    kPartly,    ///< some of it was done and some of it was refused: it may not be sent again
+  };
+  Kind kind = Kind::kAnswered;
+  Refusal refusal = Refusal::kNone;  ///< the first one
+  std::size_t at = 0;                ///< whose reply that is
+};
+
+/// REQUIRES: as many replies as commands. Commands that leave nothing behind (WAIT, MULTI, PING, ...) never count as
+/// done, nor does what a MULTI queued and its EXEC then aborted.
+Verdict judge(const std::vector<Command>& commands, const std::vector<Reply>& replies);
+
+/// Where a MOVED or an ASK points.
+struct Redirect {
+  std::uint16_t slot = 0;
+  Endpoint to;
+};
+
+/// The target of "MOVED 16287 10.0.0.1:6379" or "ASK ..."; a missing host is the one that was `asked`. Nothing if the
+/// text makes no sense or the server does not know the name of the host ("?").
+std::optional<Redirect> parse_redirect(const Reply& reply, const Endpoint& asked);
+
+/// `commands` with an ASKING before each one that needs it: it counts for one command, or for all of a MULTI.
+/// The second: which of the replies belong to `commands`.
+std::pair<std::vector<Command>, std::vector<bool>> with_asking(const std::vector<Command>& commands);
+
+/// The slots `first` .. `last` and the master that has them.
+struct SlotRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+  Endpoint master;
+};
+
+/// The answer to CLUSTER SLOTS, sorted. Misconfigured if the server is no cluster's, Denied if the user may not ask,
+/// Unavailable for any other error or an answer that is not one.
+Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const Endpoint& asked);
+
+/// The answer to SENTINEL GET-MASTER-ADDR-BY-NAME; nullopt: it knows no master of that name. Misconfigured if `asked`
+/// is no sentinel, Denied if the user may not ask, Unavailable otherwise.
+Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const Endpoint& asked);
+
+/// The answers to ROLE and PING of what should be a master. Unavailable if it is none (yet) or is loading; Denied if
+/// the user may not ask.
+Result<void> check_master(const Reply& role, const Reply& ping, const Endpoint& asked);
+
+}  // namespace dlock::redis

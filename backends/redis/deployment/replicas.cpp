@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/replicas.h"
+
+#include <algorithm>
+
+namespace dlock::redis {
+
+std::vector<Command> ReplicaCheck::commands(Duration patience) const {
+  if (!any()) return {};
+  const auto ms = std::max<std::int64_t>(1, patience / std::chrono::milliseconds(1));  // 0 would wait for ever
+  Command wait{"WAIT", std::to_string(wanted_), std::to_string(ms)};
+  if (all_) return {{"ROLE"}, std::move(wait)};
+  return {std::move(wait)};
+}
+
+ReplicaCheck::Outcome ReplicaCheck::judge(const std::vector<Reply>& replies) {
+  const std::int64_t asked_for = wanted_;
+  confirmed_ = replies.back().integer;
+  if (all_) {  // ["master", offset, [replica, ...]]
+    const auto& role = replies.front().elements;
+    wanted_ = std::max<std::int64_t>(1, role.size() > 2 ? std::ssize(role[2].elements) : 0);
+  }
+  if (confirmed_ >= wanted_) return Outcome::kMet;
+  return wanted_ > asked_for && confirmed_ >= asked_for ? Outcome::kAgain : Outcome::kUnmet;
+}
+
+std::string ReplicaCheck::text() const {
+  return std::to_string(confirmed_) + " of " + std::to_string(wanted_) + (wanted_ == 1 ? " replica" : " replicas");
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/redis/deployment/deployment.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/backend.h"
+
+namespace dlock::redis {
+
+/// "name:value" lines of INFO.
+std::map<std::string, std::string> parse_info(std::string_view text);
+
+/// What can be said of one server from its INFO: version, eviction, persistence, replicas, memory. Pure.
+std::vector<Finding> judge_info(const std::string& server, const std::map<std::string, std::string>& info);
+
+/// Every server of a deployment: reachable, round trip, clock, INFO, rights of this user.
+std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const Runtime& runtime);
+
+}  // namespace dlock::redis

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/quorum/server_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/redis/deployment/deployment.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint16_t kDefaultPort = 6379;
+/// A server that has been silent for this long, or for this many commands, is connected to anew.
+constexpr Duration kLongestSilence = 30s;
+constexpr std::size_t kMostOnTheWay = 256;
+
+bool all_done(const ServerGroup::Answers& answers) {
+  return std::none_of(answers.begin(), answers.end(), [](const auto& answer) { return answer.is_open(); });
+}
+
+}  // namespace
+
+ServerGroup::ServerGroup(std::vector<ConnectionSettings> settings, Clock& clock, Duration connect_timeout)
+    : clock_(clock), connect_timeout_(std::max<Duration>(connect_timeout, 100ms)) {
+  for (ConnectionSettings& one : settings) {
+    servers_.emplace_back().connection = std::make_unique<Connection>(std::move(one));
+  }
+}
+
+void ServerGroup::refresh() {
+  const TimePoint now = clock_.now();
+  for (Server& server : servers_) {
+    advance(server, nullptr);
+    const bool silent = !server.on_the_way.empty() && (now - server.on_the_way.front().second > kLongestSilence ||
+                                                       server.on_the_way.size() > kMostOnTheWay);
+    if (silent) {
+      server.connection->close();
+      server.on_the_way.clear();
+    }
+    if (!server.connection->is_closed()) continue;
+    server.connection->open(now + connect_timeout_);
+    ++server.opened;
+  }
+}
+
+ServerGroup::Answers ServerGroup::send(const std::vector<std::vector<Command>>& commands) {
+  refresh();
+  ++round_;
+  Answers answers(servers_.size());
+  const TimePoint now = clock_.now();
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    Server& server = servers_[i];
+    answers[i].asked = !commands[i].empty();
+    answers[i].sent = now;
+    if (!answers[i].asked) continue;
+    for (const Command& command : commands[i]) {
+      server.connection->send(command);
+      server.on_the_way.emplace_back(round_, now);
+    }
+  }
+  return answers;
+}
+
+void ServerGroup::collect(Server& server, Answer* answer, std::size_t expected) {
+  while (auto reply = server.connection->next_reply()) {
+    if (server.on_the_way.empty()) return;
+    const int round = server.on_the_way.front().first;
+    server.on_the_way.pop_front();
+    if (answer == nullptr || answer->done || round != round_) continue;
+    answer->replies.push_back(std::move(*reply));
+    if (answer->replies.size() < expected) continue;
+    answer->done = true;
+    answer->received = clock_.now();
+  }
+}
+
+void ServerGroup::advance(Server& server, Answer* answer) {
+  if (server.connection->is_closed()) return;
+  const std::size_t expected =
+      static_cast<std::size_t>(std::count_if(server.on_the_way.begin(), server.on_the_way.end(),
+                                             [this](const auto& one) { return one.first == round_; })) +
+      (answer == nullptr ? 0 : answer->replies.size());
+  const auto advanced = server.connection->advance(clock_.now());
+  collect(server, answer, expected);
+  if (advanced) return;
+  server.connection->close();
+  server.on_the_way.clear();
+  server.failed = advanced.error();
+  if (answer == nullptr || !answer->is_open()) return;
+  answer->done = true;
+  answer->error = advanced.error();
+}
+
+ServerGroup::Answers ServerGroup::ask(const std::vector<std::vector<Command>>& commands, TimePoint until,
+                                      Control* control, const std::function<bool(const Answers&)>& enough,
+                                      Duration grace) {
+  Answers answers = send(commands);
+  bool is_enough = false;
+  for (;;) {
+    for (std::size_t i = 0; i < servers_.size(); ++i) advance(servers_[i], &answers[i]);
+    if (!is_enough && enough(answers)) {
+      is_enough = true;
+      until = std::min(until, clock_.now() + grace);
+    }
+    if (all_done(answers) || clock_.now() >= until) return answers;
+    if (control != nullptr && control->stop_requested()) return answers;
+    std::vector<pollfd> fds;
+    std::optional<TimePoint> wake = until;
+    if (control != nullptr) control->add_interest(fds);
+    for (const Server& server : servers_) {
+      if (server.connection->is_closed()) continue;
+      server.connection->add_interest(fds);
+      wake = earlier(wake, server.connection->wake_at());
+    }
+    clock_.wait(fds, wake);
+  }
+}
+
+void ServerGroup::tell(const std::vector<std::vector<Command>>& commands) {
+  send(commands);
+  for (Server& server : servers_) advance(server, nullptr);
+}
+
+std::string ServerGroup::reasons(const Answers& answers) const {
+  std::string text;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].asked || answers[i].has_replies()) continue;
+    if (!text.empty()) text.append("; ");
+    const std::string why = answers[i].error ? answers[i].error->message : "no answer in time";
+    if (why.find(name(i)) == std::string::npos) text.append(name(i)).append(": ");
+    text.append(why);
+  }
+  return text;
+}
+
+Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet) {
+  std::vector<ConnectionSettings> all;
+  for (const BackendUrl::Host& host : url.hosts) {
+    Endpoint endpoint{host.name, host.port != 0 ? host.port : kDefaultPort, ""};
+    const bool twice = std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.endpoint == endpoint; });
+    if (twice) {
+      return Error{ErrorCode::kMisconfigured, url.redacted() + " names " + endpoint.text() + " twice",
+                   "name each server once: one server has one vote"};
+    }
+    auto settings = connection_settings(url, endpoint, greet);
+    if (!settings) return settings.error();
+    all.push_back(std::move(*settings));
+  }
+  if (all.empty()) return Error{ErrorCode::kMisconfigured, url.redacted() + " names no server", ""};
+  return all;
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/redis/wire/connection.h"
+#include "backends/redis/wire/reply.h"
+#include "lib/base/clock.h"
+#include "lib/base/result.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/control.h"
+
+namespace dlock::redis {
+
+/// N independent servers, asked at the same time from one poll loop. What a server has not answered in its time stays
+/// on its way: later questions queue behind it on the same connection, so that what gives back can never overtake what
+/// takes. Late answers are dropped. Single-threaded.
+class ServerGroup {
+ public:
+  /// What one server said to one question.
+  struct Answer {
+    bool asked = false;
+    std::vector<Reply> replies;  ///< one for each command; complete if `done` and no `error`
+    bool done = false;
+    std::optional<Error> error;  ///< nothing (more) will come: why
+    TimePoint sent{};
+    TimePoint received{};
+
+    bool is_open() const { return asked && !done; }
+    bool has_replies() const { return done && !error; }
+  };
+  using Answers = std::vector<Answer>;
+
+  /// REQUIRES: at least one server.
+  ServerGroup(std::vector<ConnectionSettings> settings, Clock& clock, Duration connect_timeout);
+
+  std::size_t size() const { return servers_.size(); }
+  std::string name(std::size_t server) const { return servers_[server].connection->settings().endpoint.text(); }
+
+  /// Notices ends of connections and opens what is closed; called before ask(), by those who care for connection().
+  void refresh();
+  /// Counts how often the connection to `server` has been opened: another number, another process perhaps.
+  int connection(std::size_t server) const { return servers_[server].opened; }
+
+  /// Sends `commands[i]` to server i, in one write; none: it is not asked. Waits until `enough` says so, all have
+  /// answered, `until` has come or `control` (may be nullptr) wants it to end; once it was enough, for the others only
+  /// `grace` longer.
+  Answers ask(const std::vector<std::vector<Command>>& commands, TimePoint until, Control* control,
+              const std::function<bool(const Answers&)>& enough, Duration grace = Duration(0));
+
+  /// Sends without waiting for answers.
+  void tell(const std::vector<std::vector<Command>>& commands);
+
+  /// "10.0.0.1:6379: connection refused; 10.0.0.2:6379: no answer": why each that did not answer did not.
+  std::string reasons(const Answers& answers) const;
+
+ private:
+  struct Server {
+    std::unique_ptr<Connection> connection;
+    int opened = 0;
+    std::deque<std::pair<int, TimePoint>> on_the_way;  ///< the round of each outstanding command, and when it was sent
+    std::optional<Error> failed;                       ///< why it was closed
+  };
+
+  Answers send(const std::vector<std::vector<Command>>& commands);
+  void advance(Server& server, Answer* answer);
+  void collect(Server& server, Answer* answer, std::size_t expected);
+
+  std::vector<Server> servers_;
+  Clock& clock_;
+  const Duration connect_timeout_;
+  int round_ = 0;
+};
+
+/// One connection for each host of `url`. Misconfigured if one is named twice: it would have two votes.
+Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet = Greet::kFirst);
+
+}  // namespace dlock::redis

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/stock/stock_answer.h"
+
+#include <algorithm>
+
+namespace dlock::redis {
+
+Result<SlotParts> parse_slot_parts(std::string_view text) {
+  const std::size_t at = text.find('@');
+  SlotParts all;
+  if (at != std::string_view::npos) all.attempt = text.substr(at + 1);
+  text = text.substr(0, at);
+  if (text.empty() || text == "-") return all;
+  auto parts = parse_parts(text, ',');
+  if (!parts) return parts.error();
+  all.parts = std::move(*parts);
+  return all;
+}
+
+Result<SlotOwed> parse_owed(std::string id, const std::string& text) {
+  SlotOwed owed{std::move(id), SlotOwed::Book::kRefunded, {}};
+  if (text == "-") return owed;
+  auto parts = parse_parts(std::string_view(text).substr(std::min<std::size_t>(2, text.size())), ',');
+  if (!parts) return parts.error();
+  owed.book = text.starts_with('a') ? SlotOwed::Book::kAdded : SlotOwed::Book::kRefunded;
+  owed.parts = std::move(*parts);
+  return owed;
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/wire/connection.h"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/redis/wire/reply_reader.h"
+#include "backends/redis/wire/socket_stream.h"
+#include "backends/redis/wire/tls_stream.h"
+
+namespace dlock::redis {
+namespace {
+
+constexpr Duration kAskAgain = std::chrono::milliseconds(50);
+/// Most answers come within that, and so short a wait needs no timer (SystemClock).
+constexpr Duration kSoon = std::chrono::milliseconds(200);
+
+/// Of pushed messages that wait to be taken: a server sends one for each change of a key, and a keeper takes them soon.
+constexpr std::size_t kMostPushed = 1024;
+
+enum class Greeting { kAuth, kSelect, kSetName };
+
+Result<std::unique_ptr<ByteStream>> dial_server(const ConnectionSettings& settings, TimePoint until) {
+  auto socket = open_socket(settings.endpoint, until);
+  if (!socket || !settings.tls) return socket;
+  return start_tls(std::move(*socket), *settings.tls, settings.endpoint.host);
+}
+
+bool is_transient(const Reply& reply) {
+  return reply.is_error("LOADING") || reply.is_error("BUSY") || reply.is_error("MASTERDOWN") ||
+         reply.is_error("TRYAGAIN");
+}
+
+bool is_pushed(const Reply& reply) {
+  if (reply.kind != Reply::Kind::kArray || reply.elements.empty()) return false;
+  const std::string& word = reply.elements[0].text;
+  return word == "message" || word == "pmessage" || word == "smessage";
+}
+
+bool has_word(const Command& command, std::string_view ending) {
+  if (command.empty() || command[0].size() < ending.size()) return false;
+  const std::string_view tail = std::string_view(command[0]).substr(command[0].size() - ending.size());
+  return std::equal(tail.begin(), tail.end(), ending.begin(), [](char a, char b) { return (a & ~0x20) == b; });
+}
+
+bool is_subscription(const Command& command) { return has_word(command, "SUBSCRIBE"); }
+
+/// A subscription is answered once a channel.
+std::size_t answers_to(const Command& command) {
+  return is_subscription(command) && command.size() > 2 ? command.size() - 1 : 1;
+}
+
+}  // namespace
+
+std::string Endpoint::text() const {
+  if (!socket.empty()) return socket;
+  const bool six = host.find(':') != std::string::npos;
+  return (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+struct Connection::Impl {
+  /// From open() to close().
+  struct Session {
+    Session() {}  // not defaulted: clang 14 cannot see through the initialisers below from within this class
+    std::unique_ptr<ByteStream> stream;
+    std::optional<Error> failed;  ///< told by the next advance()
+    std::optional<Error> denied;  ///< AUTH was refused; told when all that went with it has been answered
+    TimePoint connect_by;
+    bool greeted = false;
+    std::deque<Greeting> due;  ///< greetings whose answers are to come
+    std::string outbox;
+    std::string held;  ///< requests that wait for one of these
+    bool authenticated = true;
+    bool in_database = true;
+    std::optional<TimePoint> select_at;
+    bool subscribed = false;
+    bool heard = false;  ///< any reply
+    bool asks = false;   ///< what is asked has not begun to be written
+    ReplyReader reader;
+    std::deque<Reply> replies;
+
+    bool may_ask() const { return authenticated && in_database; }
+    void let_go() {
+      if (may_ask()) outbox += std::exchange(held, {});
+    }
+  };
+
+  Impl(const ConnectionSettings& its_settings, TimePoint& its_asked_at, Dial its_dial)
+      : settings(its_settings), asked_at(its_asked_at), dial(std::move(its_dial)) {}
+
+  void greet();
+  void queue(Greeting kind, const Command& command);
+  Result<void> step(TimePoint now, bool& ready, std::size_t& outstanding);
+  Result<void> write(TimePoint now);
+  Result<void> read(TimePoint now, std::size_t& outstanding);
+  Result<void> take(Reply reply, TimePoint now, std::size_t& outstanding);
+  Result<void> take_as_stranger(std::size_t& outstanding);
+  Result<void> take_greeting(const Reply& reply, TimePoint now);
+  Result<void> take_select(const Reply& reply, TimePoint now);
+  Result<void> refused_for_good(const Reply& reply) const;
+  Error timed_out() const;
+  Error broken(Error why, bool ready) const;
+  std::string name() const { return settings.endpoint.text(); }
+
+  const ConnectionSettings& settings;
+  TimePoint& asked_at;
+  Dial dial;
+  std::optional<Session> session;
+};
+
+void Connection::Impl::queue(Greeting kind, const Command& command) {
+  append_encoded(session->outbox, command);
+  session->due.push_back(kind);
+}
+
+void Connection::Impl::greet() {
+  session->greeted = true;
+  if (!settings.password.empty()) {
+    Command auth{"AUTH"};
+    if (!settings.user.empty()) auth.push_back(settings.user);
+    auth.push_back(settings.password);
+    session->authenticated = settings.greet == Greet::kAlong;
+    queue(Greeting::kAuth, auth);
+  }
+  if (settings.database != 0) {
+    session->in_database = false;
+    queue(Greeting::kSelect, {"SELECT", std::to_string(settings.database)});
+  }
+  if (!settings.client_name.empty()) queue(Greeting::kSetName, {"CLIENT", "SETNAME", settings.client_name});
+}
+
+Error Connection::Impl::timed_out() const {
+  Error error{ErrorCode::kUnavailable, "timed out"};
+  if (settings.tls) error.next = "does the server speak TLS on that port?";
+  return error;
+}
+
+/// The stream's reason, with the name of the server.
+Error Connection::Impl::broken(Error why, bool ready) const {
+  why.message = (ready ? "lost the connection to " : "cannot reach ") + name() + ": " + why.message;
+  if (ready && !session->heard && why.next.empty()) {
+    why.next = settings.tls ? "it may want a client certificate: cert-file and key-file" : "it may want TLS: rediss://";
+  }
+  return why;
+}
+
+Result<void> Connection::Impl::step(TimePoint now, bool& ready, std::size_t& outstanding) {
+  Session& s = *session;
+  if (!ready) {
+    auto shaken = s.stream->handshake();
+    if (!shaken) return broken(std::move(shaken).error(), false);
+    if (!*shaken) return now < s.connect_by ? Result<void>() : broken(timed_out(), false);
+    ready = true;
+    if (s.outbox.empty()) return {};  // a server does not speak first
+  }
+  if (s.select_at && now >= *s.select_at) {
+    s.select_at.reset();
+    queue(Greeting::kSelect, {"SELECT", std::to_string(settings.database)});
+  }
+  if (auto wrote = write(now); !wrote) {
+    auto last_words = read(now, outstanding);  // a server that turns us away says why
+    return last_words ? wrote : last_words;
+  }
+  if (auto read_all = read(now, outstanding); !read_all) return read_all;
+  return write(now);  // what the answer to AUTH or SELECT has let go
+}
+
+Result<void> Connection::Impl::write(TimePoint now) {
+  Session& s = *session;
+  if (s.asks && s.may_ask()) {
+    s.asks = false;
+    asked_at = now;
+  }
+  while (!s.outbox.empty()) {
+    auto n = s.stream->write(s.outbox);
+    if (!n) return broken(std::move(n).error(), true);
+    if (*n == 0) break;
+    s.outbox.erase(0, *n);
+  }
+  return {};
+}
+
+Result<void> Connection::Impl::read(TimePoint now, std::size_t& outstanding) {
+  std::array<char, 16384> bytes;
+  for (;;) {
+    auto n = session->stream->read(bytes);
+    if (!n) return broken(std::move(n).error(), true);
+    if (*n == 0) return {};
+    session->reader.feed({bytes.data(), *n});
+    for (;;) {
+      auto reply = session->reader.next();
+      if (!reply) return broken(std::move(reply).error(), false);
+      if (!*reply) break;
+      if (auto taken = take(std::move(**reply), now, outstanding); !taken) return taken;
+    }
+  }
+}
+
+Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& outstanding) {
+  Session& s = *session;
+  if (s.denied) return take_as_stranger(outstanding);
+  if (auto fine = refused_for_good(reply); !fine) return fine;
+  s.heard = true;
+  if (!s.due.empty()) return take_greeting(reply, now);
+  if (!s.subscribed && outstanding == 0) return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
+  if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
+  else if (s.replies.size() >= kMostPushed)
+    return Error{ErrorCode::kUnavailable, name() + " sends messages without end"};
+  s.replies.push_back(std::move(reply));
+  return {};
+}
+
+/// After a refused AUTH. What went with it may have been done, as the user "default": it is over when all is answered.
+Result<void> Connection::Impl::take_as_stranger(std::size_t& outstanding) {
+  Session& s = *session;
+  if (!s.due.empty()) s.due.pop_front();
+  else if (outstanding > 0) --outstanding;
+  if (s.due.empty() && (outstanding == 0 || !s.may_ask())) return *s.denied;
+  return {};
+}
+
+/// What means the same as an answer to anything: nothing will go on this connection.
+Result<void> Connection::Impl::refused_for_good(const Reply& reply) const {
+  if (!reply.is_error()) return {};
+  if (reply.is_error("NOAUTH")) {
+    return Error{ErrorCode::kDenied, name() + " wants a password: " + words_of(reply),
+                 "use ?password-file=/path, or $DLOCK_PASSWORD"};
+  }
+  if (reply.is_error("DENIED")) return Error{ErrorCode::kDenied, name() + " refuses us: " + words_of(reply)};
+  if (reply.text.starts_with("ERR max number of clients")) {
+    return Error{ErrorCode::kUnavailable, name() + " refuses us: " + words_of(reply)};
+  }
+  return {};
+}
+
+Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) {
+  const Greeting kind = session->due.front();
+  session->due.pop_front();
+  if (kind == Greeting::kSelect) return take_select(reply, now);
+  if (kind == Greeting::kSetName) return {};
+  if (!reply.is_error()) {
+    session->authenticated = true;
+    session->let_go();
+    return {};
+  }
+  if (is_transient(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + words_of(reply)};
+  const bool none = reply.text.find("without any password") != std::string::npos;
+  session->denied = Error{ErrorCode::kDenied, name() + " refused the user or the password: " + words_of(reply),
+                          none ? "it has no password: leave it out" : "check the user and the password"};
+  return {};
+}
+
+Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
+  Session& s = *session;
+  if (!reply.is_error()) {
+    s.in_database = true;
+    s.let_go();
+    return {};
+  }
+  if (is_transient(reply)) {
+    s.select_at = now + kAskAgain;
+    return {};
+  }
+  const bool denied = reply.is_error("NOPERM");
+  return Error{denied ? ErrorCode::kDenied : ErrorCode::kMisconfigured,
+               name() + " refused database " + std::to_string(settings.database) + ": " + words_of(reply)};
+}
+
+Connection::Connection(ConnectionSettings settings) : Connection(std::move(settings), dial_server) {}
+
+Connection::Connection(ConnectionSettings settings, Dial dial)
+    : settings_(std::move(settings)), impl_(std::make_unique<Impl>(settings_, asked_at_, std::move(dial))) {}
+
+Connection::~Connection() = default;
+
+void Connection::open(TimePoint until) {
+  close();
+  started_ = true;
+  Impl::Session& s = impl_->session.emplace();
+  s.connect_by = until;
+  auto stream = impl_->dial(settings_, until);
+  if (stream) s.stream = std::move(*stream);
+  else s.failed = impl_->broken(std::move(stream).error(), false);
+}
+
+void Connection::send(const Command& command) {
+  Impl::Session& s = *impl_->session;
+  if (!s.greeted) impl_->greet();
+  if (is_subscription(command)) s.subscribed = true;
+  if (outstanding_ == 0) s.asks = true;
+  append_encoded(s.may_ask() ? s.outbox : s.held, command);
+  outstanding_ += answers_to(command);
+  has_asked_ = true;
+}
+
+bool Connection::is_subscribed() const { return started_ && impl_->session->subscribed; }
+
+Result<void> Connection::advance(TimePoint now) {
+  if (!started_) return {};
+  Impl::Session& s = *impl_->session;
+  const std::size_t before = s.replies.size();
+  auto went = s.failed ? Result<void>(*s.failed) : impl_->step(now, ready_, outstanding_);
+  if (!went && s.denied) went = *s.denied;
+  if (went) return went;
+  if (s.replies.size() > before) {  // what was answered before the end counts
+    s.failed = std::move(went).error();
+    return {};
+  }
+  close();
+  return went;
+}
+
+std::optional<Reply> Connection::next_reply() {
+  if (!started_ || impl_->session->replies.empty()) return std::nullopt;
+  Reply reply = std::move(impl_->session->replies.front());
+  impl_->session->replies.pop_front();
+  return reply;
+}
+
+std::optional<Reply> Connection::next_answer() {
+  if (!started_) return std::nullopt;
+  Impl::Session& s = *impl_->session;
+  const auto it = std::find_if(s.replies.begin(), s.replies.end(),
+                               [&](const Reply& reply) { return !s.subscribed || !is_pushed(reply); });
+  if (it == s.replies.end()) return std::nullopt;
+  Reply reply = std::move(*it);
+  s.replies.erase(it);
+  return reply;
+}
+
+void Connection::close() {
+  impl_->session.reset();
+  started_ = false;
+  ready_ = false;
+  outstanding_ = 0;
+}
+
+void Connection::add_interest(std::vector<pollfd>& fds) const {
+  if (!started_ || !impl_->session->stream) return;
+  const Impl::Session& s = *impl_->session;
+  fds.push_back({s.stream->fd(), s.stream->events(ready_ && !s.outbox.empty()), 0});
+}
+
+std::optional<TimePoint> Connection::wake_at() const {
+  if (!started_) return std::nullopt;
+  if (impl_->session->failed) return TimePoint();
+  return ready_ ? impl_->session->select_at : impl_->session->connect_by;
+}
+
+namespace {
+
+/// One wait for the server, the time, and whoever may not want it any more.
+void wait_for(const Connection& connection, Clock& clock, TimePoint until, const Control* control) {
+  std::vector<pollfd> fds;
+  connection.add_interest(fds);
+  if (control != nullptr) control->add_interest(fds);
+  clock.wait(fds, earlier(until, connection.wake_at()));
+}
+
+bool stopped(Connection& connection, Control* control) {
+  if (control == nullptr || !control->stop_requested()) return false;
+  connection.close();
+  return true;
+}
+
+Error cancelled() { return {ErrorCode::kCancelled, "given up on request"}; }
+
+}  // namespace
+
+Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by, Control* control) {
+  TimePoint now = clock.now();
+  if (connection.is_ready()) {
+    const bool subscribed = connection.is_subscribed();
+    auto went = connection.advance(now);
+    if (went || subscribed) return went;
+  }
+  if (connection.is_closed()) connection.open(connect_by);
+  for (;;) {
+    if (auto went = connection.advance(now); !went) return went;
+    if (connection.is_ready()) return {};
+    wait_for(connection, clock, connect_by, control);
+    now = clock.now();
+    if (stopped(connection, control)) return cancelled();
+  }
+}
+
+Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> commands, Clock& clock, TimePoint until,
+                               Control* control) {
+  for (const Command& command : commands) connection.send(command);
+  const std::size_t expected = connection.outstanding();
+  std::vector<Reply> replies;
+  replies.reserve(expected);
+  for (bool waited = false;; waited = true) {
+    const TimePoint now = clock.now();
+    if (auto went = connection.advance(now); !went) return std::move(went).error();
+    while (replies.size() < expected) {
+      auto reply = connection.next_answer();
+      if (!reply) break;
+      replies.push_back(std::move(*reply));
+    }
+    if (replies.size() == expected) return replies;
+    if (waited && stopped(connection, control)) return cancelled();
+    if (now >= until) {
+      connection.close();
+      return Error{ErrorCode::kUnavailable, connection.settings().endpoint.text() + " did not answer in time"};
+    }
+    wait_for(connection, clock, waited ? until : std::min(until, now + kSoon), control);
+  }
+}
+
+Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Command>& commands, Clock& clock,
+                                    TimePoint connect_by, TimePoint until, Control* control) {
+  if (auto connected = connect(connection, clock, std::min(connect_by, until), control); !connected) {
+    return std::move(connected).error();
+  }
+  return ask(connection, commands, clock, until, control);
+}
+
+}  // namespace dlock::redis

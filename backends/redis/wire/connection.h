@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/redis/wire/byte_stream.h"
+#include "backends/redis/wire/reply.h"
+#include "lib/base/clock.h"
+#include "lib/base/result.h"
+#include "lib/keeper/control.h"
+
+namespace dlock::redis {
+
+/// Where a server listens: a host and port, or a Unix socket.
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+  std::string socket;  ///< absolute path; empty: host and port
+
+  std::string text() const;  ///< "10.0.0.1:6379", "[::1]:6379", "/run/redis.sock"
+  auto operator<=>(const Endpoint&) const = default;
+};
+
+struct TlsSettings {
+  std::string ca_file;    ///< empty: the system's
+  std::string cert_file;  ///< client certificate, with key_file; empty: none
+  std::string key_file;
+  std::string server_name;  ///< verified, and sent as SNI; empty: the endpoint's host
+};
+
+/// What goes out before the answer to AUTH has come. A server that asks nobody for a password refuses AUTH, and does
+/// what came with it as its user "default".
+enum class Greet {
+  kFirst,  ///< nothing
+  kAlong,  ///< requests too, which saves a round trip: for who undoes what a refused AUTH has left behind
+};
+
+struct ConnectionSettings {
+  Endpoint endpoint;
+  std::string user;      ///< empty: the default user
+  std::string password;  ///< SECRET. Empty: no AUTH is sent
+  int database = 0;      ///< 0: no SELECT is sent
+  std::string client_name;
+  Greet greet = Greet::kFirst;  ///< of no meaning without a password
+  std::optional<TlsSettings> tls;
+};
+
+/// One connection to one server that speaks RESP2: connects, greets (AUTH, SELECT, CLIENT SETNAME, in the same write as
+/// the first request if that need not wait), sends requests in order, hands out their replies in order. Never blocks;
+/// its owner polls. Replies to the greeting are consumed inside: a refused AUTH or SELECT is an error of advance(), a
+/// refused SETNAME is not. With a SELECT the requests wait for its answer: they must not happen in another database;
+/// with an AUTH unless Greet::kAlong. Single-threaded.
+class Connection {
+ public:
+  /// How a stream to `settings` is begun; the real one unless a test says otherwise.
+  using Dial = std::function<Result<std::unique_ptr<ByteStream>>(const ConnectionSettings& settings, TimePoint until)>;
+
+  explicit Connection(ConnectionSettings settings);
+  Connection(ConnectionSettings settings, Dial dial);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  const ConnectionSettings& settings() const { return settings_; }
+
+  /// Begins to connect. REQUIRES: is_closed(). Being connected later than `until` is an error of advance().
+  void open(TimePoint until);
+  bool is_closed() const { return !started_; }
+  bool is_ready() const { return ready_; }  ///< connected and handshaken; the greeting may still be on its way
+
+  /// Queues a request. REQUIRES: !is_closed().
+  void send(const Command& command);
+  bool is_subscribed() const;                    ///< has asked for a subscription
+  bool has_asked() const { return has_asked_; }  ///< has ever queued a request
+  /// When what was asked last began to be written, or just before: neither connecting nor the greeting of a server that
+  /// wants it first count. Requests that go out while others are outstanding count from the first of them.
+  TimePoint asked_at() const { return asked_at_; }
+  /// Replies that are still to come for what send() queued.
+  std::size_t outstanding() const { return outstanding_; }
+
+  /// Reads and writes what can be read and written now. An error closes the connection: Denied (authentication),
+  /// Unavailable, Misconfigured; what was outstanding has an unknown outcome. The message names the endpoint.
+  Result<void> advance(TimePoint now);
+
+  /// The next reply, in order; also pushed messages of a subscription (for which outstanding() does not change).
+  std::optional<Reply> next_reply();
+
+  /// The next reply that is no pushed message; messages stay for next_reply().
+  std::optional<Reply> next_answer();
+
+  void close();
+
+  void add_interest(std::vector<pollfd>& fds) const;
+  std::optional<TimePoint> wake_at() const;  ///< the limit of connecting, and when to ask again for the database
+
+ private:
+  struct Impl;
+  ConnectionSettings settings_;
+  std::unique_ptr<Impl> impl_;
+  bool started_ = false;
+  bool ready_ = false;
+  bool has_asked_ = false;
+  TimePoint asked_at_{};
+  std::size_t outstanding_ = 0;
+};
+
+/// Opens `connection` if it is closed, or was closed by the server while nothing was asked, and waits until it is
+/// ready. No request has gone out when this fails: Unavailable may be tried again. Cancelled as below.
+Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by, Control* control);
+
+/// Sends `commands` in one write and waits for all their replies until `until`. REQUIRES: is_ready(), nothing is
+/// outstanding. Errors as of exchange(); the outcome of the commands is unknown.
+Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> commands, Clock& clock, TimePoint until,
+                               Control* control);
+
+/// connect() and ask(): opens `connection` if it is closed (within `connect_by`), sends `commands` in one write and
+/// waits for all their replies until `until`. REQUIRES: nothing is outstanding. Unavailable or Denied closes the
+/// connection; Cancelled (control wants it; may be nullptr) closes it too, because a late reply would belong to nobody.
+Result<std::vector<Reply>> exchange(Connection& connection, const std::vector<Command>& commands, Clock& clock,
+                                    TimePoint connect_by, TimePoint until, Control* control);
+
+}  // namespace dlock::redis

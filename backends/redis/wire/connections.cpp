@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/wire/connections.h"
+
+#include <algorithm>
+
+#include "lib/config/url_schemes.h"
+
+namespace dlock::redis {
+namespace {
+
+bool is_cancelled(Control* control) { return control != nullptr && control->stop_requested(); }
+
+Error cancelled_before_asking() { return {ErrorCode::kCancelled, "given up before the server was asked", ""}; }
+
+}  // namespace
+
+Result<Connection*> Connections::to(const Endpoint& endpoint) {
+  if (Connection* known = find(endpoint)) return known;
+  auto settings = settings_(endpoint);
+  if (!settings) return settings.error();
+  auto made = all_.emplace(endpoint, std::make_unique<Connection>(std::move(*settings))).first;
+  return made->second.get();
+}
+
+Connection* Connections::find(const Endpoint& endpoint) const {
+  const auto found = all_.find(endpoint);
+  return found == all_.end() ? nullptr : found->second.get();
+}
+
+void Connections::close_all() {
+  for (const auto& [endpoint, connection] : all_) {
+    if (!connection->is_closed()) connection->close();
+  }
+}
+
+bool Connections::have_asked() const {
+  return std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one.second->has_asked(); });
+}
+
+std::vector<Endpoint> endpoints(const BackendUrl& url) {
+  const UrlScheme* scheme = find_url_scheme(url.scheme);
+  const std::uint16_t usual = scheme == nullptr ? 0 : scheme->port;
+  std::vector<Endpoint> all;
+  for (const BackendUrl::Host& host : url.hosts) all.push_back({host.name, host.port == 0 ? usual : host.port, ""});
+  return all;
+}
+
+Result<void> pause(Clock& clock, TimePoint until, Control* control) {
+  while (clock.now() < until) {
+    if (is_cancelled(control)) return cancelled_before_asking();
+    std::vector<pollfd> fds;
+    if (control != nullptr) control->add_interest(fds);
+    clock.wait(fds, until);
+  }
+  return {};
+}
+
+Error outcome_unknown(Error error) {
+  error.message += "; whether it has done what was asked is not known";
+  return error;
+}
+
+bool is_passing(const Error& error) { return error.code == ErrorCode::kUnavailable; }
+
+}  // namespace dlock::redis

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "backends/redis/wire/connection.h"
+#include "lib/base/clock.h"
+#include "lib/base/result.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/control.h"
+
+namespace dlock::redis {
+
+/// The connections of one deployment, one for each endpoint it has ever met. Single-threaded. A Connection stays where
+/// it is until this ends; closing does not forget it.
+class Connections {
+ public:
+  using Settings = std::function<Result<ConnectionSettings>(const Endpoint&)>;
+
+  explicit Connections(Settings settings) : settings_(std::move(settings)) {}
+
+  /// The connection to `endpoint`, made (closed) if there is none.
+  Result<Connection*> to(const Endpoint& endpoint);
+  /// nullptr if there is none.
+  Connection* find(const Endpoint& endpoint) const;
+  void close_all();
+  /// Whether any of them has ever been asked.
+  bool have_asked() const;
+
+ private:
+  Settings settings_;
+  std::map<Endpoint, std::unique_ptr<Connection>> all_;
+};
+
+/// The servers that a URL names, with the scheme's port where it says none.
+std::vector<Endpoint> endpoints(const BackendUrl& url);
+
+/// Waits until `until`, or Cancelled.
+Result<void> pause(Clock& clock, TimePoint until, Control* control);
+
+/// An error on the way, once a request may have been sent.
+Error outcome_unknown(Error error);
+
+/// Whether asking again can help: the server, or another one, may be there in a moment.
+bool is_passing(const Error& error);
+
+}  // namespace dlock::redis

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/wire/reply_reader.h"
+
+#include <hiredis/read.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "lib/base/human_text.h"
+
+namespace dlock::redis {
+namespace {
+
+std::size_t depth_of(const redisReadTask* task) {
+  std::size_t depth = 0;
+  for (; task != nullptr; task = task->parent) ++depth;
+  return depth;
+}
+
+/// Where the value of `task` goes: a new root, or the next element of the array around it. An array's elements are
+/// added one by one, as they come: what a server announces costs nothing until it has sent it. nullptr, which the
+/// reader takes for a lack of memory: too many, too deep, or no memory (no exception may pass through its C).
+Reply* place(const redisReadTask* task) try {
+  if (++*static_cast<std::size_t*>(task->privdata) > ReplyReader::kMostElements) return nullptr;
+  if (depth_of(task) > ReplyReader::kDeepestReply) return nullptr;
+  if (task->parent == nullptr) return new Reply;
+  return &static_cast<Reply*>(task->parent->obj)->elements.emplace_back();
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+Reply::Kind text_kind(int type) {
+  if (type == REDIS_REPLY_ERROR) return Reply::Kind::kError;
+  return type == REDIS_REPLY_STATUS ? Reply::Kind::kStatus : Reply::Kind::kString;
+}
+
+void* create_string(const redisReadTask* task, char* bytes, std::size_t size) try {
+  Reply* reply = place(task);
+  if (reply == nullptr) return nullptr;
+  std::unique_ptr<Reply> root(task->parent == nullptr ? reply : nullptr);
+  reply->kind = text_kind(task->type);
+  reply->text.assign(bytes, size);
+  static_cast<void>(root.release());
+  return reply;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+void* create_array(const redisReadTask* task) {
+  Reply* reply = place(task);
+  if (reply == nullptr) return nullptr;
+  reply->kind = Reply::Kind::kArray;
+  return reply;
+}
+
+void* create_integer(const redisReadTask* task, long long value) {
+  Reply* reply = place(task);
+  if (reply == nullptr) return nullptr;
+  reply->kind = Reply::Kind::kInteger;
+  reply->integer = value;
+  return reply;
+}
+
+void* create_nil(const redisReadTask* task) { return place(task); }
+
+void free_root(void* reply) { delete static_cast<Reply*>(reply); }
+
+/// What hiredis calls, old (0.14) or new (1.x): the latter counts elements as size_t and also reads numbers and truths
+/// of the newer protocol, which dlock does not ask for and a wrong server may send nevertheless.
+template <class Functions>
+constexpr Functions reply_functions() {
+  Functions calls{};
+  calls.createString = create_string;
+  calls.createArray = [](const redisReadTask* task, auto /*elements*/) { return create_array(task); };
+  calls.createInteger = create_integer;
+  calls.createNil = create_nil;
+  calls.freeObject = free_root;
+  if constexpr (requires { calls.createDouble; }) {
+    calls.createDouble = [](const redisReadTask* task, double /*value*/, char* bytes, std::size_t size) {
+      return create_string(task, bytes, size);
+    };
+    calls.createBool = [](const redisReadTask* task, int value) { return create_integer(task, value); };
+  }
+  return calls;
+}
+
+constinit redisReplyObjectFunctions kFunctions = reply_functions<redisReplyObjectFunctions>();
+
+Error not_redis(std::string why, bool tls) {
+  return {ErrorCode::kUnavailable, "that is not a Redis server (" + std::move(why) + ")",
+          tls ? "it speaks TLS: use rediss:// instead of redis://" : "check the port"};
+}
+
+/// What it is too much of does not matter to anybody.
+Error too_much() {
+  return {ErrorCode::kUnavailable, "its reply is larger than any that dlock asks for (1 MiB, 65536 elements)",
+          "is it the server that it should be? See: dlock doctor"};
+}
+
+}  // namespace
+
+std::string words_of(const Reply& reply) {
+  std::string text = printable(reply.text, kForeignWords);
+  while (text.ends_with('.') || text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+void append_encoded(std::string& out, const Command& command) {
+  const auto append_head = [&](char kind, std::size_t size) {
+    out.append(1, kind).append(std::to_string(size)).append("\r\n");
+  };
+  append_head('*', command.size());
+  for (const std::string& word : command) {
+    append_head('$', word.size());
+    out.append(word).append("\r\n");
+  }
+}
+
+void ReplyReader::Free::operator()(redisReader* reader) const { redisReaderFree(reader); }
+
+ReplyReader::ReplyReader() : reader_(redisReaderCreateWithFunctions(&kFunctions)) {
+  if (!reader_) throw std::bad_alloc();
+  reader_->privdata = &elements_;
+}
+
+ReplyReader::~ReplyReader() = default;
+
+void ReplyReader::feed(std::string_view bytes) {
+  // A TLS alert: type 21, version 3.x.
+  if (!any_reply_ && fed_ == 0) looks_like_tls_ = bytes.starts_with("\x15\x03");
+  fed_ += bytes.size();
+  redisReaderFeed(reader_.get(), bytes.data(), bytes.size());  // an error shows in next()
+}
+
+Result<std::optional<Reply>> ReplyReader::next() {
+  void* root = nullptr;
+  if (redisReaderGetReply(reader_.get(), &root) != REDIS_OK) {
+    const bool depth = std::string_view(reader_->errstr).find("depth") != std::string_view::npos;
+    if (depth || reader_->err == REDIS_ERR_OOM) return too_much();
+    return not_redis(printable(reader_->errstr), looks_like_tls_);
+  }
+  if (root == nullptr) {
+    if (fed_ > kLongestReply) return too_much();
+    return std::optional<Reply>();
+  }
+  elements_ = 0;
+  std::unique_ptr<Reply> reply(static_cast<Reply*>(root));
+  any_reply_ = true;
+  fed_ = reader_->len - reader_->pos;
+  return std::optional<Reply>(std::move(*reply));
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/wire/server_info.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace dlock::redis {
+
+ServerInfo::ServerInfo(std::string_view info) {
+  while (!info.empty()) {
+    const std::string_view line = info.substr(0, info.find('\n'));
+    info.remove_prefix(std::min(info.size(), line.size() + 1));
+    const std::size_t colon = line.find(':');
+    if (line.starts_with('#') || colon == std::string_view::npos) continue;
+    std::string_view value = line.substr(colon + 1);
+    if (value.ends_with('\r')) value.remove_suffix(1);
+    fields_.emplace(line.substr(0, colon), value);
+  }
+}
+
+std::string ServerInfo::text(const std::string& name) const {
+  const auto found = fields_.find(name);
+  return found == fields_.end() ? "" : found->second;
+}
+
+std::int64_t ServerInfo::number(const std::string& name) const {
+  std::int64_t number = 0;
+  const std::string digits = text(name);
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+std::vector<Finding> ServerInfo::findings(const std::string& server) const {
+  std::vector<Finding> found;
+  const std::string policy = text("maxmemory_policy");
+  if (number("maxmemory") > 0 && !policy.empty() && policy != "noeviction") {
+    found.push_back({Finding::Verdict::kWarn, server + ": maxmemory-policy " + policy + " may evict held locks",
+                     "`CONFIG SET maxmemory-policy noeviction`", ErrorCode::kMisconfigured});
+  }
+  if (text("role") == "slave") {
+    found.push_back({Finding::Verdict::kFail, server + " is a replica: it takes no writes",
+                     "name the master of it in the URL", ErrorCode::kMisconfigured});
+  }
+  if (number("loading") != 0) {
+    found.push_back(
+        {Finding::Verdict::kWarn, server + " is still loading its data", "wait until it has", ErrorCode::kUnavailable});
+  }
+  return found;
+}
+
+}  // namespace dlock::redis

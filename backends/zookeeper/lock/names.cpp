@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/lock/names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include "lib/base/entropy.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+constexpr char kDigits[] = "0123456789abcdef";
+
+void escape(std::string& out, char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) escape(out, c);
+  return out;
+}
+
+/// A server refuses control characters, U+E000 to U+F8FF, U+FFF0 to U+FFFF, and what Java writes as surrogates: all
+/// beyond U+FFFF. In UTF-8 those begin with EE or more.
+bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return c != '%' && byte >= 0x20 && byte != 0x7f && byte < 0xee;
+}
+
+std::string part_of(std::string_view text, bool first) {
+  if (text.empty()) return "%";
+  if (text == "." || text == ".." || (first && text == "zookeeper")) return escaped(text);
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = byte >= 0xf0 ? 4 : 3;
+    if (is_plain(text[i])) {
+      out += text[i];
+    } else if (byte >= 0xee) {
+      out += escaped(text.substr(i, length));
+      i += length - 1;
+    } else {
+      escape(out, text[i]);
+    }
+  }
+  return out;
+}
+
+int digit(char c) {
+  const char* found = std::find(kDigits, kDigits + 16, c);
+  return found == kDigits + 16 ? -1 : static_cast<int>(found - kDigits);
+}
+
+std::optional<std::string> plain_part(std::string_view part) {
+  if (part == "%") return std::string();
+  std::string out;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (part[i] != '%') {
+      out += part[i];
+      continue;
+    }
+    if (i + 2 >= part.size()) return std::nullopt;
+    const int high = digit(part[i + 1]);
+    const int low = digit(part[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+struct Mark {
+  std::string_view text;
+  Family family;
+};
+constexpr Mark kMarks[] = {
+    {"-lease-", Family::kLease},       {"-__READ__", Family::kCuratorRead}, {"-__WRIT__", Family::kCuratorWrite},
+    {"__rlock__", Family::kKazooRead}, {"__lock__", Family::kKazooLock},    {"-lock-", Family::kCuratorMutex},
+};
+constexpr std::string_view kPermits = "-permits";
+
+/// The number before the family's mark of a node that is marked as sharing by permits.
+int permits_of(std::string_view prefix) {
+  const std::size_t at = prefix.rfind(kPermits);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view digits = prefix.substr(at + kPermits.size());
+  int permits = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), permits);
+  return error == std::errc() && end == digits.data() + digits.size() ? permits : 0;
+}
+
+}  // namespace
+
+Result<std::string> directory_of(const std::string& root, const LockName& name) {
+  std::string_view rest = name.text();
+  if (rest.front() == '/') {
+    return Error{ErrorCode::kUnsupported, "a key on ZooKeeper does not begin with '/', as " + name.text() + " does",
+                 "write it without the first '/': it is the node of that name below the URL's path"};
+  }
+  std::string path = root;
+  bool first = true;
+  while (true) {
+    const std::size_t end = rest.find('/');
+    path += '/' + part_of(rest.substr(0, end), first && root.empty());
+    first = false;
+    if (end == std::string_view::npos) return path;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::optional<LockName> name_of_directory(const std::string& root, const std::string& directory) {
+  if (!directory.starts_with(root + "/")) return std::nullopt;
+  std::string_view rest = std::string_view(directory).substr(root.size() + 1);
+  std::string text;
+  while (true) {
+    const std::size_t end = rest.find('/');
+    const auto part = plain_part(rest.substr(0, end));
+    if (!part) return std::nullopt;
+    text += *part;
+    if (end == std::string_view::npos) break;
+    text += '/';
+    rest.remove_prefix(end + 1);
+  }
+  auto name = LockName::parse(text);
+  if (!name) return std::nullopt;
+  const auto back = directory_of(root, *name);
+  if (!back || *back != directory) return std::nullopt;
+  return std::move(*name);
+}
+
+std::string own_directory(const std::string& root, std::string_view purpose) {
+  return root + "/%" + std::string(purpose);
+}
+
+std::string one_part(const LockName& name) {
+  std::string part = part_of(name.text(), true);
+  for (std::size_t at = part.find('/'); at != std::string::npos; at = part.find('/', at)) part.replace(at, 1, "%2f");
+  return part;
+}
+
+std::optional<LockName> name_of_part(const std::string& part) {
+  const auto text = plain_part(part);
+  auto name = text ? LockName::parse(*text) : Result<LockName>(Error{});
+  if (!name || one_part(*name) != part) return std::nullopt;
+  return std::move(*name);
+}
+
+const char* family_text(Family family) {
+  switch (family) {
+    case Family::kCuratorMutex:
+      return "Curator mutex";
+    case Family::kCuratorRead:
+      return "Curator read lock";
+    case Family::kCuratorWrite:
+      return "Curator write lock";
+    case Family::kKazooLock:
+      return "kazoo lock";
+    case Family::kKazooRead:
+      return "kazoo read lock";
+    case Family::kLease:
+      return "Curator semaphore";
+  }
+  return "";
+}
+
+std::optional<NodeName> parse_node_name(std::string_view name) {
+  std::size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  if (name.size() - digits < 10) return std::nullopt;
+  const auto number_from = [&](std::size_t at) {
+    std::int64_t number = 0;
+    std::from_chars(name.data() + at, name.data() + name.size(), number);
+    return number;
+  };
+  std::string_view prefix = name.substr(0, digits);
+  for (const Mark& mark : kMarks) {
+    // Servers before 3.6 wrap to negative numbers.
+    const bool negative = prefix.ends_with(std::string(mark.text) + "-");
+    if (!negative && !prefix.ends_with(mark.text)) continue;
+    const std::string_view before = prefix.substr(0, prefix.size() - mark.text.size() - (negative ? 1 : 0));
+    return NodeName{mark.family, number_from(digits - (negative ? 1 : 0)), permits_of(before)};
+  }
+  // Curator looks for the word alone.
+  if (prefix.ends_with("lock-")) return NodeName{Family::kCuratorMutex, number_from(digits), 0};
+  if (prefix.ends_with("__READ__")) return NodeName{Family::kCuratorRead, number_from(digits), 0};
+  if (prefix.ends_with("__WRIT__")) return NodeName{Family::kCuratorWrite, number_from(digits), 0};
+  return std::nullopt;
+}
+
+Guid Guid::random() {
+  std::string hex = random_hex(16);
+  hex[0] = static_cast<char>('a' + digit(hex[0]) % 6);
+  return Guid(std::move(hex));
+}
+
+std::string Guid::dashed() const {
+  std::string text = hex_;
+  for (const std::size_t at : {20, 16, 12, 8}) text.insert(at, 1, '-');
+  return text;
+}
+
+std::string Guid::node(Family family, int permits) const {
+  const std::string mark = permits > 0 ? std::string(kPermits) + std::to_string(permits) : std::string();
+  switch (family) {
+    case Family::kCuratorMutex:
+      return "_c_" + dashed() + mark + "-lock-";
+    case Family::kCuratorRead:
+      return "_c_" + dashed() + mark + "-__READ__";
+    case Family::kCuratorWrite:
+      return "_c_" + dashed() + mark + "-__WRIT__";
+    case Family::kKazooLock:
+      return hex_ + mark + "__lock__";
+    case Family::kKazooRead:
+      return hex_ + mark + "__rlock__";
+    case Family::kLease:
+      return "_c_" + dashed() + mark + "-lease-";
+  }
+  return hex_;
+}
+
+bool Guid::is_in(std::string_view name) const {
+  return name.find(hex_) != std::string_view::npos || name.find(dashed()) != std::string_view::npos;
+}
+
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::string base_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace dlock::zookeeper

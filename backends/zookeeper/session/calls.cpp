@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/session/calls.h"
+
+#include <algorithm>
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
+constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
+
+}  // namespace
+
+std::uint64_t Calls::send(const Request& request) {
+  if (!out_since_ && state_ == SessionState::kConnecting) out_since_ = clock_.now();
+  session_->ask(++last_ticket_, request);
+  return last_ticket_;
+}
+
+void Calls::forget(std::uint64_t ticket) {
+  if (answers_.erase(ticket) == 0) forgotten_.insert(ticket);
+}
+
+void Calls::receive() {
+  while (auto happening = session_->next()) take(std::move(*happening));
+}
+
+void Calls::take(Happening happening) {
+  if (auto* answered = std::get_if<Answered>(&happening)) {
+    if (forgotten_.erase(answered->ticket) == 0) answers_[answered->ticket] = std::move(answered->answer);
+  } else if (const auto* fired = std::get_if<WatchFired>(&happening)) {
+    fired_.insert(fired->path);
+  } else if (auto* changed = std::get_if<StateChanged>(&happening)) {
+    state_ = changed->state;
+    if (state_ == SessionState::kConnected) {
+      key_ = std::move(changed->key);
+      timeout_ = changed->timeout;
+      out_since_.reset();
+    } else if (!out_since_) {
+      out_since_ = clock_.now();
+    }
+  }
+}
+
+/// A server that drops packets would keep the others from their turn.
+void Calls::leave_silent_server() {
+  const TimePoint now = clock_.now();
+  if (state_ != SessionState::kConnecting) {
+    tried_since_.reset();
+  } else if (!tried_since_) {
+    tried_since_ = now;
+  } else if (now >= *tried_since_ + kServerPatience) {
+    session_->reconnect();
+    tried_since_ = now;
+  }
+}
+
+void Calls::wait(std::optional<TimePoint> until, Control* control) {
+  leave_silent_server();
+  if (tried_since_) until = earlier(until, *tried_since_ + kServerPatience);
+  if (most_refusals_ > 0 && timeout_ == Duration(0)) until = earlier(until, clock_.now() + kPause);  // nothing tells
+  std::vector<pollfd> fds;
+  session_->add_interest(fds);
+  if (control) control->add_interest(fds);
+  clock_.wait(fds, until);
+}
+
+Error Calls::unreachable() const {
+  const std::string trouble = session_->trouble();
+  return {ErrorCode::kUnavailable, "cannot reach " + store_ + (trouble.empty() ? ": no answer" : ": " + trouble),
+          "check it with: dlock doctor"};
+}
+
+Result<Answer> Calls::judged(Answer answer) {
+  const auto is = [code = answer.code](std::initializer_list<Code> codes) {
+    return std::find(codes.begin(), codes.end(), code) != codes.end();
+  };
+  if (is({Code::kConnectionLoss, Code::kOperationTimeout, Code::kSessionMoved, Code::kClosing})) return unreachable();
+  nonsense_ = is({Code::kInconsistent, Code::kNonsense});
+  if (nonsense_) {
+    return Error{ErrorCode::kUnavailable, store_ + " sent an answer that makes no sense",
+                 "is it the server that it should be? See: dlock doctor"};
+  }
+  if (is({Code::kAuthFailed}) || state_ == SessionState::kAuthFailed) {
+    return Error{ErrorCode::kDenied, store_ + " refused the user of the URL", "check user and password"};
+  }
+  if (is({Code::kInvalidState, Code::kSessionExpired})) {
+    return Error{ErrorCode::kLost, "the session on " + store_ + " has expired"};
+  }
+  if (is({Code::kNoAuth, Code::kInvalidAcl})) {
+    return Error{ErrorCode::kDenied, store_ + " refused: no right to do that to this node",
+                 "give the URL a user and a password that may: zk://USER:PASSWORD@...; see man dlock-zookeeper"};
+  }
+  return answer;
+}
+
+Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* control) {
+  while (true) {
+    receive();
+    const auto found = answers_.find(ticket);
+    if (found != answers_.end()) {
+      Answer answer = std::move(found->second);
+      answers_.erase(found);
+      return judged(std::move(answer));
+    }
+    const bool stopped = control && control->stop_requested();
+    if (stopped || clock_.now() >= until || refused_by_all()) {
+      forget(ticket);
+      if (stopped) return Error{ErrorCode::kCancelled, "given up on request"};
+      return unreachable();
+    }
+    wait(until, control);
+  }
+}
+
+Result<Answer> Calls::call_until(const Request& request, TimePoint until, Control* control) {
+  while (true) {
+    nonsense_ = false;
+    auto answer = call(request, until, control);
+    const TimePoint next = clock_.now() + kPause;
+    if (answer || nonsense_ || answer.error().code != ErrorCode::kUnavailable || next >= until) return answer;
+    while (clock_.now() < next && !(control && control->stop_requested())) {
+      receive();
+      wait(next, control);
+    }
+  }
+}
+
+}  // namespace dlock::zookeeper

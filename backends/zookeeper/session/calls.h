@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/session/session.h"
+#include "lib/base/clock.h"
+#include "lib/keeper/control.h"
+
+namespace dlock::zookeeper {
+
+/// One session, asked by somebody who wants answers by a deadline. Single-threaded.
+class Calls {
+ public:
+  /// `store` names it in messages.
+  Calls(std::unique_ptr<Session> session, std::string store, Clock& clock)
+      : session_(std::move(session)), store_(std::move(store)), clock_(clock) {}
+
+  /// Asks without waiting; several may be on their way. answer() or forget() each.
+  std::uint64_t send(const Request& request);
+
+  /// Waits for the answer. What the server said of the request itself (NoNode, NodeExists, ...) is an Answer; an Error
+  /// is Unavailable (the outcome is unknown), Lost (the session is over), Denied, or Cancelled (control; may be
+  /// nullptr).
+  Result<Answer> answer(std::uint64_t ticket, TimePoint until, Control* control);
+
+  Result<Answer> call(const Request& request, TimePoint until, Control* control) {
+    return answer(send(request), until, control);
+  }
+
+  /// For requests that may be asked twice: again, until there is an answer or `until` has come.
+  Result<Answer> call_until(const Request& request, TimePoint until, Control* control);
+
+  /// answer() of it will not wait.
+  bool has_answer(std::uint64_t ticket) const { return answers_.contains(ticket); }
+
+  void forget(std::uint64_t ticket);
+
+  /// Takes in what has come, without waiting.
+  void receive();
+
+  /// Waits until something has come, from the session or to control (may be nullptr), or `until`.
+  void wait(std::optional<TimePoint> until, Control* control);
+
+  /// True once for each time that a watch on this path has fired.
+  bool take_fired(const std::string& path) { return fired_.erase(path) > 0; }
+  void forget_fired() { fired_.clear(); }
+
+  /// As long as nobody was reached, answer() gives up when that many connections were refused: each server has been
+  /// asked. 0: it goes on until its time is over.
+  void give_up_after(int refusals) { most_refusals_ = refusals; }
+  bool refused_by_all() const {
+    return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() >= most_refusals_;
+  }
+
+  SessionState state() const { return state_; }
+  /// Since when it is not connected; nullopt while it is.
+  std::optional<TimePoint> out_since() const { return out_since_; }
+  const SessionKey& key() const { return key_; }
+  Duration timeout() const { return timeout_; }  ///< granted; 0 before it was connected once
+  const std::string& store() const { return store_; }
+  Clock& clock() { return clock_; }
+  void add_interest(std::vector<pollfd>& fds) const { session_->add_interest(fds); }
+  Session& session() { return *session_; }
+  Error unreachable() const;
+
+ private:
+  void take(Happening happening);
+  void leave_silent_server();
+  Result<Answer> judged(Answer answer);
+
+  std::unique_ptr<Session> session_;
+  const std::string store_;
+  Clock& clock_;
+  SessionState state_ = SessionState::kConnecting;
+  std::optional<TimePoint> out_since_;
+  std::optional<TimePoint> tried_since_;  ///< the server that is being connected to
+  SessionKey key_;
+  Duration timeout_{0};
+  int most_refusals_ = 0;
+  bool nonsense_ = false;  ///< the last answer made no sense, and the next one would not either
+  std::uint64_t last_ticket_ = 0;
+  std::map<std::uint64_t, Answer> answers_;
+  std::set<std::uint64_t> forgotten_;
+  std::set<std::string> fired_;
+};
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/stock/stock_session.h"
+#include "lib/lock/backend.h"
+
+namespace dlock::zookeeper {
+
+/// How long a request is remembered after it was last written: longer than anybody sends it again, or gives back.
+inline constexpr Duration kRequestKept = std::chrono::days(30);
+
+/// Removes the node and everything below it, children first, many requests at a time. What comes in meanwhile stays.
+Result<void> remove_tree(StockSession& session, const std::string& path, const CallLimit& limit);
+
+/// What stocks leave behind: data of those that were dropped by somebody who did not get to its end, and requests that
+/// nobody will ask for again. With `dry_run` only says so.
+Result<std::vector<Swept>> sweep_stocks(StockSession& session, bool dry_run, const CallLimit& limit);
+
+/// How many requests all stocks remember; nothing if there are no stocks.
+std::vector<Finding> diagnose_stocks(StockSession& session, const CallLimit& limit);
+
+}  // namespace dlock::zookeeper

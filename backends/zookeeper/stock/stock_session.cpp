@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/stock/stock_session.h"
+
+#include <algorithm>
+
+#include "backends/zookeeper/lock/contender.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kStockSession = 10s;  ///< nothing of ours depends on it
+constexpr Duration kSessionPause = 20ms;
+constexpr Duration kAnswerPatience = 3s;  ///< for one answer; the library itself would wait for most of the session
+
+}  // namespace
+
+std::optional<std::int64_t> LeaderClock::time(TimePoint now, Duration most) const {
+  if (!seen_ || now - *seen_ > most) return std::nullopt;
+  return stamp_ + std::chrono::floor<std::chrono::milliseconds>(now - *seen_).count();
+}
+
+Result<Calls*> StockSession::session(const CallLimit& limit) {
+  if (!calls_ || calls_->state() == SessionState::kExpired) {
+    calls_.reset();
+    auto calls = ensemble_.connect(kStockSession, nullptr, limit.until, limit.control);
+    if (!calls) return calls.error();
+    calls_ = std::move(*calls);
+  }
+  return calls_.get();
+}
+
+Result<Answer> StockSession::ask(const Request& request, const CallLimit& limit) {
+  auto answers = ask(std::vector<Request>{request}, limit);
+  if (!answers) return answers.error();
+  return std::move(answers->front());
+}
+
+Result<std::vector<Answer>> StockSession::ask(const std::vector<Request>& requests, const CallLimit& limit) {
+  const auto calls = session(limit);
+  if (!calls) return calls.error();
+  std::vector<std::uint64_t> tickets;
+  for (const Request& request : requests) tickets.push_back((*calls)->send(request));
+  std::vector<Answer> answers;
+  std::optional<Error> error;
+  for (const std::uint64_t ticket : tickets) {
+    if (error) {
+      (*calls)->forget(ticket);
+      continue;
+    }
+    const TimePoint until = std::min(limit.until, now() + kAnswerPatience);
+    auto answer = (*calls)->answer(ticket, until, limit.control);
+    if (answer) {
+      answers.push_back(std::move(*answer));
+      continue;
+    }
+    error = std::move(answer.error());
+    const bool silent = error->code == ErrorCode::kUnavailable && now() >= until;
+    if (silent && (*calls)->state() == SessionState::kConnected) (*calls)->session().reconnect();
+  }
+  if (!error) return answers;
+  if (error->code == ErrorCode::kLost) {  // the next one is a new session; what was asked may have been done
+    calls_.reset();
+    return Error{ErrorCode::kUnavailable, "the session on " + store() + " has ended", "check it with: dlock doctor"};
+  }
+  return std::move(*error);
+}
+
+Result<std::vector<Answer>> StockSession::ask_until(const std::vector<Request>& requests, const CallLimit& limit) {
+  while (true) {
+    auto answers = ask(requests, limit);
+    const TimePoint next = now() + kSessionPause;
+    if (answers || answers.error().code != ErrorCode::kUnavailable || next >= limit.until) return answers;
+    if (auto paused = pause(next, "", limit); !paused) return paused.error();
+  }
+}
+
+Result<void> StockSession::pause(TimePoint until, const std::string& path, const CallLimit& limit) {
+  const auto calls = session(limit);
+  if (!calls) return calls.error();
+  while (now() < until) {
+    if (limit.control && limit.control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
+    (*calls)->receive();
+    if (!path.empty() && (*calls)->take_fired(path)) return {};
+    (*calls)->wait(until, limit.control);
+  }
+  return {};
+}
+
+Result<void> StockSession::make_directory(const std::string& path, const CallLimit& limit) {
+  const auto calls = session(limit);
+  if (!calls) return calls.error();
+  return zookeeper::make_directory(**calls, path, true, kDirectoryData, limit.until, limit.control);
+}
+
+}  // namespace dlock::zookeeper

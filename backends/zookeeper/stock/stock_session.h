@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/lock/ensemble.h"
+#include "lib/base/runtime.h"
+#include "lib/stock/stock.h"
+
+namespace dlock::zookeeper {
+
+/// What we know of the leader's clock, which stamps every change. Only ever too early, by the age of an answer; a new
+/// leader may have another clock.
+class LeaderClock {
+ public:
+  /// A change that was answered just now bears this stamp, in ms.
+  void seen(std::int64_t stamp, TimePoint now) { stamp_ = stamp, seen_ = now; }
+  /// Its time, in ms since 1970; nullopt if it was not seen for `most`.
+  std::optional<std::int64_t> time(TimePoint now, Duration most = Duration::max()) const;
+
+ private:
+  std::int64_t stamp_ = 0;
+  std::optional<TimePoint> seen_;
+};
+
+/// A session that is opened on first use, and anew whenever it has ended: nothing of a stock belongs to one.
+/// Single-threaded.
+class StockSession {
+ public:
+  StockSession(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
+
+  /// All of them are on their way before the first is answered; the server keeps their order. Unavailable: what the
+  /// changes among them did is not known. Denied; Cancelled.
+  Result<std::vector<Answer>> ask(const std::vector<Request>& requests, const CallLimit& limit);
+  Result<Answer> ask(const Request& request, const CallLimit& limit);
+  /// For requests that may be asked twice: again, until there are answers or the limit has come.
+  Result<std::vector<Answer>> ask_until(const std::vector<Request>& requests, const CallLimit& limit);
+
+  /// Waits until then, or until a watch on `path` (may be empty) has fired. Cancelled.
+  Result<void> pause(TimePoint until, const std::string& path, const CallLimit& limit);
+
+  /// As make_directory() of contender.h, with nodes that stay.
+  Result<void> make_directory(const std::string& path, const CallLimit& limit);
+
+  const std::string& root() const { return ensemble_.root(); }
+  const std::string& store() const { return ensemble_.store(); }
+  TimePoint now() const { return runtime_.clock.now(); }
+  LeaderClock& leader() { return leader_; }
+
+ private:
+  Result<Calls*> session(const CallLimit& limit);
+
+  Ensemble ensemble_;
+  const Runtime runtime_;
+  std::unique_ptr<Calls> calls_;
+  LeaderClock leader_;
+};
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/stock/zookeeper_stock.h"
+
+#include <algorithm>
+
+#include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/stock/stock_call.h"
+#include "backends/zookeeper/stock/stock_deduction.h"
+#include "backends/zookeeper/stock/stock_garbage.h"
+#include "lib/base/entropy.h"
+#include "lib/stock/segment_plan.h"
+
+namespace dlock {
+namespace zookeeper {
+namespace {
+
+using State = RequestRecord::State;
+
+// After how many lost tries a call closes the gate: a few segments are won sooner or later, a quiet moment to look at
+// all of them comes as well; to write all of them it hardly ever does.
+constexpr int kGateForSome = 30;
+constexpr int kGateToLook = 30;
+constexpr int kGateForAll = 2;
+
+std::int64_t ms(Duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
+
+Change make_node(std::string path, std::string data) {
+  return {Change::Kind::kCreate, std::move(path), std::move(data), NodeKind::kPersistent, -1};
+}
+
+class ZooKeeperStock final : public Stock {
+ public:
+  ZooKeeperStock(Ensemble ensemble, const Runtime& runtime) : session_(std::move(ensemble), runtime) {}
+
+  const std::string& store() const override { return session_.store(); }
+
+  Result<void> create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
+                      const CallLimit& limit) override;
+  Result<StockState> show(const LockName& name, const CallLimit& limit) override;
+  Result<std::vector<LockName>> names(const CallLimit& limit) override;
+
+  Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) override {
+    return deduct(request, nullptr, Duration(0), start, limit);
+  }
+  Result<StockAnswer> reserve(const StockRequest& request, const Owner& owner, Duration ttl, int start,
+                              const CallLimit& limit) override {
+    return deduct(request, &owner, ttl, start, limit);
+  }
+  Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override;
+  Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) override;
+  Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) override;
+
+  Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
+                            const CallLimit& limit) override;
+  Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override;
+
+  Result<void> rebalance(const LockName& name, const CallLimit& limit) override { return level(name, {}, limit); }
+  Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override {
+    return level(name, segments, limit);
+  }
+  Result<void> drop(const LockName& name, const CallLimit& limit) override;
+
+ private:
+  StockCall call(const LockName& name, const CallLimit& limit) {
+    if (known_name_ != name) known_.reset();
+    known_name_ = name;
+    return StockCall(session_, known_, name, limit);
+  }
+  Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
+                             const CallLimit& limit);
+  Result<void> level(const LockName& name, std::optional<int> segments, const CallLimit& limit);
+  /// The segment that the end of this reservation will need, as far as we remember; -1: none.
+  int segment_of(const LockName& id, int segments) const {
+    return aside_ && aside_->first == id ? home_of(aside_->second.segment, segments) : -1;
+  }
+
+  StockSession session_;
+  std::optional<LockName> known_name_;
+  std::optional<SeenHead> known_;
+  std::optional<std::pair<LockName, StockPart>> aside_;  ///< the last reservation, and where most likely it still is
+};
+
+Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
+                                    const CallLimit& limit) {
+  const std::string path = stock_path(session_.root(), name);
+  while (true) {
+    const auto found = session_.ask_until(std::vector<Request>{{.kind = Request::Kind::kSync, .path = path},
+                                                               {.kind = Request::Kind::kRead, .path = path}},
+                                          limit);
+    if (!found) return found.error();
+    if (found->back().code != Code::kNoNode) {
+      const auto head = parse_head(found->back().data);
+      return head && head->maker == maker.text() ? Result<void>() : stock_exists(name, store());
+    }
+    const StockHead head{random_hex(8), segments, quantity, maker.text(), {}};
+    const std::string life = life_path(session_.root(), head.life);
+    std::vector<Change> nodes{make_node(path, head_text(head)), make_node(life, name.text())};
+    for (const char* directory : {kSegments, kOpen, kRequests}) nodes.push_back(make_node(life + directory, ""));
+    int segment = 0;
+    for (const Quantity each : spread(quantity, segments)) {
+      nodes.push_back(make_node(segment_path(life, segment++), counts_text({.quantity = each})));
+    }
+    const auto made = session_.ask({.kind = Request::Kind::kChange, .changes = nodes}, limit);
+    if (!made) return made.error();
+    if (made->code == Code::kOk) return {};
+    if (made->code == Code::kNoNode && session_.now() < limit.until) {
+      for (const char* purpose : {kStocks, kStockData}) {
+        const auto directory = session_.make_directory(own_directory(session_.root(), purpose), limit);
+        if (!directory) return directory;
+      }
+    } else if (made->code != Code::kNodeExists || session_.now() >= limit.until) {
+      return Error{
+          ErrorCode::kUnsupported,
+          store() + " does not make a stock: ZooKeeper's error " + std::to_string(static_cast<int>(made->code)),
+          "look at it with: dlock doctor"};
+    }
+  }
+}
+
+Result<StockState> ZooKeeperStock::show(const LockName& name, const CallLimit& limit) {
+  StockState state{.name = name, .segments = {}};
+  const auto done = call(name, limit).freshly().run(kGateToLook, [&](StockCall& call) -> Result<Step> {
+    bool steady = false;
+    if (auto loaded = call.load_all(&steady); !loaded) return loaded.error();
+    if (call.open() > 0) {
+      const auto swept = call.sweep();
+      if (!swept) return swept.error();
+      if (*swept) return Step::kWriteThenLook;
+    }
+    if (!steady) return Step::kLook;
+    StockCounts sum;
+    state.segments.clear();
+    for (int i = 0; i < call.segments(); ++i) {
+      state.segments.push_back({call.counts(i).quantity, call.counts(i).reserved});
+      sum += call.counts(i);
+    }
+    state.created = call.head().created;
+    state.added = sum.added;
+    state.taken = sum.taken;
+    state.refunded = sum.refunded;
+    state.open = call.open();
+    return Step::kConclude;
+  });
+  if (!done) return done.error();
+  return state;
+}
+
+Result<std::vector<LockName>> ZooKeeperStock::names(const CallLimit& limit) {
+  const std::string path = own_directory(session_.root(), kStocks);
+  const auto list = session_.ask_until(
+      std::vector<Request>{{.kind = Request::Kind::kSync, .path = path}, {.kind = Request::Kind::kList, .path = path}},
+      limit);
+  if (!list) return list.error();
+  std::vector<LockName> names;
+  for (const std::string& child : list->back().children) {
+    if (auto name = name_of_part(child)) names.push_back(std::move(*name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// `owner` null: for good.
+Result<StockAnswer> ZooKeeperStock::deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
+                                           const CallLimit& limit) {
+  StockCall stock = call(request.stock, limit);
+  Deduction deduction(request, owner, ms(ttl), start);
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) { return deduction.decide(call); });
+  if (!done) return done.error();
+  StockAnswer answer = deduction.answer();
+  auto* taken = std::get_if<StockTaken>(&answer);
+  if (taken && owner && !taken->repeated) {
+    taken->token = stock.token();
+    aside_ = {request.id, taken->parts.front()};
+  }
+  return answer;
+}
+
+Result<void> ZooKeeperStock::extend(const StockRequest& request, const Owner& owner, Duration ttl,
+                                    const CallLimit& limit) {
+  StockCall stock = call(request.stock, limit);
+  bool over = false;
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    bool given = false;
+    const auto seen = call.request_now(request.id, &given);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    over = !*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner);
+    if (over) return Step::kConclude;
+    call.remember(request.id, {(*seen)->note.record, ms(ttl)}, *seen);
+    return Step::kWrite;
+  });
+  if (done ? over : stock.is_missing()) return reservation_over(request.stock, request.id);
+  return done;
+}
+
+Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
+  StockCall stock = call(request.stock, limit);
+  bool over = false;
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    over = false;
+    bool given = false;
+    const auto seen = call.request_now(request.id, &given, segment_of(request.id, call.segments()));
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    const bool ours = *seen && (*seen)->is_of(owner);
+    const State state = ours ? (*seen)->note.record.state : State::kRefused;
+    if (state == State::kTaken || state == State::kRefunded) return Step::kConclude;
+    over = state != State::kReserved;
+    if (over) return Step::kConclude;
+    StockNote sold{(*seen)->note.record, 0};
+    sold.record.state = State::kTaken;
+    call.remember(request.id, sold, *seen);
+    call.close_reservation(request.id);
+    auto moved = call.move_parts(sold.record.parts, {.reserved = -1, .taken = 1});
+    return moved ? Result<Step>(Step::kWrite) : moved.error();
+  });
+  if (done ? over : stock.is_missing()) return reservation_over(request.stock, request.id);
+  return done;
+}
+
+Result<void> ZooKeeperStock::cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
+  StockCall stock = call(request.stock, limit);
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    const auto seen = call.request(request.id, segment_of(request.id, call.segments()));
+    if (!seen) return seen.error();
+    if (!*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner)) return Step::kConclude;
+    auto given = call.give_back(**seen);
+    return given ? Result<Step>(Step::kWrite) : given.error();
+  });
+  return stock.is_missing() ? Result<void>() : done;  // no stock: nothing is set aside
+}
+
+Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
+                                          const CallLimit& limit) {
+  StockParts answer;
+  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    bool given = false;
+    const auto seen = call.request_now(id, &given);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    auto plan = plan_refund(*seen ? &(*seen)->note.record : nullptr, id, quantity);
+    if (!plan) return plan.error();
+    answer = std::move(plan->answer);
+    const bool done_before = *seen && record_text((*seen)->note.record) == record_text(plan->record);
+    if (done_before) return Step::kConclude;
+    call.remember(id, {std::move(plan->record), 0}, *seen);
+    auto moved = call.move_parts(plan->back, {.quantity = 1, .refunded = 1});
+    return moved ? Result<Step>(Step::kWrite) : moved.error();
+  });
+  if (!done) return done.error();
+  return answer;
+}
+
+Result<StockParts> ZooKeeperStock::add(const LockName& name, const LockName& id, Quantity quantity,
+                                       const CallLimit& limit) {
+  StockParts parts;
+  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
+    bool given = false;
+    const auto seen = call.request_now(id, &given);
+    if (!seen) return seen.error();
+    if (given) return Step::kWriteThenLook;
+    if (*seen) {
+      const RequestRecord& record = (*seen)->note.record;
+      if (record.state != State::kAdded) return id_of_take(id);
+      if (record.quantity != quantity) return id_reused(id, record.quantity, quantity);
+      parts = record.parts;
+      return Step::kConclude;
+    }
+    if (auto loaded = call.load_all(); !loaded) return loaded.error();
+    parts = fill_emptiest(call.quantities(), quantity);
+    call.remember(id, {{State::kAdded, quantity, parts, {}, 0}, 0}, std::nullopt);
+    auto moved = call.move_parts(parts, {.quantity = 1, .added = 1});
+    return moved ? Result<Step>(Step::kWrite) : moved.error();
+  });
+  if (!done) return done.error();
+  return parts;
+}
+
+/// What is reserved is counted at the homes that its parts have from then on; the rest of what a segment that goes has
+/// counted is counted by the first one.
+Result<void> ZooKeeperStock::level(const LockName& name, std::optional<int> segments, const CallLimit& limit) {
+  return call(name, limit).run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+    if (auto loaded = call.load_all(); !loaded) return loaded.error();
+    const int count = segments.value_or(call.segments());
+    std::vector<StockCounts> after(static_cast<std::size_t>(count));
+    Quantity available = 0;
+    Quantity reserved = 0;
+    for (int i = 0; i < call.segments(); ++i) {
+      StockCounts more = call.counts(i);
+      available += std::exchange(more.quantity, 0);
+      reserved += std::exchange(more.reserved, 0);
+      after[static_cast<std::size_t>(i < count ? i : 0)] += more;
+    }
+    const std::vector<Quantity> each = spread(available, count);
+    for (std::size_t i = 0; i < after.size(); ++i) after[i].quantity = each[i];
+    const auto reservations = call.reservations();
+    if (!reservations) return reservations.error();
+    for (const SeenNote& one : *reservations) {
+      for (const StockPart& part : one.note.record.parts) {
+        after[static_cast<std::size_t>(home_of(part.segment, count))].reserved += part.quantity;
+        reserved -= part.quantity;
+      }
+    }
+    if (reserved != 0 && call.has_gate()) return broken_stock(name, "its reservations are not what is set aside");
+    if (reserved != 0) return Step::kLook;  // some came or went
+    call.replace(after);
+    return Step::kWrite;
+  });
+}
+
+Result<void> ZooKeeperStock::drop(const LockName& name, const CallLimit& limit) {
+  std::string life;
+  StockCall stock = call(name, limit);
+  const auto done = stock.run(kGateForAll, [&](StockCall& call) -> Result<Step> {
+    life = life_path(session_.root(), call.head().life);
+    call.remove();
+    return Step::kWrite;
+  });
+  const bool gone = done || (stock.is_missing() && !life.empty());  // the answer to our own drop was lost
+  if (!gone) return done;
+  (void)remove_tree(session_, life, limit);  // what is left then is left to gc
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Stock> make_stock(Ensemble ensemble, const Runtime& runtime) {
+  return std::make_unique<ZooKeeperStock>(std::move(ensemble), runtime);
+}
+
+}  // namespace zookeeper
+
+Result<std::unique_ptr<Stock>> make_zookeeper_stock(const BackendUrl& url, const Runtime& runtime) {
+  auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
+  if (!ensemble) return ensemble.error();
+  return zookeeper::make_stock(std::move(*ensemble), runtime);
+}
+
+}  // namespace dlock

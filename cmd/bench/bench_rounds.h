@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "cmd/bench/latencies.h"
+#include "cmd/wiring/compose.h"
+#include "lib/base/clock.h"
+#include "lib/base/result.h"
+#include "lib/base/runtime.h"
+#include "lib/base/time.h"
+#include "lib/lock/backend.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock {
+
+/// How a benchmark takes one lock as its LockSpec says, on the clock of the process that it is in. What comes back
+/// gives the lock back; dropped without a call, it lets go of it like LockSession.
+using GiveBack = std::function<Result<void>()>;
+using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
+
+/// Of a backend inside this program, which has to outlive it.
+TakeLock take_session(Backend& backend);
+/// In a keeper program: the lock as its keeper takes it, from the first connection to the last, without the keeper's
+/// own start.
+TakeLock take_kept(KeepLock keep);
+
+/// How long a benchmark goes on: until the time or the rounds are used up.
+struct BenchPlan {
+  LockName key;
+  Duration time = std::chrono::seconds(1);
+  std::size_t rounds = 20'000;  ///< of one process
+  int processes = 4;            ///< that contend
+};
+
+/// One process that takes and gives back a free lock.
+struct AloneResult {
+  Latencies round;  ///< open, acquire, release
+  Duration took{0};
+};
+Result<AloneResult> bench_alone(const TakeLock& take, const Runtime& runtime, const BenchPlan& plan);
+
+/// Several processes that want the same lock all the time.
+struct ContendedResult {
+  Latencies hand_over;     ///< from the release of one process to the grant of another
+  std::size_t rounds = 0;  ///< of all
+  std::size_t fewest = 0;  ///< rounds of the process that got the fewest
+  std::size_t most = 0;
+  Duration took{0};
+};
+/// Forks. REQUIRES: one thread. All processes are gone when it returns; they die with their parent.
+Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, const BenchPlan& plan);
+
+}  // namespace dlock

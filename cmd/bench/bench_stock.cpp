@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/bench/bench_stock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "cmd/show/exit_status.h"
+#include "lib/base/entropy.h"
+#include "lib/base/json_writer.h"
+#include "lib/base/system_error.h"
+#include "lib/base/unique_fd.h"
+#include "lib/stock/stock_hold.h"
+#include "lib/stock/taking.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+using Way = StockBenchRow::Way;
+
+constexpr int kTakersWithStep = 40;
+constexpr int kTakersWithoutStep = 8;
+constexpr std::size_t kMostOrders = 50'000;  ///< of one taker
+constexpr Quantity kPlenty = Quantity{1} << 40;
+constexpr Duration kTime = 1s;
+constexpr Duration kTakeBudget = 10s;
+constexpr Duration kGlance = 1ms;
+
+/// What one taker leaves for its parent, in shared memory.
+struct TakerLane {
+  std::atomic<bool> ready;  ///< it is connected, or will never be
+  std::size_t orders;
+  int failure;  ///< of ErrorCode, -1: none
+  char message[512];
+  std::int64_t order_ns[kMostOrders];
+};
+
+/// One process that orders from when all are connected until the time is over.
+class Taker {
+ public:
+  Taker(const StockBenchRow& row, LockName name, const StockClients& clients, const Log& log, std::size_t most)
+      : row_(row), name_(std::move(name)), clients_(clients), runtime_{clock_, log}, most_(most) {}
+
+  /// `gate`: its end is the beginning.
+  void run(TakerLane& lane, int gate) {
+    lane.failure = -1;
+    auto stock = clients_.connect(runtime_);
+    if (!stock) return say(lane, stock.error());
+    const std::shared_ptr<Stock> shared = std::move(*stock);
+    if (const auto seen = shared->show(name_, {clock_.now() + kTakeBudget}); !seen) return say(lane, seen.error());
+    lane.ready = true;
+    char none = 0;
+    while (read(gate, &none, 1) < 0 && errno == EINTR) {
+    }
+    until_ = clock_.now() + kTime;
+    while (clock_.now() < until_ && lane.orders < most_) {
+      const TimePoint begin = clock_.now();
+      const auto served = row_.way == Way::kTake ? take(*shared) : order(shared);
+      if (!served && served.error().code == ErrorCode::kBusy) return;  // the time is over
+      if (!served) return say(lane, served.error());
+      lane.order_ns[lane.orders++] = (clock_.now() - begin).count();
+    }
+  }
+
+ private:
+  static void say(TakerLane& lane, const Error& error) {
+    lane.failure = static_cast<int>(error.code);
+    std::strncpy(lane.message, error.message.c_str(), sizeof lane.message - 1);
+    lane.ready = true;
+  }
+
+  LockName next_id() { return *LockName::parse(prefix_ + std::to_string(++number_)); }
+
+  Result<void> take(Stock& stock) {
+    const StockRequest request{name_, next_id(), 1};
+    const auto answer = stock.take(request, start_by_chance(), {clock_.now() + kTakeBudget});
+    if (!answer) return answer.error();
+    return std::holds_alternative<StockTaken>(*answer) ? Result<void>() : Error{ErrorCode::kShort, "out of stock"};
+  }
+
+  Result<void> order(const std::shared_ptr<Stock>& stock) {
+    LockSpec spec{.name = name_, .owner = Owner::random(), .wait = {}, .reason = "dlock bench", .ancestor = {}};
+    spec.wait.until = until_;
+    spec.stock = StockClaim{next_id(), 1, row_.way == Way::kLock};
+    const auto lock = [this](const LockSpec& segment) { return clients_.lock(segment, runtime_); };
+    StockHold hold(stock, spec, lock, runtime_);
+    auto answer = hold.acquire(control_);
+    if (auto* refused = std::get_if<Refused>(&*answer)) return std::move(refused->error);
+    std::vector<pollfd> nothing;
+    for (const TimePoint end = clock_.now() + row_.step; clock_.now() < end;) clock_.wait(nothing, end);
+    hold.command_ended(0);
+    return hold.release(clock_.now() + kTakeBudget);
+  }
+
+  const StockBenchRow& row_;
+  const LockName name_;
+  const StockClients& clients_;
+  SystemClock clock_;  // the parent's may own a timer, which fork would make us share
+  const Runtime runtime_;
+  TimePoint until_{};
+  const std::size_t most_;
+  NoControl control_;
+  const std::string prefix_ = random_hex(6) + "-";
+  std::uint64_t number_ = 0;
+};
+
+/// Memory that all takers see.
+class Lanes {
+ public:
+  explicit Lanes(int count) : bytes_(static_cast<std::size_t>(count) * sizeof(TakerLane)) {
+    memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  }
+  ~Lanes() {
+    if (valid()) munmap(memory_, bytes_);
+  }
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+  bool valid() const { return memory_ != MAP_FAILED; }
+  TakerLane& operator[](std::size_t i) const { return static_cast<TakerLane*>(memory_)[i]; }
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
+int takers_of(const StockBenchRow& row) { return row.step > 0s ? kTakersWithStep : kTakersWithoutStep; }
+
+Result<void> measure(StockBenchRow& row, const LockName& name, const StockClients& clients, const Log& log,
+                     std::size_t most) {
+  const int takers = takers_of(row);
+  const Lanes lanes(takers);
+  if (!lanes.valid()) return system_error("cannot share memory with the processes of the benchmark", errno);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe for the benchmark", errno);
+  const UniqueFd gate(ends[0]);
+  UniqueFd keeps_it_open(ends[1]);
+  SystemClock clock;
+  std::vector<pid_t> pids;
+  const pid_t parent = getpid();
+  for (int i = 0; i < takers; ++i) {
+    const pid_t pid = fork();
+    if (pid < 0) break;
+    if (pid == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      keeps_it_open.reset();
+      if (getppid() == parent) {
+        Taker(row, name, clients, log, most).run(lanes[static_cast<unsigned>(i)], gate.get());
+      }
+      _exit(0);
+    }
+    pids.push_back(pid);
+  }
+  const TimePoint patience = clock.now() + kTakeBudget;
+  std::vector<pollfd> nothing;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    while (!lanes[i].ready && clock.now() < patience) clock.wait(nothing, clock.now() + kGlance);
+  }
+  const TimePoint start = clock.now();
+  keeps_it_open.reset();
+  for (const pid_t pid : pids) {
+    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  row.took = clock.now() - start;
+  std::vector<Duration> samples;
+  for (std::size_t i = 0; i < pids.size(); ++i) {
+    const TakerLane& lane = lanes[i];
+    if (lane.failure >= 0) return Error{static_cast<ErrorCode>(lane.failure), lane.message};
+    row.orders += lane.orders;
+    for (std::size_t n = 0; n < lane.orders; ++n) samples.emplace_back(lane.order_ns[n]);
+  }
+  row.order = Latencies(std::move(samples));
+  return {};
+}
+
+const char* way_name(Way way) {
+  switch (way) {
+    case Way::kTake:
+      return "take";
+    case Way::kReserve:
+      return "reserve";
+    case Way::kLock:
+      return "lock";
+  }
+  return "?";
+}
+
+std::int64_t per_second(const StockBenchRow& row) {
+  const double seconds = std::chrono::duration<double>(row.took).count();
+  return seconds > 0 ? static_cast<std::int64_t>(static_cast<double>(row.orders) / seconds) : 0;
+}
+
+std::string column(std::string text, std::size_t width, bool left = false) {
+  // Counted in characters: "µs" has one byte more.
+  std::size_t length = 0;
+  for (const char c : text) length += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  const std::string blanks(width > length ? width - length : 0, ' ');
+  return left ? text + blanks : blanks + text;
+}
+
+/// One call with a connection of its own.
+template <typename Call>
+Result<void> on_client(const StockClients& clients, const Runtime& runtime, Call call) {
+  const auto stock = clients.connect(runtime);
+  if (!stock) return stock.error();
+  return call(**stock);
+}
+
+std::vector<StockBenchRow> plan() {
+  std::vector<StockBenchRow> rows;
+  for (const int segments : {1, 20}) rows.push_back({Way::kTake, segments, 0s});
+  for (const Way way : {Way::kLock, Way::kReserve}) {
+    for (const int segments : {1, 20}) rows.push_back({way, segments, 20ms});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string bench_stock_text(const std::string& store, int takers, const std::vector<StockBenchRow>& rows) {
+  std::string text = "orders in " + store + ", " + std::to_string(takers) + " takers (" +
+                     std::to_string(kTakersWithoutStep) + " where nothing is done in between)\n\n" +
+                     column("way", 9, true) + column("segments", 9) + column("step", 8) + column("orders/s", 11) +
+                     column("p50", 10) + column("p99", 10) + "\n";
+  for (const StockBenchRow& row : rows) {
+    text += column(way_name(row.way), 9, true) + column(std::to_string(row.segments), 9) +
+            column(row.step > 0s ? fine_duration(row.step) : "-", 8) + column(std::to_string(per_second(row)), 11) +
+            column(fine_duration(row.order.percentile(50)), 10) + column(fine_duration(row.order.percentile(99)), 10) +
+            "\n";
+  }
+  return text;
+}
+
+std::string bench_stock_json(const std::string& store, int takers, const std::vector<StockBenchRow>& rows) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.bench.stock/1").key("backend").text(store).key("takers").number(takers);
+  json.key("rows").begin_array();
+  for (const StockBenchRow& row : rows) {
+    json.begin_object().key("way").text(way_name(row.way)).key("segments").number(row.segments);
+    json.key("takers").number(takers_of(row)).key("step_ms").whole_ms(row.step);
+    json.key("orders_per_second").number(per_second(row)).key("order");
+    put_latencies(json, row.order);
+    json.end_object();
+  }
+  return json.end_array().end_object().line();
+}
+
+int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out) {
+  const LockName name = *LockName::parse("dlock.bench." + random_hex(4));
+  const auto soon = [&] { return CallLimit{runtime.clock.now() + kTakeBudget}; };
+  const std::size_t most =
+      options.count > 0 ? std::min(static_cast<std::size_t>(options.count), kMostOrders) : kMostOrders;
+  std::vector<StockBenchRow> rows = plan();
+  std::string store;
+  for (StockBenchRow& row : rows) {
+    // No connection is open while the takers are started: a library's may not be taken along into another process.
+    auto made = on_client(clients, runtime, [&](Stock& stock) {
+      store = stock.store();
+      return stock.create(name, kPlenty, row.segments, Owner::random(), soon());
+    });
+    if (!made) return fail(runtime.log, made.error());
+    const auto done = measure(row, name, clients, runtime.log, most);
+    const auto dropped = on_client(clients, runtime, [&](Stock& stock) { return stock.drop(name, soon()); });
+    if (!done) return fail(runtime.log, done.error());
+    if (!dropped) return fail(runtime.log, dropped.error());
+  }
+  return print(
+      out, runtime.log,
+      options.json ? bench_stock_json(store, kTakersWithStep, rows) : bench_stock_text(store, kTakersWithStep, rows));
+}
+
+}  // namespace dlock

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/acquire.h"
+
+#include <signal.h>
+
+#include <cerrno>
+
+#include "cmd/show/exit_status.h"
+#include "cmd/show/granted_text.h"
+#include "cmd/show/progress.h"
+#include "cmd/wiring/take.h"
+
+namespace dlock {
+namespace {
+
+/// A typing mistake should not take a lock that nobody watches.
+Result<void> check_watched(const Options& options) {
+  if (!options.watch_pid || kill(*options.watch_pid, 0) == 0 || errno == EPERM) return {};
+  return Error{ErrorCode::kInvalid, "--watch-pid " + std::to_string(*options.watch_pid) + ": there is no such process",
+               "nothing was locked"};
+}
+
+void give_back(const Options& options, Taken& taken, const Log& log) {
+  if (!taken.store.backend) return;  // the lease of a keeper ends by itself
+  for (const HeldLock& lock : taken.situation.locks) {
+    if (const auto released = taken.store.backend->release(lock.name, lock.owner); !released)
+      log.error(released.error());
+  }
+  log.warn("the lock on " + options.keys.front().text() + " was given back, since its handle could not be printed");
+}
+
+}  // namespace
+
+int acquire_command(const Options& options, const Runtime& runtime, Output& out) {
+  if (const auto watched = check_watched(options); !watched) return fail(runtime.log, watched.error());
+  auto signals = ProcessSignals::open();
+  if (!signals) return fail(runtime.log, signals.error());
+  Progress progress(options, runtime);
+  auto taken = take_locks(options, runtime, Intent::kTake, nullptr, *signals, progress);
+  if (!taken) return fail(runtime.log, taken.error());
+  if (taken->situation.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
+
+  const auto detached = taken->session->detach({options.ttl, options.watch_pid});
+  if (!detached) return fail(runtime.log, detached.error());
+  std::optional<WallTime> until;
+  if (!options.watch_pid) {
+    until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
+  }
+  const int status = print(out, runtime.log, granted_text(options, "dlock.acquire/1", taken->situation.locks, until));
+  if (status != 0) give_back(options, *taken, runtime.log);
+  return status;
+}
+
+int wait_command(const Options& options, const Runtime& runtime) {
+  auto signals = ProcessSignals::open();
+  if (!signals) return fail(runtime.log, signals.error());
+  Progress progress(options, runtime);
+  const auto taken = take_locks(options, runtime, Intent::kWaitUntilFree, nullptr, *signals, progress);
+  if (!taken) return fail(runtime.log, taken.error());
+  return taken->situation.outcome == Outcome::kGranted ? 0 : explain_not_taken(options, runtime, *taken);
+}
+
+}  // namespace dlock

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/check.h"
+
+#include "cmd/show/exit_status.h"
+#include "lib/base/json_writer.h"
+
+namespace dlock {
+
+int check_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  const LockName& key = options.keys.front();
+  const FencingToken& token = *options.token;
+  const auto valid = backend.check(key, token);
+  if (!valid && valid.error().code != ErrorCode::kLost) return fail(runtime.log, valid.error());
+  const int status = valid ? 0 : fail(runtime.log, valid.error());
+  if (!options.json) return status;
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.check/1").key("key").text(key.text());
+  json.key("backend").text(backend.store()).key("token").number(static_cast<std::int64_t>(token.value()));
+  json.key("valid").boolean(static_cast<bool>(valid)).end_object();
+  return print(out, runtime.log, json.line(), status);
+}
+
+}  // namespace dlock

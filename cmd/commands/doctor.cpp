@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/doctor.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cmd/show/exit_status.h"
+#include "lib/base/human_text.h"
+#include "lib/base/json_writer.h"
+
+namespace dlock {
+namespace {
+
+using Verdict = Finding::Verdict;
+
+/// A share of the lease that one round trip may take before renewals become a matter of luck.
+constexpr int kRoundTripsInALease = 50;
+
+const char* verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kWarn:
+      return "warn";
+    case Verdict::kFail:
+      return "fail";
+  }
+  return "?";
+}
+
+Paint verdict_paint(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return Paint::kGreen;
+    case Verdict::kWarn:
+      return Paint::kYellow;
+    case Verdict::kFail:
+      return Paint::kRed;
+  }
+  return Paint::kRed;
+}
+
+/// Unreachable hides everything else, and refused hides what is not fit.
+constexpr ErrorCode kWorstFirst[] = {ErrorCode::kUnavailable, ErrorCode::kDenied};
+
+std::string finding_text(const Finding& finding, bool colour) {
+  const std::string name = verdict_name(finding.verdict);
+  std::string text = "  " + painted(name, verdict_paint(finding.verdict), colour) + std::string(6 - name.size(), ' ') +
+                     printable(finding.what) + '\n';
+  if (!finding.remedy.empty()) text += "        " + printable(finding.remedy) + '\n';
+  return text;
+}
+
+/// Values that may be URLs are shown as the parser understands them, without their password; one that it does not
+/// understand is not shown if it could hold one.
+std::string shown_value(const std::string& value) {
+  if (value.find(':') == std::string::npos) return value;
+  if (const auto url = BackendUrl::parse(value)) return url->redacted();
+  return value.find('@') == std::string::npos ? value : "***";
+}
+
+std::string shown_values(const Setting& setting) {
+  std::string text;
+  for (const std::string& value : setting.values) text += (text.empty() ? "" : " ") + shown_value(value);
+  return text.empty() ? "(none)" : text;
+}
+
+Finding round_trip_finding(const Options& options, Backend& backend) {
+  const auto took = backend.ping();
+  if (!took) return {Verdict::kFail, took.error().message, took.error().next, took.error().code};
+  char ms[48];
+  std::snprintf(ms, sizeof ms, "%.2f ms", std::chrono::duration<double, std::milli>(*took).count());
+  const bool slow = *took * kRoundTripsInALease > options.ttl;
+  return {.verdict = slow ? Verdict::kWarn : Verdict::kOk,
+          .what = std::string("one lock and unlock takes ") + ms + ", with leases of " + human_duration(options.ttl),
+          .remedy = slow ? "choose longer leases: --ttl, or ttl in the configuration" : ""};
+}
+
+bool any_failed(const std::vector<Finding>& findings) { return worst_status(findings) != 0; }
+
+std::string report_text(const std::string& store, const std::vector<Finding>& config,
+                        const std::vector<Finding>& findings, bool colour) {
+  std::string text = painted("configuration", Paint::kBold, colour) + '\n';
+  for (const Finding& finding : config) text += finding_text(finding, colour);
+  text += painted(store, Paint::kBold, colour) + '\n';
+  for (const Finding& finding : findings) text += finding_text(finding, colour);
+  return text;
+}
+
+std::string report_json(const std::string& store, const std::vector<Finding>& config,
+                        const std::vector<Finding>& findings, int status) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.doctor/1").key("backend").text(store);
+  json.key("healthy").boolean(status == 0).key("findings").begin_array();
+  const auto put = [&](const char* about, const Finding& finding) {
+    json.begin_object().key("about").text(about).key("verdict").text(verdict_name(finding.verdict));
+    json.key("what").text(finding.what).key("remedy").text_or_null(finding.remedy).end_object();
+  };
+  for (const Finding& finding : config) put("configuration", finding);
+  for (const Finding& finding : findings) put("backend", finding);
+  return json.end_array().end_object().line();
+}
+
+int print_findings(const Options& options, const std::string& store, const std::vector<Finding>& findings,
+                   const Log& log, Output& out) {
+  const std::vector<Finding> config = config_findings(options);
+  std::vector<Finding> all = config;
+  all.insert(all.end(), findings.begin(), findings.end());
+  const int status = worst_status(all);
+  return print(out, log,
+               options.json ? report_json(store, config, findings, status)
+                            : report_text(store, config, findings, out.look().colour),
+               status);
+}
+
+}  // namespace
+
+std::vector<Finding> config_findings(const Options& options) {
+  std::vector<Finding> findings;
+  const auto say = [&](std::string what) { findings.push_back({.what = std::move(what), .remedy = {}}); };
+  const auto& files = options.config.files();
+  if (files.empty()) say("no configuration file is there");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    say("read " + files[i] + (i > 0 ? ", which gives way to the one above" : ""));
+  }
+  for (const Error& note : options.config.notes()) findings.push_back({Verdict::kWarn, note.message, note.next});
+  for (const Error& fault : options.config.faults()) {
+    findings.push_back({Verdict::kFail, fault.message, fault.next, fault.code});
+  }
+  for (const Setting& setting : options.config.settings()) {
+    say((setting.section.empty() ? "" : "[" + setting.section + "] ") + setting.key + " = " + shown_values(setting) +
+        "  (" + setting.origin.text() + ")");
+  }
+  for (std::size_t i = 0; i < options.backends.size(); ++i) {
+    const BackendUrl& url = options.backends[i];
+    say((i == 0 ? "backend " : "fallback ") + url.redacted() +
+        (url.alias.empty() ? "" : "  (named " + url.alias + ")"));
+  }
+  return findings;
+}
+
+int worst_status(const std::vector<Finding>& findings) {
+  const auto failed = [](const Finding& finding) { return finding.verdict == Verdict::kFail; };
+  if (std::none_of(findings.begin(), findings.end(), failed)) return 0;
+  for (const ErrorCode code : kWorstFirst) {
+    const auto so = [&](const Finding& finding) { return failed(finding) && finding.failure == code; };
+    if (std::any_of(findings.begin(), findings.end(), so)) return exit_status(code);
+  }
+  return exit_status(ErrorCode::kMisconfigured);
+}
+
+int doctor_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  std::vector<Finding> findings = backend.diagnose();
+  // Measuring what is known to be broken would only say it again.
+  if (!any_failed(findings)) findings.push_back(round_trip_finding(options, backend));
+  return print_findings(options, backend.store(), findings, runtime.log, out);
+}
+
+int doctor_without_backend(const Options& options, const Error& why, const Runtime& runtime, Output& out) {
+  const std::string store = options.backends.empty() ? "backend" : options.backends.front().redacted();
+  return print_findings(options, store, {{Verdict::kFail, why.message, why.next, why.code}}, runtime.log, out);
+}
+
+}  // namespace dlock

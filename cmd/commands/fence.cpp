@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/fence.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "cmd/options/wait_policy.h"
+#include "cmd/show/exit_status.h"
+#include "lib/base/json_writer.h"
+#include "lib/base/memory_limit.h"
+#include "lib/base/system_error.h"
+
+namespace dlock {
+namespace {
+
+/// Becomes the command. Only comes back to say why it could not.
+int become(std::vector<char*> command, const UniqueFd& kept_out, const Log& log) {
+  if (kept_out.valid() && fcntl(kept_out.get(), F_SETFD, 0) != 0) {
+    return fail(log, system_error("cannot pass the fence to the command", errno));
+  }
+  lift_memory_limit();
+  execvp(command.front(), command.data());
+  const int errnum = errno;
+  log.error({ErrorCode::kSystem, "cannot run " + std::string(command.front()) + ": " + errno_text(errnum)});
+  return errnum == ENOENT ? kExitNotFound : kExitNotExecutable;
+}
+
+std::vector<char*> command_of(const Options& options) {
+  if (!options.shell_command) return options.child;
+  static char shell[] = "/bin/sh";
+  static char flag[] = "-c";
+  return {shell, flag, const_cast<char*>(options.shell_command->c_str()), nullptr};
+}
+
+}  // namespace
+
+int fence_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  const LockName& resource = options.keys.front();
+  const FencingToken& token = *options.token;
+  const auto passed = backend.fence(resource, token, wait_policy(options, runtime.clock.now()));
+  const std::vector<char*> command = command_of(options);
+  if (passed && !command.empty()) return become(command, *passed, runtime.log);
+  if (!passed && passed.error().code == ErrorCode::kBusy) {
+    fail(runtime.log, passed.error());
+    return options.conflict_exit_code;
+  }
+  if (!passed && passed.error().code != ErrorCode::kLost) return fail(runtime.log, passed.error());
+  const int status = passed ? 0 : fail(runtime.log, passed.error());
+  if (!options.json) return status;
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.fence/1").key("resource").text(resource.text());
+  json.key("backend").text(backend.store()).key("token").number(static_cast<std::int64_t>(token.value()));
+  json.key("passed").boolean(static_cast<bool>(passed)).end_object();
+  return print(out, runtime.log, json.line(), status);
+}
+
+}  // namespace dlock

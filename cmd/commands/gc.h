@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cmd/options/options.h"
+#include "cmd/show/output.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/backend.h"
+
+namespace dlock {
+
+/// dlock gc [--dry-run]: sweeps what dead holders left, one line for each.
+int gc_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out);
+
+}  // namespace dlock

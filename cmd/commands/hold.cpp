@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/hold.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/show/exit_status.h"
+#include "cmd/show/granted_text.h"
+#include "cmd/show/progress.h"
+#include "cmd/wiring/take.h"
+
+namespace dlock {
+namespace {
+
+/// What "runs" under a held lock: reading stdin to its end.
+class ReadingStdin final : public LockedCommand {
+ public:
+  ReadingStdin(const Options& options, Output& out) : options_(options), out_(out) {}
+
+  SupervisorEvent start(const StartContext& context) override {
+    const auto written = out_.write(granted_text(options_, "dlock.hold/1", context.locks, std::nullopt));
+    if (written) return CommandStarted{};
+    return CommandNotStarted{written.error(), exit_status(ErrorCode::kSystem)};
+  }
+
+  pid_t pid() const override { return 0; }
+
+  void add_interest(std::vector<pollfd>& fds) const override {
+    if (!over_) fds.push_back({STDIN_FILENO, POLLIN, 0});
+  }
+
+  std::optional<int> ended() override {
+    if (said_) return std::nullopt;
+    if (!over_) drain();
+    if (!over_) return std::nullopt;
+    said_ = true;
+    return 0;
+  }
+
+  void signal(int /*number*/) override { over_ = true; }
+  void signal_tree(int /*number*/) override { over_ = true; }
+  bool tree_gone() override { return true; }
+  bool sent_by_it(pid_t /*sender*/) const override { return false; }
+
+ private:
+  void drain() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (poll(&input, 1, 0) != 1) return;
+    char ignored[4096];
+    if (input.revents & POLLNVAL) over_ = true;  // stdin was closed from the start
+    else over_ = read(STDIN_FILENO, ignored, sizeof ignored) <= 0;
+  }
+
+  const Options& options_;
+  Output& out_;
+  bool over_ = false;
+  bool said_ = false;
+};
+
+/// ^C is for us: there is no command that has it too.
+class OwnSignals final : public SignalInbox {
+ public:
+  explicit OwnSignals(SignalInbox& inbox) : inbox_(inbox) {}
+  int fd() const override { return inbox_.fd(); }
+  std::optional<ReceivedSignal> next() override {
+    auto signal = inbox_.next();
+    const bool ends_holding = signal && (signal->number == SIGHUP || signal->number == SIGINT ||
+                                         signal->number == SIGQUIT || signal->number == SIGTERM);
+    if (ends_holding) signal->from_terminal = false;
+    return signal;
+  }
+
+ private:
+  SignalInbox& inbox_;
+};
+
+}  // namespace
+
+int hold_command(const Options& options, const Runtime& runtime, Output& out) {
+  auto signals = ProcessSignals::open();
+  if (!signals) return fail(runtime.log, signals.error());
+  OwnSignals own(*signals);
+  ReadingStdin reading(options, out);
+  Progress progress(options, runtime);
+  const auto taken = take_locks(options, runtime, Intent::kTake, &reading, own, progress);
+  if (!taken) return fail(runtime.log, taken.error());
+  const Situation& s = taken->situation;
+  if (s.outcome == Outcome::kNotStarted) return fail(runtime.log, *s.error);
+  if (s.outcome != Outcome::kRan) return explain_not_taken(options, runtime, *taken);
+  return s.release_unconfirmed && options.strict_release ? exit_status(ErrorCode::kUnavailable) : 0;
+}
+
+}  // namespace dlock

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/run.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+
+#include "cmd/show/exit_status.h"
+#include "cmd/show/progress.h"
+#include "cmd/show/report.h"
+#include "cmd/wiring/take.h"
+#include "lib/base/human_text.h"
+#include "lib/base/system_error.h"
+#include "lib/run/child_process.h"
+
+namespace dlock {
+namespace {
+
+/// Where --report goes. Opened before the lock is taken, so that a bad path is an error before anything ran.
+class ReportFile {
+ public:
+  static Result<ReportFile> open(const std::optional<std::string>& where);
+  /// What happened has happened: a report that cannot be written is a warning, and changes no exit status.
+  void write(const RunReport& report, const Log& log) const {
+    if (fd_ < 0 || write_all(fd_, report_line(report))) return;
+    log.warn("the report could not be written to " + where_ + ": " + errno_text(errno) +
+             "; the exit status is as it would be with it");
+  }
+
+ private:
+  std::string where_;
+  int fd_ = -1;
+  UniqueFd owned_;
+};
+
+Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
+  ReportFile file;
+  if (!where) return file;
+  file.where_ = *where;
+  if (where->starts_with("fd:")) {
+    std::from_chars(where->data() + 3, where->data() + where->size(), file.fd_);
+    if (fcntl(file.fd_, F_GETFD) < 0) {
+      return Error{ErrorCode::kInvalid, "--report " + *where + ": that descriptor is not open",
+                   "open it in the shell: dlock run --report fd:3 ... 3>report.json"};
+    }
+    return file;
+  }
+  file.owned_ = UniqueFd(::open(where->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666));
+  file.fd_ = file.owned_.get();
+  if (!file.owned_.valid()) {
+    Error error = system_error("cannot write the report " + *where, errno);
+    error.next = "nothing was run";
+    return error;
+  }
+  return file;
+}
+
+std::vector<char*> command_line(const Options& options) {
+  if (!options.shell_command) return options.child;
+  static char shell[] = "/bin/sh";
+  static char flag[] = "-c";
+  return {shell, flag, const_cast<char*>(options.shell_command->c_str()), nullptr};
+}
+
+RunReport::Outcome refusal(ErrorCode code) {
+  if (code == ErrorCode::kBusy) return RunReport::Outcome::kBusy;
+  if (code == ErrorCode::kShort) return RunReport::Outcome::kShort;
+  return code == ErrorCode::kRepeated ? RunReport::Outcome::kRepeated : RunReport::Outcome::kUnavailable;
+}
+
+RunReport::Outcome reported(const Situation& s) {
+  switch (s.outcome) {
+    case Outcome::kRan:
+    case Outcome::kGranted:
+      return RunReport::Outcome::kRan;
+    case Outcome::kLost:
+      return RunReport::Outcome::kLost;
+    case Outcome::kNotStarted:
+      return RunReport::Outcome::kExecFailed;
+    case Outcome::kInterrupted:
+      return RunReport::Outcome::kInterrupted;
+    case Outcome::kRefused:
+      return refusal(s.error->code);
+  }
+  return RunReport::Outcome::kRan;
+}
+
+std::vector<std::string> stock_variables(const Options& options) {
+  if (!options.stock) return {};
+  return {"DLOCK_STOCK_QTY=" + std::to_string(options.stock->qty), "DLOCK_STOCK_ID=" + options.stock->claim->id.text()};
+}
+
+/// How this process is going to end.
+struct Ending {
+  int status = 0;
+  int signal = 0;  ///< dies of it instead
+};
+
+Ending ending_of(const Options& options, const Runtime& runtime, const Taken& taken) {
+  const Situation& s = taken.situation;
+  switch (s.outcome) {
+    case Outcome::kInterrupted:
+      return {0, s.die_of.value_or(SIGTERM)};
+    case Outcome::kRefused:
+    case Outcome::kLost:
+      return {explain_not_taken(options, runtime, taken)};
+    case Outcome::kNotStarted:
+      runtime.log.error(*s.error);
+      return {s.not_started_status};
+    case Outcome::kRan:
+    case Outcome::kGranted:
+      break;
+  }
+  if (s.release_unconfirmed && options.strict_release) return {exit_status(ErrorCode::kUnavailable)};
+  const int status = s.command_status.value_or(0);
+  return WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status)};
+}
+
+RunReport make_report(const Options& options, const Runtime& runtime, const Taken& taken, const Ending& ending) {
+  const Situation& s = taken.situation;
+  RunReport report;
+  report.outcome = reported(s);
+  if (ending.signal) report.signal = ending.signal;
+  else report.exit_code = ending.status;
+  const bool granted = s.granted_at != TimePoint{};
+  report.waited = (granted ? s.granted_at : runtime.clock.now()) - taken.started;
+  if (granted && !s.locks.empty()) report.held = s.ended_at - s.granted_at;
+  report.keys = options.keys;
+  report.locks = s.locks;
+  return report;
+}
+
+/// Found out before the lock is taken where it can be: nobody should wait an hour for a typing mistake.
+int refuse_program(const Options& options, const Runtime& runtime, const Program& program, const ReportFile& file) {
+  runtime.log.error(
+      {ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, "nothing was locked or run"});
+  RunReport report;
+  report.outcome = RunReport::Outcome::kExecFailed;
+  report.exit_code = program.exit_status;
+  report.keys = options.keys;
+  file.write(report, runtime.log);
+  return program.exit_status;
+}
+
+void say_how_it_went(const Runtime& runtime, const Taken& taken) {
+  const Situation& s = taken.situation;
+  if (runtime.log.style().verbosity == 0 || s.granted_at == TimePoint{}) return;
+  for (const HeldLock& lock : s.locks) {
+    runtime.log.verbose("held " + lock.name.text() + " in " + lock.store + " with token " + lock.token.text() +
+                        " for " + human_duration(s.ended_at - s.granted_at) +
+                        (lock.reentered ? " (entered again)" : ""));
+  }
+}
+
+}  // namespace
+
+int run_command(const Options& options, const Runtime& runtime, char** environment) {
+  const auto report_file = ReportFile::open(options.report);
+  if (!report_file) return fail(runtime.log, report_file.error());
+
+  auto signals = ProcessSignals::open();  // from here on a dead reader of ours is an error, and no SIGPIPE
+  if (!signals) return fail(runtime.log, signals.error());
+  const std::vector<char*> arguments = command_line(options);
+  Program program = find_program(arguments.front(), getenv("PATH"));
+  if (program.exit_status != 0) return refuse_program(options, runtime, program, *report_file);
+
+  ChildProcess command({std::move(program), arguments, environment, signals->inherited(), runtime.log,
+                        stock_variables(options), options.close_lock});
+  Progress progress(options, runtime);
+  const auto taken = take_locks(options, runtime, Intent::kTake, &command, *signals, progress);
+  if (!taken) return fail(runtime.log, taken.error());
+
+  say_how_it_went(runtime, *taken);
+  const Ending ending = ending_of(options, runtime, *taken);
+  report_file->write(make_report(options, runtime, *taken, ending), runtime.log);
+  if (ending.signal) die_of(ending.signal);
+  return ending.status;
+}
+
+}  // namespace dlock

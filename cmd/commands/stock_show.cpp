@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "cmd/commands/stock.h"
+#include "cmd/show/exit_status.h"
+#include "cmd/show/watch.h"
+#include "lib/base/json_writer.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kShowBudget = 10s;
+constexpr std::size_t kWidestBar = 40;
+
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+/// `quantity` as full blocks, what is set aside as light ones, the rest of `most` as blanks.
+std::string bar(const StockSegment& segment, Quantity most, std::size_t width) {
+  const auto blocks = [&](Quantity quantity) {
+    return most > 0 ? static_cast<std::size_t>((static_cast<double>(quantity) / static_cast<double>(most)) *
+                                               static_cast<double>(width))
+                    : 0;
+  };
+  const std::size_t full = blocks(segment.quantity);
+  const std::size_t both = std::max(full, blocks(segment.quantity + segment.reserved));
+  std::string text;
+  for (std::size_t i = 0; i < both; ++i) text += i < full ? "█" : "░";
+  return text + std::string(width - both, ' ');
+}
+
+std::string heading(const StockState& state, const Look& look) {
+  std::string text = painted(state.name.text(), Paint::kBold, look.colour) + "  " + std::to_string(state.total()) +
+                     " there, " + std::to_string(state.reserved()) + " set aside";
+  text += state.open == 1 ? " by 1 open take" : " by " + std::to_string(state.open) + " open takes";
+  return text + "; created " + std::to_string(state.created) + ", added " + std::to_string(state.added) + ", taken " +
+         std::to_string(state.taken) + ", refunded " + std::to_string(state.refunded) + "\n";
+}
+
+Result<std::vector<StockState>> look_at(const Options& options, Stock& stock, const Runtime& runtime) {
+  const CallLimit limit{runtime.clock.now() + std::max(options.connect_timeout, kShowBudget)};
+  std::vector<LockName> names = options.keys;
+  if (names.empty()) {
+    auto all = stock.names(limit);
+    if (!all) return all.error();
+    names = std::move(*all);
+  }
+  std::vector<StockState> states;
+  for (const LockName& name : names) {
+    auto state = stock.show(name, limit);
+    if (!state) return state.error();
+    states.push_back(std::move(*state));
+  }
+  return states;
+}
+
+std::string text_of(const std::vector<StockState>& states, const Options& options, const Stock& stock,
+                    const Look& look) {
+  std::string text;
+  for (const StockState& state : states) text += options.json ? stock_json(state) + "\n" : stock_text(state, look);
+  return text.empty() && !options.json ? "there is no stock in " + stock.store() + "\n" : text;
+}
+
+}  // namespace
+
+std::string stock_text(const StockState& state, const Look& look) {
+  std::string text = heading(state, look);
+  Quantity most = 1;
+  for (const StockSegment& segment : state.segments) most = std::max(most, segment.quantity + segment.reserved);
+  const std::size_t number_width = std::to_string(state.segments.size()).size();
+  const std::size_t quantity_width = std::to_string(most).size();
+  const std::size_t taken = number_width + 2 * quantity_width + 20;
+  const std::size_t room = look.width == 0 ? kWidestBar : look.width > taken ? look.width - taken : 0;
+  for (std::size_t i = 0; i < state.segments.size(); ++i) {
+    const StockSegment& segment = state.segments[i];
+    text +=
+        "  " + right(std::to_string(i), number_width) + "  " + right(std::to_string(segment.quantity), quantity_width);
+    if (look.terminal) text += "  " + bar(segment, most, std::min(room, kWidestBar));
+    if (segment.reserved > 0) text += "  " + std::to_string(segment.reserved) + " set aside";
+    while (text.back() == ' ') text.pop_back();
+    text += "\n";
+  }
+  return text;
+}
+
+std::string stock_json(const StockState& state) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.stock/1").key("name").text(state.name.text());
+  json.key("total").number(state.total()).key("reserved").number(state.reserved()).key("open").number(state.open);
+  json.key("created").number(state.created).key("added").number(state.added);
+  json.key("taken").number(state.taken).key("refunded").number(state.refunded).key("segments").begin_array();
+  for (std::size_t i = 0; i < state.segments.size(); ++i) {
+    json.begin_object().key("segment").number(static_cast<std::int64_t>(i));
+    json.key("quantity").number(state.segments[i].quantity).key("reserved").number(state.segments[i].reserved);
+    json.end_object();
+  }
+  return json.end_array().end_object().str();
+}
+
+int stock_show(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
+  const Duration interval = options.interval.value_or(1s);
+  if (options.watch && out.look().terminal && !options.json) {
+    const auto frame = [&] {
+      const auto states = look_at(options, stock, runtime);
+      std::string text = watch_title(stock.store(), runtime, out.look());
+      return text += states ? text_of(*states, options, stock, out.look()) : states.error().message + "\n";
+    };
+    return watch_frames(interval, frame, runtime, out);
+  }
+  if (options.watch) {
+    std::string before;
+    const auto news = [&]() -> Result<std::string> {
+      const auto states = look_at(options, stock, runtime);
+      if (!states) return states.error();
+      std::string text = text_of(*states, options, stock, out.look());
+      if (text == before) return std::string();
+      return before = std::move(text);
+    };
+    return watch_news(interval, news, runtime, out);
+  }
+  const auto states = look_at(options, stock, runtime);
+  if (!states) return fail(runtime.log, states.error());
+  return print(out, runtime.log, text_of(*states, options, stock, out.look()));
+}
+
+}  // namespace dlock

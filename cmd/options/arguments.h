@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmd/options/option_table.h"
+#include "lib/base/result.h"
+
+namespace dlock {
+
+/// One option as it stood on the command line.
+struct GivenOption {
+  const OptionRow* row = nullptr;
+  std::string_view value;  ///< of an option that has one
+  std::string spelled;     ///< "--ttl" or "-t"
+};
+
+/// A command line taken apart; nothing has been interpreted yet. Words point into argv.
+struct Arguments {
+  Command command = Command::kHelp;
+  std::vector<GivenOption> options;     ///< in the order given
+  std::vector<std::string_view> words;  ///< KEYs and other operands
+  std::vector<char*> child;             ///< CMD and its arguments, without the closing null
+
+  /// The last one given, or nullptr.
+  const GivenOption* find(OptionId id) const;
+};
+
+/// Takes argv apart:
+///
+///     dlock [OPTION...] COMMAND [OPTION...] KEY... -- CMD [ARG...]        all words before the first "--" are keys
+///     dlock [OPTION...] COMMAND [OPTION...] KEY CMD [ARG...]              no "--": one key, the rest is CMD
+///     dlock [OPTION...] COMMAND [OPTION...] KEY -c STR                    as with flock(1)
+///     dlock [OPTION...] COMMAND [OPTION...] -- -KEY... [-- CMD [ARG...]]  nothing but "--" before: keys may begin with
+///     -
+///
+/// for run and fence; 'dlock stock run' has its command behind "--" only. For the other commands options may stand
+/// anywhere before "--". Pure. Invalid for an unknown command or option, a missing value, an option of another command:
+/// each names the nearest right word.
+Result<Arguments> split_arguments(int argc, char** argv);
+
+}  // namespace dlock

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/backend_choice.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cmd/options/settings.h"
+#include "lib/config/secret.h"
+#include "lib/config/suggest.h"
+#include "lib/config/url_schemes.h"
+
+namespace dlock {
+namespace {
+
+Error at(const Setting& setting, Error error) {
+  error.message = setting.origin.position() + ": " + error.message;
+  if (setting.origin.layer == Origin::Layer::kFile) error.code = ErrorCode::kMisconfigured;
+  return error;
+}
+
+Error no_such_backend(const Config& config, const std::string& name) {
+  Nearest nearest(name);
+  const auto names = config.backend_names();
+  std::string known;
+  for (const std::string& one : names) {
+    nearest.offer(one);
+    known += (known.empty() ? "" : ", ") + one;
+  }
+  if (!nearest.best().empty()) {
+    return {ErrorCode::kInvalid, "there is no backend '" + name + "' in the configuration",
+            did_you_mean(nearest.best())};
+  }
+  // The URL parser knows which scheme was meant.
+  Error error = BackendUrl::parse(name).error();
+  if (!names.empty()) error.next += "; or one of the configured: " + known;
+  return error;
+}
+
+bool is_run_key(std::string_view key) {
+  const auto keys = config_keys();
+  return key == "url" || std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.name == key; });
+}
+
+Result<BackendUrl> from_section(const Config& config, const std::string& name, const Setting& text) {
+  auto url = BackendUrl::parse(text.value());
+  if (!url) return at(text, url.error());
+  url->alias = name;
+  const UrlScheme& scheme = *find_url_scheme(url->scheme);
+  for (const Setting& setting : config.settings()) {
+    if (setting.section != text.section || is_run_key(setting.key)) continue;
+    auto known = check_url_param(scheme, setting.key, setting.value());
+    if (!known) return at(setting, known.error());
+    url->params.emplace(*known, setting.value());  // what the URL itself says is stronger
+  }
+  if (auto fit = check_url_params_together(scheme, url->params); !fit) return at(text, fit.error());
+  return url;
+}
+
+}  // namespace
+
+Result<BackendUrl> choose_backend(const Config& config, const std::string& text) {
+  if (text.find_first_of(":/@") != std::string::npos || text.empty()) return BackendUrl::parse(text);
+  const std::string section = "backend." + text;
+  if (const Setting* url = config.find(section, "url")) return from_section(config, text, *url);
+  for (const Setting& setting : config.settings()) {
+    if (setting.section != section) continue;
+    return Error{ErrorCode::kMisconfigured, setting.origin.position() + ": [" + section + "] has no url",
+                 "add url = \"redis://host\" to it"};
+  }
+  return no_such_backend(config, text);
+}
+
+Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed) {
+  if (url.family == Family::kLocal) return {};
+  if (const auto file = url.params.find("password-file"); file != url.params.end()) {
+    auto password = read_password_file(file->second, SecretKeeper::kUser);
+    if (!password) return password.error();
+    url.password = std::move(*password);
+    return {};
+  }
+  if (!environment.credentials.empty() && !url.alias.empty()) {
+    const std::string path = std::string(environment.credentials) + "/dlock." + url.alias + ".password";
+    if (access(path.c_str(), F_OK) == 0) {
+      auto password = read_password_file(path, SecretKeeper::kSystemd);
+      if (!password) return password.error();
+      url.password = std::move(*password);
+      return {};
+    }
+  }
+  const bool url_wins = typed && !url.password.empty();
+  if (!variable.empty() && !url_wins) url.password = variable;
+  return {};
+}
+
+}  // namespace dlock

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/options/environment.h"
+#include "lib/config/backend_url.h"
+#include "lib/config/config.h"
+
+namespace dlock {
+
+/// Turns a URL, or the name of a [backend.NAME] section, into a backend without its password. Invalid for what is
+/// neither (naming the nearest of both); Misconfigured for a section without a url or with a parameter that its URL
+/// does not have.
+Result<BackendUrl> choose_backend(const Config& config, const std::string& text);
+
+/// Fills in the password: password-file, else $CREDENTIALS_DIRECTORY/dlock.NAME.password, else `variable`
+/// (DLOCK_PASSWORD, which belongs to the first backend only), else what the URL says. A URL that was typed is stronger
+/// than the variable.
+Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed);
+
+}  // namespace dlock

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/command_table.h"
+
+#include "lib/config/suggest.h"
+
+namespace dlock {
+namespace {
+
+constexpr std::string_view kUse = "Run a command under a lock";
+constexpr std::string_view kScripts = "Hold a lock in a script";
+constexpr std::string_view kStockHelp = "Sell from a stock";
+constexpr std::string_view kLookHelp = "Look, and put right";
+constexpr std::string_view kSetUp = "Set up";
+
+constexpr CommandRow kCommandRows[] = {
+    {Command::kRun, "run", "lock exec with", "KEY... -- CMD [ARG...]", Operands::kKeysAndCommand, "", kUse,
+     "take the lock, run CMD, keep the lock alive, release it",
+     "Options stop at the first KEY; what stands behind -- reaches CMD byte for byte. Several keys are taken all or\n"
+     "none. 'dlock run KEY CMD' without -- takes exactly one key. The exit status is CMD's own.",
+     "dlock run deploy -- ./deploy.sh --verbose\n"
+     "dlock run -n -E 0 nightly -- backup        # cron: skip quietly when it still runs\n"
+     "dlock run -w 30 db -c 'dump | gzip > f.gz' # wait 30 s at most, use a shell\n"},
+    {Command::kHold, "hold", "", "KEY", Operands::kOneKey, "", kScripts,
+     "take the lock, print 'OWNER TOKEN', hold it until stdin ends",
+     "For a bash coprocess: the lock is gone when the script is, whatever ends it.",
+     "coproc dlock hold deploy; read -r owner token <&\"${COPROC[0]}\"\n"
+     "dlock hold --shared report < fifo\n"},
+    {Command::kAcquire, "acquire", "", "KEY", Operands::kOneKey, "", kScripts,
+     "take a lease and leave no process behind; print 'OWNER TOKEN'",
+     "Needs --ttl, or --watch-pid PID to keep the lock until that process ends. Give it back with 'dlock release'.",
+     "read -r owner token < <(dlock acquire deploy --ttl 10m)\n"
+     "dlock acquire ci --watch-pid $$\n"},
+    {Command::kRenew, "renew", "", "KEY", Operands::kOneKey, "", kScripts, "make a lease taken by acquire last longer",
+     "", "dlock renew deploy --owner \"$owner\" --ttl 10m\n"},
+    {Command::kRelease, "release", "", "KEY", Operands::kOneKey, "", kScripts, "give back a lease taken by acquire",
+     "79 when it is no longer held, 0 with --if-held.",
+     "dlock release deploy --owner \"$owner\"\n"
+     "dlock release deploy --owner \"$owner\" --if-held   # in a trap\n"},
+    {Command::kWait, "wait", "", "KEY", Operands::kOneKey, "", kScripts, "return when KEY is free; take nothing", "",
+     "dlock wait -w 5m deploy && echo free\n"},
+    {Command::kFence, "fence", "", "RESOURCE TOKEN [-- CMD [ARG...]]", Operands::kFence, "", kScripts,
+     "refuse a fencing token lower than the highest seen, then run CMD",
+     "The check that a resource makes: the highest token seen for RESOURCE is remembered; a lower one is refused (79).",
+     "dlock fence disk1 \"$DLOCK_TOKEN\" -- mkfs.ext4 /dev/sdb1\n"},
+    {Command::kCheck, "check", "", "KEY TOKEN", Operands::kKeyAndToken, "", kScripts,
+     "is this fencing token still the holder's?", "0 when it is, 79 when it is not.",
+     "dlock check deploy \"$DLOCK_TOKEN\" || exit\n"},
+    {Command::kStock, "stock", "", "ACTION [NAME] [-- CMD [ARG...]]", Operands::kStock,
+     "create show take refund add run rebalance resize drop", kStockHelp,
+     "a stock that is never oversold, split in segments",
+     "The stock has its items in segments, so that buyers do not wait for each other. A request id (--id) makes a "
+     "request\n"
+     "that is sent twice one request. 80: the stock is short. More, with examples to try: man dlock-stock.",
+     "dlock stock create phone --quantity 1000 --segments 20\n"
+     "dlock stock take phone --qty 2 --id order-76        # prints: SEGMENT QTY\n"
+     "dlock stock run phone --id order-77 -- ./create-order\n"
+     "dlock stock refund phone --id order-76\n"},
+    {Command::kInspect, "inspect", "status list", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
+     "holders and waiters: who, since when, until when, what for", "Without a KEY: all live locks.",
+     "dlock inspect\n"
+     "dlock inspect deploy --json | jq '.holders[].host'\n"
+     "dlock inspect --watch\n"},
+    {Command::kForceRelease, "force-release", "break", "KEY", Operands::kOneKey, "", kLookHelp,
+     "free a stuck lock: shows the holder, asks, deletes only what it showed",
+     "The old holder is told and ended if it can be reached; it may still be running when it cannot.",
+     "dlock force-release deploy\n"
+     "dlock force-release deploy --yes --token 41\n"},
+    {Command::kGc, "gc", "", "", Operands::kNone, "", kLookHelp, "sweep what dead holders left", "",
+     "dlock gc --dry-run\n"},
+    {Command::kDoctor, "doctor", "", "", Operands::kNone, "", kLookHelp,
+     "check configuration and backend; each line ok, warn or fail, with the remedy", "",
+     "dlock doctor\n"
+     "dlock doctor -b redis://10.0.3.7\n"},
+    {Command::kPing, "ping", "", "", Operands::kNone, "", kLookHelp, "how long one acquire and release takes", "",
+     "dlock ping\n"},
+    {Command::kBench, "bench", "", "[stock]", Operands::kMaybeWord, "stock", kLookHelp,
+     "latency and throughput of this backend from this host",
+     "With 'stock': orders a second with one and with twenty segments, with and without a step of 20 ms.",
+     "dlock bench --count 1000 --json\n"
+     "dlock bench stock\n"},
+    {Command::kSetup, "setup", "", "", Operands::kNone, "", kSetUp, "create what the backend needs on its server", "",
+     "dlock setup --print\n"},
+    {Command::kConfig, "config", "", "show|check", Operands::kOneWord, "show check", kSetUp,
+     "show the merged settings, each with its origin; or check them", "",
+     "dlock config show\n"
+     "dlock config check --config ./dlock.toml\n"},
+    {Command::kCompletion, "completion", "", "bash|zsh|fish", Operands::kOneWord, "bash zsh fish", kSetUp,
+     "print the completion script of a shell", "",
+     "dlock completion bash > ~/.local/share/bash-completion/completions/dlock\n"},
+    {Command::kHelp, "help", "", "[COMMAND]", Operands::kMaybeCommand, "", kSetUp, "explain dlock, or one command", "",
+     "dlock help run\n"},
+    {Command::kVersion, "version", "", "", Operands::kNone, "", kSetUp, "print the version", "", "dlock --version\n"},
+    {Command::kComplete, "__complete", "", "backends", Operands::kOneWord, "backends", "",
+     "words for the completion scripts", "", ""},
+};
+
+}  // namespace
+
+std::span<const CommandRow> command_rows() { return kCommandRows; }
+
+const CommandRow& command_row(Command command) {
+  const CommandRow* row = kCommandRows;
+  while (row->command != command) ++row;
+  return *row;
+}
+
+const CommandRow* find_command(std::string_view name) {
+  for (const CommandRow& row : kCommandRows) {
+    bool found = row.name == name;
+    for_each_word(row.aliases, [&](std::string_view alias) { found = found || alias == name; });
+    if (found) return &row;
+  }
+  return nullptr;
+}
+
+std::string_view nearest_command(std::string_view word) {
+  Nearest nearest(word);
+  for (const CommandRow& row : kCommandRows) {
+    if (row.command == Command::kComplete) continue;
+    nearest.offer(row.name);
+    for_each_word(row.aliases, [&](std::string_view alias) { nearest.offer(alias); });
+  }
+  return nearest.best();
+}
+
+std::string command_list(CommandSet commands) {
+  std::string text;
+  std::string_view last;
+  for (const CommandRow& row : kCommandRows) {
+    if ((bit(row.command) & commands) == 0 || row.group.empty()) continue;
+    if (!last.empty()) text.append(text.empty() ? "" : ", ").append(last);
+    last = row.name;
+  }
+  if (!text.empty()) text += " and ";
+  return text.append(last);
+}
+
+}  // namespace dlock

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "cmd/options/options.h"
+
+namespace dlock {
+
+/// A set of commands, one bit each.
+using CommandSet = std::uint32_t;
+constexpr CommandSet bit(Command command) { return CommandSet{1} << static_cast<unsigned>(command); }
+inline constexpr CommandSet kEveryCommand = ~CommandSet{0};
+
+/// What the words of a command line that are no options mean.
+enum class Operands {
+  kKeysAndCommand,  ///< KEY... -- CMD [ARG...]: options stop at the first KEY
+  kFence,           ///< RESOURCE TOKEN [-- CMD [ARG...]]: options stop at RESOURCE
+  kOneKey,          ///< KEY
+  kAnyKeys,         ///< [KEY...]
+  kKeyAndToken,     ///< KEY TOKEN
+  kOneWord,         ///< exactly one word out of `words`
+  kMaybeCommand,    ///< [COMMAND]
+  kMaybeWord,       ///< nothing, or one word out of `words`
+  kStock,           ///< ACTION NAME, and with ACTION run: -- CMD [ARG...]; options may stand anywhere before
+  kNone,
+};
+
+/// One command: drives parsing, help and completion.
+struct CommandRow {
+  Command command;
+  std::string_view name;
+  std::string_view aliases;   ///< separated by blanks
+  std::string_view operands;  ///< as the usage line shows them
+  Operands shape;
+  std::string_view words;    ///< with kOneWord: the right ones, separated by blanks
+  std::string_view group;    ///< heading in the overview; empty: hidden
+  std::string_view summary;  ///< one line
+  std::string_view details;  ///< a paragraph of its help, may be empty
+  std::string_view examples;
+};
+
+std::span<const CommandRow> command_rows();
+const CommandRow& command_row(Command command);
+
+/// By name or alias; nullptr if there is none.
+const CommandRow* find_command(std::string_view name);
+
+/// The name or alias nearest to `word`; empty if none is near.
+std::string_view nearest_command(std::string_view word);
+
+/// "run, hold and acquire".
+std::string command_list(CommandSet commands);
+
+/// Calls `use` with each word of a list that is separated by blanks or bars.
+template <typename Use>
+void for_each_word(std::string_view list, Use use) {
+  while (!list.empty()) {
+    const std::size_t end = list.find_first_of(" |");
+    if (end != 0) use(list.substr(0, end));
+    list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
+  }
+}
+
+}  // namespace dlock

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "cmd/options/command_table.h"
+#include "cmd/options/option_table.h"
+#include "cmd/options/options.h"
+
+namespace dlock {
+namespace {
+
+/// "run|lock|exec|with"
+std::string names_of(const CommandRow& row, char between) {
+  std::string names(row.name);
+  for_each_word(row.aliases, [&](std::string_view alias) { names.append(1, between).append(alias); });
+  return names;
+}
+
+/// `text` with each of `special` behind a backslash, and single quotes as `quote` wants them.
+std::string escaped(std::string_view text, std::string_view special, std::string_view quote) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += quote;
+      continue;
+    }
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// The words that an option's value can be, between blanks; empty when nobody can know.
+std::string value_words(const OptionRow& row) {
+  std::string words;
+  if (row.kind == ValueKind::kChoice) {
+    for_each_word(row.value, [&](std::string_view one) { words.append(words.empty() ? "" : " ").append(one); });
+  }
+  if (row.id == OptionId::kOnLost) words = "term kill ignore signal:USR1 signal:HUP";
+  return words;
+}
+
+/// The words behind a command that are neither options nor keys.
+std::string operand_words(const CommandRow& row) {
+  if (row.shape == Operands::kOneWord || row.shape == Operands::kMaybeWord || row.shape == Operands::kStock)
+    return std::string(row.words);
+  std::string words;
+  if (row.shape != Operands::kMaybeCommand) return words;
+  for (const CommandRow& one : command_rows()) {
+    if (!one.group.empty()) words.append(words.empty() ? "" : " ").append(one.name);
+  }
+  return words;
+}
+
+std::string bash_options(Command command) {
+  std::string words;
+  for (const OptionRow& row : option_rows()) {
+    if (!has_option(command, row)) continue;
+    words.append(words.empty() ? "--" : " --").append(row.name);
+    if (row.letter != 0) words.append(" -").append(1, row.letter);
+  }
+  return words;
+}
+
+/// "--wait|-w" of every option for which `chosen` says so.
+template <typename Chosen>
+std::string bash_patterns(Chosen chosen) {
+  std::string patterns;
+  for (const OptionRow& row : option_rows()) {
+    if (!chosen(row)) continue;
+    patterns.append(patterns.empty() ? "--" : "|--").append(row.name);
+    if (row.letter != 0) patterns.append("|-").append(1, row.letter);
+  }
+  return patterns;
+}
+
+std::string bash_value_cases() {
+  std::string out;
+  const auto add = [&](const std::string& patterns, const std::string& reply) {
+    out += "    " + patterns + ") COMPREPLY=($(compgen " + reply + " -- \"$cur\")); return ;;\n";
+  };
+  for (const OptionRow& row : option_rows()) {
+    const std::string words = value_words(row);
+    if (!words.empty()) add("--" + std::string(row.name), "-W '" + words + "'");
+  }
+  add(bash_patterns([](const OptionRow& row) { return row.kind == ValueKind::kBackend; }),
+      "-W \"local: $(dlock __complete backends 2>/dev/null)\"");
+  add(bash_patterns([](const OptionRow& row) { return row.kind == ValueKind::kFile; }), "-f");
+  const auto unknown = [](const OptionRow& row) {
+    return row.kind == ValueKind::kDuration || row.kind == ValueKind::kNumber ||
+           (row.kind == ValueKind::kText && value_words(row).empty());
+  };
+  return out + "    " + bash_patterns(unknown) + ") return ;;\n";
+}
+
+std::string bash_script() {
+  std::string commands;
+  std::string cases;
+  std::string operands;
+  for (const CommandRow& row : command_rows()) {
+    if (row.group.empty()) continue;
+    commands.append(commands.empty() ? "" : " ").append(row.name);
+    cases += "    " + names_of(row, '|') + ") options='" + bash_options(row.command) + "' ;;\n";
+    if (const std::string words = operand_words(row); !words.empty()) {
+      operands += "    " + names_of(row, '|') + ") operands='" + words + "' ;;\n";
+    }
+  }
+  std::string general;
+  for (const OptionRow& row : option_rows()) {
+    if (row.anywhere) general.append(general.empty() ? "--" : " --").append(row.name);
+  }
+  const auto takes_value = [](const OptionRow& row) { return row.anywhere && row.kind != ValueKind::kFlag; };
+  return "# bash completion for dlock\n"
+         "_dlock() {\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= options= operands= i\n"
+         "  COMPREPLY=()\n"
+         "  [[ $cur == = ]] && cur=\n"
+         "  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+         "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+         "    case ${COMP_WORDS[i]} in\n"
+         "      " +
+         bash_patterns(takes_value) +
+         ") [[ $command ]] || ((i++)) ;;\n"
+         "      --)\n"
+         "        # What stands behind is a command line of its own.\n"
+         "        if declare -F _command_offset >/dev/null; then _command_offset $((i + 1))\n"
+         "        elif ((i + 1 == COMP_CWORD)); then COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+         "        else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
+         "        return ;;\n"
+         "      -*) ;;\n"
+         "      *) [[ $command ]] || command=${COMP_WORDS[i]} ;;\n"
+         "    esac\n"
+         "  done\n"
+         "  case $prev in\n" +
+         bash_value_cases() +
+         "  esac\n"
+         "  if [[ ! $command ]]; then\n"
+         "    COMPREPLY=($(compgen -W '" +
+         commands + " " + general +
+         "' -- \"$cur\"))\n"
+         "    return\n"
+         "  fi\n"
+         "  case $command in\n" +
+         cases +
+         "  esac\n"
+         "  case $command in\n" +
+         operands +
+         "  esac\n"
+         "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+         "  else COMPREPLY=($(compgen -W \"$operands\" -- \"$cur\")); fi\n"
+         "}\n"
+         "complete -F _dlock dlock\n";
+}
+
+std::string zsh_option(const OptionRow& row) {
+  const std::string name = "--" + std::string(row.name);
+  const std::string help = "[" + escaped(row.help, "[]:\\", "'\\''") + "]";
+  std::string value;
+  if (row.kind != ValueKind::kFlag) {
+    const std::string words = value_words(row);
+    value = ":" + escaped(row.value, "[]:\\", "'\\''") + ":";
+    if (!words.empty()) value += "(" + escaped(words, ":", "") + ")";
+    else if (row.kind == ValueKind::kFile) value += "_files";
+    else if (row.kind == ValueKind::kBackend) value += "_dlock_backends";
+  }
+  const std::string equals = row.kind == ValueKind::kFlag ? "" : "=";
+  if (row.letter == 0) return "    '" + std::string(row.repeats ? "*" : "") + name + equals + help + value + "'\n";
+  const std::string letter = std::string("-") + row.letter;
+  const std::string once = row.repeats ? "'*'" : "'(" + letter + " " + name + ")'";
+  return "    " + once + "{" + letter + (equals.empty() ? "" : "+") + "," + name + equals + "}'" + help + value + "'\n";
+}
+
+std::string zsh_script() {
+  std::string commands;
+  std::string cases;
+  for (const CommandRow& row : command_rows()) {
+    if (row.group.empty()) continue;
+    commands += "    '" + std::string(row.name) + ":" + escaped(row.summary, ":\\", "'\\''") + "'\n";
+    cases += "  (" + names_of(row, '|') + ") options=(\n";
+    for (const OptionRow& option : option_rows()) {
+      if (has_option(row.command, option)) cases += zsh_option(option);
+    }
+    const std::string words = operand_words(row);
+    cases += "    '*:" + (words.empty() ? std::string("key: ") : "word:(" + words + ")") + "') ;;\n";
+  }
+  std::string general;
+  for (const OptionRow& option : option_rows()) {
+    if (option.anywhere) general += zsh_option(option);
+  }
+  return "#compdef dlock\n"
+         "_dlock_backends() {\n"
+         "  compadd -- local: ${(f)\"$(dlock __complete backends 2>/dev/null)\"}\n"
+         "}\n"
+         "_dlock() {\n"
+         "  local -a commands options\n"
+         "  local command=\n"
+         "  integer i at=0\n"
+         "  commands=(\n" +
+         commands +
+         "  )\n"
+         "  for ((i = 2; i < CURRENT; i++)); do\n"
+         "    case $words[i] in\n"
+         "    (-b|-C|--backend|--config|--color|--log-format) [[ -n $command ]] || ((i++)) ;;\n"
+         "    (--) # what stands behind is a command line of its own\n"
+         "      words=(\"${(@)words[i+1,-1]}\"); ((CURRENT -= i)); _normal; return ;;\n"
+         "    (-*) ;;\n"
+         "    (*) if [[ -z $command ]]; then command=$words[i]; at=i; fi ;;\n"
+         "    esac\n"
+         "  done\n"
+         "  if [[ -z $command ]]; then\n"
+         "    options=(\n" +
+         general +
+         "    )\n"
+         "    _arguments -s : $options '*:command:{_describe command commands}'\n"
+         "    return\n"
+         "  fi\n"
+         "  words=(\"${(@)words[at,-1]}\"); ((CURRENT -= at - 1))\n"
+         "  case $command in\n" +
+         cases +
+         "  esac\n"
+         "  _arguments -s : $options\n"
+         "}\n"
+         "if [[ $funcstack[1] == _dlock ]]; then _dlock \"$@\"; else compdef _dlock dlock; fi\n";
+}
+
+std::string fish_option(const OptionRow& row, const std::string& condition) {
+  std::string line = "complete -c dlock -n '" + condition + "'";
+  if (row.letter != 0) line += std::string(" -s ") + row.letter;
+  line += " -l " + std::string(row.name);
+  if (row.kind == ValueKind::kFile) line += " -r -F";
+  else if (row.kind == ValueKind::kBackend) line += " -x -a 'local: (dlock __complete backends 2>/dev/null)'";
+  else if (row.kind != ValueKind::kFlag) line += " -x";
+  if (const std::string words = value_words(row); !words.empty()) line += " -a '" + words + "'";
+  return line + " -d '" + escaped(row.help, "\\", "\\'") + "'\n";
+}
+
+std::string fish_script() {
+  std::string out =
+      "# fish completion for dlock\n"
+      "function __dlock_behind_dashes\n"
+      "    contains -- -- (commandline -opc)\n"
+      "end\n"
+      "function __dlock_child\n"
+      "    set -l words (commandline -opc)\n"
+      "    set -l at (contains -i -- -- $words)\n"
+      "    set -e words[1..$at]\n"
+      "    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))\n"
+      "end\n"
+      "complete -c dlock -f\n"
+      "complete -c dlock -n __dlock_behind_dashes -a '(__dlock_child)'\n";
+  std::string every;
+  for (const CommandRow& row : command_rows()) {
+    if (row.group.empty()) continue;
+    every.append(every.empty() ? "" : " ").append(names_of(row, ' '));
+  }
+  const std::string none = "not __fish_seen_subcommand_from " + every;
+  for (const CommandRow& row : command_rows()) {
+    if (row.group.empty()) continue;
+    out += "complete -c dlock -n '" + none + "' -a " + std::string(row.name) + " -d '" +
+           escaped(row.summary, "\\", "\\'") + "'\n";
+    const std::string seen = "__fish_seen_subcommand_from " + names_of(row, ' ') + "; and not __dlock_behind_dashes";
+    for (const OptionRow& option : option_rows()) {
+      if (has_option(row.command, option) && !option.anywhere) out += fish_option(option, seen);
+    }
+    if (const std::string words = operand_words(row); !words.empty()) {
+      out += "complete -c dlock -n '" + seen + "' -a '" + words + "'\n";
+    }
+  }
+  for (const OptionRow& option : option_rows()) {
+    if (option.anywhere) out += fish_option(option, "not __dlock_behind_dashes");
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> completion_script(const std::string& shell) {
+  if (shell == "bash") return bash_script();
+  if (shell == "zsh") return zsh_script();
+  if (shell == "fish") return fish_script();
+  return Error{ErrorCode::kInvalid, "no completion for '" + shell + "'", "there are bash, zsh and fish"};
+}
+
+std::string completion_words(const Options& options) {
+  std::string words;
+  for (const std::string& name : options.config.backend_names()) words += name + "\n";
+  return words;
+}
+
+}  // namespace dlock

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cmd/options/backend_choice.h"
+#include "cmd/options/lease_options.h"
+#include "cmd/options/option_reader.h"
+#include "cmd/options/option_values.h"
+#include "cmd/options/options.h"
+#include "cmd/options/settings.h"
+#include "lib/base/human_text.h"
+#include "lib/base/json_writer.h"
+#include "lib/config/duration_text.h"
+
+namespace dlock {
+namespace {
+
+/// One line of `config show`.
+struct Shown {
+  std::string name;
+  std::string value;
+  std::string origin;
+};
+
+/// A URL may hold a password: only its redacted form is ever shown.
+std::string shown_url(const std::string& text) {
+  auto url = BackendUrl::parse(text);
+  return url ? url->redacted() : std::string("(malformed)");
+}
+
+std::string shown_value(const Setting& setting, bool url) {
+  std::string text;
+  for (const std::string& value : setting.values) {
+    const bool redact = url && value.find(':') != std::string::npos;
+    text += (text.empty() ? "" : " ") + (redact ? shown_url(value) : value);
+  }
+  return text;
+}
+
+std::string preset_value(const OptionRow& row, const Options& options) {
+  if (row.id == OptionId::kRenewInterval) return spell_duration(options.renew_interval);
+  if (row.id == OptionId::kKillAfter) return spell_duration(options.kill_after);
+  return std::string(row.preset);
+}
+
+std::vector<Shown> shown_settings(const Options& options) {
+  std::vector<Shown> lines;
+  const std::string& alias = options.backends.front().alias;
+  const OptionReader reader(options.config, alias.empty() ? "" : "backend." + alias);
+  for (const OptionRow& row : option_rows()) {
+    if (row.config_key.empty()) continue;
+    const Setting* setting = reader.find(row.id);
+    const std::string name(row.config_key);
+    if (setting == nullptr) lines.push_back({name, preset_value(row, options), "default"});
+    else lines.push_back({name, shown_value(*setting, row.kind == ValueKind::kBackend), setting->origin.text()});
+  }
+  for (const Setting& setting : options.config.settings()) {
+    if (!setting.section.starts_with("backend.")) continue;
+    const bool url = setting.key == "url" || setting.key == "fallback";
+    lines.push_back({setting.section + "." + setting.key, shown_value(setting, url), setting.origin.text()});
+  }
+  return lines;
+}
+
+std::string as_text(const Options& options) {
+  const auto lines = shown_settings(options);
+  std::size_t names = 0;
+  std::size_t values = 0;
+  const auto clean = [](const Shown& line) { return line.value.empty() ? std::string("-") : printable(line.value); };
+  for (const Shown& line : lines) {
+    names = std::max(names, line.name.size());
+    values = std::max(values, std::min<std::size_t>(display_width(clean(line)), 40));
+  }
+  std::string out;
+  for (const Shown& line : lines) {
+    const std::string value = clean(line);
+    const std::size_t width = display_width(value);
+    out += line.name + std::string(names - line.name.size() + 2, ' ') + value;
+    out += std::string(width < values ? values - width + 2 : 2, ' ') + line.origin + "\n";
+  }
+  for (const std::string& file : options.config.files()) out += "# read: " + file + "\n";
+  return out;
+}
+
+std::string as_json(const Options& options) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.config/1").key("files").begin_array();
+  for (const std::string& file : options.config.files()) json.text(file);
+  json.end_array().key("settings").begin_array();
+  for (const Shown& line : shown_settings(options)) {
+    json.begin_object().key("name").text(line.name).key("value").text(line.value);
+    json.key("origin").text(line.origin).end_object();
+  }
+  return json.end_array().end_object().line();
+}
+
+/// What a run with this backend would refuse.
+Result<void> check_backend(const Config& config, const std::string& name) {
+  auto url = choose_backend(config, name);
+  if (!url) return url.error();
+  if (auto added = add_password(*url, {}, {}, false); !added) return added;
+  const OptionReader reader(config, "backend." + name);
+  Options scratch;
+  if (auto read = read_lease_options(reader, Command::kRun, scratch); !read) return read;
+  if (auto read = reader.read(OptionId::kConnectTimeout, Duration(1), scratch.connect_timeout); !read) return read;
+  if (const Setting* fallbacks = reader.find(OptionId::kFallback)) {
+    for (const std::string& text : fallbacks->values) {
+      if (auto fallback = choose_backend(config, text); !fallback)
+        return OptionReader::at(*fallbacks, fallback.error());
+    }
+  }
+  enum class Choice { kFail, kRun } choice = Choice::kFail;
+  return reader.read_choice(OptionId::kIfUnavailable, choice);
+}
+
+Result<std::string> checked(const Options& options) {
+  const auto names = options.config.backend_names();
+  for (const std::string& name : names) {
+    auto fit = check_backend(options.config, name);
+    if (fit) continue;
+    Error error = fit.error();
+    error.code = ErrorCode::kMisconfigured;
+    return error;
+  }
+  const std::size_t files = options.config.files().size();
+  if (options.json) {
+    JsonWriter json;
+    json.begin_object().key("schema").text("dlock.config_check/1").key("ok").boolean(true);
+    json.key("files").number(static_cast<std::int64_t>(files));
+    json.key("backends").number(static_cast<std::int64_t>(names.size()));
+    return json.end_object().line();
+  }
+  return "ok: " + std::to_string(files) + (files == 1 ? " file" : " files") + " read, " + std::to_string(names.size()) +
+         (names.size() == 1 ? " backend" : " backends") + " configured\n";
+}
+
+}  // namespace
+
+Result<std::string> config_text(const Options& options) {
+  if (options.words.front() == "check") return checked(options);
+  return options.json ? as_json(options) : as_text(options);
+}
+
+}  // namespace dlock

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "cmd/options/command_table.h"
+#include "cmd/options/option_table.h"
+#include "cmd/options/options.h"
+#include "cmd/options/stock_actions.h"
+#include "lib/config/suggest.h"
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t kCommandColumn = 17;
+constexpr std::size_t kOptionColumn = 30;
+constexpr std::size_t kActionColumn = 46;
+
+/// `left`, then `right` from `column` on; on the next line if there is no room.
+void put_row(std::string& out, std::string left, std::size_t column, std::string_view right) {
+  if (left.size() + 2 > column) left += "\n" + std::string(column, ' ');
+  else left.resize(column, ' ');
+  out.append(left).append(right).append("\n");
+}
+
+void put_indented(std::string& out, std::string_view lines) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    out.append("  ").append(lines.substr(0, end)).append("\n");
+    lines.remove_prefix(std::min(lines.size(), end + 1));
+  }
+}
+
+std::string overview() {
+  std::string out =
+      "dlock: flock(1) for many machines. Runs a command while holding a lock.\n"
+      "\n"
+      "Examples:\n"
+      "  dlock run deploy -- ./deploy.sh           wait for the lock, run, release\n"
+      "  dlock run -n -E 0 nightly -- backup       cron: skip quietly when it still runs\n"
+      "  dlock run -w 30 db -c 'dump | gzip > f'   wait 30 s at most, use a shell\n"
+      "  dlock inspect                             who holds what, who waits\n";
+  std::string_view group;
+  for (const CommandRow& row : command_rows()) {
+    if (row.group.empty()) continue;
+    if (row.group != group) out.append("\n").append(row.group).append(":\n");
+    group = row.group;
+    put_row(out, "  " + std::string(row.name), kCommandColumn, row.summary);
+  }
+  return out + "\n'dlock help COMMAND' explains one command and its options; more: man dlock\n";
+}
+
+std::string option_label(const OptionRow& row) {
+  std::string label = row.letter == 0 ? std::string("      --") : std::string("  -") + row.letter + ", --";
+  label += row.name;
+  if (!row.value.empty()) label.append(" ").append(row.value);
+  return label;
+}
+
+std::string option_text(const OptionRow& row) {
+  std::string text(row.help);
+  if (row.preset.empty() && row.variable.empty()) return text;
+  text += " [";
+  if (!row.preset.empty()) text.append(row.preset);
+  if (!row.preset.empty() && !row.variable.empty()) text += "; ";
+  if (!row.variable.empty()) text.append("$").append(row.variable);
+  return text + "]";
+}
+
+void put_options(std::string& out, Command command, bool general) {
+  for (const OptionRow& row : option_rows()) {
+    if (!has_option(command, row) || row.anywhere != general) continue;
+    put_row(out, option_label(row), kOptionColumn, option_text(row));
+  }
+}
+
+std::string explain(const CommandRow& row) {
+  std::string out = "usage: dlock " + std::string(row.name) + " [OPTION...]";
+  if (!row.operands.empty()) out.append(" ").append(row.operands);
+  out.append("\n\n").append(row.summary).append("\n");
+  if (!row.aliases.empty()) {
+    out += "Also called:";
+    for_each_word(row.aliases, [&](std::string_view alias) { out.append(" ").append(alias); });
+    out += "\n";
+  }
+  if (!row.details.empty()) out.append("\n").append(row.details).append("\n");
+  if (row.shape == Operands::kStock) {
+    out += "\nActions:\n";
+    for (const StockActionRow& action : stock_action_rows()) {
+      put_row(out, "  " + std::string(action.name) + " " + std::string(action.operands), kActionColumn, action.summary);
+    }
+  }
+  if (!row.examples.empty()) {
+    out += "\nExamples:\n";
+    put_indented(out, row.examples);
+  }
+  std::string own;
+  put_options(own, row.command, false);
+  if (!own.empty()) out += "\nOptions [default; environment variable]:\n" + own;
+  out += "\nGeneral options, also before the command:\n";
+  put_options(out, row.command, true);
+  return out + "\nDurations: 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h, 1d. More: man dlock\n";
+}
+
+}  // namespace
+
+Result<std::string> help_text(const std::string& command) {
+  if (command.empty()) return overview();
+  const CommandRow* row = find_command(command);
+  if (row != nullptr) return explain(*row);
+  return Error{ErrorCode::kInvalid, "unknown command '" + command.substr(0, 80) + "'",
+               did_you_mean(nearest_command(command), "all commands: dlock help")};
+}
+
+}  // namespace dlock

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/lease_options.h"
+
+#include "lib/config/duration_text.h"
+#include "lib/lock/lease.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kLeastTtl = 1s;
+
+Error no_room(const Setting& setting, const std::string& what, std::string next) {
+  return OptionReader::at(setting, {ErrorCode::kInvalid, what, std::move(next)});
+}
+
+/// How long after the last confirmed renewal TERM goes out.
+Duration term_after(Duration ttl, Duration kill_after) {
+  return term_at(lease_deadline(TimePoint(), ttl), ttl, kill_after) - TimePoint();
+}
+
+Result<void> check_kill_after(const OptionReader& from, const Options& options) {
+  const Setting* given = from.find(OptionId::kKillAfter);
+  if (given == nullptr || options.ttl > 2 * options.kill_after) return {};
+  const std::string ttl = spell_duration(options.ttl);
+  return no_room(*given,
+                 "a ttl of " + ttl + " leaves no room for " + spell_duration(options.kill_after) +
+                     " between TERM and KILL: the ttl must be more than twice that",
+                 "choose a longer --ttl, or leave --kill-after out (it is " +
+                     spell_duration(default_kill_after(options.ttl)) + " then)");
+}
+
+Result<void> check_renew_interval(const OptionReader& from, const Options& options) {
+  const Setting* given = from.find(OptionId::kRenewInterval);
+  const Duration term = term_after(options.ttl, options.kill_after);
+  if (given == nullptr || options.renew_interval < term) return {};
+  return no_room(*given,
+                 "renewing every " + spell_duration(options.renew_interval) + " is too seldom for a ttl of " +
+                     spell_duration(options.ttl) + ": CMD is ended " + spell_duration(term) + " after the last renewal",
+                 "leave --renew-interval out (it is " + spell_duration(options.ttl / 3) + " then)");
+}
+
+}  // namespace
+
+Result<void> read_lease_options(const OptionReader& from, Command command, Options& options) {
+  if (auto read = from.read(OptionId::kTtl, kLeastTtl, options.ttl); !read) return read;
+  options.ttl_given = from.find(OptionId::kTtl) != nullptr;
+  options.kill_after = default_kill_after(options.ttl);
+  options.renew_interval = options.ttl / 3;
+  if (auto read = from.read(OptionId::kKillAfter, Duration(0), options.kill_after); !read) return read;
+  if (auto read = from.read(OptionId::kRenewInterval, Duration(1ms), options.renew_interval); !read) return read;
+  if (auto read = from.read(OptionId::kLockDelay, Duration(0), options.lock_delay); !read) return read;
+  // Where a command cannot be given these options they come from a file that was written for others.
+  if (command != Command::kConfig && !has_option(command, option_row(OptionId::kKillAfter))) return {};
+  if (auto fits = check_kill_after(from, options); !fits) return fits;
+  return check_renew_interval(from, options);
+}
+
+}  // namespace dlock

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/operands.h"
+
+#include <algorithm>
+
+#include "lib/config/suggest.h"
+#include "lib/lock/path_key.h"
+
+namespace dlock {
+namespace {
+
+/// The operands of one command line.
+class Placer {
+ public:
+  Placer(const Arguments& arguments, Options& options)
+      : row_(command_row(arguments.command)), arguments_(arguments), options_(options) {}
+
+  Result<void> place() {
+    if (auto placed = place_words(); !placed) return placed;
+    if (auto placed = place_child(); !placed) return placed;
+    return check_needs();
+  }
+
+ private:
+  Error usage(std::string message, std::string next = {}) const {
+    if (next.empty()) next = "usage: dlock " + std::string(row_.name) + " [OPTION...] " + std::string(row_.operands);
+    return {ErrorCode::kInvalid, std::move(message), std::move(next)};
+  }
+
+  Result<void> place_words() {
+    const auto& words = arguments_.words;
+    switch (row_.shape) {
+      case Operands::kKeysAndCommand:
+        if (words.empty()) return usage("no KEY given");
+        return add_keys(words.size());
+      case Operands::kOneKey:
+        return count_is(1) ? add_keys(1) : wrong_count("KEY");
+      case Operands::kAnyKeys:
+        return add_keys(words.size());
+      case Operands::kFence:
+        return count_is(2) ? add_key_and_token() : wrong_count("RESOURCE and a TOKEN");
+      case Operands::kKeyAndToken:
+        return count_is(2) ? add_key_and_token() : wrong_count("KEY and a TOKEN");
+      case Operands::kOneWord:
+        return count_is(1) ? add_known_word() : wrong_count(row_.operands);
+      case Operands::kMaybeCommand:
+        if (words.size() > 1)
+          return usage("'dlock help' explains one command, these are " + std::to_string(words.size()));
+        return add_words();
+      case Operands::kMaybeWord:
+        return words.empty() ? Result<void>() : count_is(1) ? add_known_word() : wrong_count(row_.operands);
+      case Operands::kStock:
+        return {};  // read_stock_options()
+      case Operands::kNone:
+        if (words.empty()) return {};
+        return usage("'dlock " + std::string(row_.name) + "' takes no '" + std::string(words.front()) + "'");
+    }
+    return {};
+  }
+
+  bool count_is(std::size_t count) const { return arguments_.words.size() == count; }
+
+  Error wrong_count(std::string_view wanted) const {
+    const std::string name(row_.name);
+    if (arguments_.words.empty()) return usage("'dlock " + name + "' needs a " + std::string(wanted));
+    return usage("'dlock " + name + "' takes one " + std::string(wanted) + ", these are " +
+                 std::to_string(arguments_.words.size()) + " words");
+  }
+
+  Result<void> add_keys(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      auto name = LockName::parse(arguments_.words[i]);
+      if (name && means_file(*name)) name = canonical_path_key(*name);
+      if (!name) return name.error();
+      options_.keys.push_back(std::move(*name));
+    }
+    std::sort(options_.keys.begin(), options_.keys.end());
+    options_.keys.erase(std::unique(options_.keys.begin(), options_.keys.end()), options_.keys.end());
+    return {};
+  }
+
+  /// Two spellings of one file are one key. What a server or a fence calls "/x" is no file.
+  bool means_file(const LockName& name) const {
+    const bool local = !options_.backends.empty() && options_.backends.front().family == Family::kLocal;
+    return local && name.is_path() && row_.shape != Operands::kFence;
+  }
+
+  Result<void> add_key_and_token() {
+    if (auto added = add_keys(1); !added) return added;
+    auto token = FencingToken::parse(arguments_.words[1]);
+    if (!token) return token.error();
+    options_.token = *token;
+    return {};
+  }
+
+  Result<void> add_known_word() {
+    const std::string_view word = arguments_.words.front();
+    bool known = false;
+    Nearest nearest(word);
+    for_each_word(row_.words, [&](std::string_view one) {
+      known = known || one == word;
+      nearest.offer(one);
+    });
+    if (known) return add_words();
+    return usage("'dlock " + std::string(row_.name) + "' has no '" + std::string(word.substr(0, 80)) + "'",
+                 did_you_mean(nearest.best(), "there are " + std::string(row_.operands)));
+  }
+
+  Result<void> add_words() {
+    options_.words.assign(arguments_.words.begin(), arguments_.words.end());
+    return {};
+  }
+
+  Result<void> place_child() {
+    const auto& child = arguments_.child;
+    if (row_.command == Command::kRun) {
+      if (options_.shell_command && !child.empty()) {
+        return usage("both -c STR and a command: '" + std::string(child.front()).substr(0, 80) + "'",
+                     "with several keys write: dlock run -c STR KEY1 KEY2 --");
+      }
+      if (!options_.shell_command && child.empty()) {
+        return usage("no command to run under the lock", "write: dlock run " + std::string(arguments_.words.front()) +
+                                                             " -- CMD [ARG...]; to hold it without one: dlock hold");
+      }
+    }
+    if (child.empty() || row_.command == Command::kStock) return {};
+    options_.child = child;
+    options_.child.push_back(nullptr);
+    return {};
+  }
+
+  Result<void> check_needs() const {
+    const bool lease = row_.command == Command::kRenew || row_.command == Command::kRelease;
+    if (lease && !options_.owner) {
+      return usage("--owner is missing: whose lease is it?",
+                   "it is the first word that 'dlock acquire' printed: --owner OWNER");
+    }
+    if (row_.command == Command::kAcquire && !options_.ttl_given && !options_.watch_pid) {
+      return usage("--ttl is missing: nobody renews this lease, so you choose how long it lasts",
+                   "add --ttl 10m, or --watch-pid PID to keep it until that process ends");
+    }
+    return {};
+  }
+
+  const CommandRow& row_;
+  const Arguments& arguments_;
+  Options& options_;
+};
+
+}  // namespace
+
+Result<void> place_operands(const Arguments& arguments, Options& options) { return Placer(arguments, options).place(); }
+
+}  // namespace dlock

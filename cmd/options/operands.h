@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cmd/options/arguments.h"
+#include "cmd/options/options.h"
+
+namespace dlock {
+
+/// Puts the words of a command line where they belong: keys, token, CMD, other words; and checks that what the command
+/// cannot do without is there. Invalid says what is missing and shows the right form.
+Result<void> place_operands(const Arguments& arguments, Options& options);
+
+}  // namespace dlock

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/option_reader.h"
+
+#include "cmd/options/option_values.h"
+#include "cmd/options/settings.h"
+#include "lib/config/duration_text.h"
+
+namespace dlock {
+
+const Setting* OptionReader::find(OptionId id) const {
+  const OptionRow& row = option_row(id);
+  const Setting* general = config_.find(config_section(row), config_key(row));
+  const bool overridden = general != nullptr && general->origin.layer != Origin::Layer::kFile;
+  if (backend_.empty() || !row.of_backend || overridden) return general;
+  const Setting* special = config_.find(backend_, config_key(row));
+  return special != nullptr ? special : general;
+}
+
+bool OptionReader::given_by_flag(OptionId id) const {
+  const Setting* setting = find(id);
+  return setting != nullptr && setting->origin.layer == Origin::Layer::kFlag;
+}
+
+Result<void> OptionReader::read(OptionId id, Duration least, Duration& out) const {
+  return read_with(
+      id,
+      [least](std::string_view text) -> Result<Duration> {
+        auto duration = parse_duration(text);
+        if (duration && *duration < least) {
+          return Error{ErrorCode::kInvalid,
+                       "'" + std::string(text) + "' is too short, " + spell_duration(least) + " is the least"};
+        }
+        return duration;
+      },
+      out);
+}
+
+Result<void> OptionReader::read(OptionId id, std::int64_t least, std::int64_t most, int& out) const {
+  return read_with(
+      id,
+      [least, most](std::string_view text) -> Result<int> {
+        auto number = parse_number(text, least, most);
+        if (!number) return number.error();
+        return static_cast<int>(*number);
+      },
+      out);
+}
+
+Result<void> OptionReader::read(OptionId id, bool& out) const { return read_with(id, parse_flag, out); }
+
+Result<void> OptionReader::read(OptionId id, std::string& out) const {
+  if (const Setting* setting = find(id)) out = setting->value();
+  return {};
+}
+
+Result<int> OptionReader::read_choice_number(OptionId id, int otherwise) const {
+  const Setting* setting = find(id);
+  if (setting == nullptr) return otherwise;
+  auto number = parse_choice(setting->value(), option_row(id).value);
+  if (!number) return at(*setting, number.error());
+  return *number;
+}
+
+Error OptionReader::at(const Setting& setting, Error error) {
+  const bool file = setting.origin.layer == Origin::Layer::kFile;
+  if (file) error.code = ErrorCode::kMisconfigured;
+  error.message = setting.origin.position() + ": " + (file ? setting.key + ": " : std::string()) + error.message;
+  return error;
+}
+
+}  // namespace dlock

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cmd/options/option_table.h"
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/config/config.h"
+
+namespace dlock {
+
+/// Gives options their types. Looks an option up in the merged settings; a value of [backend.NAME] beats one of
+/// [defaults], and is beaten by flag and environment. An error begins with where the value comes from; it is Invalid
+/// for flags and variables, Misconfigured for files.
+class OptionReader {
+ public:
+  /// `backend` is the name of the section of the backend in use, "backend.NAME", or empty. The config must outlive
+  /// this.
+  OptionReader(const Config& config, std::string backend) : config_(config), backend_(std::move(backend)) {}
+
+  /// nullptr if nobody has set it.
+  const Setting* find(OptionId id) const;
+  bool given_by_flag(OptionId id) const;
+
+  /// Each leaves `out` alone if nobody has set the option.
+  Result<void> read(OptionId id, Duration least, Duration& out) const;
+  Result<void> read(OptionId id, std::int64_t least, std::int64_t most, int& out) const;
+  Result<void> read(OptionId id, bool& out) const;
+  Result<void> read(OptionId id, std::string& out) const;
+  /// `Choice` is an enum whose enumerators stand in the order of the option's choices.
+  template <typename Choice>
+  Result<void> read_choice(OptionId id, Choice& out) const {
+    auto chosen = read_choice_number(id, static_cast<int>(out));
+    if (!chosen) return chosen.error();
+    out = static_cast<Choice>(*chosen);
+    return {};
+  }
+  /// With a function of your own, string_view -> Result<T>.
+  template <typename T, typename Parse>
+  Result<void> read_with(OptionId id, Parse parse, T& out) const {
+    const Setting* setting = find(id);
+    if (setting == nullptr) return {};
+    auto value = parse(setting->value());
+    if (!value) return at(*setting, value.error());
+    out = std::move(*value);
+    return {};
+  }
+
+  /// `error`, said about the value of `setting`.
+  static Error at(const Setting& setting, Error error);
+
+ private:
+  Result<int> read_choice_number(OptionId id, int otherwise) const;
+
+  const Config& config_;
+  std::string backend_;
+};
+
+}  // namespace dlock

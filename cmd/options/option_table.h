@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cmd/options/command_table.h"
+
+namespace dlock {
+
+enum class OptionId {
+  kBackend,
+  kConfig,
+  kNonblock,
+  kWait,
+  kTries,
+  kRetryInterval,
+  kConflictExitCode,
+  kExclusive,
+  kShared,
+  kPermits,
+  kFair,
+  kTtl,
+  kRenewInterval,
+  kKillAfter,
+  kOnLost,
+  kLockDelay,
+  kAtLeast,
+  kFallback,
+  kIfUnavailable,
+  kConnectTimeout,
+  kStrictRelease,
+  kCommandText,
+  kClose,
+  kReason,
+  kReport,
+  kWatchPid,
+  kOwner,
+  kIfHeld,
+  kToken,
+  kYes,
+  kWatch,
+  kInterval,
+  kDryRun,
+  kPrint,
+  kCount,
+  kProcesses,
+  kQuantity,
+  kSegments,
+  kIfNotExists,
+  kQty,
+  kId,
+  kStockMode,
+  kStrategy,
+  kJson,
+  kProgress,
+  kQuiet,
+  kVerbose,
+  kColor,
+  kLogFormat,
+  kHelp,
+  kVersion,
+};
+
+/// What an option's value is.
+enum class ValueKind { kFlag, kText, kFile, kDuration, kNumber, kChoice, kBackend };
+
+/// One option: the only description of it. Parsing, help, completion, environment, configuration files and the check of
+/// the man page read these rows.
+struct OptionRow {
+  OptionId id;
+  std::string_view name;
+  char letter = 0;  ///< 0: none
+  ValueKind kind = ValueKind::kFlag;
+  std::string_view value = {};       ///< how help calls the value; the choices when kind is kChoice
+  CommandSet commands = 0;           ///< that have it
+  bool anywhere = false;             ///< may stand before the command as well
+  bool repeats = false;              ///< each one counts; else the last one wins
+  std::string_view variable = {};    ///< in the environment; empty: none
+  std::string_view config_key = {};  ///< in [defaults] ("default-backend" stands at the top); empty: none
+  bool of_backend = false;           ///< may stand in [backend.NAME] as well
+  std::string_view preset = {};      ///< how help and `config show` call the built-in value; empty: none
+  std::string_view help = {};
+};
+
+std::span<const OptionRow> option_rows();
+const OptionRow& option_row(OptionId id);
+
+/// By its long name (without "--") or an alias that other tools use; nullptr if there is none.
+const OptionRow* find_option(std::string_view name);
+const OptionRow* find_option(char letter);
+
+/// The name (without "--") nearest to `word` among the options of `command`; empty if none is near.
+std::string_view nearest_option(std::string_view word, Command command);
+
+inline bool has_option(Command command, const OptionRow& row) { return (row.commands & bit(command)) != 0; }
+
+}  // namespace dlock

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/option_values.h"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "cmd/options/command_table.h"
+#include "cmd/options/usage_error.h"
+#include "lib/config/suggest.h"
+
+namespace dlock {
+namespace {
+
+constexpr std::string_view kOnLostForms = "term, kill, ignore, or signal:SIG such as signal:USR1";
+
+Error invalid(std::string message, std::string next) {
+  return {ErrorCode::kInvalid, std::move(message), std::move(next)};
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+/// 0 if there is no such signal.
+int signal_number(std::string_view text) {
+  int number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure == std::errc() && end == text.data() + text.size()) return number >= 1 && number < NSIG ? number : 0;
+  std::string name = upper(text);
+  if (name.starts_with("SIG")) name.erase(0, 3);
+  for (number = 1; number < NSIG; ++number) {
+    const char* known = sigabbrev_np(number);
+    if (known != nullptr && name == known) return number;
+  }
+  return 0;
+}
+
+std::string nearest_signal(std::string_view text) {
+  std::string name = upper(text);
+  if (name.starts_with("SIG")) name.erase(0, 3);
+  Nearest nearest(name);
+  for (int number = 1; number < NSIG; ++number) {
+    if (const char* known = sigabbrev_np(number)) nearest.offer(known);
+  }
+  return std::string(nearest.best());
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_number(std::string_view text, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
+  return invalid(quoted(text) + " is not a number from " + std::to_string(least) + " to " + std::to_string(most), "");
+}
+
+Result<int> parse_choice(std::string_view text, std::string_view choices) {
+  int at = 0;
+  int found = -1;
+  Nearest nearest(text);
+  for_each_word(choices, [&](std::string_view choice) {
+    if (choice == text) found = at;
+    nearest.offer(choice);
+    ++at;
+  });
+  if (found >= 0) return found;
+  return invalid(quoted(text) + " is none of " + std::string(choices), did_you_mean(nearest.best()));
+}
+
+Result<std::string> parse_reason(std::string_view text) {
+  constexpr std::size_t kMost = 256;  // every waiter's is sent to every other
+  if (text.size() <= kMost) return std::string(text);
+  return Error{ErrorCode::kInvalid,
+               "it has " + std::to_string(text.size()) + " bytes, and may have " + std::to_string(kMost),
+               "say it in a line; people are shown 80 columns of it"};
+}
+
+Result<OnLost> parse_on_lost(std::string_view text) {
+  if (text == "term") return OnLost{OnLost::Kind::kTerm};
+  if (text == "kill") return OnLost{OnLost::Kind::kKill};
+  if (text == "ignore") return OnLost{OnLost::Kind::kIgnore};
+  constexpr std::string_view kSignal = "signal:";
+  if (text.starts_with(kSignal)) {
+    const std::string_view name = text.substr(kSignal.size());
+    if (const int number = signal_number(name); number != 0) return OnLost{OnLost::Kind::kSignal, number};
+    const std::string best = nearest_signal(name);
+    return invalid(quoted(name) + " is no signal",
+                   best.empty() ? "write for example signal:USR1 or signal:10" : did_you_mean("signal:" + best));
+  }
+  if (signal_number(text) != 0) {
+    return invalid(quoted(text) + " is not what can happen on a loss", did_you_mean("signal:" + std::string(text)));
+  }
+  Nearest nearest(text);
+  for (const std::string_view one : {"term", "kill", "ignore", "signal:"}) nearest.offer(one);
+  return invalid(quoted(text) + " is not what can happen on a loss",
+                 did_you_mean(nearest.best(), "there are " + std::string(kOnLostForms)));
+}
+
+Result<bool> parse_flag(std::string_view text) {
+  for (const std::string_view yes : {"true", "yes", "on", "1"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"false", "no", "off", "0"}) {
+    if (text == no) return false;
+  }
+  return invalid(quoted(text) + " is neither true nor false", "");
+}
+
+Result<void> check_report(std::string_view text) {
+  if (text.empty()) return invalid("the file is empty", "write a file name, or fd:N");
+  constexpr std::string_view kDescriptor = "fd:";
+  if (!text.starts_with(kDescriptor)) return {};
+  if (parse_number(text.substr(kDescriptor.size()), 0, 1 << 20)) return {};
+  return invalid(quoted(text) + " is no descriptor", "write for example fd:3, or ./fd:3 for a file of that name");
+}
+
+}  // namespace dlock

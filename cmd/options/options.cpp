@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/options.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cmd/options/arguments.h"
+#include "cmd/options/backend_choice.h"
+#include "cmd/options/environment.h"
+#include "cmd/options/lease_options.h"
+#include "cmd/options/operands.h"
+#include "cmd/options/option_reader.h"
+#include "cmd/options/option_values.h"
+#include "cmd/options/settings.h"
+#include "cmd/options/stock_actions.h"
+#include "cmd/options/usage_error.h"
+#include "lib/config/duration_text.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kMostPermits = 1'000'000;
+constexpr int kMostRounds = 100'000'000;
+constexpr int kMostProcesses = 1000;
+constexpr Duration kAnything{0};
+constexpr Duration kSomething{1};
+
+/// Does the command talk to a backend at all?
+bool needs_no_backend(Command command) {
+  return command == Command::kHelp || command == Command::kVersion || command == Command::kCompletion;
+}
+
+/// Merges the settings into Options step by step. The first error ends it.
+class Composer {
+ public:
+  Composer(const Arguments& arguments, const Environment& environment)
+      : arguments_(arguments), environment_(environment) {}
+
+  Result<Options> compose() {
+    options_.command = arguments_.command;
+    if (needs_no_backend(arguments_.command)) return without_settings();
+    auto config = merge_settings(arguments_, environment_);
+    if (!config) return config.error();
+    options_.config = std::move(*config);
+    options_.warnings = odd_variables(environment_);
+    if (options_.command != Command::kDoctor) warn_of_files_left_out();
+    using Step = Result<void> (Composer::*)();
+    for (const Step step :
+         {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
+          &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_operands}) {
+      if (auto done = (this->*step)(); !done) return done.error();
+    }
+    return std::move(options_);
+  }
+
+ private:
+  OptionReader reader() const {
+    const bool named = !options_.backends.empty() && !options_.backends.front().alias.empty();
+    return {options_.config, named ? "backend." + options_.backends.front().alias : std::string()};
+  }
+
+  /// help, version and completion work whatever the configuration says.
+  Result<Options> without_settings() {
+    options_.backends.emplace_back().scheme = "local";
+    if (auto read = read_operands(); !read) return read.error();
+    return std::move(options_);
+  }
+
+  Result<void> read_backends() {
+    const Setting* chosen = reader().find(OptionId::kBackend);
+    auto url = choose_backend(options_.config, chosen == nullptr ? "local:" : chosen->value());
+    if (!url) return chosen == nullptr ? url.error() : OptionReader::at(*chosen, url.error());
+    const bool typed = chosen != nullptr && chosen->origin.layer != Origin::Layer::kFile;
+    if (typed && chosen->origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
+    if (auto added = add_password(*url, environment_, environment_.get("DLOCK_PASSWORD"), typed); !added) {
+      return added.error();
+    }
+    options_.backends.push_back(std::move(*url));
+    return read_fallbacks();
+  }
+
+  Result<void> read_fallbacks() {
+    const auto fallen = reader();
+    const Setting* fallbacks = fallen.find(OptionId::kFallback);
+    const bool local = options_.backends.front().family == Family::kLocal;
+    if (fallbacks != nullptr && local && fallen.given_by_flag(OptionId::kFallback)) {
+      return useless_for_local("--fallback");
+    }
+    if (fallbacks != nullptr && !local && has_option(arguments_.command, option_row(OptionId::kFallback))) {
+      for (const std::string& text : fallbacks->values) {
+        auto url = choose_backend(options_.config, text);
+        if (!url) return OptionReader::at(*fallbacks, url.error());
+        if (fallbacks->origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
+        if (auto added = add_password(*url, environment_, {}, true); !added) return added.error();
+        options_.backends.push_back(std::move(*url));
+      }
+    }
+    enum class IfUnavailable { kFail, kRun } choice = IfUnavailable::kFail;
+    if (auto read = fallen.read_choice(OptionId::kIfUnavailable, choice); !read) return read;
+    options_.run_if_unavailable = choice == IfUnavailable::kRun && !local;
+    if (choice == IfUnavailable::kRun && local && fallen.given_by_flag(OptionId::kIfUnavailable)) {
+      return useless_for_local("--if-unavailable=run");
+    }
+    return {};
+  }
+
+  void warn_of_files_left_out() {
+    for (const Error& note : options_.config.notes()) options_.warnings.push_back(note.message + "; " + note.next);
+  }
+
+  static Error useless_for_local(const std::string& option) {
+    return {ErrorCode::kUnsupported, option + " means nothing for the local backend: this machine is always reachable",
+            "leave it out, or choose a backend on the network with --backend URL"};
+  }
+
+  void warn_of_password(const BackendUrl& url) {
+    if (url.password.empty() || !url.alias.empty()) return;
+    options_.warnings.push_back("everybody on this machine can see the password in " + url.redacted() +
+                                " with ps; put it into a file: ?password-file=/path, or into $DLOCK_PASSWORD");
+  }
+
+  Result<void> read_style() {
+    const auto from = reader();
+    if (auto read = from.read(OptionId::kQuiet, options_.log.quiet); !read) return read;
+    if (const Setting* verbose = from.find(OptionId::kVerbose)) {
+      options_.log.verbosity = static_cast<int>(verbose->values.size());
+    }
+    if (auto read = from.read_choice(OptionId::kLogFormat, options_.log.format); !read) return read;
+    if (auto read = from.read_choice(OptionId::kProgress, options_.progress); !read) return read;
+    if (auto read = from.read_choice(OptionId::kColor, options_.colour); !read) return read;
+    // What the environment asks for holds for every stream that is left to `auto`.
+    if (options_.colour == When::kAuto && environment_.force_colour) options_.colour = When::kAlways;
+    if (options_.colour == When::kAuto && (environment_.no_colour || environment_.term == "dumb")) {
+      options_.colour = When::kNever;
+    }
+    options_.log.colour =
+        options_.colour == When::kAlways || (options_.colour == When::kAuto && isatty(STDERR_FILENO) == 1);
+    return {};
+  }
+
+  Result<void> read_waiting() {
+    const auto from = reader();
+    if (auto read = read_wait(from); !read) return read;
+    if (auto read = from.read(OptionId::kTries, 1, kMostRounds, options_.tries); !read) return read;
+    options_.retry_interval = options_.tries > 0 ? Duration(1s) : kAnything;
+    if (auto read = from.read(OptionId::kRetryInterval, kSomething, options_.retry_interval); !read) return read;
+    if (from.given_by_flag(OptionId::kRetryInterval) && options_.tries == 0) {
+      return usage_error("--retry-interval means nothing without --tries",
+                         "add --tries N; waiting without it asks nobody");
+    }
+    if (options_.nonblock && options_.tries > 1 && from.given_by_flag(OptionId::kTries)) {
+      return usage_error("-n tries once, --tries asks for " + std::to_string(options_.tries) + " attempts",
+                         "leave one out");
+    }
+    if (options_.nonblock) options_.tries = 0;
+    if (auto read = from.read(OptionId::kConflictExitCode, 0, 255, options_.conflict_exit_code); !read) return read;
+    return from.read(OptionId::kConnectTimeout, kSomething, options_.connect_timeout);
+  }
+
+  Result<void> read_wait(const OptionReader& from) {
+    if (auto read = from.read(OptionId::kNonblock, options_.nonblock); !read) return read;
+    if (from.find(OptionId::kWait) == nullptr) return {};
+    if (options_.nonblock) {
+      if (!from.given_by_flag(OptionId::kWait)) return {};
+      return usage_error("-n tries once, -w waits: only one of them can be", "leave one out");
+    }
+    Duration wait{0};
+    if (auto read = from.read(OptionId::kWait, kAnything, wait); !read) return read;
+    if (wait == kAnything) options_.nonblock = true;
+    else options_.wait = wait;
+    return {};
+  }
+
+  Result<void> read_mode() {
+    const auto from = reader();
+    if (auto read = from.read(OptionId::kPermits, 1, kMostPermits, options_.permits); !read) return read;
+    // -x and -s undo each other: the later one wins, as with flock(1).
+    const GivenOption* shared = arguments_.find(OptionId::kShared);
+    const GivenOption* exclusive = arguments_.find(OptionId::kExclusive);
+    if (options_.permits > 0 && (shared != nullptr || exclusive != nullptr)) {
+      return usage_error("--permits " + std::to_string(options_.permits) + " and " +
+                             (shared != nullptr ? shared : exclusive)->spelled + " exclude each other",
+                         "leave one out; --permits 1 is exclusive");
+    }
+    if (options_.permits > 0) options_.mode = Mode::kPermits;
+    else if (shared != nullptr && (exclusive == nullptr || exclusive < shared)) options_.mode = Mode::kShared;
+    return from.read(OptionId::kFair, options_.fair);
+  }
+
+  Result<void> read_lease() { return read_lease_options(reader(), arguments_.command, options_); }
+
+  Result<void> read_running() {
+    const auto from = reader();
+    if (auto read = from.read_with(OptionId::kOnLost, parse_on_lost, options_.on_lost); !read) return read;
+    if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
+    if (auto read = from.read(OptionId::kStrictRelease, options_.strict_release); !read) return read;
+    if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;
+    if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
+    if (const Setting* report = from.find(OptionId::kReport)) {
+      if (auto fit = check_report(report->value()); !fit) return OptionReader::at(*report, fit.error());
+      options_.report = report->value();
+    }
+    if (const GivenOption* text = arguments_.find(OptionId::kCommandText)) {
+      options_.shell_command = std::string(text->value);
+    }
+    return {};
+  }
+
+  /// The options of the commands that run nothing.
+  Result<void> read_switches() {
+    const auto from = reader();
+    const std::pair<OptionId, bool*> switches[] = {
+        {OptionId::kJson, &options_.json},   {OptionId::kWatch, &options_.watch},
+        {OptionId::kYes, &options_.yes},     {OptionId::kDryRun, &options_.dry_run},
+        {OptionId::kPrint, &options_.print}, {OptionId::kIfHeld, &options_.if_held},
+    };
+    for (const auto& [id, value] : switches) {
+      if (auto read = from.read(id, *value); !read) return read;
+    }
+    if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
+    if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;
+    if (auto read = from.read(OptionId::kCount, 1, kMostRounds, options_.count); !read) return read;
+    if (auto read = from.read(OptionId::kProcesses, 2, kMostProcesses, options_.processes); !read) return read;
+    int pid = 0;
+    if (auto read = from.read(OptionId::kWatchPid, 1, 1 << 22, pid); !read) return read;
+    if (pid > 0) options_.watch_pid = pid;
+    if (from.find(OptionId::kInterval) == nullptr) return {};
+    if (!options_.watch) return usage_error("--interval means nothing without --watch", "add --watch");
+    return from.read(OptionId::kInterval, 100ms, options_.interval.emplace());
+  }
+
+  Result<void> read_operands() {
+    if (arguments_.command == Command::kStock) return read_stock_options(arguments_, reader(), options_);
+    return place_operands(arguments_, options_);
+  }
+
+  const Arguments& arguments_;
+  const Environment& environment_;
+  Options options_;
+};
+
+}  // namespace
+
+Result<Options> parse_command_line(int argc, char** argv, char** environment) {
+  auto arguments = split_arguments(argc, argv);
+  if (!arguments) return arguments.error();
+  const Environment surroundings = read_environment(environment);
+  return Composer(*arguments, surroundings).compose();
+}
+
+}  // namespace dlock

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/stock_actions.h"
+
+#include <algorithm>
+
+#include "cmd/options/usage_error.h"
+#include "lib/base/entropy.h"
+#include "lib/config/suggest.h"
+#include "lib/config/url_schemes.h"
+#include "lib/stock/stock.h"
+
+namespace dlock {
+namespace {
+
+constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists};
+constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
+constexpr OptionId kTakeOptions[] = {OptionId::kQty,     OptionId::kId,   OptionId::kNonblock,
+                                     OptionId::kWait,    OptionId::kJson, OptionId::kConflictExitCode,
+                                     OptionId::kStrategy};
+constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
+constexpr OptionId kRunOptions[] = {
+    OptionId::kQty,      OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
+    OptionId::kWait,     OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
+    OptionId::kOnLost,   OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
+    OptionId::kStrategy,
+};
+constexpr OptionId kResizeOptions[] = {OptionId::kSegments};
+constexpr OptionId kDropOptions[] = {OptionId::kYes};
+
+constexpr StockActionRow kActionRows[] = {
+    {StockAction::kCreate, "create", "NAME --quantity N [--segments S]", "N items, spread evenly over S segments",
+     kCreateOptions},
+    {StockAction::kShow, "show", "[NAME]", "what is there, what is set aside; --watch, --json", kShowOptions},
+    {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; prints SEGMENT QTY of each part", kTakeOptions},
+    {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
+     "sold if CMD ends with 0; anything else gives it back", kRunOptions},
+    {StockAction::kRefund, "refund", "NAME --id ID [--qty Q]", "give back what ID took, once", kRefundOptions},
+    {StockAction::kAdd, "add", "NAME --qty Q [--id ID]", "restock, the emptiest segments first", kRefundOptions},
+    {StockAction::kRebalance, "rebalance", "NAME", "level the segments", {}},
+    {StockAction::kResize, "resize", "NAME --segments S", "level over another number of segments", kResizeOptions},
+    {StockAction::kDrop, "drop", "NAME --yes", "remove the stock", kDropOptions},
+};
+
+std::string usage_of(const StockActionRow& row) {
+  return "usage: dlock stock " + std::string(row.name) + " " + std::string(row.operands);
+}
+
+std::string all_actions() {
+  std::string names;
+  for (const StockActionRow& row : kActionRows) names.append(names.empty() ? "" : ", ").append(row.name);
+  return names;
+}
+
+/// The words and options of one command line.
+class Reader {
+ public:
+  Reader(const Arguments& arguments, const OptionReader& from, Options& options)
+      : arguments_(arguments), from_(from), options_(options) {}
+
+  Result<void> read() {
+    using Step = Result<void> (Reader::*)();
+    for (const Step step : {&Reader::read_action, &Reader::read_name, &Reader::check_options, &Reader::read_values,
+                            &Reader::check_needs, &Reader::place_child}) {
+      if (auto done = (this->*step)(); !done) return done;
+    }
+    if (stock_.action == StockAction::kRun) {
+      make_strict();
+      stock_.claim = StockClaim{request_id(stock_), stock_.qty, stock_.lock_segment};
+    }
+    options_.stock = stock_;
+    return {};
+  }
+
+ private:
+  Result<void> read_action() {
+    if (arguments_.words.empty()) return usage_error("'dlock stock' needs an action", "there are " + all_actions());
+    const std::string_view word = arguments_.words.front();
+    Nearest nearest(word);
+    for (const StockActionRow& row : kActionRows) {
+      nearest.offer(row.name);
+      if (row.name == word) row_ = &row;
+    }
+    if (row_ == nullptr) {
+      return usage_error("'dlock stock' has no '" + std::string(word.substr(0, 80)) + "'",
+                         did_you_mean(nearest.best(), "there are " + all_actions()));
+    }
+    stock_.action = row_->action;
+    return {};
+  }
+
+  Result<void> read_name() {
+    const std::size_t names = arguments_.words.size() - 1;
+    const std::string what = "'dlock stock " + std::string(row_->name) + "'";
+    if (names > 1) {
+      const bool run = row_->action == StockAction::kRun && arguments_.child.empty();
+      return usage_error(what + " takes one NAME, not also '" + std::string(arguments_.words[2].substr(0, 80)) + "'",
+                         run ? "put -- before the command: dlock stock run NAME -- CMD" : usage_of(*row_));
+    }
+    if (names == 0) {
+      if (row_->action == StockAction::kShow) return {};
+      return usage_error(what + " needs the NAME of the stock", usage_of(*row_));
+    }
+    auto name = LockName::parse(arguments_.words[1]);
+    if (!name) return name.error();
+    options_.keys.push_back(std::move(*name));
+    return {};
+  }
+
+  Result<void> check_options() {
+    for (const GivenOption& given : arguments_.options) {
+      const auto is_it = [&](OptionId id) { return id == given.row->id; };
+      const bool general = given.row->anywhere || given.row->id == OptionId::kConnectTimeout;
+      if (general || std::any_of(row_->options.begin(), row_->options.end(), is_it)) continue;
+      return usage_error("'dlock stock " + std::string(row_->name) + "' has no option " + given.spelled,
+                         "see: dlock help stock");
+    }
+    return {};
+  }
+
+  Result<void> read_values() {
+    const auto any = [](std::string_view text) { return parse_quantity(text, 0); };
+    const auto some = [](std::string_view text) { return parse_quantity(text); };
+    if (auto read = from_.read_with(OptionId::kQuantity, any, stock_.quantity); !read) return read;
+    if (auto read = from_.read_with(OptionId::kQty, some, stock_.qty); !read) return read;
+    if (from_.find(OptionId::kQty)) stock_.qty_given = stock_.qty;
+    if (auto read = from_.read(OptionId::kSegments, 1, kMostSegments, stock_.segments); !read) return read;
+    if (auto read = from_.read(OptionId::kIfNotExists, stock_.if_not_exists); !read) return read;
+    enum class Mode { kReserve, kLock } mode = Mode::kReserve;
+    if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
+    stock_.lock_segment = mode == Mode::kLock;
+    if (auto read = read_strategy(); !read) return read;
+    const Setting* id = from_.find(OptionId::kId);
+    if (!id) return {};
+    auto parsed = LockName::parse(id->value());
+    if (!parsed)
+      return OptionReader::at(*id,
+                              {ErrorCode::kInvalid, "this cannot be the id of a request: " + parsed.error().message,
+                               "an id is 1 to 255 bytes of UTF-8 without control characters"});
+    stock_.id = std::move(*parsed);
+    return {};
+  }
+
+  /// It is a parameter of the URL.
+  Result<void> read_strategy() {
+    const Setting* way = from_.find(OptionId::kStrategy);
+    if (!way) return {};
+    BackendUrl& url = options_.backends.front();
+    const auto name = check_url_param(*find_url_scheme(url.scheme), "stock", way->value());
+    if (!name) return OptionReader::at(*way, name.error());
+    url.params[std::string(*name)] = way->value();
+    return {};
+  }
+
+  Result<void> check_needs() {
+    const auto missing = [&](OptionId id, const char* why) -> Result<void> {
+      if (from_.find(id)) return {};
+      return usage_error("--" + std::string(option_row(id).name) + " is missing: " + why, usage_of(*row_));
+    };
+    switch (row_->action) {
+      case StockAction::kCreate:
+        return missing(OptionId::kQuantity, "how many items are there?");
+      case StockAction::kAdd:
+        return missing(OptionId::kQty, "how many items are added?");
+      case StockAction::kRefund:
+        return missing(OptionId::kId, "which request is given back?");
+      case StockAction::kResize:
+        return missing(OptionId::kSegments, "over how many segments?");
+      case StockAction::kDrop:
+        return missing(OptionId::kYes, "the items and all requests would be forgotten");
+      case StockAction::kShow:
+      case StockAction::kTake:
+      case StockAction::kRun:
+      case StockAction::kRebalance:
+        return {};
+    }
+    return {};
+  }
+
+  Result<void> place_child() {
+    const bool run = row_->action == StockAction::kRun;
+    const auto& child = arguments_.child;
+    if (!run) return {};
+    if (options_.shell_command && !child.empty()) {
+      return usage_error("both -c STR and a command: '" + std::string(child.front()).substr(0, 80) + "'",
+                         usage_of(*row_));
+    }
+    if (!options_.shell_command && child.empty()) {
+      return usage_error("no command to run", "write: dlock stock run " + options_.keys.front().text() +
+                                                  " -- CMD [ARG...]; to deduct without one: dlock stock take");
+    }
+    if (child.empty()) return {};
+    options_.child = child;
+    options_.child.push_back(nullptr);
+    return {};
+  }
+
+  /// What a file says about locks is not said about sales: whether it was sold has to be known.
+  void make_strict() {
+    options_.strict_release = true;
+    options_.run_if_unavailable = false;
+    options_.at_least = Duration(0);
+    options_.lock_delay = Duration(0);
+  }
+
+  const Arguments& arguments_;
+  const OptionReader& from_;
+  Options& options_;
+  const StockActionRow* row_ = nullptr;
+  StockOptions stock_;
+};
+
+}  // namespace
+
+LockName request_id(const StockOptions& stock) {
+  return stock.id ? *stock.id : *LockName::parse("dlock-" + random_hex(12));
+}
+
+std::span<const StockActionRow> stock_action_rows() { return kActionRows; }
+
+const StockActionRow& stock_action_row(StockAction action) {
+  const StockActionRow* row = kActionRows;
+  while (row->action != action) ++row;
+  return *row;
+}
+
+Result<void> read_stock_options(const Arguments& arguments, const OptionReader& from, Options& options) {
+  return Reader(arguments, from, options).read();
+}
+
+}  // namespace dlock

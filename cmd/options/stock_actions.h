@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cmd/options/arguments.h"
+#include "cmd/options/option_reader.h"
+#include "cmd/options/options.h"
+
+namespace dlock {
+
+/// One thing that `dlock stock` does: drives parsing and help, as the option table does for commands.
+struct StockActionRow {
+  StockAction action;
+  std::string_view name;
+  std::string_view operands;  ///< as the usage line shows them, with the options that it needs
+  std::string_view summary;
+  std::span<const OptionId> options;  ///< that it has, besides the general ones
+};
+
+std::span<const StockActionRow> stock_action_rows();
+const StockActionRow& stock_action_row(StockAction action);
+
+/// The id of a request; one without gets one of its own.
+LockName request_id(const StockOptions& stock);
+
+/// Reads ACTION, NAME and the options of `dlock stock` into options.stock and options.keys. Invalid names what is
+/// missing, wrong or another action's.
+Result<void> read_stock_options(const Arguments& arguments, const OptionReader& from, Options& options);
+
+}  // namespace dlock

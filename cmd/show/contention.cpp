@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/contention.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "cmd/show/render.h"
+#include "lib/base/human_text.h"
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t kNamed = 3;  ///< holders told by name; the others are counted
+
+std::string holder_sentence(const Party& holder, WallTime now) {
+  std::string text = party_sentence(holder);
+  if (holder.since) text += " for " + human_duration(age(*holder.since, now));
+  if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
+  if (holder.until && *holder.until > now) text += ", lease ends in " + human_duration(*holder.until - now);
+  if (!holder.note.empty()) text += ", " + printable(holder.note);
+  return text;
+}
+
+/// "A", "A and B", "A; B; C and 4 more". Semicolons, because what is said of one holder has commas of its own.
+std::string holders_sentence(const std::vector<Party>& holders, std::size_t more, WallTime now) {
+  std::string text;
+  const std::size_t named = std::min(holders.size(), kNamed);
+  for (std::size_t i = 0; i < named; ++i) {
+    if (i > 0) text += i + 1 == holders.size() + more ? " and " : "; ";
+    text += holder_sentence(holders[i], now);
+  }
+  more += holders.size() - named;
+  if (more > 0) text += " and " + std::to_string(more) + " more";
+  return text;
+}
+
+std::string who_holds(const LockName& name, const std::optional<LockState>& state, WallTime now) {
+  if (!state || (state->holders.empty() && state->waiters.empty())) return name.text() + " is held by somebody else";
+  if (state->holders.empty()) {
+    return name.text() + " is about to go to " + party_sentence(state->waiters.front()) + ", first in the queue";
+  }
+  const std::string holders = holders_sentence(state->holders, state->more_holders, now);
+  switch (state->mode) {
+    case Mode::kExclusive:
+      return name.text() + " is held by " + holders;
+    case Mode::kShared:
+      return name.text() + " is held (shared) by " + holders;
+    case Mode::kPermits:
+      if (state->permits == 0) return name.text() + " is held by " + holders;
+      return name.text() + " has " + std::to_string(state->holders.size() + state->more_holders) + " of " +
+             std::to_string(state->permits) + " permits held, by " + holders;
+  }
+  return name.text();
+}
+
+/// The next round length of time that is at least ten times longer than what was not enough.
+const char* longer_wait(std::optional<Duration> waited) {
+  using namespace std::chrono_literals;
+  struct Step {
+    Duration length;
+    const char* text;
+  };
+  constexpr Step kSteps[] = {{10s, "10s"},   {30s, "30s"},   {1min, "1m"}, {5min, "5m"},
+                             {10min, "10m"}, {30min, "30m"}, {1h, "1h"},   {6h, "6h"}};
+  if (!waited) return "30s";
+  // A wait of 30 s is measured as 30.0001 s: what was asked for is meant.
+  const Duration wanted = std::chrono::floor<std::chrono::seconds>(*waited) * 10;
+  const auto* step =
+      std::find_if(std::begin(kSteps), std::end(kSteps), [&](const Step& s) { return s.length >= wanted; });
+  return step == std::end(kSteps) ? "1d" : step->text;
+}
+
+}  // namespace
+
+Error busy_error(const LockName& name, const std::optional<LockState>& state, std::optional<Duration> waited,
+                 WallTime now) {
+  Error error{ErrorCode::kBusy, who_holds(name, state, now)};
+  const std::size_t waiters = state && !state->holders.empty() ? state->waiters.size() + state->more_waiters : 0;
+  if (waiters > 0) error.message += "; " + std::to_string(waiters) + (waiters == 1 ? " other waits" : " others wait");
+  if (waited) error.message += "; gave up after " + human_duration(*waited);
+  error.next = std::string(waited ? "wait longer" : "wait for it") + " with --wait " + longer_wait(waited) +
+               ", or see the queue: dlock inspect " + shell_word(name.text());
+  return error;
+}
+
+Self this_process() {
+  utsname name{};
+  uname(&name);
+  return {name.nodename, getpid()};
+}
+
+std::string progress_line(const LockState& state, const Self& self, WallTime now, std::size_t width) {
+  std::string line = "waiting for " + state.name.text();
+  if (!state.holders.empty()) {
+    const Party& first = state.holders.front();
+    line += " - held by " + party_text(first);
+    if (first.since) line += " for " + human_duration(age(*first.since, now));
+    if (!first.reason.empty()) line += ": " + reason_text(first);
+    const std::size_t others = state.holders.size() - 1 + state.more_holders;
+    if (others > 0) line += " and " + std::to_string(others) + " more";
+  }
+  const auto own = std::find_if(state.waiters.begin(), state.waiters.end(), [&](const Party& waiter) {
+    return waiter.pid == self.pid && waiter.host == self.host;
+  });
+  const auto ahead = std::distance(state.waiters.begin(), own);
+  if (own != state.waiters.end()) {
+    line += ahead == 0 ? std::string(" - you are next") : " - " + std::to_string(ahead) + " ahead of you";
+  } else if (!state.waiters.empty()) {
+    line += " - " + std::to_string(state.waiters.size() + state.more_waiters) + " waiting";
+  }
+  return width > 0 ? elided(line, width) : line;
+}
+
+}  // namespace dlock

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/granted_text.h"
+
+#include "lib/base/human_text.h"
+#include "lib/base/json_writer.h"
+
+namespace dlock {
+
+std::string granted_text(const Options& options, const char* schema, const std::vector<HeldLock>& locks,
+                         std::optional<WallTime> until) {
+  std::string text;
+  for (const HeldLock& lock : locks) {
+    if (!options.json) {
+      text += lock.owner.text() + " " + lock.token.text() + "\n";
+      continue;
+    }
+    JsonWriter json;
+    json.begin_object().key("schema").text(schema).key("key").text(lock.name.text());
+    json.key("owner").text(lock.owner.text()).key("token").number(static_cast<std::int64_t>(lock.token.value()));
+    json.key("backend").text(lock.store).key("reentered").boolean(lock.reentered).key("until");
+    if (until) json.text(rfc3339(*until));
+    else json.null();
+    text += json.end_object().line();
+  }
+  return text;
+}
+
+}  // namespace dlock

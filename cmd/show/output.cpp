@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "cmd/show/exit_status.h"
+#include "lib/base/system_error.h"
+
+namespace dlock {
+namespace {
+
+bool wants_colour(When when, bool terminal) {
+  if (when != When::kAuto) return when == When::kAlways;
+  const char* no_colour = getenv("NO_COLOR");
+  const char* term = getenv("TERM");
+  return terminal && !(no_colour && *no_colour) && term && std::string_view(term) != "dumb";
+}
+
+}  // namespace
+
+Output Output::standard(const Options& options) {
+  Look look;
+  look.terminal = isatty(1) == 1;
+  look.colour = wants_colour(options.colour, look.terminal);
+  Output out(1, look);
+  out.measure();
+  return out;
+}
+
+void Output::measure() {
+  winsize size{};
+  if (fd_ >= 0 && look_.terminal) {
+    look_.width = ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  }
+}
+
+Result<void> Output::write(std::string_view text) {
+  if (sink_) {
+    sink_->append(text);
+    return {};
+  }
+  if (write_all(fd_, text)) return {};
+  return Error{ErrorCode::kSystem, "cannot write to stdout: " + errno_text(errno),
+               "is the disk full, or its reader gone?"};
+}
+
+int print(Output& out, const Log& log, std::string_view text, int status) {
+  const auto written = out.write(text);
+  return written ? status : fail(log, written.error());
+}
+
+std::string painted(std::string_view text, Paint paint, bool colour) {
+  if (!colour || text.empty()) return std::string(text);
+  const char* code = "";
+  switch (paint) {
+    case Paint::kBold:
+      code = "\033[1m";
+      break;
+    case Paint::kDim:
+      code = "\033[2m";
+      break;
+    case Paint::kRed:
+      code = "\033[31m";
+      break;
+    case Paint::kGreen:
+      code = "\033[32m";
+      break;
+    case Paint::kYellow:
+      code = "\033[33m";
+      break;
+  }
+  return std::string(code).append(text).append("\033[0m");
+}
+
+}  // namespace dlock

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "cmd/options/options.h"
+#include "lib/base/log.h"
+#include "lib/base/result.h"
+
+namespace dlock {
+
+/// How text should look where it goes.
+struct Look {
+  bool terminal = false;  ///< somebody watches: redrawing and block characters make sense
+  bool colour = false;
+  std::size_t width = 0;  ///< columns; 0: not limited
+};
+
+/// Where a command's data goes: a descriptor (stdout), or a string (tests). Owns neither.
+class Output {
+ public:
+  Output(int fd, const Look& look) : fd_(fd), look_(look) {}
+  Output(std::string& sink, const Look& look) : sink_(&sink), look_(look) {}
+
+  /// fd 1, with the look that its terminal, --color, NO_COLOR and TERM ask for.
+  static Output standard(const Options& options);
+
+  /// System if the descriptor does not take all of it.
+  Result<void> write(std::string_view text);
+
+  const Look& look() const { return look_; }
+  int fd() const { return fd_; }  ///< -1: a string
+  void measure();                 ///< the terminal was resized
+
+ private:
+  int fd_ = -1;
+  std::string* sink_ = nullptr;
+  Look look_;
+};
+
+/// Writes `text` and returns `status`; if it cannot be written says so and returns 71 instead.
+int print(Output& out, const Log& log, std::string_view text, int status = 0);
+
+/// `text` in bold, yellow, ... if `colour`.
+enum class Paint { kBold, kDim, kRed, kGreen, kYellow };
+std::string painted(std::string_view text, Paint paint, bool colour);
+
+}  // namespace dlock

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "cmd/show/contention.h"
+#include "lib/base/human_text.h"
+#include "lib/lock/lease.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kFirstOnTerminal = 100ms;
+constexpr Duration kRedraw = 500ms;
+constexpr Duration kPlainAt[] = {1s, 30s, 2min, 10min};
+constexpr std::string_view kWipeLine = "\r\033[K";
+
+bool is_terminal(int fd) {
+  const char* kind = getenv("TERM");
+  return isatty(fd) && kind && std::string_view(kind) != "dumb";
+}
+
+std::size_t terminal_width(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79u;
+}
+
+/// "USR1", or "signal 40" for one without a name.
+std::string signal_name(int number) {
+  const char* name = sigabbrev_np(number);
+  return name ? name : "signal " + std::to_string(number);
+}
+
+std::string names(const Options& options) {
+  std::string text;
+  for (const LockName& key : options.keys) text += (text.empty() ? "" : " ") + key.text();
+  return text;
+}
+
+}  // namespace
+
+Progress::Progress(const Options& options, const Runtime& runtime)
+    : options_(options), runtime_(runtime), manner_(Manner::kPlain), started_(runtime.clock.now()) {
+  const bool text = options.log.format == Log::Format::kText;
+  if (options.progress == When::kNever || options.log.quiet) manner_ = Manner::kNone;
+  else if (text && is_terminal(runtime.log.fd())) manner_ = Manner::kTerminal;
+  if (manner_ == Manner::kTerminal) next_ = started_ + kFirstOnTerminal;
+  if (manner_ == Manner::kPlain) next_ = started_ + (options.progress == When::kAlways ? 0s : kPlainAt[0]);
+}
+
+std::optional<TimePoint> Progress::wake_at() const { return next_; }
+
+bool Progress::waiting(TimePoint now) {
+  if (!next_ || now < *next_) return false;
+  if (manner_ == Manner::kTerminal) {
+    next_ = now + kRedraw;
+  } else {
+    ++shown_;
+    const bool more = shown_ < static_cast<int>(std::size(kPlainAt));
+    next_ = more ? std::optional(started_ + kPlainAt[shown_]) : std::nullopt;
+  }
+  return true;
+}
+
+void Progress::told_who(const LockState& state, TimePoint /*now*/) {
+  if (manner_ == Manner::kNone) return;
+  const WallTime wall = runtime_.clock.wall();
+  if (manner_ == Manner::kPlain) {
+    runtime_.log.notice(progress_line(state, this_process(), wall, 0));
+    return;
+  }
+  const std::string line = progress_line(state, this_process(), wall, terminal_width(runtime_.log.fd()));
+  write_all(runtime_.log.fd(), std::string(kWipeLine) + line);
+  on_screen_ = true;
+}
+
+void Progress::waited() {
+  if (on_screen_) write_all(runtime_.log.fd(), kWipeLine);
+  on_screen_ = false;
+}
+
+void Progress::warned(const std::string& warning) {
+  waited();
+  runtime_.log.warn(warning);
+}
+
+void Progress::lost(const std::string& why, const Situation& s, pid_t command) {
+  std::string text = "LOST " + names(options_) + ": ";
+  if (s.deadline && !s.session_over) {
+    const TimePoint sent = *s.deadline - options_.ttl + clock_drift(options_.ttl);
+    text += "no renewal for " + human_duration(runtime_.clock.now() - sent) + " (" + why + ")";
+  } else {
+    text += why;
+  }
+  const bool running = s.command_alive && command > 0;
+  const std::string pid = std::to_string(command);
+  std::string next;
+  if (!running) {
+    next =
+        s.command_status ? "the command had ended already; others may have held the lock meanwhile" : "nothing was run";
+  } else {
+    switch (options_.on_lost.kind) {
+      case OnLost::Kind::kTerm:
+        text += "; sent TERM to pid " + pid + ", KILL follows in " + human_duration(options_.kill_after);
+        break;
+      case OnLost::Kind::kKill:
+        text += "; sent KILL to pid " + pid;
+        break;
+      case OnLost::Kind::kSignal:
+        text += "; sent " + signal_name(options_.on_lost.signal) + " to pid " + pid + ", which goes on unlocked";
+        break;
+      case OnLost::Kind::kIgnore:
+        text += "; pid " + pid + " goes on unlocked (--on-lost ignore)";
+        break;
+    }
+  }
+  runtime_.log.error({ErrorCode::kLost, text, next});
+}
+
+void Progress::release_unconfirmed(const std::string& why, const Situation& s) {
+  std::string text = "the release of " + names(options_) + " could not be confirmed: " + why;
+  if (s.deadline) {
+    const Duration left = *s.deadline - runtime_.clock.now();
+    text += left > 0s ? "; the lease ends by itself in " + human_duration(left) : "; the lease has ended by itself";
+  }
+  runtime_.log.warn(text);
+}
+
+}  // namespace dlock

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/render.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "lib/base/human_text.h"
+
+namespace dlock {
+namespace {
+
+/// One line of the table. The columns are aligned over all locks shown together; the remark (reason and note) takes
+/// what is left of the line, or a line of its own.
+struct Row {
+  static constexpr std::size_t kColumns = 5;
+  std::array<std::string, kColumns> cells;  ///< role, who, how long, token, how long yet
+  std::string note;
+  std::string reason;
+  bool holder = false;
+};
+
+using Widths = std::array<std::size_t, Row::kColumns>;
+
+std::string lease_text(const Party& party, WallTime now) {
+  if (!party.until) return {};
+  return *party.until > now ? "ends in " + human_duration(*party.until - now) : "lease over";
+}
+
+Row make_row(const LockState& state, const Party& party, std::string role, WallTime now) {
+  Row row;
+  row.holder = party.token != FencingToken();
+  row.cells = {std::move(role), party_text(party), party.since ? "for " + human_duration(age(*party.since, now)) : "",
+               row.holder ? "token " + party.token.text() : "", lease_text(party, now)};
+  if (party.mode != state.mode) row.note = mode_name(party.mode);
+  if (party.count > 1)
+    row.note += (row.note.empty() ? "" : ", ") + ("entered " + std::to_string(party.count) + " times");
+  if (!party.note.empty()) row.note += (row.note.empty() ? "" : ", ") + printable(party.note);
+  row.reason = reason_text(party);
+  return row;
+}
+
+std::vector<Row> rows_of(const LockState& state, WallTime now) {
+  std::vector<Row> rows;
+  for (const Party& holder : state.holders) {
+    rows.push_back(make_row(state, holder, "holder", now));
+    rows.back().holder = true;
+  }
+  std::size_t place = 0;
+  for (const Party& waiter : state.waiters) {
+    rows.push_back(make_row(state, waiter, "waits " + std::to_string(++place), now));
+    rows.back().holder = false;
+  }
+  return rows;
+}
+
+Widths measure(const std::vector<std::vector<Row>>& blocks) {
+  Widths widths{};
+  for (const auto& rows : blocks) {
+    for (const Row& row : rows) {
+      for (std::size_t i = 0; i < Row::kColumns; ++i) widths[i] = std::max(widths[i], display_width(row.cells[i]));
+    }
+  }
+  return widths;
+}
+
+std::string heading(const LockState& state, const Look& look) {
+  std::string what;
+  if (state.holders.empty()) what = state.waiters.empty() ? "free" : "free, waited for";
+  else if (state.mode == Mode::kPermits && state.permits > 0)
+    what = std::to_string(state.holders.size()) + " of " + std::to_string(state.permits) + " permits held";
+  else what = std::string("held, ") + mode_name(state.mode);
+  const std::string store = printable(state.store);
+  const std::string name = printable(state.name.text());
+  const std::size_t used = display_width(name) + 2 + display_width(what) + 2 + display_width(store);
+  const bool fits = look.width == 0 || used <= look.width;
+  std::string line = painted(name, Paint::kBold, look.colour) + "  " + what;
+  if (fits && !store.empty()) line += "  " + painted(store, Paint::kDim, look.colour);
+  return line + '\n';
+}
+
+std::string row_text(const Row& row, const Widths& widths, const Look& look) {
+  std::string line = "  ";
+  std::size_t used = 2;
+  std::size_t pending = 0;  // blanks that become real when something follows
+  const auto add = [&](const std::string& cell, std::size_t width, std::optional<Paint> paint) {
+    if (!cell.empty()) {
+      line.append(pending, ' ').append(paint ? painted(cell, *paint, look.colour) : cell);
+      used += pending + display_width(cell);
+      pending = 0;
+    }
+    if (width > 0) pending += width - display_width(cell) + 2;
+  };
+  for (std::size_t i = 0; i < Row::kColumns; ++i) {
+    add(row.cells[i], widths[i], i == 1 && row.holder ? std::optional(Paint::kBold) : std::nullopt);
+  }
+  const std::size_t indent = 2 + widths[0] + 2;
+  const auto remark = [&](const std::string& text, std::optional<Paint> paint) {
+    if (text.empty()) return;
+    const std::size_t wide = display_width(text);
+    if (look.width > 0 && used + pending + wide > look.width) pending = 2;  // not aligned, but still on this line
+    if (look.width > 0 && used + pending + wide > look.width) {
+      line += '\n' + std::string(indent, ' ');
+      used = indent;
+      pending = 0;
+    }
+    const std::string shown =
+        look.width > 0 ? elided(text, std::max<std::size_t>(look.width, used + pending + 10) - used - pending) : text;
+    add(shown, display_width(shown), paint);
+  };
+  remark(row.note, Paint::kYellow);
+  remark(row.reason, std::nullopt);
+  return line + '\n';
+}
+
+}  // namespace
+
+Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - since, Duration::zero()); }
+
+std::string reason_text(const Party& party) {
+  constexpr std::size_t kColumns = 80;
+  return elided(printable(party.reason), kColumns);
+}
+
+std::string party_text(const Party& party) {
+  std::string text = printable(party.host);
+  const auto add = [&](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
+  if (party.pid > 0) add("pid " + std::to_string(party.pid));
+  if (!party.user.empty()) add("(" + printable(party.user) + ")");
+  if (text.empty() && !party.owner.empty()) text = "owner " + printable(party.owner);
+  return text.empty() ? "somebody" : text;
+}
+
+std::string party_sentence(const Party& party) {
+  std::string inside = party.pid > 0 ? "pid " + std::to_string(party.pid) : "";
+  if (!party.user.empty()) inside += (inside.empty() ? "user " : ", user ") + printable(party.user);
+  if (party.host.empty()) return inside.empty() ? party_text(party) : inside;
+  return printable(party.host) + (inside.empty() ? "" : " (" + inside + ")");
+}
+
+std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look) {
+  std::vector<std::vector<Row>> blocks;
+  for (const LockState& state : states) blocks.push_back(rows_of(state, now));
+  const Widths widths = measure(blocks);
+  std::string text;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    text += heading(states[i], look);
+    for (const Row& row : blocks[i]) text += row_text(row, widths, look);
+  }
+  return text;
+}
+
+void put_party(JsonWriter& json, const Party& party) {
+  const auto number = [&](const char* name, std::int64_t value) {
+    json.key(name);
+    if (value > 0) json.number(value);
+    else json.null();
+  };
+  const auto time = [&](const char* name, const std::optional<WallTime>& value) {
+    json.key(name).text_or_null(value ? rfc3339(*value) : "");
+  };
+  json.begin_object();
+  json.key("owner").text_or_null(party.owner).key("host").text_or_null(party.host);
+  number("pid", party.pid);
+  json.key("user").text_or_null(party.user).key("reason").text_or_null(party.reason);
+  number("token", static_cast<std::int64_t>(party.token.value()));
+  json.key("count").number(party.count);
+  time("since", party.since);
+  time("until", party.until);
+  json.key("mode").text(mode_name(party.mode));
+  if (!party.note.empty()) json.key("note").text(party.note);
+  json.end_object();
+}
+
+std::string inspect_json(const LockState& state) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.inspect/1");
+  json.key("key").text(state.name.text()).key("backend").text(state.store).key("mode").text(mode_name(state.mode));
+  if (state.permits > 0) json.key("permits").number(state.permits);
+  json.key("holders").begin_array();
+  for (const Party& holder : state.holders) put_party(json, holder);
+  json.end_array().key("waiters").begin_array();
+  for (const Party& waiter : state.waiters) put_party(json, waiter);
+  json.end_array().end_object();
+  return json.str();
+}
+
+}  // namespace dlock

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cmd/show/output.h"
+#include "lib/base/json_writer.h"
+#include "lib/base/time.h"
+#include "lib/lock/holder.h"
+
+namespace dlock {
+
+/// Locks as text for people: per lock one heading and one line for each holder and waiter, in aligned columns; what is
+/// not known is left out. With a width no line is wider, except for a key or a host that is.
+std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look);
+
+/// The same as dlock.inspect/1: one object, without the newline. Unknown fields are null.
+std::string inspect_json(const LockState& state);
+
+/// One holder or waiter as a JSON object.
+void put_party(JsonWriter& json, const Party& party);
+
+/// "ci-4 pid 8812 (deploy)", with what is known of it; "somebody" if nothing is. Never empty, safe to print.
+std::string party_text(const Party& party);
+
+/// The same inside a sentence: "ci-4 (pid 8812, user deploy)".
+std::string party_sentence(const Party& party);
+
+/// What it says that it is about: one line of 80 columns at most, safe to print.
+std::string reason_text(const Party& party);
+
+/// How long ago that was.
+Duration age(WallTime since, WallTime now);
+
+}  // namespace dlock

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/report.h"
+
+#include <algorithm>
+
+#include "lib/base/json_writer.h"
+
+namespace dlock {
+namespace {
+
+void put_lock(JsonWriter& json, const LockName* name, const HeldLock* lock) {
+  json.key("key").text_or_null(name ? name->text() : "");
+  json.key("token");
+  if (lock) json.number(static_cast<std::int64_t>(lock->token.value()));
+  else json.null();
+  json.key("owner").text_or_null(lock ? lock->owner.text() : "");
+  json.key("store").text_or_null(lock ? lock->store : "");
+}
+
+const HeldLock* find_lock(const std::vector<HeldLock>& locks, const LockName& name) {
+  const auto at = std::find_if(locks.begin(), locks.end(), [&](const HeldLock& lock) { return lock.name == name; });
+  return at == locks.end() ? nullptr : &*at;
+}
+
+void put_optional(JsonWriter& json, const char* name, std::optional<int> value) {
+  json.key(name);
+  if (value) json.number(*value);
+  else json.null();
+}
+
+}  // namespace
+
+const char* outcome_name(RunReport::Outcome outcome) {
+  switch (outcome) {
+    case RunReport::Outcome::kRan:
+      return "ran";
+    case RunReport::Outcome::kBusy:
+      return "busy";
+    case RunReport::Outcome::kUnavailable:
+      return "unavailable";
+    case RunReport::Outcome::kLost:
+      return "lost";
+    case RunReport::Outcome::kExecFailed:
+      return "exec_failed";
+    case RunReport::Outcome::kInterrupted:
+      return "interrupted";
+    case RunReport::Outcome::kShort:
+      return "short";
+    case RunReport::Outcome::kRepeated:
+      return "repeated";
+  }
+  return "?";
+}
+
+std::string report_line(const RunReport& report) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.report/1").key("outcome").text(outcome_name(report.outcome));
+  put_optional(json, "exit_code", report.exit_code);
+  put_optional(json, "signal", report.signal);
+  json.key("waited_ms").whole_ms(report.waited).key("held_ms");
+  if (report.held) json.whole_ms(*report.held);
+  else json.null();
+  const LockName* first = report.keys.empty() ? nullptr : &report.keys.front();
+  put_lock(json, first, first ? find_lock(report.locks, *first) : nullptr);
+  if (report.keys.size() > 1) {
+    json.key("locks").begin_array();
+    for (const LockName& key : report.keys) {
+      json.begin_object();
+      put_lock(json, &key, find_lock(report.locks, key));
+      json.end_object();
+    }
+    json.end_array();
+  }
+  return json.end_object().line();
+}
+
+}  // namespace dlock

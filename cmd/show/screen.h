@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <signal.h>
+#include <termios.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "cmd/show/output.h"
+#include "lib/base/unique_fd.h"
+
+namespace dlock {
+
+/// The whole terminal for a while: alternate screen, no cursor, keys one by one without echo. Signals that end or
+/// resize are blocked meanwhile and read from signals(), so that none of them leaves the terminal spoilt. ^Z is off.
+/// The destructor gives everything back.
+class Screen {
+ public:
+  Screen(Output& out, int input);
+  ~Screen();
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  int signals() const { return signals_.get(); }  ///< readable when next_signal() has one
+  std::optional<int> next_signal();
+  std::optional<char> next_key();  ///< call only when the input is readable; '\0' at its end
+
+  /// Shows `text`, clipped to the height of the terminal. False if it does not take it.
+  bool draw(const std::string& text);
+
+ private:
+  Output& out_;
+  int input_;
+  bool raw_ = false;
+  termios before_{};
+  sigset_t mask_before_{};
+  UniqueFd signals_;
+};
+
+}  // namespace dlock

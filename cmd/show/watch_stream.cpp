@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cmd/show/exit_status.h"
+#include "cmd/show/locks.h"
+#include "cmd/show/render.h"
+#include "cmd/show/watch.h"
+#include "lib/base/human_text.h"
+
+namespace dlock {
+namespace {
+
+using Seen = std::map<LockName, std::string>;  ///< what was said last of each lock
+
+/// The locks that look different from what was said last, and those that are gone, as free ones.
+std::vector<LockState> changes(const std::vector<LockState>& states, const std::string& store, Seen& seen) {
+  std::vector<LockState> changed;
+  Seen now;
+  for (const LockState& state : states) {
+    const std::string& text = now[state.name] = inspect_json(state);
+    const auto before = seen.find(state.name);
+    if (before == seen.end() || before->second != text) changed.push_back(state);
+  }
+  for (const auto& [name, text] : seen) {
+    if (!now.count(name)) changed.push_back({.name = name, .store = store, .holders = {}, .waiters = {}});
+  }
+  std::sort(changed.begin(), changed.end(), [](const LockState& a, const LockState& b) { return a.name < b.name; });
+  seen = std::move(now);
+  return changed;
+}
+
+std::string block(const std::vector<LockState>& changed, const Options& options, WallTime now, const Look& look) {
+  if (!options.json) return rfc3339(now) + '\n' + inspect_text(changed, now, look);
+  std::string lines;
+  for (const LockState& state : changed) lines += inspect_json(state) + '\n';
+  return lines;
+}
+
+/// Waits until `until`. False if whoever read our output is gone: then nothing that we say is of use.
+bool wait_while_read(const Output& out, Clock& clock, TimePoint until) {
+  while (clock.now() < until) {
+    std::vector<pollfd> fds;
+    if (out.fd() >= 0) fds.push_back({out.fd(), 0, 0});
+    clock.wait(fds, until);
+    if (!fds.empty() && (fds.front().revents & POLLERR)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int watch_as_stream(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+  Seen seen;
+  const auto news = [&]() -> Result<std::string> {
+    const auto states = look_at_locks(options, backend);
+    if (!states) return states.error();
+    const auto changed = changes(*states, backend.store(), seen);
+    return changed.empty() ? std::string() : block(changed, options, runtime.clock.wall(), out.look());
+  };
+  return watch_news(options.interval.value_or(std::chrono::seconds(1)), news, runtime, out);
+}
+
+int watch_news(Duration interval, const std::function<Result<std::string>()>& news, const Runtime& runtime,
+               Output& out) {
+  for (;;) {
+    const TimePoint again = runtime.clock.now() + interval;
+    const auto text = news();
+    if (!text) return fail(runtime.log, text.error());
+    if (!text->empty()) {
+      if (const int status = print(out, runtime.log, *text); status != 0) return status;
+    }
+    if (!wait_while_read(out, runtime.clock, again)) {
+      raise(SIGPIPE);  // as a write would have done; comes back if that is ignored
+      return fail(runtime.log, {ErrorCode::kSystem, "nobody reads stdout any more"});
+    }
+  }
+}
+
+}  // namespace dlock

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/wiring/keeper_program.h"
+
+#include <sys/prctl.h>
+
+#include "backends/registry.h"
+#include "lib/keeper/keeper_loop.h"
+#include "lib/stock/stock_hold.h"
+
+namespace dlock {
+namespace {
+
+/// Part of a stock, perhaps with the locks of its segments.
+Result<std::unique_ptr<KeptLock>> open_part(const RegisteredBackend& row, const AcquireRequest& request,
+                                            const Runtime& runtime) {
+  if (!row.stock) return no_stock_in(request.url);
+  auto stock = row.stock(request.url, runtime);
+  if (!stock) return stock.error();
+  const auto open_segment = [&row, url = request.url, runtime](const LockSpec& spec) {
+    return row.keep(url, spec, runtime);
+  };
+  return std::unique_ptr<KeptLock>(std::make_unique<StockHold>(std::move(*stock), request.spec, open_segment, runtime));
+}
+
+Result<std::unique_ptr<KeptLock>> open_lock(const AcquireRequest& request, const Runtime& runtime) {
+  for (const RegisteredBackend& row : registered_backends()) {
+    if (request.url.scheme != row.scheme) continue;
+    return request.spec.stock ? open_part(row, request, runtime) : row.keep(request.url, request.spec, runtime);
+  }
+  return Error{ErrorCode::kUnsupported, "this program keeps no locks of " + request.url.redacted()};
+}
+
+}  // namespace
+
+int run_keeper_program() {
+  // A keeper has the password in its memory: it leaves no core file, and its user's other programs cannot look into it.
+  prctl(PR_SET_DUMPABLE, 0);
+  return run_keeper(open_lock, memory_of_keeper());
+}
+
+}  // namespace dlock

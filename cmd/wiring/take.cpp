@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/wiring/take.h"
+
+#include <cstdlib>
+
+#include "cmd/show/contention.h"
+#include "cmd/show/exit_status.h"
+#include "lib/run/unlocked_session.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A keeper ends the wait itself; this is for one that hangs.
+constexpr Duration kGrace = 2s;
+
+/// Stands in where nothing is to be run.
+class NoCommand final : public LockedCommand {
+ public:
+  SupervisorEvent start(const StartContext& /*context*/) override { return CommandStarted{}; }
+  pid_t pid() const override { return 0; }
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  std::optional<int> ended() override { return std::nullopt; }
+  void signal(int /*number*/) override {}
+  void signal_tree(int /*number*/) override {}
+  bool tree_gone() override { return true; }
+  bool sent_by_it(pid_t /*sender*/) const override { return false; }
+};
+
+SupervisionPolicy make_policy(const Options& options, const Store& store, TimePoint now, bool run_command) {
+  SupervisionPolicy policy;
+  policy.ttl = options.ttl;
+  policy.kill_after = options.kill_after;
+  policy.on_lost = options.on_lost;
+  policy.at_least = options.at_least;
+  policy.run_command = run_command;
+  const auto limit = options.nonblock ? std::optional<Duration>(0s) : options.wait;
+  if (!store.backend && limit) policy.give_up_at = now + *limit + options.connect_timeout + kGrace;
+  return policy;
+}
+
+bool is_unreachable(const Situation& s) {
+  return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable;
+}
+
+void supervise(Taken& taken, const Options& options, const Runtime& runtime, LockedCommand* command,
+               SignalInbox& signals, RunObserver& observer) {
+  NoCommand nothing;
+  const SupervisionPolicy policy = make_policy(options, taken.store, runtime.clock.now(), command != nullptr);
+  taken.situation = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
+  // Who dies of a signal has no destructors, and a keeper that does not answer must not be left behind.
+  const bool in_order = taken.situation.outcome == Outcome::kRan && !taken.situation.release_unconfirmed;
+  if (!in_order && taken.situation.outcome != Outcome::kGranted) taken.session.reset();
+}
+
+}  // namespace
+
+Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
+                         SignalInbox& signals, RunObserver& observer) {
+  Taken taken;
+  taken.started = runtime.clock.now();
+  for (std::size_t i = 0; i < options.backends.size(); ++i) {
+    auto store = options.stock ? open_stock_keeper(options.backends[i])
+                               : open_store(options.backends[i], Role::kKeeper, runtime);
+    if (!store) return store.error();
+    taken.store = std::move(*store);
+    auto session = open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime);
+    if (!session) return session.error();
+    taken.session = std::move(*session);
+    supervise(taken, options, runtime, command, signals, observer);
+    if (!is_unreachable(taken.situation) || i + 1 == options.backends.size()) break;
+    runtime.log.notice(taken.situation.error->message + "; falling back to " + options.backends[i + 1].redacted());
+  }
+  if (command && options.run_if_unavailable && is_unreachable(taken.situation)) {
+    runtime.log.warn(taken.situation.error->message + "; running WITHOUT the lock (--if-unavailable=run)");
+    taken.session = std::make_unique<UnlockedSession>();
+    supervise(taken, options, runtime, command, signals, observer);
+  }
+  return taken;
+}
+
+int explain_not_taken(const Options& options, const Runtime& runtime, const Taken& taken) {
+  const Situation& s = taken.situation;
+  if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
+  if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
+  if (s.error->code == ErrorCode::kRepeated) {
+    runtime.log.notice(s.error->message);
+    return exit_status(ErrorCode::kRepeated);
+  }
+  if (s.error->code != ErrorCode::kBusy) return fail(runtime.log, *s.error);
+  const int status = options.conflict_exit_code;
+  // With -E 0 being busy is no news: a cron job that says nothing sends no mail.
+  const bool silent = options.log.quiet || (status == 0 && options.log.verbosity == 0);
+  if (!silent && options.stock) {
+    runtime.log.error(*s.error);
+  } else if (!silent) {
+    const LockName& name = s.contention ? s.contention->name : options.keys.front();
+    const auto waited = options.nonblock ? std::nullopt : std::optional(runtime.clock.now() - taken.started);
+    runtime.log.error(busy_error(name, s.contention, waited, runtime.clock.wall()));
+  }
+  return status;
+}
+
+}  // namespace dlock

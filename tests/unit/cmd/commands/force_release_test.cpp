@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/force_release.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <termios.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command_world.h"
+
+namespace force_release_test {
+
+using namespace dlock;
+
+namespace {
+
+struct World : CommandWorld {
+  World() {
+    options.keys = {lock_name("deploy/prod")};
+    Party& holder = backend.hold("deploy/prod", 1042);
+    holder.host = "ci-4";
+    holder.pid = 8812;
+    holder.user = "deploy";
+    holder.since = clock.wall() - std::chrono::seconds(41);
+  }
+  UniqueFd nobody{open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  int run() { return force_release_command(options, backend, runtime, output, nobody.get()); }
+  bool held() { return !backend.locks.at(lock_name("deploy/prod")).holders.empty(); }
+};
+
+/// A terminal at which somebody types `line`; what is said to them is in read_all().
+struct Typist {
+  UniqueFd master, terminal;
+  explicit Typist(const std::string& line) {
+    int m = -1, t = -1;
+    REQUIRE(openpty(&m, &t, nullptr, nullptr, nullptr) == 0);
+    master = UniqueFd(m);
+    terminal = UniqueFd(t);
+    termios quiet{};
+    tcgetattr(t, &quiet);
+    quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(t, TCSANOW, &quiet);
+    write_all(m, line + "\n");
+  }
+  std::string read_all() { return drain_terminal(master, terminal); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(World, "with --yes the holder is freed, and may still be running") {
+  options.yes = true;
+  CHECK(run() == 0);
+  CHECK_FALSE(held());
+  CHECK(out ==
+        "deploy/prod is free now; it was held by ci-4 (pid 8812, user deploy) for 41 s\n"
+        "  the old holder may still be running: pid 8812 on ci-4\n");
+}
+
+TEST_CASE_FIXTURE(World, "without a terminal and without --yes nothing is freed: 64, and the holder is shown") {
+  CHECK(run() == 64);
+  CHECK(held());
+  CHECK(said() ==
+        "deploy/prod  held, exclusive  local:/var/lib/dlock\n"
+        "  holder  ci-4 pid 8812 (deploy)  for 41 s  token 1042\n"
+        "dlock: force-release of deploy/prod has to be confirmed, and nobody is there to ask\n"
+        "  if this holder is the one to be freed: dlock force-release --yes deploy/prod\n");
+}
+
+TEST_CASE_FIXTURE(World, "on a terminal the key has to be typed") {
+  Typist typist("deploy/prod");
+  const Log screen(Log::Style{}, typist.terminal.get());
+  const Runtime here{clock, screen};
+  CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 0);
+  CHECK_FALSE(held());
+  CHECK(typist.read_all().find("type the key to free it: ") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(World, "on a terminal anything else than the key frees nothing") {
+  const Typist typist("y");
+  const Log screen(Log::Style{}, typist.terminal.get());
+  const Runtime here{clock, screen};
+  CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 64);
+  CHECK(held());
+}
+
+TEST_CASE_FIXTURE(World, "--token of another holder is 75 and frees nothing") {
+  options.yes = true;
+  options.token = FencingToken(1041);
+  CHECK(run() == 75);
+  CHECK(held());
+  CHECK(said().starts_with(
+      "dlock: deploy/prod is not held with token 1041 any more, but with 1042 by ci-4 (pid 8812, user deploy)\n"));
+  options.token = FencingToken(1042);
+  CHECK(run() == 0);
+}
+
+TEST_CASE_FIXTURE(World, "a holder that changed since it was shown is not freed: 75") {
+  options.yes = true;
+  Party next;
+  next.token = FencingToken(1043);
+  backend.changes_hands_to = next;
+  CHECK(run() == 75);
+  CHECK(held());
+}
+
+TEST_CASE_FIXTURE(World, "a free lock is free already: 0, without asking") {
+  backend.locks.clear();
+  CHECK(run() == 0);
+  CHECK(out == "deploy/prod is free already\n");
+  out.clear();
+  options.json = true;
+  CHECK(run() == 0);
+  CHECK(nlohmann::json::parse(out)["freed"].empty());
+}
+
+}  // namespace force_release_test

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/stock.h"
+
+#include <doctest/doctest.h>
+
+#include "cmd/options/stock_actions.h"
+#include "tests/unit/cmd/argument_words.h"
+
+namespace stock_test {
+
+using namespace dlock;
+
+namespace {
+
+/// Its `child` points to words that are gone: child_of().
+Result<Options> parse(const std::vector<std::string>& line) {
+  ArgumentWords words(line);
+  Variables variables({});
+  return parse_command_line(words.count(), words.argv(), variables.environment());
+}
+
+Options parsed(const std::vector<std::string>& line) {
+  auto options = parse(line);
+  INFO((options ? std::string() : options.error().message));
+  REQUIRE(options);
+  return std::move(*options);
+}
+
+/// The command in `line`, whose words lie in argv.
+std::vector<std::string> child_of(const std::vector<std::string>& line) {
+  ArgumentWords words(line);
+  Variables variables({});
+  const auto options = parse_command_line(words.count(), words.argv(), variables.environment());
+  REQUIRE(options);
+  std::vector<std::string> child;
+  for (const char* word : options->child) {
+    if (word) child.emplace_back(word);
+  }
+  return child;
+}
+
+StockState phone() {
+  StockState state{.name = *LockName::parse("phone"), .segments = {{48, 0}, {12, 3}, {0, 0}}};
+  state.created = 100;
+  state.taken = 40;
+  state.refunded = 3;
+  state.open = 1;
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("stock create wants a quantity, and one segment unless more are named") {
+  const Options options = parsed({"stock", "create", "phone", "--quantity", "1000"});
+  CHECK(options.stock->action == StockAction::kCreate);
+  CHECK(options.keys.front().text() == "phone");
+  CHECK(options.stock->quantity == 1000);
+  CHECK(options.stock->segments == 1);
+  CHECK(parsed({"stock", "create", "--segments=20", "phone", "--quantity", "0", "--if-not-exists"}).stock->segments ==
+        20);
+}
+
+TEST_CASE("stock take has a quantity of 1 and no id unless they are given") {
+  const Options options = parsed({"stock", "take", "phone"});
+  CHECK(options.stock->qty == 1);
+  CHECK_FALSE(options.stock->id);
+  const Options more = parsed({"stock", "--qty", "7", "take", "--id=order 1", "phone", "-n"});
+  CHECK(more.stock->qty == 7);
+  CHECK(more.stock->id->text() == "order 1");
+  CHECK(more.nonblock);
+}
+
+TEST_CASE("stock run: options may stand behind the name, what stands behind -- is the command's") {
+  const std::vector<std::string> line{"stock",  "run",  "phone", "--qty", "2",     "--id", "order-77",
+                                      "--mode", "lock", "--",    "cmd",   "--qty", "x",    "--"};
+  const Options options = parsed(line);
+  CHECK(options.stock->action == StockAction::kRun);
+  CHECK(options.stock->claim->quantity == 2);
+  CHECK(options.stock->claim->id.text() == "order-77");
+  CHECK(options.stock->claim->lock_segment);
+  CHECK(child_of(line) == std::vector<std::string>{"cmd", "--qty", "x", "--"});
+  CHECK(parsed({"stock", "run", "-c", "echo a", "phone"}).shell_command == "echo a");
+  CHECK(options.strict_release);  // whether it was sold has to be known
+}
+
+TEST_CASE("stock run: a request without an id gets one that no other has") {
+  const auto one = parsed({"stock", "run", "phone", "--", "true"}).stock->claim->id;
+  const auto two = parsed({"stock", "run", "phone", "--", "true"}).stock->claim->id;
+  CHECK(one != two);
+}
+
+TEST_CASE("stock show needs no name, a refund of all no quantity") {
+  CHECK(parsed({"stock", "show"}).keys.empty());
+  CHECK_FALSE(parsed({"stock", "refund", "phone", "--id", "a"}).stock->qty_given);
+  CHECK(parsed({"stock", "refund", "phone", "--id", "a", "--qty", "2"}).stock->qty_given == 2);
+}
+
+TEST_CASE("stock: what cannot be understood is refused with what is missing or the nearest right word") {
+  struct Row {
+    std::vector<std::string> line;
+    const char* message;
+    const char* next;
+  };
+  const Row rows[] = {
+      {{"stock"}, "needs an action", "create, show"},
+      {{"stock", "tke", "x"}, "has no 'tke'", "'take'"},
+      {{"stock", "take"}, "needs the NAME", "usage: dlock stock take"},
+      {{"stock", "take", "a", "b"}, "not also 'b'", "usage"},
+      {{"stock", "run", "a", "cmd"}, "not also 'cmd'", "put -- before the command"},
+      {{"stock", "run", "a"}, "no command to run", "dlock stock take"},
+      {{"stock", "run", "a", "-c", "x", "--", "y"}, "both -c STR", ""},
+      {{"stock", "create", "a"}, "--quantity is missing", "usage"},
+      {{"stock", "add", "a"}, "--qty is missing", "usage"},
+      {{"stock", "refund", "a"}, "--id is missing", "usage"},
+      {{"stock", "resize", "a"}, "--segments is missing", "usage"},
+      {{"stock", "drop", "a"}, "--yes is missing", "usage"},
+      {{"stock", "take", "a", "--segments", "3"}, "'dlock stock take' has no option --segments", ""},
+      {{"stock", "show", "a", "-n"}, "has no option -n", ""},
+      {{"stock", "take", "a", "--qty", "0"}, "'0' is no quantity", "1 to 9007199254740992"},
+      {{"stock", "take", "a", "--qty", "-1"}, "'-1' is no quantity", ""},
+      {{"stock", "take", "a", "--qty", "1.5"}, "'1.5' is no quantity", ""},
+      {{"stock", "take", "a", "--qty", "9007199254740993"}, "is no quantity", ""},
+      {{"stock", "create", "a", "--quantity", "x"}, "'x' is no quantity", "0 to"},
+      {{"stock", "create", "a", "--quantity", "1", "--segments", "0"}, "--segments", ""},
+      {{"stock", "create", "a", "--quantity", "1", "--segments", "1001"}, "--segments", ""},
+      {{"stock", "take", "a", "--id", ""}, "id of a request", "255 bytes"},
+      {{"stock", "take", "a", "--id", "a\nb"}, "id of a request", ""},
+      {{"stock", "take", ""}, "the key is empty", ""},
+      {{"stock", "run", "a", "--mode", "lok", "--", "x"}, "lok", "lock"},
+  };
+  for (const Row& row : rows) {
+    std::string line;
+    for (const std::string& word : row.line) line += "[" + word + "] ";
+    CAPTURE(line);
+    const auto options = parse(row.line);
+    REQUIRE_FALSE(options);
+    CAPTURE(options.error().message);
+    CAPTURE(options.error().next);
+    CHECK(options.error().code == ErrorCode::kInvalid);
+    CHECK(options.error().message.find(row.message) != std::string::npos);
+    CHECK(options.error().next.find(row.next) != std::string::npos);
+  }
+}
+
+TEST_CASE("stock take --strategy is a parameter of the URL, checked as one") {
+  const Options options = parsed({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimistic"});
+  CHECK(options.backends.front().params.at("stock") == "optimistic");
+  const auto misspelt = parse({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimist"});
+  REQUIRE_FALSE(misspelt);
+  CHECK(misspelt.error().next.find("optimistic") != std::string::npos);
+  CHECK_FALSE(parse({"stock", "take", "phone", "--strategy", "guarded"}));  // local has one way only
+}
+
+TEST_CASE("stock: every action has its row, in the order of its number") {
+  CHECK(stock_action_rows().size() == 9);
+  for (const StockActionRow& row : stock_action_rows()) CHECK(&stock_action_row(row.action) == &row);
+}
+
+TEST_CASE("stock: JSON tells all of it") {
+  CHECK(stock_json(phone()) ==
+        "{\"schema\":\"dlock.stock/1\",\"name\":\"phone\",\"total\":60,\"reserved\":3,\"open\":1,\"created\":100,"
+        "\"added\":0,\"taken\":40,\"refunded\":3,\"segments\":[{\"segment\":0,\"quantity\":48,\"reserved\":0},"
+        "{\"segment\":1,\"quantity\":12,\"reserved\":3},{\"segment\":2,\"quantity\":0,\"reserved\":0}]}");
+}
+
+TEST_CASE("stock: a line for each segment, with a bar on a terminal that fits its width") {
+  CHECK(stock_text(phone(), {}) ==
+        "phone  60 there, 3 set aside by 1 open take; created 100, added 0, taken 40, refunded 3\n"
+        "  0  48\n"
+        "  1  12  3 set aside\n"
+        "  2   0\n");
+  const std::string shown = stock_text(phone(), {.terminal = true, .colour = false, .width = 40});
+  CHECK(shown.find("  0  48  ███████████████\n") != std::string::npos);
+  CHECK(shown.find("  1  12  ███░") != std::string::npos);
+  CHECK(shown.find("  2   0\n") != std::string::npos);
+}
+
+TEST_CASE("stock: parts are printed one a line") { CHECK(stock_parts_text({{3, 2}, {0, 1}}) == "3 2\n0 1\n"); }
+
+}  // namespace stock_test

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/option_table.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "cmd/options/settings.h"
+
+namespace option_table_test {
+
+using namespace dlock;
+
+TEST_CASE("no two options share a name, a letter, a variable or a key") {
+  std::set<std::string_view> names;
+  std::set<char> letters;
+  std::set<std::string_view> variables;
+  for (const OptionRow& row : option_rows()) {
+    CAPTURE(row.name);
+    CHECK(names.insert(row.name).second);
+    if (row.letter != 0) CHECK(letters.insert(row.letter).second);
+    if (!row.variable.empty()) CHECK(variables.insert(row.variable).second);
+    CHECK(!row.help.empty());
+    CHECK(row.commands != 0);
+    CHECK((row.kind == ValueKind::kFlag) == row.value.empty());
+    CHECK(find_option(row.name) == &row);
+    if (row.letter != 0) CHECK(find_option(row.letter) == &row);
+    // In a file a key is called as its option is.
+    if (row.id != OptionId::kBackend && !row.config_key.empty()) CHECK(row.config_key == row.name);
+  }
+}
+
+TEST_CASE("no two commands share a name or an alias") {
+  std::set<std::string_view> names;
+  for (const CommandRow& row : command_rows()) {
+    CAPTURE(row.name);
+    CHECK(names.insert(row.name).second);
+    for_each_word(row.aliases, [&](std::string_view alias) { CHECK(names.insert(alias).second); });
+    CHECK(find_command(row.name) == &row);
+    CHECK(&command_row(row.command) == &row);
+  }
+  CHECK(find_command("break")->command == Command::kForceRelease);
+  CHECK(find_command("status")->command == Command::kInspect);
+  CHECK(find_command("with")->command == Command::kRun);
+}
+
+TEST_CASE("help names every option of a command with its default and its variable") {
+  for (const CommandRow& command : command_rows()) {
+    if (command.group.empty()) continue;
+    const auto text = help_text(std::string(command.name));
+    REQUIRE(text);
+    for (const OptionRow& row : option_rows()) {
+      CAPTURE(command.name);
+      CAPTURE(row.name);
+      const std::string label =
+          ", --" + std::string(row.name) + (row.value.empty() ? "" : " " + std::string(row.value));
+      const std::string lone = "      --" + label.substr(4);
+      const bool told =
+          (*text).find((row.letter != 0 ? label : lone) + (row.value.empty() ? " " : "")) != std::string::npos;
+      CHECK(told == has_option(command.command, row));
+      if (told && !row.variable.empty()) CHECK((*text).find("$" + std::string(row.variable)) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("the overview names every command that is there for people") {
+  const auto text = help_text("");
+  REQUIRE(text);
+  for (const CommandRow& row : command_rows()) {
+    CAPTURE(row.name);
+    CHECK(((*text).find("\n  " + std::string(row.name) + " ") != std::string::npos) == !row.group.empty());
+  }
+  const auto unknown = help_text("rum");
+  REQUIRE(!unknown);
+  CHECK(unknown.error().next == "did you mean 'run'?");
+}
+
+TEST_CASE("completion knows every command and option in every shell") {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const auto script = completion_script(shell);
+    REQUIRE(script);
+    for (const CommandRow& row : command_rows()) {
+      if (!row.group.empty()) CHECK((*script).find(row.name) != std::string::npos);
+    }
+    for (const OptionRow& row : option_rows()) {
+      CAPTURE(shell);
+      CAPTURE(row.name);
+      const std::string spelled =
+          std::string(shell) == "fish" ? "-l " + std::string(row.name) : "--" + std::string(row.name);
+      CHECK((*script).find(spelled) != std::string::npos);
+    }
+  }
+  CHECK(!completion_script("csh"));
+}
+
+TEST_CASE("only options with a configuration key may stand in a file") {
+  std::set<std::string_view> keys;
+  for (const ConfigKey& key : config_keys()) keys.insert(key.name);
+  CHECK(keys.count("ttl") == 1);
+  CHECK(keys.count("nonblock") == 0);
+  CHECK(keys.count("yes") == 0);
+  CHECK(keys.count("default-backend") == 0);
+}
+
+}  // namespace option_table_test

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/render.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/base/human_text.h"
+#include "tests/support/command_world.h"
+
+namespace render_test {
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+const WallTime kNow = LeapingClock().wall();
+
+LockState busy_lock() {
+  LockState state{.name = lock_name("deploy/prod"), .store = "local:/var/lib/dlock", .holders = {}, .waiters = {}};
+  Party holder;
+  holder.owner = "0123456789abcdef0123456789abcdef";
+  holder.host = "ci-4";
+  holder.pid = 8812;
+  holder.user = "deploy";
+  holder.reason = "rolling out 4.2 to all of the european machines";
+  holder.token = FencingToken(1042);
+  holder.since = kNow - 41s;
+  holder.until = kNow + 12s;
+  state.holders = {holder};
+  Party waiter;
+  waiter.host = "web-11";
+  waiter.pid = 211;
+  waiter.user = "www";
+  waiter.since = kNow - 65s;
+  waiter.mode = Mode::kShared;
+  state.waiters = {waiter};
+  return state;
+}
+
+std::size_t widest(const std::string& text) {
+  std::size_t widest = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    widest = std::max(widest, display_width(std::string_view(text).substr(at, end - at)));
+    at = end + 1;
+  }
+  return widest;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a held lock is shown with its holder and its queue in columns, the reason on a line of its own at 80 columns") {
+  const std::string text = inspect_text({busy_lock()}, kNow, {.width = 80});
+  CHECK(text ==
+        "deploy/prod  held, exclusive  local:/var/lib/dlock\n"
+        "  holder   ci-4 pid 8812 (deploy)  for 41 s       token 1042  ends in 12 s\n"
+        "           rolling out 4.2 to all of the european machines\n"
+        "  waits 1  web-11 pid 211 (www)    for 1 min 5 s  shared\n");
+  CHECK(widest(text) <= 80);
+}
+
+TEST_CASE("at 110 columns nothing is wider than the terminal, and without a width everything stands on one line") {
+  CHECK(widest(inspect_text({busy_lock()}, kNow, {.width = 110})) <= 110);
+  const std::string text = inspect_text({busy_lock()}, kNow, {});
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+  CHECK(text.find("ends in 12 s  rolling out 4.2 to all") != std::string::npos);
+}
+
+TEST_CASE("a free lock says free") {
+  const LockState state{.name = lock_name("k"), .store = "local:", .holders = {}, .waiters = {}};
+  CHECK(inspect_text({state}, kNow, {}) == "k  free  local:\n");
+}
+
+TEST_CASE("permits are counted") {
+  LockState state = busy_lock();
+  state.mode = Mode::kPermits;
+  state.permits = 3;
+  CHECK(inspect_text({state}, kNow, {}).starts_with("deploy/prod  1 of 3 permits held  "));
+}
+
+TEST_CASE("without colour no escape sequence is written, whatever others have put in their reasons") {
+  LockState state = busy_lock();
+  state.holders[0].reason = "\033[2J\xff gone";
+  state.holders[0].host = "a\nb";
+  const std::string text = inspect_text({state}, kNow, {});
+  CHECK(text.find('\033') == std::string::npos);
+  CHECK(text.find("a\xEF\xBF\xBD"
+                  "b pid 8812") != std::string::npos);
+}
+
+TEST_CASE("in colour the holder is bold and a note yellow") {
+  LockState state = busy_lock();
+  state.holders[0].note = "stopped";
+  const std::string text = inspect_text({state}, kNow, {.colour = true});
+  CHECK(text.find("\033[1mci-4 pid 8812 (deploy)\033[0m") != std::string::npos);
+  CHECK(text.find("\033[33mstopped\033[0m") != std::string::npos);
+}
+
+TEST_CASE("dlock.inspect/1 has every field, in UTC, with null for what is not known") {
+  const auto json = nlohmann::json::parse(inspect_json(busy_lock()));
+  CHECK(json["schema"] == "dlock.inspect/1");
+  CHECK(json["key"] == "deploy/prod");
+  CHECK(json["backend"] == "local:/var/lib/dlock");
+  CHECK(json["mode"] == "exclusive");
+  CHECK_FALSE(json.contains("permits"));
+  const auto& holder = json["holders"][0];
+  CHECK(holder["owner"] == "0123456789abcdef0123456789abcdef");
+  CHECK(holder["host"] == "ci-4");
+  CHECK(holder["pid"] == 8812);
+  CHECK(holder["user"] == "deploy");
+  CHECK(holder["token"] == 1042);
+  CHECK(holder["count"] == 1);
+  CHECK(holder["since"] == "2026-02-03T04:04:25.789Z");
+  CHECK(holder["until"] == "2026-02-03T04:05:18.789Z");
+  const auto& waiter = json["waiters"][0];
+  CHECK(waiter["owner"].is_null());
+  CHECK(waiter["token"].is_null());
+  CHECK(waiter["until"].is_null());
+  CHECK(waiter["since"] == "2026-02-03T04:04:01.789Z");
+}
+
+TEST_CASE("JSON survives quotes, line ends and broken UTF-8 in what others wrote") {
+  LockState state = busy_lock();
+  state.holders[0].reason = "say \"hi\"\n\x01\xff";
+  const auto json = nlohmann::json::parse(inspect_json(state));
+  CHECK(json["holders"][0]["reason"] == "say \"hi\"\n\x01\xEF\xBF\xBD");
+}
+
+}  // namespace render_test

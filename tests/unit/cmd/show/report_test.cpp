@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/report.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/fake_backend.h"
+
+namespace report_test {
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+TEST_CASE("a command that ran is one dlock.report/1 line") {
+  const Owner owner = *Owner::parse("0123456789abcdef0123456789abcdef");
+  const RunReport report{.exit_code = 3,
+                         .signal = {},
+                         .waited = 1500us,
+                         .held = 41s,
+                         .keys = {lock_name("k")},
+                         .locks = {{lock_name("k"), owner, FencingToken(17), "local:/d"}}};
+  CHECK(
+      report_line(report) ==
+      "{\"schema\":\"dlock.report/1\",\"outcome\":\"ran\",\"exit_code\":3,\"signal\":null,\"waited_ms\":1,\"held_ms\":"
+      "41000,\"key\":\"k\",\"token\":17,\"owner\":\"0123456789abcdef0123456789abcdef\",\"store\":\"local:/d\"}\n");
+}
+
+TEST_CASE("with several keys each has an entry, granted or not") {
+  const RunReport report{.outcome = RunReport::Outcome::kBusy,
+                         .exit_code = 75,
+                         .signal = {},
+                         .held = {},
+                         .keys = {lock_name("a"), lock_name("b")},
+                         .locks = {}};
+  const auto json = nlohmann::json::parse(report_line(report));
+  CHECK(json["outcome"] == "busy");
+  CHECK(json["held_ms"].is_null());
+  CHECK(json["token"].is_null());
+  REQUIRE(json["locks"].size() == 2);
+  CHECK(json["locks"][1]["key"] == "b");
+  CHECK(json["locks"][1]["owner"].is_null());
+}
+
+}  // namespace report_test

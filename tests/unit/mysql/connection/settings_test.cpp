@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/settings.h"
+
+#include <doctest/doctest.h>
+
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/server_errors.h"
+#include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/doctor.h"
+
+namespace dlock::mysql::settings_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Verdict = Finding::Verdict;
+
+Result<Settings> settings(const std::string& text) {
+  const auto url = BackendUrl::parse(text);
+  REQUIRE(url);
+  return settings_of(*url, 5s);
+}
+
+TEST_CASE("a URL names servers, database and strategy") {
+  const auto read = settings("mysql://app:pw@h1,[::1]:3307/shop?strategy=session");
+  REQUIRE(read);
+  REQUIRE(read->servers.size() == 2);
+  CHECK(read->servers[0].endpoint.text() == "h1:3306");
+  CHECK(read->servers[1].endpoint.text() == "[::1]:3307");
+  CHECK(read->servers[0].user == "app");
+  CHECK(read->servers[0].password == "pw");
+  CHECK(read->servers[0].database == "shop");
+  CHECK_FALSE(read->servers[0].tls.has_value());
+  CHECK(read->strategy == Strategy::kSession);
+  CHECK(read->store.find("pw") == std::string::npos);
+  CHECK(settings("mysql://h/db")->strategy == Strategy::kLease);
+  CHECK(settings("mysql:///db?socket=/run/m.sock")->servers[0].endpoint.text() == "/run/m.sock");
+}
+
+TEST_CASE("TLS is the whole of it or nothing: what would be half of it is refused") {
+  const auto whole = settings("mysql://h/db?ca-file=/dev/null");
+  REQUIRE(whole);
+  CHECK(whole->servers[0].tls->ca_file == "/dev/null");
+  for (const char* query :
+       {"cert-file=/dev/null", "key-file=/dev/null", "ca-file=/dev/null&cert-file=/dev/null", "ca-file=/nowhere/ca.crt",
+        "ca-file=/dev/null&server-name=other", "ca-file=/dev/null&socket=/run/m.sock"}) {
+    CAPTURE(query);
+    const std::string host = std::string(query).find("socket") == std::string::npos ? "h" : "";
+    const auto half = settings("mysql://" + host + "/db?" + query);
+    REQUIRE_FALSE(half);
+    CHECK((half.error().code == ErrorCode::kMisconfigured || half.error().code == ErrorCode::kUnsupported));
+  }
+}
+
+TEST_CASE("a row of the user's is TABLE:COLUMN=VALUE, and nothing that is no name gets into a statement") {
+  const auto row = settings("mysql://h/db?strategy=row&row=orders:id=4=2")->row;
+  REQUIRE(row);
+  CHECK(row->table == "orders");
+  CHECK(row->column == "id");
+  CHECK(row->value == "4=2");
+  for (const char* text : {"orders", "orders:id", "orders=id:4", ":id=4", "orders:=4", "orders:id=", "a`b:id=1",
+                           "orders:id%20or%201=1", "db.orders:id=1"}) {
+    CAPTURE(text);
+    CHECK_FALSE(settings(std::string("mysql://h/db?strategy=row&row=") + text));
+  }
+}
+
+TEST_CASE("text from outside goes into statements as hexadecimal bytes") {
+  CHECK(literal("k'; --\\") == "x'6b273b202d2d5c'");
+  CHECK(literal("") == "x''");
+  CHECK(identifier("a`b") == "`a``b`");
+}
+
+TEST_CASE("an error's number says whether the outcome is known and what to do") {
+  struct Case {
+    int code;
+    bool cut_off, repeat, read_only, no_gates;
+  };
+  for (const Case& c : {Case{1062, false, false, false, false}, Case{1213, false, true, false, false},
+                        Case{1205, false, true, false, false}, Case{3572, false, true, false, false},
+                        Case{3058, false, true, false, false}, Case{1235, false, false, false, true},
+                        Case{1290, false, false, true, false}, Case{1836, false, false, true, false},
+                        Case{2002, true, false, false, false}, Case{2006, true, false, false, false},
+                        Case{2013, true, false, false, false}, Case{2026, true, false, false, false},
+                        Case{2014, false, false, false, false}, Case{1053, true, false, false, false},
+                        Case{1927, true, false, false, false}, Case{4031, true, false, false, false},
+                        Case{1045, false, false, false, false}}) {
+    CAPTURE(c.code);
+    CHECK(is_cut_off(c.code) == c.cut_off);
+    CHECK(is_worth_repeating(c.code) == c.repeat);
+    CHECK(is_read_only(c.code) == c.read_only);
+    CHECK(is_without_named_locks(c.code) == c.no_gates);
+  }
+}
+
+TEST_CASE("a certificate that will never do is no passing trouble, a broken TLS connection is") {
+  const auto code = [](const char* text) { return error_of({2026, text, true, false}, "h:3306").code; };
+  CHECK(code("TLS/SSL error: self-signed certificate in certificate chain") == ErrorCode::kMisconfigured);
+  CHECK(code("TLS/SSL error: Validation of SSL server certificate failed") == ErrorCode::kMisconfigured);
+  CHECK(code("TLS/SSL error: SSL is required, but the server does not support it") == ErrorCode::kMisconfigured);
+  CHECK(code("TLS/SSL error: Connection timed out") == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("what is printed for an administrator names every table and every right") {
+  const std::string script = setup_script("shop");
+  for (const char* table : {kLockTable, kRowTable, kUniqueTable, kOccupyTable, kFenceTable}) {
+    CAPTURE(table);
+    CHECK(script.find("CREATE TABLE IF NOT EXISTS " + std::string(table)) != std::string::npos);
+    CHECK(script.find("GRANT SELECT, INSERT, UPDATE, DELETE ON `shop`." + std::string(table)) != std::string::npos);
+  }
+  CHECK(script.find("COMMENT='dlock tables 1'") != std::string::npos);
+}
+
+TEST_CASE("doctor judges what a server says of itself") {
+  struct Case {
+    const char* name;
+    const char* value;
+    Strategy strategy;
+    bool alone;
+    Verdict verdict;
+  };
+  for (const Case& c : {Case{"version", "10.11.19-MariaDB", Strategy::kLease, true, Verdict::kOk},
+                        Case{"version", "8.0.36", Strategy::kLease, true, Verdict::kOk},
+                        Case{"version", "5.7.44", Strategy::kLease, true, Verdict::kWarn},
+                        Case{"read_only", "OFF", Strategy::kLease, true, Verdict::kOk},
+                        Case{"read_only", "ON", Strategy::kLease, true, Verdict::kFail},
+                        Case{"read_only", "ON", Strategy::kLease, false, Verdict::kOk},
+                        Case{"wsrep_on", "ON", Strategy::kLease, true, Verdict::kWarn},
+                        Case{"wsrep_on", "ON", Strategy::kSession, true, Verdict::kFail},
+                        Case{"wsrep_on", "ON", Strategy::kUnique, true, Verdict::kOk},
+                        Case{"innodb_flush_log_at_trx_commit", "1", Strategy::kLease, true, Verdict::kOk},
+                        Case{"innodb_flush_log_at_trx_commit", "2", Strategy::kLease, true, Verdict::kWarn},
+                        Case{"max_connections", "50", Strategy::kLease, true, Verdict::kWarn},
+                        Case{"max_connections", "500", Strategy::kLease, true, Verdict::kOk}}) {
+    CAPTURE(c.name);
+    CAPTURE(c.value);
+    const auto findings = judge_variables("h:3306", {{c.name, c.value}}, c.strategy, c.alone);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].verdict == c.verdict);
+    CHECK((findings[0].verdict == Verdict::kOk) == findings[0].remedy.empty());
+  }
+}
+
+TEST_CASE("doctor warns of a connection that can be read on the way") {
+  CHECK(judge_encryption({"10.0.0.1", 3306, ""}, "").verdict == Verdict::kWarn);
+  CHECK(judge_encryption({"10.0.0.1", 3306, ""}, "TLS_AES_256_GCM_SHA384").verdict == Verdict::kOk);
+  CHECK(judge_encryption({"127.0.0.1", 3306, ""}, "").verdict == Verdict::kOk);
+  CHECK(judge_encryption({"", 0, "/run/m.sock"}, "").verdict == Verdict::kOk);
+}
+
+}  // namespace
+}  // namespace dlock::mysql::settings_test

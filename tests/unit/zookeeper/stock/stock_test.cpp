@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "backends/zookeeper/stock/stock_garbage.h"
+#include "backends/zookeeper/stock/stock_nodes.h"
+#include "backends/zookeeper/stock/zookeeper_stock.h"
+#include "tests/support/fake_clock.h"
+#include "tests/unit/zookeeper/fake_ensemble.h"
+
+namespace dlock::zookeeper::stock_test {
+namespace {
+
+using namespace std::chrono_literals;
+using dlock::testing::FakeClock;
+using testing::FakeEnsemble;
+using Quantities = std::vector<Quantity>;
+
+const LockName kPhone = *LockName::parse("phone");
+LockName id(const std::string& text) { return *LockName::parse(text); }
+StockRequest order(const std::string& text, Quantity quantity) { return {kPhone, id(text), quantity}; }
+
+template <typename T>
+ErrorCode code_of(const Result<T>& result) {
+  return result ? ErrorCode::kInternal : result.error().code;
+}
+
+class World {
+ public:
+  World() {
+    ensemble.time_ms = [this] { return leader_ahead_ms + clock.since_start() / 1ms; };
+  }
+  Ensemble opened() {
+    const auto url = BackendUrl::parse("zk://127.0.0.1/shop");
+    return std::move(*Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); }));
+  }
+  std::unique_ptr<Stock> client() { return make_stock(opened(), {clock, log}); }
+  CallLimit limit() const { return {clock.now() + 5s}; }
+
+  void create(Quantity quantity, int segments) {
+    REQUIRE(client()->create(kPhone, quantity, segments, Owner::random(), limit()));
+  }
+  StockState state() {
+    auto state = client()->show(kPhone, limit());
+    INFO((state ? std::string() : state.error().message));
+    REQUIRE(state);
+    CHECK(state->total() + state->reserved() + state->taken - state->refunded == state->created + state->added);
+    return std::move(*state);
+  }
+  Quantities quantities() {
+    Quantities all;
+    for (const StockSegment& segment : state().segments) all.push_back(segment.quantity);
+    return all;
+  }
+  std::string head() const { return ensemble.nodes.at("/shop/%stock/phone").data; }
+  std::string life() const { return life_path("/shop", parse_head(head())->life); }
+  FakeEnsemble::Node& segment(int number) { return ensemble.nodes.at(segment_path(life(), number)); }
+
+  FakeClock clock;
+  FakeEnsemble ensemble;
+  std::int64_t leader_ahead_ms = 1'000'000;
+  const Log log{Log::Style{.quiet = true}};
+};
+
+const Owner kOwner = *Owner::parse("0123456789abcdef0123456789abcdef");
+
+/// A call, what must be there before it, and what it leads to.
+struct Case {
+  const char* name;
+  std::function<void(World&, Stock&)> before;
+  std::function<Result<void>(World&, Stock&)> call;
+  std::function<void(World&)> after;
+};
+
+template <typename T>
+Result<void> plain(const Result<T>& result) {
+  return result ? Result<void>() : result.error();
+}
+
+void reserved(World& w, Stock& stock) { REQUIRE(stock.reserve(order("a", 5), kOwner, 60s, 0, w.limit())); }
+void taken(World& w, Stock& stock) { REQUIRE(stock.take(order("a", 5), 0, w.limit())); }
+void nothing(World& /*w*/, Stock& /*stock*/) {}
+
+const std::vector<Case>& all_cases() {
+  static const std::vector<Case> all{
+      {"take", nothing, [](World& w, Stock& s) { return plain(s.take(order("a", 5), 0, w.limit())); },
+       [](World& w) {
+         CHECK(w.state().taken == 5);
+         CHECK(w.state().total() == 4);
+       }},
+      {"reserve", nothing,
+       [](World& w, Stock& s) { return plain(s.reserve(order("a", 5), kOwner, 60s, 0, w.limit())); },
+       [](World& w) {
+         CHECK(w.state().reserved() == 5);
+         CHECK(w.state().open == 1);
+       }},
+      {"extend", reserved, [](World& w, Stock& s) { return s.extend(order("a", 5), kOwner, 60s, w.limit()); },
+       [](World& w) { CHECK(w.state().reserved() == 5); }},
+      {"confirm", reserved, [](World& w, Stock& s) { return s.confirm(order("a", 5), kOwner, w.limit()); },
+       [](World& w) {
+         CHECK(w.state().taken == 5);
+         CHECK(w.state().open == 0);
+         CHECK(w.state().reserved() == 0);
+       }},
+      {"cancel", reserved, [](World& w, Stock& s) { return s.cancel(order("a", 5), kOwner, w.limit()); },
+       [](World& w) {
+         CHECK(w.quantities() == Quantities{3, 3, 3});
+         CHECK(w.state().open == 0);
+       }},
+      {"refund", taken, [](World& w, Stock& s) { return plain(s.refund(kPhone, id("a"), {}, w.limit())); },
+       [](World& w) {
+         CHECK(w.quantities() == Quantities{3, 3, 3});
+         CHECK(w.state().refunded == 5);
+       }},
+      {"refund of nothing", nothing, [](World& w, Stock& s) { return plain(s.refund(kPhone, id("a"), {}, w.limit())); },
+       [](World& w) { CHECK(code_of(w.client()->take(order("a", 1), 0, w.limit())) == ErrorCode::kLost); }},
+      {"add", taken, [](World& w, Stock& s) { return plain(s.add(kPhone, id("truck"), 4, w.limit())); },
+       [](World& w) {
+         CHECK(w.state().added == 4);
+         CHECK(w.state().total() == 8);
+       }},
+      {"rebalance", taken, [](World& w, Stock& s) { return s.rebalance(kPhone, w.limit()); },
+       [](World& w) {
+         CHECK(w.quantities() == Quantities{2, 1, 1});
+       }},
+      {"resize", reserved, [](World& w, Stock& s) { return s.resize(kPhone, 2, w.limit()); },
+       [](World& w) {
+         CHECK(w.quantities() == Quantities{2, 2});
+         CHECK(w.state().reserved() == 5);
+       }},
+  };
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("Whatever reply is lost, of a request that was carried out or not: a call happens once") {
+  for (const Case& one : all_cases()) {
+    for (const bool done : {false, true}) {
+      bool lost = true;
+      for (int n = 1; lost; ++n) {
+        INFO(one.name, ", reply ", n, done ? ", carried out" : ", not carried out");
+        World w;
+        w.create(9, 3);
+        const auto stock = w.client();
+        one.before(w, *stock);
+        w.ensemble.lost_is_done = done;
+        w.ensemble.lose_reply_of = w.ensemble.requests + n;
+        const int before = w.ensemble.requests;
+        const auto called = one.call(w, *stock);
+        INFO((called ? std::string() : called.error().message));
+        CHECK(called);
+        lost = w.ensemble.requests - before >= n;
+        w.ensemble.lose_reply_of = 0;
+        one.after(w);
+        CHECK(one.call(w, *stock));  // and once more
+        one.after(w);
+      }
+    }
+  }
+}
+
+namespace {
+
+/// One call of somebody who loses every race until he has closed the gate, and is gone after so many requests. How many
+/// requests he came to.
+int call_of_the_doomed(World& w, const Case& one, int requests) {
+  w.create(9, 3);
+  const auto stock = w.client();
+  one.before(w, *stock);
+  const int start = w.ensemble.requests;
+  w.ensemble.before_each = [&](FakeEnsemble::FakeSession& session, const Request& request) {
+    const bool writes = request.kind == Request::Kind::kChange && request.changes.size() > 1;
+    for (int i = 0; writes && w.head().ends_with(" -") && i < 3; ++i) ++w.segment(i).stat.version;
+    session.silent = w.ensemble.requests - start >= requests;
+  };
+  (void)one.call(w, *stock);
+  w.ensemble.before_each = nullptr;
+  return w.ensemble.requests - start;
+}
+
+}  // namespace
+
+TEST_CASE("Who is gone after any request leaves books that balance, and keeps nobody out") {
+  for (const Case& one : all_cases()) {
+    World whole;
+    const int all = call_of_the_doomed(whole, one, 1 << 20);
+    // The first try, and what comes of the closed gate; in between all tries are alike.
+    for (int n = 1; n <= all; n = n == 20 ? std::max(21, all - 30) : n + 1) {
+      INFO(one.name, ", gone after ", n, " of ", all, " requests");
+      World w;
+      call_of_the_doomed(w, one, n);
+      const TimePoint begin = w.clock.now();
+      const auto again = w.client();
+      CHECK(one.call(w, *again));
+      CHECK(w.clock.now() - begin < 1s);
+      one.after(w);
+    }
+  }
+}
+
+TEST_CASE("Who loses a race for a segment goes on with the next one") {
+  World w;
+  w.create(9, 3);
+  const auto stock = w.client();
+  int races = 0;
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    if (request.kind == Request::Kind::kChange && request.changes.size() > 1 && races++ == 1) {
+      ++w.segment(1).stat.version;
+    }
+  };
+  const auto answer = stock->take(order("a", 2), 1, w.limit());
+  w.ensemble.before_each = nullptr;
+  REQUIRE(answer);
+  CHECK(std::get<StockTaken>(*answer).parts == StockParts{{2, 2}});
+}
+
+TEST_CASE("Who has looked before the segments were made anew writes nothing into the new ones") {
+  World w;
+  w.create(9, 3);
+  const auto stock = w.client();
+  const auto other = w.client();
+  bool raced = false;
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    const bool has_room = w.ensemble.nodes.contains(parent_of(request_path(w.life(), id("a"))));
+    if (request.kind != Request::Kind::kChange || request.changes.size() != 3 || !has_room || raced) return;
+    raced = true;
+    REQUIRE(other->resize(kPhone, 1, w.limit()));
+    REQUIRE(other->take(order("b", 8), 0, w.limit()));
+    REQUIRE(other->resize(kPhone, 3, w.limit()));
+  };
+  const auto answer = stock->take(order("a", 1), 2, w.limit());
+  CHECK(raced);
+  REQUIRE(answer);
+  CHECK(std::get<StockTaken>(*answer).parts == StockParts{{0, 1}});
+  CHECK(w.quantities() == Quantities{0, 0, 0});
+  CHECK(w.state().taken == 9);
+}
+
+TEST_CASE("A server that is behind is not believed that there is too little, or that a request is unknown") {
+  World w;
+  w.create(9, 3);
+  const auto other = w.client();
+  REQUIRE(other->take(order("all", 9), 0, w.limit()));
+  const auto stock = w.client();
+  REQUIRE(stock->show(kPhone, w.limit()));
+  w.ensemble.fall_behind(*w.ensemble.sessions.back());
+  REQUIRE(other->refund(kPhone, id("all"), {}, w.limit()));
+  REQUIRE(other->reserve(order("a", 5), kOwner, 60s, 0, w.limit()));
+  SUBCASE("too little") {
+    const auto answer = stock->take(order("b", 4), 0, w.limit());
+    REQUIRE(answer);
+    CHECK(std::holds_alternative<StockTaken>(*answer));
+  }
+  SUBCASE("unknown") { CHECK(stock->extend(order("a", 5), kOwner, 60s, w.limit())); }
+}
+
+TEST_CASE("All of it is had in the end, though every segment changes all the time") {
+  World w;
+  w.create(9, 3);
+  const auto stock = w.client();
+  const auto greedy = w.client();
+  bool closed = false;
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& /*request*/) {
+    const bool open = w.head().ends_with(" -");
+    closed = closed || !open;
+    for (int i = 0; open && i < 3; ++i) {
+      ++w.segment(i).stat.version;
+      ++w.segment(i).stat.mzxid;
+    }
+  };
+  const auto state = stock->show(kPhone, w.limit());
+  const auto answer = greedy->take(order("a", 9), 0, w.limit());
+  w.ensemble.before_each = nullptr;
+  REQUIRE(state);
+  CHECK(state->total() == 9);
+  REQUIRE(answer);
+  CHECK(std::holds_alternative<StockTaken>(*answer));
+  CHECK(closed);
+  CHECK(w.head().ends_with(" -"));
+  CHECK(w.quantities() == Quantities{0, 0, 0});
+}
+
+TEST_CASE("Short is not said of what moves to where somebody has looked already") {
+  World w;
+  w.create(4, 2);
+  const auto stock = w.client();
+  const auto other = w.client();
+  REQUIRE(other->take(order("first", 2), 0, w.limit()));
+  bool moved = false;
+  const std::string second = segment_path(w.life(), 1);
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    if (request.path != second || std::exchange(moved, true)) return;
+    w.segment(0).data = "2 0 0 0 0";
+    w.segment(1).data = "0 0 2 0 0";
+    for (int i = 0; i < 2; ++i) ++w.segment(i).stat.version, ++w.segment(i).stat.mzxid;
+  };
+  const auto answer = stock->take(order("a", 2), 0, w.limit());
+  CHECK(moved);
+  REQUIRE(answer);
+  CHECK(std::holds_alternative<StockTaken>(*answer));
+}
+
+TEST_CASE("A reservation ends by the leader's clock, however wrong those of the clients are") {
+  World w;
+  w.create(9, 3);
+  const auto stock = w.client();
+  REQUIRE(stock->reserve(order("a", 5), kOwner, 60s, 0, w.limit()));
+  w.clock.advance(59s);
+  CHECK(w.state().reserved() == 5);
+  CHECK(stock->extend(order("a", 5), kOwner, 60s, w.limit()));
+  w.clock.advance(59s);
+  CHECK(w.state().reserved() == 5);
+  w.clock.advance(2s);
+  SUBCASE("and comes back to whoever looks") {
+    CHECK(w.quantities() == Quantities{3, 3, 3});
+    CHECK(w.state().open == 0);
+  }
+  SUBCASE("to whoever needs it") {
+    CHECK(std::holds_alternative<StockTaken>(*w.client()->take(order("b", 9), 0, w.limit())));
+  }
+  SUBCASE("to whoever comes with its id") {
+    CHECK(std::holds_alternative<StockTaken>(*w.client()->take(order("a", 5), 0, w.limit())));
+    CHECK(w.state().taken == 5);
+  }
+  SUBCASE("also if its owner wants to sell it") {
+    CHECK(code_of(stock->confirm(order("a", 5), kOwner, w.limit())) == ErrorCode::kLost);
+    CHECK(code_of(stock->extend(order("a", 5), kOwner, 60s, w.limit())) == ErrorCode::kLost);
+  }
+  CHECK(w.state().reserved() == 0);
+}
+
+TEST_CASE("Data that make no sense are named, and left as they are") {
+  struct Row {
+    const char* what;
+    std::function<void(World&)> spoil;
+  };
+  const Row rows[] = {
+      {"is no stock", [](World& w) { w.ensemble.nodes.at("/shop/%stock/phone").data = "hello"; }},
+      {"segment 1", [](World& w) { w.segment(1).data = "-3 0 0 0 0"; }},
+      {"segment 1", [](World& w) { w.segment(1).data = "3 0 0 0"; }},
+      {"segment 1 is missing", [](World& w) { w.ensemble.remove(segment_path(w.life(), 1)); }},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    World w;
+    w.create(9, 3);
+    const std::string first = segment_path(w.life(), 0);
+    row.spoil(w);
+    const auto stock = w.client();
+    const auto showed = stock->show(kPhone, w.limit());
+    REQUIRE_FALSE(showed);
+    CHECK(showed.error().code == ErrorCode::kMisconfigured);
+    CHECK(showed.error().message.find(row.what) != std::string::npos);
+    CHECK(code_of(stock->take(order("a", 1), 1, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(stock->rebalance(kPhone, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(w.ensemble.nodes.at(first).data == "3 0 0 0 0");
+  }
+}
+
+TEST_CASE("A drop that got no further than its first step is finished by gc") {
+  World w;
+  w.create(9, 3);
+  const auto stock = w.client();
+  REQUIRE(stock->take(order("a", 1), 0, w.limit()));
+  const std::string life = w.life();
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    if (request.kind == Request::Kind::kList) w.ensemble.sessions.front()->silent = true;
+  };
+  CHECK(stock->drop(kPhone, w.limit()));
+  w.ensemble.before_each = nullptr;
+  w.create(4, 2);  // nothing of it is in the way
+  CHECK(w.ensemble.nodes.contains(life));
+  StockSession session(w.opened(), {w.clock, w.log});
+  CHECK(sweep_stocks(session, true, w.limit())->size() == 1);
+  CHECK(w.ensemble.nodes.contains(life));
+  CHECK(sweep_stocks(session, false, w.limit())->size() == 1);
+  CHECK_FALSE(w.ensemble.nodes.contains(life));
+  CHECK(sweep_stocks(session, false, w.limit())->empty());
+  CHECK(w.quantities() == Quantities{2, 2});
+}
+
+TEST_CASE("gc forgets requests of more than 30 days, by the leader's clock, and no reservation") {
+  World w;
+  w.create(9, 3);
+  const auto stock = w.client();
+  REQUIRE(stock->take(order("old", 1), 0, w.limit()));
+  REQUIRE(stock->reserve(order("aside", 1), kOwner, 24h * 365, 0, w.limit()));
+  w.clock.advance(kRequestKept + 1s);
+  REQUIRE(stock->take(order("new", 1), 0, w.limit()));
+  StockSession session(w.opened(), {w.clock, w.log});
+  const auto swept = sweep_stocks(session, false, w.limit());
+  REQUIRE(swept);
+  REQUIRE(swept->size() == 1);
+  CHECK(swept->front().what == "requests to its stock, older than 30 days: 1");
+  CHECK_FALSE(w.ensemble.nodes.contains(request_path(w.life(), id("old"))));
+  CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("new"))));
+  CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("aside"))));
+  CHECK(w.state().taken == 2);
+}
+
+TEST_CASE("What the nodes of a stock say is read back as it was written, and nothing else is") {
+  const StockHead head{"0123456789abcdef", 20, 1000, kOwner.text(), ""};
+  CHECK(head_text(head) == "1 0123456789abcdef 20 1000 0123456789abcdef0123456789abcdef -");
+  CHECK(head_text(*parse_head(head_text(head))) == head_text(head));
+  CHECK(counts_text(*parse_counts("1 2 3 4 5")) == "1 2 3 4 5");
+  CHECK(note_text(*parse_note("60000 R 5 3:2,4:3 0123456789abcdef0123456789abcdef 0")) ==
+        "60000 R 5 3:2,4:3 0123456789abcdef0123456789abcdef 0");
+  for (const char* bad :
+       {"", "1", "2 0123456789abcdef 20 1000 0123456789abcdef0123456789abcdef -",
+        "1 0123456789abcdeg 20 1000 0123456789abcdef0123456789abcdef -",
+        "1 0123456789abcdef 0 1000 0123456789abcdef0123456789abcdef -",
+        "1 0123456789abcdef 1001 1000 0123456789abcdef0123456789abcdef -",
+        "1 0123456789abcdef 20 -1 0123456789abcdef0123456789abcdef -", "1 0123456789abcdef 20 1000 me -",
+        "1 0123456789abcdef 20 1000 0123456789abcdef0123456789abcdef - x"}) {
+    CHECK_FALSE(parse_head(bad));
+  }
+  for (const char* bad : {"", "1 2 3 4", "1 2 3 4 5 6", "1 2 3 4 -5", "1 2  4 5", "a b c d e", "1 2 3 4 5 "}) {
+    CHECK_FALSE(parse_counts(bad));
+  }
+  for (const char* bad : {"", "60000", "R 5 3:2 - 0", "-1 R 5 3:2 - 0", "60000 Z 5 3:2 - 0"})
+    CHECK_FALSE(parse_note(bad));
+}
+
+TEST_CASE("Requests are spread over directories, and each is always in the same one") {
+  std::set<std::string> used;
+  for (int i = 0; i < 5000; ++i) used.insert(parent_of(request_path("/l", id("order-" + std::to_string(i)))));
+  CHECK(used.size() == kRequestDirectories);
+  CHECK(request_path("/l", id("order/77")) == request_path("/l", id("order/77")));
+  CHECK(base_of(request_path("/l", id("order/77"))) == "order%2f77");
+}
+
+}  // namespace dlock::zookeeper::stock_test
