@@ -73,7 +73,6 @@ Fixture mysql_exclusive(const char* name, const char* query) {
 Fixture mysql_connection(const char* name, const char* query) {
   Fixture fixture = mysql_exclusive(name, query);
   fixture.told_at_once = true;
-  fixture.counts_entries = false;  // an inner hold lives in the outer one
   fixture.detaches = false;
   return fixture;
 }

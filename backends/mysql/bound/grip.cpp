@@ -180,7 +180,13 @@ Result<Grip::Got> Grip::judge(Database& database, const std::string& server, con
 }
 
 Result<void> Grip::let_go(Database& database, const std::string& server, TimePoint until) {
-  const std::string statement = strategy_ == Strategy::kSession ? "DO RELEASE_LOCK(" + lock_ + ")" : "ROLLBACK";
+  if (strategy_ == Strategy::kSession) return give_back(database, server, until);
+  const auto done = say(database, server, "ROLLBACK", until, nullptr);
+  return done ? Result<void>() : done.error();
+}
+
+Result<void> Grip::give_back(Database& database, const std::string& server, TimePoint until) {
+  const std::string statement = strategy_ == Strategy::kSession ? "DO RELEASE_LOCK(" + lock_ + ")" : "COMMIT";
   const auto done = say(database, server, statement, until, nullptr);
   return done ? Result<void>() : done.error();
 }

@@ -33,8 +33,10 @@ class Grip {
   /// What the outcome of the wait means. kNo: the time is over, or the wait was ended.
   Result<Got> waited(Database& database, const std::string& server, const Outcome& outcome, TimePoint until);
 
-  /// Lets go of it. The connection can be used for other things afterwards.
+  /// Lets go of it. The connection can be used for other things afterwards. What was written in the transaction that
+  /// holds a row is undone, or kept.
   Result<void> let_go(Database& database, const std::string& server, TimePoint until);
+  Result<void> give_back(Database& database, const std::string& server, TimePoint until);
 
   /// The session that has it: its id; 0: nobody; nullopt: somebody, but the server does not tell who.
   Result<std::optional<std::uint64_t>> holder(Servers& servers, TimePoint until);

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kHolderViewBudget = 1s;
 constexpr Duration kLockedRowPause = 10ms;
+constexpr Duration kEntriesPause = 1s;  ///< between two looks whether those that have entered live
 constexpr int kRowAttempts = 3;
 constexpr Duration kLongestQueueWait = 600s;  ///< of one wait in the queue: a new one is at its end
 
@@ -112,9 +113,13 @@ PinnedLock::Step PinnedLock::try_to_join(const LeaseLook& record, TimePoint unti
     const bool lives = session->has_value() ? **session == holder.connection
                                             : is_live_session(servers_, holder.connection, runtime_.clock, until);
     if (!lives) return Blocked{};
-    joined_ = true;
     outer_session_ = holder.connection;
     holder_ = holder.owner;
+    row_.fence = holder.token;
+    const auto entered = entries(servers_).enter(spec_.owner.text(), until, nullptr);
+    if (!entered) return entered.error();
+    if (!*entered) return Blocked{};
+    joined_ = true;
     const HeldLock lock{spec_.name, spec_.ancestor->owner, spec_.ancestor->token, settings_.store, true};
     return Granted{{lock}, lease_deadline(sent, spec_.ttl)};
   }
@@ -238,13 +243,20 @@ Renewal PinnedLock::ping(Control& control, TimePoint until) {
   }
 }
 
-Renewal PinnedLock::look_at_outer(Control& /*control*/, TimePoint until) {
+PinnedEntries PinnedLock::entries(Servers& servers) {
+  return {servers, runtime_.clock, settings_.strategy, spec_.name, holder_, row_.fence};
+}
+
+/// A new connection of ours is noted, before the keeper of the outer hold takes us for dead.
+Renewal PinnedLock::look_at_outer(Control& control, TimePoint until) {
   const TimePoint sent = runtime_.clock.now();
+  const auto inside = entries(servers_).enter(spec_.owner.text(), until, &control);
+  if (!inside) return RenewalUnknown{inside.error().message};
   const auto session = grip_.holder(servers_, until);
   if (!session) return RenewalUnknown{session.error().message};
   const bool lives = session->has_value() ? **session == outer_session_
                                           : is_live_session(servers_, outer_session_, runtime_.clock, until);
-  if (!lives) return RenewalLost{"the outer hold has ended"};
+  if (!*inside || !lives) return RenewalLost{"the outer hold has ended"};
   return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
 }
 
@@ -252,11 +264,17 @@ void PinnedLock::add_interest(std::vector<pollfd>& fds) const {
   if (const Database* database = servers_.current()) database->add_interest(fds);
 }
 
-Renewal PinnedLock::held(TimePoint /*now*/) {
+Renewal PinnedLock::held(TimePoint now) {
   if (joined_) {
     if (Database* database = servers_.current(); database != nullptr && !database->usable()) servers_.drop();
     return RenewalHeld{};
   }
+  const Renewal heard = hear_ping();
+  const bool looks = entered_ && watch_at_ && now >= *watch_at_;
+  return looks && !std::holds_alternative<RenewalLost>(heard) ? look_after_entries(now) : heard;
+}
+
+Renewal PinnedLock::hear_ping() {
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
   if (!ping_sent_) return RenewalHeld{};
@@ -267,28 +285,83 @@ Renewal PinnedLock::held(TimePoint /*now*/) {
   return RenewalLost{"the connection that held it has ended"};
 }
 
-/// So that nobody is shown who has left. Best effort: the next holder may have written already.
-void PinnedLock::note_release(TimePoint until) {
-  LeaseRow next = row_;
-  next.holders.clear();
-  (void)record_.change(row_, next, until, nullptr);
+/// The last one of them ends our connection, or it has died and we do.
+Renewal PinnedLock::look_after_entries(TimePoint now) {
+  const TimePoint until = now + std::min<Duration>(kHolderViewBudget, spec_.ttl / 6);
+  const auto stays = entries(*beside_).end(until);
+  watch_at_ = runtime_.clock.now() + kEntriesPause;
+  if (!stays || *stays) return RenewalHeld{};
+  (void)give_back(until);
+  return RenewalLost{"it was given back"};
 }
 
+/// The record goes first, at the version that we wrote: whoever has entered meanwhile keeps the lock, and nobody enters
+/// behind it. That of a row goes in the transaction that holds the row, and so at the same time.
 Result<void> PinnedLock::release(TimePoint until) {
-  if (joined_) {
-    servers_.drop();
-    return {};
-  }
+  if (joined_) return leave_outer(until);
   Database* database = servers_.current();
   if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
-  if (database == nullptr || !database->usable()) {
+  ping_sent_.reset();
+  const int generation = servers_.generation();
+  LeaseRow next = row_;
+  next.holders.clear();
+  std::optional<Result<Written>> gone;
+  if (database != nullptr && database->usable()) gone = record_.change(row_, next, until, nullptr);
+  database = servers_.current();
+  if (servers_.generation() != generation || database == nullptr || !database->usable()) {
     servers_.drop();
     return Error{ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
   }
-  const auto let_go = grip_.let_go(*database, servers_.server(), until);
-  if (let_go && database->usable()) note_release(until);
+  if (*gone && **gone == Written::kNo) return release_entered(until);
+  return give_back(until);
+}
+
+/// Those that have entered it keep it.
+Result<void> PinnedLock::release_entered(TimePoint until) {
+  beside_.emplace(servers_.beside());
+  const auto stays = entries(*beside_).end(until);
+  entered_ = stays && *stays;
+  if (entered_) {
+    watch_at_ = runtime_.clock.now() + kEntriesPause;
+    return {};
+  }
+  const auto given_back = give_back(until);
+  return stays ? given_back : stays.error();
+}
+
+Result<void> PinnedLock::give_back(TimePoint until) {
+  Database* database = servers_.current();
+  if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
+  ping_sent_.reset();
+  Result<void> done;
+  if (database != nullptr && database->usable()) done = grip_.give_back(*database, servers_.server(), until);
   servers_.drop();  // and with it the lock, as soon as the server hears of it
-  return let_go;
+  return done;
+}
+
+Result<void> PinnedLock::leave_outer(TimePoint until) {
+  const auto left = entries(servers_).leave(spec_.owner.text(), until);
+  Result<void> done = left ? Result<void>() : left.error();
+  if (left && *left == PinnedEntries::Left::kLast) done = end_outer(until);
+  if (left && *left == PinnedEntries::Left::kGone) {
+    done = Error{ErrorCode::kLost, spec_.name.text() + " was lost with the outer hold"};
+  }
+  servers_.drop();
+  return done;
+}
+
+/// Whoever comes next must find it free, so nobody waits until its keeper looks. Where this account may not end the
+/// session, that keeper does.
+Result<void> PinnedLock::end_outer(TimePoint until) {
+  (void)run_statement(servers_, "KILL " + std::to_string(outer_session_), runtime_.clock, until);
+  while (is_live_session(servers_, outer_session_, runtime_.clock, until)) {
+    if (runtime_.clock.now() >= until) {
+      return Error{ErrorCode::kUnavailable, "the session of the outer hold of " + spec_.name.text() + " does not end"};
+    }
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, runtime_.clock.now() + kLockedRowPause);
+  }
+  return {};
 }
 
 Result<void> PinnedLock::leave(Duration ttl, TimePoint until) {

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "backends/mysql/bound/grip.h"
+#include "backends/mysql/bound/pinned_entries.h"
 #include "backends/mysql/connection/waiter.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/kept_lock.h"
@@ -25,10 +26,11 @@ class PinnedLock final : public KeptLock {
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
   void add_interest(std::vector<pollfd>& fds) const override;
-  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+  std::optional<TimePoint> wake_at() const override { return watch_at_; }
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
+  bool is_still_entered() const override { return entered_; }
 
  private:
   struct Blocked {};
@@ -42,7 +44,13 @@ class PinnedLock final : public KeptLock {
   Refused busy();
   void trace(std::string step);
   Result<LockState> look_beside();
-  void note_release(TimePoint until);
+  PinnedEntries entries(Servers& servers);
+  Result<void> release_entered(TimePoint until);
+  Result<void> give_back(TimePoint until);
+  Result<void> leave_outer(TimePoint until);
+  Result<void> end_outer(TimePoint until);
+  Renewal hear_ping();
+  Renewal look_after_entries(TimePoint now);
   Renewal ping(Control& control, TimePoint until);
   Renewal look_at_outer(Control& control, TimePoint until);
 
@@ -59,9 +67,12 @@ class PinnedLock final : public KeptLock {
   std::string holder_;               ///< whose hold it is: ours, or the ancestor's that we joined
   std::uint64_t outer_session_ = 0;  ///< of a hold that we joined
   bool joined_ = false;
-  bool got_it_ = false;        ///< the wait in the queue ended well
-  int prepared_ = -1;          ///< the connection that is fit
-  std::uint64_t session_ = 0;  ///< the server's id of our connection
+  std::optional<Servers> beside_;      ///< to look after those that have entered ours
+  bool entered_ = false;               ///< it was given back, and goes on for them
+  std::optional<TimePoint> watch_at_;  ///< when to look whether they live
+  bool got_it_ = false;                ///< the wait in the queue ended well
+  int prepared_ = -1;                  ///< the connection that is fit
+  std::uint64_t session_ = 0;          ///< the server's id of our connection
   ServerTime since_ = 0;
   int quick_ = 0;                       ///< tries of a row that may be locked for a moment only
   std::string traced_;                  ///< the last step that was told

@@ -20,6 +20,7 @@ Party party_of(const LeaseHolder& holder) {
   party.owner = holder.owner;
   party.token = FencingToken(holder.token);
   party.since = WallTime(std::chrono::microseconds(holder.since));
+  party.count = std::max(1, static_cast<int>(holder.entries.size()));
   add_who(party, holder.who);
   return party;
 }
