@@ -19,7 +19,7 @@ Party party_of(const LeaseHolder& holder) {
   Party party;
   party.owner = holder.owner;
   party.token = FencingToken(holder.token);
-  party.since = WallTime(std::chrono::microseconds(holder.since));
+  party.since = wall_time(holder.since);
   party.count = std::max(1, static_cast<int>(holder.entries.size()));
   add_who(party, holder.who);
   return party;
@@ -34,7 +34,7 @@ Party stranger(const RowBlocker& known) {
   party.user = known.user;
   party.host = known.host;
   if (!known.user.empty() || !known.host.empty()) party.note += ", " + party.owner;
-  if (known.since) party.since = WallTime(std::chrono::microseconds(*known.since));
+  if (known.since) party.since = wall_time(*known.since);
   return party;
 }
 

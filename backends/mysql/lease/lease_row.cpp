@@ -27,6 +27,10 @@ bool read(std::string_view& rest, Number& number) {
   return failure == std::errc() && end == word.data() + word.size();
 }
 
+bool read_time(std::string_view& rest, std::int64_t& time) {
+  return read(rest, time) && time >= 0 && time <= kLatestTime;
+}
+
 std::vector<std::string> words(std::string_view list) {
   std::vector<std::string> all;
   while (!list.empty()) all.emplace_back(cut(list, ','));
@@ -40,6 +44,10 @@ std::string one_line(std::string text) {
 }
 
 }  // namespace
+
+WallTime wall_time(ServerTime time) {
+  return WallTime(std::chrono::microseconds(std::clamp<ServerTime>(time, 0, kLatestTime)));
+}
 
 std::string encode_holders(const std::vector<LeaseHolder>& holders) {
   std::string text;
@@ -60,8 +68,8 @@ std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text) {
     std::string_view line = cut(text, kLine);
     LeaseHolder holder;
     holder.owner = cut(line, kWord);
-    const bool numbers = read(line, holder.token) && read(line, holder.since) && read(line, holder.until) &&
-                         read(line, holder.delay) && read(line, holder.connection);
+    const bool numbers = read(line, holder.token) && read_time(line, holder.since) && read_time(line, holder.until) &&
+                         read_time(line, holder.delay) && read(line, holder.connection);
     if (holder.owner.empty() || !numbers) return std::nullopt;
     holder.entries = words(cut(line, kWord));
     holder.who = line;
@@ -96,13 +104,13 @@ LockState state_of(const LeaseRow& row, const LockName& name, const std::string&
     if (holder.until + holder.delay <= now) continue;
     Party party;
     party.mode = row.mode;
-    party.until = WallTime(std::chrono::microseconds(holder.until));
+    party.until = wall_time(holder.until);
     if (holder.owner == "-") {
       party.note = "nobody: force-released, lock-delay runs";
     } else {
       party.owner = holder.owner;
       party.token = FencingToken(holder.token);
-      party.since = WallTime(std::chrono::microseconds(holder.since));
+      party.since = wall_time(holder.since);
       party.count = std::max(1, static_cast<int>(holder.entries.size()));
       add_who(party, holder.who);
       if (holder.until <= now) party.note = "lease over, lock-delay runs";

@@ -15,6 +15,11 @@ namespace dlock::mysql {
 /// Microseconds of the server's clock, UTC, since 1970. Only compared with other readings of that clock.
 using ServerTime = std::int64_t;
 
+/// A row is whatever somebody wrote: a later time, or an earlier one than 1970, is none of ours. In 2255.
+inline constexpr ServerTime kLatestTime = 9'000'000'000'000'000;
+/// For people, within these limits.
+WallTime wall_time(ServerTime time);
+
 struct LeaseHolder {
   std::string owner;  ///< "-": nobody any more, only the delay runs
   std::uint64_t token = 0;

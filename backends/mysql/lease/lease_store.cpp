@@ -68,7 +68,7 @@ std::optional<Party> party_of(std::string_view note) {
   Party party;
   party.owner = word();
   const auto mode = mode_of_letter(word());
-  party.since = WallTime(std::chrono::microseconds(signed_number(word())));
+  party.since = wall_time(signed_number(word()));
   std::string_view hex = word();
   if (!mode || !hex.starts_with("x'")) return std::nullopt;
   party.mode = *mode;

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 std::optional<WallTime> wall(std::optional<ServerTime> time) {
-  return time ? std::optional(WallTime(std::chrono::microseconds(*time))) : std::nullopt;
+  return time ? std::optional(wall_time(*time)) : std::nullopt;
 }
 
 }  // namespace
