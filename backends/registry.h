@@ -7,8 +7,8 @@
 
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
-#include "lib/keeper/kept_lock.h"
-#include "lib/lock/backend.h"
+#include "lib/keeper/lock_driver.h"
+#include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/stock/stock.h"
 
@@ -16,9 +16,11 @@ namespace dlock {
 
 struct RegisteredBackend {
   const char* scheme;
-  Result<std::unique_ptr<Backend>> (*make)(const BackendUrl&, const Runtime&);
-  /// For a keeper program: one lock to take and keep. Null in dlock itself, whose backends need no keeper.
-  Result<std::unique_ptr<KeptLock>> (*keep)(const BackendUrl&, const LockSpec&, const Runtime&);
+  Result<std::unique_ptr<LockAdmin>> (*admin)(const BackendUrl&, const Runtime&);
+  /// In dlock itself: the sessions of a backend that needs no keeper. Null in keeper programs.
+  OpenSession (*sessions)(const BackendUrl&, const Runtime&);
+  /// In a keeper program: one lock to take and keep. Null in dlock itself.
+  Result<std::unique_ptr<LockDriver>> (*drive)(const BackendUrl&, const LockSpec&, const Runtime&);
   /// The stocks of a keeper program. Null where there are none, and in dlock itself.
   Result<std::unique_ptr<Stock>> (*stock)(const BackendUrl&, const Runtime&);
 };

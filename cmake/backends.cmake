@@ -8,9 +8,11 @@
 #   dlock_add_stock_keeper(NAME SCHEMES scheme... NEEDS lib...)  only the stocks of a backend that lives inside dlock
 #
 # The folder's sources, those of its rooms too, become the library dlock_backend_NAME. NAME/NAME_backend.h must declare
-#   Result<std::unique_ptr<Backend>> make_NAME_backend(const BackendUrl&, const Runtime&)
+#   Result<std::unique_ptr<LockAdmin>> make_NAME_backend(const BackendUrl&, const Runtime&)
+# and inside dlock also
+#   OpenSession open_NAME_sessions(const BackendUrl&, const Runtime&)
 # and for a keeper also
-#   Result<std::unique_ptr<KeptLock>> keep_NAME_lock(const BackendUrl&, const LockSpec&, const Runtime&)
+#   Result<std::unique_ptr<LockDriver>> keep_NAME_lock(const BackendUrl&, const LockSpec&, const Runtime&)
 # and with STOCK (or for a stock keeper) NAME/stock/NAME_stock.h
 #   Result<std::unique_ptr<Stock>> make_NAME_stock(const BackendUrl&, const Runtime&)
 # A stock keeper's sources are in the folder NAME/stock; its NAME_stock.h declares keep_NAME_lock as well.
@@ -35,7 +37,7 @@ function(dlock_backend_library name)
   target_link_libraries(dlock_backend_${name} PUBLIC dlock_lib)
 endfunction()
 
-function(dlock_registry program name keep stock memory schemes)
+function(dlock_registry program name sessions drive stock memory schemes)
   set(registry_program ${program})
   set(registry_backend ${name})
   set(registry_memory ${memory})
@@ -45,7 +47,7 @@ function(dlock_registry program name keep stock memory schemes)
     set(registry_includes "#include \"backends/${name}/stock/${name}_stock.h\"\n")
   endif()
   foreach(scheme ${schemes})
-    string(APPEND registry_rows "    {\"${scheme}\", make_${name}_backend, ${keep}, ${stock}},\n")
+    string(APPEND registry_rows "    {\"${scheme}\", make_${name}_backend, ${sessions}, ${drive}, ${stock}},\n")
   endforeach()
   set(file ${CMAKE_BINARY_DIR}/registries/${program}.cpp)
   configure_file(${CMAKE_SOURCE_DIR}/cmake/registry.cpp.in ${file} @ONLY)
@@ -56,7 +58,7 @@ endfunction()
 function(dlock_add_backend name)
   cmake_parse_arguments(arg "" "" "SCHEMES" ${ARGN})
   dlock_backend_library(${name} stock)
-  dlock_registry(dlock ${name} nullptr nullptr 0 "${arg_SCHEMES}")
+  dlock_registry(dlock ${name} open_${name}_sessions nullptr nullptr 0 "${arg_SCHEMES}")
 endfunction()
 
 function(dlock_add_keeper name)
@@ -70,7 +72,7 @@ function(dlock_add_keeper name)
   if(arg_STOCK)
     set(stock make_${name}_stock)
   endif()
-  dlock_registry(dlock-${name} ${name} keep_${name}_lock ${stock} ${arg_MEMORY} "${arg_SCHEMES}")
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${arg_MEMORY} "${arg_SCHEMES}")
 endfunction()
 
 function(dlock_add_stock_keeper name)
@@ -79,7 +81,7 @@ function(dlock_add_stock_keeper name)
   dlock_unite(sources ${sources})
   add_library(dlock_stock_${name} STATIC ${sources})
   target_link_libraries(dlock_stock_${name} PUBLIC dlock_backend_${name} ${arg_NEEDS})
-  dlock_registry(dlock-${name} ${name} keep_${name}_lock make_${name}_stock 272 "${arg_SCHEMES}")
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock make_${name}_stock 272 "${arg_SCHEMES}")
   target_link_libraries(dlock_registry_dlock-${name} PUBLIC dlock_stock_${name})
 endfunction()
 

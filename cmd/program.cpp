@@ -50,16 +50,16 @@ void limit_memory_for_stores() {
   if (memory_for_stores() > 0) limit_memory(memory_for_stores());
 }
 
-using StoreCommand = int (*)(const Options&, Backend&, const Runtime&, Output&);
+using StoreCommand = int (*)(const Options&, LockAdmin&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
   limit_memory_for_stores();
-  auto store = open_store(options.backends.front(), Role::kCommands, runtime);
+  auto store = open_admin(options.backends.front(), runtime);
   if (!store && options.command == Command::kDoctor)
     return doctor_without_backend(options, store.error(), runtime, out);
   if (!store) return fail(runtime.log, store.error());
-  if (!store->backend) return become(store->program, argv, runtime.log);
-  return command(options, *store->backend, runtime, out);
+  if (const auto* other = std::get_if<OtherProgram>(&*store)) return become(other->path, argv, runtime.log);
+  return command(options, *std::get<std::unique_ptr<LockAdmin>>(*store), runtime, out);
 }
 
 int on_stock(const Options& options, const Runtime& runtime, char** argv, char** environment, Output& out) {
@@ -67,17 +67,21 @@ int on_stock(const Options& options, const Runtime& runtime, char** argv, char**
   limit_memory_for_stores();
   auto store = open_stock(options.backends.front(), runtime);
   if (!store) return fail(runtime.log, store.error());
-  if (!store->stock) return become(store->program, argv, runtime.log);
-  return stock_command(options, *store->stock, runtime, out);
+  if (const auto* other = std::get_if<OtherProgram>(&*store)) return become(other->path, argv, runtime.log);
+  return stock_command(options, *std::get<std::unique_ptr<Stock>>(*store), runtime, out);
 }
 
 int on_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {
-  const auto store = open_store(options.backends.front(), Role::kCommands, runtime);
+  const BackendUrl& url = options.backends.front();
+  const auto admin = open_admin(url, runtime);
+  if (!admin) return fail(runtime.log, admin.error());
+  if (const auto* other = std::get_if<OtherProgram>(&*admin)) return become(other->path, argv, runtime.log);
+  if (KeepLock keep = keep_here(url)) {
+    return bench_command(options, {url.redacted(), take_kept(std::move(keep))}, runtime, out);
+  }
+  const auto store = open_store(url, runtime);
   if (!store) return fail(runtime.log, store.error());
-  if (!store->backend) return become(store->program, argv, runtime.log);
-  KeepLock keep = keep_here(options.backends.front());
-  return bench_command(options, {store->name, keep ? take_kept(std::move(keep)) : take_session(*store->backend)},
-                       runtime, out);
+  return bench_command(options, {store->name, take_session(store->open)}, runtime, out);
 }
 
 int on_stock_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {
@@ -87,14 +91,14 @@ int on_stock_bench(const Options& options, const Runtime& runtime, char** argv, 
   return bench_stock_command(options, *clients, runtime, out);
 }
 
-int force_release(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int force_release(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   return force_release_command(options, backend, runtime, out);
 }
 
 /// What --version prints.
 constexpr char kVersion[] = "dlock " DLOCK_VERSION "\n";
 
-int setup_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int setup_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   auto text = backend.set_up(options.print);
   if (text && text->empty()) text = backend.store() + " needs no setup\n";
   return text ? print(out, runtime.log, *text) : fail(runtime.log, text.error());

@@ -39,7 +39,7 @@ struct FenceVerdict {
 };
 FenceVerdict judge(const FenceSlot (&slots)[2], std::string_view key);
 
-/// Backend::fence() of this machine: one file per resource in <directory>/fence, synced to disk before the answer.
+/// LockAdmin::fence() of this machine: one file per resource in <directory>/fence, synced to disk before the answer.
 /// Waits in `wait`'s limits for another check of the same resource; blocks meanwhile. Misconfigured for a damaged file.
 Result<UniqueFd> fence(LocalContext& context, const LockName& resource, FencingToken token, const WaitPolicy& wait);
 

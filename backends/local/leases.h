@@ -2,12 +2,12 @@
 #pragma once
 
 #include "backends/local/local_context.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::local {
 
 /// What one process does to a lock that another one holds: through the records, under the guard. See
-/// lib/lock/backend.h.
+/// lib/lock/lock_admin.h.
 Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl);
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner);
 Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown);

@@ -30,17 +30,24 @@ bool is_key_file(const std::string& name) { return name.size() == 32 + std::stri
 
 Error unsupported(const std::string& what, const std::string& next) { return {ErrorCode::kUnsupported, what, next}; }
 
-class LocalBackend final : public Backend {
+bool allows_network_fs(const BackendUrl& url) {
+  const auto param = url.params.find("allow-network-fs");
+  return param != url.params.end() && param->second == "1";
+}
+
+LocalContext make_context(const BackendUrl& url, const Runtime& runtime) {
+  return {.runtime = runtime,
+          .store = url.redacted(),
+          .named_directory = url.path,
+          .allow_network_fs = allows_network_fs(url),
+          .host = host_name()};
+}
+
+class LocalBackend final : public LockAdmin {
  public:
-  LocalBackend(const BackendUrl& url, const Runtime& runtime)
-      : context_{.runtime = runtime,
-                 .store = url.redacted(),
-                 .named_directory = url.path,
-                 .allow_network_fs = allows_network_fs(url),
-                 .host = host_name()} {}
+  LocalBackend(const BackendUrl& url, const Runtime& runtime) : context_(make_context(url, runtime)) {}
 
   const std::string& store() const override { return context_.store; }
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockState>> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
@@ -63,16 +70,12 @@ class LocalBackend final : public Backend {
   Result<Duration> ping() override { return local::ping(context_); }
 
  private:
-  static bool allows_network_fs(const BackendUrl& url) {
-    const auto param = url.params.find("allow-network-fs");
-    return param != url.params.end() && param->second == "1";
-  }
   Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);
 
   LocalContext context_;
 };
 
-Result<std::unique_ptr<LockSession>> LocalBackend::open(const LockSpec& spec) {
+Result<std::unique_ptr<LockSession>> open_session(LocalContext& context, const LockSpec& spec) {
   if (spec.mode == Mode::kPermits && spec.name.is_path()) {
     return unsupported("a file under flock(2) cannot be held with permits", "use a key that does not begin with '/'");
   }
@@ -80,7 +83,7 @@ Result<std::unique_ptr<LockSession>> LocalBackend::open(const LockSpec& spec) {
     return unsupported("a lock-delay has a meaning only for an exclusive lock",
                        "leave out --lock-delay, or take it -x");
   }
-  return std::unique_ptr<LockSession>(std::make_unique<local::LocalSession>(context_, spec));
+  return std::unique_ptr<LockSession>(std::make_unique<local::LocalSession>(context, spec));
 }
 
 Result<LockState> LocalBackend::inspect(const LockName& name) {
@@ -161,8 +164,13 @@ Result<std::optional<Swept>> LocalBackend::sweep(const std::string& file_name, b
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_local_backend(const BackendUrl& url, const Runtime& runtime) {
-  return std::unique_ptr<Backend>(std::make_unique<LocalBackend>(url, runtime));
+OpenSession open_local_sessions(const BackendUrl& url, const Runtime& runtime) {
+  const auto context = std::make_shared<LocalContext>(make_context(url, runtime));
+  return [context](const LockSpec& spec) { return open_session(*context, spec); };
+}
+
+Result<std::unique_ptr<LockAdmin>> make_local_backend(const BackendUrl& url, const Runtime& runtime) {
+  return std::unique_ptr<LockAdmin>(std::make_unique<LocalBackend>(url, runtime));
 }
 
 }  // namespace dlock

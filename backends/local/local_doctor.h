@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "backends/local/local_context.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::local {
 
-/// Backend::diagnose() and ping() of this machine.
+/// LockAdmin::diagnose() and ping() of this machine.
 std::vector<Finding> diagnose(LocalContext& context);
 Result<Duration> ping(LocalContext& context);
 

@@ -34,10 +34,6 @@ CommandBackend::CommandBackend(Settings settings, const Dial& dial, const Runtim
       servers_(settings_.servers, dial, runtime.clock),
       view_(view_of(settings_, servers_, runtime)) {}
 
-Result<std::unique_ptr<LockSession>> CommandBackend::open(const LockSpec& /*spec*/) {
-  return Error{ErrorCode::kInternal, "locks on " + settings_.store + " are taken by their keeper"};
-}
-
 Result<std::vector<LockState>> CommandBackend::inspect_all() {
   const auto names = view_->names();
   if (!names) return names.error();

@@ -13,12 +13,11 @@ namespace dlock::mysql {
 
 /// A database for commands that supervise nothing: what all strategies have in common, and the view of the one that the
 /// URL names.
-class CommandBackend final : public Backend {
+class CommandBackend final : public LockAdmin {
  public:
   CommandBackend(Settings settings, const Dial& dial, const Runtime& runtime);
 
   const std::string& store() const override { return settings_.store; }
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;
   Result<LockState> inspect(const LockName& name) override { return view_->inspect(name); }
   Result<std::vector<LockState>> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {

@@ -27,33 +27,35 @@ Result<void> check_pinned(const LockSpec& spec, const mysql::Settings& settings)
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_mysql_backend(const BackendUrl& url, const Runtime& runtime) {
+Result<std::unique_ptr<LockAdmin>> make_mysql_backend(const BackendUrl& url, const Runtime& runtime) {
   auto settings = mysql::settings_of(url, kConnectTimeout);
   if (!settings) return settings.error();
   for (mysql::DatabaseSettings& server : settings->servers) server.longest_answer = kLongestList;
-  return std::unique_ptr<Backend>(
+  return std::unique_ptr<LockAdmin>(
       std::make_unique<mysql::CommandBackend>(std::move(*settings), mysql::connect_by_connector, runtime));
 }
 
-Result<std::unique_ptr<KeptLock>> keep_mysql_lock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
+Result<std::unique_ptr<LockDriver>> keep_mysql_lock(const BackendUrl& url, const LockSpec& spec,
+                                                    const Runtime& runtime) {
   using mysql::Strategy;
   auto settings = mysql::settings_of(url, spec.wait.connect_timeout > 0s ? spec.wait.connect_timeout : kConnectTimeout);
   if (!settings) return settings.error();
   const mysql::Dial dial = mysql::connect_by_connector;
   switch (settings->strategy) {
     case Strategy::kLease:
-      return std::unique_ptr<KeptLock>(std::make_unique<mysql::LeaseLock>(std::move(*settings), dial, spec, runtime));
+      return std::unique_ptr<LockDriver>(std::make_unique<mysql::LeaseLock>(std::move(*settings), dial, spec, runtime));
     case Strategy::kSession:
     case Strategy::kRow:
       if (const auto fits = check_pinned(spec, *settings); !fits) return fits.error();
-      return std::unique_ptr<KeptLock>(std::make_unique<mysql::PinnedLock>(std::move(*settings), dial, spec, runtime));
+      return std::unique_ptr<LockDriver>(
+          std::make_unique<mysql::PinnedLock>(std::move(*settings), dial, spec, runtime));
     case Strategy::kUnique:
     case Strategy::kOccupy:
       break;
   }
   if (const auto fits = check_plain_exclusive(spec, settings->store); !fits) return fits.error();
   std::string store = settings->store;
-  return std::unique_ptr<KeptLock>(std::make_unique<PolledLock>(
+  return std::unique_ptr<LockDriver>(std::make_unique<PolledLock>(
       mysql::plain_store(std::move(*settings), dial, spec, runtime), spec, std::move(store), runtime));
 }
 

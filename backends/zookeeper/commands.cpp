@@ -80,10 +80,6 @@ Result<std::vector<Present>> Commands::look(const LockName& name, TimePoint unti
   return present;
 }
 
-Result<std::unique_ptr<LockSession>> Commands::open(const LockSpec& /*spec*/) {
-  return Error{ErrorCode::kInternal, "locks on " + store() + " are taken by their keeper"};
-}
-
 Result<LockState> Commands::inspect(const LockName& name) {
   const auto present = look(name, soon());
   if (!present) return present.error();

@@ -8,18 +8,17 @@
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/lease_file.h"
 #include "backends/zookeeper/lock/look.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::zookeeper {
 
 /// The commands that supervise nothing, over one session that is opened on first use. Each call is bounded by a few
 /// seconds.
-class Commands final : public Backend {
+class Commands final : public LockAdmin {
  public:
   Commands(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
 
   const std::string& store() const override { return ensemble_.store(); }
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockState>> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;

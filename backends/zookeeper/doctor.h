@@ -7,7 +7,7 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::zookeeper {
 

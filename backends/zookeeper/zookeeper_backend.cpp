@@ -6,14 +6,14 @@
 
 namespace dlock {
 
-Result<std::unique_ptr<Backend>> make_zookeeper_backend(const BackendUrl& url, const Runtime& runtime) {
+Result<std::unique_ptr<LockAdmin>> make_zookeeper_backend(const BackendUrl& url, const Runtime& runtime) {
   auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
   if (!ensemble) return ensemble.error();
-  return std::unique_ptr<Backend>(std::make_unique<zookeeper::Commands>(std::move(*ensemble), runtime));
+  return std::unique_ptr<LockAdmin>(std::make_unique<zookeeper::Commands>(std::move(*ensemble), runtime));
 }
 
-Result<std::unique_ptr<KeptLock>> keep_zookeeper_lock(const BackendUrl& url, const LockSpec& spec,
-                                                      const Runtime& runtime) {
+Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, const LockSpec& spec,
+                                                        const Runtime& runtime) {
   auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
   if (!ensemble) return ensemble.error();
   auto directory = zookeeper::directory_of(ensemble->root(), spec.name);
@@ -23,7 +23,7 @@ Result<std::unique_ptr<KeptLock>> keep_zookeeper_lock(const BackendUrl& url, con
   }
   auto stages = zookeeper::stages_of(ensemble->recipe(), *directory, spec.mode, spec.permits);
   if (!stages) return stages.error();
-  return std::unique_ptr<KeptLock>(std::make_unique<zookeeper::ZookeeperLock>(
+  return std::unique_ptr<LockDriver>(std::make_unique<zookeeper::ZookeeperLock>(
       std::move(*ensemble), spec, std::move(*directory), std::move(*stages), runtime));
 }
 

@@ -111,9 +111,9 @@ std::vector<pid_t> start_lanes(const TakeLock& take, const BenchPlan& plan, cons
 
 }  // namespace
 
-TakeLock take_session(Backend& backend) {
-  return [&backend](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
-    auto opened = backend.open(spec);
+TakeLock take_session(OpenSession open) {
+  return [open = std::move(open)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
+    auto opened = open(spec);
     if (!opened) return opened.error();
     const std::shared_ptr<LockSession> session = std::move(*opened);
     auto answer = acquire_and_wait(*session, runtime.clock);
@@ -126,7 +126,7 @@ TakeLock take_kept(KeepLock keep) {
   return [keep = std::move(keep)](const LockSpec& spec, const Runtime& runtime) -> Result<GiveBack> {
     auto opened = keep(spec, runtime);
     if (!opened) return opened.error();
-    const std::shared_ptr<KeptLock> lock = std::move(*opened);
+    const std::shared_ptr<LockDriver> lock = std::move(*opened);
     NoControl control;
     auto answer = lock->acquire(control);
     if (!answer) return Error{ErrorCode::kInternal, "the lock was neither granted nor refused"};

@@ -10,7 +10,7 @@
 #include "lib/base/result.h"
 #include "lib/base/runtime.h"
 #include "lib/base/time.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock {
@@ -20,8 +20,8 @@ namespace dlock {
 using GiveBack = std::function<Result<void>()>;
 using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
 
-/// Of a backend inside this program, which has to outlive it.
-TakeLock take_session(Backend& backend);
+/// Of a backend inside this program.
+TakeLock take_session(OpenSession open);
 /// In a keeper program: the lock as its keeper takes it, from the first connection to the last, without the keeper's
 /// own start.
 TakeLock take_kept(KeepLock keep);

@@ -20,13 +20,16 @@ Result<void> check_watched(const Options& options) {
                "nothing was locked"};
 }
 
-void give_back(const Options& options, Taken& taken, const Log& log) {
-  if (!taken.store.backend) return;  // the lease of a keeper ends by itself
+void give_back(const Options& options, const Taken& taken, const Runtime& runtime) {
+  if (taken.store.has_keeper) return;  // its lease ends by itself
+  const auto store = open_admin(taken.store.url, runtime);
+  const auto* admin = store ? std::get_if<std::unique_ptr<LockAdmin>>(&*store) : nullptr;
+  if (!admin) return;
   for (const HeldLock& lock : taken.situation.locks) {
-    if (const auto released = taken.store.backend->release(lock.name, lock.owner); !released)
-      log.error(released.error());
+    if (const auto released = (*admin)->release(lock.name, lock.owner); !released) runtime.log.error(released.error());
   }
-  log.warn("the lock on " + options.keys.front().text() + " was given back, since its handle could not be printed");
+  runtime.log.warn("the lock on " + options.keys.front().text() +
+                   " was given back, since its handle could not be printed");
 }
 
 }  // namespace
@@ -47,7 +50,7 @@ int acquire_command(const Options& options, const Runtime& runtime, Output& out)
     until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
   }
   const int status = print(out, runtime.log, granted_text(options, "dlock.acquire/1", taken->situation.locks, until));
-  if (status != 0) give_back(options, *taken, runtime.log);
+  if (status != 0) give_back(options, *taken, runtime);
   return status;
 }
 

@@ -6,7 +6,7 @@
 
 namespace dlock {
 
-int check_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int check_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& key = options.keys.front();
   const FencingToken& token = *options.token;
   const auto valid = backend.check(key, token);

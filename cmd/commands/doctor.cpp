@@ -65,7 +65,7 @@ std::string shown_values(const Setting& setting) {
   return text.empty() ? "(none)" : text;
 }
 
-Finding round_trip_finding(const Options& options, Backend& backend) {
+Finding round_trip_finding(const Options& options, LockAdmin& backend) {
   const auto took = backend.ping();
   if (!took) return {Verdict::kFail, took.error().message, took.error().next, took.error().code};
   char ms[48];
@@ -149,7 +149,7 @@ int worst_status(const std::vector<Finding>& findings) {
   return exit_status(ErrorCode::kMisconfigured);
 }
 
-int doctor_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int doctor_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   std::vector<Finding> findings = backend.diagnose();
   // Measuring what is known to be broken would only say it again.
   if (!any_failed(findings)) findings.push_back(round_trip_finding(options, backend));

@@ -37,7 +37,7 @@ std::vector<char*> command_of(const Options& options) {
 
 }  // namespace
 
-int fence_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int fence_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& resource = options.keys.front();
   const FencingToken& token = *options.token;
   const auto passed = backend.fence(resource, token, wait_policy(options, runtime.clock.now()));

@@ -85,7 +85,7 @@ std::string freed_json(const LockName& name, const std::string& store, const std
 }
 
 /// What was freed: exactly the holders that were shown and confirmed.
-Result<std::vector<Party>> free_shown(const LockName& name, const Options& options, Backend& backend,
+Result<std::vector<Party>> free_shown(const LockName& name, const Options& options, LockAdmin& backend,
                                       const Runtime& runtime, int input) {
   const auto state = backend.inspect(name);
   if (!state) return state.error();
@@ -102,7 +102,7 @@ Result<std::vector<Party>> free_shown(const LockName& name, const Options& optio
 
 }  // namespace
 
-int force_release_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out, int input) {
+int force_release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
   const LockName& key = options.keys.front();
   const auto freed = free_shown(key, options, backend, runtime, input);
   if (!freed) return fail(runtime.log, freed.error());

@@ -4,13 +4,14 @@
 #include "cmd/options/options.h"
 #include "cmd/show/output.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock {
 
 /// dlock force-release KEY: shows the holder, asks for the key to be typed (on a terminal) or wants --yes, frees
 /// exactly what was shown. 0 also if it was free already, 75 if the holder is not the one of --token or changed
 /// meanwhile, 64 if nobody confirmed. The answer is read from `input`, the question goes where the log goes.
-int force_release_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out, int input = 0);
+int force_release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out,
+                          int input = 0);
 
 }  // namespace dlock

@@ -7,7 +7,7 @@
 
 namespace dlock {
 
-int gc_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int gc_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const auto swept = backend.collect_garbage(options.dry_run);
   if (!swept) return fail(runtime.log, swept.error());
   std::string text;

@@ -4,11 +4,11 @@
 #include "cmd/options/options.h"
 #include "cmd/show/output.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock {
 
 /// dlock gc [--dry-run]: sweeps what dead holders left, one line for each.
-int gc_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out);
+int gc_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 
 }  // namespace dlock

@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-int inspect_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int inspect_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   if (options.watch && out.look().terminal && !options.json) return watch_on_terminal(options, backend, runtime, out);
   if (options.watch) return watch_as_stream(options, backend, runtime, out);
   const auto states = look_at_locks(options, backend);

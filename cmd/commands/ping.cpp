@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-int ping_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int ping_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const auto took = backend.ping();
   if (!took) return fail(runtime.log, took.error());
   if (options.json) {

@@ -6,7 +6,7 @@
 
 namespace dlock {
 
-int renew_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int renew_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
   const auto held = backend.renew(key, owner, options.ttl);
@@ -20,7 +20,7 @@ int renew_command(const Options& options, Backend& backend, const Runtime& runti
   return print(out, runtime.log, json.line());
 }
 
-int release_command(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
   const auto released = backend.release(key, owner);

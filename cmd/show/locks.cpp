@@ -3,7 +3,7 @@
 
 namespace dlock {
 
-Result<std::vector<LockState>> look_at_locks(const Options& options, Backend& backend) {
+Result<std::vector<LockState>> look_at_locks(const Options& options, LockAdmin& backend) {
   if (options.keys.empty()) return backend.inspect_all();
   std::vector<LockState> states;
   for (const LockName& key : options.keys) {

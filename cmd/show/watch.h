@@ -7,18 +7,18 @@
 #include "cmd/options/options.h"
 #include "cmd/show/output.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock {
 
 /// dlock inspect --watch on a terminal: the locks on the alternate screen, looked at again every --interval (1 s); q
 /// and ^C leave with 0 and give the terminal back as it was. A store that does not answer is shown, not fatal. Keys are
 /// read from `input`. Blocks INT, TERM, HUP and WINCH while it runs.
-int watch_on_terminal(const Options& options, Backend& backend, const Runtime& runtime, Output& out, int input = 0);
+int watch_on_terminal(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input = 0);
 
 /// Without a terminal, or with --json: the locks that have changed, as one block whenever some have; one that is gone
 /// is told as free. Goes on until a signal, until nobody reads any more, or until the store fails.
-int watch_as_stream(const Options& options, Backend& backend, const Runtime& runtime, Output& out);
+int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 
 /// Both for any content. `frame` is a screenful; `news` is what has changed since it was last asked, maybe nothing.
 int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,

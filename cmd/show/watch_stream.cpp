@@ -53,7 +53,7 @@ bool wait_while_read(const Output& out, Clock& clock, TimePoint until) {
 
 }  // namespace
 
-int watch_as_stream(const Options& options, Backend& backend, const Runtime& runtime, Output& out) {
+int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   Seen seen;
   const auto news = [&]() -> Result<std::string> {
     const auto states = look_at_locks(options, backend);

@@ -58,7 +58,7 @@ std::string watch_title(const std::string& store, const Runtime& runtime, const 
   return painted(elided(store + "  " + time + " UTC  q leaves", look.width), Paint::kDim, look.colour) + "\n\n";
 }
 
-int watch_on_terminal(const Options& options, Backend& backend, const Runtime& runtime, Output& out, int input) {
+int watch_on_terminal(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
   const auto frame = [&] {
     const auto states = look_at_locks(options, backend);
     return frame_text(states, watch_title(backend.store(), runtime, out.look()), runtime.clock.wall(), out.look());

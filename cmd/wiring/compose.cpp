@@ -23,6 +23,9 @@ std::string own_folder() {
   return std::string(whole.substr(0, whole.rfind('/')));
 }
 
+/// What a program is wanted for.
+enum class Role { kKeeper, kCommands };
+
 /// The program of that family; for a keeper the one that loads least and will do.
 std::string find_program(const BackendUrl& url, Role role) {
   struct Kind {
@@ -48,19 +51,21 @@ const RegisteredBackend* find_built_in(const BackendUrl& url) {
   return nullptr;
 }
 
-Result<std::unique_ptr<LockSession>> open_one(Store& store, const LockSpec& spec, const Runtime& runtime) {
-  if (store.backend) return store.backend->open(spec);
-  return std::unique_ptr<LockSession>(
-      std::make_unique<KeeperSession>(store.program, store.url, spec, runtime.clock, runtime.log.style()));
-}
-
-Result<Store> store_of_program(const BackendUrl& url, Role role) {
-  Store store{url, nullptr, find_program(url, role), url.redacted()};
-  if (!store.program.empty()) return store;
+Result<std::string> need_program(const BackendUrl& url, Role role) {
+  if (std::string program = find_program(url, role); !program.empty()) return program;
   const std::string family = family_name(url.family);
   const std::string package = url.family == Family::kLocal ? "dlock" : "dlock-" + family;
-  return Error{ErrorCode::kUnsupported, "backend '" + family + "' is not installed, and " + store.name + " needs it",
+  return Error{ErrorCode::kUnsupported,
+               "backend '" + family + "' is not installed, and " + url.redacted() + " needs it",
                "install it with: apt install " + package};
+}
+
+Store store_of_keeper(const BackendUrl& url, const std::string& program, const Runtime& runtime) {
+  const auto open = [=](const LockSpec& spec) -> Result<std::unique_ptr<LockSession>> {
+    return std::unique_ptr<LockSession>(
+        std::make_unique<KeeperSession>(program, url, spec, runtime.clock, runtime.log.style()));
+  };
+  return {url, url.redacted(), open, true};
 }
 
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
@@ -80,49 +85,61 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
 
 std::size_t memory_for_stores() { return memory_of_keeper(); }
 
-Result<Store> open_store(const BackendUrl& url, Role role, const Runtime& runtime) {
-  Store store{url, nullptr, {}, url.redacted()};
-  if (const RegisteredBackend* built_in = find_built_in(url)) {
-    auto backend = built_in->make(url, runtime);
-    if (!backend) return backend.error();
-    store.backend = std::move(*backend);
-    store.name = store.backend->store();
-    return store;
-  }
-  return store_of_program(url, role);
+Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
+  const RegisteredBackend* here = find_built_in(url);
+  if (here && here->sessions) return Store{url, url.redacted(), here->sessions(url, runtime), false};
+  const auto program = need_program(url, Role::kKeeper);
+  if (!program) return program.error();
+  return store_of_keeper(url, *program, runtime);
 }
 
-Result<Store> open_stock_keeper(const BackendUrl& url) { return store_of_program(url, Role::kKeeper); }
+Result<Store> open_stock_keeper(const BackendUrl& url, const Runtime& runtime) {
+  const auto program = need_program(url, Role::kKeeper);
+  if (!program) return program.error();
+  return store_of_keeper(url, *program, runtime);
+}
 
-Result<StockStore> open_stock(const BackendUrl& url, const Runtime& runtime) {
+Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>> open_admin(const BackendUrl& url,
+                                                                          const Runtime& runtime) {
+  if (const RegisteredBackend* here = find_built_in(url)) {
+    auto admin = here->admin(url, runtime);
+    if (!admin) return admin.error();
+    return std::variant<std::unique_ptr<LockAdmin>, OtherProgram>(std::move(*admin));
+  }
+  const auto program = need_program(url, Role::kCommands);
+  if (!program) return program.error();
+  return std::variant<std::unique_ptr<LockAdmin>, OtherProgram>(OtherProgram{*program});
+}
+
+Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const BackendUrl& url, const Runtime& runtime) {
   const RegisteredBackend* here = find_built_in(url);
-  if (here && here->keep && !here->stock) return no_stock_in(url);
+  if (here && here->drive && !here->stock) return no_stock_in(url);
   if (here && here->stock) {
     auto stock = here->stock(url, runtime);
     if (!stock) return stock.error();
-    return StockStore{std::move(*stock), {}};
+    return std::variant<std::unique_ptr<Stock>, OtherProgram>(std::move(*stock));
   }
-  auto keeper = store_of_program(url, Role::kCommands);
-  if (!keeper) return keeper.error();
-  return StockStore{nullptr, keeper->program};
+  const auto program = need_program(url, Role::kCommands);
+  if (!program) return program.error();
+  return std::variant<std::unique_ptr<Stock>, OtherProgram>(OtherProgram{*program});
 }
 
 KeepLock keep_here(const BackendUrl& url) {
   const RegisteredBackend* here = find_built_in(url);
-  if (!here || !here->keep) return {};
-  return [=](const LockSpec& spec, const Runtime& runtime) { return here->keep(url, spec, runtime); };
+  if (!here || !here->drive) return {};
+  return [=](const LockSpec& spec, const Runtime& runtime) { return here->drive(url, spec, runtime); };
 }
 
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime) {
   auto store = open_stock(url, runtime);
   if (!store) return store.error();
-  if (!store->stock) return StockClients{store->program, {}, {}};
+  if (const auto* other = std::get_if<OtherProgram>(&*store)) return StockClients{other->path, {}, {}};
   const RegisteredBackend* here = find_built_in(url);
   return StockClients{{}, [=](const Runtime& own) { return here->stock(url, own); }, keep_here(url)};
 }
 
-Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& options, Intent intent, const char* held,
-                                                const Runtime& runtime) {
+Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const Options& options, Intent intent,
+                                                const char* held, const Runtime& runtime) {
   const WaitPolicy wait = wait_policy(options, runtime.clock.now());
   std::vector<std::unique_ptr<LockSession>> sessions;
   for (const LockName& name : options.keys) {
@@ -130,7 +147,7 @@ Result<std::unique_ptr<LockSession>> open_locks(Store& store, const Options& opt
     if (options.stock) spec.stock = options.stock->claim;
     spec.take = intent == Intent::kTake;
     if (held) spec.ancestor = find_claim(held, store.name, name);
-    auto session = open_one(store, spec, runtime);
+    auto session = store.open(spec);
     if (!session) return session.error();
     sessions.push_back(std::move(*session));
   }

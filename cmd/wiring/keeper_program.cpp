@@ -11,21 +11,22 @@ namespace dlock {
 namespace {
 
 /// Part of a stock, perhaps with the locks of its segments.
-Result<std::unique_ptr<KeptLock>> open_part(const RegisteredBackend& row, const AcquireRequest& request,
-                                            const Runtime& runtime) {
+Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, const AcquireRequest& request,
+                                              const Runtime& runtime) {
   if (!row.stock) return no_stock_in(request.url);
   auto stock = row.stock(request.url, runtime);
   if (!stock) return stock.error();
   const auto open_segment = [&row, url = request.url, runtime](const LockSpec& spec) {
-    return row.keep(url, spec, runtime);
+    return row.drive(url, spec, runtime);
   };
-  return std::unique_ptr<KeptLock>(std::make_unique<StockHold>(std::move(*stock), request.spec, open_segment, runtime));
+  return std::unique_ptr<LockDriver>(
+      std::make_unique<StockHold>(std::move(*stock), request.spec, open_segment, runtime));
 }
 
-Result<std::unique_ptr<KeptLock>> open_lock(const AcquireRequest& request, const Runtime& runtime) {
+Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, const Runtime& runtime) {
   for (const RegisteredBackend& row : registered_backends()) {
     if (request.url.scheme != row.scheme) continue;
-    return request.spec.stock ? open_part(row, request, runtime) : row.keep(request.url, request.spec, runtime);
+    return request.spec.stock ? open_part(row, request, runtime) : row.drive(request.url, request.spec, runtime);
   }
   return Error{ErrorCode::kUnsupported, "this program keeps no locks of " + request.url.redacted()};
 }

@@ -36,7 +36,7 @@ SupervisionPolicy make_policy(const Options& options, const Store& store, TimePo
   policy.at_least = options.at_least;
   policy.run_command = run_command;
   const auto limit = options.nonblock ? std::optional<Duration>(0s) : options.wait;
-  if (!store.backend && limit) policy.give_up_at = now + *limit + options.connect_timeout + kGrace;
+  if (store.has_keeper && limit) policy.give_up_at = now + *limit + options.connect_timeout + kGrace;
   return policy;
 }
 
@@ -61,8 +61,8 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
   Taken taken;
   taken.started = runtime.clock.now();
   for (std::size_t i = 0; i < options.backends.size(); ++i) {
-    auto store = options.stock ? open_stock_keeper(options.backends[i])
-                               : open_store(options.backends[i], Role::kKeeper, runtime);
+    auto store =
+        options.stock ? open_stock_keeper(options.backends[i], runtime) : open_store(options.backends[i], runtime);
     if (!store) return store.error();
     taken.store = std::move(*store);
     auto session = open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime);

@@ -39,7 +39,7 @@ constexpr Duration kFarewell = kLastWordToEnd - kAfterYou;
 /// One lock, from acquire to the end. Single-threaded: every wait, the lock's own included, polls the link as well.
 class Keeping {
  public:
-  Keeping(SupervisorLink& link, KeptLock& lock, const LockSpec& spec, const Runtime& runtime, Processes& processes)
+  Keeping(SupervisorLink& link, LockDriver& lock, const LockSpec& spec, const Runtime& runtime, Processes& processes)
       : link_(link),
         lock_(lock),
         spec_(spec),
@@ -81,7 +81,7 @@ class Keeping {
   void answer_end(const Result<void>& result);
 
   SupervisorLink& link_;
-  KeptLock& lock_;
+  LockDriver& lock_;
   const LockSpec& spec_;
   Clock& clock_;
   const Log& log_;
@@ -427,7 +427,7 @@ void stop_blocking_stderr() {
   if (own.valid()) dup2(own.get(), STDERR_FILENO);
 }
 
-void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenKeptLock& open, const Runtime& runtime,
+void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLockDriver& open, const Runtime& runtime,
                Processes& processes) {
   const Log log(request.style, runtime.log.fd());
   const auto lock = open(request, {runtime.clock, log});
@@ -457,7 +457,7 @@ void end_with_reason() noexcept {
 
 }  // namespace
 
-int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Processes& processes) {
+int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes) {
   SupervisorLink link(std::move(socket));
   const auto request = first_request(link, runtime.clock);
   try {
@@ -469,7 +469,7 @@ int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Proc
   return link.nonsense() ? kStatusNonsense : 0;
 }
 
-int run_keeper(const OpenKeptLock& open, std::size_t memory) {
+int run_keeper(const OpenLockDriver& open, std::size_t memory) {
   limit_memory(memory);
   std::set_terminate(end_with_reason);
   send_last_words(kKeeperDescriptor, [](const std::string& why) { return encode(event_message(SessionGone{why})); });

@@ -7,14 +7,14 @@
 #include "lib/base/result.h"
 #include "lib/base/runtime.h"
 #include "lib/base/unique_fd.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/keeper/messages.h"
 #include "lib/keeper/processes.h"
 
 namespace dlock {
 
 /// Makes the lock that a supervisor asks for.
-using OpenKeptLock = std::function<Result<std::unique_ptr<KeptLock>>(const AcquireRequest&, const Runtime&)>;
+using OpenLockDriver = std::function<Result<std::unique_ptr<LockDriver>>(const AcquireRequest&, const Runtime&)>;
 
 /// The keeper's end of the socket (descriptor kKeeperDescriptor), from "acquire" to the end: takes the lock, renews it
 /// at renew_interval and then every renewal_retry() until it is confirmed or its deadline has passed, tells the
@@ -40,13 +40,13 @@ using OpenKeptLock = std::function<Result<std::unique_ptr<KeptLock>>(const Acqui
 /// an exception, wherever it is thrown, is told to the supervisor (SessionGone) and ends the process.
 ///
 /// Returns the exit status of the process: 0, 69 after an exception, or 70 when what it read made no sense.
-int run_keeper(const OpenKeptLock& open, std::size_t memory);
+int run_keeper(const OpenLockDriver& open, std::size_t memory);
 
 /// Having said its last word, a keeper waits for the supervisor to end, and another moment, before it closes its
 /// connections and ends: for no longer than this.
 inline constexpr Duration kLastWordToEnd = std::chrono::milliseconds(105);
 
 /// The same on any socket, and in any world.
-int keep(UniqueFd socket, const OpenKeptLock& open, const Runtime& runtime, Processes& processes);
+int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes);
 
 }  // namespace dlock

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock {
@@ -49,7 +49,7 @@ class PolledStore {
 Duration polling_pause(int tries, std::optional<Duration> remaining, std::uint32_t chance);
 
 /// One lock of such a store: waits by timers with jitter.
-class PolledLock final : public KeptLock {
+class PolledLock final : public LockDriver {
  public:
   PolledLock(std::unique_ptr<PolledStore> store, const LockSpec& spec, std::string store_name, const Runtime& runtime);
 

@@ -4,17 +4,17 @@
 #include <memory>
 
 #include "lib/base/clock.h"
-#include "lib/keeper/kept_lock.h"
-#include "lib/lock/backend.h"
+#include "lib/keeper/lock_driver.h"
+#include "lib/lock/lock_session.h"
 
 namespace dlock {
 
 /// A lock of a backend that needs no keeper, held by a keeper all the same: because it holds something else as well.
-class SessionLock final : public KeptLock {
+class SessionLock final : public LockDriver {
  public:
-  /// `session` is one of `backend`'s.
-  SessionLock(std::unique_ptr<Backend> backend, std::unique_ptr<LockSession> session, Clock& clock)
-      : backend_(std::move(backend)), session_(std::move(session)), clock_(clock) {}
+  /// `session` came from `open`.
+  SessionLock(OpenSession open, std::unique_ptr<LockSession> session, Clock& clock)
+      : open_(std::move(open)), session_(std::move(session)), clock_(clock) {}
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
@@ -27,7 +27,7 @@ class SessionLock final : public KeptLock {
  private:
   void withdraw();
 
-  std::unique_ptr<Backend> backend_;
+  OpenSession open_;  ///< outlives its session
   std::unique_ptr<LockSession> session_;
   Clock& clock_;
 };

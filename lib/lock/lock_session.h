@@ -5,6 +5,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -15,6 +17,7 @@
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
+#include "lib/lock/lock_spec.h"
 #include "lib/lock/owner.h"
 
 namespace dlock {
@@ -148,5 +151,9 @@ class LockSession {
   /// Lets the lock go on without this process. The session is spent afterwards, whatever the answer.
   virtual Result<void> detach(const DetachSpec& spec) = 0;
 };
+
+/// Where the sessions of one store come from: one for each lock. Unsupported if the store cannot do what the spec asks;
+/// asks no server yet. It must outlive its sessions.
+using OpenSession = std::function<Result<std::unique_ptr<LockSession>>(const LockSpec&)>;
 
 }  // namespace dlock

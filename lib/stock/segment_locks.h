@@ -6,7 +6,7 @@
 
 #include "lib/base/result.h"
 #include "lib/base/time.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/stock/stock.h"
 
@@ -20,7 +20,7 @@ class SegmentLocks {
   /// A segment that has enough, and its lock: held; nullptr: somebody else has it, and the next step is to queue there.
   struct Choice {
     int segment;
-    std::unique_ptr<KeptLock> lock;
+    std::unique_ptr<LockDriver> lock;
   };
 
   virtual ~SegmentLocks() = default;
@@ -31,14 +31,14 @@ class SegmentLocks {
                                                  const CallLimit& limit) = 0;
 
   /// The lock of `segment`, to be acquired as `spec` says. REQUIRES: lock_one() has been asked for this stock.
-  virtual std::unique_ptr<KeptLock> open(int segment, const LockSpec& spec) = 0;
+  virtual std::unique_ptr<LockDriver> open(int segment, const LockSpec& spec) = 0;
 
   /// In one step: the lock of `segment`, waited for until `until`, and the reservation there; held() is that lock.
   /// InProgress: the lock was not to be had. nullopt: do it in two steps.
   virtual Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner,
                                                              Duration ttl, int segment, TimePoint until,
                                                              const CallLimit& limit) = 0;
-  virtual std::unique_ptr<KeptLock> held() = 0;
+  virtual std::unique_ptr<LockDriver> held() = 0;
 };
 
 }  // namespace dlock

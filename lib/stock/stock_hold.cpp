@@ -159,7 +159,7 @@ Result<StockAnswer> StockHold::reserve_in(Control& control, int segment, std::op
   return reserve_under(std::move(*held), segment, limit);
 }
 
-Result<StockAnswer> StockHold::reserve_under(std::unique_ptr<KeptLock> lock, int segment, const CallLimit& limit) {
+Result<StockAnswer> StockHold::reserve_under(std::unique_ptr<LockDriver> lock, int segment, const CallLimit& limit) {
   locks_.push_back(std::move(lock));
   StockRequest here = request_;
   here.only_segment = segment;
@@ -195,7 +195,7 @@ Result<StockAnswer> StockHold::reserve_several(Control& control, const StockStat
   return answer;
 }
 
-Result<std::unique_ptr<KeptLock>> StockHold::lock(Control& control, int segment, std::optional<TimePoint> until) {
+Result<std::unique_ptr<LockDriver>> StockHold::lock(Control& control, int segment, std::optional<TimePoint> until) {
   auto name = LockName::parse("stock:" + request_.stock.text() + ":" + std::to_string(segment));
   if (!name) {
     return Error{ErrorCode::kUnsupported, "the name " + request_.stock.text() + " is too long for --mode lock",
@@ -208,13 +208,13 @@ Result<std::unique_ptr<KeptLock>> StockHold::lock(Control& control, int segment,
   spec.ancestor.reset();
   spec.wait = {.once = !until, .until = until, .connect_timeout = spec_.wait.connect_timeout};
   SegmentLocks* own = stock_->segment_locks();
-  auto opened = own ? Result<std::unique_ptr<KeptLock>>(own->open(segment, spec)) : open_lock_(spec);
+  auto opened = own ? Result<std::unique_ptr<LockDriver>>(own->open(segment, spec)) : open_lock_(spec);
   if (!opened) return opened.error();
   auto answer = (*opened)->acquire(control);
-  if (!answer) return std::unique_ptr<KeptLock>();
+  if (!answer) return std::unique_ptr<LockDriver>();
   if (auto* refused = std::get_if<Refused>(&*answer)) {
     if (refused->error.code != ErrorCode::kBusy) return std::move(refused->error);
-    return std::unique_ptr<KeptLock>();
+    return std::unique_ptr<LockDriver>();
   }
   return std::move(*opened);
 }

@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/stock/stock.h"
 
 namespace dlock {
 
 /// Opens a lock of the store that keeps the stock.
-using OpenSegmentLock = std::function<Result<std::unique_ptr<KeptLock>>(const LockSpec&)>;
+using OpenSegmentLock = std::function<Result<std::unique_ptr<LockDriver>>(const LockSpec&)>;
 
 /// Part of a stock, kept by a keeper for as long as a command runs: reserved, renewed, and at the end sold if the
 /// command ended with status 0, else given back. With spec.stock->lock_segment the lock of its segment is held as well
 /// ("stock:NAME:SEGMENT"): a segment by chance, the next one at once when it is short or locked by somebody else; a
 /// quantity that no segment has alone takes the locks of all of them, in their order. These are the stock's own
 /// SegmentLocks where it has such.
-class StockHold final : public KeptLock {
+class StockHold final : public LockDriver {
  public:
   /// REQUIRES: spec.stock. `open_lock` is needed for lock_segment only, and where the stock has no SegmentLocks.
   StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSegmentLock open_lock, const Runtime& runtime);
@@ -35,17 +35,17 @@ class StockHold final : public KeptLock {
   Result<void> leave(Duration ttl, TimePoint until) override;
 
  private:
-  using Locks = std::vector<std::unique_ptr<KeptLock>>;
+  using Locks = std::vector<std::unique_ptr<LockDriver>>;
 
   Result<StockAnswer> attempt(Control& control, int start, const CallLimit& limit);
   Result<StockAnswer> reserve(const StockRequest& request, int start, const CallLimit& limit);
   Result<StockAnswer> reserve_locked(Control& control, int start, const CallLimit& limit);
   Result<StockAnswer> reserve_in_queue(Control& control, int segment, const CallLimit& limit);
   Result<StockAnswer> reserve_in(Control& control, int segment, std::optional<TimePoint> until, const CallLimit& limit);
-  Result<StockAnswer> reserve_under(std::unique_ptr<KeptLock> lock, int segment, const CallLimit& limit);
+  Result<StockAnswer> reserve_under(std::unique_ptr<LockDriver> lock, int segment, const CallLimit& limit);
   Result<StockAnswer> reserve_several(Control& control, const StockState& state, const CallLimit& limit);
   /// Held, or not for now (nullptr).
-  Result<std::unique_ptr<KeptLock>> lock(Control& control, int segment, std::optional<TimePoint> until);
+  Result<std::unique_ptr<LockDriver>> lock(Control& control, int segment, std::optional<TimePoint> until);
   bool is_elsewhere(const Result<StockAnswer>& answer, int segment);
   void unlock();
   void give_back(TimePoint until);

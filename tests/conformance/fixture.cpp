@@ -147,7 +147,7 @@ bool every_backend_runs() {
   return !one_is_left_out;
 }
 
-std::unique_ptr<Backend> connect(const std::string& store) {
+std::unique_ptr<Client> connect(const std::string& store) {
   return store.starts_with("/") ? local_store(store) : keeper_store(store);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/lock/backend.h"
+#include "tests/support/client.h"
 
 namespace dlock::testing {
 
@@ -35,13 +35,13 @@ std::vector<Fixture>& fixtures();
 bool every_backend_runs();
 
 /// A new client with connections of its own, for a Fixture::store.
-std::unique_ptr<Backend> connect(const std::string& store);
+std::unique_ptr<Client> connect(const std::string& store);
 
 /// Runs `test` for each fixture, with two independent clients of a fresh key space.
 struct World {
   const Fixture& fixture;
-  Backend& a;
-  Backend& b;
+  Client& a;
+  Client& b;
   std::string key;  ///< of this test alone
 };
 void on_every_backend(const std::string& key, const std::function<void(World&)>& test);

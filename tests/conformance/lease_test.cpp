@@ -25,7 +25,7 @@ FencingToken leased(const Fixture& fixture, const LockSpec& spec, const std::str
   return token;
 }
 
-bool is_free(Backend& backend, const std::string& key) {
+bool is_free(LockAdmin& backend, const std::string& key) {
   const auto state = backend.inspect(name(key));
   return state && state->holders.empty();
 }

@@ -28,8 +28,8 @@ using std::chrono::milliseconds;
 struct Machine {
   TemporaryDirectory locks;
   TemporaryDirectory files;
-  std::unique_ptr<Backend> a = local_store(locks.path());
-  std::unique_ptr<Backend> b = local_store(locks.path());
+  std::unique_ptr<Client> a = local_store(locks.path());
+  std::unique_ptr<Client> b = local_store(locks.path());
   std::string file(const std::string& leaf) const { return files.path() + "/" + leaf; }
 };
 
@@ -419,18 +419,19 @@ TEST_CASE("tokens grow and the lock excludes when the wall clock is set back") {
   BackendUrl url;
   url.scheme = "local";
   url.path = directory.path();
-  const auto backend = std::move(*make_local_backend(url, Runtime{clock, log}));
+  const Runtime runtime{clock, log};
+  Client client(std::move(*make_local_backend(url, runtime)), open_local_sessions(url, runtime));
   FencingToken last;
   for (const int hours : {0, 5, 5, 0, 9}) {
     clock.back = std::chrono::hours(hours);
-    Acquisition holder(*backend, exclusive("k"));
+    Acquisition holder(client, exclusive("k"));
     const FencingToken token = holder.held().token;
     CHECK(token > last);
     last = token;
     clock.back += std::chrono::hours(1);
-    Acquisition early(*backend, once(exclusive("k")));
+    Acquisition early(client, once(exclusive("k")));
     CHECK(early.wait_for<Refused>());
-    Acquisition next(*backend, exclusive("k"));
+    Acquisition next(client, exclusive("k"));
     CHECK(next.stays_quiet(milliseconds(20)));
     holder.release();
     const FencingToken later = next.held().token;

@@ -14,7 +14,7 @@ namespace dlock::testing::queue_test {
 namespace {
 
 /// Waits until the store lists so many waiters of `key`.
-bool waiters_seen(Backend& backend, const std::string& key, std::size_t count) {
+bool waiters_seen(LockAdmin& backend, const std::string& key, std::size_t count) {
   return eventually([&] {
     const auto state = backend.inspect(name(key));
     return state && state->waiters.size() == count;

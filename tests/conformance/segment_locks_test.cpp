@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The segment that `client` gets the lock of, or that it is told to queue at (negative: minus one, minus that).
-int lock_one(StockWorld& w, Stock& client, int start, std::vector<std::unique_ptr<KeptLock>>& locks) {
+int lock_one(StockWorld& w, Stock& client, int start, std::vector<std::unique_ptr<LockDriver>>& locks) {
   auto choice = client.segment_locks()->lock_one(w.request("r", 2), start, 10s, w.limit());
   INFO((choice ? std::string() : choice.error().message));
   REQUIRE(choice);
@@ -36,8 +36,8 @@ TEST_CASE("stock segment locks: the first free segment that has enough is locked
     if (skips(w, !w.a.segment_locks(), "no locks of segments")) return;
     w.create(12, 4);
     w.take_from(3, "drain", 2);
-    std::vector<std::unique_ptr<KeptLock>> a;
-    std::vector<std::unique_ptr<KeptLock>> b;
+    std::vector<std::unique_ptr<LockDriver>> a;
+    std::vector<std::unique_ptr<LockDriver>> b;
     CHECK(lock_one(w, w.a, 1, a) == 1);
     CHECK(lock_one(w, w.b, 1, b) == 2);
     CHECK(lock_one(w, w.b, 3, b) == 0);     // 3 has one left
@@ -57,8 +57,8 @@ TEST_CASE(
     SegmentLocks& theirs = *w.b.segment_locks();
     SystemClock clock;
     const Owner owner = Owner::random();
-    std::vector<std::unique_ptr<KeptLock>> a;
-    std::vector<std::unique_ptr<KeptLock>> b;
+    std::vector<std::unique_ptr<LockDriver>> a;
+    std::vector<std::unique_ptr<LockDriver>> b;
     CHECK(lock_one(w, w.a, 0, a) == 0);
     CHECK(lock_one(w, w.b, 1, b) == 1);
     CHECK(b[0]->release(clock.now() + 5s));

@@ -32,7 +32,7 @@ struct Both {
     taken = std::make_unique<Acquisition>(std::make_unique<MultiLock>(std::move(sessions)));
   }
 
-  void lose(Backend& from) const {
+  void lose(LockAdmin& from) const {
     const auto shown = from.inspect(*lost);
     REQUIRE(shown);
     const auto freed = from.force_release(*lost, *shown);
@@ -41,7 +41,7 @@ struct Both {
   }
 
   /// The other part was given back, not left behind: no lock-delay keeps it.
-  void check_other_is_free(Backend& store) const {
+  void check_other_is_free(Client& store) const {
     LockSpec next = exclusive(other->name.text());
     next.wait.once = true;
     Acquisition again(store, next);

@@ -45,7 +45,7 @@ refused() { # FILE INCLUDE
   echo '#include "backends/registry.h"' >"$tree/cmd/wiring/compose.cpp"
   echo '#include "lib/base/result.h"' >"$tree/lib/base/x.cpp"
   echo '#include <toml++/toml.h>' >"$tree/lib/config/config_file.cpp"
-  printf '#include "backends/local/x.h"\n#include "lib/lock/backend.h"\n' >"$tree/backends/local/x.cpp"
+  printf '#include "backends/local/x.h"\n#include "lib/lock/lock_admin.h"\n' >"$tree/backends/local/x.cpp"
   printf '#include "backends/redis/wire/reply.h"\n#include "backends/redis/native/native_lock.h"\n' >"$tree/backends/redis/native/x.cpp"
   echo '#include "cmd/options/options.h"' >"$tree/cmd/commands/x.cpp"
   run -0 "$root/scripts/check-layers" "$tree"

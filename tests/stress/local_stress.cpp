@@ -132,7 +132,7 @@ class Worker {
 
   Board& board_;
   std::atomic<int>& reader_;
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Client> backend_;
   Witness writer_;
   Witness permits_[kPermits];
   std::mt19937 random_;
@@ -234,7 +234,7 @@ class Controller {
   SystemClock clock_;
   TemporaryDirectory locks_;
   TemporaryDirectory witnesses_;
-  std::unique_ptr<Backend> backend_ = local_store(locks_.path());
+  std::unique_ptr<Client> backend_ = local_store(locks_.path());
   std::vector<pid_t> workers_;
   pid_t group_ = 0;
 };

@@ -48,8 +48,8 @@ LockSpec for_at_most(LockSpec spec, Duration patience) {
   return spec;
 }
 
-Acquisition::Acquisition(Backend& backend, const LockSpec& spec) {
-  auto opened = backend.open(spec);
+Acquisition::Acquisition(Client& client, const LockSpec& spec) {
+  auto opened = client.open(spec);
   if (!opened) throw std::runtime_error("open: " + opened.error().message);
   session_ = std::move(*opened);
   session_->acquire(clock_.now());

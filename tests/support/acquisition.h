@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/base/clock.h"
-#include "lib/lock/backend.h"
+#include "tests/support/client.h"
 
 namespace dlock::testing {
 
@@ -29,7 +29,7 @@ LockSpec for_at_most(LockSpec spec, Duration patience);  ///< -w, from now
 class Acquisition {
  public:
   /// Opens the session and asks for the lock. Throws std::runtime_error if the store cannot do what `spec` asks.
-  Acquisition(Backend& backend, const LockSpec& spec);
+  Acquisition(Client& client, const LockSpec& spec);
   explicit Acquisition(std::unique_ptr<LockSession> session);
 
   /// Waits for the next event; nullopt if there is none within `patience`.

@@ -30,6 +30,7 @@ std::string drain_terminal(const UniqueFd& master, UniqueFd& slave);
 /// What a command needs, and what it said: stdout as text, stderr in a file in memory.
 struct CommandWorld {
   FakeBackend backend;
+  OpenSession sessions = [this](const LockSpec& spec) { return backend.open(spec); };
   LeapingClock clock;
   UniqueFd err{memfd_create("stderr", MFD_CLOEXEC)};
   Log log{Log::Style{}, err.get()};

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock {
 
@@ -40,8 +40,8 @@ class ScriptedSession final : public LockSession {
 };
 
 /// A store in memory with named failure switches. Locks are put in by the test; what is asked of them follows the
-/// contract of Backend.
-class FakeBackend final : public Backend {
+/// contract of LockAdmin.
+class FakeBackend final : public LockAdmin {
  public:
   std::map<LockName, LockState> locks;
   std::map<LockName, FencingToken> fences;
@@ -64,7 +64,7 @@ class FakeBackend final : public Backend {
 
   const std::string& store() const override { return store_; }
 
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override {
+  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) {
     auto session = std::make_unique<ScriptedSession>();
     if (grants_fail) session->after_acquire = {Refused{*grants_fail, std::nullopt}};
     else session->after_acquire = {Granted{{{spec.name, spec.owner, FencingToken(++granted_), store_}}, std::nullopt}};

@@ -78,7 +78,7 @@ void spawn_heir(LockSession& session) {
 
 class Helper {
  public:
-  Helper(Backend& backend, const LockSpec& spec) : session_(std::move(*backend.open(spec))) {}
+  Helper(Client& client, const LockSpec& spec) : session_(std::move(*client.open(spec))) {}
 
   int run() {
     session_->acquire(clock_.now());

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "lib/base/unique_fd.h"
-#include "lib/lock/backend.h"
 #include "tests/support/acquisition.h"
+#include "tests/support/client.h"
 
 namespace dlock::testing {
 
@@ -44,7 +44,7 @@ class HelperProcess {
   std::string unread_;
 };
 
-using BackendFactory = std::function<std::unique_ptr<Backend>(const std::string& store)>;
+using BackendFactory = std::function<std::unique_ptr<Client>(const std::string& store)>;
 
 /// The helper's side: call it first in main(). nullopt if this is not a helper, else the exit status.
 std::optional<int> helper_main(int argc, char** argv, const BackendFactory& connect);

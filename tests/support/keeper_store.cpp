@@ -22,39 +22,7 @@ std::string program_of(Family family) {
   return folder + "/libexec/dlock/dlock-" + family_name(family);
 }
 
-/// Everything as the backend has it, but its locks are taken as dlock takes them: through the program.
-class KeeperStore final : public Backend {
- public:
-  KeeperStore(std::unique_ptr<Backend> backend, BackendUrl url) : backend_(std::move(backend)), url_(std::move(url)) {}
-
-  const std::string& store() const override { return backend_->store(); }
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override {
-    return std::unique_ptr<LockSession>(std::make_unique<KeeperSession>(program_of(url_.family), url_, spec, clock_));
-  }
-  Result<LockState> inspect(const LockName& name) override { return backend_->inspect(name); }
-  Result<std::vector<LockState>> inspect_all() override { return backend_->inspect_all(); }
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
-    return backend_->force_release(name, shown);
-  }
-  Result<void> check(const LockName& name, FencingToken token) override { return backend_->check(name, token); }
-  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
-    return backend_->renew(name, owner, ttl);
-  }
-  Result<void> release(const LockName& name, const Owner& owner) override { return backend_->release(name, owner); }
-  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override {
-    return backend_->fence(resource, token, wait);
-  }
-  Result<std::vector<Swept>> collect_garbage(bool dry_run) override { return backend_->collect_garbage(dry_run); }
-  std::vector<Finding> diagnose() override { return backend_->diagnose(); }
-  Result<Duration> ping() override { return backend_->ping(); }
-
- private:
-  SystemClock clock_;
-  std::unique_ptr<Backend> backend_;
-  BackendUrl url_;
-};
-
-Result<std::unique_ptr<Backend>> make_backend(const BackendUrl& url, const Runtime& runtime) {
+Result<std::unique_ptr<LockAdmin>> make_backend(const BackendUrl& url, const Runtime& runtime) {
   if (url.family == Family::kMysql) return make_mysql_backend(url, runtime);
   if (url.family == Family::kZookeeper) return make_zookeeper_backend(url, runtime);
   return make_redis_backend(url, runtime);
@@ -62,14 +30,18 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendUrl& url, const Runti
 
 }  // namespace
 
-std::unique_ptr<Backend> keeper_store(const std::string& text) {
+/// Its locks are taken as dlock takes them: through the program.
+std::unique_ptr<Client> keeper_store(const std::string& text) {
   static SystemClock clock;
   static const Log log;
-  auto url = BackendUrl::parse(text);
+  const auto url = BackendUrl::parse(text);
   if (!url) throw std::runtime_error(url.error().message);
-  auto backend = make_backend(*url, Runtime{clock, log});
-  if (!backend) throw std::runtime_error(backend.error().message);
-  return std::make_unique<KeeperStore>(std::move(*backend), *url);
+  auto admin = make_backend(*url, Runtime{clock, log});
+  if (!admin) throw std::runtime_error(admin.error().message);
+  return std::make_unique<Client>(std::move(*admin), [url = *url](const LockSpec& spec) {
+    return Result<std::unique_ptr<LockSession>>(
+        std::make_unique<KeeperSession>(program_of(url.family), url, spec, clock));
+  });
 }
 
 }  // namespace dlock::testing

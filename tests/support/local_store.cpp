@@ -5,14 +5,15 @@
 
 namespace dlock::testing {
 
-std::unique_ptr<Backend> local_store(const std::string& directory) {
+std::unique_ptr<Client> local_store(const std::string& directory) {
   static SystemClock clock;
   static const Log log;
   BackendUrl url;
   url.family = Family::kLocal;
   url.scheme = "local";
   url.path = directory;
-  return std::move(*make_local_backend(url, Runtime{clock, log}));
+  const Runtime runtime{clock, log};
+  return std::make_unique<Client>(std::move(*make_local_backend(url, runtime)), open_local_sessions(url, runtime));
 }
 
 }  // namespace dlock::testing

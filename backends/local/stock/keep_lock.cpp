@@ -5,13 +5,13 @@
 
 namespace dlock {
 
-Result<std::unique_ptr<KeptLock>> keep_local_lock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
-  auto backend = make_local_backend(url, runtime);
-  if (!backend) return backend.error();
-  auto session = (*backend)->open(spec);
+Result<std::unique_ptr<LockDriver>> keep_local_lock(const BackendUrl& url, const LockSpec& spec,
+                                                    const Runtime& runtime) {
+  OpenSession open = open_local_sessions(url, runtime);
+  auto session = open(spec);
   if (!session) return session.error();
-  return std::unique_ptr<KeptLock>(
-      std::make_unique<SessionLock>(std::move(*backend), std::move(*session), runtime.clock));
+  return std::unique_ptr<LockDriver>(
+      std::make_unique<SessionLock>(std::move(open), std::move(*session), runtime.clock));
 }
 
 }  // namespace dlock

@@ -5,7 +5,7 @@
 
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/stock/stock.h"
 
@@ -17,6 +17,7 @@ namespace dlock {
 Result<std::unique_ptr<Stock>> make_local_stock(const BackendUrl& url, const Runtime& runtime);
 
 /// A lock of this machine, held by the keeper program instead of dlock itself: the lock of a segment.
-Result<std::unique_ptr<KeptLock>> keep_local_lock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime);
+Result<std::unique_ptr<LockDriver>> keep_local_lock(const BackendUrl& url, const LockSpec& spec,
+                                                    const Runtime& runtime);
 
 }  // namespace dlock

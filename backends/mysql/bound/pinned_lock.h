@@ -10,7 +10,7 @@
 #include "backends/mysql/bound/pinned_entries.h"
 #include "backends/mysql/connection/waiter.h"
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 
 namespace dlock::mysql {
 
@@ -19,7 +19,7 @@ namespace dlock::mysql {
 /// is therefore a lease, counted from before the last ping that was answered. A connection that breaks is a lock that
 /// is lost, at once. The token and the holder's record are in dlock_lock, for people and for fencing; they decide
 /// nothing.
-class PinnedLock final : public KeptLock {
+class PinnedLock final : public LockDriver {
  public:
   PinnedLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime);
 

@@ -9,7 +9,7 @@
 #include "backends/mysql/connection/servers.h"
 #include "backends/mysql/connection/settings.h"
 #include "lib/base/unique_fd.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::mysql {
 

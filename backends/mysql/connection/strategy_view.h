@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::mysql {
 
-/// What commands that supervise nothing want of one strategy (the sentences are those of lib/lock/backend.h). Each call
-/// is bounded by a few seconds.
+/// What commands that supervise nothing want of one strategy (the sentences are those of lib/lock/lock_admin.h). Each
+/// call is bounded by a few seconds.
 class StrategyView {
  public:
   virtual ~StrategyView() = default;

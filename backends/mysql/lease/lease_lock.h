@@ -9,7 +9,7 @@
 #include "backends/mysql/connection/waiter.h"
 #include "backends/mysql/lease/lease_store.h"
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 
 namespace dlock::mysql {
 
@@ -22,7 +22,7 @@ namespace dlock::mysql {
 ///
 /// An exclusive holder keeps the gate, so its release wakes the first waiter and nobody else. Readers and permit
 /// holders pass through it. Where the server has no named locks every waiter looks by itself, with jitter.
-class LeaseLock final : public KeptLock {
+class LeaseLock final : public LockDriver {
  public:
   LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime);
 

@@ -37,7 +37,7 @@ std::string get_lock(const std::string& name, Duration wait) {
 
 /// One of them. Held from acquire() on, or from the beginning; until its connection is another one, or all are
 /// released.
-class NamedSegment final : public KeptLock {
+class NamedSegment final : public LockDriver {
  public:
   /// Not held yet.
   NamedSegment(NamedSegments& home, std::string expression, const LockSpec& spec)
@@ -148,7 +148,7 @@ Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockR
   return std::optional(std::move(choice));
 }
 
-std::unique_ptr<KeptLock> NamedSegments::open(int segment, const LockSpec& spec) {
+std::unique_ptr<LockDriver> NamedSegments::open(int segment, const LockSpec& spec) {
   return std::make_unique<NamedSegment>(*this, lock_expression(stock_.id, std::to_string(segment)), spec);
 }
 
@@ -162,6 +162,6 @@ Result<std::optional<StockAnswer>> NamedSegments::reserve_at_once(const StockReq
   return answer;
 }
 
-std::unique_ptr<KeptLock> NamedSegments::held() { return std::make_unique<NamedSegment>(*this); }
+std::unique_ptr<LockDriver> NamedSegments::held() { return std::make_unique<NamedSegment>(*this); }
 
 }  // namespace dlock::mysql

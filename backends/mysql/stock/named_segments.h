@@ -36,10 +36,10 @@ class NamedSegments final : public SegmentLocks {
 
   Result<std::optional<Choice>> lock_one(const StockRequest& request, int start, Duration ttl,
                                          const CallLimit& limit) override;
-  std::unique_ptr<KeptLock> open(int segment, const LockSpec& spec) override;
+  std::unique_ptr<LockDriver> open(int segment, const LockSpec& spec) override;
   Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner, Duration ttl,
                                                      int segment, TimePoint until, const CallLimit& limit) override;
-  std::unique_ptr<KeptLock> held() override;
+  std::unique_ptr<LockDriver> held() override;
 
   /// Some are held; the statement that frees them, for whoever has something to send anyway; and that it is on its way.
   bool hold() const { return held_ != 0 && held_ == servers_.generation(); }

@@ -8,7 +8,7 @@
 
 #include "backends/redis/deployment/deployment.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
 

@@ -39,10 +39,6 @@ bool NativeBackend::may_ask_again(const Result<T>& answer, TimePoint until) cons
   return true;
 }
 
-Result<std::unique_ptr<LockSession>> NativeBackend::open(const LockSpec& /*spec*/) {
-  return Error{ErrorCode::kInternal, "locks of " + store_ + " are kept by a keeper program", ""};
-}
-
 Result<LockState> NativeBackend::inspect(const LockName& name) {
   auto lock = store_of(name);
   if (!lock) return lock.error();

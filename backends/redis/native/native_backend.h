@@ -6,19 +6,18 @@
 
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/native/native_store.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
 
 /// The native layout for commands that supervise nothing. Each call is bounded by a few seconds.
-class NativeBackend final : public Backend {
+class NativeBackend final : public LockAdmin {
  public:
   NativeBackend(std::unique_ptr<Deployment> deployment, std::string store, ReplicaDemand replicas,
                 const Runtime& runtime)
       : deployment_(std::move(deployment)), store_(std::move(store)), replicas_(replicas), runtime_(runtime) {}
 
   const std::string& store() const override { return store_; }
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockState>> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;

@@ -8,14 +8,14 @@
 #include "backends/redis/native/native_store.h"
 #include "backends/redis/native/wake_channel.h"
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 
 namespace dlock::redis {
 
 /// One lock in the native layout. Waiters are told by a channel of their own when their turn has come; the first in the
 /// queue, and everybody behind a foreign client, also hears of changes of the key; a timer on the remaining lease
 /// covers what no message tells. A holder hears of changes of its key (force-release, DEL by an operator).
-class NativeLock final : public KeptLock {
+class NativeLock final : public LockDriver {
  public:
   NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names, std::string store, LockSpec spec,
              ReplicaDemand replicas, const Runtime& runtime);

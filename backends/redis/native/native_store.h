@@ -9,7 +9,7 @@
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/native_names.h"
 #include "backends/redis/deployment/replicas.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock::redis {

@@ -61,10 +61,6 @@ Result<PlainQuestion> PlainBackend::question(const LockName& name, const std::st
   return PlainQuestion{std::move(*names), kind_, owner, "", "", ttl, false};
 }
 
-Result<std::unique_ptr<LockSession>> PlainBackend::open(const LockSpec& /*spec*/) {
-  return Error{ErrorCode::kInternal, "locks of " + store_ + " are kept by a keeper program", ""};
-}
-
 Result<LockState> PlainBackend::inspect(const LockName& name) {
   const auto asked = question(name, "", {});
   if (!asked) return asked.error();
@@ -252,8 +248,8 @@ std::set<LockName> PlainBackend::all_names() {
   return names;
 }
 
-Result<std::unique_ptr<KeptLock>> keep_plain(const BackendUrl& url, PlainKind kind, const std::string& what,
-                                             const LockSpec& spec, const Runtime& runtime) {
+Result<std::unique_ptr<LockDriver>> keep_plain(const BackendUrl& url, PlainKind kind, const std::string& what,
+                                               const LockSpec& spec, const Runtime& runtime) {
   if (auto fits = check_plain_exclusive(spec, what); !fits) return fits.error();
   auto names = native_names(spec.name);
   if (!names) return names.error();
@@ -261,7 +257,7 @@ Result<std::unique_ptr<KeptLock>> keep_plain(const BackendUrl& url, PlainKind ki
   if (!servers) return servers.error();
   auto store =
       std::make_unique<PlainStore>(std::move(*servers), kind, std::move(*names), spec, url.redacted(), runtime);
-  return std::unique_ptr<KeptLock>(std::make_unique<PolledLock>(std::move(store), spec, url.redacted(), runtime));
+  return std::unique_ptr<LockDriver>(std::make_unique<PolledLock>(std::move(store), spec, url.redacted(), runtime));
 }
 
 }  // namespace dlock::redis

@@ -7,19 +7,18 @@
 
 #include "backends/redis/quorum/plain_poll.h"
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
-#include "lib/lock/backend.h"
+#include "lib/keeper/lock_driver.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
 
 /// What RedLock and Tair do for commands that supervise nothing. Each call is bounded by 2 s, and asks again within
 /// them when answers were lost. What diagnose() looks at is theirs.
-class PlainBackend : public Backend {
+class PlainBackend : public LockAdmin {
  public:
   PlainBackend(std::string store, PlainKind kind, std::vector<ConnectionSettings> servers, const Runtime& runtime);
 
   const std::string& store() const override { return store_; }
-  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) override;
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockState>> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
@@ -50,7 +49,7 @@ class PlainBackend : public Backend {
 };
 
 /// The keeper's side. Unsupported for what one key cannot do.
-Result<std::unique_ptr<KeptLock>> keep_plain(const BackendUrl& url, PlainKind kind, const std::string& what,
-                                             const LockSpec& spec, const Runtime& runtime);
+Result<std::unique_ptr<LockDriver>> keep_plain(const BackendUrl& url, PlainKind kind, const std::string& what,
+                                               const LockSpec& spec, const Runtime& runtime);
 
 }  // namespace dlock::redis

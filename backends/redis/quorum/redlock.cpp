@@ -69,14 +69,14 @@ class RedlockBackend final : public PlainBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_redlock_backend(const BackendUrl& url, const Runtime& runtime) {
+Result<std::unique_ptr<LockAdmin>> make_redlock_backend(const BackendUrl& url, const Runtime& runtime) {
   auto servers = group_settings(url);
   if (!servers) return servers.error();
-  return std::unique_ptr<Backend>(
+  return std::unique_ptr<LockAdmin>(
       std::make_unique<RedlockBackend>(url.redacted(), PlainKind::kString, std::move(*servers), runtime));
 }
 
-Result<std::unique_ptr<KeptLock>> keep_redlock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
+Result<std::unique_ptr<LockDriver>> keep_redlock(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
   return keep_plain(url, PlainKind::kString, "RedLock", spec, runtime);
 }
 

@@ -53,13 +53,13 @@ class TairBackend final : public PlainBackend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_tair_backend(const BackendUrl& url, const Runtime& runtime) {
+Result<std::unique_ptr<LockAdmin>> make_tair_backend(const BackendUrl& url, const Runtime& runtime) {
   auto server = group_settings(url);
   if (!server) return server.error();
-  return std::unique_ptr<Backend>(std::make_unique<TairBackend>(url, std::move(*server), runtime));
+  return std::unique_ptr<LockAdmin>(std::make_unique<TairBackend>(url, std::move(*server), runtime));
 }
 
-Result<std::unique_ptr<KeptLock>> keep_tair(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
+Result<std::unique_ptr<LockDriver>> keep_tair(const BackendUrl& url, const LockSpec& spec, const Runtime& runtime) {
   return keep_plain(url, kind_of(url), "Tair", spec, runtime);
 }
 

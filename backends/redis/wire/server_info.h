@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
 

@@ -11,13 +11,13 @@
 #include "backends/zookeeper/lock/entries.h"
 #include "backends/zookeeper/lock/look.h"
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 
 namespace dlock::zookeeper {
 
 /// One lock, in a session of its own: whatever goes wrong, dropping the session takes all its nodes away. Each renewal
 /// is a sync, which the leader answers only while the session lives.
-class ZookeeperLock final : public KeptLock {
+class ZookeeperLock final : public LockDriver {
  public:
   ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
                 const Runtime& runtime);

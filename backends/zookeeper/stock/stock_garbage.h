@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/zookeeper/stock/stock_session.h"
-#include "lib/lock/backend.h"
+#include "lib/lock/lock_admin.h"
 
 namespace dlock::zookeeper {
 

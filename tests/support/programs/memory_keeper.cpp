@@ -39,7 +39,7 @@ void fail_if_told() {
   }
 }
 
-class MemoryLock final : public KeptLock {
+class MemoryLock final : public LockDriver {
  public:
   MemoryLock(const AcquireRequest& request, const Runtime& runtime)
       : spec_(request.spec), store_(request.url.redacted()), clock_(runtime.clock) {}
@@ -105,7 +105,7 @@ int main() {
     write_all(file.get(), std::to_string(getpid()));
   }
   const auto open_lock = [](const AcquireRequest& request, const Runtime& runtime) {
-    return Result<std::unique_ptr<KeptLock>>(std::make_unique<MemoryLock>(request, runtime));
+    return Result<std::unique_ptr<LockDriver>>(std::make_unique<MemoryLock>(request, runtime));
   };
   return run_keeper(open_lock, 272 << 20);
 }

@@ -115,7 +115,7 @@ struct LockScript {
   std::optional<int> ended;  ///< how the command ended, if that was told before the release
 };
 
-class ScriptedLock final : public KeptLock {
+class ScriptedLock final : public LockDriver {
  public:
   ScriptedLock(LockScript& script, FakeClock& clock) : script_(script), clock_(clock) {}
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override { return script_.acquire(control); }
@@ -192,7 +192,7 @@ class World {
   int run_silent() {
     const Log log(Log::Style{.quiet = true}, log_to >= 0 ? log_to : STDERR_FILENO);
     const auto open = [this](const AcquireRequest&, const Runtime&) {
-      return Result<std::unique_ptr<KeptLock>>(std::make_unique<ScriptedLock>(lock, clock));
+      return Result<std::unique_ptr<LockDriver>>(std::make_unique<ScriptedLock>(lock, clock));
     };
     const int status = keep(std::move(keeper_), open, {clock, log}, processes);
     ended = clock.since_start();

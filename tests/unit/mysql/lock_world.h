@@ -5,7 +5,7 @@
 
 #include "backends/mysql/connection/settings.h"
 #include "lib/base/runtime.h"
-#include "lib/keeper/kept_lock.h"
+#include "lib/keeper/lock_driver.h"
 #include "tests/unit/mysql/fake_server.h"
 
 namespace dlock::mysql::testing {

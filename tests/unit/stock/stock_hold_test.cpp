@@ -38,7 +38,7 @@ struct Segments {
   bool lost = false;
 };
 
-class SegmentLock final : public KeptLock {
+class SegmentLock final : public LockDriver {
  public:
   SegmentLock(Segments& segments, LockSpec spec) : segments_(segments), spec_(std::move(spec)) {}
   std::optional<std::variant<Granted, Refused>> acquire(Control& /*control*/) override {
@@ -85,7 +85,7 @@ class OwnLocks final : public SegmentLocks {
     }
     return choice;
   }
-  std::unique_ptr<KeptLock> open(int /*segment*/, const LockSpec& spec) override {
+  std::unique_ptr<LockDriver> open(int /*segment*/, const LockSpec& spec) override {
     return std::make_unique<SegmentLock>(segments_, spec);
   }
   Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner, Duration ttl,
@@ -99,14 +99,14 @@ class OwnLocks final : public SegmentLocks {
     if (!answer) return answer.error();
     return std::optional(*answer);
   }
-  std::unique_ptr<KeptLock> held() override { return held_at(at_once_); }
+  std::unique_ptr<LockDriver> held() override { return held_at(at_once_); }
 
   int queued = 0;
   bool two_steps = false;
 
  private:
   static std::string name_of(int segment) { return "stock:phone:" + std::to_string(segment); }
-  std::unique_ptr<KeptLock> held_at(int segment) {
+  std::unique_ptr<LockDriver> held_at(int segment) {
     const LockSpec spec{
         .name = *LockName::parse(name_of(segment)), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
     segments_.ours.insert(spec.name.text());
@@ -126,8 +126,8 @@ struct Bench {
   StockHold hold(Quantity quantity, bool lock_segment = false) {
     LockSpec spec = wish;
     spec.stock = StockClaim{*LockName::parse("order"), quantity, lock_segment};
-    const auto open = [this](const LockSpec& segment) -> Result<std::unique_ptr<KeptLock>> {
-      return std::unique_ptr<KeptLock>(std::make_unique<SegmentLock>(segments, segment));
+    const auto open = [this](const LockSpec& segment) -> Result<std::unique_ptr<LockDriver>> {
+      return std::unique_ptr<LockDriver>(std::make_unique<SegmentLock>(segments, segment));
     };
     auto stock = std::make_unique<MemoryStock>(shelf);
     if (has_own_locks) {

@@ -40,10 +40,10 @@ TEST_CASE("fine durations keep two digits") {
 TEST_CASE_FIXTURE(CommandWorld, "a bench counts rounds of one process and of several, and prints both") {
   SystemClock real;
   const BenchPlan plan{.key = lock_name("dlock.bench"), .time = 10s, .rounds = 50, .processes = 2};
-  const auto alone = bench_alone(take_session(backend), {real, runtime.log}, plan);
+  const auto alone = bench_alone(take_session(sessions), {real, runtime.log}, plan);
   REQUIRE(alone);
   CHECK(alone->round.count() == 50);
-  const auto contended = bench_contended(take_session(backend), runtime.log, plan);
+  const auto contended = bench_contended(take_session(sessions), runtime.log, plan);
   REQUIRE(contended);
   CHECK(contended->rounds == 100);
   CHECK(contended->fewest == 50);
@@ -56,13 +56,13 @@ TEST_CASE_FIXTURE(CommandWorld, "a bench counts rounds of one process and of sev
 
 TEST_CASE_FIXTURE(CommandWorld, "a bench whose key is held by somebody else is 75") {
   backend.grants_fail = Error{ErrorCode::kBusy, "dlock.bench is held"};
-  CHECK(bench_command(options, {"local:", take_session(backend)}, runtime, output) == 75);
+  CHECK(bench_command(options, {"local:", take_session(sessions)}, runtime, output) == 75);
   CHECK(said() == "dlock: dlock.bench is held\n");
 }
 
 TEST_CASE_FIXTURE(CommandWorld, "what a contending process could not do is told by its parent") {
   backend.grants_fail = Error{ErrorCode::kUnavailable, "gone"};
-  const auto contended = bench_contended(take_session(backend), runtime.log,
+  const auto contended = bench_contended(take_session(sessions), runtime.log,
                                          {.key = lock_name("k"), .time = 10s, .rounds = 5, .processes = 2});
   REQUIRE_FALSE(contended);
   CHECK(contended.error().code == ErrorCode::kUnavailable);

@@ -24,7 +24,7 @@ const Error kUnreachable{ErrorCode::kUnavailable, "cannot reach it", "is it up?"
 
 struct World : CommandWorld {
   World() { options.keys = {lock_name("k")}; }
-  using Run = int(const Options&, Backend&, const Runtime&, Output&);
+  using Run = int(const Options&, LockAdmin&, const Runtime&, Output&);
   int run(Run command) { return command(options, backend, runtime, output); }
 };
 

@@ -39,17 +39,15 @@ struct ForceReleased {
   std::vector<Party> freed;  ///< empty: it was free already
 };
 
-/// THE PORT: what a store of locks can do. One sentence here, one case in tests/conformance.
-/// Not thread-safe. Every call is bounded by the backend's own timeouts.
-class Backend {
+/// The port of commands that supervise nothing: what a store of locks can be asked, and told. (Taking a lock is another
+/// port: lock_session.h, and for keeper programs lib/keeper/lock_driver.h.) One sentence here, one case in
+/// tests/conformance. Not thread-safe. Every call is bounded by the backend's own timeouts.
+class LockAdmin {
  public:
-  virtual ~Backend() = default;
+  virtual ~LockAdmin() = default;
 
   /// The redacted URL: names the store in messages and in DLOCK_STORE, and tells two stores apart.
   virtual const std::string& store() const = 0;
-
-  /// A session for one lock. Unsupported if this store cannot do what `spec` asks; asks no server yet.
-  virtual Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) = 0;
 
   /// Holders and waiters of one lock; a free lock has none. Never changes anything.
   virtual Result<LockState> inspect(const LockName& name) = 0;

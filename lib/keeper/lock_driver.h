@@ -35,9 +35,9 @@ using Renewal = std::variant<RenewalRenewed, RenewalHeld, RenewalLost, RenewalUn
 /// One lock of a store, as its keeper program takes and keeps it (the loop around it: keeper_loop.h). The calls block,
 /// each within a time of its own, and end early when `control` wants them to. Single-threaded. Sequence: acquire();
 /// after Granted any number of renew() and changed(); release() at the end, once.
-class KeptLock {
+class LockDriver {
  public:
-  virtual ~KeptLock() = default;
+  virtual ~LockDriver() = default;
 
   /// Tries, waits as the LockSpec says, and answers "who" while it waits. nullopt: control.stop_requested() ended it;
   /// nothing of ours is left in the store, or it leaves by itself. After Refused nothing is left either.

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "lib/lock/lock_admin.h"
+#include "lib/lock/lock_session.h"
+
+namespace dlock::testing {
+
+/// One client of a store with both ports: what commands ask of it, and sessions for locks.
+class Client final : public LockAdmin {
+ public:
+  Client(std::unique_ptr<LockAdmin> admin, OpenSession open) : admin_(std::move(admin)), open_(std::move(open)) {}
+
+  Result<std::unique_ptr<LockSession>> open(const LockSpec& spec) { return open_(spec); }
+
+  const std::string& store() const override { return admin_->store(); }
+  Result<LockState> inspect(const LockName& name) override { return admin_->inspect(name); }
+  Result<std::vector<LockState>> inspect_all() override { return admin_->inspect_all(); }
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
+    return admin_->force_release(name, shown);
+  }
+  Result<void> check(const LockName& name, FencingToken token) override { return admin_->check(name, token); }
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
+    return admin_->renew(name, owner, ttl);
+  }
+  Result<void> release(const LockName& name, const Owner& owner) override { return admin_->release(name, owner); }
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override {
+    return admin_->fence(resource, token, wait);
+  }
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override { return admin_->collect_garbage(dry_run); }
+  std::vector<Finding> diagnose() override { return admin_->diagnose(); }
+  Result<Duration> ping() override { return admin_->ping(); }
+
+ private:
+  std::unique_ptr<LockAdmin> admin_;
+  OpenSession open_;
+};
+
+}  // namespace dlock::testing
