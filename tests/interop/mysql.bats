@@ -450,7 +450,9 @@ SCRIPT
   # The trap: this session has the lock (dlock's), and reads what was before it.
   [ "$(say_in early 'SELECT n FROM shop.counter')" = 5 ]
   # The ways out that the manual names: a new transaction, or a locking read.
-  [ "$(say_in early 'SELECT n FROM shop.counter FOR UPDATE')" = 4 ]
+  # MariaDB with innodb_snapshot_isolation, the default since 11.6.2, ends the transaction there instead.
+  say_in early 'SELECT n FROM shop.counter FOR UPDATE' >now
+  [ "$(cat now)" = 4 ] || [[ "$(cat now)" == *"ERROR 1020"* ]]
   [ "$(say_in early 'COMMIT; SELECT n FROM shop.counter')" = 4 ]
   let_go
 }

@@ -10,9 +10,12 @@
 # shellcheck source=tests/support/servers.bash
 . "$(dirname "${BASH_SOURCE[0]}")/servers.bash"
 
+# Where the server has its messages and its system tables, and what it puts before the names of these.
+if [ -d /usr/share/mariadb ]; then mysql_share=/usr/share/mariadb mysql_tables=mariadb; else mysql_share=/usr/share/mysql mysql_tables=mysql; fi
+
 # What a killed server has written is still there when it starts again, synchronised or not: only the machine's own end
 # would lose it. So nobody waits for the disk, which the tests share with compilers.
-mysql_words=(--no-defaults --basedir=/usr --lc-messages-dir=/usr/share/mysql --innodb-log-file-size=4M
+mysql_words=(--no-defaults --basedir=/usr --lc-messages-dir="$mysql_share" --innodb-log-file-size=4M
   --innodb-buffer-pool-size=8M --innodb-data-file-path=ibdata1:4M:autoextend --innodb-autoextend-increment=1
   --innodb-temp-data-file-path=ibtmp1:1M:autoextend --innodb-use-native-aio=OFF --aria-log-file-size=8M --loose-skip-log-bin
   --innodb-flush-method=nosync)
@@ -31,9 +34,9 @@ mysql_beginning() {
 }
 
 mysql_bootstrap() {
-  local system=/usr/share/mysql user
+  local system=$mysql_share/$mysql_tables user
   printf '%s;\n' 'CREATE DATABASE mysql' 'USE mysql' 'SET @auth_root_socket = NULL'
-  cat $system/mysql_system_tables.sql $system/mysql_performance_tables.sql $system/mysql_system_tables_data.sql
+  cat "${system}_system_tables.sql" "${system}_performance_tables.sql" "${system}_system_tables_data.sql"
   printf '%s;\n' 'FLUSH PRIVILEGES' 'CREATE DATABASE locks' 'CREATE DATABASE shop' 'CREATE USER app, owner, stranger' 'CREATE USER certified REQUIRE X509' \
     "CREATE USER guarded IDENTIFIED BY 'secret', reader IDENTIFIED BY 'reader-secret'"
   for user in app guarded certified; do
@@ -88,12 +91,14 @@ launch_mysql() {
 
 mysql_url() { echo "mysql://${2:-app}@127.0.0.1:$(port_of "$1")/locks"; } # NAME [USER]
 
+# Since 11.4 it says each time that it does not look at the certificate of a server where it has no password.
+sql_words=(--no-defaults --skip-column-names --batch --protocol=tcp --host=127.0.0.1 --skip-ssl-verify-server-cert)
+
 # mariadb's client as a user (root unless said otherwise): sql [USER@]NAME STATEMENTS prints rows, columns apart by tabs.
 sql() {
   local user=root name=$1
   [[ $name != *@* ]] || { user=${name%@*} name=${name#*@}; }
-  mariadb --no-defaults --skip-column-names --batch --protocol=tcp --host=127.0.0.1 --port="$(port_of "$name")" --user="$user" \
-    --execute="$2"
+  mariadb "${sql_words[@]}" --port="$(port_of "$name")" --user="$user" --execute="$2"
 }
 sql_says() { [ "$(sql "$1" "$2" 2>/dev/null)" = "$3" ]; } # [USER@]NAME STATEMENT ANSWER
 
@@ -105,8 +110,8 @@ open_session() {
   mkfifo "$1.in"
   : >"$1.out"
   # Without the descriptors of the other sessions, which would keep those from ending.
-  "${python[@]}" "$support/unshielded.py" mariadb --no-defaults --skip-column-names --batch --unbuffered --force --protocol=tcp \
-    --host=127.0.0.1 --port="$(port_of "$name")" --user="$user" <"$1.in" >>"$1.out" 2>&1 3>&- &
+  "${python[@]}" "$support/unshielded.py" mariadb "${sql_words[@]}" --unbuffered --force \
+    --port="$(port_of "$name")" --user="$user" <"$1.in" >>"$1.out" 2>&1 3>&- &
   started+=("$!")
   disown "$!"
   echo "$!" >"$1.pid"
