@@ -2,7 +2,7 @@
 # Runs jobs side by side and counts what they say; sourced by scripts/check. A job is a shell of its own that ends at the
 # first command that fails, whatever stands behind that, and a job in which a command failed has failed.
 #
-#   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the name of the job without
+#   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the names of the jobs without
 #                                      which it cannot run, or nothing
 #   run_jobs LANES                     runs what was added; builds in a lane of their own, with less weight than tests
 #   retry_jobs                         once more, alone, what failed beside others (kinds bats and part)
@@ -12,6 +12,7 @@
 
 : "${logs:?}"
 job_names=() job_queue=() job_retried=()
+declare -A job_not_run=() # what failed: the jobs that needed it
 declare -A job_kind=() job_needs=() job_command=() job_state=() job_passed=() job_failed=() job_skipped=() job_of_pid=() job_started=()
 job_builds=0
 most_retries=3
@@ -45,23 +46,23 @@ run_jobs() { # LANES
     # Not as a condition: below one, bash goes on behind a command that fails, whatever `set -e` says.
     if [ "$next" ]; then start_job "$next"; else reap; fi
   done
+  report_not_run
 }
 
 # Takes the first job that may start now out of the queue, as $next; nothing if none may before another one has ended. What
 # cannot run any more ends here.
 find_next_job() { # LANES
-  local i name needs
+  local i name missing
   next=
   for i in "${!job_queue[@]}"; do
     name=${job_queue[i]}
-    needs=${job_needs[$name]}
-    if [ "$needs" ] && [ "${job_state[$needs]}" = failed ]; then
+    find_missing "$name"
+    if [ "$missing" ] && [ "${job_state[$missing]}" = failed ]; then
       unset "job_queue[i]"
-      echo "not run, because $needs failed" >"$(job_log "$name")"
-      end_job "$name" 1 0
+      do_not_run "$name" "$missing"
       continue
     fi
-    if [ "$needs" ] && [ "${job_state[$needs]}" != ended ]; then continue; fi
+    if [ "$missing" ]; then continue; fi
     if [ "${job_kind[$name]}" = build ]; then
       if [ "$job_builds" -gt 0 ]; then continue; fi
     elif [ $((${#job_of_pid[@]} - job_builds)) -ge "$1" ]; then
@@ -71,6 +72,33 @@ find_next_job() { # LANES
     next=$name
     return
   done
+}
+
+# Sets $missing: what NAME needs and does not have; a job that failed, before one that may still end well.
+find_missing() { # NAME
+  local needed
+  missing=
+  for needed in ${job_needs[$1]}; do
+    case ${job_state[$needed]} in
+      ended) ;;
+      failed) missing=$needed; break ;;
+      *) missing=$needed ;;
+    esac
+  done
+}
+
+do_not_run() { # NAME FAILED-JOB
+  echo "not run, because $2 failed" >"$(job_log "$1")"
+  job_state[$1]=failed job_failed[$1]=1 job_not_run[$2]+=" $1"
+}
+
+# One line for each job that failed, however many needed it.
+report_not_run() {
+  local name
+  for name in "${!job_not_run[@]}"; do
+    echo "FAIL  not run, because $name failed:${job_not_run[$name]}"
+  done
+  job_not_run=()
 }
 
 start_job() { # NAME

@@ -56,6 +56,36 @@ jobs_run() { # SCRIPT
   grep -q 'not run, because first failed' "$BATS_TEST_TMPDIR/logs/second.log"
 }
 
+@test "what several jobs need that did not run is said once, and each of them is a failure" {
+  run -0 jobs_run "add_job servers program '' 'echo no table; false'; add_job build build '' true
+    for name in one two; do add_job \$name bats 'build servers' 'touch $BATS_TEST_TMPDIR/ran'; done
+    add_job three program build 'true'"
+  [[ "${lines[-1]}" == "1 passed, 3 failed, 0 skipped, 0 retried" ]]
+  [ "$(grep -c 'no table' <<<"$output")" = 1 ]
+  [ "$(grep -c 'not run' <<<"$output")" = 1 ]
+  [[ "$output" == *"FAIL  not run, because servers failed: one two"* ]]
+  [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}
+
+@test "whatever needs several jobs waits for all of them" {
+  run -0 jobs_run "add_job slow program '' 'sleep 0.3; touch $BATS_TEST_TMPDIR/slow'; add_job fast program '' true
+    add_job both program 'fast slow' 'test -e $BATS_TEST_TMPDIR/slow'"
+  [[ "${lines[-1]}" == "3 passed, 0 failed, 0 skipped, 0 retried" ]]
+}
+
+@test "every file of tests that starts a server, or is told of one, needs those of the check" {
+  local needs file
+  needs=$(sed -n '/^needs_of() {/,/^}/p' "$root/scripts/check")
+  for file in faults/mysql interop/redis_py cli/mysql; do
+    run -0 bash -c "$needs; needs_of ${file%/*} '$root/tests/$file.bats'"
+    [ "$output" = servers ]
+  done
+  for file in faults/local cli/commands package/package scripts/conformance_skips; do
+    run -0 bash -c "$needs; needs_of ${file%/*} '$root/tests/$file.bats'"
+    [ "$output" = "" ]
+  done
+}
+
 @test "what needs a job waits for its end" {
   run -0 jobs_run "add_job first build '' 'sleep 0.3; touch $BATS_TEST_TMPDIR/built'; add_job second program first 'test -e $BATS_TEST_TMPDIR/built'"
   [[ "${lines[-1]}" == "1 passed, 0 failed, 0 skipped, 0 retried" ]]
