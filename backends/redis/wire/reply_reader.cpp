@@ -17,11 +17,21 @@ std::size_t depth_of(const redisReadTask* task) {
   return depth;
 }
 
+/// The first byte of a kind that only RESP3 has, 0 for one of RESP2. dlock asks for RESP2; hiredis since 1.0 takes
+/// both. A nil of RESP2 comes as a string or an array.
+char foreign_kind(int type) {
+  constexpr std::string_view kKinds("\0\0\0\0_\0\0,#%~|>(=", 15);
+  return type < 0 || static_cast<std::size_t>(type) >= kKinds.size() ? '?' : kKinds[static_cast<std::size_t>(type)];
+}
+
 /// Where the value of `task` goes: a new root, or the next element of the array around it. An array's elements are
 /// added one by one, as they come: what a server announces costs nothing until it has sent it. nullptr, which the
-/// reader takes for a lack of memory: too many, too deep, or no memory (no exception may pass through its C).
+/// reader takes for a lack of memory: not RESP2, too many, too deep, or no memory (no exception may pass through its
+/// C).
 Reply* place(const redisReadTask* task) try {
-  if (++*static_cast<std::size_t*>(task->privdata) > ReplyReader::kMostElements) return nullptr;
+  auto& progress = *static_cast<ReplyReader::Progress*>(task->privdata);
+  progress.foreign_kind = foreign_kind(task->type);
+  if (progress.foreign_kind != 0 || ++progress.elements > ReplyReader::kMostElements) return nullptr;
   if (depth_of(task) > ReplyReader::kDeepestReply) return nullptr;
   if (task->parent == nullptr) return new Reply;
   return &static_cast<Reply*>(task->parent->obj)->elements.emplace_back();
@@ -66,7 +76,7 @@ void* create_nil(const redisReadTask* task) { return place(task); }
 void free_root(void* reply) { delete static_cast<Reply*>(reply); }
 
 /// What hiredis calls, old (0.14) or new (1.x): the latter counts elements as size_t and also reads numbers and truths
-/// of the newer protocol, which dlock does not ask for and a wrong server may send nevertheless.
+/// of RESP3, which a wrong server may send.
 template <class Functions>
 constexpr Functions reply_functions() {
   Functions calls{};
@@ -76,10 +86,10 @@ constexpr Functions reply_functions() {
   calls.createNil = create_nil;
   calls.freeObject = free_root;
   if constexpr (requires { calls.createDouble; }) {
-    calls.createDouble = [](const redisReadTask* task, double /*value*/, char* bytes, std::size_t size) {
-      return create_string(task, bytes, size);
+    calls.createDouble = [](const redisReadTask* task, double /*value*/, char* /*bytes*/, std::size_t /*size*/) {
+      return create_nil(task);
     };
-    calls.createBool = [](const redisReadTask* task, int value) { return create_integer(task, value); };
+    calls.createBool = [](const redisReadTask* task, int /*value*/) { return create_nil(task); };
   }
   return calls;
 }
@@ -120,7 +130,7 @@ void ReplyReader::Free::operator()(redisReader* reader) const { redisReaderFree(
 
 ReplyReader::ReplyReader() : reader_(redisReaderCreateWithFunctions(&kFunctions)) {
   if (!reader_) throw std::bad_alloc();
-  reader_->privdata = &elements_;
+  reader_->privdata = &progress_;
 }
 
 ReplyReader::~ReplyReader() = default;
@@ -135,6 +145,9 @@ void ReplyReader::feed(std::string_view bytes) {
 Result<std::optional<Reply>> ReplyReader::next() {
   void* root = nullptr;
   if (redisReaderGetReply(reader_.get(), &root) != REDIS_OK) {
+    if (progress_.foreign_kind != 0) {  // in the words of the older hiredis, which knows none of these
+      return not_redis(std::string("Protocol error, got \"") + progress_.foreign_kind + "\" as reply type byte", false);
+    }
     const bool depth = std::string_view(reader_->errstr).find("depth") != std::string_view::npos;
     if (depth || reader_->err == REDIS_ERR_OOM) return too_much();
     return not_redis(printable(reader_->errstr), looks_like_tls_);
@@ -143,7 +156,7 @@ Result<std::optional<Reply>> ReplyReader::next() {
     if (fed_ > kLongestReply) return too_much();
     return std::optional<Reply>();
   }
-  elements_ = 0;
+  progress_ = {};
   std::unique_ptr<Reply> reply(static_cast<Reply*>(root));
   any_reply_ = true;
   fed_ = reader_->len - reader_->pos;

@@ -26,6 +26,12 @@ class ReplyReader {
   static constexpr std::size_t kMostElements = 1 << 16;
   static constexpr std::size_t kDeepestReply = 16;
 
+  /// Of the reply that is being read.
+  struct Progress {
+    std::size_t elements = 0;
+    char foreign_kind = 0;  ///< the first byte of what only RESP3 has
+  };
+
   ReplyReader();
   ~ReplyReader();
   ReplyReader(const ReplyReader&) = delete;
@@ -33,15 +39,15 @@ class ReplyReader {
 
   void feed(std::string_view bytes);
 
-  /// The next whole reply, or nullopt: more bytes are needed. Unavailable: this is not RESP2, or too much; the message
-  /// is the reason alone.
+  /// The next whole reply, or nullopt: more bytes are needed. Unavailable: this is not RESP2 (so the message names the
+  /// byte that is not), or too much; the message is the reason alone.
   Result<std::optional<Reply>> next();
 
  private:
   struct Free {
     void operator()(redisReader* reader) const;
   };
-  std::size_t elements_ = 0;  ///< of the reply that is being read
+  Progress progress_;
   std::unique_ptr<redisReader, Free> reader_;
   std::size_t fed_ = 0;  ///< since the last whole reply
   bool looks_like_tls_ = false;

@@ -123,14 +123,17 @@ TEST_CASE("arrays that are nested without end are given up") {
   CHECK(read_error(deep).message.find("larger than any") != std::string::npos);
 }
 
-TEST_CASE("kinds of reply that only RESP3 has are told, not taken") {
-  for (const char* text : {",1.5\r\n", "#t\r\n", "%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n", "_\r\n", "(123\r\n"}) {
+TEST_CASE("kinds of reply that only RESP3 has are told, not taken, nor those in an array") {
+  for (const std::string text : {",1.5\r\n", "#t\r\n", "%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n", "_\r\n", "(123\r\n",
+                                 ">1\r\n+a\r\n", "=5\r\ntxt:a\r\n", "|1\r\n+a\r\n:1\r\n"}) {
     CAPTURE(text);
-    ReplyReader reader;
-    reader.feed(text);
-    auto reply = reader.next();
-    CHECK((!reply || !*reply || (*reply)->kind == Kind::kArray || (*reply)->is_nil()));
+    for (const std::string& whole : {text, "*2\r\n:1\r\n" + text}) {
+      const Error error = read_error(whole);
+      CHECK(error.code == ErrorCode::kUnavailable);
+      CHECK(error.message.find(std::string("got \"") + text[0] + "\"") != std::string::npos);
+    }
   }
+  CHECK(read_whole("*2\r\n$-1\r\n*-1\r\n").elements.size() == 2);
 }
 
 TEST_CASE("an array that is announced and not sent costs nothing") {
