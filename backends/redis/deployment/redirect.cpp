@@ -54,8 +54,7 @@ Error refused_question(const Reply& reply, const Endpoint& asked, std::string_vi
   if (!reply.is_error()) {
     return {ErrorCode::kUnavailable, asked.text() + " gave no sensible answer to " + std::string(question), ""};
   }
-  const bool denied = reply.is_error("NOAUTH") || reply.is_error("NOPERM") || reply.is_error("WRONGPASS");
-  return {denied ? ErrorCode::kDenied : ErrorCode::kUnavailable,
+  return {is_denied(reply) ? ErrorCode::kDenied : ErrorCode::kUnavailable,
           asked.text() + " refused " + std::string(question) + ": " + words_of(reply),
           reply.is_error("NOAUTH")   ? "give the password (password-file, sentinel-password-file)"
           : reply.is_error("NOPERM") ? "grant the user of dlock that command (ACL SETUSER)"

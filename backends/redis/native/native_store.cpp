@@ -155,21 +155,25 @@ class LookReader {
   std::map<std::string, std::string> holders_;
 };
 
+/// An error ends with " script: HASH, on @user_script:LINE.": where in our script, which is nobody's business.
+std::string without_place(const std::string& text) {
+  const std::size_t place = text.find(", on @user_script");
+  return place == std::string::npos ? text : text.substr(0, text.rfind(" script: ", place));
+}
+
 }  // namespace
 
 std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   if (!reply.is_error()) return std::nullopt;
-  // Behind "script:" or "@user_script" stands where in our script, which is nobody's business.
-  const std::string said = words_of({reply.kind, reply.text.substr(0, reply.text.find(" script: ")), 0, {}});
+  const std::string said = words_of({reply.kind, without_place(reply.text), 0, {}});
   const std::string what = store + " refused: " + said;
   if (reply.is_error("OOM")) {
     return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
                  "raise maxmemory, or free some; locks that are held can be renewed and released"};
   }
   if (is_read_only(reply)) return read_only(store, said);
-  for (const char* word : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
-    if (reply.is_error(word))
-      return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
+  if (is_denied(reply)) {
+    return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
   }
   if (reply.is_error("CROSSSLOT")) return Error{ErrorCode::kMisconfigured, what};
   if (reply.is_error("WRONGTYPE") || reply.text.find("user_script:") != std::string::npos) {

@@ -237,9 +237,7 @@ Command look_command(const PlainQuestion& question) { return command(kLook, ques
 
 Error reply_error(const Reply& reply) {
   const std::string said = "it answered \"" + words_of(reply) + "\"";
-  for (const char* word : {"NOPERM", "NOAUTH", "WRONGPASS"}) {
-    if (reply.is_error(word)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};
-  }
+  if (is_denied(reply)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};
   if (is_read_only(reply)) {
     return {ErrorCode::kUnavailable, "it is a read-only replica: " + words_of(reply), "name its primary"};
   }

@@ -243,8 +243,8 @@ end)"},
 end)"},
 };
 
-// A body returns the answer. What the data are to blame for is {broken}; what the server refuses (OOM, READONLY,
-// NOPERM) stays an error reply.
+// A body returns the answer. What the data are to blame for is {broken}; what the server refuses by a word of its own
+// (OOM, READONLY) stays an error reply; any other error is {failed}.
 const char* const kEnd = R"( end
 local function main()
   local m=ask('HMGET',M,'made','segments')
@@ -260,11 +260,10 @@ if ok then return answer end
 if type(answer)=='table' and answer.why then return {'broken',answer.why} end
 local err=type(answer)=='table' and answer.err or tostring(answer)
 err=string.match(err,'%-(%u+ .*)$') or err
-if string.find(err,'user executing the script',1,true) then return redis.error_reply('NOPERM '..err) end
 if string.match(err,'^%u+ ') and not string.match(err,'^ERR ') and not string.match(err,'^WRONGTYPE ') then
   return redis.error_reply(err)
 end
-return {'broken',err}
+return {'failed',err}
 )";
 
 /// Those that `text` needs, and those that they need.

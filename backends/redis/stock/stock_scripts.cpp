@@ -7,7 +7,7 @@ namespace dlock::redis {
 // {exists} {dropping}
 const StockScript kStockCreate = {R"(
 local m=redis.pcall('HMGET',M,'made','born','dropping')
-if m.err then return {'broken',m.err} end
+if m.err then return {'failed',m.err} end
 local t=redis.call('TIME')
 local born=ARGV[2]
 if m[1]==ARGV[1] then return {'made',m[2] or ''} end
@@ -219,7 +219,7 @@ return {'ok'}
 // believe them. What was dropped is not made anew by somebody who comes too late.
 const StockScript kStockDrop = {R"(
 local m=redis.pcall('HMGET',M,'made','segments')
-if m.err then return {'broken',m.err} end
+if m.err then return {'failed',m.err} end
 if not m[1] and ARGV[1]=='' then return {'none'} end
 if ARGV[1]~='' then redis.call('SET',M..':dead',ARGV[2],'PX','86400000') end
 if not m[1] or (ARGV[1]~='' and m[1]~=ARGV[1]) then return {'ok'} end

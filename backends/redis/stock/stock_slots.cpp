@@ -207,6 +207,7 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<StockReply> call(const StockScript& script, const StockPlace& place, const StockNames& n,
                           const std::string& record, std::vector<std::string> arguments, const CallLimit& limit);
+  Error failed_script(const LockName& stock, const Reply& error) const;
   Error unreplicated(const std::string& replicas) const;
   bool is_no_tair(const Reply& reply) const {
     return space_.counters == StockCounters::kTair && reply.is_error() &&
@@ -336,12 +337,18 @@ Result<StockReply> RedisStockSlots::call(const StockScript& script, const StockP
     StockReply answer(std::move(replies->front()));
     if (answer.is("none")) return no_such_stock(place.stock, store_);
     if (answer.is("broken")) return broken_stock(place.stock, answer.text(1));
+    if (answer.is("failed")) return failed_script(place.stock, {Reply::Kind::kError, answer.text(1), 0, {}});
     if (!replicas.any()) return answer;
     replies->erase(replies->begin());
     const auto outcome = replicas.judge(*replies);
     if (outcome == ReplicaCheck::Outcome::kMet) return answer;
     if (outcome == ReplicaCheck::Outcome::kUnmet) return unreplicated(replicas.text());
   }
+}
+
+/// Either we lack a right, or a key holds what the command cannot work with.
+Error RedisStockSlots::failed_script(const LockName& stock, const Reply& error) const {
+  return is_denied(error) ? *error_of(error, store_) : broken_stock(stock, error.text);
 }
 
 /// It has happened, but a failover now might undo it: an outcome that is not known, until it is asked for again.

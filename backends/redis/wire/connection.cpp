@@ -261,8 +261,7 @@ Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
     s.select_at = now + kAskAgain;
     return {};
   }
-  const bool denied = reply.is_error("NOPERM");
-  return Error{denied ? ErrorCode::kDenied : ErrorCode::kMisconfigured,
+  return Error{is_denied(reply) ? ErrorCode::kDenied : ErrorCode::kMisconfigured,
                name() + " refused database " + std::to_string(settings.database) + ": " + words_of(reply)};
 }
 

@@ -31,4 +31,7 @@ struct Reply {
 /// What `reply` says, fit for a message: printable, cut, without the full stop at its end.
 std::string words_of(const Reply& reply);
 
+/// Is `reply` an error because whoever asked may not do that? In a script, too, where no version of Redis says NOPERM.
+bool is_denied(const Reply& reply);
+
 }  // namespace dlock::redis

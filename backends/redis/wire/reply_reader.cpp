@@ -115,6 +115,13 @@ std::string words_of(const Reply& reply) {
   return text;
 }
 
+bool is_denied(const Reply& reply) {
+  if (!reply.is_error()) return false;
+  if (reply.is_error("NOPERM") || reply.is_error("NOAUTH") || reply.is_error("WRONGPASS")) return true;
+  const auto says = [&](const char* words) { return reply.text.find(words) != std::string::npos; };
+  return says("The user executing the script can't ") || says("ACL failure in script: ");  // up to Redis 7.0, and since
+}
+
 void append_encoded(std::string& out, const Command& command) {
   const auto append_head = [&](char kind, std::size_t size) {
     out.append(1, kind).append(std::to_string(size)).append("\r\n");

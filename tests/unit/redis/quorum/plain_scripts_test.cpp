@@ -76,6 +76,7 @@ TEST_CASE("a refused right is told from what may pass") {
   const auto code = [](const char* said) { return reply_error({Reply::Kind::kError, said, 0, {}}).code; };
   CHECK(code("NOPERM no permissions") == ErrorCode::kDenied);
   CHECK(code("NOAUTH Authentication required.") == ErrorCode::kDenied);
+  CHECK(code("ERR ACL failure in script: User u has no permissions to run the 'hset' command") == ErrorCode::kDenied);
   CHECK(code("LOADING Redis is loading") == ErrorCode::kUnavailable);
   CHECK(code("OOM command not allowed") == ErrorCode::kUnavailable);
   CHECK(code("ERR Unknown Redis command called from script") == ErrorCode::kUnsupported);

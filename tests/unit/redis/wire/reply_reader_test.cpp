@@ -136,6 +136,30 @@ TEST_CASE("kinds of reply that only RESP3 has are told, not taken, nor those in 
   CHECK(read_whole("*2\r\n$-1\r\n*-1\r\n").elements.size() == 2);
 }
 
+TEST_CASE("a right that is missing is told from other errors, in a script too, whatever the version of Redis") {
+  const auto denied = [](const char* said) { return is_denied({Kind::kError, said, 0, {}}); };
+  for (const char* said :
+       {"NOPERM this user has no permissions to access one of the keys used as arguments",
+        "NOPERM No permissions to access a key", "NOAUTH Authentication required.", "WRONGPASS invalid password",
+        "ERR The user executing the script can't run this command or subcommand script: beef, on @user_script:1.",
+        "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
+        "ERR The user executing the script can't publish to the channel mentioned in the command",
+        "@user_script: 1: The user executing the script can't run this command or subcommand",
+        "ERR ACL failure in script: User u has no permissions to run the 'set' command script: beef, on "
+        "@user_script:1.",
+        "ERR ACL failure in script: No permissions to access a key",
+        "ERR ACL failure in script: No permissions to access a channel"}) {
+    CAPTURE(said);
+    CHECK(denied(said));
+  }
+  for (const char* said : {"ERR This Redis command is not allowed from script", "NOPERMS", "OOM command not allowed",
+                           "ERR hash value is not an integer script: beef, on @user_script:1."}) {
+    CAPTURE(said);
+    CHECK_FALSE(denied(said));
+  }
+  CHECK_FALSE(is_denied({Kind::kStatus, "NOPERM", 0, {}}));
+}
+
 TEST_CASE("an array that is announced and not sent costs nothing") {
   ReplyReader reader;
   reader.feed("*2000000000\r\n:1\r\n");
