@@ -107,6 +107,7 @@ start() {
 watched() { "${python[@]}" "$support/watched.py" "$@"; }
 start_watched() { # FILE COMMAND...
   local file=$1
+  rm -f -- "$file.pid" # of the one before it
   start "${python[@]}" "$support/watched.py" "$@"
   wait_until filled "$file.pid"
 }
