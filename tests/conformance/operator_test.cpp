@@ -75,7 +75,7 @@ TEST_CASE("inspect of everything lists the locks in use, in canonical order, and
 
 TEST_CASE("a force-release tells the holder, grants the lock to the next, and its token is higher") {
   on_every_backend("force", [](World& w) {
-    Acquisition holder(w.a, exclusive(w.key));
+    Acquisition holder(w.a, renewed_soon(exclusive(w.key)));
     const HeldLock held = holder.held();
     Acquisition next(w.b, exclusive(w.key));
     CHECK(next.stays_quiet());
@@ -96,7 +96,7 @@ TEST_CASE("a force-release tells the holder, grants the lock to the next, and it
 
 TEST_CASE("a holder that is stopped does not hold up the queue after a force-release") {
   on_every_backend("force-stopped", [](World& w) {
-    HelperProcess stuck(w.fixture.store, exclusive(w.key));
+    HelperProcess stuck(w.fixture.store, renewed_soon(exclusive(w.key)));
     const FencingToken token = stuck.granted();
     stuck.signal(SIGSTOP);
     Acquisition next(w.a, exclusive(w.key));
@@ -144,7 +144,7 @@ TEST_CASE("a force-release of a free lock frees nobody") {
 
 TEST_CASE("a force-release frees all permits or readers that were shown") {
   on_every_backend("force-all", [](World& w) {
-    for (const LockSpec& spec : {shared(w.key + "/s"), permits(w.key + "/p", 2)}) {
+    for (const LockSpec& spec : {renewed_soon(shared(w.key + "/s")), renewed_soon(permits(w.key + "/p", 2))}) {
       if (spec.mode == Mode::kShared && skips(w, !w.fixture.shared, "no readers")) continue;
       if (spec.mode == Mode::kPermits && skips(w, !w.fixture.permits, "no permits")) continue;
       LockSpec twin = spec;

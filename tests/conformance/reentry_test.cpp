@@ -100,9 +100,9 @@ TEST_CASE("a claim that the store does not confirm is ignored") {
 
 TEST_CASE("a force-release takes the lock from the re-entries, too, and ends the claim") {
   on_every_backend("reentry-forced", [](World& w) {
-    Acquisition outer(w.a, exclusive(w.key));
+    Acquisition outer(w.a, renewed_soon(exclusive(w.key)));
     const HeldLock held = outer.held();
-    Acquisition inner(w.b, inside(held, exclusive(w.key)));
+    Acquisition inner(w.b, renewed_soon(inside(held, exclusive(w.key))));
     inner.held();
     CHECK(outer.stays_quiet(Duration::zero()));
     CHECK(inner.stays_quiet(Duration::zero()));

@@ -38,6 +38,11 @@ LockSpec permits(const std::string& key, int count) {
   return spec;
 }
 
+LockSpec renewed_soon(LockSpec spec) {
+  spec.renew_interval = scaled(std::chrono::seconds(1));
+  return spec;
+}
+
 LockSpec once(LockSpec spec) {
   spec.wait.once = true;
   return spec;

@@ -23,6 +23,7 @@ LockSpec exclusive(const std::string& key);
 LockSpec shared(const std::string& key);
 LockSpec permits(const std::string& key, int count);
 LockSpec once(LockSpec spec);                            ///< -n
+LockSpec renewed_soon(LockSpec spec);                    ///< after a second: some stores tell of a loss only then
 LockSpec for_at_most(LockSpec spec, Duration patience);  ///< -w, from now
 
 /// Drives one session as a supervisor would: a poll loop on the machine's own clock.

@@ -36,7 +36,8 @@ std::vector<std::string> to_arguments(const std::string& store, const LockSpec& 
                                  std::to_string(spec.ttl.count()),
                                  spec.reason,
                                  spec.fair ? "1" : "0",
-                                 spec.take ? "1" : "0"};
+                                 spec.take ? "1" : "0",
+                                 std::to_string(spec.renew_interval.count())};
   if (spec.ancestor) {
     words.push_back(spec.ancestor->owner.text());
     words.push_back(spec.ancestor->token.text());
@@ -55,7 +56,8 @@ LockSpec from_arguments(char** words, int count) {
   spec.reason = words[10];
   spec.fair = words[11][0] == '1';
   spec.take = words[12][0] == '1';
-  if (count > 14) spec.ancestor = HeldClaim{*Owner::parse(words[13]), *FencingToken::parse(words[14])};
+  spec.renew_interval = Duration(std::atoll(words[13]));
+  if (count > 15) spec.ancestor = HeldClaim{*Owner::parse(words[14]), *FencingToken::parse(words[15])};
   return spec;
 }
 
