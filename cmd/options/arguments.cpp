@@ -2,7 +2,7 @@
 #include "cmd/options/arguments.h"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <string>
 
 #include "cmd/options/usage_error.h"
@@ -11,22 +11,7 @@
 namespace dlock {
 namespace {
 
-bool looks_like_option(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
-
-/// Options of flock(1) that cannot mean the same here.
-std::optional<Error> foreign_option(std::string_view name) {
-  if (name == "F" || name == "no-fork") {
-    return usage_error("-F (--no-fork) cannot be: dlock has to stay beside CMD to renew the lock and to give it back",
-                       "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
-  }
-  if (name == "u" || name == "unlock") {
-    return usage_error("-u (--unlock) cannot be: a lock belongs to the dlock that took it, and ends with it",
-                       "give back what 'dlock acquire' took with: dlock release KEY --owner OWNER");
-  }
-  return std::nullopt;
-}
-
-/// Takes the words of one command line from the front.
+/// Takes the words of one command line from the front: which are for CLI11, which are keys, which are CMD.
 class Splitter {
  public:
   Splitter(int argc, char** argv) : end_(argv + argc), at_(argc > 0 ? argv + 1 : argv), begin_(at_) {}
@@ -48,10 +33,7 @@ class Splitter {
 
   /// The options before the command, and the command.
   Result<void> read_command() {
-    while (at_ != end_ && looks_like_option(front()) && front() != "--") {
-      if (auto read = read_option(nullptr, end_); !read) return read;
-      if (done_) return {};
-    }
+    if (auto read = read_options(end_); !read || done_) return read;
     if (at_ == end_) {
       return usage_error("no command given",
                          "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]\n  all commands: dlock help");
@@ -112,7 +94,8 @@ class Splitter {
   Result<void> read_shell_command(char** option, char** stop) {
     out_.words.emplace_back(*at_);
     at_ = option;
-    if (auto read = read_option(command_, stop); !read) return read;
+    const bool text_is_next = front() == "-c" || front() == "--command";
+    if (auto read = read_options(std::min(stop, at_ + (text_is_next ? 2 : 1))); !read) return read;
     if (at_ != stop) {
       return usage_error(quoted(front()) + " stands behind -c STR, which takes one argument",
                          "quote the whole shell command: -c 'a && b'");
@@ -139,10 +122,11 @@ class Splitter {
   /// The other commands: options and operands in any order, only operands behind "--".
   Result<void> read_plain() {
     char** const split = find_split(at_);
-    while (at_ != split) {
-      if (auto read = read_options(split); !read || done_) return read;
-      if (at_ != split) out_.words.emplace_back(*at_++);
-    }
+    auto given = read_given_options({at_, split}, OperandsMay::kStandAnywhere, command_);
+    if (!given) return given.error();
+    take_options(*given);
+    if (done_) return {};
+    out_.words.assign(given->operands.begin(), given->operands.end());
     if (split != end_) {
       for (at_ = split + 1; at_ != end_; ++at_) out_.words.emplace_back(*at_);
     }
@@ -163,94 +147,27 @@ class Splitter {
     return std::find_if(from, end_, [](const char* word) { return std::string_view(word) == "--"; });
   }
 
-  /// All options up to the first operand or `stop`.
+  /// All options up to the first operand or `stop`. `command_` is null before the command.
   Result<void> read_options(char** stop) {
-    while (at_ != stop && looks_like_option(front())) {
-      if (auto read = read_option(command_, stop); !read || done_) return read;
-    }
+    auto given = read_given_options({at_, stop}, OperandsMay::kEndOptions, command_);
+    if (!given) return given.error();
+    at_ = stop - given->rest.size();
+    take_options(*given);
     return {};
   }
 
-  /// One word of options: --name, --name=value, -x, -xyz, and the value's word. `command` is null before the command.
-  Result<void> read_option(const CommandRow* command, char** stop) {
-    const std::string_view word = *at_++;
-    return word.starts_with("--") ? read_long(word, command, stop) : read_letters(word, command, stop);
+  void take_options(GivenOptions& given) {
+    if (given.asked != nullptr) return show(*given.asked);
+    std::move(given.options.begin(), given.options.end(), std::back_inserter(out_.options));
   }
 
-  Result<void> read_long(std::string_view word, const CommandRow* command, char** stop) {
-    const std::size_t equals = word.find('=');
-    const std::string_view spelled = word.substr(0, equals);
-    const OptionRow* row = find_option(spelled.substr(2));
-    if (row == nullptr) return unknown(spelled, spelled.substr(2), command);
-    if (auto fits = check_place(*row, spelled, command); !fits) return fits;
-    if (row->kind == ValueKind::kFlag) {
-      if (equals != std::string_view::npos) {
-        return usage_error("option " + std::string(spelled) + " takes no value",
-                           "leave '" + std::string(word.substr(equals)) + "' out");
-      }
-      return note(*row, {}, spelled);
-    }
-    if (equals != std::string_view::npos) return note(*row, word.substr(equals + 1), spelled);
-    return read_value(*row, spelled, stop);
-  }
-
-  Result<void> read_letters(std::string_view word, const CommandRow* command, char** stop) {
-    for (std::size_t i = 1; i < word.size(); ++i) {
-      const OptionRow* row = find_option(word[i]);
-      const std::string spelled = {'-', word[i]};
-      if (row == nullptr) return unknown(spelled, word.substr(i, 1), command);
-      if (auto fits = check_place(*row, spelled, command); !fits) return fits;
-      if (row->kind != ValueKind::kFlag) {
-        const std::string_view rest = word.substr(i + 1);
-        return rest.empty() ? read_value(*row, spelled, stop) : note(*row, rest, spelled);
-      }
-      if (auto noted = note(*row, {}, spelled); !noted || done_) return noted;
-    }
-    return {};
-  }
-
-  Result<void> read_value(const OptionRow& row, std::string_view spelled, char** stop) {
-    if (at_ == stop) {
-      const std::string name(spelled);
-      return usage_error("option " + name + " needs a value", "write: " + name + " " + std::string(row.value));
-    }
-    return note(row, *at_++, spelled);
-  }
-
-  Result<void> note(const OptionRow& row, std::string_view value, std::string_view spelled) {
-    if (row.id == OptionId::kHelp || row.id == OptionId::kVersion) {
-      const bool help = row.id == OptionId::kHelp;
-      out_ = Arguments();
-      if (help && command_ != nullptr) out_.words.push_back(command_->name);
-      out_.command = help ? Command::kHelp : Command::kVersion;
-      done_ = true;
-      return {};
-    }
-    out_.options.push_back({&row, value, std::string(spelled)});
-    return {};
-  }
-
-  Result<void> check_place(const OptionRow& row, std::string_view spelled, const CommandRow* command) const {
-    if (command == nullptr) {
-      if (row.anywhere) return {};
-      return usage_error("option " + std::string(spelled) + " stands before the command",
-                         "write it behind: dlock COMMAND " + std::string(spelled) + " ...");
-    }
-    if (has_option(command->command, row)) return {};
-    return usage_error(
-        "'dlock " + std::string(command->name) + "' has no option " + std::string(spelled),
-        "it belongs to " + command_list(row.commands) + "; see: dlock help " + std::string(command->name));
-  }
-
-  Error unknown(std::string_view spelled, std::string_view name, const CommandRow* command) const {
-    if (auto error = foreign_option(name)) return std::move(*error);
-    const std::string help = command == nullptr ? "dlock help" : "dlock help " + std::string(command->name);
-    // A letter is near to every other letter: only names get a suggestion.
-    const std::string_view best = name.size() < 2
-                                      ? std::string_view()
-                                      : nearest_option(name, command == nullptr ? Command::kRun : command->command);
-    return usage_error("unknown option " + quoted(spelled),
-                       best.empty() ? "all options: " + help : did_you_mean("--" + std::string(best)));
+  /// --help or --version: nothing else counts.
+  void show(const OptionRow& asked) {
+    const bool help = asked.id == OptionId::kHelp;
+    out_ = Arguments();
+    if (help && command_ != nullptr) out_.words.push_back(command_->name);
+    out_.command = help ? Command::kHelp : Command::kVersion;
+    done_ = true;
   }
 
   char** const end_;

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "cmd/options/option_table.h"
+#include "cmd/options/given_options.h"
 #include "lib/base/result.h"
 
 namespace dlock {
 
-/// One option as it stood on the command line.
-struct GivenOption {
-  const OptionRow* row = nullptr;
-  std::string_view value;  ///< of an option that has one
-  std::string spelled;     ///< "--ttl" or "-t"
-};
-
-/// A command line taken apart; nothing has been interpreted yet. Words point into argv.
+/// A command line taken apart; nothing has been interpreted yet. Words and CMD point into argv.
 struct Arguments {
   Command command = Command::kHelp;
   std::vector<GivenOption> options;     ///< in the order given

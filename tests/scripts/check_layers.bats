@@ -26,6 +26,8 @@ refused() { # FILE INCLUDE
   refused cmd/commands/run.cpp '"backends/registry.h"'
   refused cmd/wiring/compose.cpp '"backends/local/local_backend.h"'
   refused cmd/x.cpp '<toml++/toml.h>'
+  refused cmd/options/arguments.cpp '<CLI/CLI.hpp>'
+  refused lib/x.h '<CLI/App.hpp>'
   refused cmd/x.cpp '<iostream>'
   refused lib/x.cpp '<sstream>'
   refused backends/local/x.cpp '  <regex>'
@@ -45,6 +47,7 @@ refused() { # FILE INCLUDE
   echo '#include "backends/registry.h"' >"$tree/cmd/wiring/compose.cpp"
   echo '#include "lib/base/result.h"' >"$tree/lib/base/x.cpp"
   echo '#include <toml++/toml.h>' >"$tree/lib/config/config_file.cpp"
+  echo '#include <CLI/CLI.hpp>' >"$tree/cmd/options/given_options.cpp"
   printf '#include "backends/local/x.h"\n#include "lib/lock/lock_admin.h"\n' >"$tree/backends/local/x.cpp"
   printf '#include "backends/redis/wire/reply.h"\n#include "backends/redis/native/native_lock.h"\n' >"$tree/backends/redis/native/x.cpp"
   echo '#include "cmd/options/options.h"' >"$tree/cmd/commands/x.cpp"
