@@ -40,7 +40,7 @@ void fill_closed_standard_descriptors() {
 }
 
 /// Commands that supervise nothing are the business of the program that knows the store: it has the same command line.
-int become(const std::string& program, char** argv, const Log& log) {
+int exec_keeper_program(const std::string& program, char** argv, const Log& log) {
   execv(program.c_str(), argv);
   return fail(log, system_error("cannot run " + program, errno));
 }
@@ -58,7 +58,8 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
   if (!store && options.command == Command::kDoctor)
     return doctor_without_backend(options, store.error(), runtime, out);
   if (!store) return fail(runtime.log, store.error());
-  if (const auto* other = std::get_if<OtherProgram>(&*store)) return become(other->path, argv, runtime.log);
+  if (const auto* other = std::get_if<OtherProgram>(&*store))
+    return exec_keeper_program(other->path, argv, runtime.log);
   return command(options, *std::get<std::unique_ptr<LockAdmin>>(*store), runtime, out);
 }
 
@@ -67,7 +68,8 @@ int on_stock(const Options& options, const Runtime& runtime, char** argv, char**
   limit_memory_for_stores();
   auto store = open_stock(options.backends.front(), runtime);
   if (!store) return fail(runtime.log, store.error());
-  if (const auto* other = std::get_if<OtherProgram>(&*store)) return become(other->path, argv, runtime.log);
+  if (const auto* other = std::get_if<OtherProgram>(&*store))
+    return exec_keeper_program(other->path, argv, runtime.log);
   return stock_command(options, *std::get<std::unique_ptr<Stock>>(*store), runtime, out);
 }
 
@@ -75,7 +77,8 @@ int on_bench(const Options& options, const Runtime& runtime, char** argv, Output
   const BackendUrl& url = options.backends.front();
   const auto admin = open_admin(url, runtime);
   if (!admin) return fail(runtime.log, admin.error());
-  if (const auto* other = std::get_if<OtherProgram>(&*admin)) return become(other->path, argv, runtime.log);
+  if (const auto* other = std::get_if<OtherProgram>(&*admin))
+    return exec_keeper_program(other->path, argv, runtime.log);
   if (KeepLock keep = keep_here(url)) {
     return bench_command(options, {url.redacted(), take_kept(std::move(keep))}, runtime, out);
   }
@@ -87,7 +90,7 @@ int on_bench(const Options& options, const Runtime& runtime, char** argv, Output
 int on_stock_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {
   const auto clients = open_stock_clients(options.backends.front(), runtime);
   if (!clients) return fail(runtime.log, clients.error());
-  if (!clients->program.empty()) return become(clients->program, argv, runtime.log);
+  if (!clients->program.empty()) return exec_keeper_program(clients->program, argv, runtime.log);
   return bench_stock_command(options, *clients, runtime, out);
 }
 

@@ -26,7 +26,8 @@ constexpr Duration kLookPause = std::chrono::seconds(1);
 /// The life of the holder, in its own process.
 class Holder {
  public:
-  Holder(Place& place, PathLock& path, UniqueFd watched) : place_(place), path_(path), watched_(std::move(watched)) {}
+  Holder(QueueEntry& place, PathLock& path, UniqueFd watched)
+      : queue_entry_(place), path_(path), watched_(std::move(watched)) {}
 
   Result<void> take_over(const Record& wanted);
   [[noreturn]] void keep();
@@ -39,7 +40,7 @@ class Holder {
   void wait();
   [[noreturn]] void end(bool in_order);
 
-  Place& place_;
+  QueueEntry& queue_entry_;
   PathLock& path_;
   UniqueFd watched_;
   UniqueFd signals_;
@@ -58,14 +59,14 @@ Result<void> Holder::take_over(const Record& wanted) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&ending, signal);
   signals_ = UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.valid()) return system_error("signalfd", errno);
-  watch_ = FileWatch(place_.file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
-  if (const auto got = place_.file().guard(); !got) return got.error();
-  const Guarded guarded(place_.file());
+  watch_ = FileWatch(queue_entry_.file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  if (const auto got = queue_entry_.file().guard(); !got) return got.error();
+  const Guarded guarded(queue_entry_.file());
   Record record = wanted;
   record.pid = getpid();
   record.drawn_boot_ns = clock_.now().time_since_epoch().count();
-  place_.set_record(record);
-  return place_.file().write_record(*place_.record_index(), record);
+  queue_entry_.set_record(record);
+  return queue_entry_.file().write_record(*queue_entry_.record_index(), record);
 }
 
 void Holder::keep() {
@@ -79,7 +80,7 @@ void Holder::keep() {
       case Verdict::kOver:
         end(false);
     }
-    const auto record = place_.file().read_record(*place_.record_index());
+    const auto record = queue_entry_.file().read_record(*queue_entry_.record_index());
     until_.reset();
     if (record && record->until_boot_ns != 0) until_ = TimePoint(Duration(record->until_boot_ns));
     if (until_ && clock_.now() >= *until_ && end_if_expired()) end(false);
@@ -89,26 +90,26 @@ void Holder::keep() {
 
 Holder::Verdict Holder::judge() const {
   if (told_to_end_) return Verdict::kGiveBack;
-  const auto lost = place_.lost();
+  const auto lost = queue_entry_.lost();
   if (!lost || *lost) return Verdict::kOver;
-  return judge_record(place_.file().read_record(*place_.record_index()));
+  return judge_record(queue_entry_.file().read_record(*queue_entry_.record_index()));
 }
 
 Holder::Verdict Holder::judge_record(const std::optional<Record>& record) const {
   // Torn: it is being written at this moment, and a touch of the file follows.
-  if (!record || record->ticket != place_.ticket()) return Verdict::kKeep;
+  if (!record || record->ticket != queue_entry_.ticket()) return Verdict::kKeep;
   return record->flags & Record::kGivenBack ? Verdict::kGiveBack : Verdict::kKeep;
 }
 
 /// Under the guard, so that a renewal is either before the end or told that it came too late.
 bool Holder::end_if_expired() {
-  if (!place_.file().guard()) return false;
-  const Guarded guarded(place_.file());
-  auto record = place_.file().read_record(*place_.record_index());
+  if (!queue_entry_.file().guard()) return false;
+  const Guarded guarded(queue_entry_.file());
+  auto record = queue_entry_.file().read_record(*queue_entry_.record_index());
   if (!record || record->until_boot_ns == 0) return false;
   if (clock_.now() < TimePoint(Duration(record->until_boot_ns))) return false;
   record->flags |= Record::kGivenBack;
-  return static_cast<bool>(place_.file().write_record(*place_.record_index(), *record));
+  return static_cast<bool>(queue_entry_.file().write_record(*queue_entry_.record_index(), *record));
 }
 
 void Holder::wait() {
@@ -124,12 +125,12 @@ void Holder::wait() {
 
 void Holder::end(bool in_order) {
   if (path_.valid()) path_.unlock();
-  if (in_order) place_.give_back();
+  if (in_order) queue_entry_.give_back();
   _exit(0);  // the kernel frees the rest
 }
 
 /// Nothing of the parent's stays open, and no terminal, directory or mount is kept busy.
-bool become_daemon(Place& place, PathLock& path, UniqueFd& watched, int ready) {
+bool become_daemon(QueueEntry& place, PathLock& path, UniqueFd& watched, int ready) {
   if (setsid() < 0 && errno != EPERM) return false;
   if (chdir("/") != 0) return false;
   prctl(PR_SET_NAME, "dlock-holder");
@@ -143,7 +144,7 @@ bool become_daemon(Place& place, PathLock& path, UniqueFd& watched, int ready) {
   }
 }
 
-[[noreturn]] void live(Place& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
+[[noreturn]] void live(QueueEntry& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
   unsigned char failed = 0;
   if (become_daemon(place, path, watched, ready)) {
     Holder holder(place, path, std::move(watched));
@@ -161,7 +162,7 @@ bool become_daemon(Place& place, PathLock& path, UniqueFd& watched, int ready) {
 }
 
 /// Forks twice, so that the holder is nobody's child and nobody has to reap it.
-int fork_holder(Place& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
+int fork_holder(QueueEntry& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
   const pid_t child = fork();
   if (child < 0) return errno;
   if (child == 0) {
@@ -173,14 +174,14 @@ int fork_holder(Place& place, PathLock& path, UniqueFd watched, const Record& wa
   return 0;
 }
 
-bool lift_descriptors(Place& place, PathLock& path) {
+bool lift_descriptors(QueueEntry& place, PathLock& path) {
   // The holder puts /dev/null on 0, 1 and 2; a lock may have been opened there when they were closed.
   return place.file().lift_fd() && (!path.valid() || path.lift_fd());
 }
 
 }  // namespace
 
-Result<void> leave_holder(LocalContext& context, Place& place, PathLock& path, const DetachSpec& spec) {
+Result<void> leave_holder(LocalContext& context, QueueEntry& place, PathLock& path, const DetachSpec& spec) {
   if (place.entry() > 0) {
     return Error{ErrorCode::kUnsupported, "the lock is held already by a command around this one",
                  "take leases outside of 'dlock run', or let the command keep its lock"};

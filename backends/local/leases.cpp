@@ -39,13 +39,13 @@ Result<Look::Seat> find_lease(LocalContext& context, const LockFile& file, const
   return *seat;
 }
 
-bool same_parties(const std::vector<Party>& a, const std::vector<Party>& b) {
-  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end(), [](const Party& x, const Party& y) {
+bool same_parties(const std::vector<Participant>& a, const std::vector<Participant>& b) {
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end(), [](const Participant& x, const Participant& y) {
     return x.owner == y.owner && x.token == y.token && x.pid == y.pid;
   });
 }
 
-bool is_foreign(const Party& party) { return party.token.value() == 0; }
+bool is_foreign(const Participant& party) { return party.token.value() == 0; }
 
 /// REQUIRES: the guard. From now on every ticket up to `newest` counts for nothing.
 Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {

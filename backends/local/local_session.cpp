@@ -46,11 +46,11 @@ void LocalSession::start(TimePoint now) {
   waiter_.reset();
   watch_.reset();
   path_.close();
-  place_.reset();
-  auto place = Place::open(context_, spec_);
+  queue_entry_.reset();
+  auto place = QueueEntry::open(context_, spec_);
   if (!place) return refuse(place.error());
-  place_.emplace(std::move(*place));
-  if (spec_.name.is_path()) place_->wait_for_more();
+  queue_entry_.emplace(std::move(*place));
+  if (spec_.name.is_path()) queue_entry_->wait_for_more();
   attempt(now);
 }
 
@@ -61,31 +61,31 @@ void LocalSession::trace(const std::string& step) const {
 }
 
 void LocalSession::attempt(TimePoint now) {
-  if (!spec_.take) take(place_->probe(), now);
-  else if (place_->ticket() != 0) take(place_->advance(now, context_.runtime.clock.wall()), now);
-  else take(place_->enter(now, context_.runtime.clock.wall(), queues()), now);
+  if (!spec_.take) take(queue_entry_->probe(), now);
+  else if (queue_entry_->ticket() != 0) take(queue_entry_->advance(now, context_.runtime.clock.wall()), now);
+  else take(queue_entry_->enter(now, context_.runtime.clock.wall(), queues()), now);
 }
 
-void LocalSession::take(const Result<Place::Step>& step, TimePoint now) {
+void LocalSession::take(const Result<QueueEntry::Step>& step, TimePoint now) {
   if (!step) return refuse(step.error());
   switch (*step) {
-    case Place::Step::kGranted:
+    case QueueEntry::Step::kGranted:
       return spec_.name.is_path() ? take_flock(now) : granted(now);
-    case Place::Step::kQueued:
+    case QueueEntry::Step::kQueued:
       return spec_.take || queues() ? wait_in_queue(now) : count_try(now);
-    case Place::Step::kFirstInLine:
+    case QueueEntry::Step::kFirstInLine:
       return spec_.take || queues() ? wait_in_front(now) : count_try(now);
-    case Place::Step::kDelayed:
+    case QueueEntry::Step::kDelayed:
       state_ = State::kDelayed;
-      retry_at_ = place_->delayed_until();
+      retry_at_ = queue_entry_->delayed_until();
       return;
-    case Place::Step::kBusy:
+    case QueueEntry::Step::kBusy:
       return count_try(now);
-    case Place::Step::kStartOver:
+    case QueueEntry::Step::kStartOver:
       return start(now);
-    case Place::Step::kGuardStuck:
+    case QueueEntry::Step::kGuardStuck:
       // A starved process gets time to go on, even from those who want an answer at once.
-      if (spec_.wait.once && now >= started_ + kGuardPatience) return refuse(place_->file().guard_stuck());
+      if (spec_.wait.once && now >= started_ + kGuardPatience) return refuse(queue_entry_->file().guard_stuck());
       state_ = State::kGuardStuck;
       retry_at_ = now + kGuardPause;
       return;
@@ -94,12 +94,12 @@ void LocalSession::take(const Result<Place::Step>& step, TimePoint now) {
 
 void LocalSession::wait_in_queue(TimePoint now) {
   waiter_.reset();
-  auto waiter = Waiter::for_bytes(place_->file().fd(), place_->awaited());
+  auto waiter = Waiter::for_bytes(queue_entry_->file().fd(), queue_entry_->awaited());
   if (!waiter) return refuse(waiter.error());
   waiter_.emplace(std::move(*waiter));
   if (state_ != State::kQueued) {
     pass_at_ = now;
-    trace("queued in " + place_->file().path());
+    trace("queued in " + queue_entry_->file().path());
   }
   state_ = State::kQueued;
   retry_at_ = now + kQueueLookPause;
@@ -115,7 +115,7 @@ void LocalSession::wait_in_front(TimePoint now) {
     return;
   }
   state_ = State::kFirstInLine;
-  watch_.emplace(place_->file().fd(), IN_CLOSE_WRITE | IN_ATTRIB);
+  watch_.emplace(queue_entry_->file().fd(), IN_CLOSE_WRITE | IN_ATTRIB);
   ladder_ = kFirstRung;
   retry_at_ = now;  // what happened before the watch was there
 }
@@ -129,7 +129,7 @@ void LocalSession::count_try(TimePoint now) {
 
 void LocalSession::take_flock(TimePoint now) {
   // A joined hold has the flock already, in the descriptor that the outer one passed on.
-  if (spec_.take && place_->entry() > 0) return granted(now);
+  if (spec_.take && queue_entry_->entry() > 0) return granted(now);
   auto opened = PathLock::open(spec_.name.text(), context_.allow_network_fs);
   if (!opened) return refuse(opened.error());
   path_ = std::move(*opened);
@@ -138,8 +138,8 @@ void LocalSession::take_flock(TimePoint now) {
   if (*got) return flock_granted(getpid(), now);
   if (queues()) return wait_for_flock(now);
   if (spec_.take) {
-    place_->give_back();
-    place_->wait_for_more();
+    queue_entry_->give_back();
+    queue_entry_->wait_for_more();
   }
   count_try(now);
 }
@@ -153,13 +153,13 @@ void LocalSession::wait_for_flock(TimePoint now) {
   retry_at_ = now + kQueueLookPause;
   if (!spec_.take) return;
   // So that others do not take our waiter for a foreign program.
-  if (const auto noted = place_->note_flock_pid(waiter_->pid()); !noted) refuse(noted.error());
+  if (const auto noted = queue_entry_->note_flock_pid(waiter_->pid()); !noted) refuse(noted.error());
 }
 
 void LocalSession::flock_granted(std::int64_t pid, TimePoint now) {
   if (path_.replaced(spec_.name.text())) return take_flock(now);  // somebody put another file in its place
   if (!spec_.take) return granted(now);
-  const auto marked = place_->mark_granted(context_.runtime.clock.wall(), pid);
+  const auto marked = queue_entry_->mark_granted(context_.runtime.clock.wall(), pid);
   if (!marked) return refuse(marked.error());
   granted(now);
 }
@@ -168,7 +168,7 @@ void LocalSession::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
   if (context_.runtime.log.style().verbosity > 0) {
-    trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(place_->ticket()));
+    trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(queue_entry_->ticket()));
   }
   Granted event;
   if (!spec_.take) {
@@ -179,9 +179,9 @@ void LocalSession::granted(TimePoint now) {
   }
   HeldLock held{.name = spec_.name,
                 .owner = spec_.owner,
-                .token = FencingToken(place_->ticket()),
+                .token = FencingToken(queue_entry_->ticket()),
                 .store = context_.store,
-                .reentered = place_->entry() > 0};
+                .reentered = queue_entry_->entry() > 0};
   if (held.reentered) held.owner = spec_.ancestor->owner;
   event.locks.push_back(std::move(held));
   events_.emplace_back(std::move(event));
@@ -233,7 +233,7 @@ void LocalSession::look_at_waiter(TimePoint now) {
   }
   if (now < retry_at_) return;
   retry_at_ = now + kQueueLookPause;
-  const auto changed = state_ == State::kFlock && spec_.take ? place_->lost() : place_->queue_changed();
+  const auto changed = state_ == State::kFlock && spec_.take ? queue_entry_->lost() : queue_entry_->queue_changed();
   if (!changed) return refuse(changed.error());
   if (*changed) return start_again_or_advance(now);
   if (state_ != State::kQueued || !spec_.take || now < pass_at_) return;
@@ -244,10 +244,10 @@ void LocalSession::look_at_waiter(TimePoint now) {
 
 Result<bool> LocalSession::pass_over_stopped(TimePoint now) {
   pass_at_ = now + kStoppedPatience;
-  const bool before = std::exchange(all_stopped_, place_->only_stopped_before());
+  const bool before = std::exchange(all_stopped_, queue_entry_->only_stopped_before());
   if (!before || !all_stopped_) return false;
   trace("passes over waiters that are stopped");
-  return place_->pass_over(now);
+  return queue_entry_->pass_over(now);
 }
 
 void LocalSession::start_again_or_advance(TimePoint now) {
@@ -271,16 +271,16 @@ void LocalSession::look_for_loss(TimePoint now) {
   const bool woken = watch_ && watch_->drain();
   const bool due = (look_again_ || !watch_ || !watch_->valid()) && now >= retry_at_;
   if (!woken && !due) return;
-  if (!watch_) watch_.emplace(place_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  if (!watch_) watch_.emplace(queue_entry_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
   retry_at_ = now + kQueueLookPause;
-  const auto lost = place_->lost();
+  const auto lost = queue_entry_->lost();
   look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
   if (lost && *lost) lose();
 }
 
 void LocalSession::lose() {
   std::string why = "it was force-released by an operator";
-  if (place_->file().removed()) why = "its lock file " + place_->file().path() + " was removed";
+  if (queue_entry_->file().removed()) why = "its lock file " + queue_entry_->file().path() + " was removed";
   state_ = State::kDone;
   let_go();
   events_.emplace_back(Lost{std::move(why)});
@@ -300,15 +300,16 @@ std::optional<TimePoint> LocalSession::wake_at() const {
 }
 
 void LocalSession::ask_who() {
-  if (!place_ || state_ == State::kDone || state_ == State::kGranted) return;
-  auto look = look_at(place_->file(), spec_.name.is_path());
+  if (!queue_entry_ || state_ == State::kDone || state_ == State::kGranted) return;
+  auto look = look_at(queue_entry_->file(), spec_.name.is_path());
   if (!look) return;
-  if (place_->ticket() != 0 && place_->record_index()) {
+  if (queue_entry_->ticket() != 0 && queue_entry_->record_index()) {
     // Our own ticket is invisible to our own probes, but whoever waits wants to know how many are in front.
-    const Look::Seat own{{place_->side(), place_->ticket(), 1},
-                         LockFile::Placed{*place_->record_index(), place_->record()}};
-    const auto behind = std::find_if(look->waiters.begin(), look->waiters.end(),
-                                     [&](const Look::Seat& seat) { return seat.ticket.ticket > place_->ticket(); });
+    const Look::Seat own{{queue_entry_->side(), queue_entry_->ticket(), 1},
+                         LockFile::Placed{*queue_entry_->record_index(), queue_entry_->record()}};
+    const auto behind = std::find_if(look->waiters.begin(), look->waiters.end(), [&](const Look::Seat& seat) {
+      return seat.ticket.ticket > queue_entry_->ticket();
+    });
     look->waiters.insert(behind, own);
   }
   const pid_t ours = waiter_ ? waiter_->pid() : 0;
@@ -327,12 +328,12 @@ void LocalSession::withdraw(TimePoint) {
 void LocalSession::release(TimePoint) {
   if (state_ != State::kGranted) return;
   // Somebody else may have had the lock since we last looked: then it was not ours to the end.
-  if (const auto lost = place_->lost(); lost && *lost) return lose();
+  if (const auto lost = queue_entry_->lost(); lost && *lost) return lose();
   trace("released");
   give_back();
   if (!waiter_ && !passed_on_) {
-    place_->keep_file_open();
-    place_.reset();
+    queue_entry_->keep_file_open();
+    queue_entry_.reset();
   }
   let_go();
   state_ = State::kDone;
@@ -342,8 +343,8 @@ void LocalSession::release(TimePoint) {
 
 void LocalSession::give_back() {
   // The outside first: whoever gets the next ticket must find the file free. A re-entry inside keeps both.
-  if (path_.valid() && !place_->others_inside()) path_.unlock();
-  place_->give_back();
+  if (path_.valid() && !queue_entry_->others_inside()) path_.unlock();
+  queue_entry_->give_back();
 }
 
 /// Leaves the queue or the lock. What an heir of the descriptor holds stays held unless give_back() came first.
@@ -351,8 +352,8 @@ void LocalSession::let_go() {
   waiter_.reset();
   watch_.reset();
   path_.close();
-  if (place_ && state_ != State::kGranted) place_->give_back();
-  place_.reset();
+  if (queue_entry_ && state_ != State::kGranted) queue_entry_->give_back();
+  queue_entry_.reset();
 }
 
 void LocalSession::refuse(Error error) {
@@ -362,11 +363,11 @@ void LocalSession::refuse(Error error) {
 }
 
 void LocalSession::refuse_busy(TimePoint now) {
-  if (state_ == State::kGuardStuck) return refuse(place_->file().guard_stuck());
+  if (state_ == State::kGuardStuck) return refuse(queue_entry_->file().guard_stuck());
   waiter_.reset();
   Refused refused{{ErrorCode::kBusy, {}, "see the queue: dlock inspect " + spec_.name.text()}, std::nullopt};
-  const TimePoint delayed = place_->delayed_until();
-  const auto look = look_at(place_->file(), spec_.name.is_path());
+  const TimePoint delayed = queue_entry_->delayed_until();
+  const auto look = look_at(queue_entry_->file(), spec_.name.is_path());
   if (look) refused.state = describe(*look, context_, spec_.name);
   if (delayed > now && refused.state && refused.state->holders.empty()) {
     refused.error.message = spec_.name.text() + " was not given back in order; nobody gets it for another " +
@@ -385,19 +386,19 @@ void LocalSession::refuse_busy(TimePoint now) {
 int LocalSession::inherited_fd() const {
   if (state_ != State::kGranted) return -1;
   passed_on_ = true;
-  return path_.valid() ? path_.fd() : place_->file().fd();
+  return path_.valid() ? path_.fd() : queue_entry_->file().fd();
 }
 
 void LocalSession::command_started(const StartedCommand& /*command*/) {
   // Only people miss it if it cannot be written.
-  if (place_) static_cast<void>(static_cast<bool>(place_->say_pid_namespace()));
+  if (queue_entry_) static_cast<void>(static_cast<bool>(queue_entry_->say_pid_namespace()));
 }
 
 Result<void> LocalSession::detach(const DetachSpec& spec) {
   command_started({});
   waiter_.reset();
   watch_.reset();
-  const auto left = leave_holder(context_, *place_, path_, spec);
+  const auto left = leave_holder(context_, *queue_entry_, path_, spec);
   state_ = State::kDone;
   events_.clear();
   if (!left) {
@@ -406,7 +407,7 @@ Result<void> LocalSession::detach(const DetachSpec& spec) {
     return left.error();
   }
   path_.close();
-  place_.reset();
+  queue_entry_.reset();
   return {};
 }
 

@@ -8,15 +8,15 @@
 #include "backends/local/files/file_watch.h"
 #include "backends/local/files/path_lock.h"
 #include "backends/local/local_context.h"
-#include "backends/local/place.h"
+#include "backends/local/queue_entry.h"
 #include "backends/local/waiter.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock::local {
 
-/// One acquisition on this machine: drives a Place through its waits. All waiting is done by the caller's poll, woken
-/// by a Waiter's pipe, by inotify or by a timer.
+/// One acquisition on this machine: drives a QueueEntry through its waits. All waiting is done by the caller's poll,
+/// woken by a Waiter's pipe, by inotify or by a timer.
 class LocalSession final : public LockSession {
  public:
   /// `context` must outlive the session.
@@ -48,7 +48,7 @@ class LocalSession final : public LockSession {
 
   void start(TimePoint now);
   void attempt(TimePoint now);
-  void take(const Result<Place::Step>& step, TimePoint now);
+  void take(const Result<QueueEntry::Step>& step, TimePoint now);
   void wait_in_queue(TimePoint now);
   void wait_in_front(TimePoint now);
   void count_try(TimePoint now);
@@ -82,9 +82,9 @@ class LocalSession final : public LockSession {
   bool all_stopped_ = false;  ///< at the last look they were
   bool look_again_ = false;   ///< while holding: the file could not be read
   int tries_ = 0;
-  std::optional<Place> place_;
+  std::optional<QueueEntry> queue_entry_;
   PathLock path_;
-  std::optional<Waiter> waiter_;  ///< after place_ and path_: it must be gone before their descriptors are closed
+  std::optional<Waiter> waiter_;  ///< after queue_entry_ and path_: it must be gone before their descriptors are closed
   std::deque<SessionEvent> events_;
   std::optional<FileWatch> watch_;  ///< of the file: while first in line for a permit, and while holding
   mutable bool passed_on_ = false;  ///< the descriptor may live on in a command

@@ -28,8 +28,8 @@ std::string note_about(const Record& record, const LocalContext& context) {
   return {};
 }
 
-Party party_of(const Look::Seat& seat, bool holder, const LocalContext& context) {
-  Party party;
+Participant party_of(const Look::Seat& seat, bool holder, const LocalContext& context) {
+  Participant party;
   if (holder) {
     party.token = FencingToken(seat.ticket.ticket);
     party.count = seat.ticket.entries;
@@ -65,7 +65,7 @@ void add_foreigners(LockState& state, const Look& look, const LocalContext& cont
   }
   for (const FlockEntry& entry : flock_users(path)) {
     if (std::find(ours.begin(), ours.end(), entry.pid) != ours.end()) continue;
-    Party party;
+    Participant party;
     party.host = context.host;
     party.pid = entry.pid;
     party.mode = entry.exclusive ? Mode::kExclusive : Mode::kShared;
@@ -113,7 +113,7 @@ LockState describe(const Look& look, const LocalContext& context, const LockName
 
 std::string busy_message(const LockState& state, WallTime now) {
   if (state.holders.empty()) return state.name.text() + " was taken a moment ago";
-  const Party& holder = state.holders.front();
+  const Participant& holder = state.holders.front();
   std::string text = state.name.text() + " is held by " + (holder.host.empty() ? "somebody" : holder.host);
   if (holder.pid != 0) {
     text += " (pid " + std::to_string(holder.pid) + (holder.user.empty() ? "" : ", user " + holder.user) + ")";

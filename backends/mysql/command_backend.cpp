@@ -49,8 +49,9 @@ Result<std::vector<LockState>> CommandBackend::inspect_all() {
 Result<void> CommandBackend::check(const LockName& name, FencingToken token) {
   const auto state = view_->inspect(name);
   if (!state) return state.error();
-  const bool present = std::any_of(state->holders.begin(), state->holders.end(),
-                                   [&](const Party& holder) { return holder.token == token && holder.note.empty(); });
+  const bool present = std::any_of(state->holders.begin(), state->holders.end(), [&](const Participant& holder) {
+    return holder.token == token && holder.note.empty();
+  });
   if (present) return {};
   return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
 }

@@ -165,7 +165,7 @@ Result<ForceReleased> Commands::force_release(const LockName& name, const LockSt
   std::set<Id> now;
   std::set<Id> then;
   for (const Present& one : *present) now.emplace(one.party.token, one.party.owner);
-  for (const Party& party : shown.holders) then.emplace(party.token, party.owner);
+  for (const Participant& party : shown.holders) then.emplace(party.token, party.owner);
   if (now != then) {
     return Error{ErrorCode::kConflict, "the holders of " + name.text() + " have changed meanwhile; nothing was freed"};
   }

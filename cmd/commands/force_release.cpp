@@ -45,10 +45,10 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
 /// With --token: Busy unless one of the holders has it.
 Result<void> expect_token(const LockState& state, const Options& options) {
   if (!options.token) return {};
-  for (const Party& holder : state.holders) {
+  for (const Participant& holder : state.holders) {
     if (holder.token == *options.token) return {};
   }
-  const Party& other = state.holders.front();
+  const Participant& other = state.holders.front();
   return Error{ErrorCode::kBusy,
                state.name.text() + " is not held with token " + options.token->text() + " any more, but with " +
                    other.token.text() + " by " + party_sentence(other),
@@ -56,9 +56,9 @@ Result<void> expect_token(const LockState& state, const Options& options) {
 }
 
 /// "the old holder may still be running: pid 8812 on ci-4".
-std::string still_running(const std::vector<Party>& freed) {
+std::string still_running(const std::vector<Participant>& freed) {
   std::string where;
-  for (const Party& party : freed) {
+  for (const Participant& party : freed) {
     std::string one = party.pid > 0 ? "pid " + std::to_string(party.pid) : "";
     if (!party.host.empty()) one += (one.empty() ? "on " : " on ") + printable(party.host);
     if (!one.empty()) where += (where.empty() ? ": " : ", ") + one;
@@ -66,30 +66,30 @@ std::string still_running(const std::vector<Party>& freed) {
   return std::string(freed.size() > 1 ? "the old holders" : "the old holder") + " may still be running" + where;
 }
 
-std::string freed_text(const LockName& name, const std::vector<Party>& freed, WallTime now) {
+std::string freed_text(const LockName& name, const std::vector<Participant>& freed, WallTime now) {
   if (freed.empty()) return name.text() + " is free already\n";
   std::string who;
-  for (const Party& party : freed) {
+  for (const Participant& party : freed) {
     who += (who.empty() ? "" : ", ") + party_sentence(party);
     if (party.since) who += " for " + human_duration(age(*party.since, now));
   }
   return name.text() + " is free now; it was held by " + who + "\n  " + still_running(freed) + '\n';
 }
 
-std::string freed_json(const LockName& name, const std::string& store, const std::vector<Party>& freed) {
+std::string freed_json(const LockName& name, const std::string& store, const std::vector<Participant>& freed) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.force-release/1").key("key").text(name.text());
   json.key("backend").text(store).key("freed").begin_array();
-  for (const Party& party : freed) put_party(json, party);
+  for (const Participant& party : freed) put_party(json, party);
   return json.end_array().end_object().line();
 }
 
 /// What was freed: exactly the holders that were shown and confirmed.
-Result<std::vector<Party>> free_shown(const LockName& name, const Options& options, LockAdmin& backend,
-                                      const Runtime& runtime, int input) {
+Result<std::vector<Participant>> free_shown(const LockName& name, const Options& options, LockAdmin& backend,
+                                            const Runtime& runtime, int input) {
   const auto state = backend.inspect(name);
   if (!state) return state.error();
-  if (state->holders.empty()) return std::vector<Party>{};
+  if (state->holders.empty()) return std::vector<Participant>{};
   if (auto expected = expect_token(*state, options); !expected) return expected.error();
   if (auto confirmed = confirm(*state, options, runtime, input); !confirmed) return confirmed.error();
   auto freed = backend.force_release(name, *state);

@@ -71,7 +71,7 @@ RunReport::Outcome refusal(ErrorCode code) {
   return code == ErrorCode::kRepeated ? RunReport::Outcome::kRepeated : RunReport::Outcome::kUnavailable;
 }
 
-RunReport::Outcome reported(const Situation& s) {
+RunReport::Outcome reported(const SupervisorState& s) {
   switch (s.outcome) {
     case Outcome::kRan:
     case Outcome::kGranted:
@@ -100,7 +100,7 @@ struct Ending {
 };
 
 Ending ending_of(const Options& options, const Runtime& runtime, const Taken& taken) {
-  const Situation& s = taken.situation;
+  const SupervisorState& s = taken.situation;
   switch (s.outcome) {
     case Outcome::kInterrupted:
       return {0, s.die_of.value_or(SIGTERM)};
@@ -120,7 +120,7 @@ Ending ending_of(const Options& options, const Runtime& runtime, const Taken& ta
 }
 
 RunReport make_report(const Options& options, const Runtime& runtime, const Taken& taken, const Ending& ending) {
-  const Situation& s = taken.situation;
+  const SupervisorState& s = taken.situation;
   RunReport report;
   report.outcome = reported(s);
   if (ending.signal) report.signal = ending.signal;
@@ -146,7 +146,7 @@ int refuse_program(const Options& options, const Runtime& runtime, const Program
 }
 
 void say_how_it_went(const Runtime& runtime, const Taken& taken) {
-  const Situation& s = taken.situation;
+  const SupervisorState& s = taken.situation;
   if (runtime.log.style().verbosity == 0 || s.granted_at == TimePoint{}) return;
   for (const HeldLock& lock : s.locks) {
     runtime.log.verbose("held " + lock.name.text() + " in " + lock.store + " with token " + lock.token.text() +

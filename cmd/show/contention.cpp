@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kNamed = 3;  ///< holders told by name; the others are counted
 
-std::string holder_sentence(const Party& holder, WallTime now) {
+std::string holder_sentence(const Participant& holder, WallTime now) {
   std::string text = party_sentence(holder);
   if (holder.since) text += " for " + human_duration(age(*holder.since, now));
   if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
@@ -26,7 +26,7 @@ std::string holder_sentence(const Party& holder, WallTime now) {
 }
 
 /// "A", "A and B", "A; B; C and 4 more". Semicolons, because what is said of one holder has commas of its own.
-std::string holders_sentence(const std::vector<Party>& holders, std::size_t more, WallTime now) {
+std::string holders_sentence(const std::vector<Participant>& holders, std::size_t more, WallTime now) {
   std::string text;
   const std::size_t named = std::min(holders.size(), kNamed);
   for (std::size_t i = 0; i < named; ++i) {
@@ -96,14 +96,14 @@ Self this_process() {
 std::string progress_line(const LockState& state, const Self& self, WallTime now, std::size_t width) {
   std::string line = "waiting for " + state.name.text();
   if (!state.holders.empty()) {
-    const Party& first = state.holders.front();
+    const Participant& first = state.holders.front();
     line += " - held by " + party_text(first);
     if (first.since) line += " for " + human_duration(age(*first.since, now));
     if (!first.reason.empty()) line += ": " + reason_text(first);
     const std::size_t others = state.holders.size() - 1 + state.more_holders;
     if (others > 0) line += " and " + std::to_string(others) + " more";
   }
-  const auto own = std::find_if(state.waiters.begin(), state.waiters.end(), [&](const Party& waiter) {
+  const auto own = std::find_if(state.waiters.begin(), state.waiters.end(), [&](const Participant& waiter) {
     return waiter.pid == self.pid && waiter.host == self.host;
   });
   const auto ahead = std::distance(state.waiters.begin(), own);

@@ -91,7 +91,7 @@ void Progress::warned(const std::string& warning) {
   runtime_.log.warn(warning);
 }
 
-void Progress::lost(const std::string& why, const Situation& s, pid_t command) {
+void Progress::lost(const std::string& why, const SupervisorState& s, pid_t command) {
   std::string text = "LOST " + names(options_) + ": ";
   if (s.deadline && !s.session_over) {
     const TimePoint sent = *s.deadline - options_.ttl + clock_drift(options_.ttl);
@@ -124,7 +124,7 @@ void Progress::lost(const std::string& why, const Situation& s, pid_t command) {
   runtime_.log.error({ErrorCode::kLost, text, next});
 }
 
-void Progress::release_unconfirmed(const std::string& why, const Situation& s) {
+void Progress::release_unconfirmed(const std::string& why, const SupervisorState& s) {
   std::string text = "the release of " + names(options_) + " could not be confirmed: " + why;
   if (s.deadline) {
     const Duration left = *s.deadline - runtime_.clock.now();

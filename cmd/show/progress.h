@@ -22,8 +22,8 @@ class Progress final : public RunObserver {
   std::optional<TimePoint> wake_at() const override;
   void waited() override;
   void warned(const std::string& warning) override;
-  void lost(const std::string& why, const Situation& s, pid_t command) override;
-  void release_unconfirmed(const std::string& why, const Situation& s) override;
+  void lost(const std::string& why, const SupervisorState& s, pid_t command) override;
+  void release_unconfirmed(const std::string& why, const SupervisorState& s) override;
 
  private:
   enum class Manner { kNone, kTerminal, kPlain };

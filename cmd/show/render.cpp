@@ -22,12 +22,12 @@ struct Row {
 
 using Widths = std::array<std::size_t, Row::kColumns>;
 
-std::string lease_text(const Party& party, WallTime now) {
+std::string lease_text(const Participant& party, WallTime now) {
   if (!party.until) return {};
   return *party.until > now ? "ends in " + human_duration(*party.until - now) : "lease over";
 }
 
-Row make_row(const LockState& state, const Party& party, std::string role, WallTime now) {
+Row make_row(const LockState& state, const Participant& party, std::string role, WallTime now) {
   Row row;
   row.holder = party.token != FencingToken();
   row.cells = {std::move(role), party_text(party), party.since ? "for " + human_duration(age(*party.since, now)) : "",
@@ -42,12 +42,12 @@ Row make_row(const LockState& state, const Party& party, std::string role, WallT
 
 std::vector<Row> rows_of(const LockState& state, WallTime now) {
   std::vector<Row> rows;
-  for (const Party& holder : state.holders) {
+  for (const Participant& holder : state.holders) {
     rows.push_back(make_row(state, holder, "holder", now));
     rows.back().holder = true;
   }
   std::size_t place = 0;
-  for (const Party& waiter : state.waiters) {
+  for (const Participant& waiter : state.waiters) {
     rows.push_back(make_row(state, waiter, "waits " + std::to_string(++place), now));
     rows.back().holder = false;
   }
@@ -117,12 +117,12 @@ std::string row_text(const Row& row, const Widths& widths, const Look& look) {
 
 Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - since, Duration::zero()); }
 
-std::string reason_text(const Party& party) {
+std::string reason_text(const Participant& party) {
   constexpr std::size_t kColumns = 80;
   return elided(printable(party.reason), kColumns);
 }
 
-std::string party_text(const Party& party) {
+std::string party_text(const Participant& party) {
   std::string text = printable(party.host);
   const auto add = [&](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
   if (party.pid > 0) add("pid " + std::to_string(party.pid));
@@ -131,7 +131,7 @@ std::string party_text(const Party& party) {
   return text.empty() ? "somebody" : text;
 }
 
-std::string party_sentence(const Party& party) {
+std::string party_sentence(const Participant& party) {
   std::string inside = party.pid > 0 ? "pid " + std::to_string(party.pid) : "";
   if (!party.user.empty()) inside += (inside.empty() ? "user " : ", user ") + printable(party.user);
   if (party.host.empty()) return inside.empty() ? party_text(party) : inside;
@@ -150,7 +150,7 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
   return text;
 }
 
-void put_party(JsonWriter& json, const Party& party) {
+void put_party(JsonWriter& json, const Participant& party) {
   const auto number = [&](const char* name, std::int64_t value) {
     json.key(name);
     if (value > 0) json.number(value);
@@ -178,9 +178,9 @@ std::string inspect_json(const LockState& state) {
   json.key("key").text(state.name.text()).key("backend").text(state.store).key("mode").text(mode_name(state.mode));
   if (state.permits > 0) json.key("permits").number(state.permits);
   json.key("holders").begin_array();
-  for (const Party& holder : state.holders) put_party(json, holder);
+  for (const Participant& holder : state.holders) put_party(json, holder);
   json.end_array().key("waiters").begin_array();
-  for (const Party& waiter : state.waiters) put_party(json, waiter);
+  for (const Participant& waiter : state.waiters) put_party(json, waiter);
   json.end_array().end_object();
   return json.str();
 }

@@ -19,16 +19,16 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
 std::string inspect_json(const LockState& state);
 
 /// One holder or waiter as a JSON object.
-void put_party(JsonWriter& json, const Party& party);
+void put_party(JsonWriter& json, const Participant& party);
 
 /// "ci-4 pid 8812 (deploy)", with what is known of it; "somebody" if nothing is. Never empty, safe to print.
-std::string party_text(const Party& party);
+std::string party_text(const Participant& party);
 
 /// The same inside a sentence: "ci-4 (pid 8812, user deploy)".
-std::string party_sentence(const Party& party);
+std::string party_sentence(const Participant& party);
 
 /// What it says that it is about: one line of 80 columns at most, safe to print.
-std::string reason_text(const Party& party);
+std::string reason_text(const Participant& party);
 
 /// How long ago that was.
 Duration age(WallTime since, WallTime now);

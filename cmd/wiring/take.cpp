@@ -40,7 +40,7 @@ SupervisionPolicy make_policy(const Options& options, const Store& store, TimePo
   return policy;
 }
 
-bool is_unreachable(const Situation& s) {
+bool is_unreachable(const SupervisorState& s) {
   return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable;
 }
 
@@ -81,7 +81,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
 }
 
 int explain_not_taken(const Options& options, const Runtime& runtime, const Taken& taken) {
-  const Situation& s = taken.situation;
+  const SupervisorState& s = taken.situation;
   if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
   if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
   if (s.error->code == ErrorCode::kRepeated) {

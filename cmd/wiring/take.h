@@ -17,7 +17,7 @@ namespace dlock {
 struct Taken {
   Store store;
   std::unique_ptr<LockSession> session;  ///< still holding when the outcome is kGranted
-  Situation situation;
+  SupervisorState situation;
   TimePoint started{};
 };
 

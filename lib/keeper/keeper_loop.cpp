@@ -33,8 +33,8 @@ constexpr Duration kLeaveBudget = 4s;
 constexpr Duration kLoneReleaseBudget = 10s;
 constexpr Duration kLateReleaseBudget = 1s;
 /// For the next holder to get on its way, after the supervisor has ended.
-constexpr Duration kAfterYou = 5ms;
-constexpr Duration kFarewell = kLastWordToEnd - kAfterYou;
+constexpr Duration kLingerAfterSupervisor = 5ms;
+constexpr Duration kLongestLinger = kLastWordToEnd - kLingerAfterSupervisor;
 
 /// One lock, from acquire to the end. Single-threaded: every wait, the lock's own included, polls the link as well.
 class Keeping {
@@ -351,7 +351,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     store_lost_ = true;
     return lose(lost->why);
   }
-  if (const auto* wanted = std::get_if<RenewalAsked>(&answer)) {
+  if (const auto* wanted = std::get_if<RevocationRequested>(&answer)) {
     if (asked_at_) return true;
     asked_at_ = clock_.now();
     link_.tell(Lost{wanted->why, false});
@@ -406,8 +406,8 @@ std::optional<AcquireRequest> first_request(SupervisorLink& link, Clock& clock) 
 
 /// Lets others go first: people wait for the supervisor, the next holder waits for the server, and nobody waits for us
 /// and our connections to be torn down, which on a busy machine came before both (0.2 ms of a hand-over).
-void see_off(SupervisorLink& link, Clock& clock) {
-  const TimePoint until = clock.now() + kFarewell;
+void linger(SupervisorLink& link, Clock& clock) {
+  const TimePoint until = clock.now() + kLongestLinger;
   std::vector<pollfd> fds;
   for (link.add_interest(fds); !fds.empty() && clock.now() < until; link.add_interest(fds)) {
     clock.wait(fds, until);
@@ -415,7 +415,7 @@ void see_off(SupervisorLink& link, Clock& clock) {
     fds.clear();
   }
   fds.clear();
-  clock.wait(fds, clock.now() + kAfterYou);
+  clock.wait(fds, clock.now() + kLingerAfterSupervisor);
 }
 
 /// Opened anew, because its flags are everybody's who has it: a full pipe or a stopped terminal then loses a warning,
@@ -433,7 +433,7 @@ void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLo
   const auto lock = open(request, {runtime.clock, log});
   if (!lock) return link.tell(Refused{lock.error(), std::nullopt});
   Keeping(link, **lock, request.spec, {runtime.clock, log}, processes).run();
-  see_off(link, runtime.clock);
+  linger(link, runtime.clock);
 }
 
 std::string failed(const std::string& whose, const std::exception& failure) {

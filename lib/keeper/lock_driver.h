@@ -27,10 +27,10 @@ struct RenewalUnknown {
   std::string why;
 };
 /// Ours, and somebody asks for it: the command is to be ended, and after that the lock is given back.
-struct RenewalAsked {
+struct RevocationRequested {
   std::string why;
 };
-using Renewal = std::variant<RenewalRenewed, RenewalHeld, RenewalLost, RenewalUnknown, RenewalAsked>;
+using Renewal = std::variant<RenewalRenewed, RenewalHeld, RenewalLost, RenewalUnknown, RevocationRequested>;
 
 /// One lock of a store, as its keeper program takes and keeps it (the loop around it: keeper_loop.h). The calls block,
 /// each within a time of its own, and end early when `control` wants them to. Single-threaded. Sequence: acquire();

@@ -109,7 +109,7 @@ std::string digits(Number number) {
 }
 std::string digits(TimePoint point) { return std::to_string(point.time_since_epoch().count()); }
 
-void put_party(Message& message, const std::string& prefix, const Party& party) {
+void put_party(Message& message, const std::string& prefix, const Participant& party) {
   auto& f = message.fields;
   f[prefix + "owner"] = cut(party.owner, kLongestName);
   f[prefix + "host"] = cut(party.host, kLongestName);
@@ -124,8 +124,8 @@ void put_party(Message& message, const std::string& prefix, const Party& party) 
   if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
 }
 
-Party get_party(Reader& in) {
-  Party party;
+Participant get_party(Reader& in) {
+  Participant party;
   party.owner = in.text_or_empty("owner");
   party.host = in.text_or_empty("host");
   party.pid = in.number_or("pid", 0);
@@ -141,7 +141,7 @@ Party get_party(Reader& in) {
 }
 
 /// As many as `room` bytes take, which it takes them off, and how many there are besides.
-void put_parties(Message& message, const std::string& name, const std::vector<Party>& parties, std::size_t more,
+void put_parties(Message& message, const std::string& name, const std::vector<Participant>& parties, std::size_t more,
                  std::size_t& room) {
   std::size_t next = 0;
   for (; next < parties.size(); ++next) {
@@ -156,8 +156,8 @@ void put_parties(Message& message, const std::string& name, const std::vector<Pa
   if (more > 0) message.fields[name + ".more"] = digits(more);
 }
 
-Result<std::vector<Party>> get_parties(const Message& message, const std::string& name, std::size_t& more) {
-  std::vector<Party> parties;
+Result<std::vector<Participant>> get_parties(const Message& message, const std::string& name, std::size_t& more) {
+  std::vector<Participant> parties;
   for (;;) {
     Reader in(message, name + "." + digits(parties.size()) + ".");
     if (!in.has("mode")) break;

@@ -122,7 +122,7 @@ TimePoint PolledLock::next_try(const Waiter& waiter) const {
 void PolledLock::answer_who(Control& control) {
   if (!control.take_who()) return;
   LockState state = seen_;
-  Party we;
+  Participant we;
   we.owner = spec_.owner.text();
   we.reason = spec_.reason;
   we.since = since_;

@@ -19,7 +19,7 @@ const char* mode_name(Mode mode);
 
 /// Who holds or waits, as told by the store: for showing to people. Any field may be empty when the backend cannot know
 /// it.
-struct Party {
+struct Participant {
   std::string owner;
   std::string host;
   std::int64_t pid = 0;
@@ -39,10 +39,10 @@ struct LockState {
   std::string store;  ///< redacted URL
   Mode mode = Mode::kExclusive;
   int permits = 0;  ///< how many may hold it together; only with Mode::kPermits
-  std::vector<Party> holders;
-  std::vector<Party> waiters;    ///< first come first
-  std::size_t more_holders = 0;  ///< that are not listed, because the list would be too long
-  std::size_t more_waiters = 0;  ///< the same, behind the last one that is
+  std::vector<Participant> holders;
+  std::vector<Participant> waiters;  ///< first come first
+  std::size_t more_holders = 0;      ///< that are not listed, because the list would be too long
+  std::size_t more_waiters = 0;      ///< the same, behind the last one that is
 };
 
 }  // namespace dlock

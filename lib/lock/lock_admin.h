@@ -36,7 +36,7 @@ struct Swept {
 
 /// What force_release() did.
 struct ForceReleased {
-  std::vector<Party> freed;  ///< empty: it was free already
+  std::vector<Participant> freed;  ///< empty: it was free already
 };
 
 /// The port of commands that supervise nothing: what a store of locks can be asked, and told. (Taking a lock is another

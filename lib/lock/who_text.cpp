@@ -31,7 +31,7 @@ std::string who_text(const std::string& reason) {
   return text.append(1, kUnit).append(reason);
 }
 
-void add_who(Party& party, std::string_view text) {
+void add_who(Participant& party, std::string_view text) {
   party.host = cut(text);
   party.pid = std::strtoll(std::string(cut(text)).c_str(), nullptr, 10);
   party.user = cut(text);

@@ -13,6 +13,6 @@ namespace dlock {
 std::string who_text(const std::string& reason);
 
 /// Puts what who_text() wrote into `party`. Whatever else stands there does no harm.
-void add_who(Party& party, std::string_view text);
+void add_who(Participant& party, std::string_view text);
 
 }  // namespace dlock

@@ -10,7 +10,7 @@ class Loop {
        SignalInbox& signals, RunObserver& observer)
       : clock_(clock), policy_(policy), session_(session), command_(command), signals_(signals), observer_(observer) {}
 
-  Situation run() {
+  SupervisorState run() {
     session_.acquire(clock_.now());
     while (true) {
       while (take_in()) {
@@ -122,7 +122,7 @@ class Loop {
   LockedCommand& command_;
   SignalInbox& signals_;
   RunObserver& observer_;
-  Situation s_;
+  SupervisorState s_;
   std::vector<pollfd> fds_;
   bool told_waited_ = false;
   bool busy_ = false;
@@ -130,8 +130,8 @@ class Loop {
 
 }  // namespace
 
-Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
-                     SignalInbox& signals, RunObserver& observer) {
+SupervisorState run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
+                           SignalInbox& signals, RunObserver& observer) {
   return Loop(clock, policy, session, command, signals, observer).run();
 }
 

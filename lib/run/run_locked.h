@@ -22,14 +22,14 @@ class RunObserver {
   virtual void waited() {}
   /// What the store wants people to know about a lock that it has granted.
   virtual void warned(const std::string& /*warning*/) {}
-  virtual void lost(const std::string& /*why*/, const Situation& /*s*/, pid_t /*command*/) {}
-  virtual void release_unconfirmed(const std::string& /*why*/, const Situation& /*s*/) {}
+  virtual void lost(const std::string& /*why*/, const SupervisorState& /*s*/, pid_t /*command*/) {}
+  virtual void release_unconfirmed(const std::string& /*why*/, const SupervisorState& /*s*/) {}
 };
 
 /// The supervisor's body: one thread, one poll loop. Takes the lock through `session`, runs `command` under it, keeps
 /// to the deadlines that the session names, ends the command and all its descendants when the lock is lost, gives the
 /// lock back. Returns when all that is over; the returned situation is in Phase::kDone.
-Situation run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
-                     SignalInbox& signals, RunObserver& observer);
+SupervisorState run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
+                           SignalInbox& signals, RunObserver& observer);
 
 }  // namespace dlock

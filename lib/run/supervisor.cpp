@@ -25,7 +25,7 @@ bool is_harmless(int signal) {
 /// One decision being made. Each on_...() handles one kind of event in every phase.
 class Decision {
  public:
-  Decision(const SupervisionPolicy& policy, Situation& s, TimePoint now) : policy_(policy), s_(s), now_(now) {}
+  Decision(const SupervisionPolicy& policy, SupervisorState& s, TimePoint now) : policy_(policy), s_(s), now_(now) {}
 
   std::vector<Action> take() { return std::move(actions_); }
 
@@ -339,20 +339,21 @@ class Decision {
   }
 
   const SupervisionPolicy& policy_;
-  Situation& s_;
+  SupervisorState& s_;
   const TimePoint now_;
   std::vector<Action> actions_;
 };
 
 }  // namespace
 
-std::vector<Action> decide(const SupervisionPolicy& policy, Situation& s, const SupervisorEvent& event, TimePoint now) {
+std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, const SupervisorEvent& event,
+                           TimePoint now) {
   Decision decision(policy, s, now);
   std::visit(decision, event);
   return decision.take();
 }
 
-std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Situation& s) {
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s) {
   switch (s.phase) {
     case Phase::kAcquiring:
       return policy.give_up_at;

@@ -101,7 +101,7 @@ struct Action {
 enum class Outcome { kRan, kGranted, kRefused, kLost, kNotStarted, kInterrupted };
 
 /// All that the supervisor knows.
-struct Situation {
+struct SupervisorState {
   Phase phase = Phase::kAcquiring;
   std::optional<TimePoint> deadline;  ///< the lease is believed until then; nullopt: until the session says otherwise
   std::vector<HeldLock> locks;
@@ -122,9 +122,10 @@ struct Situation {
 };
 
 /// Moves `s` on and says what has to be done about it, in order. `now` is the time of the event.
-std::vector<Action> decide(const SupervisionPolicy& policy, Situation& s, const SupervisorEvent& event, TimePoint now);
+std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, const SupervisorEvent& event,
+                           TimePoint now);
 
 /// When TimePassed is due at the latest.
-std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Situation& s);
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s);
 
 }  // namespace dlock

@@ -33,7 +33,7 @@ TEST_CASE("inspect tells who holds the lock, where, what for and since when") {
     const auto state = w.b.inspect(name(w.key));
     REQUIRE(state);
     REQUIRE(state->holders.size() == 1);
-    const Party& party = state->holders.front();
+    const Participant& party = state->holders.front();
     char host[256] = {};
     gethostname(host, sizeof host - 1);
     CHECK(state->mode == Mode::kExclusive);

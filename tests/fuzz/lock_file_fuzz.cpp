@@ -106,7 +106,7 @@ void check_header(const Header& header) {
   promise(next_ticket(header, 0) > header.counter, "a ticket is younger than those before");
 }
 
-void check_party(const Party& party) {
+void check_party(const Participant& party) {
   promise(party.pid >= 0 && party.pid <= INT_MAX, "a pid is a pid");
   promise(party.host.size() < sizeof Record::host && party.reason.size() < sizeof Record::reason, "texts end");
   promise(!party.since || party.since->time_since_epoch().count() >= 0, "nothing began before 1970");
@@ -165,8 +165,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto look = look_at(file, false);
   promise(static_cast<bool>(look), "what has a header can be looked at");
   const LockState state = describe(*look, context, *LockName::parse("k"));
-  for (const Party& party : state.holders) check_party(party);
-  for (const Party& party : state.waiters) check_party(party);
+  for (const Participant& party : state.holders) check_party(party);
+  for (const Participant& party : state.waiters) check_party(party);
   static_cast<void>(busy_message(state, WallTime{}));
   unlock_bytes(fd, kAllTickets);
   return 0;

@@ -53,7 +53,7 @@ namespace {
 void check_long_queue(const std::uint8_t* data, std::size_t size) {
   if (size < 5 || data[4] % 16 != 0) return;
   LockState state{*LockName::parse("k"), "redis://h", Mode::kExclusive, 0, {}, {}};
-  Party party;
+  Participant party;
   party.reason = std::string(data[2] * std::size_t{16}, static_cast<char>(data[3]));
   party.host = std::string(as_text(data, size));
   state.holders.assign(data[0], party);

@@ -42,7 +42,7 @@ namespace {
 
 constexpr Mode kModes[] = {Mode::kExclusive, Mode::kShared, Mode::kPermits};
 
-void check_party(const Party& party) {
+void check_party(const Participant& party) {
   promise(party.pid >= 0 && party.count >= 1, "a pid is a pid, and who holds holds once");
   for (const auto& time : {party.since, party.until}) {
     if (time) promise(rfc3339(*time).size() == rfc3339(WallTime{}).size(), "a time has four digits of a year");

@@ -48,15 +48,15 @@ class FakeBackend final : public LockAdmin {
   std::vector<Swept> garbage;
   std::vector<Finding> findings;
 
-  std::optional<Error> fails;             ///< every call fails with this
-  int looks_until_it_fails = -1;          ///< inspections that still work before `fails` counts; -1: it counts at once
-  int looks_until_all_free = -1;          ///< inspections after which nobody holds anything any more; -1: never
-  std::optional<Party> changes_hands_to;  ///< after the next inspect() somebody else holds the lock
-  std::optional<Error> grants_fail;       ///< sessions are refused with this
+  std::optional<Error> fails;     ///< every call fails with this
+  int looks_until_it_fails = -1;  ///< inspections that still work before `fails` counts; -1: it counts at once
+  int looks_until_all_free = -1;  ///< inspections after which nobody holds anything any more; -1: never
+  std::optional<Participant> changes_hands_to;  ///< after the next inspect() somebody else holds the lock
+  std::optional<Error> grants_fail;             ///< sessions are refused with this
 
-  Party& hold(std::string_view key, std::uint64_t token) {
+  Participant& hold(std::string_view key, std::uint64_t token) {
     LockState& state = state_of(lock_name(key));
-    Party holder;
+    Participant holder;
     holder.token = FencingToken(token);
     state.holders.push_back(holder);
     return state.holders.back();
@@ -91,21 +91,21 @@ class FakeBackend final : public LockAdmin {
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
     auto& holders = state_of(name).holders;
     const bool same = std::equal(holders.begin(), holders.end(), shown.holders.begin(), shown.holders.end(),
-                                 [](const Party& a, const Party& b) { return a.token == b.token; });
+                                 [](const Participant& a, const Participant& b) { return a.token == b.token; });
     if (!same) return Error{ErrorCode::kConflict, name.text() + " changed hands", "look again"};
     return ForceReleased{std::exchange(holders, {})};
   }
 
   Result<void> check(const LockName& name, FencingToken token) override {
     if (fails) return *fails;
-    for (const Party& holder : state_of(name).holders) {
+    for (const Participant& holder : state_of(name).holders) {
       if (holder.token == token) return {};
     }
     return Error{ErrorCode::kLost, "token " + token.text() + " does not hold " + name.text()};
   }
 
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration) override {
-    const Party* holder = held_by(name, owner);
+    const Participant* holder = held_by(name, owner);
     if (!holder) return not_held(name);
     return HeldLock{name, owner, holder->token, store_};
   }
@@ -142,8 +142,8 @@ class FakeBackend final : public LockAdmin {
     return locks.try_emplace(name, LockState{.name = name, .store = store_, .holders = {}, .waiters = {}})
         .first->second;
   }
-  const Party* held_by(const LockName& name, const Owner& owner) {
-    for (const Party& holder : state_of(name).holders) {
+  const Participant* held_by(const LockName& name, const Owner& owner) {
+    for (const Participant& holder : state_of(name).holders) {
       if (holder.owner == owner.text()) return &holder;
     }
     return nullptr;

@@ -135,8 +135,8 @@ class ScriptedWorld {
 
   struct Observer final : RunObserver {
     void waited() override { ++waited_calls; }
-    void lost(const std::string& why, const Situation&, pid_t) override { losses.push_back(why); }
-    void release_unconfirmed(const std::string& why, const Situation&) override { unconfirmed.push_back(why); }
+    void lost(const std::string& why, const SupervisorState&, pid_t) override { losses.push_back(why); }
+    void release_unconfirmed(const std::string& why, const SupervisorState&) override { unconfirmed.push_back(why); }
     int waited_calls = 0;
     std::vector<std::string> losses;
     std::vector<std::string> unconfirmed;
@@ -165,7 +165,7 @@ class ScriptedWorld {
   }
   TimePoint deadline(Duration sent) const { return lease_deadline(FakeClock::start() + sent, policy.ttl); }
 
-  Situation run() {
+  SupervisorState run() {
     play_due();
     return run_locked(clock, policy, session, command, signals, observer);
   }

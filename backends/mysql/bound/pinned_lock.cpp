@@ -210,7 +210,7 @@ Refused PinnedLock::busy() {
   std::optional<LockState> known;
   if (seen) {
     known = std::move(*seen);
-    std::erase_if(known->waiters, [&](const Party& waiter) { return waiter.owner == spec_.owner.text(); });
+    std::erase_if(known->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
   }
   return {{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(known)};
 }

@@ -15,8 +15,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kPause = 10ms;
 
-Party party_of(const LeaseHolder& holder) {
-  Party party;
+Participant party_of(const LeaseHolder& holder) {
+  Participant party;
   party.owner = holder.owner;
   party.token = FencingToken(holder.token);
   party.since = wall_time(holder.since);
@@ -26,8 +26,8 @@ Party party_of(const LeaseHolder& holder) {
 }
 
 /// Somebody who takes the same lock without dlock.
-Party stranger(const RowBlocker& known) {
-  Party party;
+Participant stranger(const RowBlocker& known) {
+  Participant party;
   party.note = "another program";
   if (known.session == 0) return party;
   party.owner = "connection " + std::to_string(known.session);
@@ -150,7 +150,7 @@ Result<ForceReleased> PinnedView::force_release(const LockName& name, const Lock
   const auto holders = present(name, Strangers::kSought);
   if (!holders) return holders.error();
   if (holders->parties.empty() && shown.holders.empty()) return ForceReleased{};
-  const auto same = [](const Party& a, const Party& b) { return a.owner == b.owner && a.token == b.token; };
+  const auto same = [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; };
   if (holders->parties.empty() || !std::is_permutation(holders->parties.begin(), holders->parties.end(),
                                                        shown.holders.begin(), shown.holders.end(), same)) {
     return Error{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};

@@ -245,7 +245,7 @@ Refused LeaseLock::busy(Control& control) {
     if (waiters) state.waiters = std::move(*waiters);
   }
   give_up();
-  std::erase_if(state.waiters, [&](const Party& waiter) { return waiter.owner == spec_.owner.text(); });
+  std::erase_if(state.waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
   return {{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(state)};
 }
 

@@ -102,7 +102,7 @@ LockState state_of(const LeaseRow& row, const LockName& name, const std::string&
   if (state.mode == Mode::kPermits) state.permits = row.permits;
   for (const LeaseHolder& holder : row.holders) {
     if (holder.until + holder.delay <= now) continue;
-    Party party;
+    Participant party;
     party.mode = row.mode;
     party.until = wall_time(holder.until);
     if (holder.owner == "-") {
@@ -118,7 +118,7 @@ LockState state_of(const LeaseRow& row, const LockName& name, const std::string&
     state.holders.push_back(std::move(party));
   }
   std::sort(state.holders.begin(), state.holders.end(),
-            [](const Party& a, const Party& b) { return a.token < b.token; });
+            [](const Participant& a, const Participant& b) { return a.token < b.token; });
   return state;
 }
 

@@ -132,7 +132,7 @@ std::optional<LeaseRow> force_free(const LeaseRow& read, const LockState& shown,
   if (row.holders.size() != shown.holders.size()) return std::nullopt;
   std::int64_t delay = 0;
   for (const LeaseHolder& holder : row.holders) {
-    const bool seen = std::any_of(shown.holders.begin(), shown.holders.end(), [&](const Party& party) {
+    const bool seen = std::any_of(shown.holders.begin(), shown.holders.end(), [&](const Participant& party) {
       return holder.owner == "-" ? party.owner.empty()
                                  : party.owner == holder.owner && party.token.value() == holder.token;
     });

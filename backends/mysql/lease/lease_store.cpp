@@ -58,14 +58,14 @@ std::string comment_begin(Strategy strategy, const LockName& name) {
 }
 
 /// "OWNER MODE SINCE x'WHO' */ ..."
-std::optional<Party> party_of(std::string_view note) {
+std::optional<Participant> party_of(std::string_view note) {
   const auto word = [&note] {
     const std::size_t end = std::min(note.find(' '), note.size());
     const std::string_view cut = note.substr(0, end);
     note.remove_prefix(std::min(note.size(), end + 1));
     return cut;
   };
-  Party party;
+  Participant party;
   party.owner = word();
   const auto mode = mode_of_letter(word());
   party.since = wall_time(signed_number(word()));
@@ -198,9 +198,9 @@ Result<void> LeaseStore::leave_gate(TimePoint until, Control* control) {
   return {};
 }
 
-Result<std::vector<Party>> LeaseStore::waiters(Database& database, Clock& clock, Strategy strategy,
-                                               const LockName& name, const std::string& server, TimePoint until,
-                                               Control* control) {
+Result<std::vector<Participant>> LeaseStore::waiters(Database& database, Clock& clock, Strategy strategy,
+                                                     const LockName& name, const std::string& server, TimePoint until,
+                                                     Control* control) {
   const std::string begin = comment_begin(strategy, name);
   const Outcome outcome = ask(database,
                               "SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
@@ -208,12 +208,13 @@ Result<std::vector<Party>> LeaseStore::waiters(Database& database, Clock& clock,
                                   std::to_string(begin.size()) + ")=" + literal(begin),
                               clock, until, control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) return error_of(*failure, server);
-  std::vector<Party> waiters;
+  std::vector<Participant> waiters;
   for (const Row& row : std::get<Answer>(outcome).rows) {
     if (row.empty() || !row[0]) continue;
     if (auto party = party_of(*row[0])) waiters.push_back(std::move(*party));
   }
-  std::sort(waiters.begin(), waiters.end(), [](const Party& a, const Party& b) { return a.since < b.since; });
+  std::sort(waiters.begin(), waiters.end(),
+            [](const Participant& a, const Participant& b) { return a.since < b.since; });
   return waiters;
 }
 

@@ -59,8 +59,9 @@ class LeaseStore {
   void gates_refused() { without_gates_ = true; }
 
   /// Who waits, as far as this account may see, first come first.
-  static Result<std::vector<Party>> waiters(Database& database, Clock& clock, Strategy strategy, const LockName& name,
-                                            const std::string& server, TimePoint until, Control* control);
+  static Result<std::vector<Participant>> waiters(Database& database, Clock& clock, Strategy strategy,
+                                                  const LockName& name, const std::string& server, TimePoint until,
+                                                  Control* control);
 
   /// What is in the row, read through `database`.
   Result<LeaseLook> look_through(Database& database, bool with_gate, TimePoint until, Control* control);

@@ -15,8 +15,8 @@ namespace {
 /// Longer than a server that cannot refuse at once waits for a row.
 constexpr Duration kRowWait = std::chrono::milliseconds(1500);
 
-Party transaction() {
-  Party party;
+Participant transaction() {
+  Participant party;
   party.note = "another program, in a transaction that is not over";
   return party;
 }

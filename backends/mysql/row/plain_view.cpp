@@ -19,7 +19,7 @@ std::optional<WallTime> wall(std::optional<ServerTime> time) {
 LockState plain_state(const PlainTable::Look& look, const LockName& name, const std::string& store) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
   if (!look.holder) return state;
-  Party party;
+  Participant party;
   party.owner = look.holder->owner;
   party.token = FencingToken(look.holder->token);
   party.count = look.holder->entries;
@@ -46,7 +46,7 @@ Result<ForceReleased> PlainView::force_release(const LockName& name, const LockS
     if (!look) return look.error();
     return look->holder ? Result<ForceReleased>(others) : ForceReleased{};
   }
-  const Party& holder = shown.holders.front();
+  const Participant& holder = shown.holders.front();
   const auto freed = holder.owner.empty() ? table_.release_foreign(name, soon())
                                           : table_.release(name, holder.owner, holder.token.value(), soon(), nullptr);
   if (!freed) return freed.error();

@@ -96,7 +96,7 @@ Result<ForceReleased> NativeBackend::force_release(const LockName& name, const L
 Result<void> NativeBackend::check(const LockName& name, FencingToken token) {
   const auto state = inspect(name);
   if (!state) return state.error();
-  for (const Party& holder : state->holders) {
+  for (const Participant& holder : state->holders) {
     if (holder.token == token) return {};
   }
   return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};

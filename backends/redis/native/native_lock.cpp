@@ -254,7 +254,7 @@ NativeLock::Answer NativeLock::busy(Control& control) {
   if (auto seen = store_.look(runtime_.clock.now() + kLookBudget, &control)) state = std::move(*seen);
   give_up();
   if (state) {
-    std::erase_if(state->waiters, [&](const Party& waiter) { return waiter.owner == spec_.owner.text(); });
+    std::erase_if(state->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
   }
   return Refused{{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(state)};
 }

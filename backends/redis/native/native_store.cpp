@@ -93,7 +93,7 @@ class LookReader {
     for (const auto& [owner, record] : holders_) {
       const auto end = until.find(owner);
       if (end == until.end() || number(end->second) <= now_ms) continue;
-      Party party;
+      Participant party;
       party.owner = owner;
       party.mode = state.mode;
       add_record(party, record);
@@ -101,11 +101,11 @@ class LookReader {
       state.holders.push_back(std::move(party));
     }
     std::sort(state.holders.begin(), state.holders.end(),
-              [](const Party& a, const Party& b) { return a.token < b.token; });
+              [](const Participant& a, const Participant& b) { return a.token < b.token; });
   }
 
   void one(LockState& state, std::int64_t now_ms) {
-    Party party;
+    Participant party;
     std::int64_t delay = 0;
     if (value_ == "dlock-delay") {
       party.note = "nobody: force-released, lock-delay runs";
@@ -123,7 +123,7 @@ class LookReader {
   }
 
   void other_family(LockState& state, const std::string& kind, std::int64_t now_ms) {
-    Party party;
+    Participant party;
     party.note = "another lock family: the key is a " + kind;
     if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_);
     state.holders.push_back(std::move(party));
@@ -137,7 +137,7 @@ class LookReader {
       if (found == records.end()) continue;
       std::string_view rest = found->second;
       if (number(cut(rest, ' ')) <= now_ms) continue;
-      Party party;
+      Participant party;
       party.owner = owner.text;
       party.since = from_ms(number(cut(rest, ' ')));
       const std::string_view mode = cut(rest, ' ');
@@ -307,7 +307,7 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
 
 Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
   std::vector<std::string> arguments;
-  for (const Party& party : shown.holders) {
+  for (const Participant& party : shown.holders) {
     arguments.push_back(party.owner);
     arguments.push_back(party.token.text());
   }

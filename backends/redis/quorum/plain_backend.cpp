@@ -81,7 +81,7 @@ Result<std::vector<LockState>> PlainBackend::inspect_all() {
 
 Result<ForceReleased> PlainBackend::force_release(const LockName& name, const LockState& shown) {
   ForceReleased done;
-  for (const Party& holder : shown.holders) {
+  for (const Participant& holder : shown.holders) {
     auto freed = take_from(name, holder);
     if (!freed) return freed.error();
     if (*freed) done.freed.push_back(holder);
@@ -94,7 +94,7 @@ Result<ForceReleased> PlainBackend::force_release(const LockName& name, const Lo
 }
 
 /// Whether any server had it.
-Result<bool> PlainBackend::take_from(const LockName& name, const Party& holder) {
+Result<bool> PlainBackend::take_from(const LockName& name, const Participant& holder) {
   if (holder.owner.empty()) {
     return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",
                  "look at it with `redis-cli TYPE`, and end that program's lock with its own means"};
@@ -112,7 +112,7 @@ Result<bool> PlainBackend::take_from(const LockName& name, const Party& holder) 
 Result<void> PlainBackend::check(const LockName& name, FencingToken token) {
   auto state = inspect(name);
   if (!state) return state.error();
-  for (const Party& holder : state->holders) {
+  for (const Participant& holder : state->holders) {
     if (holder.token == token && !holder.note.ends_with("no majority")) return {};
   }
   return Error{ErrorCode::kLost, "token " + token.text() + " does not belong to a holder of " + name.text(), ""};
@@ -148,7 +148,7 @@ Result<HeldLock> PlainBackend::renew(const LockName& name, const Owner& owner, D
   std::vector<std::uint64_t> tokens;
   for (const Ballot& ballot : poll.ballots()) {
     if (ballot.state != Ballot::State::kOurs) continue;
-    Party holder;
+    Participant holder;
     add_record(holder, ballot.record);
     tokens.push_back(holder.token.value());
   }

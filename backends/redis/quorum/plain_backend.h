@@ -39,7 +39,7 @@ class PlainBackend : public LockAdmin {
   Result<PlainQuestion> question(const LockName& name, const std::string& owner, Duration ttl) const;
   Outcome settle(PlainPoll& poll, const Command& command, bool* unanswered = nullptr);
   Result<void> judge(PlainPoll& poll, const Command& command, const LockName& name, bool goes = false);
-  Result<bool> take_from(const LockName& name, const Party& holder);
+  Result<bool> take_from(const LockName& name, const Participant& holder);
   std::set<LockName> all_names();
 
   const std::string store_;

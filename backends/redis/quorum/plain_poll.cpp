@@ -37,7 +37,7 @@ Outcome final_count(std::vector<Vote>& votes, PlainPoll::Count count) {
 /// What each of its servers knows of one holder.
 struct Hold {
   std::vector<std::size_t> servers;
-  std::vector<Party> records;
+  std::vector<Participant> records;
   std::vector<Duration> remaining;  ///< of those that end
 };
 
@@ -49,16 +49,17 @@ std::optional<Duration> hold_ends(Hold hold, std::size_t needed) {
 }
 
 /// What most servers say of it; `since` by the clock in the middle.
-Party merged(std::vector<Party> records) {
+Participant merged(std::vector<Participant> records) {
   if (records.empty()) return {};
   std::vector<std::uint64_t> tokens;
   std::vector<std::uint64_t> counts;
-  for (const Party& record : records) {
+  for (const Participant& record : records) {
     tokens.push_back(record.token.value());
     counts.push_back(static_cast<std::uint64_t>(record.count));
   }
-  std::sort(records.begin(), records.end(), [](const Party& a, const Party& b) { return a.since < b.since; });
-  Party party = records[(records.size() - 1) / 2];
+  std::sort(records.begin(), records.end(),
+            [](const Participant& a, const Participant& b) { return a.since < b.since; });
+  Participant party = records[(records.size() - 1) / 2];
   party.token = FencingToken(most_common(tokens));
   party.count = static_cast<int>(most_common(counts));
   return party;
@@ -140,7 +141,7 @@ LockState PlainPoll::state(WallTime now, bool only_majorities) const {
   const auto silent = static_cast<std::size_t>(std::count(votes_.begin(), votes_.end(), Vote::kNone));
   for (const auto& [holder, hold] : holds) {
     if (only_majorities && hold.servers.size() + silent < needed) continue;
-    Party party = merged(hold.records);
+    Participant party = merged(hold.records);
     party.owner = holder;
     if (const auto ends = hold_ends(hold, needed)) {
       party.until = now + std::chrono::duration_cast<std::chrono::microseconds>(*ends);

@@ -14,7 +14,7 @@ std::string_view cut(std::string_view& rest, char separator) {
 
 std::int64_t number(std::string_view text) { return std::strtoll(std::string(text).c_str(), nullptr, 10); }
 
-std::int64_t add_record(Party& party, std::string_view record) {
+std::int64_t add_record(Participant& party, std::string_view record) {
   party.token = FencingToken(static_cast<std::uint64_t>(number(cut(record, ' '))));
   party.since = WallTime(std::chrono::milliseconds(number(cut(record, ' '))));
   const std::int64_t delay = number(cut(record, ' '));

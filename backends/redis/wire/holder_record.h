@@ -17,6 +17,6 @@ std::string_view cut(std::string_view& rest, char separator);
 std::int64_t number(std::string_view text);
 
 /// The record into `party`; gives back its lock-delay in ms.
-std::int64_t add_record(Party& party, std::string_view record);
+std::int64_t add_record(Participant& party, std::string_view record);
 
 }  // namespace dlock::redis

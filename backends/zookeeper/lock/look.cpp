@@ -26,7 +26,7 @@ std::string text_in(std::string_view data) {
 }
 
 /// What a foreign client says of itself: Curator the address of its machine, kazoo whatever its user chose.
-void add_foreign(Party& party, const char* kind, bool is_kazoo, const Node& node) {
+void add_foreign(Participant& party, const char* kind, bool is_kazoo, const Node& node) {
   party.owner = is_kazoo ? text_in(node.data) : "";
   party.host = is_kazoo ? "" : text_in(node.data);
   party.note = std::string(kind) + ", session " + hex_of(node.stat.ephemeral_owner);
@@ -38,7 +38,7 @@ Present present_of(const Node& node, const char* kind, bool is_kazoo) {
   present.stat = node.stat;
   present.data = node.data;
   present.ours = decode_node_data(node.data);
-  Party& party = present.party;
+  Participant& party = present.party;
   party.token = FencingToken(static_cast<std::uint64_t>(node.stat.czxid));
   party.since = WallTime(std::chrono::milliseconds(node.stat.ctime));
   if (present.ours) {

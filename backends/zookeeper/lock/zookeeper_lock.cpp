@@ -328,7 +328,7 @@ Refused ZookeeperLock::busy(Control& control) {
   const auto present = look_at(*calls_, ensemble_.recipe(), directory_, runtime_.clock.now() + kLookBudget, &control);
   if (present) {
     state = state_of(spec_.name, ensemble_.store(), *present);
-    std::erase_if(state->waiters, [&](const Party& waiter) { return waiter.owner == spec_.owner.text(); });
+    std::erase_if(state->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
   }
   leave_queue();
   return {{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else", ""}, std::move(state)};

@@ -116,7 +116,7 @@ Renewal ZookeeperLock::judge_watched() {
       return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
     } else if (asks_to_release(answer->data)) {
       if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
-      return RenewalAsked{"another client asked for it (" + answer->data + ")"};
+      return RevocationRequested{"another client asked for it (" + answer->data + ")"};
     } else if (joined_) {
       if (const auto ours = decode_node_data(answer->data)) joined_->ours = ours;
     }

@@ -63,7 +63,7 @@ class MemoryLock final : public LockDriver {
   Renewal held(TimePoint now) override {
     looked_ = now;
     if (is_there("MEMORY_KEEPER_LOST")) return RenewalLost{"somebody took it"};
-    if (is_there("MEMORY_KEEPER_ASKED")) return RenewalAsked{"somebody asked for it"};
+    if (is_there("MEMORY_KEEPER_ASKED")) return RevocationRequested{"somebody asked for it"};
     return RenewalHeld{};
   }
   Result<void> release(TimePoint /*until*/) override {

@@ -292,7 +292,7 @@ void ask_for(World& world) {
   world.lock.wake_at = FakeClock::start() + 3s;
   world.lock.held = [&](TimePoint) {
     world.lock.wake_at.reset();
-    return RenewalAsked{"another client asked for it"};
+    return RevocationRequested{"another client asked for it"};
   };
 }
 

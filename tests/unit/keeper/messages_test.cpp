@@ -16,7 +16,7 @@ namespace {
 
 LockState busy_state() {
   LockState state{*LockName::parse("deploy/prod"), "redis://h", Mode::kExclusive, 0, {}, {}};
-  Party holder;
+  Participant holder;
   holder.owner = "0123456789abcdef0123456789abcdef";
   holder.host = "ci-4";
   holder.pid = 8812;
@@ -24,7 +24,7 @@ LockState busy_state() {
   holder.token = FencingToken(41);
   holder.since = WallTime(5s);
   state.holders.push_back(holder);
-  state.waiters = {Party{}, Party{}};
+  state.waiters = {Participant{}, Participant{}};
   return state;
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("A long queue is cut to what a message holds, and who is cut off is co
       CAPTURE(length);
       CAPTURE(count);
       LockState state = busy_state();
-      Party party;
+      Participant party;
       party.owner = "0123456789abcdef0123456789abcdef";
       party.reason = std::string(length, '%');  // three bytes each on the way
       state.holders.assign(count, party);

@@ -56,7 +56,7 @@ struct ScriptedStore final : PolledStore {
   }
 
   LockState state() const {
-    Party holder;
+    Participant holder;
     holder.owner = "somebody";
     return {name, "store", Mode::kExclusive, 0, {holder}, {}};
   }

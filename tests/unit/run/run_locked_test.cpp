@@ -29,7 +29,7 @@ TEST_CASE("Ten hours of renewals keep a command running, and it returns what it 
   world.grant(0s, 5ms);
   renew_every_third(world, 10h);
   world.command.runs_for = 10h - 1s;
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kRan);
   CHECK(s.command_status == 0);
   CHECK(world.command.sent.empty());
@@ -49,7 +49,7 @@ TEST_CASE("A keeper that hangs: the command is ended before its lease is, whatev
       world.command.obeys_after = obeys;
       world.grant(0s, 1ms);
       world.renew(ttl / 3, ttl / 3 + 1ms);
-      const Situation s = world.run();
+      const SupervisorState s = world.run();
       CHECK(s.outcome == Outcome::kLost);
       REQUIRE(world.command.ended_at);
       CHECK(*world.command.ended_at < lease_end(world, ttl / 3));
@@ -93,7 +93,7 @@ TEST_CASE("The deadline counts from the send, not from the answer") {
 TEST_CASE("An answer that took nearly the whole ttl starts no command") {
   ScriptedWorld world;
   world.grant(0s, 28s);
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kLost);
   CHECK_FALSE(world.command.started_at);
 }
@@ -105,7 +105,7 @@ TEST_CASE(
   world.at(5s, [&] { world.session.push(Lost{"taken by ci-4"}); });
   world.at(6s, [&] { world.command.exit(0); });
   world.command.obeys_after = std::nullopt;
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kLost);
   CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGTERM, true, 5s});
   CHECK(world.observer.losses == std::vector<std::string>{"taken by ci-4"});
@@ -117,7 +117,7 @@ TEST_CASE("A descendant that ignores TERM outlives the command, but not kill-aft
   world.grant(0s, 1ms);
   world.at(5s, [&] { world.session.push(Lost{"taken"}); });
   world.command.stray = true;
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kLost);
   CHECK(world.command.sent.back() == ScriptedWorld::Sent{SIGKILL, true, 10s});
   CHECK_FALSE(world.command.stray);
@@ -127,7 +127,7 @@ TEST_CASE("A keeper that dies: the command may use what is left of the lease, th
   ScriptedWorld world;
   world.grant(0s, 1ms);
   world.at(2s, [&] { world.session.push(SessionGone{"the keeper was killed"}); });
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kLost);
   CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGTERM, true, 23698ms});
   CHECK(world.observer.losses == std::vector<std::string>{"the keeper was killed"});
@@ -138,7 +138,7 @@ TEST_CASE("A keeper that dies under a command that is soon over: its status coun
   world.grant(0s, 1ms);
   world.at(2s, [&] { world.session.push(SessionGone{"the keeper was killed"}); });
   world.command.runs_for = 5s;
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kRan);
   CHECK(s.release_unconfirmed);
   CHECK(world.observer.unconfirmed.size() == 1);
@@ -152,7 +152,7 @@ TEST_CASE("After a pause longer than the ttl the loss is seen at once, also behi
     world.clock.advance(90s);
     world.session.push(Renewed{world.deadline(60s)});
   });
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kLost);
   CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGKILL, true, 95s});
 }
@@ -166,7 +166,7 @@ TEST_CASE("After a stop longer than the ttl the renewals of the keeper, which wa
     world.session.push(Renewed{world.deadline(60s)});
     world.session.push(Renewed{world.deadline(94s)});
   });
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kRan);
   CHECK(world.command.sent.empty());
 }
@@ -176,7 +176,7 @@ TEST_CASE("A keeper that hangs at the release holds nobody up for longer than 5 
   world.grant(0s, 1ms);
   world.command.runs_for = 1s;
   world.session.answers = false;
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kRan);
   CHECK(s.release_unconfirmed);
   CHECK(world.clock.since_start() == 6001ms);
@@ -186,7 +186,7 @@ TEST_CASE("A keeper that hangs while the lock is waited for: INT gets us out wit
   ScriptedWorld world;
   world.session.answers = false;
   world.signal(3s, {SIGINT, 0, true});
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kInterrupted);
   CHECK(s.die_of == SIGINT);
   CHECK(world.clock.since_start() == 4s);
@@ -196,7 +196,7 @@ TEST_CASE("A lock without a deadline is held for years without a single wake-up"
   ScriptedWorld world;
   world.grant_without_deadline(1ms);
   world.command.runs_for = 24h * 365 * 3;
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kRan);
   CHECK(world.clock.waits < 10);
 }
@@ -205,7 +205,7 @@ TEST_CASE("A command that cannot be started gives the lock back and says so") {
   ScriptedWorld world;
   world.grant(0s, 1ms);
   world.command.start_error = Error{ErrorCode::kInvalid, "cannot run"};
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kNotStarted);
   CHECK(s.not_started_status == 127);
   CHECK(world.session.asked == std::vector<std::string>{"acquire", "release"});
@@ -218,7 +218,7 @@ TEST_CASE("A signal that comes with the command's end is not a reason to lose it
     world.signals.queue.push_back({SIGINT, 0, true});
     world.command.exit(3 << 8);
   });
-  const Situation s = world.run();
+  const SupervisorState s = world.run();
   CHECK(s.outcome == Outcome::kRan);
   CHECK(s.command_status == 3 << 8);
 }
@@ -235,7 +235,7 @@ TEST_CASE("How the command ended under the lock is told before the release, and 
   SUBCASE("it was ended because no renewal came") {
     ScriptedWorld world;
     world.grant(0s, 1ms);
-    const Situation s = world.run();
+    const SupervisorState s = world.run();
     CHECK(s.outcome == Outcome::kLost);
     CHECK_FALSE(world.session.told_status);
   }

@@ -67,55 +67,55 @@ std::string text_of(const std::vector<Action>& actions) {
   return text;
 }
 
-Situation acquiring() { return {}; }
+SupervisorState acquiring() { return {}; }
 
-Situation granted(const Granted& granted) {
-  Situation s;
+SupervisorState granted(const Granted& granted) {
+  SupervisorState s;
   decide(kTermPolicy, s, SessionEvent(granted), kStart);
   return s;
 }
 
-Situation running(const Granted& what) {
-  Situation s = granted(what);
+SupervisorState running(const Granted& what) {
+  SupervisorState s = granted(what);
   decide(kTermPolicy, s, TimePassed{}, kStart);
   decide(kTermPolicy, s, CommandStarted{}, kStart);
   return s;
 }
 
-Situation ending() {
-  Situation s = running(granted_until(kDeadline));
+SupervisorState ending() {
+  SupervisorState s = running(granted_until(kDeadline));
   decide(kTermPolicy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
   return s;
 }
 
-Situation killing() {
-  Situation s = ending();
+SupervisorState killing() {
+  SupervisorState s = ending();
   decide(kTermPolicy, s, TimePassed{}, kStart + 6s);
   return s;
 }
 
-Situation releasing() {
-  Situation s = running(granted_until(kDeadline));
+SupervisorState releasing() {
+  SupervisorState s = running(granted_until(kDeadline));
   decide(kTermPolicy, s, CommandEnded{kExitedZero}, kStart + 1s);
   return s;
 }
 
-Situation withdrawing() {
-  Situation s;
+SupervisorState withdrawing() {
+  SupervisorState s;
   decide(kTermPolicy, s, SignalSeen{SIGINT, true, false}, kStart);
   return s;
 }
 
-Situation too_late() { return granted(granted_until(kStart + 2s)); }
+SupervisorState too_late() { return granted(granted_until(kStart + 2s)); }
 
-Situation renewed(Situation s) {
+SupervisorState renewed(SupervisorState s) {
   decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline}), kStart + 1s);
   return s;
 }
 
 struct Row {
   const char* promise;
-  Situation before;
+  SupervisorState before;
   SupervisorEvent event;
   Duration after_start;
   const char* actions;
@@ -125,7 +125,7 @@ struct Row {
 void check_rows(const SupervisionPolicy& policy, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     CAPTURE(row.promise);
-    Situation s = row.before;
+    SupervisorState s = row.before;
     CHECK(text_of(decide(policy, s, row.event, kStart + row.after_start)) == row.actions);
     CHECK(s.phase == row.phase);
   }
@@ -172,7 +172,7 @@ TEST_CASE("While the lock is waited for") {
 }
 
 TEST_CASE("While the command runs") {
-  const Situation s = running(granted_until(kDeadline));
+  const SupervisorState s = running(granted_until(kDeadline));
   check_rows(
       kTermPolicy,
       {
@@ -231,7 +231,7 @@ TEST_CASE("While the lock is given back") {
 }
 
 TEST_CASE("The release never waits longer than the lease lasts, and never under a spent deadline") {
-  Situation s = running(granted_until(kStart + 8s));
+  SupervisorState s = running(granted_until(kStart + 8s));
   auto actions = decide(kTermPolicy, s, CommandEnded{kExitedZero}, kStart + 6s);
   CHECK(actions.back().deadline == kStart + 8s);
   s = running(granted_until(kStart + 30s));
@@ -243,7 +243,7 @@ TEST_CASE("The release never waits longer than the lease lasts, and never under 
 }
 
 TEST_CASE("After a loss that leaves something held, and after its command, that is given back; it is said once") {
-  Situation s = running(granted_until(kDeadline));
+  SupervisorState s = running(granted_until(kDeadline));
   CHECK(text_of(decide(kTermPolicy, s, SessionEvent(Lost{"stolen", false}), kStart + 1s)) == "lost tree-15");
   decide(kTermPolicy, s, CommandEnded{SIGTERM}, kStart + 2s);
   CHECK(text_of(decide(kTermPolicy, s, TreeGone{}, kStart + 2s)) == "release");
@@ -253,13 +253,13 @@ TEST_CASE("After a loss that leaves something held, and after its command, that 
 }
 
 TEST_CASE("A keeper that dies beside others that live: what they hold is given back, without confirmation") {
-  Situation s = running(granted_until(kDeadline));
+  SupervisorState s = running(granted_until(kDeadline));
   decide(kTermPolicy, s, SessionEvent(SessionGone{"gone", false}), kStart + 1s);
   CHECK(text_of(decide(kTermPolicy, s, CommandEnded{kExitedZero}, kStart + 2s)) == "release");
 }
 
 TEST_CASE("--on-lost decides what the command gets to see") {
-  const Situation s = running(granted_until(kDeadline));
+  const SupervisorState s = running(granted_until(kDeadline));
   const SessionEvent lost = Lost{"stolen"};
   check_rows(policy_with(OnLost::Kind::kKill), {{"kill: KILL at once", s, lost, 1s, "lost tree-9", Phase::kKilling}});
   check_rows(policy_with(OnLost::Kind::kSignal),
@@ -270,7 +270,7 @@ TEST_CASE("--on-lost decides what the command gets to see") {
 TEST_CASE("A lost lock is 79 whatever the command returned, except when told to ignore it") {
   const auto outcome_after_loss = [](OnLost::Kind kind) {
     const SupervisionPolicy policy = policy_with(kind);
-    Situation s = running(granted_until(kDeadline));
+    SupervisorState s = running(granted_until(kDeadline));
     decide(policy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
     decide(policy, s, CommandEnded{kExitedZero}, kStart + 2s);
     decide(policy, s, TreeGone{}, kStart + 2s);
@@ -286,7 +286,7 @@ TEST_CASE("A lost lock is 79 whatever the command returned, except when told to 
 TEST_CASE("--at-least keeps the lock until its time is over") {
   const SupervisionPolicy policy = policy_with(OnLost::Kind::kTerm, 20s);
   const auto lingering = [&] {
-    Situation s = running(granted_for_ever());
+    SupervisorState s = running(granted_for_ever());
     CHECK(text_of(decide(policy, s, CommandEnded{kExitedZero}, kStart + 1s)) == "");
     REQUIRE(s.phase == Phase::kLingering);
     return s;
@@ -309,7 +309,7 @@ TEST_CASE("--at-least keeps the lock until its time is over") {
 TEST_CASE("A keeper that never says anything is given up at the time that the policy names") {
   SupervisionPolicy policy = kTermPolicy;
   policy.give_up_at = kStart + 7s;
-  Situation s;
+  SupervisorState s;
   CHECK(wake_at(policy, s) == kStart + 7s);
   decide(policy, s, TimePassed{}, kStart + 7s);
   CHECK(s.phase == Phase::kDone);
@@ -319,7 +319,7 @@ TEST_CASE("A keeper that never says anything is given up at the time that the po
 
 TEST_CASE("A loss that nobody has said has the reason of the last renewal that was not confirmed") {
   const auto reason = [](const std::vector<SessionEvent>& events) {
-    Situation s = running(granted_until(kDeadline));
+    SupervisorState s = running(granted_until(kDeadline));
     for (const SessionEvent& event : events) CHECK(decide(kTermPolicy, s, event, kStart + 10s).empty());
     const auto actions = decide(kTermPolicy, s, TimePassed{}, s.deadline.value());
     REQUIRE(!actions.empty());
@@ -332,7 +332,7 @@ TEST_CASE("A loss that nobody has said has the reason of the last renewal that w
 }
 
 TEST_CASE("Only renewals move the deadline, and never backwards") {
-  Situation s = running(granted_until(kDeadline));
+  SupervisorState s = running(granted_until(kDeadline));
   decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline + 10s}), kStart + 10s);
   CHECK(s.deadline == kDeadline + 10s);
   decide(kTermPolicy, s, SessionEvent(Renewed{kDeadline + 5s}), kStart + 11s);

@@ -23,14 +23,14 @@ class World {
   }
 
   /// Somebody's place in the queue of "k".
-  struct Place {
+  struct QueueEntry {
     std::unique_ptr<Calls> calls;
     std::unique_ptr<Contender> contender;
   };
-  Place enter(Mode mode = Mode::kExclusive, Duration lock_delay = {}) {
+  QueueEntry enter(Mode mode = Mode::kExclusive, Duration lock_delay = {}) {
     const auto url = BackendUrl::parse("zk://127.0.0.1");
     auto found = Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); });
-    Place place;
+    QueueEntry place;
     place.calls = std::move(*found->connect(30s, nullptr, clock.now() + 1s, nullptr));
     const NodeData data{Owner::random().text(), "h", 1, "u", mode, 0, lock_delay, ""};
     place.contender =

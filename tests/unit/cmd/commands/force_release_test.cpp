@@ -19,7 +19,7 @@ namespace {
 struct World : CommandWorld {
   World() {
     options.keys = {lock_name("deploy/prod")};
-    Party& holder = backend.hold("deploy/prod", 1042);
+    Participant& holder = backend.hold("deploy/prod", 1042);
     holder.host = "ci-4";
     holder.pid = 8812;
     holder.user = "deploy";
@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(World, "--token of another holder is 75 and frees nothing") {
 
 TEST_CASE_FIXTURE(World, "a holder that changed since it was shown is not freed: 75") {
   options.yes = true;
-  Party next;
+  Participant next;
   next.token = FencingToken(1043);
   backend.changes_hands_to = next;
   CHECK(run() == 75);

@@ -14,8 +14,8 @@ namespace {
 
 const WallTime kNow = LeapingClock().wall();
 
-Party party(const char* host, int pid, Duration held) {
-  Party holder;
+Participant party(const char* host, int pid, Duration held) {
+  Participant holder;
   holder.host = host;
   holder.pid = pid;
   holder.user = "deploy";
@@ -23,7 +23,7 @@ Party party(const char* host, int pid, Duration held) {
   return holder;
 }
 
-LockState held(std::vector<Party> holders, std::vector<Party> waiters = {}) {
+LockState held(std::vector<Participant> holders, std::vector<Participant> waiters = {}) {
   return {.name = lock_name("deploy/prod"),
           .store = "local:",
           .holders = std::move(holders),
@@ -46,7 +46,7 @@ TEST_CASE("with one attempt nobody gave up, and a wait is suggested") {
 }
 
 TEST_CASE("a reason is one line of 80 columns at the most, and those who are not listed are counted") {
-  Party holder = party("ci-4", 8812, 41s);
+  Participant holder = party("ci-4", 8812, 41s);
   holder.reason = "line 1\nline 2 \033[31m" + std::string(300, 'x');
   LockState state = held({holder});
   state.more_holders = 7;
@@ -62,7 +62,7 @@ TEST_CASE("a reason is one line of 80 columns at the most, and those who are not
 }
 
 TEST_CASE("reason, end of the lease and the others who wait are told when they are known") {
-  Party holder = party("ci-4", 8812, 41s);
+  Participant holder = party("ci-4", 8812, 41s);
   holder.reason = "rollout";
   holder.until = kNow + 12s;
   const Error error =
@@ -83,7 +83,7 @@ TEST_CASE("three holders are named, more are counted") {
 }
 
 TEST_CASE("the progress line says whom we wait for and how many stand before us") {
-  Party own = party("here", 9, 1s);
+  Participant own = party("here", 9, 1s);
   const Self self{"here", 9};
   const LockState state = held({party("ci-4", 8812, 41s)}, {party("a", 1, 5s), party("b", 2, 4s), own});
   CHECK(progress_line(state, self, kNow, 0) ==

@@ -19,7 +19,7 @@ const WallTime kNow = LeapingClock().wall();
 
 LockState busy_lock() {
   LockState state{.name = lock_name("deploy/prod"), .store = "local:/var/lib/dlock", .holders = {}, .waiters = {}};
-  Party holder;
+  Participant holder;
   holder.owner = "0123456789abcdef0123456789abcdef";
   holder.host = "ci-4";
   holder.pid = 8812;
@@ -29,7 +29,7 @@ LockState busy_lock() {
   holder.since = kNow - 41s;
   holder.until = kNow + 12s;
   state.holders = {holder};
-  Party waiter;
+  Participant waiter;
   waiter.host = "web-11";
   waiter.pid = 211;
   waiter.user = "www";

@@ -69,7 +69,7 @@ TEST_CASE("a foreign session that has locked the row is found by waiting for it,
     REQUIRE(state);
     CHECK(world.server.planned.empty());
     REQUIRE(state->holders.size() == 1);
-    const Party& holder = state->holders.front();
+    const Participant& holder = state->holders.front();
     CHECK(holder.owner == "connection 5");
     CHECK(holder.user == "app");
     CHECK(holder.host == "10.0.0.7:50630");

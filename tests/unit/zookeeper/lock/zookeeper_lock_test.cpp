@@ -269,7 +269,7 @@ TEST_CASE("Whoever writes __REVOKE__ into a node asks for the lock, which stays 
   world.clock.advance(1s);
   Renewal answer = lock->held(world.clock.now());
   for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
-  CHECK(std::holds_alternative<RenewalAsked>(answer));
+  CHECK(std::holds_alternative<RevocationRequested>(answer));
   CHECK(world.ensemble.children("/app/k").size() == 3);
 }
 
@@ -460,7 +460,7 @@ TEST_CASE("Whoever asks for a hold whose own command has ended is heard by those
   CHECK(std::holds_alternative<RenewalHeld>(look()));
   const std::string node = "/app/k/" + world.ensemble.children("/app/k").front();
   world.ensemble.write(node, "__REVOKE__");
-  CHECK(std::holds_alternative<RenewalAsked>(look()));
+  CHECK(std::holds_alternative<RevocationRequested>(look()));
   CHECK(inner->release(world.clock.now() + 1s));
   CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
   CHECK(world.ensemble.children("/app/k").empty());

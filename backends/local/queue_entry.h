@@ -16,7 +16,7 @@ namespace dlock::local {
 
 /// One acquisition's place in the queue of one key: the decisions, made under the guard, with no waiting of its own.
 /// Whoever drives it waits for what awaited() names and calls advance(). Destruction lets go of everything.
-class Place {
+class QueueEntry {
  public:
   enum class Step {
     kGranted,      ///< it is ours (or joined: entry() > 0)
@@ -29,7 +29,7 @@ class Place {
   };
 
   /// `spec` and `context` must outlive the place.
-  static Result<Place> open(LocalContext& context, const LockSpec& spec);
+  static Result<QueueEntry> open(LocalContext& context, const LockSpec& spec);
 
   /// Takes the lock if it can be had at once; else draws a ticket (`queue`) or leaves nothing. Conflict if the callers
   /// of this key do not agree, Unsupported for a re-entry that would wait for itself.
@@ -79,7 +79,7 @@ class Place {
   std::optional<std::uint32_t> record_index() const { return index_; }
 
  private:
-  explicit Place(LocalContext& context, const LockSpec& spec, LockFile file)
+  explicit QueueEntry(LocalContext& context, const LockSpec& spec, LockFile file)
       : context_(&context), spec_(&spec), file_(std::move(file)), side_(side_of(spec.mode)) {}
 
   Result<bool> enter_alone(TimePoint now, WallTime wall);

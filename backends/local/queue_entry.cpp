@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/local/place.h"
+#include "backends/local/queue_entry.h"
 
 #include <unistd.h>
 
@@ -42,9 +42,9 @@ std::optional<Error> why_not_joined(const Record& outer, const LockSpec& inner) 
 
 }  // namespace
 
-Result<Place> Place::open(LocalContext& context, const LockSpec& spec) {
+Result<QueueEntry> QueueEntry::open(LocalContext& context, const LockSpec& spec) {
   if (context.spare && context.spare->name == spec.name) {
-    Place place(context, spec, std::move(context.spare->file));
+    QueueEntry place(context, spec, std::move(context.spare->file));
     context.spare.reset();
     return place;
   }
@@ -52,12 +52,12 @@ Result<Place> Place::open(LocalContext& context, const LockSpec& spec) {
   if (!dir) return dir.error();
   auto file = LockFile::open(**dir, lock_file_name(spec.name), spec.name.text());
   if (!file) return file.error();
-  return Place(context, spec, std::move(*file));
+  return QueueEntry(context, spec, std::move(*file));
 }
 
 /// The short way: guard, ticket and a clear view in a single lock call. False, with nothing done, when anything at all
 /// is not as simple as that.
-Result<bool> Place::enter_alone(TimePoint now, WallTime wall) {
+Result<bool> QueueEntry::enter_alone(TimePoint now, WallTime wall) {
   const Ticket ticket = next_ticket(Header(), wall.time_since_epoch().count());
   if (side_ != Side::kWriters || spec_->ancestor || ticket > kMaxTicket) return false;
   const Range whole = alone(ticket);
@@ -83,7 +83,7 @@ Result<bool> Place::enter_alone(TimePoint now, WallTime wall) {
   return true;
 }
 
-Result<Place::Step> Place::enter(TimePoint now, WallTime wall, bool queue) {
+Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool queue) {
   const auto at_once = enter_alone(now, wall);
   if (!at_once) return at_once.error();
   if (*at_once) return Step::kGranted;
@@ -118,7 +118,7 @@ Result<Place::Step> Place::enter(TimePoint now, WallTime wall, bool queue) {
   return delayed ? Step::kDelayed : Step::kGranted;
 }
 
-Result<Place::Step> Place::advance(TimePoint now, WallTime wall) {
+Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
   const auto got = file_.try_guard();
   if (!got) return got.error();
   if (!*got) return Step::kGuardStuck;
@@ -145,7 +145,7 @@ Result<Place::Step> Place::advance(TimePoint now, WallTime wall) {
   return Step::kGranted;
 }
 
-Result<Place::Step> Place::probe() {
+Result<QueueEntry::Step> QueueEntry::probe() {
   if (file_.removed()) return Step::kStartOver;
   const auto header = file_.read_header();
   if (!header) return header.error();
@@ -160,7 +160,7 @@ Result<Place::Step> Place::probe() {
   return Step::kGranted;
 }
 
-std::vector<Range> Place::awaited() const {
+std::vector<Range> QueueEntry::awaited() const {
   if (ticket_ == 0) return excluding(side_, seen_counter_ + 1, revoked_);
   std::vector<Range> ranges;
   if (predecessor_ > revoked_) {
@@ -174,28 +174,28 @@ std::vector<Range> Place::awaited() const {
   return ranges;
 }
 
-Result<bool> Place::lost() const {
+Result<bool> QueueEntry::lost() const {
   if (file_.removed()) return true;
   const auto header = file_.read_header();
   if (!header) return header.error();
   return header->revoked >= ticket_;
 }
 
-Result<bool> Place::queue_changed() const {
+Result<bool> QueueEntry::queue_changed() const {
   if (file_.removed()) return true;
   const auto header = file_.read_header();
   if (!header) return header.error();
   return header->revoked != revoked_;
 }
 
-std::vector<LiveTicket> Place::before(Ticket revoked) const {
+std::vector<LiveTicket> QueueEntry::before(Ticket revoked) const {
   auto live = file_.live();
   std::erase_if(live, [&](const LiveTicket& one) { return one.ticket <= revoked || one.ticket >= ticket_; });
   return live;
 }
 
 /// Whose state cannot be known (another pid namespace, no record) is not stopped; who was granted the lock has it.
-bool Place::all_stopped(const std::vector<LiveTicket>& tickets) const {
+bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
   const auto records = file_.read_records();
   const auto is_stopped = [&](const LiveTicket& ticket) {
     return std::any_of(records.begin(), records.end(), [&](const LockFile::Placed& placed) {
@@ -209,12 +209,12 @@ bool Place::all_stopped(const std::vector<LiveTicket>& tickets) const {
   return !tickets.empty() && std::all_of(tickets.begin(), tickets.end(), is_stopped);
 }
 
-bool Place::only_stopped_before() const {
+bool QueueEntry::only_stopped_before() const {
   const auto header = file_.read_header();
   return header && header->revoked < ticket_ && all_stopped(before(header->revoked));
 }
 
-Result<bool> Place::pass_over(TimePoint now) {
+Result<bool> QueueEntry::pass_over(TimePoint now) {
   const auto got = file_.try_guard();
   if (!got) return got.error();
   if (!*got) return false;
@@ -233,7 +233,7 @@ Result<bool> Place::pass_over(TimePoint now) {
 }
 
 /// Confirms the ancestor's claim and joins its hold. False if the claim is stale: then it never was.
-Result<bool> Place::join(const Header& header) {
+Result<bool> QueueEntry::join(const Header& header) {
   const Ticket outer = spec_->ancestor->token.value();
   if (outer == 0 || outer > header.counter || outer <= header.revoked) return false;
   for (const auto& [index, record] : file_.read_records()) {
@@ -257,7 +257,7 @@ Result<bool> Place::join(const Header& header) {
 }
 
 /// Readers of one key must agree whether they share or count. With no reader alive, ours is the new agreement.
-std::optional<Error> Place::disagreement(Header& header) const {
+std::optional<Error> QueueEntry::disagreement(Header& header) const {
   if (side_ == Side::kWriters) return std::nullopt;
   const std::uint32_t wanted = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   if (header.reader_permits == wanted) return std::nullopt;
@@ -273,7 +273,7 @@ std::optional<Error> Place::disagreement(Header& header) const {
 }
 
 /// A blank header beside living tickets is a file whose content was lost. Its queue is still there, in the kernel.
-void Place::learn_from_living(Header& header) const {
+void QueueEntry::learn_from_living(Header& header) const {
   if (header.known) return;
   for (const LiveTicket& one : file_.live()) {
     header.counter = std::max<std::uint64_t>(header.counter, one.ticket);
@@ -282,7 +282,7 @@ void Place::learn_from_living(Header& header) const {
 }
 
 /// Whoever was to be protected by a lock-delay and ended without giving back: from now on it runs.
-void Place::note_unclean_end(Header& header, TimePoint now) const {
+void QueueEntry::note_unclean_end(Header& header, TimePoint now) const {
   // A point further away than the delay itself is one of an earlier boot.
   if (header.delay_until_ns - boot_ns(now) > header.delay_ns) header.delay_until_ns = 0;
   if (header.delay_ticket == 0 || header.delay_ticket == ticket_) return;
@@ -291,21 +291,21 @@ void Place::note_unclean_end(Header& header, TimePoint now) const {
   header.delay_until_ns = boot_ns(now) + header.delay_ns;
 }
 
-bool Place::excluded(Ticket ticket, Ticket revoked) const {
+bool QueueEntry::excluded(Ticket ticket, Ticket revoked) const {
   const auto ranges = excluding(side_, ticket, revoked);
   return std::any_of(ranges.begin(), ranges.end(),
                      [&](const Range& range) { return any_write_lock(file_.fd(), range); });
 }
 
 /// Once true it stays true: older tickets only ever get fewer.
-bool Place::permit_free(Ticket ticket, Ticket revoked) const {
+bool QueueEntry::permit_free(Ticket ticket, Ticket revoked) const {
   if (spec_->mode != Mode::kPermits) return true;
   const auto before = readers_before(ticket, revoked);
   if (!before) return true;
   return live_tickets(find_write_locks(file_.fd(), *before)).size() < static_cast<std::size_t>(spec_->permits);
 }
 
-Result<void> Place::draw(Header& header, TimePoint now, WallTime wall, bool granted) {
+Result<void> QueueEntry::draw(Header& header, TimePoint now, WallTime wall, bool granted) {
   predecessor_ = side_ == Side::kWriters ? header.counter : header.last_writer;
   seen_counter_ = header.counter;
   revoked_ = header.revoked;
@@ -319,7 +319,7 @@ Result<void> Place::draw(Header& header, TimePoint now, WallTime wall, bool gran
   return written;
 }
 
-Result<void> Place::lock_own_bytes(Header& header, Ticket first, bool granted) {
+Result<void> QueueEntry::lock_own_bytes(Header& header, Ticket first, bool granted) {
   for (Ticket ticket = first; ticket <= kMaxTicket; ++ticket) {
     const int failed = try_write_lock(file_.fd(), entry_byte(side_, ticket, 0));
     if (failed == EAGAIN || failed == EACCES) continue;  // the file's counter was lost: go on to the next number
@@ -334,7 +334,7 @@ Result<void> Place::lock_own_bytes(Header& header, Ticket first, bool granted) {
                "set the clock"};
 }
 
-Result<void> Place::write_down(Header& header, TimePoint now, WallTime wall, bool granted) {
+Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall, bool granted) {
   record_ = Record();
   record_.ticket = ticket_;
   record_.set_owner(spec_->owner);
@@ -363,7 +363,7 @@ Result<void> Place::write_down(Header& header, TimePoint now, WallTime wall, boo
   return index_ ? file_.write_record(*index_, record_) : Result<void>();
 }
 
-Result<void> Place::grant(Header& header, WallTime wall) {
+Result<void> QueueEntry::grant(Header& header, WallTime wall) {
   if (complete_) {
     record_.flags |= Record::kGranted;
     record_.since_us = wall.time_since_epoch().count();
@@ -383,7 +383,7 @@ Result<void> Place::grant(Header& header, WallTime wall) {
   return {};
 }
 
-Result<void> Place::mark_granted(WallTime wall, std::int64_t flock_pid) {
+Result<void> QueueEntry::mark_granted(WallTime wall, std::int64_t flock_pid) {
   complete_ = true;
   if (entry_ > 0) return {};
   record_.flags |= Record::kGranted;
@@ -392,20 +392,20 @@ Result<void> Place::mark_granted(WallTime wall, std::int64_t flock_pid) {
   return index_ ? file_.write_record(*index_, record_) : Result<void>();
 }
 
-Result<void> Place::say_pid_namespace() {
+Result<void> QueueEntry::say_pid_namespace() {
   if (entry_ > 0 || record_.pid_namespace != 0) return {};
   record_.pid_namespace = context_->own_pid_namespace();
   return index_ ? file_.write_record(*index_, record_) : Result<void>();
 }
 
-Result<void> Place::note_flock_pid(std::int64_t pid) {
+Result<void> QueueEntry::note_flock_pid(std::int64_t pid) {
   record_.flock_pid = pid;
   return index_ ? file_.write_record(*index_, record_) : Result<void>();
 }
 
-bool Place::others_inside() const { return file_.alive(side_, ticket_); }
+bool QueueEntry::others_inside() const { return file_.alive(side_, ticket_); }
 
-void Place::give_back() {
+void QueueEntry::give_back() {
   if (ticket_ == 0) return;
   // Guarded, because between "is anybody else inside" and the unlocking another one may leave.
   if ((entry_ > 0 || spec_->lock_delay.count() > 0) && file_.guard()) {
@@ -423,9 +423,9 @@ void Place::give_back() {
   ticket_ = 0;
 }
 
-void Place::keep_file_open() { context_->spare.emplace(LocalContext::Spare{spec_->name, std::move(file_)}); }
+void QueueEntry::keep_file_open() { context_->spare.emplace(LocalContext::Spare{spec_->name, std::move(file_)}); }
 
-void Place::unlock_all() {
+void QueueEntry::unlock_all() {
   // Explicitly, and not by closing: a daemon that inherited the descriptor must not keep what is given back.
   unlock_bytes(file_.fd(), entry_byte(side_, ticket_, entry_));
   if (entry_ == 0 && record_.lock_mode() == Mode::kPermits) unlock_bytes(file_.fd(), queue_byte(ticket_));
