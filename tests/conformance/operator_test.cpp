@@ -106,7 +106,9 @@ TEST_CASE("a holder that is stopped does not hold up the queue after a force-rel
     REQUIRE(w.b.force_release(name(w.key), *shown));
     CHECK(next.held().token > token);
     stuck.signal(SIGCONT);
-    CHECK(stuck.line().value_or("nothing").starts_with("lost"));
+    auto said = stuck.line();
+    while (said && said->ends_with("renewed")) said = stuck.line();
+    CHECK(said.value_or("nothing").starts_with("lost"));
     CHECK_FALSE(next.wait_for<Lost>(scaled(std::chrono::milliseconds(60))));  // a renewal may come meanwhile
     next.release();
   });

@@ -19,8 +19,8 @@ struct Both {
       LockSpec spec = like;
       spec.name = name(w.key + suffix + key);
       spec.owner = Owner::random();
-      spec.ttl = 3s;
-      spec.renew_interval = 1s;
+      spec.ttl = 20s;
+      spec.renew_interval = scaled(1s);
       if (w.fixture.lock_delay && like.mode == Mode::kExclusive) spec.lock_delay = 20s;
       specs.push_back(spec);
       auto session = w.a.open(spec);

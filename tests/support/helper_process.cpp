@@ -105,7 +105,7 @@ class Helper {
     }
     write_all(1, text + "\n");
     return std::holds_alternative<Granted>(event) || std::holds_alternative<Renewed>(event) ||
-           std::holds_alternative<Waiting>(event);
+           std::holds_alternative<Unrenewed>(event) || std::holds_alternative<Waiting>(event);
   }
 
   bool obey() {
