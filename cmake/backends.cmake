@@ -7,7 +7,8 @@
 #                                                       space (272: what it needs, and 256)
 #   dlock_add_stock_keeper(NAME SCHEMES scheme... NEEDS lib...)  only the stocks of a backend that lives inside dlock
 #
-# The folder's sources, those of its rooms too, become the library dlock_backend_NAME. NAME/NAME_backend.h must declare
+# The folder's sources, those of its rooms too, become the library dlock_backend_NAME, with their
+# scripts (cmake/lua.cmake). NAME/NAME_backend.h must declare
 #   Result<std::unique_ptr<LockAdmin>> make_NAME_backend(const BackendUrl&, const Runtime&)
 # and inside dlock also
 #   OpenSession open_NAME_sessions(const BackendUrl&, const Runtime&)
@@ -35,6 +36,7 @@ function(dlock_backend_library name)
   dlock_unite(sources ${sources})
   add_library(dlock_backend_${name} STATIC ${sources})
   target_link_libraries(dlock_backend_${name} PUBLIC dlock_lib)
+  dlock_embed_lua(dlock_backend_${name} ${name})
 endfunction()
 
 function(dlock_registry program name sessions drive stock memory schemes)

@@ -3,9 +3,8 @@
 
 #include <set>
 
-#include "backends/redis/deployment/companion_scripts.h"
+#include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/doctor.h"
-#include "backends/redis/native/native_scripts.h"
 #include "backends/redis/native/native_store.h"
 #include "backends/redis/wire/holder_record.h"
 #include "lib/base/entropy.h"
@@ -143,7 +142,8 @@ Result<std::vector<Swept>> NativeBackend::collect_garbage(bool dry_run) {
     const auto keys = native_names(name);
     if (!keys) continue;
     auto replies = deployment_->call(
-        keys->key, {{"EVAL", kSweepScript, "2", keys->key, keys->fence, dry_run ? "0" : "1"}}, soon(), nullptr);
+        keys->key, {{"EVAL", deployment_scripts::kSweep, "2", keys->key, keys->fence, dry_run ? "0" : "1"}}, soon(),
+        nullptr);
     if (!replies) return replies.error();
     if (auto error = error_of(replies->front(), store_)) return *error;
     if (replies->front().integer == 1)

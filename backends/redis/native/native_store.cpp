@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "backends/redis/deployment/companion_scripts.h"
 #include "backends/redis/deployment/redirect.h"
-#include "backends/redis/native/native_scripts.h"
+#include "backends/redis/deployment/scripts.h"
+#include "backends/redis/native/scripts.h"
 #include "backends/redis/wire/holder_record.h"
 #include "lib/base/human_text.h"
 
@@ -62,7 +62,7 @@ std::string foreign_owner(std::string_view value) {
   return text;
 }
 
-/// What kLookScript gives: time, type, value, rest of the lease, and four lists.
+/// What scripts/look.lua gives: time, type, value, rest of the lease, and four lists.
 bool is_look(const std::vector<Reply>& parts) {
   if (parts.size() != 8 || !parts[0].is_text() || parts[1].text.empty()) return false;
   if (!parts[2].is_text() || parts[3].kind != Reply::Kind::kInteger) return false;
@@ -245,7 +245,7 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
   auto answer = run_confirmed(
-      kAcquireScript,
+      native_scripts::kAcquire,
       {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay), std::to_string(ask.permits),
        ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "", ask.ancestor ? ask.ancestor->token.text() : "",
        ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive)},
@@ -284,7 +284,7 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
 Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
                                         Control* control) {
   auto answer = run_confirmed(
-      kRenewScript, {owner.text(), ms_text(ttl), exact ? "1" : "0"},
+      native_scripts::kRenew, {owner.text(), ms_text(ttl), exact ? "1" : "0"},
       [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
@@ -297,7 +297,7 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto answer = run(kReleaseScript, {owner.text(), entry ? entry->text() : ""}, until, control);
+  auto answer = run(native_scripts::kRelease, {owner.text(), entry ? entry->text() : ""}, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   if (e[0].text == "released") return {};
@@ -311,7 +311,7 @@ Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
     arguments.push_back(party.owner);
     arguments.push_back(party.token.text());
   }
-  auto answer = run(kForceScript, std::move(arguments), until, nullptr);
+  auto answer = run(native_scripts::kForce, std::move(arguments), until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
@@ -325,7 +325,7 @@ Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
 }
 
 Result<LockState> NativeStore::look(TimePoint until, Control* control) {
-  auto parts = run(kLookScript, {}, until, control);
+  auto parts = run(native_scripts::kLook, {}, until, control);
   if (!parts) return parts.error();
   if (!is_look(*parts)) return not_understood(store_);
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
@@ -335,7 +335,8 @@ Result<LockState> NativeStore::look(TimePoint until, Control* control) {
 
 Result<void> NativeStore::fence(FencingToken token, TimePoint until) {
   auto replies = deployment_.call(
-      names_.key, {{"EVAL", kFenceScript, "2", names_.key, names_.fenced, names_.wake, token.text()}}, until, nullptr);
+      names_.key, {{"EVAL", deployment_scripts::kFence, "2", names_.key, names_.fenced, names_.wake, token.text()}},
+      until, nullptr);
   if (!replies) return replies.error();
   const Reply& answer = replies->front();
   if (auto error = error_of(answer, store_)) return *error;

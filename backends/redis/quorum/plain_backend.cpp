@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/redis/deployment/companion_scripts.h"
+#include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/plain_store.h"
 #include "backends/redis/wire/holder_record.h"
 #include "lib/base/entropy.h"
@@ -167,7 +167,8 @@ Result<void> PlainBackend::release(const LockName& name, const Owner& owner) {
 Result<UniqueFd> PlainBackend::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
   const auto names = native_names(resource);
   if (!names) return names.error();
-  const auto answers = ask_each({"EVAL", kFenceScript, "2", names->key, names->fenced, names->wake, token.text()});
+  const auto answers =
+      ask_each({"EVAL", deployment_scripts::kFence, "2", names->key, names->fenced, names->wake, token.text()});
   std::size_t passed = 0;
   std::size_t denied = 0;
   std::string reasons;
@@ -198,7 +199,8 @@ Result<std::vector<Swept>> PlainBackend::collect_garbage(bool dry_run) {
   for (const LockName& name : all_names()) {
     const auto names = native_names(name);
     if (!names) continue;
-    const auto answers = ask_each({"EVAL", kSweepScript, "2", names->key, names->fence, dry_run ? "0" : "1"});
+    const auto answers =
+        ask_each({"EVAL", deployment_scripts::kSweep, "2", names->key, names->fence, dry_run ? "0" : "1"});
     const auto servers = std::count_if(answers.begin(), answers.end(), [](const auto& answer) {
       return answer.has_replies() && answer.replies[0].integer == 1;
     });

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backends/redis/native/native_store.h"
+#include "backends/redis/stock/scripts.h"
 #include "backends/redis/stock/stock_answer.h"
 
 namespace dlock::redis {
@@ -40,29 +41,29 @@ class RedisStockSlots final : public StockSlots {
                              const std::vector<Quantity>& places, const CallLimit& limit) override {
     std::vector<std::string> arguments{maker.text(), born, making, std::to_string(segments), std::to_string(created)};
     for (const Quantity each : places) arguments.push_back(std::to_string(each));
-    const auto answer = run(kStockCreate, place, std::move(arguments), limit);
+    const auto answer = run(stock_scripts::kCreate, place, std::move(arguments), limit);
     if (!answer) return answer.error();
     if (answer->has("made", 1)) return answer->text(1);
     if (answer->is("dropping")) return Error{ErrorCode::kBusy, place.stock.text() + " is being dropped", ""};
     return answer->is("exists") ? stock_exists(place.stock, store_) : not_understood();
   }
   Result<void> made(const StockPlace& place, const std::string& made, const CallLimit& limit) override {
-    return ok(run(kStockMade, place, {made}, limit));
+    return ok(run(stock_scripts::kMade, place, {made}, limit));
   }
   Result<Marked> mark_dropping(const StockPlace& place, const CallLimit& limit) override {
-    const auto answer = run(kStockMarkDropping, place, {}, limit);
+    const auto answer = run(stock_scripts::kMarkDropping, place, {}, limit);
     if (!answer) return answer.error();
     return answer->has("ok", 2) ? Result<Marked>(Marked{answer->text(1), answer->text(2)}) : not_understood();
   }
   Result<void> drop(const StockPlace& place, const std::string& made, const std::string& born,
                     const CallLimit& limit) override {
-    return ok(run(kStockDrop, place, {made, born}, limit));
+    return ok(run(stock_scripts::kDrop, place, {made, born}, limit));
   }
   Result<std::vector<LockName>> names(const CallLimit& limit) override;
 
   Result<SlotView> look(const StockPlace& place, const CallLimit& limit) override;
   Result<FencingToken> token(const StockPlace& place, const CallLimit& limit) override {
-    const auto answer = run(kStockToken, place, {}, limit);
+    const auto answer = run(stock_scripts::kToken, place, {}, limit);
     if (!answer) return answer.error();
     auto token = FencingToken::parse(answer->text(1));
     return token ? std::move(token) : not_understood();
@@ -71,7 +72,7 @@ class RedisStockSlots final : public StockSlots {
   Result<SlotAnswer> take(const StockPlace& place, const SlotTake& take, const CallLimit& limit) override {
     const StockRequest& request = take.request;
     const std::string only = request.only_segment ? std::to_string(*request.only_segment) : "";
-    return deduction(request, run_for(request.id, kStockTake, place,
+    return deduction(request, run_for(request.id, stock_scripts::kTake, place,
                                       {request.id.text(), std::to_string(request.quantity), std::to_string(take.start),
                                        only, milliseconds(kKeepRequests), take.owner, milliseconds(take.ttl)},
                                       limit));
@@ -80,7 +81,7 @@ class RedisStockSlots final : public StockSlots {
                             const CallLimit& limit) override {
     const StockRequest& request = take.request;
     return deduction(
-        request, run_for(request.id, kStockCommit, place,
+        request, run_for(request.id, stock_scripts::kCommit, place,
                          {request.id.text(), std::to_string(request.quantity), milliseconds(kKeepRequests), take.owner,
                           milliseconds(take.ttl), attempt.id, parts_text(attempt.parts, ','), attempt.made},
                          limit));
@@ -88,7 +89,8 @@ class RedisStockSlots final : public StockSlots {
   Result<AttemptFate> ask_fate(const StockPlace& place, const SlotView::Held& held, const CallLimit& limit) override {
     const auto id = LockName::parse(held.id);
     if (!id) return id.error();
-    const auto answer = run_for(*id, kStockFate, place, {held.id, held.attempt, milliseconds(kKeepRefused)}, limit);
+    const auto answer =
+        run_for(*id, stock_scripts::kFate, place, {held.id, held.attempt, milliseconds(kKeepRefused)}, limit);
     if (!answer) return answer.error();
     if (answer->is("committed")) return AttemptFate{AttemptFate::Kind::kCommitted};
     if (answer->is("refused")) return AttemptFate{AttemptFate::Kind::kRefused};
@@ -98,75 +100,77 @@ class RedisStockSlots final : public StockSlots {
 
   Result<void> extend(const StockRequest& request, int slot, const Owner& owner, Duration ttl,
                       const CallLimit& limit) override {
-    const auto answer = run_for(request.id, kStockExtend, {request.stock, slot},
+    const auto answer = run_for(request.id, stock_scripts::kExtend, {request.stock, slot},
                                 {request.id.text(), owner.text(), milliseconds(ttl)}, limit);
     if (answer && answer->is("over")) return reservation_over(request.stock, request.id);
     return ok(answer);
   }
   Result<SlotParts> confirm(const StockRequest& request, int slot, const Owner& owner,
                             const CallLimit& limit) override {
-    const auto answer = run_for(request.id, kStockConfirm, {request.stock, slot},
+    const auto answer = run_for(request.id, stock_scripts::kConfirm, {request.stock, slot},
                                 {request.id.text(), owner.text(), milliseconds(kKeepRequests)}, limit);
     if (answer && answer->is("over")) return reservation_over(request.stock, request.id);
     return parts_of(answer);
   }
   Result<SlotParts> cancel(const StockRequest& request, int slot, const Owner& owner, const CallLimit& limit) override {
-    return parts_of(run_for(request.id, kStockCancel, {request.stock, slot}, {request.id.text(), owner.text()}, limit));
+    return parts_of(
+        run_for(request.id, stock_scripts::kCancel, {request.stock, slot}, {request.id.text(), owner.text()}, limit));
   }
   Result<SlotChange> refund(const StockPlace& place, const LockName& id, std::optional<Quantity> quantity,
                             const CallLimit& limit) override;
   Result<SlotChange> add(const StockPlace& place, const LockName& id, Quantity quantity, const StockParts& parts,
                          const CallLimit& limit) override;
   Result<void> delivered(const StockPlace& place, const std::string& id, const CallLimit& limit) override {
-    return ok(run(kStockDelivered, place, {id}, limit));
+    return ok(run(stock_scripts::kDelivered, place, {id}, limit));
   }
 
   Result<bool> hold(const StockPlace& place, const SlotAttempt& attempt, const LockName& id, Duration ttl,
                     const CallLimit& limit) override {
     const auto answer =
-        run(kStockHold, place, {attempt.made, id.text(), attempt.id, parts_text(attempt.parts, ','), milliseconds(ttl)},
-            limit);
+        run(stock_scripts::kHold, place,
+            {attempt.made, id.text(), attempt.id, parts_text(attempt.parts, ','), milliseconds(ttl)}, limit);
     if (!answer) return answer.error();
     return answer->is("held");
   }
   Result<void> end_hold(const StockPlace& place, const std::string& attempt, HeldEnd end,
                         const CallLimit& limit) override {
-    return ok(run(kStockEndHold, place, {attempt, end == HeldEnd::kConfirm ? "confirm" : "cancel"}, limit));
+    return ok(run(stock_scripts::kEndHold, place, {attempt, end == HeldEnd::kConfirm ? "confirm" : "cancel"}, limit));
   }
   Result<void> extend_hold(const StockPlace& place, const std::string& attempt, Duration ttl,
                            const CallLimit& limit) override {
-    return ok(run(kStockExtendHold, place, {attempt, milliseconds(ttl)}, limit));
+    return ok(run(stock_scripts::kExtendHold, place, {attempt, milliseconds(ttl)}, limit));
   }
   Result<void> deliver(const StockPlace& place, const SlotOwed& owed, const std::string& made,
                        const CallLimit& limit) override {
     const StockNames n = space_.names(place.stock, place.slot);
     const char* book = owed.book == SlotOwed::Book::kAdded ? "added" : "refunded";
-    return ok(call(kStockDeliver, place, n, n.brought + owed.id,
+    return ok(call(stock_scripts::kDeliver, place, n, n.brought + owed.id,
                    {made, book, parts_text(owed.parts, ','), milliseconds(kKeepRequests)}, limit));
   }
 
   Result<void> level(const StockPlace& place, std::optional<int> segments, const CallLimit& limit) override {
-    return ok(run(kStockLevel, place, {segments ? std::to_string(*segments) : ""}, limit));
+    return ok(run(stock_scripts::kLevel, place, {segments ? std::to_string(*segments) : ""}, limit));
   }
   Result<bool> begin_levelling(const StockPlace& place, const Levelling& plan, const std::string& made,
                                const CallLimit& limit) override {
     const auto answer =
-        run(kStockBeginLevelling, place, {made, std::to_string(plan.epoch), levelling_text(plan)}, limit);
+        run(stock_scripts::kBeginLevelling, place, {made, std::to_string(plan.epoch), levelling_text(plan)}, limit);
     if (!answer) return answer.error();
     return answer->is("ok");
   }
   Result<void> end_levelling(const StockPlace& place, const Levelling& plan, const std::string& made,
                              const CallLimit& limit) override {
-    return ok(run(kStockEndLevelling, place, {made, std::to_string(plan.epoch), levelling_text(plan)}, limit));
+    return ok(
+        run(stock_scripts::kEndLevelling, place, {made, std::to_string(plan.epoch), levelling_text(plan)}, limit));
   }
   Result<void> keep_still(const StockPlace& place, Duration ttl, const CallLimit& limit) override {
-    return ok(run(kStockKeepStill, place, {milliseconds(ttl)}, limit));
+    return ok(run(stock_scripts::kKeepStill, place, {milliseconds(ttl)}, limit));
   }
   Result<std::optional<Poured>> pour_out(const StockPlace& place, const Levelling& plan, const std::string& made,
                                          const CallLimit& limit) override {
     const Quantity target = plan.targets[static_cast<std::size_t>(place.slot)];
     const auto answer =
-        run(kStockPourOut, place,
+        run(stock_scripts::kPourOut, place,
             {made, std::to_string(plan.epoch), std::to_string(plan.segments), std::to_string(target)}, limit);
     if (!answer) return answer.error();
     if (answer->is("over")) return std::optional<Poured>();
@@ -175,7 +179,7 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<void> pour_in(const StockPlace& place, const Levelling& plan, Quantity quantity, const std::string& made,
                        const CallLimit& limit) override {
-    return ok(run(kStockPourIn, place, {made, std::to_string(plan.epoch), std::to_string(quantity)}, limit));
+    return ok(run(stock_scripts::kPourIn, place, {made, std::to_string(plan.epoch), std::to_string(quantity)}, limit));
   }
 
  private:
@@ -195,18 +199,18 @@ class RedisStockSlots final : public StockSlots {
   Result<SlotChange> change(const LockName& id, const StockReply& answer) const;
   Result<SlotAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
 
-  Result<StockReply> run(const StockScript& script, const StockPlace& place, std::vector<std::string> arguments,
+  Result<StockReply> run(const char* script, const StockPlace& place, std::vector<std::string> arguments,
                          const CallLimit& limit) {
     const StockNames n = space_.names(place.stock, place.slot);
     return call(script, place, n, n.meta, std::move(arguments), limit);
   }
-  Result<StockReply> run_for(const LockName& id, const StockScript& script, const StockPlace& place,
+  Result<StockReply> run_for(const LockName& id, const char* script, const StockPlace& place,
                              std::vector<std::string> arguments, const CallLimit& limit) {
     const StockNames n = space_.names(place.stock, place.slot);
     return call(script, place, n, n.request + id.text(), std::move(arguments), limit);
   }
-  Result<StockReply> call(const StockScript& script, const StockPlace& place, const StockNames& n,
-                          const std::string& record, std::vector<std::string> arguments, const CallLimit& limit);
+  Result<StockReply> call(const char* script, const StockPlace& place, const StockNames& n, const std::string& record,
+                          std::vector<std::string> arguments, const CallLimit& limit);
   Error failed_script(const LockName& stock, const Reply& error) const;
   Error unreplicated(const std::string& replicas) const;
   bool is_no_tair(const Reply& reply) const {
@@ -223,7 +227,7 @@ class RedisStockSlots final : public StockSlots {
   const StockSpace space_;
   const ReplicaDemand replicas_;
   const Runtime runtime_;
-  std::map<std::pair<const StockScript*, int>, std::string> texts_;  ///< by script and slot
+  std::map<std::pair<const char*, int>, std::string> texts_;  ///< by script and slot
 };
 
 Result<SlotAnswer> RedisStockSlots::deduction(const StockRequest& request, const Result<StockReply>& answer) const {
@@ -254,7 +258,7 @@ Result<SlotChange> RedisStockSlots::change(const LockName& id, const StockReply&
 Result<SlotChange> RedisStockSlots::refund(const StockPlace& place, const LockName& id,
                                            std::optional<Quantity> quantity, const CallLimit& limit) {
   const auto answer =
-      run_for(id, kStockRefund, place,
+      run_for(id, stock_scripts::kRefund, place,
               {id.text(), quantity ? std::to_string(*quantity) : "", milliseconds(kKeepRequests)}, limit);
   if (!answer) return answer.error();
   if (answer->is("nothing")) return SlotChange{};
@@ -268,7 +272,7 @@ Result<SlotChange> RedisStockSlots::refund(const StockPlace& place, const LockNa
 Result<SlotChange> RedisStockSlots::add(const StockPlace& place, const LockName& id, Quantity quantity,
                                         const StockParts& parts, const CallLimit& limit) {
   const auto answer =
-      run_for(id, kStockAdd, place,
+      run_for(id, stock_scripts::kAdd, place,
               {id.text(), std::to_string(quantity), milliseconds(kKeepRequests), parts_text(parts, ',')}, limit);
   if (!answer) return answer.error();
   if (answer->is("take")) return id_of_take(id);
@@ -277,7 +281,7 @@ Result<SlotChange> RedisStockSlots::add(const StockPlace& place, const LockName&
 }
 
 Result<SlotView> RedisStockSlots::look(const StockPlace& place, const CallLimit& limit) {
-  const auto answer = run(kStockLook, place, {}, limit);
+  const auto answer = run(stock_scripts::kLook, place, {}, limit);
   if (!answer) return answer.error();
   if (!answer->has("look", 17)) return not_understood();
   SlotView view;
@@ -315,10 +319,10 @@ Result<SlotView> RedisStockSlots::look(const StockPlace& place, const CallLimit&
 
 /// Replicas are asked behind the script, on its connection; an answer that is repeated writes as well, so that they
 /// speak of it.
-Result<StockReply> RedisStockSlots::call(const StockScript& script, const StockPlace& place, const StockNames& n,
+Result<StockReply> RedisStockSlots::call(const char* script, const StockPlace& place, const StockNames& n,
                                          const std::string& record, std::vector<std::string> arguments,
                                          const CallLimit& limit) {
-  std::string& text = texts_[{&script, place.slot}];
+  std::string& text = texts_[{script, place.slot}];
   if (text.empty()) text = script_text(script, space_.counters, place.slot, space_.slots);
   Command command{"EVAL", text,    "9",    n.meta, n.quantity, n.reserved,
                   n.open, n.until, record, n.held, n.owed,     n.refused};

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "backends/redis/native/native_scripts.h"
+#include "backends/redis/native/scripts.h"
 #include "lib/lock/lease.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/scripted_control.h"
@@ -93,19 +93,19 @@ class ScriptedServer final : public Deployment {
     REQUIRE(command.at(0) == "EVAL");
     const std::string& script = command[1];
     const std::string& owner = command.size() > 10 ? command[10] : command[9];
-    if (script == kAcquireScript) return acquire(owner, Duration(std::stoll(command[12]) * 1ms), command[15]);
-    if (script == kRenewScript) {
+    if (script == native_scripts::kAcquire) return acquire(owner, Duration(std::stoll(command[12]) * 1ms), command[15]);
+    if (script == native_scripts::kRenew) {
       if (holder != owner) return list({text("lost"), text(holder)});
       held_until = clock_.now() + std::stoll(command[11]) * 1ms;
       return list({text("renewed"), text("1"), text(std::to_string(token))});
     }
-    if (script == kReleaseScript) {
+    if (script == native_scripts::kRelease) {
       std::erase(queue, command[11]);
       if (holder != owner) return list({text("gone"), text(holder)});
       holder.clear();
       return list({text("released"), number(0)});
     }
-    REQUIRE(script == kLookScript);
+    REQUIRE(script == native_scripts::kLook);
     const auto pttl = std::chrono::duration_cast<std::chrono::milliseconds>(held_until - clock_.now()).count();
     return list({text("1"), text(holder.empty() ? "none" : "string"), text(holder), number(holder.empty() ? -2 : pttl),
                  list({}), list({}), list({}), list({})});

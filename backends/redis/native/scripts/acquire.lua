@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Takes a lock, joins a hold that the caller is inside of, or says who is in the way, and enters the queue if asked to.
+-- ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, w: only wait), ancestor, its
+-- token, arrival or "", delay ms, alive ms
+-- {granted, token, owner, joined} {busy, pttl, rank, arrival, foreign} {conflict, what} {self} {free}
+-- Each grant writes, a repeated one too: WAIT speaks of its own connection's last write.
+--- include parts/prologue.lua
+--- include parts/prune.lua
+--- include parts/leave_queue.lua
+--- include parts/wake.lua
+-- Of what has more than the 14 digits that Lua writes.
+local function decimal(number) return string.format('%.0f', number) end
+local _, me, mode, px, permits, info, flags, ancestor, ancestor_token, arrival, delay, alive = unpack(ARGV)
+px = tonumber(px)
+local function asked(flag) return string.find(flags, flag) end
+local enqueues, only_waits = asked('e'), asked('w')
+
+local marker = me
+if mode == 's' then
+  marker = 'dlock:shared'
+elseif mode == 'p' then
+  marker = 'dlock:permits:' .. permits
+end
+
+local function is_holder(owner) return value == owner or is_marked() and call('ZSCORE', ends, owner) end
+
+local function record_of(owner)
+  local record = call('HGET', holders, owner)
+  if record then return string.match(record, '^(%S+) (%S+) (%S+) (%S+) (.*)$') end
+end
+
+-- We have it: an answer was lost. The lease begins again.
+local function repeat_grant()
+  local token = is_holder(me) and record_of(me)
+  if not token then return end
+  local keep = math.max(px, call('PTTL', lock))
+  call('PEXPIRE', lock, keep)
+  call('PEXPIRE', holders, keep)
+  if is_marked() then
+    call('ZADD', ends, ms + px, me)
+    call('PEXPIRE', ends, keep)
+  end
+  return {'granted', token, me, 0}
+end
+
+-- We are inside of a hold: that one gets another entry, and a lease that is long enough for us.
+local function join()
+  if ancestor == '' or not is_holder(ancestor) then return end
+  local token, since, its_delay, entries, its_info = record_of(ancestor)
+  if token ~= ancestor_token then return end
+  if is_marked() and mode == 'x' then return {'self'} end
+  if is_marked() and value ~= marker then return end
+  call('PEXPIRE', lock, math.max(px, call('PTTL', lock)))
+  call('PEXPIRE', holders, math.max(px, call('PTTL', holders)))
+  if is_marked() then
+    call('ZADD', ends, math.max(ms + px, tonumber(call('ZSCORE', ends, ancestor))), ancestor)
+    call('PEXPIRE', ends, call('PTTL', lock))
+  end
+  if not string.find(entries, me, 1, true) then entries = entries .. ',' .. me end
+  call('HSET', holders, ancestor, token .. ' ' .. since .. ' ' .. its_delay .. ' ' .. entries .. ' ' .. its_info)
+  return {'granted', token, ancestor, 1}
+end
+
+-- How many wait before us. Who stands first and is not alive any more leaves.
+local function rank()
+  while true do
+    local first = call('ZRANGE', queue, 0, 0)[1]
+    if not first or first == me then break end
+    local record = call('HGET', waiting, first)
+    if record and tonumber(string.match(record, '^%S+')) > ms then break end
+    leave_queue(first)
+  end
+  return call('ZRANK', queue, me) or call('ZCARD', queue)
+end
+
+-- Do those before us leave it to us? To an exclusive one never; to others if all ask for the same and `room` is left.
+local function is_our_turn(before, room)
+  if before == 0 then return true end
+  if mode == 'x' or mode == 'p' and before >= room then return false end
+  for _, waiter in ipairs(call('ZRANGE', queue, 0, before - 1)) do
+    local record = call('HGET', waiting, waiter)
+    local its_mode = record and string.match(record, '^%S+ %S+ (%S+)') or 'w'
+    if its_mode ~= 'w' and its_mode ~= mode then return false end
+  end
+  return true
+end
+
+local function grant()
+  local keep = px
+  if is_marked() then keep = math.max(px, call('PTTL', lock)) end
+  call('SET', lock, marker, 'PX', keep)
+  if not value then call('DEL', holders, ends) end
+  local token = decimal(math.max((call('GET', fence) or 0) + 1, us))
+  call('SET', fence, token)
+  call('HSET', holders, me, token .. ' ' .. ms .. ' ' .. delay .. ' ' .. me .. ' ' .. info)
+  call('PEXPIRE', holders, keep)
+  if mode ~= 'x' then
+    call('ZADD', ends, ms + px, me)
+    call('PEXPIRE', ends, keep)
+  end
+  if enqueues or arrival ~= '' then leave_queue(me) end
+  if mode ~= 'x' then wake() end
+  return {'granted', token, me, 0}
+end
+
+local function enter_queue()
+  if arrival == '' then arrival = decimal(us) end
+  local since = math.floor(arrival / 1000)
+  local wants = only_waits and 'w' or mode
+  local polls = asked('p') and '1' or '0'
+  try('ZADD', queue, arrival, me)
+  try('HSET', waiting, me, ms + alive .. ' ' .. since .. ' ' .. wants .. ' ' .. polls .. ' ' .. info)
+  try('PEXPIRE', queue, alive * 3)
+  try('PEXPIRE', waiting, alive * 3)
+end
+
+if kind == 'string' then
+  prune()
+  local answer = value and (repeat_grant() or join())
+  if answer then return answer end
+end
+if only_waits and not value then return {'free'} end
+local open, room = not value, tonumber(permits)
+if kind == 'string' and is_marked() and mode ~= 'x' then
+  if value ~= marker then return {'conflict', value} end
+  room = room - call('ZCARD', ends)
+  open = mode == 's' or room > 0
+end
+local before
+if open and not only_waits then
+  if asked('f') or mode ~= 'x' then
+    before = rank()
+    open = is_our_turn(before, room)
+  end
+  if open then return grant() end
+end
+if enqueues then enter_queue() end
+if enqueues or not before then before = rank() end
+-- Its holder is not in our books.
+local foreign = value and (kind ~= 'string' or not is_marked() and call('HEXISTS', holders, value) == 0)
+return {'busy', call('PTTL', lock), before, arrival, foreign and 1 or 0}

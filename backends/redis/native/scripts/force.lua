@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Takes the lock from its holders, if they are exactly those that were shown.
+-- ARGV: wake, owner, token, owner, token, ...
+-- {freed} {conflict} {foreign, type}
+--- include parts/prologue.lua
+--- include parts/prune.lua
+--- include parts/wake.lua
+if kind ~= 'string' then return {'foreign', value} end
+prune()
+local tokens, count = {}, 0
+if is_marked() then
+  for _, owner in ipairs(call('ZRANGE', ends, 0, -1)) do
+    tokens[owner] = '0'
+    count = count + 1
+  end
+elseif value then
+  tokens[value] = '0'
+  count = 1
+end
+local delay = 0
+for owner in pairs(tokens) do
+  local record = call('HGET', holders, owner)
+  if record then
+    tokens[owner] = string.match(record, '^%S+')
+    delay = tonumber(string.match(record, '^%S+ %S+ (%S+)'))
+  end
+end
+
+if count ~= (#ARGV - 1) / 2 then return {'conflict'} end
+for i = 2, #ARGV, 2 do
+  if tokens[ARGV[i]] ~= ARGV[i + 1] then return {'conflict'} end
+end
+if count > 0 then
+  call('DEL', lock, holders, ends)
+  if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake() end
+end
+return {'freed'}

@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the scripts of a lock have in common.
+-- KEYS: the lock itself; the last token; holders: hash, owner -> "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO", where an
+-- entry is one acquisition, the outer one or one that joined it; ends: zset, shared or permit holder -> end of its lease;
+-- queue: zset, waiter -> arrival; waiting: hash, waiter -> "ALIVE_MS SINCE_MS MODE POLLS INFO" (mode w: takes nothing).
+-- ARGV[1]: what the channels of waiters begin with.
+local lock, fence, holders, ends, queue, waiting = unpack(KEYS)
+local call, try = redis.call, redis.pcall
+local time = call('TIME')
+local us = time[1] * 1e6 + time[2]
+local ms = math.floor(us / 1000)
+-- Of a key that is no string: its type.
+local value, kind = try('GET', lock), 'string'
+if type(value) == 'table' then
+  kind = call('TYPE', lock).ok
+  if kind == 'string' then return value end
+  value = kind
+end

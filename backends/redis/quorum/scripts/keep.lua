@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Makes a lease px long; one of 0 ends it. number: the token
+--- after key_*.lua
+if not held then return answer(0) end
+if held ~= owner then return answer(-1) end
+if px <= 0 then
+  drop()
+  call('DEL', holders)
+else
+  local alone = entry == '' or not entries or entries == entry
+  if alone or call('PTTL', key) < px then extend() end
+  enter(number)
+end
+raise(tonumber(number))
+return answer(1)

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Takes the lock if it is free or ours already. number: our clock to draw from ('': the server's), or with flag the token
+-- to raise to.
+--- after key_*.lua
+if held and held ~= owner then return answer(-1) end
+if not held and flag == '0' and aof == '0' and uptime * 1000 < px + 1000 then return answer(-3) end
+if not held then
+  grant()
+  held = owner
+elseif call('PTTL', key) < px then
+  extend()
+end
+if flag == '1' then
+  raise(tonumber(number))
+  enter(number)
+else
+  raise(math.max(counter + 1, math.min(math.max(tonumber(number) or us, us - 1000000), us + 1000000)))
+  enter(string.format('%.0f', counter))
+end
+return answer(1)

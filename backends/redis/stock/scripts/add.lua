@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ARGV: id, quantity, keep ms, parts or "": the emptiest segments here are filled to one level
+-- {added, parts, owed, made} {take} {reused, before}
+--- after counters_*.lua
+--- include parts/run.lua
+--- include parts/nearest.lua
+--- include parts/recorded.lua
+--- include parts/sweep.lua
+--- include parts/record.lua
+--- include parts/owing.lua
+local id, number, keep, given = unpack(ARGV)
+number = whole(number)
+
+local function fill_emptiest()
+  local order = {}
+  for i = 0, places - 1 do order[i + 1] = place(i) end
+  table.sort(order, function(a, b)
+    if free[a] == free[b] then return a < b end
+    return free[a] < free[b]
+  end)
+  -- The first `low` get one level, for which they lack `missing`.
+  local low, missing = 1, 0
+  while low < places do
+    local lift = low * (free[order[low + 1]] - free[order[low]])
+    if missing + lift > number then break end
+    missing = missing + lift
+    low = low + 1
+  end
+  local parts, level, rest = {}, free[order[low]], number - missing
+  for i = 1, low do
+    local more = level - free[order[i]] + math.floor(rest / low)
+    if i <= rest % low then more = more + 1 end
+    if more > 0 then parts[#parts + 1] = {order[i], more} end
+  end
+  table.sort(parts, function(a, b) return a[1] < b[1] end)
+  return parts
+end
+
+return run(function()
+  if not number or number < 1 then return {'invalid'} end
+  local old = recorded()
+  if old then
+    if old.state ~= 'A' then return {'take'} end
+    if old.number ~= number then return {'reused', decimal(old.number)} end
+    call('PEXPIRE', request, keep)
+    return {'added', old.parts, owing(id), made}
+  end
+  sweep()
+  if reservation(id) then return {'take'} end
+  load()
+  local parts = given ~= '' and split(given) or fill_emptiest()
+  local others, here = {}, 0
+  for _, part in ipairs(parts) do
+    if part[1] % STEP == FIRST then
+      gain(nearest(part[1]), part[2])
+      here = here + part[2]
+    else
+      others[#others + 1] = part
+    end
+  end
+  call('HINCRBY', meta, 'added', here)
+  record('A', number, join(parts), '-', 0, keep)
+  return {'added', join(parts), owing(id, 'a ', others), made}
+end)

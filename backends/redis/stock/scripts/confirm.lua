@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ARGV: id, owner, keep ms
+-- {ok, parts} {over}
+--- after counters_*.lua
+--- include parts/run.lua
+--- include parts/recorded.lua
+--- include parts/sweep.lua
+--- include parts/total.lua
+--- include parts/record.lua
+local id, owner, keep = unpack(ARGV)
+return run(function()
+  local old = recorded()
+  if old and old.owner == owner and (old.state == 'T' or old.state == 'G') then
+    call('PEXPIRE', request, keep)
+    return {'ok', old.parts}
+  end
+  call('HDEL', meta, '')
+  sweep()
+  local holder, number, parts = reservation(id)
+  if holder ~= owner then return {'over'} end
+  load()
+  call('ZREM', ends, id)
+  call('HDEL', open, id)
+  local here = mine(parts)
+  for _, part in ipairs(here) do set_aside(part[1], -part[2]) end
+  call('HINCRBY', meta, 'taken', total(here))
+  record('T', number, parts, holder, 0, keep)
+  return {'ok', parts}
+end)

@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Each quantity is a counter of its own.
+--- include parts/prologue.lua
+local function at(segment) return quantity .. ':' .. decimal(segment) end
+local function counts(segments)
+  local keys = {}
+  for i, segment in ipairs(segments) do keys[i] = quantity .. ':' .. segment end
+  return ask('MGET', unpack(keys))
+end
+local function count(segment) return ask('GET', at(segment)) end
+local function change(segment, by)
+  if by < 0 then call('DECRBY', at(segment), -by) else call('INCRBY', at(segment), by) end
+end
+local function put(segment, to) call('SET', at(segment), to) end
+local function forget(segment) call('DEL', at(segment)) end

@@ -1,0 +1,9 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ARGV: id
+-- {ok}
+--- after counters_*.lua
+--- include parts/run.lua
+return run(function()
+  call('HDEL', owed, ARGV[1])
+  return {'ok'}
+end)

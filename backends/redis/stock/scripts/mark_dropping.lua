@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- {ok, made, born}
+--- after counters_*.lua
+--- include parts/run.lua
+return run(function()
+  call('HSET', meta, 'dropping', '1')
+  return {'ok', made, ask('HGET', meta, 'born') or '0'}
+end)

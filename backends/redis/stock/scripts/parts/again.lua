@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: Apache-2.0
+--- include parts/recorded.lua
+--- include parts/sweep.lua
+--- include parts/draw_token.lua
+-- The answer to a request that was made before, or nothing.
+local function again(id, number, owner, ttl, keep)
+  local old = recorded()
+  if old then
+    if old.state == 'A' then return {'restock'} end
+    if old.state == 'X' then return {'refunded'} end
+    if old.number ~= number then return {'reused', decimal(old.number)} end
+    if old.state == 'G' then return {'refunded'} end
+    call('PEXPIRE', request, keep)
+    return {'repeated', old.parts}
+  end
+  sweep()
+  local holder, before, parts = reservation(id)
+  if not holder then return end
+  if before ~= number then return {'reused', decimal(before)} end
+  if holder ~= owner then return {'progress'} end
+  call('ZADD', ends, ms + ttl, id)
+  return {'reserved', parts, draw_token()}
+end

@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is known of the request, if it was made of this stock. States: T taken, G given back, A added, X refused for ever.
+local function recorded()
+  local text = ask('GET', request)
+  if not text then return end
+  local stock, state, number, parts, owner, back = string.match(text, '^(%x+) (%a) (%d+) (%S+) (%S+) (%d+)$')
+  if not stock then broken('the record of the request is "' .. text .. '"') end
+  if stock == made then
+    return {state = state, number = tonumber(number), parts = parts, owner = owner, back = tonumber(back)}
+  end
+end

@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The clock, and who made the stock.
+local time = call('TIME')
+local us = time[1] * 1000000 + time[2]
+local ms = math.floor(us / 1000)
+local made
+-- Its segments: how many of it there are everywhere; the places of this slot, FIRST to last, and how many.
+local segments, last, places
+-- Quantity and what is set aside by place, and their sums, once load() has run (parts/load.lua).
+local free, aside, sum_free, sum_aside
+local function set_segments(number)
+  segments, last = number, FIRST
+  if number > FIRST then last = FIRST + math.floor((number - 1 - FIRST) / STEP) * STEP end
+  places = (last - FIRST) / STEP + 1
+  free = nil
+end
+-- Opens the stock and runs `body`, which returns the answer. What the data are to blame for is {broken}; what the server
+-- refuses by a word of its own (OOM, READONLY) stays an error reply; any other error is {failed}.
+local function run(body)
+  local function main()
+    local shape = ask('HMGET', meta, 'made', 'segments')
+    if not shape[1] then return {'none'} end
+    made = shape[1]
+    local number = whole(shape[2])
+    if not number or number < 1 then broken('its number of segments is "' .. tostring(shape[2]) .. '"') end
+    set_segments(number)
+    return body()
+  end
+  local ok, answer = pcall(main)
+  if ok then return answer end
+  if type(answer) == 'table' and answer.why then return {'broken', answer.why} end
+  local err = type(answer) == 'table' and answer.err or tostring(answer)
+  err = string.match(err, '%-(%u+ .*)$') or err
+  if string.match(err, '^%u+ ') and not string.match(err, '^ERR ') and not string.match(err, '^WRONGTYPE ') then
+    return redis.error_reply(err)
+  end
+  return {'failed', err}
+end
