@@ -20,3 +20,22 @@ setup() {
   sed -i 's/version 19/version 14/' "$bin/clang-format"
   PATH=$bin:$PATH run -1 "$root/scripts/lint" layout layers
 }
+
+@test "a script for Redis that does not include what it calls is a failure" {
+  tree=$BATS_TEST_TMPDIR/tree
+  mkdir "$tree"
+  tar -C "$root" --exclude=./build --exclude=./.git -c . | tar -C "$tree" -x
+  "$tree/scripts/lint" lua
+  sed -i '/include .*marker/d' "$tree/backends/redis/native/scripts/renew.lua"
+  run -1 "$tree/scripts/lint" lua
+  [[ $output == *"native/scripts/renew.lua: is_marked is no local name"* ]]
+}
+
+@test "a script for Redis with a mistake in its syntax is a failure" {
+  tree=$BATS_TEST_TMPDIR/tree
+  mkdir "$tree"
+  tar -C "$root" --exclude=./build --exclude=./.git -c . | tar -C "$tree" -x
+  echo 'if held return' >>"$tree/backends/redis/quorum/scripts/look.lua"
+  run -1 "$tree/scripts/lint" lua
+  [[ $output == *"quorum/scripts/look.lua"* ]]
+}
