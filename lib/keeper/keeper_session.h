@@ -17,7 +17,7 @@ namespace dlock {
 inline constexpr int kKeeperDescriptor = 3;
 
 /// For a keeper that has been given up to end by itself, once its socket is closed.
-inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(500);
+inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(1500);
 
 /// A lock that a program of its own keeps (architecture: one holds the lock, one holds the axe). The supervisor's end:
 /// starts the program
