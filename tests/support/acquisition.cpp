@@ -82,7 +82,13 @@ HeldLock Acquisition::held() {
   return granted->locks.front();
 }
 
-bool Acquisition::stays_quiet(Duration span) { return !next(scaled(span)); }
+bool Acquisition::stays_quiet(Duration span) {
+  const TimePoint until = clock_.now() + scaled(span);
+  while (const auto event = next(until - clock_.now())) {
+    if (!std::holds_alternative<Renewed>(*event)) return false;
+  }
+  return true;
+}
 
 void Acquisition::release() {
   session_->release(clock_.now() + kPatience);

@@ -47,7 +47,7 @@ class Acquisition {
   }
   /// The lock, once it is granted. Throws if it is not.
   HeldLock held();
-  /// True if nothing happens for a while (scaled): long enough for a wrong grant to show.
+  /// True if nothing but a renewal happens for a while (scaled): long enough for a wrong grant to show.
   bool stays_quiet(Duration span = std::chrono::milliseconds(60));
 
   /// Throw if the session does not confirm.
