@@ -154,7 +154,10 @@ void Keeping::hold() {
   while (true) {
     link_.receive();
     if (auto told = link_.take_started()) started(std::move(*told));
-    if (link_.take_heard()) heard_at_ = clock_.now(), asked_there_ = false;
+    if (link_.take_heard()) {
+      heard_at_ = clock_.now();
+      asked_there_ = false;
+    }
     if (const auto status = link_.take_ended()) lock_.command_ended(*status);
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
     if (const auto until = link_.release_by()) return give_back(*until);

@@ -145,7 +145,11 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock run --report report.json k -- true
   dlock doctor --json >doctor.json || true
   dlock ping --json >ping.json
-  until dlock gc --json >gc.json && [ -s gc.json ]; do sleep 0.05; done # until the force-released holder has ended
+  for _ in {1..200}; do # until the force-released holder has ended
+    dlock gc --json >gc.json
+    [ ! -s gc.json ] || break
+    sleep 0.05
+  done
   dlock bench --count 20 --json >bench.json
   dlock stock create s --quantity 1
   dlock stock show s --json >stock.json

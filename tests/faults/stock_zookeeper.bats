@@ -157,17 +157,5 @@ run_until_told() { # NAME WORD...: a dlock stock run whose command waits for the
 @test "tokens begin at the time at which the stock was made: one that comes from another store goes on with larger ones" {
   start_zookeeper one
   use "$(zookeeper_url one)"
-  local before last=0 token id
-  before=$(date +%s%6N)
-  create 10 3
-  for id in a b c; do
-    token=$(dlock stock run phone --id $id -- sh -c 'echo "$DLOCK_TOKEN"')
-    [ "$token" -gt "$before" ]
-    [ "$token" -gt "$last" ]
-    last=$token
-  done
-  dlock stock drop --yes phone
-  create 10 3
-  token=$(dlock stock run phone --id d -- sh -c 'echo "$DLOCK_TOKEN"')
-  [ "$token" -gt "$last" ]
+  tokens_begin_at_the_time
 }

@@ -142,3 +142,20 @@ sale_without_an_answer() {
   run -0 dlock stock run phone --qty 2 --id order-1 -- true
   is taken 2
 }
+
+# The body of a test: a stock that comes from another store goes on with larger tokens.
+tokens_begin_at_the_time() {
+  local before last=0 token id
+  before=$(date +%s%6N)
+  create 10 3
+  for id in a b c; do
+    token=$(dlock stock run phone --id $id -- sh -c 'echo "$DLOCK_TOKEN"')
+    [ "$token" -gt "$before" ]
+    [ "$token" -gt "$last" ]
+    last=$token
+  done
+  dlock stock drop --yes phone
+  create 10 3
+  token=$(dlock stock run phone --id d -- sh -c 'echo "$DLOCK_TOKEN"')
+  [ "$token" -gt "$last" ]
+}
