@@ -49,7 +49,7 @@ class LocalBackend final : public LockAdmin {
 
   const std::string& store() const override { return context_.store; }
   Result<LockState> inspect(const LockName& name) override;
-  Result<std::vector<LockState>> inspect_all() override;
+  Result<LiveLocks> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
     return local::force_release(context_, name, shown);
   }
@@ -91,32 +91,41 @@ Result<LockState> LocalBackend::inspect(const LockName& name) {
   if (!dir) return dir.error();
   const auto file = LockFile::open_existing(**dir, local::lock_file_name(name), name.text(), false);
   if (!file) return file.error();
-  if (!*file) return local::describe(local::Look(), context_, name);
+  if (!*file) {
+    LockState state = local::describe(local::Look(), context_, name);
+    state.ever_taken = !state.holders.empty() || !state.waiters.empty();
+    return state;
+  }
   const auto look = local::look_at(**file, name.is_path());
   if (!look) return look.error();
-  return local::describe(*look, context_, name);
+  LockState state = local::describe(*look, context_, name);
+  state.ever_taken = true;
+  return state;
 }
 
-Result<std::vector<LockState>> LocalBackend::inspect_all() {
+Result<LiveLocks> LocalBackend::inspect_all() {
   const auto dir = context_.directory();
   if (!dir) return dir.error();
   const auto names = (*dir)->list(".lock");
   if (!names) return names.error();
-  std::vector<LockState> states;
+  LiveLocks live;
   for (const std::string& file_name : *names) {
     if (!is_key_file(file_name)) continue;
     const auto file = LockFile::open_existing(**dir, file_name, {}, false);
-    if (!file || !*file) continue;  // in a shared directory some files may be out of reach
+    if (!file) ++live.unreadable;
+    if (!file || !*file) continue;
     const auto key = (*file)->key();
     const auto name = LockName::parse(key.value_or(std::string()));
     if (!name || local::lock_file_name(*name) != file_name) continue;
     const auto look = local::look_at(**file, name->is_path());
+    if (!look) ++live.unreadable;
     if (!look) continue;
     LockState state = local::describe(*look, context_, *name);
-    if (!state.holders.empty() || !state.waiters.empty()) states.push_back(std::move(state));
+    if (!state.holders.empty() || !state.waiters.empty()) live.locks.push_back(std::move(state));
   }
-  std::sort(states.begin(), states.end(), [](const LockState& a, const LockState& b) { return a.name < b.name; });
-  return states;
+  std::sort(live.locks.begin(), live.locks.end(),
+            [](const LockState& a, const LockState& b) { return a.name < b.name; });
+  return live;
 }
 
 Result<std::vector<Swept>> LocalBackend::collect_garbage(bool dry_run) {

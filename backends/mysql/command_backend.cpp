@@ -34,16 +34,16 @@ CommandBackend::CommandBackend(Settings settings, const Dial& dial, const Runtim
       servers_(settings_.servers, dial, runtime.clock),
       view_(view_of(settings_, servers_, runtime)) {}
 
-Result<std::vector<LockState>> CommandBackend::inspect_all() {
+Result<LiveLocks> CommandBackend::inspect_all() {
   const auto names = view_->names();
   if (!names) return names.error();
-  std::vector<LockState> states;
+  LiveLocks live;
   for (const LockName& name : *names) {
     auto state = view_->inspect(name);
     if (!state) return state.error();
-    if (!state->holders.empty() || !state->waiters.empty()) states.push_back(std::move(*state));
+    if (!state->holders.empty() || !state->waiters.empty()) live.locks.push_back(std::move(*state));
   }
-  return states;
+  return live;
 }
 
 Result<void> CommandBackend::check(const LockName& name, FencingToken token) {

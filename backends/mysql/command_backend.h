@@ -19,7 +19,7 @@ class CommandBackend final : public LockAdmin {
 
   const std::string& store() const override { return settings_.store; }
   Result<LockState> inspect(const LockName& name) override { return view_->inspect(name); }
-  Result<std::vector<LockState>> inspect_all() override;
+  Result<LiveLocks> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
     return view_->force_release(name, shown);
   }

@@ -110,17 +110,17 @@ Result<std::vector<LockName>> Commands::locks_below_root(TimePoint until) {
   return std::vector<LockName>(names.begin(), names.end());
 }
 
-Result<std::vector<LockState>> Commands::inspect_all() {
+Result<LiveLocks> Commands::inspect_all() {
   const TimePoint until = runtime_.clock.now() + kWalkBudget;
   const auto names = locks_below_root(until);
   if (!names) return names.error();
-  std::vector<LockState> states;
+  LiveLocks live;
   for (const LockName& name : *names) {
     const auto present = look(name, until);
     if (!present) return present.error();
-    if (!present->empty()) states.push_back(state_of(name, store(), *present));
+    if (!present->empty()) live.locks.push_back(state_of(name, store(), *present));
   }
-  return states;
+  return live;
 }
 
 /// One transaction, with what keeps their place for as long as a lock-delay wants.

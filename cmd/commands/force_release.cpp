@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cmd/options/operands.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/show/locks.h"
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
@@ -26,17 +28,22 @@ std::string read_line(int fd) {
   }
 }
 
+std::string next_text(const LockState& state) {
+  return state.waiters.empty() ? "" : "next in line: " + party_sentence(state.waiters.front()) + '\n';
+}
+
 Result<void> confirm(const LockState& state, const Options& options, const Runtime& runtime, int input) {
   if (options.yes) return {};
-  const Look look{.terminal = false, .colour = runtime.log.style().colour, .width = 0};
-  const std::string shown = inspect_text({state}, runtime.clock.wall(), look);
-  write_all(runtime.log.fd(), shown);
+  constexpr std::size_t kBelow = 2;  // who is next, and the question
+  Look look = look_of(runtime.log.fd(), runtime.log.style().colour);
+  look.height -= std::min(look.height, kBelow);
+  write_all(runtime.log.fd(), inspect_text({state}, runtime.clock.wall(), look));
   const std::string& key = state.name.text();
   if (!isatty(input) || !isatty(runtime.log.fd())) {
     return Error{ErrorCode::kInvalid, "force-release of " + key + " has to be confirmed, and nobody is there to ask",
                  "if this holder is the one to be freed: dlock force-release --yes " + shell_word(key)};
   }
-  write_all(runtime.log.fd(), "type the key to free it: ");
+  write_all(runtime.log.fd(), next_text(state) + "type the key to free it: ");
   const std::string typed = read_line(input);
   if (typed == key) return {};
   return Error{ErrorCode::kInvalid, "'" + printable(typed) + "' is not " + key + ": nothing was freed"};
@@ -66,48 +73,90 @@ std::string still_running(const std::vector<Participant>& freed) {
   return std::string(freed.size() > 1 ? "the old holders" : "the old holder") + " may still be running" + where;
 }
 
-std::string freed_text(const LockName& name, const std::vector<Participant>& freed, WallTime now) {
-  if (freed.empty()) return name.text() + " is free already\n";
+/// What a force-release found, and what it did.
+struct Freed {
+  LockState shown;
+  std::vector<Participant> holders;
+  std::string remark;  ///< why nobody was freed, if that is worth a word
+};
+
+std::string freed_text(const Freed& freed, WallTime now) {
+  const std::string& key = freed.shown.name.text();
+  if (!freed.remark.empty()) return key + ": " + freed.remark + '\n';
+  if (freed.holders.empty()) return key + " is free already\n";
   std::string who;
-  for (const Participant& party : freed) {
+  for (const Participant& party : freed.holders) {
     who += (who.empty() ? "" : ", ") + party_sentence(party);
     if (party.since) who += " for " + human_duration(age(*party.since, now));
   }
-  return name.text() + " is free now; it was held by " + who + "\n  " + still_running(freed) + '\n';
+  const std::string next = next_text(freed.shown);
+  return key + " is free now; it was held by " + who + '\n' + (next.empty() ? "" : "  " + next) + "  " +
+         still_running(freed.holders) + '\n';
 }
 
-std::string freed_json(const LockName& name, const std::string& store, const std::vector<Participant>& freed) {
+std::string freed_json(const Freed& freed, const std::string& store) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.force-release/1").key("key").text(name.text());
+  json.begin_object().key("schema").text("dlock.force-release/1").key("key").text(freed.shown.name.text());
   json.key("backend").text(store).key("freed").begin_array();
-  for (const Participant& party : freed) put_party(json, party);
-  return json.end_array().end_object().line();
+  for (const Participant& party : freed.holders) put_party(json, party);
+  json.end_array().key("next");
+  if (freed.holders.empty() || freed.shown.waiters.empty()) json.null();
+  else put_party(json, freed.shown.waiters.front());
+  return json.end_object().line();
 }
 
 /// What was freed: exactly the holders that were shown and confirmed.
-Result<std::vector<Participant>> free_shown(const LockName& name, const Options& options, LockAdmin& backend,
-                                            const Runtime& runtime, int input) {
-  const auto state = backend.inspect(name);
+Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin& backend, const Runtime& runtime,
+                         int input) {
+  auto state = backend.inspect(name);
   if (!state) return state.error();
-  if (state->holders.empty()) return std::vector<Participant>{};
+  if (state->holders.empty()) {
+    std::string remark = never_taken_text(*state, backend);
+    return Freed{std::move(*state), {}, std::move(remark)};
+  }
   if (auto expected = expect_token(*state, options); !expected) return expected.error();
   if (auto confirmed = confirm(*state, options, runtime, input); !confirmed) return confirmed.error();
   auto freed = backend.force_release(name, *state);
-  if (freed) return std::move(freed->freed);
+  if (freed) return Freed{std::move(*state), std::move(freed->freed), {}};
   Error error = freed.error();
   // To the caller a holder that changed in between is the same as the wrong token: held by somebody else.
   if (error.code == ErrorCode::kConflict) error.code = ErrorCode::kBusy;
   return error;
 }
 
+int free_one(const LockName& key, const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out,
+             int input) {
+  const auto freed = free_shown(key, options, backend, runtime, input);
+  if (!freed) return fail(runtime.log, freed.error());
+  return print(out, runtime.log,
+               options.json ? freed_json(*freed, backend.store()) : freed_text(*freed, runtime.clock.wall()));
+}
+
+/// All that are held, each shown and confirmed. What was not freed does not keep the others from being.
+int free_matching(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
+  const auto live = look_at_locks(options, backend);
+  if (!live) return fail(runtime.log, live.error());
+  int status = live->unreadable > 0 ? fail(runtime.log, unreadable_error(*live, backend)) : 0;
+  bool any = false;
+  for (const LockState& state : live->locks) {
+    if (state.holders.empty()) continue;
+    any = true;
+    const int freed = free_one(state.name, options, backend, runtime, out, input);
+    if (status == 0) status = freed;
+  }
+  if (any || status != 0) return status;
+  const std::string pattern = printable(options.keys.front().text());
+  return options.json ? 0 : print(out, runtime.log, "no lock that is held matches " + pattern + '\n');
+}
+
 }  // namespace
 
 int force_release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
   const LockName& key = options.keys.front();
-  const auto freed = free_shown(key, options, backend, runtime, input);
-  if (!freed) return fail(runtime.log, freed.error());
-  return print(out, runtime.log,
-               options.json ? freed_json(key, backend.store(), *freed) : freed_text(key, *freed, runtime.clock.wall()));
+  if (!is_pattern(key)) return free_one(key, options, backend, runtime, out, input);
+  if (!options.token) return free_matching(options, backend, runtime, out, input);
+  return fail(runtime.log, {ErrorCode::kInvalid, "a token is that of one lock, " + key.text() + " may be several",
+                            "name the lock: dlock force-release --token " + options.token->text() + " KEY"});
 }
 
 }  // namespace dlock

@@ -56,7 +56,8 @@ constexpr CommandRow kCommandRows[] = {
      "dlock stock run phone --id order-77 -- ./create-order\n"
      "dlock stock refund phone --id order-76\n"},
     {Command::kInspect, "inspect", "status list", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
-     "holders and waiters: who, since when, until when, what for", "Without a KEY: all live locks.",
+     "holders and waiters: who, since when, until when, what for",
+     "Without a KEY: all live locks. 'deploy/*' means those that it matches.",
      "dlock inspect\n"
      "dlock inspect deploy --json | jq '.holders[].host'\n"
      "dlock inspect --watch\n"},
@@ -64,7 +65,8 @@ constexpr CommandRow kCommandRows[] = {
      "free a stuck lock: shows the holder, asks, deletes only what it showed",
      "The old holder is told and ended if it can be reached; it may still be running when it cannot.",
      "dlock force-release deploy\n"
-     "dlock force-release deploy --yes --token 41\n"},
+     "dlock force-release deploy --yes --token 41\n"
+     "dlock force-release 'ci/*'                  # each that is held, one after the other\n"},
     {Command::kGc, "gc", "", "", Operands::kNone, "", kLookHelp, "sweep what dead holders left", "",
      "dlock gc --dry-run\n"},
     {Command::kDoctor, "doctor", "", "", Operands::kNone, "", kLookHelp,

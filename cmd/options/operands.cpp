@@ -82,8 +82,11 @@ class Placer {
   /// Two spellings of one file are one key. What a server or a fence calls "/x" is no file.
   bool means_file(const LockName& name) const {
     const bool local = !options_.backends.empty() && options_.backends.front().family == Family::kLocal;
-    return local && name.is_path() && row_.shape != Operands::kFence;
+    const bool pattern = takes_patterns() && is_pattern(name);
+    return local && name.is_path() && row_.shape != Operands::kFence && !pattern;
   }
+
+  bool takes_patterns() const { return row_.command == Command::kInspect || row_.command == Command::kForceRelease; }
 
   Result<void> add_key_and_token() {
     if (auto added = add_keys(1); !added) return added;
@@ -148,6 +151,8 @@ class Placer {
 };
 
 }  // namespace
+
+bool is_pattern(const LockName& key) { return key.text().find_first_of("*?[") != std::string::npos; }
 
 Result<void> place_operands(const Arguments& arguments, Options& options) { return Placer(arguments, options).place(); }
 

@@ -1,17 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/show/locks.h"
 
-namespace dlock {
+#include <fnmatch.h>
 
-Result<std::vector<LockState>> look_at_locks(const Options& options, LockAdmin& backend) {
-  if (options.keys.empty()) return backend.inspect_all();
-  std::vector<LockState> states;
-  for (const LockName& key : options.keys) {
+#include <algorithm>
+
+#include "cmd/options/operands.h"
+#include "lib/config/suggest.h"
+
+namespace dlock {
+namespace {
+
+bool matches(const LockName& pattern, const LockName& name) {
+  return name == pattern || fnmatch(pattern.text().c_str(), name.text().c_str(), 0) == 0;
+}
+
+void put_in_order(std::vector<LockState>& locks) {
+  const auto before = [](const LockState& a, const LockState& b) { return a.name < b.name; };
+  const auto same = [](const LockState& a, const LockState& b) { return a.name == b.name; };
+  std::sort(locks.begin(), locks.end(), before);
+  locks.erase(std::unique(locks.begin(), locks.end(), same), locks.end());
+}
+
+}  // namespace
+
+Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend) {
+  const auto& keys = options.keys;
+  if (keys.empty()) return backend.inspect_all();
+  LiveLocks wanted;
+  if (std::any_of(keys.begin(), keys.end(), is_pattern)) {
+    auto live = backend.inspect_all();
+    if (!live) return live.error();
+    wanted.unreadable = live->unreadable;
+    for (LockState& state : live->locks) {
+      const bool meant = std::any_of(keys.begin(), keys.end(),
+                                     [&](const LockName& key) { return is_pattern(key) && matches(key, state.name); });
+      if (meant) wanted.locks.push_back(std::move(state));
+    }
+  }
+  for (const LockName& key : keys) {
+    if (is_pattern(key)) continue;
     auto state = backend.inspect(key);
     if (!state) return state.error();
-    states.push_back(std::move(*state));
+    wanted.locks.push_back(std::move(*state));
   }
-  return states;
+  put_in_order(wanted.locks);
+  return wanted;
+}
+
+std::string never_taken_text(const LockState& state, LockAdmin& backend) {
+  if (state.ever_taken.value_or(true)) return {};
+  std::string text = "no lock of that name was ever taken";
+  const auto live = backend.inspect_all();
+  if (!live) return text;
+  Nearest nearest(state.name.text());
+  for (const LockState& other : live->locks) nearest.offer(other.name.text());
+  if (!nearest.best().empty()) text += "; " + did_you_mean(nearest.best());
+  return text;
+}
+
+Error unreadable_error(const LiveLocks& live, const LockAdmin& backend) {
+  const std::string count = std::to_string(live.unreadable) + (live.unreadable == 1 ? " lock" : " locks");
+  return {ErrorCode::kDenied, count + " in " + backend.store() + " cannot be read",
+          "whether they are held is not known; look as the user who takes them, or as root"};
 }
 
 }  // namespace dlock

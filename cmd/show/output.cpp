@@ -22,20 +22,22 @@ bool wants_colour(When when, bool terminal) {
 
 }  // namespace
 
+Look look_of(int fd, bool colour) {
+  Look look{.terminal = isatty(fd) == 1, .colour = colour};
+  if (!look.terminal) return look;
+  winsize size{};
+  const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
+  look.width = known && size.ws_col > 0 ? size.ws_col : 80;
+  look.height = known && size.ws_row > 1 ? size.ws_row - 1U : 23;
+  return look;
+}
+
 Output Output::standard(const Options& options) {
-  Look look;
-  look.terminal = isatty(1) == 1;
-  look.colour = wants_colour(options.colour, look.terminal);
-  Output out(1, look);
-  out.measure();
-  return out;
+  return {1, look_of(1, wants_colour(options.colour, isatty(1) == 1))};
 }
 
 void Output::measure() {
-  winsize size{};
-  if (fd_ >= 0 && look_.terminal) {
-    look_.width = ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-  }
+  if (fd_ >= 0 && look_.terminal) look_ = look_of(fd_, look_.colour);
 }
 
 Result<void> Output::write(std::string_view text) {

@@ -15,8 +15,12 @@ namespace dlock {
 struct Look {
   bool terminal = false;  ///< somebody watches: redrawing and block characters make sense
   bool colour = false;
-  std::size_t width = 0;  ///< columns; 0: not limited
+  std::size_t width = 0;   ///< columns; 0: not limited
+  std::size_t height = 0;  ///< lines that can be seen at once, besides a shell's prompt; 0: not limited
 };
+
+/// How text should look on `fd`: with the measures of its terminal, if it is one.
+Look look_of(int fd, bool colour);
 
 /// Where a command's data goes: a descriptor (stdout), or a string (tests). Owns neither.
 class Output {

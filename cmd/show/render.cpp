@@ -113,6 +113,57 @@ std::string row_text(const Row& row, const Widths& widths, const Look& look) {
   return line + '\n';
 }
 
+/// One lock, ready to be shown: what is always there, and the queue, which may be cut.
+struct Block {
+  std::string top;  ///< heading, remark and holders
+  std::vector<std::string> queue;
+  std::size_t more_waiters = 0;  ///< that are known by their number alone
+};
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+std::string more_line(std::size_t count) { return count == 0 ? "" : "  " + std::to_string(count) + " more\n"; }
+
+Block make_block(const LockState& state, const std::vector<Row>& rows, const Widths& widths, const Look& look,
+                 const std::string& remark) {
+  Block block{.top = heading(state, look), .queue = {}, .more_waiters = state.more_waiters};
+  if (!remark.empty()) block.top += "  " + printable(remark) + '\n';
+  for (const Row& row : rows) {
+    std::string text = row_text(row, widths, look);
+    if (row.holder) block.top += text;
+    else block.queue.push_back(std::move(text));
+  }
+  block.top += more_line(state.more_holders);
+  return block;
+}
+
+/// With at most `queue` waiters by name.
+std::string block_text(const Block& block, std::size_t queue) {
+  std::string text = block.top;
+  const std::size_t named = std::min(queue, block.queue.size());
+  for (std::size_t i = 0; i < named; ++i) text += block.queue[i];
+  return text + more_line(block.queue.size() - named + block.more_waiters);
+}
+
+std::size_t lines_of(const std::vector<Block>& blocks, std::size_t queue) {
+  std::size_t lines = 0;
+  for (const Block& block : blocks) lines += lines_in(block_text(block, queue));
+  return lines;
+}
+
+/// How many waiters of each lock can be named so that all fits into `height` lines (0: any number): the first one
+/// always, for who is next has to be seen.
+std::size_t longest_queue(const std::vector<Block>& blocks, std::size_t height) {
+  std::size_t longest = 1;
+  for (const Block& block : blocks) longest = std::max(longest, block.queue.size());
+  if (height == 0) return longest;
+  std::size_t queue = std::min(longest, height);
+  while (queue > 1 && lines_of(blocks, queue) > height) --queue;
+  return queue;
+}
+
 }  // namespace
 
 Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - since, Duration::zero()); }
@@ -138,15 +189,18 @@ std::string party_sentence(const Participant& party) {
   return printable(party.host) + (inside.empty() ? "" : " (" + inside + ")");
 }
 
-std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look) {
-  std::vector<std::vector<Row>> blocks;
-  for (const LockState& state : states) blocks.push_back(rows_of(state, now));
-  const Widths widths = measure(blocks);
-  std::string text;
+std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look, const Remarks& remarks) {
+  std::vector<std::vector<Row>> rows;
+  for (const LockState& state : states) rows.push_back(rows_of(state, now));
+  const Widths widths = measure(rows);
+  std::vector<Block> blocks;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    text += heading(states[i], look);
-    for (const Row& row : blocks[i]) text += row_text(row, widths, look);
+    const auto remark = remarks.find(states[i].name);
+    blocks.push_back(make_block(states[i], rows[i], widths, look, remark == remarks.end() ? "" : remark->second));
   }
+  const std::size_t queue = longest_queue(blocks, look.height);
+  std::string text;
+  for (const Block& block : blocks) text += block_text(block, queue);
   return text;
 }
 
@@ -181,7 +235,9 @@ std::string inspect_json(const LockState& state) {
   for (const Participant& holder : state.holders) put_party(json, holder);
   json.end_array().key("waiters").begin_array();
   for (const Participant& waiter : state.waiters) put_party(json, waiter);
-  json.end_array().end_object();
+  json.end_array();
+  if (state.ever_taken) json.key("ever_taken").boolean(*state.ever_taken);
+  json.end_object();
   return json.str();
 }
 

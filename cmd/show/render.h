@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,14 @@
 
 namespace dlock {
 
+/// What else is to be said of a lock, on a line of its own.
+using Remarks = std::map<LockName, std::string>;
+
 /// Locks as text for people: per lock one heading and one line for each holder and waiter, in aligned columns; what is
-/// not known is left out. With a width no line is wider, except for a key or a host that is.
-std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look);
+/// not known is left out. With a width no line is wider, except for a key or a host that is. With a height the queues
+/// are cut, each to its first waiter at most, and end in how many more there are; holders are never left out.
+std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look,
+                         const Remarks& remarks = {});
 
 /// The same as dlock.inspect/1: one object, without the newline. Unknown fields are null.
 std::string inspect_json(const LockState& state);

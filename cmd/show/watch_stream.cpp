@@ -55,10 +55,13 @@ bool wait_while_read(const Output& out, Clock& clock, TimePoint until) {
 
 int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   Seen seen;
+  bool warned = false;
   const auto news = [&]() -> Result<std::string> {
-    const auto states = look_at_locks(options, backend);
-    if (!states) return states.error();
-    const auto changed = changes(*states, backend.store(), seen);
+    const auto live = look_at_locks(options, backend);
+    if (!live) return live.error();
+    if (live->unreadable > 0 && !warned) runtime.log.warn(unreadable_error(*live, backend).message);
+    warned = live->unreadable > 0;
+    const auto changed = changes(live->locks, backend.store(), seen);
     return changed.empty() ? std::string() : block(changed, options, runtime.clock.wall(), out.look());
   };
   return watch_news(options.interval.value_or(std::chrono::seconds(1)), news, runtime, out);

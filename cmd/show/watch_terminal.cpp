@@ -2,6 +2,8 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "cmd/show/exit_status.h"
 #include "cmd/show/locks.h"
 #include "cmd/show/render.h"
@@ -21,10 +23,17 @@ struct Next {
   int signal = 0;  ///< with kLeave: die of this one
 };
 
-std::string frame_text(const Result<std::vector<LockState>>& states, std::string text, WallTime now, const Look& look) {
-  if (!states) return text + painted(printable(states.error().message), Paint::kRed, look.colour) + '\n';
-  if (states->empty()) return text + "no lock is held or waited for\n";
-  return text + inspect_text(*states, now, look);
+std::string in_red(const Error& error, const Look& look) {
+  return painted(printable(error.message), Paint::kRed, look.colour) + '\n';
+}
+
+std::string frame_text(const Result<LiveLocks>& live, const LockAdmin& backend, WallTime now, Look look) {
+  if (!live) return in_red(live.error(), look);
+  std::string text = live->unreadable > 0 ? in_red(unreadable_error(*live, backend), look) : "";
+  if (live->locks.empty()) return text.empty() ? "no lock is held or waited for\n" : text;
+  const std::size_t used = text.empty() ? 1 : 2;  // the title has two lines, and no prompt stands below the frame
+  if (look.height > 0) look.height -= std::min(look.height - 1, used);
+  return text + inspect_text(live->locks, now, look);
 }
 
 Next obey_signal(int signal, Output& out) {
@@ -60,8 +69,9 @@ std::string watch_title(const std::string& store, const Runtime& runtime, const 
 
 int watch_on_terminal(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
   const auto frame = [&] {
-    const auto states = look_at_locks(options, backend);
-    return frame_text(states, watch_title(backend.store(), runtime, out.look()), runtime.clock.wall(), out.look());
+    const auto live = look_at_locks(options, backend);
+    return watch_title(backend.store(), runtime, out.look()) +
+           frame_text(live, backend, runtime.clock.wall(), out.look());
   };
   return watch_frames(options.interval.value_or(std::chrono::seconds(1)), frame, runtime, out, input);
 }

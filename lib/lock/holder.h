@@ -43,6 +43,8 @@ struct LockState {
   std::vector<Participant> waiters;  ///< first come first
   std::size_t more_holders = 0;      ///< that are not listed, because the list would be too long
   std::size_t more_waiters = 0;      ///< the same, behind the last one that is
+  /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones for good.
+  std::optional<bool> ever_taken = {};
 };
 
 }  // namespace dlock

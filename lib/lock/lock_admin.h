@@ -34,6 +34,12 @@ struct Swept {
   std::string what;
 };
 
+/// The locks that are in use.
+struct LiveLocks {
+  std::vector<LockState> locks;  ///< in canonical order
+  std::size_t unreadable = 0;    ///< how many there are besides, in use or not, that we may not read
+};
+
 /// What force_release() did.
 struct ForceReleased {
   std::vector<Participant> freed;  ///< empty: it was free already
@@ -52,8 +58,8 @@ class LockAdmin {
   /// Holders and waiters of one lock; a free lock has none. Never changes anything.
   virtual Result<LockState> inspect(const LockName& name) = 0;
 
-  /// Every lock that has a holder or a waiter, in canonical order.
-  virtual Result<std::vector<LockState>> inspect_all() = 0;
+  /// Every lock that has a holder or a waiter. What we may not read is counted, never left out as if it were free.
+  virtual Result<LiveLocks> inspect_all() = 0;
 
   /// Frees the lock of exactly the holders in `shown`, and nobody else: Conflict if the holders are others by now.
   /// Those who held it are told (Lost), and whoever waits is granted the lock. Tokens go on growing.

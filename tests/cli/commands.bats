@@ -184,6 +184,25 @@ SCRIPT
   [[ "$output" == *"b/c d"* && "$output" != *dead* ]]
 }
 
+@test "inspect: a pattern shows the live locks that it matches; a mistyped KEY names the nearest one" {
+  hold_lock deploy/prod
+  run -0 dlock inspect 'deploy/*'
+  [[ "$output" == "deploy/prod  held"* ]]
+  run -0 dlock inspect 'x*'
+  [[ "$output" == "no lock that is held or waited for in local:$locks matches x*" ]]
+  run -0 dlock inspect deploy/prud
+  [[ "$output" == *"no lock of that name was ever taken; did you mean 'deploy/prod'?" ]]
+  run -79 dlock check deploy/prud 1
+  [[ "$output" == *"did you mean 'deploy/prod'?"* ]]
+  run -0 dlock force-release --yes deploy/prud
+  [[ "$output" == *"did you mean 'deploy/prod'?"* ]]
+  dlock run once -- true
+  run -0 dlock inspect once
+  [[ "$output" != *"ever taken"* ]]
+  run -0 dlock force-release --yes 'deploy/*'
+  [[ "$output" == "deploy/prod is free now"* ]]
+}
+
 @test "inspect: control characters of a reason cannot drive the terminal" {
   hold_lock -m $'evil\e[31m\nline' k
   run -0 dlock inspect k

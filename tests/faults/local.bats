@@ -18,15 +18,6 @@ teardown() {
 
 lock_file() { echo "$locks"/*.lock; }
 
-# Runs as a user without rights, on this test's files.
-nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- env "HOME=$BATS_TEST_TMPDIR/nowhere" "$@"; }
-need_root() { [ "$(id -u)" = 0 ] || skip "needs root to become another user"; }
-# Lets that user into this test's world, with a copy of the program: its own folder may be closed to them.
-open_world() {
-  chmod 755 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
-  cp --remove-destination "$(realpath "$DLOCK")" "$BATS_TEST_TMPDIR/bin/dlock"
-}
-
 @test "supervisor SIGKILLed: the command dies with it, and the lock is free at once" {
   start_watched end dlock run k -- work cmd
   wait_until filled cmd.pid

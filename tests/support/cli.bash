@@ -62,6 +62,17 @@ install_keeper() {
   PATH=$prefix/bin:$PATH
 }
 
+# --- other users -----------------------------------------------------------------------------------------------------
+
+# Runs as a user without rights, on this test's files.
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- env "HOME=$BATS_TEST_TMPDIR/nowhere" "$@"; }
+need_root() { [ "$(id -u)" = 0 ] || skip "needs root to become another user"; }
+# Lets that user into this test's world, with a copy of the program: its own folder may be closed to them.
+open_world() {
+  chmod 755 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
+  cp --remove-destination "$(realpath "$DLOCK")" "$BATS_TEST_TMPDIR/bin/dlock"
+}
+
 # --- waiting ---------------------------------------------------------------------------------------------------------
 
 # How many times as long as on a quiet machine windows of real time are (scripts/check measures it).

@@ -17,7 +17,7 @@ class Client final : public LockAdmin {
 
   const std::string& store() const override { return admin_->store(); }
   Result<LockState> inspect(const LockName& name) override { return admin_->inspect(name); }
-  Result<std::vector<LockState>> inspect_all() override { return admin_->inspect_all(); }
+  Result<LiveLocks> inspect_all() override { return admin_->inspect_all(); }
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
     return admin_->force_release(name, shown);
   }

@@ -45,6 +45,8 @@ class FakeBackend final : public LockAdmin {
  public:
   std::map<LockName, LockState> locks;
   std::map<LockName, FencingToken> fences;
+  bool remembers = false;      ///< it knows which names were ever taken: those of `locks`
+  std::size_t unreadable = 0;  ///< locks that inspect_all() may not read
   std::vector<Swept> garbage;
   std::vector<Finding> findings;
 
@@ -76,15 +78,16 @@ class FakeBackend final : public LockAdmin {
     const auto at = locks.find(name);
     LockState shown{.name = name, .store = store_, .holders = {}, .waiters = {}};
     if (at != locks.end()) shown = at->second;
+    if (remembers) shown.ever_taken = at != locks.end();
     if (changes_hands_to) state_of(name).holders = {*std::exchange(changes_hands_to, std::nullopt)};
     return shown;
   }
 
-  Result<std::vector<LockState>> inspect_all() override {
+  Result<LiveLocks> inspect_all() override {
     if (fails_now()) return *fails;
     if (looks_until_all_free >= 0 && looks_until_all_free-- == 0) locks.clear();
-    std::vector<LockState> all;
-    for (const auto& [name, state] : locks) all.push_back(state);
+    LiveLocks all{.locks = {}, .unreadable = unreadable};
+    for (const auto& [name, state] : locks) all.locks.push_back(state);
     return all;
   }
 
@@ -98,7 +101,8 @@ class FakeBackend final : public LockAdmin {
 
   Result<void> check(const LockName& name, FencingToken token) override {
     if (fails) return *fails;
-    for (const Participant& holder : state_of(name).holders) {
+    const auto at = locks.find(name);
+    for (const Participant& holder : at == locks.end() ? std::vector<Participant>() : at->second.holders) {
       if (holder.token == token) return {};
     }
     return Error{ErrorCode::kLost, "token " + token.text() + " does not hold " + name.text()};

@@ -69,20 +69,20 @@ Result<std::vector<LockName>> NativeBackend::names_with(const std::string& suffi
   return std::vector<LockName>(names.begin(), names.end());
 }
 
-Result<std::vector<LockState>> NativeBackend::inspect_all() {
+Result<LiveLocks> NativeBackend::inspect_all() {
   std::set<LockName> names;
   for (const char* suffix : {"holders", "waiting"}) {
     auto some = names_with(suffix);
     if (!some) return some.error();
     names.insert(some->begin(), some->end());
   }
-  std::vector<LockState> states;
+  LiveLocks live;
   for (const LockName& name : names) {
     auto state = inspect(name);
     if (!state) return state.error();
-    if (!state->holders.empty() || !state->waiters.empty()) states.push_back(std::move(*state));
+    if (!state->holders.empty() || !state->waiters.empty()) live.locks.push_back(std::move(*state));
   }
-  return states;
+  return live;
 }
 
 Result<ForceReleased> NativeBackend::force_release(const LockName& name, const LockState& shown) {

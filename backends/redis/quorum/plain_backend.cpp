@@ -69,12 +69,12 @@ Result<LockState> PlainBackend::inspect(const LockName& name) {
   return poll.state(runtime_.clock.wall(), false);
 }
 
-Result<std::vector<LockState>> PlainBackend::inspect_all() {
-  std::vector<LockState> held;
+Result<LiveLocks> PlainBackend::inspect_all() {
+  LiveLocks held;
   for (const LockName& name : all_names()) {
     auto state = inspect(name);
     if (!state) return state.error();
-    if (!state->holders.empty()) held.push_back(std::move(*state));
+    if (!state->holders.empty()) held.locks.push_back(std::move(*state));
   }
   return held;
 }

@@ -160,9 +160,9 @@ TEST_CASE("All locks in use are listed in the order of their names, and no other
   world.ensemble.foreign("/a/b/_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lock-");
   const auto states = world.commands()->inspect_all();
   REQUIRE(states);
-  REQUIRE(states->size() == 2);
-  CHECK((*states)[0].name.text() == "a/b");
-  CHECK((*states)[1].name.text() == "k");
+  REQUIRE(states->locks.size() == 2);
+  CHECK(states->locks[0].name.text() == "a/b");
+  CHECK(states->locks[1].name.text() == "k");
 }
 
 }  // namespace dlock::zookeeper::commands_test

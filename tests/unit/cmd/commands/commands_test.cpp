@@ -46,6 +46,52 @@ TEST_CASE_FIXTURE(World, "inspect without a key shows all live locks, as JSON on
   CHECK(json::parse(out.substr(end))["holders"][0]["token"] == 2);
 }
 
+TEST_CASE_FIXTURE(World,
+                  "inspect takes patterns, in which * matches slashes, and a lock of exactly that name is among them") {
+  backend.hold("deploy/eu/a", 1);
+  backend.hold("deploy[1]", 2);
+  backend.hold("other", 3);
+  options.keys = {lock_name("deploy/*"), lock_name("deploy[1]")};
+  CHECK(run(inspect_command) == 0);
+  CHECK(out.find("deploy/eu/a  held") != std::string::npos);
+  CHECK(out.find("deploy[1]  held") != std::string::npos);
+  CHECK(out.find("other") == std::string::npos);
+  out.clear();
+  options.keys = {lock_name("x?")};
+  CHECK(run(inspect_command) == 0);
+  CHECK(out == "no lock that is held or waited for in local:/var/lib/dlock matches x?\n");
+}
+
+TEST_CASE_FIXTURE(
+    World, "a key that was never taken is said to be that, with the live name that is near, in inspect and check") {
+  backend.remembers = true;
+  backend.hold("deploy", 1);
+  options.keys = {lock_name("deploi")};
+  CHECK(run(inspect_command) == 0);
+  CHECK(out ==
+        "deploi  free  local:/var/lib/dlock\n"
+        "  no lock of that name was ever taken; did you mean 'deploy'?\n");
+  out.clear();
+  options.json = true;
+  CHECK(run(inspect_command) == 0);
+  CHECK(json::parse(out)["ever_taken"] == false);
+  options.token = FencingToken(1);
+  options.json = false;
+  CHECK(run(check_command) == 79);
+  CHECK(said() == "dlock: deploi: no lock of that name was ever taken; did you mean 'deploy'?\n");
+}
+
+TEST_CASE_FIXTURE(World, "what cannot be read is not free: the others are shown, their number is said, 77") {
+  options.keys.clear();
+  backend.unreadable = 3;
+  CHECK(run(inspect_command) == 77);
+  CHECK(out.empty());
+  CHECK(said().starts_with("dlock: 3 locks in local:/var/lib/dlock cannot be read\n"));
+  backend.hold("k", 1);
+  CHECK(run(inspect_command) == 77);
+  CHECK(out.starts_with("k  held"));
+}
+
 TEST_CASE_FIXTURE(World, "inspect is 69 when the store does not answer, and prints nothing") {
   backend.fails = kUnreachable;
   CHECK(run(inspect_command) == 69);

@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command_world.h"
@@ -113,6 +115,76 @@ TEST_CASE_FIXTURE(World, "a free lock is free already: 0, without asking") {
   options.json = true;
   CHECK(run() == 0);
   CHECK(nlohmann::json::parse(out)["freed"].empty());
+}
+
+TEST_CASE_FIXTURE(World, "whoever is next in line is named, in the question and afterwards") {
+  Participant next;
+  next.host = "ci-5";
+  next.pid = 99;
+  backend.locks.at(lock_name("deploy/prod")).waiters = {next};
+  Typist typist("deploy/prod");
+  const Log screen(Log::Style{}, typist.terminal.get());
+  const Runtime here{clock, screen};
+  CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 0);
+  CHECK(typist.read_all().find("next in line: ci-5 (pid 99)\r\ntype the key to free it: ") != std::string::npos);
+  CHECK(out.find("\n  next in line: ci-5 (pid 99)\n") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(World, "the holder and the question stand on a screen of 24 lines with 40 waiters") {
+  backend.locks.at(lock_name("deploy/prod")).waiters.resize(40);
+  Typist typist("no");
+  const winsize size{24, 80, 0, 0};
+  REQUIRE(ioctl(typist.terminal.get(), TIOCSWINSZ, &size) == 0);
+  const Log screen(Log::Style{}, typist.terminal.get());
+  const Runtime here{clock, screen};
+  CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 64);
+  const std::string shown = typist.read_all();
+  const std::size_t question = shown.find("type the key");
+  REQUIRE(question != std::string::npos);
+  CHECK(std::count(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(question), '\n') < 24);
+  CHECK(shown.find("ci-4 pid 8812 (deploy)") != std::string::npos);
+  CHECK(shown.find(" more\r\n") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(World, "a key that was never taken is said to be that, with the live one that was meant: 0") {
+  backend.remembers = true;
+  options.keys = {lock_name("deploy/prd")};
+  CHECK(run() == 0);
+  CHECK(out == "deploy/prd: no lock of that name was ever taken; did you mean 'deploy/prod'?\n");
+}
+
+TEST_CASE_FIXTURE(World, "a pattern frees what it matches and is held, and nothing else") {
+  backend.hold("deploy/test", 7);
+  backend.hold("other", 8);
+  options.yes = true;
+  options.keys = {lock_name("deploy/*")};
+  CHECK(run() == 0);
+  CHECK_FALSE(held());
+  CHECK(backend.locks.at(lock_name("deploy/test")).holders.empty());
+  CHECK(backend.locks.at(lock_name("other")).holders.size() == 1);
+  out.clear();
+  options.keys = {lock_name("x*")};
+  CHECK(run() == 0);
+  CHECK(out == "no lock that is held matches x*\n");
+}
+
+TEST_CASE_FIXTURE(World, "each lock that a pattern matches is confirmed by its own name") {
+  backend.hold("deploy/test", 7);
+  options.keys = {lock_name("deploy/*")};
+  Typist typist("no\ndeploy/test");
+  const Log screen(Log::Style{}, typist.terminal.get());
+  const Runtime here{clock, screen};
+  CHECK(force_release_command(options, backend, here, output, typist.terminal.get()) == 64);
+  CHECK(held());
+  CHECK(backend.locks.at(lock_name("deploy/test")).holders.empty());
+}
+
+TEST_CASE_FIXTURE(World, "a token and a pattern are 64") {
+  options.yes = true;
+  options.keys = {lock_name("deploy/*")};
+  options.token = FencingToken(1042);
+  CHECK(run() == 64);
+  CHECK(held());
 }
 
 }  // namespace force_release_test

@@ -69,6 +69,29 @@ TEST_CASE("at 110 columns nothing is wider than the terminal, and without a widt
   CHECK(text.find("ends in 12 s  rolling out 4.2 to all") != std::string::npos);
 }
 
+TEST_CASE("40 waiters on 24 lines: the holder stands on top, the first in line below, and how many more at the end") {
+  LockState state = busy_lock();
+  state.waiters.resize(40, state.waiters.front());
+  const std::string text = inspect_text({state}, kNow, {.width = 80, .height = 12});
+  CHECK(std::count(text.begin(), text.end(), '\n') == 12);
+  CHECK(text.find("\n  holder    ci-4 pid 8812") != std::string::npos);
+  CHECK(text.find("waits 8 ") != std::string::npos);
+  CHECK(text.ends_with("\n  32 more\n"));
+  CHECK(inspect_text({state}, kNow, {.width = 80}).find("waits 40") != std::string::npos);
+  const std::string low = inspect_text({state}, kNow, {.width = 80, .height = 1});
+  CHECK(low.find("waits 1 ") != std::string::npos);
+  CHECK(low.ends_with("\n  39 more\n"));
+}
+
+TEST_CASE("those who are known by their number alone are counted") {
+  LockState state = busy_lock();
+  state.more_waiters = 5;
+  state.more_holders = 2;
+  const std::string text = inspect_text({state}, kNow, {});
+  CHECK(text.find("\n  2 more\n  waits 1") != std::string::npos);
+  CHECK(text.ends_with("\n  5 more\n"));
+}
+
 TEST_CASE("a free lock says free") {
   const LockState state{.name = lock_name("k"), .store = "local:", .holders = {}, .waiters = {}};
   CHECK(inspect_text({state}, kNow, {}) == "k  free  local:\n");
