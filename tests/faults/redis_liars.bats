@@ -4,10 +4,13 @@
 # none is left behind (tests/support/metered.py).
 load ../support/cli
 load ../support/redis
+load ../support/liars
 
 setup() {
   set_world
   liar=$servers/liar
+  mkdir -p "$liar"
+  it_says silence
 }
 teardown() { end_world; }
 
@@ -15,31 +18,8 @@ floods=(endless-string endless-array endless-arrays endless-line endless-depth e
   big-error big-pairs announced-string deeper)
 
 # start_liar [PORT N]: see lying_redis.py.
-start_liar() {
-  mkdir -p "$liar"
-  echo silence >"$liar/mode"
-  "${python[@]}" "$support/lying_redis.py" "$liar" "$@" 3>&- &
-  started+=("$!")
-  disown "$!"
-  wait_until filled "$liar/port"
-}
-it_says() { echo "$1" >"$liar/mode"; } # a name in LIES of lying_redis.py
+start_liar() { start_liar_program lying_redis "$@"; }
 lies() { "${python[@]}" -c 'import sys; sys.path.insert(0, sys.argv[1]); import lying_redis; print(*lying_redis.LIES)' "$support"; }
-
-# metered STATUSES COMMAND...: ends with one of these in time, with little memory, and leaves nothing behind.
-metered() {
-  local statuses=$1 word status ms kib left
-  shift
-  rm -f meter
-  "${python[@]}" "$support/metered.py" meter "$@" >said 2>&1 3>&- || true
-  read -r word status word ms word kib word left <meter
-  printf '%-16s %s: %s\n' "$(cat "$liar/mode")" "$(cat meter)" "$(head -c 160 said | head -n 1 | cat -v)"
-  # Nothing that a terminal obeys, in lines that people can read.
-  iconv -f UTF-8 -t UTF-8 said >/dev/null || return
-  if LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' said; then return 1; fi
-  [ "$(awk 'length > longest { longest = length } END { print longest + 0 }' said)" -lt 1500 ]
-  [[ " $statuses " == *" $status "* ]] && ((ms < 15000 && kib < 65536 && left == 0)) && [ ! -e ran ]
-}
 
 # runs_nothing URL LIE...
 runs_nothing() {

@@ -4,40 +4,25 @@
 # same no command runs without a lock, dlock says why in bounded time, no program needs more than 64 MiB for it, and none is
 # left behind (tests/support/metered.py).
 load ../support/cli
+load ../support/liars
 
 setup() {
   set_world
   liar=$servers/liar
+  mkdir -p "$liar"
 }
 teardown() { end_world; }
 
 # start_liar [N]: see lying_zookeeper.py.
 start_liar() {
-  mkdir -p "$liar"
-  rm -f "$liar/port"
-  echo none >"$liar/mode"
-  "${python[@]}" "$support/lying_zookeeper.py" "$liar" "$@" 3>&- &
-  started+=("$!")
-  disown "$!"
-  wait_until filled "$liar/port"
+  it_says none
+  start_liar_program lying_zookeeper "$@"
   DLOCK_BACKEND=zk://127.0.0.1:$(<"$liar/port")/app
   export DLOCK_BACKEND
 }
-it_says() { echo "$1" >"$liar/mode"; } # a name in GREETINGS or LIES of lying_zookeeper.py
 names_in() { # TABLE
-  "${python[@]}" -c 'import sys; sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv[1])
+  "${python[@]}" -c 'import sys; sys.path.insert(0, sys.argv[1])
 import lying_zookeeper; print(*(name for name in getattr(lying_zookeeper, sys.argv[2]) if name != "none"))' "$support" "$1"
-}
-
-# metered STATUSES COMMAND...: ends with one of these in time, with little memory, and leaves nothing behind.
-metered() {
-  local statuses=$1 word status ms kib left
-  shift
-  rm -f meter
-  "${python[@]}" "$support/metered.py" meter "$@" >said 2>&1 3>&- || true
-  read -r word status word ms word kib word left <meter
-  printf '%-22s %s: %s\n' "$(cat "$liar/mode")" "$(cat meter)" "$(head -c 160 said | head -n 1 | cat -v)"
-  [[ " $statuses " == *" $status "* ]] && ((ms < 15000 && kib < 65536 && left == 0)) && [ ! -e ran ]
 }
 
 @test "a server that only says what is true: the command runs" {

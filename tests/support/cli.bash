@@ -7,7 +7,7 @@ support=$root/tests/support
 DLOCK=${DLOCK:-${DLOCK_BUILD:-$root/build/ci}/bin/dlock}
 
 # Python programs here import nothing but its own library; -S -E keeps them fast and deaf to the caller's settings.
-python=(/usr/bin/python3 -S -E)
+python=(/usr/bin/python3 -S -E -B) # and nothing is written beside what it runs
 
 set_world() {
   local name

@@ -26,6 +26,8 @@ import struct
 import sys
 import time
 
+from resp import message_end
+
 
 def listener():
     sock = socket.create_server(("127.0.0.1", 0))
@@ -39,23 +41,6 @@ def frame_end(data, at):
         return None
     end = at + 4 + struct.unpack_from(">I", data, at)[0]
     return end if end <= len(data) else None
-
-
-def message_end(data, at):
-    """Where the RESP message that begins at `at` ends; None if it is not complete."""
-    line = data.find(b"\r\n", at)
-    if line < 0:
-        return None
-    kind, after = data[at:at + 1], line + 2
-    if kind == b"$" and data[at + 1:line] != b"-1":
-        after += int(data[at + 1:line]) + 2
-        return after if after <= len(data) else None
-    if kind == b"*":
-        for _ in range(max(0, int(data[at + 1:line]))):
-            after = message_end(data, after)
-            if after is None:
-                return None
-    return after
 
 
 def packet_end(data, at):

@@ -24,7 +24,7 @@ kill_server() { # NAME [SIGNAL]: returns when it is gone
 start_proxy() { proxy_to "$(port_of "$1")" "${2:-redis}" "${3:-proxy}"; }
 
 proxy_to() { # PORT PROTOCOL PROXY
-  /usr/bin/python3 -S -E "$support/cutting_proxy.py" "$servers/$3" 127.0.0.1 "$1" "$2" 3>&- &
+  /usr/bin/python3 -S -E -B "$support/cutting_proxy.py" "$servers/$3" 127.0.0.1 "$1" "$2" 3>&- &
   started+=("$!")
   disown "$!"
   wait_until filled "$servers/$3/port"
