@@ -156,7 +156,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kComplete:
       return print(out, runtime.log, completion_words(options));
     case Command::kHelp:
-      return print_result(help_text(options.words.empty() ? "" : options.words.front()), runtime.log, out);
+      return print_result(help_text(options.words), runtime.log, out);
     case Command::kVersion:
       return print(out, runtime.log, kVersion);
   }

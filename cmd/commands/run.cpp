@@ -133,10 +133,21 @@ RunReport make_report(const Options& options, const Runtime& runtime, const Take
   return report;
 }
 
+/// "run a b -c STR": without -- there is one KEY, and `b` is CMD.
+bool looks_like_second_key(const Options& options, const Program& program) {
+  if (program.exit_status != kExitNotFound || options.child.size() < 3) return false;
+  const std::string_view behind(options.child[1]);
+  return behind == "-c" || behind == "--command";
+}
+
 /// Found out before the lock is taken where it can be: nobody should wait an hour for a typing mistake.
 int refuse_program(const Options& options, const Runtime& runtime, const Program& program, const ReportFile& file) {
-  runtime.log.error(
-      {ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, "nothing was locked or run"});
+  std::string next = "nothing was locked or run";
+  if (looks_like_second_key(options, program)) {
+    next += "; if '" + program.path + "' is a KEY, several keys need --: dlock run -c STR " +
+            options.keys.front().text() + " " + program.path + " --";
+  }
+  runtime.log.error({ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, std::move(next)});
   RunReport report;
   report.outcome = RunReport::Outcome::kExecFailed;
   report.exit_code = program.exit_status;

@@ -6,7 +6,9 @@
 #include "cmd/options/stock_actions.h"
 #include "cmd/options/wait_policy.h"
 #include "cmd/show/exit_status.h"
+#include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
+#include "lib/config/suggest.h"
 #include "lib/stock/taking.h"
 
 namespace dlock {
@@ -52,11 +54,15 @@ class Calling {
 
   TimePoint soon() const { return runtime_.clock.now() + std::max(options_.connect_timeout, kAskBudget); }
 
+  int refuse(const Error& error) {
+    return fail(runtime_.log, with_nearest_stock(error, stock_, name(), CallLimit{soon()}));
+  }
+
   /// A call that says nothing when it succeeds.
   template <typename Call>
   int end(Call call) {
     const auto done = insist(call, soon(), runtime_.clock, nullptr);
-    return done ? 0 : fail(runtime_.log, done.error());
+    return done ? 0 : refuse(done.error());
   }
 
   /// A call that answers with parts.
@@ -94,8 +100,13 @@ class Calling {
     const auto made = insist(
         [&](const CallLimit& limit) { return stock_.create(name(), what_.quantity, what_.segments, maker, limit); },
         soon(), runtime_.clock, nullptr);
-    if (made || (what_.if_not_exists && made.error().code == ErrorCode::kConflict)) return 0;
-    return fail(runtime_.log, made.error());
+    const bool there = !made && what_.if_not_exists && made.error().code == ErrorCode::kConflict;
+    if (!made && !there) return fail(runtime_.log, made.error());
+    if (made && what_.quantity == 0) {
+      runtime_.log.notice("stock '" + name().text() + "' is empty; fill it with: dlock stock add " +
+                          shell_word(name().text()) + " --qty N");
+    }
+    return 0;
   }
 
   int take() {
@@ -107,7 +118,7 @@ class Calling {
       runtime_.log.error(taken.error());
       return options_.conflict_exit_code;
     }
-    if (!taken) return fail(runtime_.log, taken.error());
+    if (!taken) return refuse(taken.error());
     if (taken->repeated) runtime_.log.verbose("request '" + request.id.text() + "' was served before");
     return print_answer("dlock.stock.take/1", request.id, request.quantity, taken->parts, taken->repeated);
   }
@@ -116,7 +127,7 @@ class Calling {
     const LockName id = request_id(what_);
     const auto back =
         parts_of([&](const CallLimit& limit) { return stock_.refund(name(), id, what_.qty_given, limit); });
-    if (!back) return fail(runtime_.log, back.error());
+    if (!back) return refuse(back.error());
     if (back->empty()) runtime_.log.notice("request '" + id.text() + "' had taken nothing, and never will");
     return print_answer("dlock.stock.refund/1", id, sum_of(*back), *back, std::nullopt);
   }
@@ -124,7 +135,7 @@ class Calling {
   int add() {
     const LockName id = request_id(what_);
     const auto added = parts_of([&](const CallLimit& limit) { return stock_.add(name(), id, what_.qty, limit); });
-    if (!added) return fail(runtime_.log, added.error());
+    if (!added) return refuse(added.error());
     return print_answer("dlock.stock.add/1", id, what_.qty, *added, std::nullopt);
   }
 
@@ -154,6 +165,16 @@ std::string stock_parts_text(const StockParts& parts) {
     text += std::to_string(part.segment) + " " + std::to_string(part.quantity) + "\n";
   }
   return text;
+}
+
+Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit) {
+  if (error.message != no_such_stock(name, stock.store()).message) return error;
+  const auto names = stock.names(limit);
+  if (!names) return error;
+  Nearest nearest(name.text());
+  for (const LockName& one : *names) nearest.offer(one.text());
+  if (!nearest.best().empty()) error.next = did_you_mean(nearest.best()) + " Else " + error.next;
+  return error;
 }
 
 int stock_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {

@@ -51,7 +51,7 @@ Result<std::vector<StockState>> look_at(const Options& options, Stock& stock, co
   std::vector<StockState> states;
   for (const LockName& name : names) {
     auto state = stock.show(name, limit);
-    if (!state) return state.error();
+    if (!state) return with_nearest_stock(state.error(), stock, name, limit);
     states.push_back(std::move(*state));
   }
   return states;

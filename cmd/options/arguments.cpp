@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cmd/options/usage_error.h"
+#include "lib/base/human_text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -14,7 +15,7 @@ namespace {
 /// Takes the words of one command line from the front: which are for CLI11, which are keys, which are CMD.
 class Splitter {
  public:
-  Splitter(int argc, char** argv) : end_(argv + argc), at_(argc > 0 ? argv + 1 : argv), begin_(at_) {}
+  Splitter(int argc, char** argv) : end_(argv + argc), at_(argc > 0 ? argv + 1 : argv), start_(at_), begin_(at_) {}
 
   Result<Arguments> split() {
     if (auto read = read_command(); !read) return read.error();
@@ -59,11 +60,12 @@ class Splitter {
     if (at_ == split) {  // a "--" that only ends the options, so that keys may begin with -
       ++at_;
       split = find_split(at_);
+      if (split == end_ && is_command_alone(least)) return key_missing();
       return split == end_ ? take_operands(least, nullptr) : take_operands(split - at_, split + 1);
     }
     for (char** word = at_; word != split; ++word) {
       if (word != at_ && is_shell_command(word - 1, split)) return read_shell_command(word, split);
-      if (word != at_ && looks_like_option(*word)) return option_behind_key(*word);
+      if (word != at_ && looks_like_option(*word)) return option_behind_key(word, split);
     }
     return take_operands(split - at_, split + 1);
   }
@@ -72,7 +74,7 @@ class Splitter {
   Result<void> read_unsplit(std::size_t least) {
     if (is_shell_command(at_, end_)) return read_shell_command(at_ + 1, end_);
     for (std::size_t i = 1; i <= least && i < static_cast<std::size_t>(end_ - at_); ++i) {
-      if (looks_like_option(at_[i])) return option_behind_key(at_[i]);
+      if (looks_like_option(at_[i])) return option_behind_key(at_ + i, at_ + i + 1);
     }
     return take_operands(least, nullptr);
   }
@@ -104,14 +106,73 @@ class Splitter {
     return {};
   }
 
-  Error option_behind_key(std::string_view word) const {
-    const std::string name(command_->name);
+  /// "run -- true": what stands behind -- is CMD, and nothing is left of it to be run.
+  bool is_command_alone(std::size_t least) const {
+    const bool shell = out_.find(OptionId::kCommandText) != nullptr;
+    const bool one = static_cast<std::size_t>(end_ - at_) == least;
+    return out_.command == Command::kRun && !shell && one && !looks_like_option(front());
+  }
+
+  Error key_missing() const {
+    return usage_error("there is no KEY in front of --",
+                       "write: dlock run KEY -- " + shell_word(front().substr(0, 80)));
+  }
+
+  /// `option` and those up to `stop` stand behind the first key, at_.
+  Error option_behind_key(char** option, char** stop) const {
+    const std::string_view word(*option);
+    const std::string message = "option " + quoted(word) + " stands behind a key, where options have stopped";
     if (word.starts_with("-c") || find_long_or_short(word) == nullptr) {
-      return usage_error("option " + quoted(word) + " stands behind a key, where options have stopped",
-                         "put -- between the keys and the command: dlock " + name + " KEY -- CMD " + std::string(word));
+      return usage_error(message, "put -- between the keys and the command: dlock " + std::string(command_->name) +
+                                      " KEY -- CMD " + std::string(word));
     }
-    return usage_error("option " + quoted(word) + " stands behind a key, where options have stopped",
-                       "write it before the key: dlock " + name + " " + std::string(word) + " ... KEY -- CMD");
+    return usage_error(message, "write it before the key: " + corrected_line(option, stop));
+  }
+
+  /// The user's own line, with the options from `option` to `stop` in front of the first key.
+  std::string corrected_line(char** option, char** stop) const {
+    std::vector<char*> moved;
+    std::vector<char*> keys(at_, option);
+    char** word = option;
+    while (word != stop) {
+      const bool is_option = looks_like_option(*word) && find_long_or_short(*word) != nullptr;
+      (is_option ? moved : keys).push_back(*word);
+      const bool has_next = is_option && wants_next(*word);
+      ++word;
+      if (has_next && word != end_) moved.push_back(*word++);
+      if (word > stop) break;  // without "--" the value stands behind `stop`
+    }
+    std::string line = "dlock";
+    for (char** one = start_; one != at_; ++one) add_shown(line, *one);
+    for (const char* one : moved) add_shown(line, one);
+    for (const char* one : keys) add_shown(line, one);
+    for (; word != end_; ++word) add_shown(line, *word);
+    return line;
+  }
+
+  /// Is the value of the option (or of the last of these letters) the next word?
+  static bool wants_next(std::string_view word) {
+    if (word.starts_with("--")) {
+      const OptionRow* row = find_option(word.substr(2));
+      return row != nullptr && row->kind != ValueKind::kFlag;
+    }
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      const OptionRow* row = find_option(word[i]);
+      if (row == nullptr) return false;
+      if (row->kind != ValueKind::kFlag) return i + 1 == word.size();
+    }
+    return false;
+  }
+
+  /// As a shell wants it; without what may be a password.
+  static void add_shown(std::string& line, std::string_view word) {
+    constexpr std::size_t kLongestWord = 80;
+    const std::size_t url = word.find("://");
+    const bool secret = url != std::string_view::npos && word.find('@', url) != std::string_view::npos;
+    line += ' ';
+    if (secret) line += shell_word(word.substr(0, url + 3)) + "...";
+    else if (word.size() > kLongestWord) line += "...";
+    else line += shell_word(word);
   }
 
   const OptionRow* find_long_or_short(std::string_view word) const {
@@ -166,13 +227,24 @@ class Splitter {
     const bool help = asked.id == OptionId::kHelp;
     out_ = Arguments();
     if (help && command_ != nullptr) out_.words.push_back(command_->name);
+    if (help && command_ != nullptr && command_->shape == Operands::kStock) name_action();
     out_.command = help ? Command::kHelp : Command::kVersion;
     done_ = true;
   }
 
+  /// Of "stock take --help": the action is to be explained.
+  void name_action() {
+    for (char** word = begin_; word != end_ && std::string_view(*word) != "--"; ++word) {
+      if (looks_like_option(*word)) continue;
+      out_.words.emplace_back(*word);
+      return;
+    }
+  }
+
   char** const end_;
   char** at_;
-  char** begin_;  ///< behind the command, once it is known
+  char** const start_;  ///< behind the name of the program
+  char** begin_;        ///< behind the command, once it is known
   const CommandRow* command_ = nullptr;
   Arguments out_;
   bool done_ = false;  ///< --help or --version: nothing else counts

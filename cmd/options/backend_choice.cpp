@@ -19,6 +19,13 @@ Error at(const Setting& setting, Error error) {
   return error;
 }
 
+/// What was read, for people.
+std::string files_read(const Config& config) {
+  std::string text;
+  for (const std::string& file : config.files()) text += (text.empty() ? "read: " : ", ") + file;
+  return text.empty() ? "there is no /etc/dlock/config.toml or ~/.config/dlock/config.toml either" : text;
+}
+
 Error no_such_backend(const Config& config, const std::string& name) {
   Nearest nearest(name);
   const auto names = config.backend_names();
@@ -33,6 +40,9 @@ Error no_such_backend(const Config& config, const std::string& name) {
   }
   // The URL parser knows which scheme was meant.
   Error error = BackendUrl::parse(name).error();
+  if (error.next.starts_with("did you mean")) return error;
+  error.message = "there is no [backend." + name.substr(0, 64) + "]; " + files_read(config);
+  error.next = "write that section and url = \"redis://host\", or a URL: " + error.next;
   if (!names.empty()) error.next += "; or one of the configured: " + known;
   return error;
 }

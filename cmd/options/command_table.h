@@ -22,7 +22,7 @@ enum class Operands {
   kAnyKeys,         ///< [KEY...]
   kKeyAndToken,     ///< KEY TOKEN
   kOneWord,         ///< exactly one word out of `words`
-  kMaybeCommand,    ///< [COMMAND]
+  kMaybeCommand,    ///< [COMMAND [ACTION]]
   kMaybeWord,       ///< nothing, or one word out of `words`
   kStock,           ///< ACTION NAME, and with ACTION run: -- CMD [ARG...]; options may stand anywhere before
   kNone,

@@ -54,7 +54,7 @@ struct BareParser : CLI::App {
   BareParser() : App({}, {}, nullptr) {}
 };
 
-/// Options of flock(1) that cannot mean the same here.
+/// Options of flock(1) that cannot mean the same here, or whose name could mean two things.
 std::optional<Error> foreign_option(std::string_view name) {
   if (name == "F" || name == "no-fork") {
     return usage_error("-F (--no-fork) cannot be: dlock has to stay beside CMD to renew the lock and to give it back",
@@ -63,6 +63,10 @@ std::optional<Error> foreign_option(std::string_view name) {
   if (name == "u" || name == "unlock") {
     return usage_error("-u (--unlock) cannot be: a lock belongs to the dlock that took it, and ends with it",
                        "give back what 'dlock acquire' took with: dlock release KEY --owner OWNER");
+  }
+  if (name == "timeout") {
+    return usage_error("--timeout could limit the wait for the lock, or CMD",
+                       "the wait: --wait D; CMD: dlock run KEY -- timeout D CMD");
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include "cmd/options/option_table.h"
 #include "cmd/options/options.h"
 #include "cmd/options/stock_actions.h"
+#include "cmd/options/usage_error.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -84,7 +85,7 @@ std::string explain(const CommandRow& row) {
   }
   if (!row.details.empty()) out.append("\n").append(row.details).append("\n");
   if (row.shape == Operands::kStock) {
-    out += "\nActions:\n";
+    out += "\nActions ('dlock help stock ACTION' explains one):\n";
     for (const StockActionRow& action : stock_action_rows()) {
       put_row(out, "  " + std::string(action.name) + " " + std::string(action.operands), kActionColumn, action.summary);
     }
@@ -101,11 +102,50 @@ std::string explain(const CommandRow& row) {
   return out + "\nDurations: 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h, 1d. More: man dlock\n";
 }
 
+bool has_option(const StockActionRow& action, OptionId id) {
+  return std::find(action.options.begin(), action.options.end(), id) != action.options.end();
+}
+
+std::string explain_action(const StockActionRow& action) {
+  const CommandRow& stock = command_row(Command::kStock);
+  std::string out = "usage: dlock stock " + std::string(action.name) + " [OPTION...] " + std::string(action.operands) +
+                    "\n\n" + std::string(action.summary) + "\n";
+  std::string examples;
+  for (std::string_view rest = stock.examples; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (line.starts_with("dlock stock " + std::string(action.name) + " ")) put_indented(examples, line);
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  if (!examples.empty()) out += "\nExample:\n" + examples;
+  if (!action.options.empty()) out += "\nOptions [default; environment variable]:\n";
+  for (const OptionRow& row : option_rows()) {
+    if (has_option(action, row.id)) put_row(out, option_label(row), kOptionColumn, option_text(row));
+  }
+  out += "\nGeneral options, also before the command:\n";
+  put_options(out, Command::kStock, true);
+  return out + "\nThe other actions: dlock help stock. More, with examples to try: man dlock-stock\n";
+}
+
+Result<std::string> help_of_action(const std::string& word) {
+  Nearest nearest(word);
+  for (const StockActionRow& action : stock_action_rows()) {
+    nearest.offer(action.name);
+    if (action.name == word) return explain_action(action);
+  }
+  return usage_error("'dlock stock' has no " + quoted(word), did_you_mean(nearest.best(), "all: dlock help stock"));
+}
+
 }  // namespace
 
-Result<std::string> help_text(const std::string& command) {
-  if (command.empty()) return overview();
+Result<std::string> help_text(const std::vector<std::string>& words) {
+  if (words.empty()) return overview();
+  const std::string& command = words.front();
   const CommandRow* row = find_command(command);
+  if (row != nullptr && row->shape == Operands::kStock && words.size() == 2) return help_of_action(words[1]);
+  if (words.size() > 1) {
+    return usage_error("'dlock help' explains one command, these are " + std::to_string(words.size()) + " words",
+                       "write: dlock help " + command);
+  }
   if (row != nullptr) return explain(*row);
   return Error{ErrorCode::kInvalid, "unknown command '" + command.substr(0, 80) + "'",
                did_you_mean(nearest_command(command), "all commands: dlock help")};

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/config/suggest.h"
+#include "cmd/options/usage_error.h"
 #include "lib/lock/path_key.h"
 
 namespace dlock {
@@ -44,9 +44,7 @@ class Placer {
       case Operands::kOneWord:
         return count_is(1) ? add_known_word() : wrong_count(row_.operands);
       case Operands::kMaybeCommand:
-        if (words.size() > 1)
-          return usage("'dlock help' explains one command, these are " + std::to_string(words.size()));
-        return add_words();
+        return add_words();  // help_text()
       case Operands::kMaybeWord:
         return words.empty() ? Result<void>() : count_is(1) ? add_known_word() : wrong_count(row_.operands);
       case Operands::kStock:
@@ -63,6 +61,8 @@ class Placer {
   Error wrong_count(std::string_view wanted) const {
     const std::string name(row_.name);
     if (arguments_.words.empty()) return usage("'dlock " + name + "' needs a " + std::string(wanted));
+    const bool has_token = row_.shape == Operands::kFence || row_.shape == Operands::kKeyAndToken;
+    if (has_token && count_is(1)) return usage("the TOKEN is missing behind " + quoted(arguments_.words.front()));
     return usage("'dlock " + name + "' takes one " + std::string(wanted) + ", these are " +
                  std::to_string(arguments_.words.size()) + " words");
   }
@@ -99,14 +99,13 @@ class Placer {
   Result<void> add_known_word() {
     const std::string_view word = arguments_.words.front();
     bool known = false;
-    Nearest nearest(word);
+    std::string all;
     for_each_word(row_.words, [&](std::string_view one) {
       known = known || one == word;
-      nearest.offer(one);
+      all.append(all.empty() ? "there are " : ", ").append(one);
     });
     if (known) return add_words();
-    return usage("'dlock " + std::string(row_.name) + "' has no '" + std::string(word.substr(0, 80)) + "'",
-                 did_you_mean(nearest.best(), "there are " + std::string(row_.operands)));
+    return usage("'dlock " + std::string(row_.name) + "' has no " + quoted(word), all);
   }
 
   Result<void> add_words() {

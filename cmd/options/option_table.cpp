@@ -395,8 +395,8 @@ struct Alias {
   OptionId id;
 };
 constexpr Alias kAliases[] = {
-    {"nb", OptionId::kNonblock},  {"nonblocking", OptionId::kNonblock}, {"try", OptionId::kNonblock},
-    {"timeout", OptionId::kWait}, {"limit", OptionId::kPermits},        {"colour", OptionId::kColor},
+    {"nb", OptionId::kNonblock},   {"nonblocking", OptionId::kNonblock}, {"try", OptionId::kNonblock},
+    {"limit", OptionId::kPermits}, {"colour", OptionId::kColor},
 };
 
 }  // namespace

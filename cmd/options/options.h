@@ -124,9 +124,9 @@ struct Options {
 /// that is wrong and the nearest right one; Misconfigured (78) names file:line:column.
 Result<Options> parse_command_line(int argc, char** argv, char** environment);
 
-/// The text of `dlock help [COMMAND]`; empty `command` = the overview. Invalid, with the nearest name, for an unknown
-/// one.
-Result<std::string> help_text(const std::string& command);
+/// The text of `dlock help [COMMAND [ACTION]]`; without words the overview. Invalid, with the nearest name, for an
+/// unknown one.
+Result<std::string> help_text(const std::vector<std::string>& words);
 
 /// What the hidden `dlock __complete WORD` prints, one a line: the names of the configured backends.
 std::string completion_words(const Options& options);

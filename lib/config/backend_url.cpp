@@ -32,6 +32,7 @@ Error malformed(const UrlScheme& scheme, std::string why) {
     case UrlShape::kHosts:
       next = "write " + name + "://[user[:password]@]host1[:port],host2[:port]";
       if (scheme.path == UrlPath::kMaster) next += "/MASTER[/db]";
+      if (scheme.path == UrlPath::kDatabaseName) next += "/DB";
       break;
   }
   if (scheme.shape != UrlShape::kDirectory) next += "; in a password write % / ? @ as %25 %2F %3F %40";
@@ -267,6 +268,23 @@ class UrlReader {
   BackendUrl& url_;
 };
 
+/// "redis://host:6379" of "host:6379"; empty if `text` has another form, or may hold a secret.
+std::string with_scheme(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:/[]";
+  const std::string_view host = text.substr(0, text.rfind(':'));
+  const bool has_port = host.size() < text.size();
+  if (!has_port && text.find('.') == std::string_view::npos) return {};
+  if (host.empty() || text.size() > 80 || text.find_first_not_of(kPlain) != std::string_view::npos) return {};
+  const auto port = has_port ? text.substr(host.size() + 1) : std::string_view("0");
+  if (port.empty() || port.find_first_not_of("0123456789/") != std::string_view::npos) return {};
+  std::string_view scheme = "redis";
+  for (const UrlScheme& one : url_schemes()) {
+    if (one.port != 0 && port == std::to_string(one.port) && one.shape != UrlShape::kOneHost) scheme = one.name;
+  }
+  std::string url = std::string(scheme) + "://" + std::string(text);
+  return BackendUrl::parse(url) ? url : std::string();
+}
+
 Error no_scheme(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view word = text.substr(0, colon);
@@ -278,6 +296,9 @@ Error no_scheme(std::string_view text) {
   if (colon == std::string_view::npos) message += " URL: it has no scheme";
   const std::string otherwise = "there are local:, redis://, redlock://, tair://, zk:// and mysql://";
   const std::string_view best = nearest.best();
+  if (const std::string url = with_scheme(text); best.empty() && !url.empty()) {
+    return {ErrorCode::kInvalid, std::move(message), did_you_mean(url)};
+  }
   if (best.empty()) return {ErrorCode::kInvalid, std::move(message), otherwise};
   return {ErrorCode::kInvalid, std::move(message),
           "did you mean '" + std::string(best) + (best == "local" ? ":'?" : "://...'?")};

@@ -137,6 +137,8 @@ class ConfigReader {
     for (auto&& [name, value] : *table) {
       const ConfigKey* known = find_key(name.str());
       if (known == nullptr) {
+        if (name.str() == "default-backend")
+          return unknown(name, " in [defaults]", {}, "it belongs at the top of the file, above the first [section]");
         Nearest nearest(name.str());
         for (const ConfigKey& one : keys_) nearest.offer(one.name);
         return unknown(name, " in [defaults]", nearest.best(), "all keys: man 5 dlock.toml");
@@ -182,6 +184,8 @@ class ConfigReader {
   }
 
   Result<void> unknown_in_backend(const std::string& backend, const toml::key& name) const {
+    if (find_key(name.str()) != nullptr)
+      return unknown(name, " in [backend." + backend + "]", {}, "it belongs below the line [defaults]");
     Nearest nearest(name.str());
     nearest.offer("url");
     for (const UrlParam& param : url_params()) nearest.offer(param.name);
@@ -251,6 +255,29 @@ class ConfigReader {
   std::vector<Setting> settings_;
 };
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+/// `wait = "10m"` of the line `wait = 10m`; empty if it has another form, as a value that could be a secret has.
+std::string quoted_assignment(std::string_view text, std::size_t line) {
+  constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyz-_";
+  constexpr std::string_view kValue = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-";
+  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text = text.substr(0, text.find_first_of("\n#"));
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return {};
+  const std::string_view key = trimmed(text.substr(0, equals));
+  const std::string_view value = trimmed(text.substr(equals + 1));
+  const bool plain = key.find_first_not_of(kWord) == std::string_view::npos && value.size() <= 20 &&
+                     value.find_first_not_of(kValue) == std::string_view::npos;
+  const bool toml = value == "true" || value == "false" || value.find_first_not_of("0123456789.:-") == value.npos;
+  if (!plain || toml || key.empty() || value.empty() || key.starts_with("pass")) return {};
+  return std::string(key) + " = \"" + std::string(value) + "\"";
+}
+
 }  // namespace
 
 Result<std::vector<Setting>> parse_config(std::string_view text, const std::string& path,
@@ -261,9 +288,12 @@ Result<std::vector<Setting>> parse_config(std::string_view text, const std::stri
     const auto& where = error.source().begin;
     const std::string_view why = error.description();
     const bool unquoted = why.find("could not determine value type") != std::string_view::npos;
+    const std::string right = quoted_assignment(text, where.line);
+    std::string next = unquoted ? "put the value in quotes" : "the file is TOML: see man 5 dlock.toml";
+    if (!right.empty()) next = "write " + right;
     return Error{ErrorCode::kMisconfigured,
                  path + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": " + std::string(why),
-                 unquoted ? "put the value in quotes" : "the file is TOML: see man 5 dlock.toml"};
+                 std::move(next)};
   }
   return ConfigReader(path, keys).read(parsed.table());
 }

@@ -19,7 +19,18 @@ constexpr Unit kUnits[] = {
     {"d", 86400 * kSecond}, {"h", 3600 * kSecond}, {"m", 60 * kSecond},
     {"min", 60 * kSecond},  {"s", kSecond},        {"ms", kMillisecond},
 };
+constexpr std::size_t kLongestGuess = 40;  ///< characters of what somebody may have meant
 constexpr std::int64_t kLongestNs = kLongestDuration.count();
+
+/// What people write for a unit, in lower case.
+struct Spelling {
+  std::string_view word, unit;
+};
+constexpr Spelling kSpellings[] = {
+    {"day", "d"},     {"days", "d"},   {"hr", "h"},      {"hrs", "h"},           {"hour", "h"}, {"hours", "h"},
+    {"mins", "m"},    {"minute", "m"}, {"minutes", "m"}, {"sec", "s"},           {"secs", "s"}, {"second", "s"},
+    {"seconds", "s"}, {"msec", "ms"},  {"msecs", "ms"},  {"milliseconds", "ms"},
+};
 
 Error bad_duration(std::string_view text, std::string_view why) {
   std::string message = "'";
@@ -59,6 +70,13 @@ std::int64_t scale(std::string_view whole, std::string_view fraction, std::int64
   return sum > kLongestNs ? -1 : sum;
 }
 
+/// The beginning of the words for a missing unit, with the character that stands where it should be.
+std::string no_unit(std::string_view text, std::string_view rest) {
+  std::string why = "a number has no unit (d, h, m, s, ms)";
+  if (rest.empty() || rest.front() < ' ' || rest.front() > '~') return why;
+  return why + ", character " + std::to_string(text.size() - rest.size() + 1) + " is '" + rest.front() + "'";
+}
+
 const Unit* find_unit(std::string_view name) {
   for (const Unit& unit : kUnits) {
     if (unit.name == name) return &unit;
@@ -66,9 +84,8 @@ const Unit* find_unit(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace
-
-Result<Duration> parse_duration(std::string_view text) {
+/// As it is written here.
+Result<Duration> read_duration(std::string_view text) {
   if (text.empty()) return bad_duration(text, "it is empty");
   if (text.front() == '-') return bad_duration(text, "it is negative");
   std::int64_t sum = 0;
@@ -85,7 +102,7 @@ Result<Duration> parse_duration(std::string_view text) {
     }
     const std::string_view name = take_while(rest, is_letter);
     const bool bare = name.empty() && rest.empty() && smallest == INT64_MAX;
-    if (name.empty() && !bare) return bad_duration(text, "a number has no unit (d, h, m, s, ms)");
+    if (name.empty() && !bare) return bad_duration(text, no_unit(text, rest));
     const Unit* unit = find_unit(bare ? "s" : name);
     if (unit == nullptr) {
       return bad_duration(text, "unknown unit '" + std::string(name.substr(0, 20)) + "' (there are d, h, m, s, ms)");
@@ -97,6 +114,38 @@ Result<Duration> parse_duration(std::string_view text) {
     sum += part;
   }
   return Duration(sum);
+}
+
+/// `text` with a point for a comma and without blanks and capitals, its units as they are written here.
+std::string usual_spelling(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view word = take_while(text, is_letter);
+    std::string lower;
+    for (const char c : word) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (const Spelling& one : kSpellings) {
+      if (one.word == lower) lower = one.unit;
+    }
+    out += lower;
+    const std::string_view other = take_while(text, [](char c) { return !is_letter(c); });
+    for (const char c : other) {
+      if (c != ' ') out += c == ',' ? '.' : c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Duration> parse_duration(std::string_view text) {
+  auto read = read_duration(text);
+  if (read) return read;
+  Error error = read.error();
+  const std::string meant = usual_spelling(text.substr(0, kLongestGuess));
+  if (text.size() <= kLongestGuess && meant != text && read_duration(meant)) {
+    error.next = "did you mean '" + meant + "'? For example: 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h, 1d";
+  }
+  return error;
 }
 
 std::string spell_duration(Duration duration) {

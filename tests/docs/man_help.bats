@@ -37,13 +37,12 @@ same_lists() { # WHAT PROGRAM PAGE
 @test "each long option of --help is in dlock(1), and back" {
   # Other names of an option are in the page alone.
   same_lists options "$(all_help | options_of)" \
-    "$(options_of_page | grep -vxE -- '--(nb|try|timeout|limit)')"
+    "$(options_of_page | grep -vxE -- '--(nb|try|limit)')"
 }
 
 @test "the other names of options that dlock(1) tells are understood" {
   dlock run --nb k -- true
   dlock run --try k -- true
-  dlock run --timeout 1 k -- true
   dlock run --limit 2 permits -- true
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("no two commands share a name or an alias") {
 TEST_CASE("help names every option of a command with its default and its variable") {
   for (const CommandRow& command : command_rows()) {
     if (command.group.empty()) continue;
-    const auto text = help_text(std::string(command.name));
+    const auto text = help_text({std::string(command.name)});
     REQUIRE(text);
     for (const OptionRow& row : option_rows()) {
       CAPTURE(command.name);
@@ -65,13 +65,13 @@ TEST_CASE("help names every option of a command with its default and its variabl
 }
 
 TEST_CASE("the overview names every command that is there for people") {
-  const auto text = help_text("");
+  const auto text = help_text({});
   REQUIRE(text);
   for (const CommandRow& row : command_rows()) {
     CAPTURE(row.name);
     CHECK(((*text).find("\n  " + std::string(row.name) + " ") != std::string::npos) == !row.group.empty());
   }
-  const auto unknown = help_text("rum");
+  const auto unknown = help_text({"rum"});
   REQUIRE(!unknown);
   CHECK(unknown.error().next == "did you mean 'run'?");
 }

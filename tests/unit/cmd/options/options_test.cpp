@@ -260,9 +260,9 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {{"renew", "k"}, ErrorCode::kInvalid, "--owner is missing"},
       {{"release", "k"}, ErrorCode::kInvalid, "--owner is missing"},
       {{"release", "k", "--owner", "x"}, ErrorCode::kInvalid, "not an owner handle"},
-      {{"check", "k"}, ErrorCode::kInvalid, "one KEY and a TOKEN"},
+      {{"check", "k"}, ErrorCode::kInvalid, "TOKEN is missing"},
       {{"check", "k", "0"}, ErrorCode::kInvalid, "not a fencing token"},
-      {{"fence", "r"}, ErrorCode::kInvalid, "RESOURCE and a TOKEN"},
+      {{"fence", "r"}, ErrorCode::kInvalid, "TOKEN is missing"},
       {{"fence", "r", "x", "--", "y"}, ErrorCode::kInvalid, "not a fencing token"},
       {{"force-release", "k", "--token", "x"}, ErrorCode::kInvalid, "not a fencing token"},
       {{"inspect", "--interval", "1s"}, ErrorCode::kInvalid, "nothing without --watch"},
@@ -270,7 +270,6 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {{"config"}, ErrorCode::kInvalid, "needs a show|check"},
       {{"config", "shw"}, ErrorCode::kInvalid, "has no 'shw'"},
       {{"completion", "csh"}, ErrorCode::kInvalid, "has no 'csh'"},
-      {{"help", "a", "b"}, ErrorCode::kInvalid, "explains one command"},
   };
   for (const Row& row : rows) {
     std::string line;
