@@ -22,15 +22,10 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   # library would need 2.36 of it for that, which dpkg-shlibdeps does not see; and not every ld for arm64 can do it.
   list(APPEND dlock_hardened_static_link -Wl,-z,pack-relative-relocs)
 endif()
-# Links a program fully statically (KIND: -static or -static-pie), with what runs at its start side by side
-# (cmake/startup.ld, and what scripts/order-startup has found for PROGRAM).
-function(dlock_link_for_start target program)
-  set(folder ${CMAKE_SOURCE_DIR}/cmake/startup)
+# Links a program fully statically (-static or -static-pie, and what else that takes), as few pages of it as can be.
+function(dlock_link_for_start target)
   target_link_options(${target} PRIVATE ${ARGN} -Wl,--gc-sections
-    -Wl,-z,noseparate-code  # one mapping less, and two faults
-    -Wl,-L,${folder}/${program} -Wl,-T,${folder}.ld)
-  set_target_properties(${target} PROPERTIES LINK_DEPENDS
-    "${folder}.ld;${folder}/${program}/text.ld;${folder}/${program}/rodata.ld")
+    -Wl,-z,noseparate-code)  # one mapping less, and two faults
 endfunction()
 if(DLOCK_WERROR)
   target_compile_options(dlock_flags INTERFACE -Werror)
