@@ -8,8 +8,8 @@
 #   dlock_add_stock_keeper(NAME SCHEMES scheme... NEEDS lib...)  only the stocks of a backend that lives inside dlock
 #
 # The folder's sources, those of its rooms too, become the library dlock_backend_NAME, with their
-# scripts (cmake/lua.cmake). NAME/NAME_backend.h must declare
-#   Result<std::unique_ptr<LockAdmin>> make_NAME_backend(const BackendUrl&, const Runtime&)
+# scripts (cmake/lua.cmake). NAME/backend.h must declare
+#   Result<std::unique_ptr<LockAdmin>> make_NAME_admin(const BackendUrl&, const Runtime&)
 # and inside dlock also
 #   OpenSession open_NAME_sessions(const BackendUrl&, const Runtime&)
 # and for a keeper also
@@ -49,7 +49,7 @@ function(dlock_registry program name sessions drive stock memory schemes)
     set(registry_includes "#include \"backends/${name}/stock/${name}_stock.h\"\n")
   endif()
   foreach(scheme ${schemes})
-    string(APPEND registry_rows "    {\"${scheme}\", make_${name}_backend, ${sessions}, ${drive}, ${stock}},\n")
+    string(APPEND registry_rows "    {\"${scheme}\", make_${name}_admin, ${sessions}, ${drive}, ${stock}},\n")
   endforeach()
   set(file ${CMAKE_BINARY_DIR}/registries/${program}.cpp)
   configure_file(${CMAKE_SOURCE_DIR}/cmake/registry.cpp.in ${file} @ONLY)

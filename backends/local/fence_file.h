@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/local/local_context.h"
+#include "backends/local/context.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/lock_spec.h"

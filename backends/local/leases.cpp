@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/local/look.h"
+#include "backends/local/view.h"
 
 namespace dlock::local {
 namespace {
@@ -20,13 +20,13 @@ Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& 
 }
 
 /// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
-Result<Look::Seat> find_lease(LocalContext& context, const LockFile& file, const LockName& name, const Owner& owner) {
-  const auto look = look_at(file, name.is_path());
-  if (!look) return look.error();
-  const auto seat = std::find_if(look->holders.begin(), look->holders.end(), [&](const Look::Seat& one) {
+Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const LockName& name, const Owner& owner) {
+  const auto view = read_view(file, name.is_path());
+  if (!view) return view.error();
+  const auto seat = std::find_if(view->holders.begin(), view->holders.end(), [&](const View::Seat& one) {
     return one.placed && one.placed->record.owner_text() == owner.text();
   });
-  if (seat == look->holders.end()) return lost(name, "this owner");
+  if (seat == view->holders.end()) return lost(name, "this owner");
   const Record& record = seat->placed->record;
   if (!(record.flags & Record::kDetached)) {
     return Error{ErrorCode::kUnsupported,
@@ -77,12 +77,12 @@ bool wait_until_free(LocalContext& context, const LockFile& file, const LiveTick
 Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file, const LockName& name, Ticket ticket) {
   if (const auto got = file.guard(); !got) return got.error();
   const Guarded guarded(file);
-  const auto look = look_at(file, name.is_path());
-  if (!look) return look.error();
-  const auto here = std::find_if(look->holders.begin(), look->holders.end(),
-                                 [&](const Look::Seat& seat) { return seat.ticket.ticket == ticket; });
-  if (here == look->holders.end()) return {};
-  if (look->holders.size() == 1) return revoke_up_to(context, file, look->header, ticket);
+  const auto view = read_view(file, name.is_path());
+  if (!view) return view.error();
+  const auto here = std::find_if(view->holders.begin(), view->holders.end(),
+                                 [&](const View::Seat& seat) { return seat.ticket.ticket == ticket; });
+  if (here == view->holders.end()) return {};
+  if (view->holders.size() == 1) return revoke_up_to(context, file, view->header, ticket);
   return Error{ErrorCode::kUnavailable,
                "the process that keeps the lease of " + name.text() + " does not react (pid " +
                    std::to_string(here->placed ? here->placed->record.pid : 0) + ")",
@@ -110,7 +110,8 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
   placed.record.until_us = (context.runtime.clock.wall() + microseconds).time_since_epoch().count();
   if (const auto written = (*file)->write_record(placed.index, placed.record); !written) return written.error();
   (*file)->touch();
-  return HeldLock{.name = name, .owner = owner, .token = FencingToken(placed.record.ticket), .store = context.store};
+  return HeldLock{
+      .name = name, .owner = owner, .token = FencingToken(placed.record.ticket), .store = context.settings.store};
 }
 
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner) {
@@ -136,17 +137,17 @@ Result<void> release_lease(LocalContext& context, const LockName& name, const Ow
 Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown) {
   const auto file = open_key(context, name);
   if (!file) return file.error();
-  Look look;
+  View view;
   if (*file) {
     if (const auto got = (*file)->guard(); !got) return got.error();
   }
   // The guard is let go of when the descriptor is closed, at the latest.
   if (*file) {
-    auto looked = look_at(**file, name.is_path());
-    if (!looked) return looked.error();
-    look = std::move(*looked);
+    auto read = read_view(**file, name.is_path());
+    if (!read) return read.error();
+    view = std::move(*read);
   }
-  LockState state = describe(look, context, name);
+  LockState state = describe(view, context, name);
   if (!same_parties(state.holders, shown.holders)) {
     return Error{ErrorCode::kConflict, "the holder of " + name.text() + " has changed: nothing was released",
                  "look again: dlock inspect " + name.text()};
@@ -159,7 +160,7 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
                      ", which only its end can free",
                  "end it: kill " + std::to_string(foreign->pid)};
   }
-  const auto revoked = revoke_up_to(context, **file, look.header, look.holders.back().ticket.ticket);
+  const auto revoked = revoke_up_to(context, **file, view.header, view.holders.back().ticket.ticket);
   if (!revoked) return revoked.error();
   return ForceReleased{std::move(state.holders)};
 }
@@ -170,9 +171,9 @@ Result<void> check_token(LocalContext& context, const LockName& name, FencingTok
   const auto file = LockFile::open_existing(**dir, lock_file_name(name), name.text(), false);
   if (!file) return file.error();
   if (*file) {
-    const auto look = look_at(**file, name.is_path());
-    if (!look) return look.error();
-    for (const Look::Seat& seat : look->holders) {
+    const auto view = read_view(**file, name.is_path());
+    if (!view) return view.error();
+    for (const View::Seat& seat : view->holders) {
       if (seat.ticket.ticket == token.value()) return {};
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/local/local_context.h"
+#include "backends/local/context.h"
 #include "lib/lock/lock_admin.h"
 
 namespace dlock::local {

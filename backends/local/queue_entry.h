@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "backends/local/files/lock_file.h"
-#include "backends/local/files/ticket_ranges.h"
-#include "backends/local/local_context.h"
+#include "backends/local/context.h"
+#include "backends/local/files/rules.h"
+#include "backends/local/files/store.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/lock/lock_spec.h"

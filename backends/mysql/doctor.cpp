@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
-#include "backends/mysql/connection/server_errors.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/human_text.h"
 

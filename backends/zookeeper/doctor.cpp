@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/zookeeper/lock/contender.h"
 #include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/four_letters.h"
 #include "lib/base/entropy.h"
 #include "lib/base/human_text.h"
@@ -84,7 +84,7 @@ std::vector<Finding> examine(const std::string& address, Clock& clock) {
 /// A node that means nothing, made and removed.
 Finding rights(Calls& calls, const std::string& root, TimePoint until) {
   const Stage stage{root, Rule::kOneNode, {}, 0, base_of(own_directory("", "doctor-" + random_hex(8)))};
-  Contender contender(calls, stage, kDirectoryData);
+  ContenderStore contender(calls, stage, kDirectoryData);
   const auto made = contender.enter(until, nullptr);
   if (!made) return fail(made.error());
   if (const auto removed = contender.remove(until); !removed) return fail(removed.error());

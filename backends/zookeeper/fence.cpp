@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/fence.h"
 
-#include "backends/zookeeper/lock/contender.h"
+#include "backends/zookeeper/lock/store.h"
 
 namespace dlock::zookeeper {
 namespace {

@@ -38,7 +38,7 @@ Duration polling_pause(int tries, std::optional<Duration> remaining, std::uint32
   return std::min(pause, std::max(*remaining, Duration(0)) + 2ms + 1ms * (chance % 8));
 }
 
-PolledLock::PolledLock(std::unique_ptr<PolledStore> store, const LockSpec& spec, std::string store_name,
+PolledLock::PolledLock(std::unique_ptr<PollableLock> store, const LockSpec& spec, std::string store_name,
                        const Runtime& runtime)
     : store_(std::move(store)),
       spec_(spec),
@@ -46,21 +46,21 @@ PolledLock::PolledLock(std::unique_ptr<PolledStore> store, const LockSpec& spec,
       runtime_(runtime),
       seen_{spec.name, store_name_, Mode::kExclusive, 0, {}, {}} {}
 
-Granted PolledLock::granted(const PolledStore::Taken& taken, const Owner& owner, bool reentered) const {
+Granted PolledLock::granted(const PollableLock::Taken& taken, const Owner& owner, bool reentered) const {
   return {{HeldLock{spec_.name, owner, taken.token, store_name_, reentered}}, lease_deadline(taken.sent, spec_.ttl)};
 }
 
 /// One question to the store: for the ancestor's hold, for the lock, or only whose it is.
-PolledStore::Attempt PolledLock::ask(Control& control) {
+PollableLock::Attempt PolledLock::ask(Control& control) {
   if (!spec_.take) {
     const Duration budget = spec_.wait.connect_timeout > Duration(0) ? spec_.wait.connect_timeout : kLookBudget;
     auto state = store_->look(runtime_.clock.now() + budget, &control);
     if (!state) return state.error();
-    return PolledStore::Others{std::move(*state), std::nullopt};
+    return PollableLock::Others{std::move(*state), std::nullopt};
   }
   if (claim_) {
     auto joined = store_->join(*claim_, control);
-    if (!std::holds_alternative<PolledStore::Others>(joined)) return joined;
+    if (!std::holds_alternative<PollableLock::Others>(joined)) return joined;
     claim_.reset();
   }
   return store_->take(control);
@@ -68,17 +68,17 @@ PolledStore::Attempt PolledLock::ask(Control& control) {
 
 /// Granted, or what there is to know in `waiter`.
 std::optional<Granted> PolledLock::attempt(Control& control, Waiter& waiter) {
-  PolledStore::Attempt result = ask(control);
+  PollableLock::Attempt result = ask(control);
   const bool had_error = waiter.error.has_value();
   waiter.error.reset();
-  if (const auto* taken = std::get_if<PolledStore::Taken>(&result)) {
+  if (const auto* taken = std::get_if<PollableLock::Taken>(&result)) {
     if (lease_deadline(taken->sent, spec_.ttl) > runtime_.clock.now()) {
       return granted(*taken, claim_ ? claim_->owner : spec_.owner, claim_.has_value());
     }
     waiter.error = Error{ErrorCode::kUnavailable, store_name_ + " answered only when the lease was over already",
                          "choose a longer --ttl, or find out why the servers are slow"};
     give_back();
-  } else if (auto* others = std::get_if<PolledStore::Others>(&result)) {
+  } else if (auto* others = std::get_if<PollableLock::Others>(&result)) {
     if (!spec_.take && others->state.holders.empty()) return Granted{};
     if (!waiter.by && runtime_.log.style().verbosity > 0) {
       runtime_.log.verbose(spec_.name.text() + ": held by somebody else on " + store_name_ + ", asked again and again");

@@ -16,7 +16,7 @@ namespace dlock {
 
 /// A store that tells nobody when a lock becomes free: what PolledLock needs of it. The calls block within limits of
 /// their own (one round to the servers) and end early when control wants it.
-class PolledStore {
+class PollableLock {
  public:
   /// Ours, counted from `sent`: before the first request that could have made it ours.
   struct Taken {
@@ -31,7 +31,7 @@ class PolledStore {
   /// Error: the outcome is unknown, something of ours may be left until give_back().
   using Attempt = std::variant<Taken, Others, Error>;
 
-  virtual ~PolledStore() = default;
+  virtual ~PollableLock() = default;
   virtual Attempt take(Control& control) = 0;
   /// Enters the hold of `claim`, which is ours from now on, too; Others: the store does not confirm it.
   virtual Attempt join(const HeldClaim& claim, Control& control) = 0;
@@ -51,7 +51,7 @@ Duration polling_pause(int tries, std::optional<Duration> remaining, std::uint32
 /// One lock of such a store: waits by timers with jitter.
 class PolledLock final : public LockDriver {
  public:
-  PolledLock(std::unique_ptr<PolledStore> store, const LockSpec& spec, std::string store_name, const Runtime& runtime);
+  PolledLock(std::unique_ptr<PollableLock> store, const LockSpec& spec, std::string store_name, const Runtime& runtime);
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
@@ -64,14 +64,14 @@ class PolledLock final : public LockDriver {
  private:
   using Answer = std::variant<Granted, Refused>;
   struct Waiter {
-    TimePoint reach_by{};                   ///< unreachable after this
-    int tries = 0;                          ///< attempts that were answered
-    std::optional<PolledStore::Others> by;  ///< the last answer
-    std::optional<Error> error;             ///< instead of an answer, the last time
+    TimePoint reach_by{};                    ///< unreachable after this
+    int tries = 0;                           ///< attempts that were answered
+    std::optional<PollableLock::Others> by;  ///< the last answer
+    std::optional<Error> error;              ///< instead of an answer, the last time
   };
 
-  Granted granted(const PolledStore::Taken& taken, const Owner& owner, bool reentered) const;
-  PolledStore::Attempt ask(Control& control);
+  Granted granted(const PollableLock::Taken& taken, const Owner& owner, bool reentered) const;
+  PollableLock::Attempt ask(Control& control);
   std::optional<Granted> attempt(Control& control, Waiter& waiter);
   bool is_over(const Waiter& waiter) const;
   TimePoint next_try(const Waiter& waiter) const;
@@ -81,7 +81,7 @@ class PolledLock final : public LockDriver {
   void give_back();
   Result<void> insist(const std::function<Result<void>()>& call, TimePoint until);
 
-  std::unique_ptr<PolledStore> store_;
+  std::unique_ptr<PollableLock> store_;
   const LockSpec spec_;
   const std::string store_name_;
   const Runtime runtime_;

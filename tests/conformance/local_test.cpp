@@ -12,8 +12,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/local/backend.h"
 #include "backends/local/files/byte_locks.h"
-#include "backends/local/local_backend.h"
 #include "tests/conformance/fixture.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/helper_process.h"
@@ -420,7 +420,7 @@ TEST_CASE("tokens grow and the lock excludes when the wall clock is set back") {
   url.scheme = "local";
   url.path = directory.path();
   const Runtime runtime{clock, log};
-  Client client(std::move(*make_local_backend(url, runtime)), open_local_sessions(url, runtime));
+  Client client(std::move(*make_local_admin(url, runtime)), open_local_sessions(url, runtime));
   FencingToken last;
   for (const int hours : {0, 5, 5, 0, 9}) {
     clock.back = std::chrono::hours(hours);

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "backends/redis/deployment/deployment.h"
-#include "backends/redis/deployment/native_names.h"
+#include "backends/redis/deployment/names.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/scripts.h"
 #include "lib/base/clock.h"

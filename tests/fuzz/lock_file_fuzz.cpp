@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "backends/local/files/byte_locks.h"
-#include "backends/local/files/lock_file.h"
-#include "backends/local/look.h"
+#include "backends/local/files/store.h"
+#include "backends/local/view.h"
 #include "lib/base/human_text.h"
 #include "tests/fuzz/target.h"
 
@@ -135,7 +135,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static World world;
   static NoClock clock;
   static const Log log;
-  static const LocalContext context{.runtime = {clock, log}, .store = "local:", .named_directory = {}, .host = "h"};
+  static const LocalContext context{
+      .runtime = {clock, log}, .settings = {.store = "local:", .directory = {}}, .host = "h"};
   if (size == 0) return 0;
   const unsigned marks = data[0];
   const std::string image = image_of(marks, as_text(data + 1, size - 1));
@@ -162,7 +163,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Header mine = *header;
   const auto place = file.claim_record(mine);
   promise(!place || *place < kMaxRing, "a record has its place");
-  const auto look = look_at(file, false);
+  const auto look = read_view(file, false);
   promise(static_cast<bool>(look), "what has a header can be looked at");
   const LockState state = describe(*look, context, *LockName::parse("k"));
   for (const Participant& party : state.holders) check_party(party);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "backends/mysql/lease/lease_row.h"
+#include "backends/mysql/lease/record.h"
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "tests/fuzz/target.h"

@@ -3,8 +3,8 @@
 // answer or an error out of it, never a lock that was not granted.
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/redirect.h"
-#include "backends/redis/native/native_store.h"
-#include "backends/redis/quorum/plain_scripts.h"
+#include "backends/redis/native/store.h"
+#include "backends/redis/quorum/questions.h"
 #include "backends/redis/stock/stock_slots.h"
 #include "backends/redis/wire/reply_reader.h"
 #include "backends/redis/wire/server_info.h"

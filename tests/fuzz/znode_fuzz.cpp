@@ -4,7 +4,7 @@
 // its data.
 #include <algorithm>
 
-#include "backends/zookeeper/lock/look.h"
+#include "backends/zookeeper/lock/view.h"
 #include "lib/base/human_text.h"
 #include "tests/fuzz/target.h"
 
@@ -66,13 +66,13 @@ bool is_tame(std::string_view text) {
 bool is_harmless(const std::string& text) { return printable(text, 128) == text; }
 
 void read_data(std::string_view text) {
-  const auto data = decode_node_data(text);
+  const auto data = decode_record(text);
   if (!data) return;
   promise(!data->owner.empty(), "our nodes have an owner");
   promise(data->permits >= 0, "nobody has less than no permits");
   promise(data->lock_delay >= Duration(0), "no lock-delay ends before it begins");
   if (!is_tame(data->owner)) return;
-  const auto again = decode_node_data(encode(*data));
+  const auto again = decode_record(encode(*data));
   promise(again && again->owner == data->owner && again->host == data->host && again->pid == data->pid &&
               again->user == data->user && again->mode == data->mode && again->permits == data->permits &&
               again->lock_delay == data->lock_delay && again->reason == data->reason && again->ended == data->ended,

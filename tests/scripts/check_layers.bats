@@ -21,10 +21,10 @@ refused() { # FILE INCLUDE
   refused lib/base/x.h '"lib/lock/owner.h"'
   refused backends/local/x.cpp '"cmd/options/options.h"'
   refused backends/local/x.cpp '"lib/run/on_lost.h"'
-  refused backends/local/x.cpp '"backends/redis/redis_backend.h"'
+  refused backends/local/x.cpp '"backends/redis/backend.h"'
   refused backends/local/x.cpp '"backends/registry.h"'
   refused cmd/commands/run.cpp '"backends/registry.h"'
-  refused cmd/wiring/compose.cpp '"backends/local/local_backend.h"'
+  refused cmd/wiring/compose.cpp '"backends/local/admin.h"'
   refused cmd/x.cpp '<toml++/toml.h>'
   refused cmd/options/arguments.cpp '<CLI/CLI.hpp>'
   refused lib/x.h '<CLI/App.hpp>'
@@ -37,8 +37,8 @@ refused() { # FILE INCLUDE
 @test "an include from a room into one above it, beside it, or into none is refused" {
   refused cmd/options/x.h '"cmd/show/output.h"'
   refused cmd/wiring/x.cpp '"cmd/program.h"'
-  refused backends/redis/wire/x.cpp '"backends/redis/native/native_lock.h"'
-  refused backends/redis/quorum/x.cpp '"backends/redis/native/native_lock.h"'
+  refused backends/redis/wire/x.cpp '"backends/redis/native/lock.h"'
+  refused backends/redis/quorum/x.cpp '"backends/redis/native/lock.h"'
   refused backends/redis/attic/x.cpp '"backends/redis/wire/reply.h"'
 }
 
@@ -49,7 +49,7 @@ refused() { # FILE INCLUDE
   echo '#include <toml++/toml.h>' >"$tree/lib/config/config_file.cpp"
   echo '#include <CLI/CLI.hpp>' >"$tree/cmd/options/given_options.cpp"
   printf '#include "backends/local/x.h"\n#include "lib/lock/lock_admin.h"\n' >"$tree/backends/local/x.cpp"
-  printf '#include "backends/redis/wire/reply.h"\n#include "backends/redis/native/native_lock.h"\n' >"$tree/backends/redis/native/x.cpp"
+  printf '#include "backends/redis/wire/reply.h"\n#include "backends/redis/native/lock.h"\n' >"$tree/backends/redis/native/x.cpp"
   echo '#include "cmd/options/options.h"' >"$tree/cmd/commands/x.cpp"
   run -0 "$root/scripts/check-layers" "$tree"
   [ "$output" = "" ]

@@ -6,9 +6,9 @@
 #include <climits>
 #include <stdexcept>
 
-#include "backends/mysql/mysql_backend.h"
-#include "backends/redis/redis_backend.h"
-#include "backends/zookeeper/zookeeper_backend.h"
+#include "backends/mysql/backend.h"
+#include "backends/redis/backend.h"
+#include "backends/zookeeper/backend.h"
 #include "lib/keeper/keeper_session.h"
 
 namespace dlock::testing {
@@ -23,9 +23,9 @@ std::string program_of(Family family) {
 }
 
 Result<std::unique_ptr<LockAdmin>> make_backend(const BackendUrl& url, const Runtime& runtime) {
-  if (url.family == Family::kMysql) return make_mysql_backend(url, runtime);
-  if (url.family == Family::kZookeeper) return make_zookeeper_backend(url, runtime);
-  return make_redis_backend(url, runtime);
+  if (url.family == Family::kMysql) return make_mysql_admin(url, runtime);
+  if (url.family == Family::kZookeeper) return make_zookeeper_admin(url, runtime);
+  return make_redis_admin(url, runtime);
 }
 
 }  // namespace

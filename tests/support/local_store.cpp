@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/local_store.h"
 
-#include "backends/local/local_backend.h"
+#include "backends/local/backend.h"
 
 namespace dlock::testing {
 
@@ -13,7 +13,7 @@ std::unique_ptr<Client> local_store(const std::string& directory) {
   url.scheme = "local";
   url.path = directory;
   const Runtime runtime{clock, log};
-  return std::make_unique<Client>(std::move(*make_local_backend(url, runtime)), open_local_sessions(url, runtime));
+  return std::make_unique<Client>(std::move(*make_local_admin(url, runtime)), open_local_sessions(url, runtime));
 }
 
 }  // namespace dlock::testing

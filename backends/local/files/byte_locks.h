@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "backends/local/files/ticket_ranges.h"
+#include "backends/local/files/rules.h"
 
 namespace dlock::local {
 

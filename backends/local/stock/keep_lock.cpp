@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/local/local_backend.h"
+#include "backends/local/backend.h"
 #include "backends/local/stock/local_stock.h"
 #include "lib/keeper/session_lock.h"
 

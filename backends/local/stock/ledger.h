@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/local/local_context.h"
+#include "backends/local/context.h"
 #include "backends/local/stock/sqlite.h"
 #include "lib/stock/stock_ledger.h"
 
@@ -17,7 +17,7 @@ class Ledger final : public StockLedger {
  public:
   Ledger(LocalContext context, bool durable) : context_(std::move(context)), durable_(durable) {}
 
-  const std::string& store() const override { return context_.store; }
+  const std::string& store() const override { return context_.settings.store; }
   Result<void> begin(Access access, const CallLimit& limit) override;
   Result<void> commit() override { return database_ ? database_->commit() : Result<void>(); }
   void rollback() override {

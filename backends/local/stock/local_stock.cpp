@@ -7,11 +7,8 @@
 namespace dlock {
 
 Result<std::unique_ptr<Stock>> make_local_stock(const BackendUrl& url, const Runtime& runtime) {
-  local::LocalContext context{.runtime = runtime, .store = url.redacted(), .named_directory = url.path, .host = {}};
-  const auto network = url.params.find("allow-network-fs");
-  context.allow_network_fs = network != url.params.end() && network->second == "1";
-  const auto sync = url.params.find("sync");
-  const bool durable = sync == url.params.end() || sync->second == "full";
+  auto context = local::LocalContext::of(url, runtime);
+  const bool durable = context.settings.durable_stock;
   return ledger_stock(std::make_unique<local::Ledger>(std::move(context), durable));
 }
 

@@ -5,7 +5,7 @@
 
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/common_statements.h"
-#include "backends/mysql/connection/server_errors.h"
+#include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"
 
 namespace dlock::mysql {

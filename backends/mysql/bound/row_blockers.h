@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/mysql/connection/servers.h"
-#include "backends/mysql/lease/lease_row.h"
+#include "backends/mysql/lease/record.h"
 #include "lib/base/result.h"
 
 namespace dlock::mysql {

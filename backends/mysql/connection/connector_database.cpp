@@ -9,8 +9,8 @@
 #include <mysql_driver.h>
 #include <algorithm>
 
+#include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/fiber.h"
-#include "backends/mysql/connection/server_errors.h"
 
 namespace dlock::mysql {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
+#include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
-#include "backends/mysql/connection/server_errors.h"
 #include "backends/mysql/connection/sql_text.h"
 
 namespace dlock::mysql {

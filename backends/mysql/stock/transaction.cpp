@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/ask.h"
-#include "backends/mysql/connection/server_errors.h"
+#include "backends/mysql/connection/errors.h"
 
 namespace dlock::mysql {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "backends/redis/native/native_store.h"
+#include "backends/redis/native/store.h"
 #include "lib/base/human_text.h"
 
 namespace dlock::redis {

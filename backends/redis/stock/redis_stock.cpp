@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "backends/redis/deployment/deployment.h"
-#include "backends/redis/deployment/url_deployment.h"
+#include "backends/redis/deployment/settings.h"
 #include "backends/redis/stock/stock_slots.h"
 #include "lib/stock/slotted_stock.h"
 

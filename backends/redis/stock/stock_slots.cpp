@@ -6,7 +6,8 @@
 #include <map>
 #include <set>
 
-#include "backends/redis/native/native_store.h"
+#include "backends/redis/deployment/errors.h"
+#include "backends/redis/native/store.h"
 #include "backends/redis/stock/scripts.h"
 #include "backends/redis/stock/stock_answer.h"
 

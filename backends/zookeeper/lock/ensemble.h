@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/lock/recipe.h"
+#include "backends/zookeeper/lock/rules.h"
 #include "backends/zookeeper/session/calls.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/runtime.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "backends/zookeeper/lock/contender.h"
+#include "backends/zookeeper/lock/store.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -35,7 +35,7 @@ Error not_noted(const Calls& calls, const Hold& hold, Code code) {
 }
 
 bool says_ended(const std::string& data) {
-  const auto ours = decode_node_data(data);
+  const auto ours = decode_record(data);
   return ours && ours->ended;
 }
 
@@ -54,7 +54,7 @@ std::string entries_directory(const std::string& root, const LockName& name) {
 
 std::string new_entry(const Hold& hold) { return hold.entries + "/" + entry_prefix(hold.token) + Guid::random().hex(); }
 
-Result<HoldSeen> look_at_hold(Calls& calls, const Hold& hold, bool watch, TimePoint until, Control* control) {
+Result<HoldSeen> read_hold(Calls& calls, const Hold& hold, bool watch, TimePoint until, Control* control) {
   const std::string& path = hold.paths.front();
   const auto synced = calls.call_until({.kind = Request::Kind::kSync, .path = path}, until, control);
   if (!synced) return synced.error();
@@ -108,7 +108,7 @@ Result<void> leave_hold(Calls& calls, const Hold& hold, const std::string& entry
   };
   bool unanswered = false;
   for (int incomplete = 0;;) {
-    const auto seen = look_at_hold(calls, hold, false, until, nullptr);
+    const auto seen = read_hold(calls, hold, false, until, nullptr);
     if (!seen) return seen.error();
     if (!seen->is_there || incomplete > 1) {
       if (unanswered && !seen->is_there) return {};

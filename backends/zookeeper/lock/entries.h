@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/lock/look.h"
+#include "backends/zookeeper/lock/view.h"
 #include "backends/zookeeper/session/calls.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/lock_name.h"
@@ -33,7 +33,7 @@ struct HoldSeen {
 };
 
 /// As the leader knows it. `watch`: tells of the next change of the directory of entries.
-Result<HoldSeen> look_at_hold(Calls& calls, const Hold& hold, bool watch, TimePoint until, Control* control);
+Result<HoldSeen> read_hold(Calls& calls, const Hold& hold, bool watch, TimePoint until, Control* control);
 
 /// Enters it if its first node is still at `version`, where it had these data. False: it is not; look again.
 Result<bool> enter_hold(Calls& calls, const Hold& hold, const std::string& data, int version, const std::string& entry,

@@ -24,15 +24,15 @@ void Calls::forget(std::uint64_t ticket) {
 }
 
 void Calls::receive() {
-  while (auto happening = session_->next()) take(std::move(*happening));
+  while (auto event = session_->next()) take(std::move(*event));
 }
 
-void Calls::take(Happening happening) {
-  if (auto* answered = std::get_if<Answered>(&happening)) {
+void Calls::take(Event event) {
+  if (auto* answered = std::get_if<Answered>(&event)) {
     if (forgotten_.erase(answered->ticket) == 0) answers_[answered->ticket] = std::move(answered->answer);
-  } else if (const auto* fired = std::get_if<WatchFired>(&happening)) {
+  } else if (const auto* fired = std::get_if<WatchFired>(&event)) {
     fired_.insert(fired->path);
-  } else if (auto* changed = std::get_if<StateChanged>(&happening)) {
+  } else if (auto* changed = std::get_if<StateChanged>(&event)) {
     state_ = changed->state;
     if (state_ == SessionState::kConnected) {
       key_ = std::move(changed->key);

@@ -70,7 +70,7 @@ class Calls {
   Error unreachable() const;
 
  private:
-  void take(Happening happening);
+  void take(Event event);
   void leave_silent_server();
   Result<Answer> judged(Answer answer);
 

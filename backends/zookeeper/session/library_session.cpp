@@ -67,16 +67,16 @@ class Inbox {
   Inbox() : ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   int fd() const { return ready_.get(); }
 
-  void put(Happening happening) {
+  void put(Event event) {
     const std::lock_guard lock(mutex_);
     if (queue_.empty()) eventfd_write(ready_.get(), 1);
-    queue_.push_back(std::move(happening));
+    queue_.push_back(std::move(event));
   }
 
-  std::optional<Happening> take() {
+  std::optional<Event> take() {
     const std::lock_guard lock(mutex_);
     if (queue_.empty()) return std::nullopt;
-    Happening first = std::move(queue_.front());
+    Event first = std::move(queue_.front());
     queue_.pop_front();
     eventfd_t count = 0;
     if (queue_.empty()) eventfd_read(ready_.get(), &count);
@@ -89,7 +89,7 @@ class Inbox {
  private:
   UniqueFd ready_;
   std::mutex mutex_;
-  std::deque<Happening> queue_;
+  std::deque<Event> queue_;
 };
 
 NodeStat stat_of(const Stat* stat) {
@@ -246,7 +246,7 @@ class LibrarySession final : public Session {
     if (rc != ZOK) pending->answer({.code = Code(rc)});
   }
 
-  std::optional<Happening> next() override { return inbox_->take(); }
+  std::optional<Event> next() override { return inbox_->take(); }
 
   void add_interest(std::vector<pollfd>& fds) const override { fds.push_back({inbox_->fd(), POLLIN, 0}); }
 

@@ -37,7 +37,7 @@ struct StateChanged {
   SessionKey key;       ///< with kConnected
   Duration timeout{0};  ///< with kConnected: what the server granted
 };
-using Happening = std::variant<Answered, WatchFired, StateChanged>;
+using Event = std::variant<Answered, WatchFired, StateChanged>;
 
 /// THE PORT to an ensemble: one session, which outlives connections. Requests are answered in the order in which they
 /// were asked, those asked before it is connected too; each one exactly once. Single-threaded.
@@ -49,7 +49,7 @@ class Session {
   virtual void ask(std::uint64_t ticket, const Request& request) = 0;
 
   /// The next thing that happened, or nullopt. Does not block.
-  virtual std::optional<Happening> next() = 0;
+  virtual std::optional<Event> next() = 0;
 
   /// Readable when next() has something.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;

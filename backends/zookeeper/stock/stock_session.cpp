@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backends/zookeeper/lock/contender.h"
+#include "backends/zookeeper/lock/store.h"
 
 namespace dlock::zookeeper {
 namespace {

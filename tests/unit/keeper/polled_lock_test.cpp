@@ -20,7 +20,7 @@ using testing::ScriptedControl;
 const Error kNoAnswer{ErrorCode::kUnavailable, "no answer", ""};
 
 /// Answers what it was told to, then that somebody holds the lock.
-struct ScriptedStore final : PolledStore {
+struct ScriptedStore final : PollableLock {
   explicit ScriptedStore(FakeClock& fake) : clock(fake) {}
 
   Attempt take(Control& /*control*/) override {
@@ -94,14 +94,14 @@ struct World {
     REQUIRE(std::holds_alternative<Refused>(*answer));
     return std::get<Refused>(*answer).error;
   }
-  void says(std::function<PolledStore::Attempt()> answer) { store->answers.push_back(std::move(answer)); }
+  void says(std::function<PollableLock::Attempt()> answer) { store->answers.push_back(std::move(answer)); }
 
   FakeClock clock;
   Log log;
   LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
   ScriptedControl control;
   ScriptedStore* store = nullptr;
-  std::unique_ptr<PolledStore> owned;
+  std::unique_ptr<PollableLock> owned;
   std::optional<PolledLock> made;
 };
 
@@ -125,7 +125,7 @@ TEST_CASE("a free lock is granted with the lease counted from before the request
   const TimePoint sent = world.clock.now();
   world.says([&] {
     world.clock.advance(1s);
-    return PolledStore::Taken{FencingToken(7), sent};
+    return PollableLock::Taken{FencingToken(7), sent};
   });
   const auto answer = world.acquire();
   REQUIRE(answer.has_value());
@@ -146,12 +146,12 @@ TEST_CASE("who waits already outlives an outage that is shorter than its own wai
   }();
   if (counts) world.spec.wait.tries = 1000;
   bool granted = false;
-  const auto answer = [&]() -> PolledStore::Attempt {
+  const auto answer = [&]() -> PollableLock::Attempt {
     if (world.clock.now() < FakeClock::start() + 30s) return kNoAnswer;
     granted = true;
-    return PolledStore::Taken{FencingToken(7), world.clock.now()};
+    return PollableLock::Taken{FencingToken(7), world.clock.now()};
   };
-  world.says([&] { return PolledStore::Others{world.store->state(), std::nullopt}; });
+  world.says([&] { return PollableLock::Others{world.store->state(), std::nullopt}; });
   for (int i = 0; i < 2000; ++i) world.says(answer);
   REQUIRE(world.acquire());
   CHECK(granted == !counts);
@@ -163,7 +163,7 @@ TEST_CASE("an answer that comes after its lease is no grant, and is given back")
   const TimePoint sent = world.clock.now();
   world.says([&] {
     world.clock.advance(world.spec.ttl);
-    return PolledStore::Taken{FencingToken(7), sent};
+    return PollableLock::Taken{FencingToken(7), sent};
   });
   CHECK(world.refusal().code == ErrorCode::kUnavailable);
   CHECK(world.store->given_back > 0);
@@ -210,7 +210,7 @@ TEST_CASE("a silence in between does not end a wait") {
     world.says([&] { return kNoAnswer; });
     world.says([&] { return world.store->others(10ms); });
   }
-  world.says([&] { return PolledStore::Taken{FencingToken(7), world.clock.now()}; });
+  world.says([&] { return PollableLock::Taken{FencingToken(7), world.clock.now()}; });
   const auto answer = world.acquire();
   REQUIRE(answer.has_value());
   CHECK(std::holds_alternative<Granted>(*answer));
@@ -272,7 +272,7 @@ TEST_CASE("a claim that the store does not confirm is asked for once, and the lo
   World world;
   world.spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
   world.says([&] { return world.store->others(10ms); });
-  world.says([&] { return PolledStore::Taken{FencingToken(7), world.clock.now()}; });
+  world.says([&] { return PollableLock::Taken{FencingToken(7), world.clock.now()}; });
   const auto answer = world.acquire();
   REQUIRE(answer.has_value());
   const HeldLock& held = std::get<Granted>(*answer).locks.at(0);

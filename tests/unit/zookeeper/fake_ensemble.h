@@ -46,10 +46,10 @@ class FakeEnsemble {
       inbox_.push_back(StateChanged{});
       answer(ticket, {.code = Code::kConnectionLoss});
     }
-    std::optional<Happening> next() override {
+    std::optional<Event> next() override {
       if (inbox_.empty() && is_down_) connect();
       if (inbox_.empty()) return std::nullopt;
-      Happening first = std::move(inbox_.front());
+      Event first = std::move(inbox_.front());
       inbox_.pop_front();
       return first;
     }
@@ -59,7 +59,7 @@ class FakeEnsemble {
     void close() override { ensemble_.end(*this); }
     void abandon() override { abandoned = true; }
 
-    void tell(Happening happening) { inbox_.push_back(std::move(happening)); }
+    void tell(Event event) { inbox_.push_back(std::move(event)); }
     std::int64_t id() const { return key_.id; }
 
     bool alive = true;
@@ -77,7 +77,7 @@ class FakeEnsemble {
     FakeEnsemble& ensemble_;
     const SessionKey key_;
     const Duration timeout_;
-    std::deque<Happening> inbox_;
+    std::deque<Event> inbox_;
     bool is_down_ = false;
   };
 

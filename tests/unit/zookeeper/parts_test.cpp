@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "backends/zookeeper/doctor.h"
-#include "backends/zookeeper/lock/lease_file.h"
-#include "backends/zookeeper/lock/look.h"
+#include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/view.h"
 #include "backends/zookeeper/session/four_letters.h"
 #include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
@@ -45,11 +45,11 @@ TEST_CASE("A lock is believed for two thirds of the session, and not beyond what
 }
 
 TEST_CASE("What a node says of its holder is read back, whatever is in it") {
-  const NodeData data{"0123456789abcdef0123456789abcdef", "host name", 42, "me%", Mode::kPermits, 5, 300ms,
-                      "line 1\nwith = and 100 %"};
+  const HolderRecord data{"0123456789abcdef0123456789abcdef", "host name", 42, "me%", Mode::kPermits, 5, 300ms,
+                          "line 1\nwith = and 100 %"};
   const std::string text = encode(data);
   CHECK(text.find('\n') == std::string::npos);
-  const auto back = decode_node_data(text);
+  const auto back = decode_record(text);
   REQUIRE(back);
   CHECK(back->owner == data.owner);
   CHECK(back->host == data.host);
@@ -60,18 +60,18 @@ TEST_CASE("What a node says of its holder is read back, whatever is in it") {
   CHECK(back->lock_delay == data.lock_delay);
   CHECK(back->reason == data.reason);
   for (const char* foreign : {"", "127.0.0.1", "dlock", "dlock host=x", "__REVOKE__"}) {
-    CHECK_FALSE(decode_node_data(foreign));
+    CHECK_FALSE(decode_record(foreign));
   }
   CHECK(asks_to_release("__REVOKE__"));
   CHECK_FALSE(asks_to_release(text));
 }
 
 TEST_CASE("What nobody could have asked for is cut, in a node that anybody may have written") {
-  const auto less = decode_node_data("dlock owner=o permits=-1 delay_ms=-5");
+  const auto less = decode_record("dlock owner=o permits=-1 delay_ms=-5");
   REQUIRE(less);
   CHECK(less->permits == 0);
   CHECK(less->lock_delay == 0ms);
-  const auto more = decode_node_data("dlock owner=o permits=99999999999 delay_ms=9223372036854775807");
+  const auto more = decode_record("dlock owner=o permits=99999999999 delay_ms=9223372036854775807");
   REQUIRE(more);
   CHECK(more->permits == std::numeric_limits<int>::max());
   CHECK(more->lock_delay == kLongestDuration);
@@ -80,7 +80,7 @@ TEST_CASE("What nobody could have asked for is cut, in a node that anybody may h
 TEST_CASE(
     "Nodes of one transaction are one contender; each holds by its own protocol; foreigners are shown as they are") {
   const std::string a = "_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301";
-  const NodeData ours{"0123456789abcdef0123456789abcdef", "h", 7, "u", Mode::kExclusive, 0, 0s, "why"};
+  const HolderRecord ours{"0123456789abcdef0123456789abcdef", "h", 7, "u", Mode::kExclusive, 0, 0s, "why"};
   const std::vector<Node> nodes{
       node("b0000000000000000000000000000000__lock__0000000004", 11, 2, encode(ours)),
       node("_c_b0000000-0000-0000-0000-000000000000-lock-0000000003", 11, 2, encode(ours)),

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "backends/mysql/connection/server_errors.h"
+#include "backends/mysql/connection/errors.h"
 #include "backends/mysql/stock/stock_rows.h"
 #include "lib/stock/ledger_stock.h"
 #include "tests/unit/mysql/fake_server.h"

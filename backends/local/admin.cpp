@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/admin.h"
+
+#include <algorithm>
+
+#include "backends/local/files/process.h"
+#include "backends/local/view.h"
+
+namespace dlock::local {
+namespace {
+
+/// The lock files of keys: "<32 hex digits>.lock".
+bool is_key_file(const std::string& name) { return name.size() == 32 + std::string_view(".lock").size(); }
+
+}  // namespace
+
+Result<LockState> LocalAdmin::inspect(const LockName& name) {
+  const auto dir = context_.directory();
+  if (!dir) return dir.error();
+  const auto file = LockFile::open_existing(**dir, lock_file_name(name), name.text(), false);
+  if (!file) return file.error();
+  if (!*file) {
+    LockState state = describe(View(), context_, name);
+    state.ever_taken = !state.holders.empty() || !state.waiters.empty();
+    return state;
+  }
+  const auto view = read_view(**file, name.is_path());
+  if (!view) return view.error();
+  LockState state = describe(*view, context_, name);
+  state.ever_taken = true;
+  return state;
+}
+
+Result<LiveLocks> LocalAdmin::inspect_all() {
+  const auto dir = context_.directory();
+  if (!dir) return dir.error();
+  const auto names = (*dir)->list(".lock");
+  if (!names) return names.error();
+  LiveLocks live;
+  for (const std::string& file_name : *names) {
+    if (!is_key_file(file_name)) continue;
+    const auto file = LockFile::open_existing(**dir, file_name, {}, false);
+    if (!file) ++live.unreadable;
+    if (!file || !*file) continue;
+    const auto key = (*file)->key();
+    const auto name = LockName::parse(key.value_or(std::string()));
+    if (!name || lock_file_name(*name) != file_name) continue;
+    const auto view = read_view(**file, name->is_path());
+    if (!view) ++live.unreadable;
+    if (!view) continue;
+    LockState state = describe(*view, context_, *name);
+    if (!state.holders.empty() || !state.waiters.empty()) live.locks.push_back(std::move(state));
+  }
+  std::sort(live.locks.begin(), live.locks.end(),
+            [](const LockState& a, const LockState& b) { return a.name < b.name; });
+  return live;
+}
+
+Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
+  const auto dir = context_.directory();
+  if (!dir) return dir.error();
+  const auto names = (*dir)->list(".lock");
+  if (!names) return names.error();
+  std::vector<Swept> all;
+  for (const std::string& file_name : *names) {
+    if (!is_key_file(file_name)) continue;
+    auto swept = sweep(file_name, dry_run);
+    if (!swept) context_.runtime.log.warn(swept.error().message);
+    else if (*swept) all.push_back(std::move(**swept));
+  }
+  std::sort(all.begin(), all.end(), [](const Swept& a, const Swept& b) { return a.name < b.name; });
+  return all;
+}
+
+/// Drops the records of a key that nobody holds or waits for. The file stays: removing it would split the lock between
+/// those who have it open and those who come.
+Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, bool dry_run) {
+  const auto dir = context_.directory();
+  if (!dir) return dir.error();
+  const auto file = LockFile::open_existing(**dir, file_name, {}, true);
+  if (!file) return file.error();
+  if (!*file) return std::optional<Swept>();
+  const auto got = (*file)->try_guard();
+  if (!got) return got.error();
+  if (!*got) return std::optional<Swept>();
+  const Guarded guarded(**file);
+  auto header = (*file)->read_header();
+  if (!header) return header.error();
+  const auto name = LockName::parse((*file)->key().value_or(std::string()));
+  const std::size_t records = (*file)->read_records().size();
+  if (!name || records == 0 || !(*file)->live().empty()) return std::optional<Swept>();
+  if (!dry_run) {
+    header->ring = kSmallRing;
+    header->next_record = 0;
+    if (const auto written = (*file)->write(*header); !written) return written.error();
+    if (const auto dropped = (*file)->drop_records(); !dropped) return dropped.error();
+  }
+  const std::string what = std::to_string(records) + (records == 1 ? " record" : " records") + " of past holders";
+  return std::optional<Swept>(Swept{*name, what});
+}
+
+}  // namespace dlock::local

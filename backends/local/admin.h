@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/local/context.h"
+#include "backends/local/doctor.h"
+#include "backends/local/fence_file.h"
+#include "backends/local/leases.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock::local {
+
+/// The locks of this machine, for commands that supervise nothing.
+class LocalAdmin final : public LockAdmin {
+ public:
+  LocalAdmin(const BackendUrl& url, const Runtime& runtime) : context_(LocalContext::of(url, runtime)) {}
+
+  const std::string& store() const override { return context_.settings.store; }
+  Result<LockState> inspect(const LockName& name) override;
+  Result<LiveLocks> inspect_all() override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
+    return local::force_release(context_, name, shown);
+  }
+  Result<void> check(const LockName& name, FencingToken token) override {
+    return local::check_token(context_, name, token);
+  }
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
+    return local::renew_lease(context_, name, owner, ttl);
+  }
+  Result<void> release(const LockName& name, const Owner& owner) override {
+    return local::release_lease(context_, name, owner);
+  }
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override {
+    return local::fence(context_, resource, token, wait);
+  }
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
+  std::vector<Finding> diagnose() override { return local::diagnose(context_); }
+  Result<Duration> ping() override { return local::ping(context_); }
+
+ private:
+  Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);
+
+  LocalContext context_;
+};
+
+}  // namespace dlock::local

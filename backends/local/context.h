@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/local/files/lock_dir.h"
+#include "backends/local/files/store.h"
+#include "backends/local/settings.h"
+#include "lib/base/result.h"
+#include "lib/base/runtime.h"
+
+namespace dlock::local {
+
+/// What a backend's sessions share. Belongs to the backend, which outlives its sessions.
+struct LocalContext {
+  static LocalContext of(const BackendUrl& url, const Runtime& runtime);
+
+  Runtime runtime;
+  Settings settings;
+  std::string host;
+
+  /// Which pids ours are, or 0 without /proc. Asked of the kernel on first use: that is slower than the lock.
+  std::uint64_t own_pid_namespace() const;
+
+  /// The lock directory, opened and checked on first use.
+  Result<const LockDir*> directory();
+  /// Its path, whether or not it is fit.
+  Result<std::string> directory_path() const;
+
+  std::optional<LockDir> opened_directory = {};                   ///< see directory()
+  mutable std::optional<std::uint64_t> known_pid_namespace = {};  ///< see own_pid_namespace()
+
+  /// The file of the last lock that was given back, still open: taking the same key again is then free of open and
+  /// close. Nothing is locked through it, and no other process has its descriptor.
+  struct Spare {
+    LockName name;
+    LockFile file;
+  };
+  std::optional<Spare> spare = {};
+};
+
+}  // namespace dlock::local

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/detached.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "backends/local/files/file_watch.h"
+#include "backends/local/files/process.h"
+#include "lib/base/clock.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+constexpr Duration kLookPause = std::chrono::seconds(1);
+
+/// The life of the holder, in its own process.
+class Holder {
+ public:
+  Holder(QueueEntry& place, PathLock& path, UniqueFd watched)
+      : queue_entry_(place), path_(path), watched_(std::move(watched)) {}
+
+  Result<void> take_over(const Record& wanted);
+  [[noreturn]] void keep();
+
+ private:
+  enum class Verdict { kKeep, kGiveBack, kOver };
+  Verdict judge() const;
+  Verdict judge_record(const std::optional<Record>& record) const;
+  bool end_if_expired();
+  void wait();
+  [[noreturn]] void end(bool in_order);
+
+  QueueEntry& queue_entry_;
+  PathLock& path_;
+  UniqueFd watched_;
+  UniqueFd signals_;
+  FileWatch watch_;
+  SystemClock clock_;
+  std::optional<TimePoint> until_;
+  bool told_to_end_ = false;
+};
+
+Result<void> Holder::take_over(const Record& wanted) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&ending, signal);
+  signals_ = UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_.valid()) return system_error("signalfd", errno);
+  watch_ = FileWatch(queue_entry_.file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  if (const auto got = queue_entry_.file().guard(); !got) return got.error();
+  const Guarded guarded(queue_entry_.file());
+  Record record = wanted;
+  record.pid = getpid();
+  record.drawn_boot_ns = clock_.now().time_since_epoch().count();
+  queue_entry_.set_record(record);
+  return queue_entry_.file().write_record(*queue_entry_.record_index(), record);
+}
+
+void Holder::keep() {
+  for (;;) {
+    watch_.drain();
+    switch (judge()) {
+      case Verdict::kKeep:
+        break;
+      case Verdict::kGiveBack:
+        end(true);
+      case Verdict::kOver:
+        end(false);
+    }
+    const auto record = queue_entry_.file().read_record(*queue_entry_.record_index());
+    until_.reset();
+    if (record && record->until_boot_ns != 0) until_ = TimePoint(Duration(record->until_boot_ns));
+    if (until_ && clock_.now() >= *until_ && end_if_expired()) end(false);
+    wait();
+  }
+}
+
+Holder::Verdict Holder::judge() const {
+  if (told_to_end_) return Verdict::kGiveBack;
+  const auto lost = queue_entry_.lost();
+  if (!lost || *lost) return Verdict::kOver;
+  return judge_record(queue_entry_.file().read_record(*queue_entry_.record_index()));
+}
+
+Holder::Verdict Holder::judge_record(const std::optional<Record>& record) const {
+  // Torn: it is being written at this moment, and a touch of the file follows.
+  if (!record || record->ticket != queue_entry_.ticket()) return Verdict::kKeep;
+  return record->flags & Record::kGivenBack ? Verdict::kGiveBack : Verdict::kKeep;
+}
+
+/// Under the guard, so that a renewal is either before the end or told that it came too late.
+bool Holder::end_if_expired() {
+  if (!queue_entry_.file().guard()) return false;
+  const Guarded guarded(queue_entry_.file());
+  auto record = queue_entry_.file().read_record(*queue_entry_.record_index());
+  if (!record || record->until_boot_ns == 0) return false;
+  if (clock_.now() < TimePoint(Duration(record->until_boot_ns))) return false;
+  record->flags |= Record::kGivenBack;
+  return static_cast<bool>(queue_entry_.file().write_record(*queue_entry_.record_index(), *record));
+}
+
+void Holder::wait() {
+  std::vector<pollfd> fds{{signals_.get(), POLLIN, 0}};
+  if (watch_.valid()) fds.push_back({watch_.fd(), POLLIN, 0});
+  if (watched_.valid()) fds.push_back({watched_.get(), POLLIN, 0});
+  std::optional<TimePoint> until = until_;
+  if (!watch_.valid()) until = earlier(until, clock_.now() + kLookPause);
+  clock_.wait(fds, until);
+  if (fds.front().revents != 0) told_to_end_ = true;
+  if (watched_.valid() && fds.back().revents != 0) told_to_end_ = true;
+}
+
+void Holder::end(bool in_order) {
+  if (path_.valid()) path_.unlock();
+  if (in_order) queue_entry_.give_back();
+  _exit(0);  // the kernel frees the rest
+}
+
+/// Nothing of the parent's stays open, and no terminal, directory or mount is kept busy.
+bool become_daemon(QueueEntry& place, PathLock& path, UniqueFd& watched, int ready) {
+  if (setsid() < 0 && errno != EPERM) return false;
+  if (chdir("/") != 0) return false;
+  prctl(PR_SET_NAME, "dlock-holder");
+  close_all_but({place.file().fd(), path.fd(), watched.get(), ready});
+  while (true) {
+    const int null = open("/dev/null", O_RDWR);
+    if (null < 0) return false;
+    if (null <= 2) continue;
+    close(null);
+    return true;
+  }
+}
+
+[[noreturn]] void live(QueueEntry& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
+  unsigned char failed = 0;
+  if (become_daemon(place, path, watched, ready)) {
+    Holder holder(place, path, std::move(watched));
+    if (holder.take_over(wanted)) {
+      while (write(ready, &failed, 1) < 0 && errno == EINTR) {
+      }
+      close(ready);
+      holder.keep();
+    }
+  }
+  failed = 1;
+  while (write(ready, &failed, 1) < 0 && errno == EINTR) {
+  }
+  _exit(1);
+}
+
+/// Forks twice, so that the holder is nobody's child and nobody has to reap it.
+int fork_holder(QueueEntry& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
+  const pid_t child = fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    const pid_t holder = fork();
+    if (holder == 0) live(place, path, std::move(watched), wanted, ready);
+    _exit(holder < 0 ? 1 : 0);
+  }
+  reap(open_process(child), true);
+  return 0;
+}
+
+bool lift_descriptors(QueueEntry& place, PathLock& path) {
+  // The holder puts /dev/null on 0, 1 and 2; a lock may have been opened there when they were closed.
+  return place.file().lift_fd() && (!path.valid() || path.lift_fd());
+}
+
+}  // namespace
+
+Result<void> leave_holder(LocalContext& context, QueueEntry& place, PathLock& path, const DetachSpec& spec) {
+  if (place.entry() > 0) {
+    return Error{ErrorCode::kUnsupported, "the lock is held already by a command around this one",
+                 "take leases outside of 'dlock run', or let the command keep its lock"};
+  }
+  if (!place.record_index()) {
+    return Error{ErrorCode::kSystem, "too many holders and waiters to keep a record of this lease", "try again later"};
+  }
+  UniqueFd watched;
+  Record record = place.record();
+  record.flags |= Record::kDetached;
+  if (spec.watch_pid) {
+    watched = open_process(*spec.watch_pid);
+    if (!watched.valid()) {
+      return Error{ErrorCode::kInvalid,
+                   "cannot watch process " + std::to_string(*spec.watch_pid) + ": " + errno_text(errno),
+                   "give the pid of a running process, such as $$"};
+    }
+    record.watch_pid = *spec.watch_pid;
+  } else {
+    const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(spec.ttl);
+    record.until_us = (context.runtime.clock.wall() + microseconds).time_since_epoch().count();
+    record.until_boot_ns = (context.runtime.clock.now() + spec.ttl).time_since_epoch().count();
+  }
+  int ends[2];
+  if (!lift_descriptors(place, path) || pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot detach", errno);
+  const UniqueFd ready(ends[0]);
+  UniqueFd child_end(ends[1]);
+  if (const int failed = fork_holder(place, path, std::move(watched), record, child_end.get())) {
+    return system_error("cannot detach: fork", failed);
+  }
+  child_end.reset();
+  unsigned char answer = 1;
+  ssize_t n = 0;
+  while ((n = read(ready.get(), &answer, 1)) < 0 && errno == EINTR) {
+  }
+  if (n == 1 && answer == 0) return {};
+  return Error{ErrorCode::kSystem, "cannot detach: the process that was to keep the lock did not start",
+               "is the limit on processes or memory reached?"};
+}
+
+}  // namespace dlock::local

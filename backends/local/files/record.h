@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/lock/lock_spec.h"
+#include "lib/lock/owner.h"
+
+namespace dlock::local {
+
+/// One ticket's self-description. Never decides who holds the lock.
+struct Record {
+  enum Flag : std::uint32_t { kGranted = 1, kDetached = 2, kGivenBack = 4 };
+
+  std::uint64_t ticket = 0;
+  unsigned char owner[16] = {};
+  std::uint32_t mode = 0;
+  std::uint32_t flags = 0;
+  std::int64_t pid = 0;
+  std::uint64_t pid_namespace = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t permits = 0;
+  std::int64_t since_us = 0;       ///< wall clock: waiting or holding since
+  std::int64_t until_us = 0;       ///< wall clock: a detached lease ends; 0: it does not end by itself
+  std::int64_t until_boot_ns = 0;  ///< the same on the boot clock: this one decides
+  std::int64_t drawn_boot_ns = 0;  ///< a process that started later is not the one meant by `pid`
+  std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
+  std::int64_t flock_pid = 0;      ///< who asked for the flock of a path key, as /proc/locks shows it
+  char host[64] = {};              ///< NUL-terminated, as `reason`
+  char reason[80] = {};
+  std::uint64_t checksum = 0;
+
+  Mode lock_mode() const { return static_cast<Mode>(mode); }
+  std::string owner_text() const;
+  void set_owner(const Owner& owner);
+  void set_host(std::string_view text);
+  void set_reason(std::string_view text);  ///< cut at a character boundary if too long
+};
+
+static_assert(sizeof(Record) == 256);
+
+void seal(Record& record);
+bool sound(const Record& record);  ///< false for an empty one too
+
+}  // namespace dlock::local

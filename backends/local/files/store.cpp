@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/files/store.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "backends/local/files/byte_locks.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+struct Front {
+  Prologue prologue;
+  Header header;
+};
+struct Whole {
+  Prologue prologue;
+  Header header;
+  Record first;
+};
+static_assert(sizeof(Front) == kRecordsAt && sizeof(Whole) == kRecordsAt + sizeof(Record));
+
+void pause_for(long nanoseconds) {
+  const timespec pause{0, nanoseconds};
+  nanosleep(&pause, nullptr);
+}
+
+/// All of it or an errno: a lock file lies on a local disk, where only a full disk makes a write short.
+int write_at(int fd, const void* data, std::size_t size, std::size_t offset) {
+  const ssize_t n = pwrite(fd, data, size, static_cast<off_t>(offset));
+  if (n == static_cast<ssize_t>(size)) return 0;
+  return n < 0 ? errno : ENOSPC;
+}
+
+}  // namespace
+
+std::string lock_file_name(const LockName& name) { return hashed_name(name.text()) + ".lock"; }
+
+Result<LockFile> LockFile::open(const LockDir& dir, const std::string& file_name, std::string_view key) {
+  auto fd = dir.open_file(file_name, true);
+  if (!fd) return fd.error();
+  LockFile file;
+  file.path_ = dir.path() + "/" + file_name;
+  file.key_ = key;
+  file.fd_ = std::move(*fd);
+  return file;
+}
+
+Result<std::optional<LockFile>> LockFile::open_existing(const LockDir& dir, const std::string& file_name,
+                                                        std::string_view key, bool writable) {
+  auto fd = writable ? dir.open_file(file_name, false) : dir.open_file_for_reading(file_name);
+  if (!fd) return fd.error();
+  if (!fd->valid()) return std::optional<LockFile>();
+  LockFile file;
+  file.path_ = dir.path() + "/" + file_name;
+  file.key_ = key;
+  file.fd_ = std::move(*fd);
+  return std::optional<LockFile>(std::move(file));
+}
+
+bool LockFile::lift_fd() {
+  if (fd() > 2) return true;
+  fd_ = UniqueFd(fcntl(fd(), F_DUPFD_CLOEXEC, 3));
+  return fd_.valid();
+}
+
+Result<bool> LockFile::try_guard() const {
+  constexpr int kYields = 20;
+  constexpr int kSleeps = 60;
+  for (int attempt = 0; attempt < kYields + kSleeps; ++attempt) {
+    const int failed = try_write_lock(fd(), kGuard);
+    if (failed == 0) return true;
+    if (failed == EINVAL) {
+      return Error{ErrorCode::kUnsupported, path_ + ": the file system has no open-file-description locks",
+                   "use a directory on a local file system: --backend local:/dir"};
+    }
+    if (failed != EAGAIN && failed != EACCES) return system_error("cannot lock " + path_, failed);
+    if (attempt < kYields) sched_yield();
+    else pause_for(attempt < kYields + 20 ? 50'000 : 450'000);
+  }
+  return false;
+}
+
+Result<void> LockFile::guard() const {
+  // By the clock: on a busy machine each of try_guard()'s naps takes many times its length.
+  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  do {
+    const auto got = try_guard();
+    if (!got) return got.error();
+    if (*got) return {};
+  } while (std::chrono::steady_clock::now() < give_up_at);
+  return guard_stuck();
+}
+
+Error LockFile::guard_stuck() const {
+  return {ErrorCode::kUnavailable, path_ + " is being changed by a process that does not go on",
+          "a stopped dlock? look with: ps -o pid,stat,cmd -C dlock"};
+}
+
+void LockFile::drop_guard() const { unlock_bytes(fd(), kGuard); }
+
+Error LockFile::damaged(const std::string& why) const {
+  return {ErrorCode::kMisconfigured, "the lock file " + path_ + " is damaged: " + why,
+          "when nothing uses it any more, remove it: it is made anew"};
+}
+
+Result<Header> LockFile::read_header() const {
+  if (checked_) {
+    Header header;
+    if (pread(fd(), &header, sizeof header, kHeaderAt) == sizeof header && sound(header)) return header;
+  }
+  Front front;
+  std::memset(static_cast<void*>(&front), 0, sizeof front);
+  const ssize_t n = pread(fd(), &front, sizeof front, 0);
+  if (n < 0) return system_error("cannot read the lock file " + path_, errno);
+  if (n == 0 || blank(front.prologue, front.header)) return Header();
+  if (n != sizeof front) return damaged("it is too short (" + std::to_string(n) + " bytes)");
+  if (!sound(front.prologue)) return damaged("its beginning is not one of dlock's, or of another version");
+  if (!key_.empty() && std::string_view(front.prologue.key, front.prologue.key_size) != key_) {
+    return Error{ErrorCode::kConflict,
+                 "the keys '" + key_ + "' and '" + key_of(front.prologue) + "' meet in the same lock file " + path_,
+                 "rename one of the two"};
+  }
+  if (!sound(front.header)) return damaged("its header does not add up");
+  checked_ = true;
+  return front.header;
+}
+
+std::optional<std::string> LockFile::key() const {
+  Prologue prologue;
+  if (pread(fd(), &prologue, sizeof prologue, 0) != sizeof prologue || !sound(prologue)) return std::nullopt;
+  return key_of(prologue);
+}
+
+Result<void> LockFile::written(int failed) const {
+  if (failed == 0) return {};
+  return system_error("cannot write the lock file " + path_, failed);
+}
+
+Result<void> LockFile::write(Header header, const Record& first) const {
+  // A fresh file gets its prologue in the same write, so that no file ever has only one of the two.
+  Whole whole{{}, header, first};
+  if (!header.known) whole.prologue = prologue_for(key_);
+  whole.header.known = 1;
+  seal(whole.header);
+  seal(whole.first);
+  const std::size_t skip = header.known ? kHeaderAt : 0;
+  return written(write_at(fd(), reinterpret_cast<const char*>(&whole) + skip, sizeof whole - skip, skip));
+}
+
+Result<void> LockFile::write(Header header) const {
+  Front front{{}, header};
+  if (!header.known) front.prologue = prologue_for(key_);
+  front.header.known = 1;
+  seal(front.header);
+  const std::size_t skip = header.known ? kHeaderAt : 0;
+  return written(write_at(fd(), reinterpret_cast<const char*>(&front) + skip, sizeof front - skip, skip));
+}
+
+Result<void> LockFile::write_record(std::uint32_t index, Record record) const {
+  seal(record);
+  return written(write_at(fd(), &record, sizeof record, record_at(index)));
+}
+
+std::optional<Record> LockFile::read_record(std::uint32_t index) const {
+  Record record;
+  if (pread(fd(), &record, sizeof record, static_cast<off_t>(record_at(index))) != sizeof record) return std::nullopt;
+  if (!sound(record)) return std::nullopt;
+  return record;
+}
+
+std::vector<LockFile::Placed> LockFile::read_records() const {
+  std::vector<Record> raw(kMaxRing);
+  const ssize_t n = pread(fd(), raw.data(), raw.size() * sizeof(Record), static_cast<off_t>(kRecordsAt));
+  const std::size_t whole = n > 0 ? static_cast<std::size_t>(n) / sizeof(Record) : 0;
+  std::vector<Placed> placed;
+  for (std::uint32_t i = 0; i < whole; ++i) {
+    if (sound(raw[i])) placed.push_back({i, raw[i]});
+  }
+  return placed;
+}
+
+bool LockFile::alive(Side side, Ticket ticket) const { return any_write_lock(fd(), ticket_bytes(side, ticket)); }
+
+std::vector<LiveTicket> LockFile::live() const { return live_tickets(find_write_locks(fd(), kAllTickets)); }
+
+std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {
+  // In a queue the oldest record is the next one to die, so the first look nearly always finds a place.
+  for (std::uint32_t tried = 0; tried < kMaxRing; ++tried) {
+    const std::uint32_t index = header.next_record;
+    const auto record = read_record(index);
+    if (!record || !alive(side_of(record->lock_mode()), record->ticket)) {
+      header.next_record = (index + 1) % header.ring;
+      return index;
+    }
+    if (tried + 1 >= header.ring && header.ring < kMaxRing) {
+      header.next_record = header.ring;
+      header.ring = std::min(header.ring * 2, kMaxRing);
+    } else {
+      header.next_record = (index + 1) % header.ring;
+    }
+  }
+  return std::nullopt;
+}
+
+bool LockFile::removed() const {
+  struct statx here {};  // not fstat(): see LockDir::checked()
+  return statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK, &here) != 0 || here.stx_nlink == 0;
+}
+
+bool LockFile::replaced() const {
+  struct statx here {};
+  struct statx there {};
+  if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_INO, &here) != 0 || here.stx_nlink == 0) return true;
+  if (statx(AT_FDCWD, path_.c_str(), 0, STATX_INO, &there) != 0) return true;
+  return here.stx_ino != there.stx_ino || here.stx_dev_major != there.stx_dev_major ||
+         here.stx_dev_minor != there.stx_dev_minor;
+}
+
+void LockFile::touch() const { futimens(fd(), nullptr); }
+
+Result<void> LockFile::drop_records() const {
+  if (ftruncate(fd(), static_cast<off_t>(kRecordsAt)) != 0) {
+    return system_error("cannot shorten the lock file " + path_, errno);
+  }
+  return {};
+}
+
+}  // namespace dlock::local

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/lock.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "backends/local/detached.h"
+#include "backends/local/view.h"
+#include "lib/base/human_text.h"
+#include "lib/base/system_error.h"
+
+namespace dlock::local {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration kGuardPause = milliseconds(50);
+constexpr Duration kGuardPatience = std::chrono::seconds(1);
+constexpr Duration kQueueLookPause = std::chrono::seconds(1);
+/// A waiter that is stopped at two looks so far apart, with its turn come, is passed over.
+constexpr Duration kStoppedPatience = std::chrono::seconds(5);
+constexpr Duration kUnwatched = milliseconds(200);
+constexpr Duration kFirstRung = milliseconds(1);
+
+std::string seconds_text(Duration duration) {
+  const auto ms = std::chrono::duration_cast<milliseconds>(duration).count();
+  char text[32];
+  std::snprintf(text, sizeof text, ms % 1000 ? "%lld.%03lld s" : "%lld s", static_cast<long long>(ms / 1000),
+                static_cast<long long>(ms % 1000));
+  return text;
+}
+
+}  // namespace
+
+void LocalLock::acquire(TimePoint now) {
+  started_ = now;
+  start(now);
+}
+
+/// A new place in the queue, from the opening of the file.
+void LocalLock::start(TimePoint now) {
+  waiter_.reset();
+  watch_.reset();
+  path_.close();
+  queue_entry_.reset();
+  auto place = QueueEntry::open(context_, spec_);
+  if (!place) return refuse(place.error());
+  queue_entry_.emplace(std::move(*place));
+  if (spec_.name.is_path()) queue_entry_->wait_for_more();
+  attempt(now);
+}
+
+/// One line a step, with -v.
+void LocalLock::trace(const std::string& step) const {
+  if (context_.runtime.log.style().verbosity == 0) return;
+  context_.runtime.log.verbose(spec_.name.text() + ": " + step);
+}
+
+void LocalLock::attempt(TimePoint now) {
+  if (!spec_.take) take(queue_entry_->probe(), now);
+  else if (queue_entry_->ticket() != 0) take(queue_entry_->advance(now, context_.runtime.clock.wall()), now);
+  else take(queue_entry_->enter(now, context_.runtime.clock.wall(), queues()), now);
+}
+
+void LocalLock::take(const Result<QueueEntry::Step>& step, TimePoint now) {
+  if (!step) return refuse(step.error());
+  switch (*step) {
+    case QueueEntry::Step::kGranted:
+      return spec_.name.is_path() ? take_flock(now) : granted(now);
+    case QueueEntry::Step::kQueued:
+      return spec_.take || queues() ? wait_in_queue(now) : count_try(now);
+    case QueueEntry::Step::kFirstInLine:
+      return spec_.take || queues() ? wait_in_front(now) : count_try(now);
+    case QueueEntry::Step::kDelayed:
+      state_ = State::kDelayed;
+      retry_at_ = queue_entry_->delayed_until();
+      return;
+    case QueueEntry::Step::kBusy:
+      return count_try(now);
+    case QueueEntry::Step::kStartOver:
+      return start(now);
+    case QueueEntry::Step::kGuardStuck:
+      // A starved process gets time to go on, even from those who want an answer at once.
+      if (spec_.wait.once && now >= started_ + kGuardPatience) return refuse(queue_entry_->file().guard_stuck());
+      state_ = State::kGuardStuck;
+      retry_at_ = now + kGuardPause;
+      return;
+  }
+}
+
+void LocalLock::wait_in_queue(TimePoint now) {
+  waiter_.reset();
+  auto waiter = WaitingChild::for_bytes(queue_entry_->file().fd(), queue_entry_->awaited());
+  if (!waiter) return refuse(waiter.error());
+  waiter_.emplace(std::move(*waiter));
+  if (state_ != State::kQueued) {
+    pass_at_ = now;
+    trace("queued in " + queue_entry_->file().path());
+  }
+  state_ = State::kQueued;
+  retry_at_ = now + kQueueLookPause;
+}
+
+/// Any permit may come free, and no lock call can wait for "any": the file is watched instead. The kernel reports a
+/// close a moment before it drops the locks, hence the ladder.
+void LocalLock::wait_in_front(TimePoint now) {
+  waiter_.reset();
+  if (state_ == State::kFirstInLine) {
+    ladder_ = std::min<Duration>(ladder_ * 4, kQueueLookPause);
+    retry_at_ = now + ladder_;
+    return;
+  }
+  state_ = State::kFirstInLine;
+  watch_.emplace(queue_entry_->file().fd(), IN_CLOSE_WRITE | IN_ATTRIB);
+  ladder_ = kFirstRung;
+  retry_at_ = now;  // what happened before the watch was there
+}
+
+void LocalLock::count_try(TimePoint now) {
+  ++tries_;
+  if (spec_.wait.once || tries_ >= spec_.wait.tries) return refuse_busy(now);
+  state_ = State::kPause;
+  retry_at_ = now + spec_.wait.retry_interval;
+}
+
+void LocalLock::take_flock(TimePoint now) {
+  // A joined hold has the flock already, in the descriptor that the outer one passed on.
+  if (spec_.take && queue_entry_->entry() > 0) return granted(now);
+  auto opened = PathLock::open(spec_.name.text(), context_.settings.allow_network_fs);
+  if (!opened) return refuse(opened.error());
+  path_ = std::move(*opened);
+  const auto got = path_.try_lock(spec_.mode);
+  if (!got) return refuse(got.error());
+  if (*got) return flock_granted(getpid(), now);
+  if (queues()) return wait_for_flock(now);
+  if (spec_.take) {
+    queue_entry_->give_back();
+    queue_entry_->wait_for_more();
+  }
+  count_try(now);
+}
+
+void LocalLock::wait_for_flock(TimePoint now) {
+  waiter_.reset();
+  auto waiter = WaitingChild::for_flock(path_.fd(), PathLock::operation(spec_.mode));
+  if (!waiter) return refuse(waiter.error());
+  waiter_.emplace(std::move(*waiter));
+  state_ = State::kFlock;
+  retry_at_ = now + kQueueLookPause;
+  if (!spec_.take) return;
+  // So that others do not take our waiter for a foreign program.
+  if (const auto noted = queue_entry_->note_flock_pid(waiter_->pid()); !noted) refuse(noted.error());
+}
+
+void LocalLock::flock_granted(std::int64_t pid, TimePoint now) {
+  if (path_.replaced(spec_.name.text())) return take_flock(now);  // somebody put another file in its place
+  if (!spec_.take) return granted(now);
+  const auto marked = queue_entry_->mark_granted(context_.runtime.clock.wall(), pid);
+  if (!marked) return refuse(marked.error());
+  granted(now);
+}
+
+void LocalLock::granted(TimePoint now) {
+  state_ = State::kGranted;
+  retry_at_ = now + kUnwatched;
+  if (context_.runtime.log.style().verbosity > 0) {
+    trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(queue_entry_->ticket()));
+  }
+  Granted event;
+  if (!spec_.take) {
+    let_go();
+    state_ = State::kDone;
+    events_.emplace_back(std::move(event));
+    return;
+  }
+  HeldLock held{.name = spec_.name,
+                .owner = spec_.owner,
+                .token = FencingToken(queue_entry_->ticket()),
+                .store = context_.settings.store,
+                .reentered = queue_entry_->entry() > 0};
+  if (held.reentered) held.owner = spec_.ancestor->owner;
+  event.locks.push_back(std::move(held));
+  events_.emplace_back(std::move(event));
+}
+
+std::optional<SessionEvent> LocalLock::next_event(TimePoint now) {
+  if (events_.empty()) look_around(now);
+  if (events_.empty()) return std::nullopt;
+  SessionEvent event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void LocalLock::look_around(TimePoint now) {
+  switch (state_) {
+    case State::kIdle:
+    case State::kDone:
+      return;
+    case State::kGranted:
+      return look_for_loss(now);
+    case State::kQueued:
+    case State::kFlock:
+      look_at_waiter(now);
+      break;
+    case State::kFirstInLine:
+      look_at_front(now);
+      break;
+    case State::kGuardStuck:
+    case State::kDelayed:
+    case State::kPause:
+      if (now >= retry_at_) attempt(now);
+      break;
+  }
+  const bool waiting = state_ != State::kGranted && state_ != State::kDone;
+  if (waiting && spec_.wait.until && now >= *spec_.wait.until) refuse_busy(now);
+}
+
+void LocalLock::look_at_waiter(TimePoint now) {
+  if (const auto result = waiter_->result()) {
+    const std::int64_t pid = waiter_->pid();
+    if (*result == 0) return state_ == State::kFlock ? flock_granted(pid, now) : attempt(now);
+    if (*result != ECHILD) return refuse(system_error("cannot wait for " + spec_.name.text(), *result));
+    // Somebody killed it: wait again, but not in a storm.
+    waiter_.reset();
+    state_ = state_ == State::kFlock ? State::kPause : State::kGuardStuck;
+    if (state_ == State::kPause) path_.close();
+    retry_at_ = now + kGuardPause;
+    return;
+  }
+  if (now < retry_at_) return;
+  retry_at_ = now + kQueueLookPause;
+  const auto changed = state_ == State::kFlock && spec_.take ? queue_entry_->lost() : queue_entry_->queue_changed();
+  if (!changed) return refuse(changed.error());
+  if (*changed) return start_again_or_advance(now);
+  if (state_ != State::kQueued || !spec_.take || now < pass_at_) return;
+  const auto passed = pass_over_stopped(now);
+  if (!passed) return refuse(passed.error());
+  if (*passed) attempt(now);
+}
+
+Result<bool> LocalLock::pass_over_stopped(TimePoint now) {
+  pass_at_ = now + kStoppedPatience;
+  const bool before = std::exchange(all_stopped_, queue_entry_->only_stopped_before());
+  if (!before || !all_stopped_) return false;
+  trace("passes over waiters that are stopped");
+  return queue_entry_->pass_over(now);
+}
+
+void LocalLock::start_again_or_advance(TimePoint now) {
+  if (state_ == State::kFlock || !spec_.take) return start(now);
+  attempt(now);
+}
+
+void LocalLock::look_at_front(TimePoint now) {
+  if (watch_ && watch_->drain()) {
+    ladder_ = kFirstRung / 4;
+  } else if (now < retry_at_) {
+    return;
+  }
+  attempt(now);
+}
+
+/// The watch is set up late, because closing one costs its process several milliseconds in the kernel: a command that
+/// is soon over should not pay for it.
+void LocalLock::look_for_loss(TimePoint now) {
+  if (waiter_) waiter_->reap();
+  const bool woken = watch_ && watch_->drain();
+  const bool due = (look_again_ || !watch_ || !watch_->valid()) && now >= retry_at_;
+  if (!woken && !due) return;
+  if (!watch_) watch_.emplace(queue_entry_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  retry_at_ = now + kQueueLookPause;
+  const auto lost = queue_entry_->lost();
+  look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
+  if (lost && *lost) lose();
+}
+
+void LocalLock::lose() {
+  std::string why = "it was force-released by an operator";
+  if (queue_entry_->file().removed()) why = "its lock file " + queue_entry_->file().path() + " was removed";
+  state_ = State::kDone;
+  let_go();
+  events_.emplace_back(Lost{std::move(why)});
+}
+
+void LocalLock::add_interest(std::vector<pollfd>& fds) const {
+  if (waiter_ && (state_ == State::kQueued || state_ == State::kFlock)) fds.push_back({waiter_->fd(), POLLIN, 0});
+  if (watch_ && watch_->valid()) fds.push_back({watch_->fd(), POLLIN, 0});
+}
+
+std::optional<TimePoint> LocalLock::wake_at() const {
+  if (!events_.empty()) return TimePoint{};
+  if (state_ == State::kIdle || state_ == State::kDone) return std::nullopt;
+  if (state_ == State::kGranted)
+    return watch_ && watch_->valid() && !look_again_ ? std::nullopt : std::optional(retry_at_);
+  return earlier(retry_at_, spec_.wait.until);
+}
+
+void LocalLock::ask_who() {
+  if (!queue_entry_ || state_ == State::kDone || state_ == State::kGranted) return;
+  auto view = read_view(queue_entry_->file(), spec_.name.is_path());
+  if (!view) return;
+  if (queue_entry_->ticket() != 0 && queue_entry_->record_index()) {
+    // Our own ticket is invisible to our own probes, but whoever waits wants to know how many are in front.
+    const View::Seat own{{queue_entry_->side(), queue_entry_->ticket(), 1},
+                         LockFile::Placed{*queue_entry_->record_index(), queue_entry_->record()}};
+    const auto behind = std::find_if(view->waiters.begin(), view->waiters.end(), [&](const View::Seat& seat) {
+      return seat.ticket.ticket > queue_entry_->ticket();
+    });
+    view->waiters.insert(behind, own);
+  }
+  const pid_t ours = waiter_ ? waiter_->pid() : 0;
+  events_.emplace_back(Waiting{describe(*view, context_, spec_.name, ours)});
+}
+
+void LocalLock::withdraw(TimePoint) {
+  if (state_ == State::kDone) return;
+  if (state_ == State::kGranted) give_back();
+  let_go();
+  state_ = State::kDone;
+  events_.clear();
+  events_.emplace_back(Withdrawn{});
+}
+
+void LocalLock::release(TimePoint) {
+  if (state_ != State::kGranted) return;
+  // Somebody else may have had the lock since we last looked: then it was not ours to the end.
+  if (const auto lost = queue_entry_->lost(); lost && *lost) return lose();
+  trace("released");
+  give_back();
+  if (!waiter_ && !passed_on_) {
+    queue_entry_->keep_file_open();
+    queue_entry_.reset();
+  }
+  let_go();
+  state_ = State::kDone;
+  events_.clear();
+  events_.emplace_back(Released{});
+}
+
+void LocalLock::give_back() {
+  // The outside first: whoever gets the next ticket must find the file free. A re-entry inside keeps both.
+  if (path_.valid() && !queue_entry_->others_inside()) path_.unlock();
+  queue_entry_->give_back();
+}
+
+/// Leaves the queue or the lock. What an heir of the descriptor holds stays held unless give_back() came first.
+void LocalLock::let_go() {
+  waiter_.reset();
+  watch_.reset();
+  path_.close();
+  if (queue_entry_ && state_ != State::kGranted) queue_entry_->give_back();
+  queue_entry_.reset();
+}
+
+void LocalLock::refuse(Error error) {
+  let_go();
+  state_ = State::kDone;
+  events_.emplace_back(Refused{std::move(error), std::nullopt});
+}
+
+void LocalLock::refuse_busy(TimePoint now) {
+  if (state_ == State::kGuardStuck) return refuse(queue_entry_->file().guard_stuck());
+  waiter_.reset();
+  Refused refused{{ErrorCode::kBusy, {}, "see the queue: dlock inspect " + spec_.name.text()}, std::nullopt};
+  const TimePoint delayed = queue_entry_->delayed_until();
+  const auto view = read_view(queue_entry_->file(), spec_.name.is_path());
+  if (view) refused.state = describe(*view, context_, spec_.name);
+  if (delayed > now && refused.state && refused.state->holders.empty()) {
+    refused.error.message = spec_.name.text() + " was not given back in order; nobody gets it for another " +
+                            seconds_text(delayed - now) + " (lock-delay)";
+  } else if (refused.state) {
+    refused.error.message = busy_message(*refused.state, context_.runtime.clock.wall());
+  } else {
+    refused.error.message = spec_.name.text() + " is held";
+  }
+  if (!spec_.wait.once) refused.error.message += "; gave up after " + seconds_text(now - started_);
+  let_go();
+  state_ = State::kDone;
+  events_.emplace_back(std::move(refused));
+}
+
+int LocalLock::inherited_fd() const {
+  if (state_ != State::kGranted) return -1;
+  passed_on_ = true;
+  return path_.valid() ? path_.fd() : queue_entry_->file().fd();
+}
+
+void LocalLock::command_started(const StartedCommand& /*command*/) {
+  // Only people miss it if it cannot be written.
+  if (queue_entry_) static_cast<void>(static_cast<bool>(queue_entry_->say_pid_namespace()));
+}
+
+Result<void> LocalLock::detach(const DetachSpec& spec) {
+  command_started({});
+  waiter_.reset();
+  watch_.reset();
+  const auto left = leave_holder(context_, *queue_entry_, path_, spec);
+  state_ = State::kDone;
+  events_.clear();
+  if (!left) {
+    give_back();
+    let_go();
+    return left.error();
+  }
+  path_.close();
+  queue_entry_.reset();
+  return {};
+}
+
+}  // namespace dlock::local

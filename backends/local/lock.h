@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "backends/local/context.h"
+#include "backends/local/files/file_watch.h"
+#include "backends/local/files/path_lock.h"
+#include "backends/local/queue_entry.h"
+#include "backends/local/waiting_child.h"
+#include "lib/lock/lock_session.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock::local {
+
+/// One acquisition on this machine: drives a QueueEntry through its waits. All waiting is done by the caller's poll,
+/// woken by a WaitingChild's pipe, by inotify or by a timer.
+class LocalLock final : public LockSession {
+ public:
+  /// `context` must outlive the session.
+  LocalLock(LocalContext& context, LockSpec spec) : context_(context), spec_(std::move(spec)) {}
+
+  void acquire(TimePoint now) override;
+  void withdraw(TimePoint deadline) override;
+  void release(TimePoint deadline) override;
+  void ask_who() override;
+  void add_interest(std::vector<pollfd>& fds) const override;
+  std::optional<TimePoint> wake_at() const override;
+  std::optional<SessionEvent> next_event(TimePoint now) override;
+  int inherited_fd() const override;
+  void command_started(const StartedCommand& command) override;
+  Result<void> detach(const DetachSpec& spec) override;
+
+ private:
+  enum class State {
+    kIdle,
+    kGuardStuck,   ///< again at retry_at_
+    kQueued,       ///< waiter_ waits for older tickets; a look at the header every second
+    kFirstInLine,  ///< a permit: watch_ and a ladder of looks
+    kDelayed,      ///< until the lock-delay is over
+    kPause,        ///< between counted tries
+    kFlock,        ///< path key: ours in the queue, waiter_ waits for flock(2)
+    kGranted,
+    kDone,
+  };
+
+  void start(TimePoint now);
+  void attempt(TimePoint now);
+  void take(const Result<QueueEntry::Step>& step, TimePoint now);
+  void wait_in_queue(TimePoint now);
+  void wait_in_front(TimePoint now);
+  void count_try(TimePoint now);
+  void take_flock(TimePoint now);
+  void wait_for_flock(TimePoint now);
+  void flock_granted(std::int64_t pid, TimePoint now);
+  void granted(TimePoint now);
+
+  void look_around(TimePoint now);
+  void look_at_waiter(TimePoint now);
+  void start_again_or_advance(TimePoint now);
+  Result<bool> pass_over_stopped(TimePoint now);
+  void look_at_front(TimePoint now);
+  void look_for_loss(TimePoint now);
+  void lose();
+  void trace(const std::string& step) const;
+
+  void give_back();
+  void let_go();
+  void refuse(Error error);
+  void refuse_busy(TimePoint now);
+  bool queues() const { return !spec_.wait.once && spec_.wait.tries == 0; }
+
+  LocalContext& context_;
+  LockSpec spec_;
+  State state_ = State::kIdle;
+  TimePoint started_{};
+  TimePoint retry_at_{};
+  Duration ladder_{0};
+  TimePoint pass_at_{};       ///< the next look whether only stopped waiters are before us
+  bool all_stopped_ = false;  ///< at the last look they were
+  bool look_again_ = false;   ///< while holding: the file could not be read
+  int tries_ = 0;
+  std::optional<QueueEntry> queue_entry_;
+  PathLock path_;
+  std::optional<WaitingChild>
+      waiter_;  ///< after queue_entry_ and path_: it must be gone before their descriptors are closed
+  std::deque<SessionEvent> events_;
+  std::optional<FileWatch> watch_;  ///< of the file: while first in line for a permit, and while holding
+  mutable bool passed_on_ = false;  ///< the descriptor may live on in a command
+};
+
+}  // namespace dlock::local

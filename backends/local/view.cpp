@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/local/view.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "backends/local/files/path_lock.h"
+#include "backends/local/files/process.h"
+#include "lib/base/user_name.h"
+
+namespace dlock::local {
+namespace {
+
+WallTime wall_time(std::int64_t microseconds) { return WallTime(std::chrono::microseconds(microseconds)); }
+
+/// What can be said about the process behind a record.
+std::string note_about(const Record& record, const LocalContext& context) {
+  if (record.pid_namespace == 0) return {};  // it has not said yet
+  if (record.pid_namespace != context.own_pid_namespace()) return "in another pid namespace";
+  constexpr std::int64_t kTick = 20'000'000;
+  const auto info = process_info(static_cast<pid_t>(record.pid));
+  const bool recycled = info && info->started_ns > record.drawn_boot_ns + kTick;
+  if (!info || recycled || info->state == 'Z') {
+    return record.flags & Record::kGranted ? "dlock is gone, what it started still runs" : "ended";
+  }
+  if (info->state == 'T' || info->state == 't') return "stopped";
+  if (record.watch_pid != 0) return "until process " + std::to_string(record.watch_pid) + " ends";
+  return {};
+}
+
+Participant party_of(const View::Seat& seat, bool holder, const LocalContext& context) {
+  Participant party;
+  if (holder) {
+    party.token = FencingToken(seat.ticket.ticket);
+    party.count = seat.ticket.entries;
+  }
+  if (!seat.placed) {
+    party.mode = seat.ticket.side == Side::kWriters ? Mode::kExclusive : Mode::kShared;
+    party.note = "left no record";
+    return party;
+  }
+  const Record& record = seat.placed->record;
+  party.owner = record.owner_text();
+  party.host = record.host;
+  party.pid = record.pid;
+  party.user = user_name(record.uid);
+  party.reason = record.reason;
+  party.mode = record.lock_mode();
+  party.since = wall_time(record.since_us);
+  if (record.until_us != 0) party.until = wall_time(record.until_us);
+  party.note = note_about(record, context);
+  return party;
+}
+
+/// Users of flock(2) who came without dlock.
+void add_foreigners(LockState& state, const View& view, const LocalContext& context, const std::string& path,
+                    std::int64_t own_pid) {
+  std::vector<std::int64_t> ours{own_pid};
+  for (const auto* seats : {&view.holders, &view.waiters}) {
+    for (const View::Seat& seat : *seats) {
+      if (!seat.placed) continue;
+      ours.push_back(seat.placed->record.pid);
+      ours.push_back(seat.placed->record.flock_pid);
+    }
+  }
+  for (const FlockEntry& entry : flock_users(path)) {
+    if (std::find(ours.begin(), ours.end(), entry.pid) != ours.end()) continue;
+    Participant party;
+    party.host = context.host;
+    party.pid = entry.pid;
+    party.mode = entry.exclusive ? Mode::kExclusive : Mode::kShared;
+    party.note = process_info(entry.pid) ? "flock(2) by another program"
+                                         : "flock(2) by another program, which left it to what it started";
+    (entry.waiting ? state.waiters : state.holders).push_back(std::move(party));
+  }
+}
+
+}  // namespace
+
+Result<View> read_view(const LockFile& file, bool path_key) {
+  const auto header = file.read_header();
+  if (!header) return header.error();
+  View view;
+  view.header = *header;
+  const Standing standing = stand(file.live(), header->reader_permits, header->revoked);
+  if (standing.holders.empty() && standing.waiters.empty()) return view;
+  const auto records = file.read_records();
+  const auto seat = [&](const LiveTicket& ticket) {
+    View::Seat found{ticket, std::nullopt};
+    for (const auto& placed : records) {
+      if (placed.record.ticket == ticket.ticket) found.placed = placed;
+    }
+    return found;
+  };
+  for (const LiveTicket& ticket : standing.holders) {
+    View::Seat found = seat(ticket);
+    const bool granted = !found.placed || (found.placed->record.flags & Record::kGranted);
+    (path_key && !granted ? view.waiters : view.holders).push_back(std::move(found));
+  }
+  for (const LiveTicket& ticket : standing.waiters) view.waiters.push_back(seat(ticket));
+  return view;
+}
+
+LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid) {
+  LockState state{.name = name, .store = context.settings.store, .holders = {}, .waiters = {}};
+  for (const View::Seat& seat : view.holders) state.holders.push_back(party_of(seat, true, context));
+  for (const View::Seat& seat : view.waiters) state.waiters.push_back(party_of(seat, false, context));
+  if (name.is_path()) add_foreigners(state, view, context, name.text(), own_pid);
+  if (!state.holders.empty()) state.mode = state.holders.front().mode;
+  if (state.mode == Mode::kPermits) state.permits = static_cast<int>(view.header.reader_permits);
+  return state;
+}
+
+std::string busy_message(const LockState& state, WallTime now) {
+  if (state.holders.empty()) return state.name.text() + " was taken a moment ago";
+  const Participant& holder = state.holders.front();
+  std::string text = state.name.text() + " is held by " + (holder.host.empty() ? "somebody" : holder.host);
+  if (holder.pid != 0) {
+    text += " (pid " + std::to_string(holder.pid) + (holder.user.empty() ? "" : ", user " + holder.user) + ")";
+  }
+  if (state.holders.size() > 1) text += " and " + std::to_string(state.holders.size() - 1) + " more";
+  if (holder.since && *holder.since <= now) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - *holder.since).count();
+    text += " for " + std::to_string(seconds) + " s";
+  }
+  if (!holder.reason.empty()) text += ": " + holder.reason;
+  return text;
+}
+
+}  // namespace dlock::local

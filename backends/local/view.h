@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/local/context.h"
+#include "backends/local/files/rules.h"
+#include "backends/local/files/store.h"
+#include "lib/lock/holder.h"
+
+namespace dlock::local {
+
+/// One look at a key's file: what the locked bytes say, with the records that belong to them. Sees what is locked
+/// through other descriptions than `file`'s own.
+struct View {
+  struct Seat {
+    LiveTicket ticket;
+    std::optional<LockFile::Placed> placed;  ///< nothing if its record is missing or torn
+  };
+  Header header;
+  std::vector<Seat> holders;
+  std::vector<Seat> waiters;
+};
+/// `path_key`: the first in line is not a holder before it has the flock(2), too.
+Result<View> read_view(const LockFile& file, bool path_key);
+
+/// The same for people, with foreign flock(2) users of a path key; `own_pid` waits for flock(2) on our behalf.
+LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid = 0);
+
+/// "k is held by ci-4 (pid 8812, user deploy) for 41 s".
+std::string busy_message(const LockState& state, WallTime now);
+
+}  // namespace dlock::local

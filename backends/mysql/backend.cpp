@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/backend.h"
+
+#include "backends/mysql/admin.h"
+#include "backends/mysql/bound/lock.h"
+#include "backends/mysql/connection/connector_database.h"
+#include "backends/mysql/lease/lock.h"
+#include "backends/mysql/row/lock.h"
+#include "lib/keeper/exclusive_only.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kConnectTimeout = 5s;
+
+/// Commands list what there is: some 100 000 locks.
+constexpr std::size_t kLongestList = 16UL * 1024 * 1024;
+
+/// The server's own queue is fair; everything else that is more than an exclusive lock needs the lease.
+Result<void> check_bound(const LockSpec& spec, const mysql::Settings& settings) {
+  LockSpec queued = spec;
+  queued.fair = false;
+  return check_exclusive_only(queued, settings.store);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LockAdmin>> make_mysql_admin(const BackendUrl& url, const Runtime& runtime) {
+  auto settings = mysql::settings_of(url, kConnectTimeout);
+  if (!settings) return settings.error();
+  for (mysql::DatabaseSettings& server : settings->servers) server.longest_answer = kLongestList;
+  return std::unique_ptr<LockAdmin>(
+      std::make_unique<mysql::MysqlAdmin>(std::move(*settings), mysql::connect_by_connector, runtime));
+}
+
+Result<std::unique_ptr<LockDriver>> keep_mysql_lock(const BackendUrl& url, const LockSpec& spec,
+                                                    const Runtime& runtime) {
+  using mysql::Strategy;
+  auto settings = mysql::settings_of(url, spec.wait.connect_timeout > 0s ? spec.wait.connect_timeout : kConnectTimeout);
+  if (!settings) return settings.error();
+  const mysql::Dial dial = mysql::connect_by_connector;
+  switch (settings->strategy) {
+    case Strategy::kLease:
+      return std::unique_ptr<LockDriver>(std::make_unique<mysql::LeaseLock>(std::move(*settings), dial, spec, runtime));
+    case Strategy::kSession:
+    case Strategy::kRow:
+      if (const auto fits = check_bound(spec, *settings); !fits) return fits.error();
+      return std::unique_ptr<LockDriver>(
+          std::make_unique<mysql::ConnectionBoundLock>(std::move(*settings), dial, spec, runtime));
+    case Strategy::kUnique:
+    case Strategy::kOccupy:
+      break;
+  }
+  if (const auto fits = check_exclusive_only(spec, settings->store); !fits) return fits.error();
+  std::string store = settings->store;
+  return std::unique_ptr<LockDriver>(std::make_unique<PolledLock>(
+      mysql::row_lock(std::move(*settings), dial, spec, runtime), spec, std::move(store), runtime));
+}
+
+}  // namespace dlock

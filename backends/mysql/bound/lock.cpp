@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/bound/lock.h"
+
+#include <algorithm>
+
+#include "backends/mysql/bound/view.h"
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/common_statements.h"
+#include "lib/lock/lease.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kHolderViewBudget = 1s;
+constexpr Duration kLockedRowPause = 10ms;
+constexpr Duration kEntriesPause = 1s;  ///< between two looks whether those that have entered live
+constexpr int kRowAttempts = 3;
+constexpr Duration kLongestQueueWait = 600s;  ///< of one wait in the queue: a new one is at its end
+
+/// The server lets go no earlier than ttl after what it heard last.
+std::vector<DatabaseSettings> with_lease(std::vector<DatabaseSettings> servers, Duration ttl) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count();
+  for (DatabaseSettings& server : servers) {
+    server.idle_seconds = static_cast<int>(std::clamp<std::int64_t>(seconds, 1, 31536000));
+  }
+  return servers;
+}
+
+bool is_of(const LeaseHolder& holder, const HeldClaim& claim) {
+  return holder.owner == claim.owner.text() && holder.token == claim.token.value();
+}
+
+}  // namespace
+
+ConnectionBoundLock::ConnectionBoundLock(Settings settings, const Dial& dial, const LockSpec& spec,
+                                         const Runtime& runtime)
+    : settings_(std::move(settings)),
+      runtime_(runtime),
+      spec_(spec),
+      servers_(with_lease(settings_.servers, spec.ttl), dial, runtime.clock),
+      record_(servers_, runtime.clock, settings_.strategy, spec.name),
+      store_(settings_, spec.name, runtime.clock),
+      who_(who_text(spec.reason)),
+      waiter_(spec_, runtime.clock, servers_, [this] { return look_beside(); }),
+      holder_(spec.owner.text()) {}
+
+std::optional<std::variant<Granted, Refused>> ConnectionBoundLock::acquire(Control& control) {
+  while (true) {
+    auto step = attempt(control);
+    if (control.stop_requested()) break;
+    if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
+    if (auto* refusal = std::get_if<Refused>(&step)) return std::move(*refusal);
+    if (const auto* error = std::get_if<Error>(&step)) {
+      servers_.drop();  // whatever it may hold
+      got_it_ = false;
+      if (waiter_.outlived(*error)) return Refused{*error, std::nullopt};
+      trace("tried again: " + error->message);
+      if (!waiter_.pause_for_retry(control)) break;
+      continue;
+    }
+    if (spec_.wait.once && settings_.strategy == Strategy::kRow && ++quick_ < kRowAttempts) {
+      if (!waiter_.wait_until(runtime_.clock.now() + kLockedRowPause, control)) break;
+      continue;  // a row is also locked, for a moment, by who looks whether it is
+    }
+    waiter_.count();
+    trace("held by somebody else on " + servers_.server() + ", queued there");
+    if (waiter_.is_over()) return busy();
+    if (!wait_in_queue(control)) break;
+    if (waiter_.is_over() && !got_it_) return busy();
+  }
+  servers_.drop();
+  return std::nullopt;
+}
+
+/// One line a step, with -v; the same step once.
+void ConnectionBoundLock::trace(std::string step) {
+  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
+  runtime_.log.verbose(spec_.name.text() + ": " + step);
+  traced_ = std::move(step);
+}
+
+ConnectionBoundLock::Step ConnectionBoundLock::attempt(Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  const TimePoint until = waiter_.attempt_until();
+  if (!std::exchange(got_it_, false)) {
+    const auto record = record_.look(false, until, &control);
+    if (!record) return record.error();
+    waiter_.reached();
+    session_ = record->connection;
+    if (since_ == 0) since_ = record->now;
+    if (auto joined = try_to_join(*record, until); !std::holds_alternative<Blocked>(joined)) return joined;
+    return take(*record, until, control);
+  }
+  // The lease counts from a request that the connection answered after it had the lock.
+  LeaseLook record;
+  record.sent = now;
+  const Outcome answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
+  if (const auto* failure = std::get_if<Failure>(&answered)) return Error{ErrorCode::kUnavailable, failure->text};
+  waiter_.reached();
+  return granted(record, until, control);
+}
+
+/// An ancestor's connection holds it: we are inside as long as that one lives.
+ConnectionBoundLock::Step ConnectionBoundLock::try_to_join(const LeaseLook& record, TimePoint until) {
+  if (!spec_.ancestor || !spec_.take) return Blocked{};
+  for (const LeaseHolder& holder : record.row.holders) {
+    if (!is_of(holder, *spec_.ancestor)) continue;
+    const TimePoint sent = runtime_.clock.now();
+    const auto session = store_.holder(servers_, until);
+    if (!session) return session.error();
+    const bool lives = session->has_value() ? **session == holder.connection
+                                            : is_live_session(servers_, holder.connection, runtime_.clock, until);
+    if (!lives) return Blocked{};
+    outer_session_ = holder.connection;
+    holder_ = holder.owner;
+    row_.fence = holder.token;
+    const auto entered = entries(servers_).enter(spec_.owner.text(), until, nullptr);
+    if (!entered) return entered.error();
+    if (!*entered) return Blocked{};
+    joined_ = true;
+    const HeldLock lock{spec_.name, spec_.ancestor->owner, spec_.ancestor->token, settings_.store, true};
+    return Granted{{lock}, lease_deadline(sent, spec_.ttl)};
+  }
+  return Blocked{};
+}
+
+ConnectionBoundLock::Step ConnectionBoundLock::take(const LeaseLook& record, TimePoint until, Control& control) {
+  const auto database = servers_.connect(until, &control);
+  if (!database) return database.error();
+  if (prepared_ != servers_.generation()) {
+    const int seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(kLongestQueueWait).count());
+    if (const auto fit = store_.prepare(**database, servers_.server(), seconds, until, &control); !fit) {
+      return fit.error();
+    }
+    prepared_ = servers_.generation();
+  }
+  LeaseLook taken = record;
+  taken.sent = runtime_.clock.now();
+  const auto got = store_.try_it(**database, servers_.server(), until, &control);
+  if (!got) return got.error();
+  if (*got == BoundStore::Got::kNo) return Blocked{};
+  return granted(taken, until, control);
+}
+
+/// We have it. The token is drawn behind the grant, on a connection of its own where ours is in a transaction: it must
+/// stay drawn when that one is rolled back.
+ConnectionBoundLock::Step ConnectionBoundLock::granted(LeaseLook taken, TimePoint until, Control& control) {
+  if (!spec_.take) {
+    servers_.drop();
+    return Granted{};
+  }
+  Servers beside = servers_.beside();
+  Servers& way = settings_.strategy == Strategy::kRow ? beside : servers_;
+  LeaseStore record(way, runtime_.clock, settings_.strategy, spec_.name);
+  const int generation = servers_.generation();
+  while (true) {
+    const auto look = record.look(false, until, &control);
+    if (!look) return look.error();
+    row_ = look->row;
+    row_.mode = Mode::kExclusive;
+    row_.fence = std::max(row_.fence + 1, static_cast<std::uint64_t>(look->now));
+    row_.holders = {{.owner = holder_,
+                     .token = row_.fence,
+                     .since = look->now,
+                     .connection = session_,
+                     .entries = {holder_},
+                     .who = who_}};
+    const auto written = record.change(look->row, row_, until, &control);
+    if (!written) return written.error();
+    if (*written == Written::kYes) break;
+  }
+  Database* database = servers_.current();
+  if (servers_.generation() != generation || database == nullptr || !database->usable()) {
+    return Error{ErrorCode::kUnavailable, "the connection to " + servers_.server() + " broke"};
+  }
+  return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(row_.fence), settings_.store, false}},
+                 lease_deadline(taken.sent, spec_.ttl)};
+}
+
+/// False: stop.
+bool ConnectionBoundLock::wait_in_queue(Control& control) {
+  if (spec_.wait.tries > 0) return waiter_.pause_between_tries(control);
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return !control.stop_requested();
+  const TimePoint until = waiter_.queue_until(kLongestQueueWait);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
+  const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_, spec_.take};
+  const std::string server = servers_.server();
+  const auto begun =
+      store_.begin_wait(*database, server, note, static_cast<int>(seconds), waiter_.attempt_until(), &control);
+  if (!begun) return !control.stop_requested();
+  const auto outcome = waiter_.wait_on_server(session_, until, control);
+  if (!outcome) return !control.stop_requested();
+  const auto got = store_.waited(*database, server, *outcome, runtime_.clock.now() + kHolderViewBudget);
+  got_it_ = got && *got == BoundStore::Got::kYes;
+  return !control.stop_requested();
+}
+
+Result<LockState> ConnectionBoundLock::look_beside() {
+  Servers beside = servers_.beside();
+  return BoundView(settings_, beside, runtime_, kHolderViewBudget, BoundView::Strangers::kUnnamed).inspect(spec_.name);
+}
+
+Refused ConnectionBoundLock::busy() {
+  auto seen = look_beside();
+  servers_.drop();
+  std::optional<LockState> known;
+  if (seen) {
+    known = std::move(*seen);
+    std::erase_if(known->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
+  }
+  return {{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(known)};
+}
+
+Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {
+  return joined_ ? look_at_outer(control, until) : ping(control, until);
+}
+
+/// One ping at a time; one that is late still counts, from when it was sent.
+Renewal ConnectionBoundLock::ping(Control& control, TimePoint until) {
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
+  if (!ping_sent_) {
+    ping_sent_ = runtime_.clock.now();
+    database->begin("DO 1");
+  }
+  while (true) {
+    if (const auto outcome = database->outcome()) {
+      const TimePoint sent = *std::exchange(ping_sent_, std::nullopt);
+      if (std::holds_alternative<Answer>(*outcome)) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+      const auto& failure = std::get<Failure>(*outcome);
+      if (!failure.cut_off) return RenewalUnknown{failure.text};
+      return RenewalLost{"the connection that held it has ended: " + failure.text.substr(0, 160)};
+    }
+    if (control.stop_requested() || runtime_.clock.now() >= until) return RenewalUnknown{"no answer in time"};
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    database->add_interest(fds);
+    runtime_.clock.wait(fds, until);
+  }
+}
+
+BoundEntries ConnectionBoundLock::entries(Servers& servers) {
+  return {servers, runtime_.clock, settings_.strategy, spec_.name, holder_, row_.fence};
+}
+
+/// A new connection of ours is noted, before the keeper of the outer hold takes us for dead.
+Renewal ConnectionBoundLock::look_at_outer(Control& control, TimePoint until) {
+  const TimePoint sent = runtime_.clock.now();
+  const auto inside = entries(servers_).enter(spec_.owner.text(), until, &control);
+  if (!inside) return RenewalUnknown{inside.error().message};
+  const auto session = store_.holder(servers_, until);
+  if (!session) return RenewalUnknown{session.error().message};
+  const bool lives = session->has_value() ? **session == outer_session_
+                                          : is_live_session(servers_, outer_session_, runtime_.clock, until);
+  if (!*inside || !lives) return RenewalLost{"the outer hold has ended"};
+  return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+}
+
+void ConnectionBoundLock::add_interest(std::vector<pollfd>& fds) const {
+  if (const Database* database = servers_.current()) database->add_interest(fds);
+}
+
+Renewal ConnectionBoundLock::held(TimePoint now) {
+  if (joined_) {
+    if (Database* database = servers_.current(); database != nullptr && !database->usable()) servers_.drop();
+    return RenewalHeld{};
+  }
+  const Renewal heard = hear_ping();
+  const bool looks = entered_ && watch_at_ && now >= *watch_at_;
+  return looks && !std::holds_alternative<RenewalLost>(heard) ? look_after_entries(now) : heard;
+}
+
+Renewal ConnectionBoundLock::hear_ping() {
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
+  if (!ping_sent_) return RenewalHeld{};
+  const auto outcome = database->outcome();
+  if (!outcome) return RenewalHeld{};
+  const TimePoint sent = *std::exchange(ping_sent_, std::nullopt);
+  if (std::holds_alternative<Answer>(*outcome)) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+  return RenewalLost{"the connection that held it has ended"};
+}
+
+/// The last one of them ends our connection, or it has died and we do.
+Renewal ConnectionBoundLock::look_after_entries(TimePoint now) {
+  const TimePoint until = now + std::min<Duration>(kHolderViewBudget, spec_.ttl / 6);
+  const auto stays = entries(*beside_).end(until);
+  watch_at_ = runtime_.clock.now() + kEntriesPause;
+  if (!stays || *stays) return RenewalHeld{};
+  (void)give_back(until);
+  return RenewalLost{"it was given back"};
+}
+
+/// The record goes first, at the version that we wrote: whoever has entered meanwhile keeps the lock, and nobody enters
+/// behind it. That of a row goes in the transaction that holds the row, and so at the same time.
+Result<void> ConnectionBoundLock::release(TimePoint until) {
+  if (joined_) return leave_outer(until);
+  Database* database = servers_.current();
+  if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
+  ping_sent_.reset();
+  const int generation = servers_.generation();
+  LeaseRow next = row_;
+  next.holders.clear();
+  std::optional<Result<Written>> gone;
+  if (database != nullptr && database->usable()) gone = record_.change(row_, next, until, nullptr);
+  database = servers_.current();
+  if (servers_.generation() != generation || database == nullptr || !database->usable()) {
+    servers_.drop();
+    return Error{ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
+  }
+  if (*gone && **gone == Written::kNo) return release_entered(until);
+  return give_back(until);
+}
+
+/// Those that have entered it keep it.
+Result<void> ConnectionBoundLock::release_entered(TimePoint until) {
+  beside_.emplace(servers_.beside());
+  const auto stays = entries(*beside_).end(until);
+  entered_ = stays && *stays;
+  if (entered_) {
+    watch_at_ = runtime_.clock.now() + kEntriesPause;
+    return {};
+  }
+  const auto given_back = give_back(until);
+  return stays ? given_back : stays.error();
+}
+
+Result<void> ConnectionBoundLock::give_back(TimePoint until) {
+  Database* database = servers_.current();
+  if (database != nullptr && ping_sent_) (void)await(*database, runtime_.clock, until, nullptr);
+  ping_sent_.reset();
+  Result<void> done;
+  if (database != nullptr && database->usable()) done = store_.give_back(*database, servers_.server(), until);
+  servers_.drop();  // and with it the lock, as soon as the server hears of it
+  return done;
+}
+
+Result<void> ConnectionBoundLock::leave_outer(TimePoint until) {
+  const auto left = entries(servers_).leave(spec_.owner.text(), until);
+  Result<void> done = left ? Result<void>() : left.error();
+  if (left && *left == BoundEntries::Left::kLast) done = end_outer(until);
+  if (left && *left == BoundEntries::Left::kGone) {
+    done = Error{ErrorCode::kLost, spec_.name.text() + " was lost with the outer hold"};
+  }
+  servers_.drop();
+  return done;
+}
+
+/// Whoever comes next must find it free, so nobody waits until its keeper looks. Where this account may not end the
+/// session, that keeper does.
+Result<void> ConnectionBoundLock::end_outer(TimePoint until) {
+  (void)run_statement(servers_, "KILL " + std::to_string(outer_session_), runtime_.clock, until);
+  while (is_live_session(servers_, outer_session_, runtime_.clock, until)) {
+    if (runtime_.clock.now() >= until) {
+      return Error{ErrorCode::kUnavailable, "the session of the outer hold of " + spec_.name.text() + " does not end"};
+    }
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, runtime_.clock.now() + kLockedRowPause);
+  }
+  return {};
+}
+
+Result<void> ConnectionBoundLock::leave(Duration ttl, TimePoint until) {
+  // After an unclean end nothing is left but the delay, which this strategy does not have.
+  if (ttl == Duration(0)) return release(until);
+  return Error{ErrorCode::kUnsupported,
+               "a lock of strategy=" + std::string(strategy_name(settings_.strategy)) + " lives with its connection",
+               "use --watch-pid, or strategy=lease"};
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "backends/mysql/bound/entries.h"
+#include "backends/mysql/bound/store.h"
+#include "backends/mysql/connection/waiter.h"
+#include "lib/base/runtime.h"
+#include "lib/keeper/lock_driver.h"
+
+namespace dlock::mysql {
+
+/// One lock that its connection holds (strategy=session, strategy=row). The server frees it when the connection ends,
+/// and ends the connection when it has heard nothing for `ttl` (wait_timeout): what the server says between two pings
+/// is therefore a lease, counted from before the last ping that was answered. A connection that breaks is a lock that
+/// is lost, at once. The token and the holder's record are in dlock_lock, for people and for fencing; they decide
+/// nothing.
+class ConnectionBoundLock final : public LockDriver {
+ public:
+  ConnectionBoundLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime);
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
+  Renewal renew(Control& control, TimePoint until) override;
+  void add_interest(std::vector<pollfd>& fds) const override;
+  std::optional<TimePoint> wake_at() const override { return watch_at_; }
+  Renewal held(TimePoint now) override;
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(Duration ttl, TimePoint until) override;
+  bool is_still_entered() const override { return entered_; }
+
+ private:
+  struct Blocked {};
+  using Step = std::variant<Blocked, Granted, Refused, Error>;
+
+  Step attempt(Control& control);
+  Step try_to_join(const LeaseLook& record, TimePoint until);
+  Step take(const LeaseLook& record, TimePoint until, Control& control);
+  Step granted(LeaseLook record, TimePoint until, Control& control);
+  bool wait_in_queue(Control& control);
+  Refused busy();
+  void trace(std::string step);
+  Result<LockState> look_beside();
+  BoundEntries entries(Servers& servers);
+  Result<void> release_entered(TimePoint until);
+  Result<void> give_back(TimePoint until);
+  Result<void> leave_outer(TimePoint until);
+  Result<void> end_outer(TimePoint until);
+  Renewal hear_ping();
+  Renewal look_after_entries(TimePoint now);
+  Renewal ping(Control& control, TimePoint until);
+  Renewal look_at_outer(Control& control, TimePoint until);
+
+  const Settings settings_;
+  const Runtime runtime_;
+  const LockSpec spec_;
+  mutable Servers servers_;
+  LeaseStore record_;
+  BoundStore store_;
+  const std::string who_;
+  Waiter waiter_;
+
+  LeaseRow row_;                     ///< the record as it was written last
+  std::string holder_;               ///< whose hold it is: ours, or the ancestor's that we joined
+  std::uint64_t outer_session_ = 0;  ///< of a hold that we joined
+  bool joined_ = false;
+  std::optional<Servers> beside_;      ///< to look after those that have entered ours
+  bool entered_ = false;               ///< it was given back, and goes on for them
+  std::optional<TimePoint> watch_at_;  ///< when to look whether they live
+  bool got_it_ = false;                ///< the wait in the queue ended well
+  int prepared_ = -1;                  ///< the connection that is fit
+  std::uint64_t session_ = 0;          ///< the server's id of our connection
+  ServerTime since_ = 0;
+  int quick_ = 0;                       ///< tries of a row that may be locked for a moment only
+  std::string traced_;                  ///< the last step that was told
+  std::optional<TimePoint> ping_sent_;  ///< of a ping that was not answered yet
+};
+
+}  // namespace dlock::mysql

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/mysql/bound/row_blockers.h"
+#include "backends/mysql/bound/store.h"
+#include "backends/mysql/connection/strategy_view.h"
+#include "lib/base/runtime.h"
+
+namespace dlock::mysql {
+
+/// strategy=session and strategy=row for commands that supervise nothing.
+class BoundView final : public StrategyView {
+ public:
+  /// How much trouble it takes to name a holder that is not dlock's.
+  enum class Strangers { kSought, kUnnamed };
+
+  /// `settings` and `servers` outlive it.
+  BoundView(const Settings& settings, Servers& servers, const Runtime& runtime, Duration budget = kViewBudget,
+            Strangers strangers = Strangers::kSought)
+      : settings_(settings), servers_(servers), runtime_(runtime), budget_(budget), strangers_(strangers) {}
+
+  Result<LockState> inspect(const LockName& name) override;
+  Result<std::vector<LockName>> names() override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
+  Result<void> release(const LockName& name, const Owner& owner) override;
+  Result<std::vector<Swept>> sweep(bool dry_run) override;
+  Result<Duration> ping() override;
+
+ private:
+  TimePoint soon() const { return runtime_.clock.now() + budget_; }
+  /// Who has it, by the sessions of the server.
+  struct Present {
+    std::vector<Participant> parties;
+    std::vector<std::uint64_t> sessions;  ///< of each; 0: not known
+    std::optional<Error> hidden;          ///< why not
+  };
+
+  Result<Present> present(const LockName& name, Strangers strangers);
+  Result<Present> blockers(const LockName& name);
+  Result<void> end_holder(const LockName& name, std::uint64_t session, TimePoint until);
+  Error needs_connection() const;
+
+  const Settings& settings_;
+  Servers& servers_;
+  const Runtime runtime_;
+  const Duration budget_;
+  const Strangers strangers_;
+};
+
+/// Whether the server still has the session `id`, as far as this account may see.
+bool is_live_session(Servers& servers, std::uint64_t id, Clock& clock, TimePoint until);
+
+}  // namespace dlock::mysql

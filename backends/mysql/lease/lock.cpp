@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/lease/lock.h"
+
+#include <algorithm>
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/common_statements.h"
+#include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/lease/view.h"
+#include "lib/lock/lease.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kGiveUpBudget = 1s;  ///< to take back what may have been created
+constexpr Duration kFirstPause = 10ms;  ///< of who looks by itself
+constexpr Duration kLongestPause = 200ms;
+constexpr Duration kQuickPause = 5ms;
+constexpr int kQuickAttempts = 20;      ///< behind a gate that is being passed, when we may not wait
+constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
+constexpr Duration kLookBudget = 1s;
+/// Of one wait in the server's queue. A new one is at its end, so it is long; the connection is watched meanwhile.
+constexpr Duration kLongestWait = 600s;
+
+/// A holder that is not heard of for its ttl loses the gate; so does a first waiter that was stopped.
+std::vector<DatabaseSettings> with_idle_time(std::vector<DatabaseSettings> servers, Duration ttl) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count() + 1;
+  for (DatabaseSettings& server : servers) {
+    server.idle_seconds = static_cast<int>(std::clamp<std::int64_t>(seconds, 2, 28800));
+  }
+  return servers;
+}
+
+}  // namespace
+
+LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime)
+    : runtime_(runtime),
+      spec_(spec),
+      store_name_(settings.store),
+      servers_(with_idle_time(std::move(settings.servers), spec.ttl), dial, runtime.clock),
+      store_(servers_, runtime.clock, Strategy::kLease, spec.name),
+      who_(who_text(spec.reason)),
+      waiter_(spec_, runtime.clock, servers_, [this] { return look_beside(); }),
+      claim_(spec.take ? spec.ancestor : std::nullopt),
+      holder_(spec.owner.text()) {}
+
+LeaseAsk LeaseLock::make_ask(const LeaseLook& look) const {
+  return {.owner = spec_.owner,
+          .mode = spec_.mode,
+          .permits = spec_.mode == Mode::kPermits ? spec_.permits : 0,
+          .ttl = spec_.ttl,
+          .lock_delay = spec_.lock_delay,
+          .ancestor = claim_,
+          .who = who_,
+          .connection = look.connection};
+}
+
+/// Tries until the store has said yes or no, or the time is over. nullopt: stop.
+LeaseLock::Answer LeaseLock::acquire(Control& control) {
+  control_ = &control;
+  while (true) {
+    auto step = attempt(control);
+    if (control.stop_requested()) break;
+    if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
+    if (auto* refusal = std::get_if<Refused>(&step)) return std::move(*refusal);
+    if (const auto* error = std::get_if<Error>(&step)) {
+      if (waiter_.outlived(*error)) return refuse(*error);
+      trace("tried again: " + error->message);
+      if (!waiter_.pause_for_retry(control)) break;
+      continue;
+    }
+    if (std::holds_alternative<Again>(step)) continue;
+    if (spec_.wait.once && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts) {
+      if (!waiter_.wait_until(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control)) break;
+      continue;
+    }
+    waiter_.count();
+    trace("held by somebody else on " + servers_.server() + ", queued there");
+    if (waiter_.is_over()) return busy(control);
+    if (!wait_for_turn(control)) break;
+    if (waiter_.is_over()) return busy(control);
+  }
+  give_up();
+  return std::nullopt;
+}
+
+/// One line a step, with -v; the same step once.
+void LeaseLock::trace(std::string step) {
+  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
+  runtime_.log.verbose(spec_.name.text() + ": " + step);
+  traced_ = std::move(step);
+}
+
+LeaseLock::Step LeaseLock::attempt(Control& control) {
+  const TimePoint until = waiter_.attempt_until();
+  const bool wants_gate = spec_.take && !claim_ && !store_.has_gate();
+  auto look = store_.look(wants_gate, until, &control);
+  if (!look) return look.error();
+  waiter_.reached();
+  row_ = look->row;
+  read_at_ = look->now;
+  connection_ = look->connection;
+  if (since_ == 0) since_ = look->now;
+  return decide(std::move(*look), control);
+}
+
+LeaseLock::Step LeaseLock::decide(LeaseLook look, Control& control) {
+  admits_ = false;
+  if (!spec_.take && is_free(look.row, look.now)) {
+    servers_.drop();  // and with it the gate
+    return Granted{};
+  }
+  LeaseDecision decision = try_take(look.row, make_ask(look), look.now);
+  const auto* taken = std::get_if<LeaseTake>(&decision);
+  if (claim_ && !(taken && taken->joined) && !std::holds_alternative<LeaseInside>(decision)) {
+    claim_.reset();  // a stale DLOCK_HELD
+    return Again{};
+  }
+  if (const auto* busy = std::get_if<LeaseBusy>(&decision)) {
+    remaining_ = busy->remaining;
+    return Blocked{};
+  }
+  if (const auto* other = std::get_if<LeaseDisagreement>(&decision)) {
+    return refuse({ErrorCode::kConflict,
+                   spec_.name.text() + " is held " + other->held + ", which is not what was asked for",
+                   "all callers of one key must agree: see dlock inspect " + spec_.name.text()});
+  }
+  if (std::holds_alternative<LeaseInside>(decision)) {
+    return refuse({ErrorCode::kUnsupported,
+                   "an exclusive lock on " + spec_.name.text() + " would wait for the hold it is inside of",
+                   "take it exclusive in the outer command"});
+  }
+  auto& take = std::get<LeaseTake>(decision);
+  if (!spec_.take) return Blocked{};
+  const bool may = take.joined || take.already || store_.has_gate() || store_.without_gates();
+  if (may) return write(look, std::move(take), control);
+  admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
+  remaining_ = 0;
+  return Blocked{};
+}
+
+LeaseLock::Step LeaseLock::write(const LeaseLook& look, LeaseTake take, Control& control) {
+  const TimePoint until = waiter_.attempt_until();
+  const auto written = store_.change(look.row, take.next, until, &control);
+  if (!written) {
+    unknown_ =
+        unknown_ || written.error().code == ErrorCode::kUnavailable || written.error().code == ErrorCode::kCancelled;
+    return written.error();
+  }
+  if (*written == Written::kYes) {
+    sent_ = look.sent;
+    return granted(take);
+  }
+  remaining_ = 0;  // the row moves: look again at once, but do not spin
+  if (++collisions_ % 4 == 0) waiter_.wait_until(runtime_.clock.now() + jitter(kFirstPause), control);
+  return Again{};
+}
+
+Granted LeaseLock::granted(const LeaseTake& take) {
+  row_ = take.next;
+  holder_ = take.owner;
+  unknown_ = false;
+  if (spec_.mode != Mode::kExclusive && store_.has_gate()) {
+    (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
+  }
+  const auto owner = Owner::parse(take.owner);
+  return {{HeldLock{spec_.name, owner ? *owner : spec_.owner, FencingToken(take.token), store_name_, take.joined}},
+          lease_deadline(sent_, spec_.ttl)};
+}
+
+/// False: stop.
+bool LeaseLock::wait_for_turn(Control& control) {
+  if (spec_.wait.tries > 0) {
+    if (store_.has_gate()) (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, &control);
+    return waiter_.pause_between_tries(control);
+  }
+  if (!store_.has_gate() && !store_.without_gates()) return wait_at_gate(control);
+  pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
+  Duration pause = pause_ / 2 + jitter(pause_ / 2);
+  if (remaining_ > 0) pause = std::min<Duration>(pause, std::chrono::microseconds(remaining_) + 1ms + jitter(8ms));
+  return sleep_on_server(pause, control);
+}
+
+/// In the server's queue. False: stop.
+bool LeaseLock::wait_at_gate(Control& control) {
+  const TimePoint until = waiter_.queue_until(kLongestWait);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
+  const auto outcome = wait_in(store_.wait_statement(note(), static_cast<int>(seconds)), until, control);
+  if (!outcome) return !control.stop_requested();
+  pause_ = Duration(0);
+  const auto* answer = std::get_if<mysql::Answer>(&*outcome);
+  if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("") == "1") {
+    store_.gate_taken();
+  } else if (const auto* failure = std::get_if<Failure>(&*outcome)) {
+    if (is_without_named_locks(failure->code)) store_.gates_refused();
+    else return waiter_.wait_until(runtime_.clock.now() + jitter(kRetryPause), control);
+  }
+  return !control.stop_requested();
+}
+
+/// A pause in which the others see that we wait. False: stop.
+bool LeaseLock::sleep_on_server(Duration pause, Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  if (spec_.wait.until) pause = std::clamp<Duration>(*spec_.wait.until - now, 0s, pause);
+  const auto micros =
+      std::to_string(1'000'000 + std::chrono::ceil<std::chrono::microseconds>(pause).count() % 1'000'000);
+  const std::string statement =
+      waiting_comment(Strategy::kLease, spec_.name, note()) + "SLEEP(0." + micros.substr(1) + ")";
+  const auto outcome = wait_in(statement, now + pause + kLookBudget, control);
+  const bool slept = outcome && std::holds_alternative<mysql::Answer>(*outcome);
+  if (!slept && !control.stop_requested()) return waiter_.wait_until(now + pause, control);
+  return !control.stop_requested();
+}
+
+std::optional<Outcome> LeaseLock::wait_in(std::string statement, TimePoint until, Control& control) {
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return Failure{0, "not connected", true, false};
+  database->begin(std::move(statement));
+  return waiter_.wait_on_server(connection_, until, control);
+}
+
+Result<LockState> LeaseLock::look_beside() {
+  Servers beside = servers_.beside();
+  return LeaseView(beside, store_name_, runtime_, kLookBudget).inspect(spec_.name);
+}
+
+WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_, spec_.take}; }
+
+/// Who has it now; what was seen last if that cannot be asked.
+Refused LeaseLock::busy(Control& control) {
+  if (spec_.one_of_many) return refuse({ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"});
+  const TimePoint until = runtime_.clock.now() + kLookBudget;
+  LockState state = state_of(row_, spec_.name, store_name_, read_at_);
+  const bool stale = !spec_.wait.once;
+  if (const auto look = stale ? store_.look(false, until, &control) : Error{ErrorCode::kInternal, ""}) {
+    state = state_of(look->row, spec_.name, store_name_, look->now);
+  }
+  if (Database* database = servers_.current(); database != nullptr && database->usable()) {
+    auto waiters = LeaseStore::waiters(*database, runtime_.clock, Strategy::kLease, spec_.name, servers_.server(),
+                                       until, &control);
+    if (waiters) state.waiters = std::move(*waiters);
+  }
+  give_up();
+  std::erase_if(state.waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
+  return {{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(state)};
+}
+
+Refused LeaseLock::refuse(Error error) {
+  give_up();
+  return {std::move(error), std::nullopt};
+}
+
+/// Out of the queue; and whatever an unanswered request may have taken is given back.
+void LeaseLock::give_up() {
+  if (unknown_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
+  servers_.drop();
+}
+
+Renewal LeaseLock::renew(Control& control, TimePoint until) { return renew(until, &control); }
+
+Renewal LeaseLock::renew(TimePoint until, Control* control) {
+  const bool wants_gate = spec_.take && spec_.mode == Mode::kExclusive && holder_ == spec_.owner.text();
+  std::string why = "no answer in time";
+  while (true) {
+    auto look = store_.look(wants_gate && !store_.has_gate(), until, control);
+    std::optional<Error> error;
+    if (look) {
+      row_ = look->row;
+      read_at_ = look->now;
+      auto next = extend(look->row, holder_, spec_.ttl, false, look->now);
+      if (!next) {
+        return RenewalLost{state_of(look->row, spec_.name, store_name_, look->now).holders.empty()
+                               ? store_name_ + " has no such lock any more (it expired, or was force-released)"
+                               : "somebody else holds it on " + store_name_};
+      }
+      if (LeaseHolder* ours = const_cast<LeaseHolder*>(find_holder(*next, holder_)); holder_ == spec_.owner.text()) {
+        ours->connection = look->connection;
+      }
+      const auto written = store_.change(look->row, *next, until, control);
+      if (written && *written == Written::kYes) {
+        row_ = *next;
+        unknown_ = false;
+        return RenewalRenewed{lease_deadline(look->sent, spec_.ttl)};
+      }
+      if (!written) error = written.error();
+    } else {
+      error = look.error();
+    }
+    if (error) {
+      why = error->message;
+      const TimePoint next = runtime_.clock.now() + kFirstPause + jitter(kFirstPause);
+      const bool passing = error->code == ErrorCode::kUnavailable && next < until;
+      if (!passing || (control && control->stop_requested())) return RenewalUnknown{why};
+      std::vector<pollfd> fds;
+      if (control) control->add_interest(fds);
+      runtime_.clock.wait(fds, next);
+    } else if (runtime_.clock.now() >= until) {
+      return RenewalUnknown{why};
+    }
+    if (control && control->stop_requested()) return RenewalUnknown{why};
+  }
+}
+
+void LeaseLock::add_interest(std::vector<pollfd>& fds) const {
+  if (const Database* database = servers_.current()) database->add_interest(fds);
+}
+
+/// The server has ended the connection: by KILL (so a force-release tells us), or because it goes down. The row says
+/// what that means.
+Renewal LeaseLock::held(TimePoint now) {
+  Database* database = servers_.current();
+  if (database == nullptr || database->usable()) return RenewalHeld{};
+  servers_.drop();
+  return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
+}
+
+/// Compare and set with what we wrote last; if that is not there any more, with what is.
+Result<void> LeaseLock::return_it(TimePoint until) {
+  const std::string entry = spec_.owner.text();
+  bool unanswered = unknown_;
+  bool fresh = !unknown_ && row_.version != 0;
+  while (true) {
+    LeaseRow row = row_;
+    ServerTime now = read_at_;
+    Error error;
+    if (!fresh) {
+      auto look = store_.look(false, until, nullptr);
+      if (!look) error = look.error();
+      else row = std::move(look->row), now = look->now, fresh = true;
+    }
+    if (fresh) {
+      auto next = give_back(row, holder_, &entry, now);
+      if (!next && unanswered && row.version != row_.version) return {};
+      if (!next && unanswered) next = row;  // a write of ours may still be on its way: no more with this version
+      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " was not held by this owner any more"};
+      const auto written = store_.change(row, *next, until, nullptr);
+      if (written && *written == Written::kYes) return {};
+      fresh = false;
+      if (written) continue;
+      error = written.error();
+      unanswered = unanswered || error.code == ErrorCode::kUnavailable;
+    }
+    if (error.code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return error;
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPause));
+  }
+}
+
+/// The end of the connection opens the gate.
+Result<void> LeaseLock::release(TimePoint until) {
+  const auto released = return_it(until);
+  servers_.drop();
+  return released;
+}
+
+Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
+  while (true) {
+    auto look = store_.look(false, until, nullptr);
+    Error error;
+    if (look) {
+      auto next = extend(look->row, holder_, ttl, true, look->now);
+      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
+      const auto written = store_.change(look->row, *next, until, nullptr);
+      if (written && *written == Written::kYes) break;
+      if (written) continue;
+      error = written.error();
+    } else {
+      error = look.error();
+    }
+    const TimePoint next = runtime_.clock.now() + kRetryPause;
+    if (error.code != ErrorCode::kUnavailable || next >= until) return error;
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, next);
+  }
+  servers_.drop();
+  return {};
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "backends/mysql/connection/waiter.h"
+#include "backends/mysql/lease/store.h"
+#include "lib/base/runtime.h"
+#include "lib/keeper/lock_driver.h"
+
+namespace dlock::mysql {
+
+/// One lock of strategy=lease. The row decides who holds; the gate, a named lock, makes the queue:
+///
+///   gate is free:  look (and take the gate)  --> write the row  --> held, with the gate
+///   gate is taken: wait for it in the server's own queue  --> look --> write --> held
+///   row is busy though the gate was free (readers, a lease without a process, a holder that lost its connection):
+///     who has the gate looks again now and then, nobody else does
+///
+/// An exclusive holder keeps the gate, so its release wakes the first waiter and nobody else. Readers and permit
+/// holders pass through it. Where the server has no named locks every waiter looks by itself, with jitter.
+class LeaseLock final : public LockDriver {
+ public:
+  LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime);
+
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
+  Renewal renew(Control& control, TimePoint until) override;
+  void add_interest(std::vector<pollfd>& fds) const override;
+  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+  Renewal held(TimePoint now) override;
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(Duration ttl, TimePoint until) override;
+
+ private:
+  using Answer = std::optional<std::variant<Granted, Refused>>;
+  struct Blocked {};  ///< not now
+  struct Again {};    ///< the row has moved: look again at once
+  using Step = std::variant<Blocked, Again, Granted, Refused, Error>;
+
+  Step attempt(Control& control);
+  Step decide(LeaseLook look, Control& control);
+  Step write(const LeaseLook& look, LeaseTake take, Control& control);
+  bool wait_for_turn(Control& control);
+  bool wait_at_gate(Control& control);
+  bool sleep_on_server(Duration pause, Control& control);
+  std::optional<Outcome> wait_in(std::string statement, TimePoint until, Control& control);
+  Result<LockState> look_beside();
+  WaitingNote note() const;
+  LeaseAsk make_ask(const LeaseLook& look) const;
+  Granted granted(const LeaseTake& take);
+  Refused busy(Control& control);
+  Refused refuse(Error error);
+  void trace(std::string step);
+  void give_up();
+  Renewal renew(TimePoint until, Control* control);
+  Result<void> return_it(TimePoint until);
+
+  const Runtime runtime_;
+  const LockSpec spec_;
+  const std::string store_name_;
+  mutable Servers servers_;
+  LeaseStore store_;
+  const std::string who_;
+
+  Waiter waiter_;
+  std::optional<HeldClaim> claim_;  ///< of an outer hold, until the row denies it
+  std::string holder_;              ///< whose hold it is: ours, or the ancestor's that we joined
+  LeaseRow row_;                    ///< as it was read or written last
+  ServerTime read_at_ = 0;          ///< by the server's clock
+  TimePoint sent_{};                ///< before the request that the present lease counts from
+  bool unknown_ = false;            ///< a change of ours may have been carried out
+  Control* control_ = nullptr;      ///< of acquire(), polled while it is held as well
+  std::string traced_;              ///< the last step that was told
+  bool admits_ = false;             ///< the row would have let us in; somebody before us had the gate
+  int quick_ = 0;                   ///< attempts behind a gate that is being passed
+  int collisions_ = 0;
+  Duration pause_{0};  ///< of who looks by itself, growing
+  std::int64_t remaining_ = 0;
+  std::uint64_t connection_ = 0;  ///< the server's id of ours
+  ServerTime since_ = 0;          ///< when we were first told to wait
+};
+
+}  // namespace dlock::mysql

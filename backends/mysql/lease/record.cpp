@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/lease/record.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+constexpr char kLine = '\n';
+constexpr char kWord = ' ';
+
+/// Cuts the next word, up to `separator`.
+std::string_view cut(std::string_view& rest, char separator) {
+  const std::size_t end = rest.find(separator);
+  const std::string_view word = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  return word;
+}
+
+template <typename Number>
+bool read(std::string_view& rest, Number& number) {
+  const std::string_view word = cut(rest, kWord);
+  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return failure == std::errc() && end == word.data() + word.size();
+}
+
+bool read_time(std::string_view& rest, std::int64_t& time) {
+  return read(rest, time) && time >= 0 && time <= kLatestTime;
+}
+
+std::vector<std::string> words(std::string_view list) {
+  std::vector<std::string> all;
+  while (!list.empty()) all.emplace_back(cut(list, ','));
+  return all;
+}
+
+/// A reason is text of one line already; what comes from elsewhere is made so.
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), kLine, kWord);
+  return text;
+}
+
+}  // namespace
+
+WallTime wall_time(ServerTime time) {
+  return WallTime(std::chrono::microseconds(std::clamp<ServerTime>(time, 0, kLatestTime)));
+}
+
+std::string encode_holders(const std::vector<LeaseHolder>& holders) {
+  std::string text;
+  for (const LeaseHolder& holder : holders) {
+    std::string entries;
+    for (const std::string& entry : holder.entries) entries += (entries.empty() ? "" : ",") + entry;
+    text += holder.owner + kWord + std::to_string(holder.token) + kWord + std::to_string(holder.since) + kWord +
+            std::to_string(holder.until) + kWord + std::to_string(holder.delay) + kWord +
+            std::to_string(holder.connection) + kWord + entries + kWord + one_line(holder.who) + kLine;
+  }
+  return text;
+}
+
+std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text) {
+  std::vector<LeaseHolder> holders;
+  while (!text.empty()) {
+    if (text.find(kLine) == std::string_view::npos) return std::nullopt;  // cut short
+    std::string_view line = cut(text, kLine);
+    LeaseHolder holder;
+    holder.owner = cut(line, kWord);
+    const bool numbers = read(line, holder.token) && read_time(line, holder.since) && read_time(line, holder.until) &&
+                         read_time(line, holder.delay) && read(line, holder.connection);
+    if (holder.owner.empty() || !numbers) return std::nullopt;
+    holder.entries = words(cut(line, kWord));
+    holder.who = line;
+    holders.push_back(std::move(holder));
+  }
+  return holders;
+}
+
+const char* mode_letter(Mode mode) {
+  switch (mode) {
+    case Mode::kExclusive:
+      return "x";
+    case Mode::kShared:
+      return "s";
+    case Mode::kPermits:
+      return "p";
+  }
+  return "x";
+}
+
+std::optional<Mode> mode_of_letter(std::string_view letter) {
+  for (const Mode mode : {Mode::kExclusive, Mode::kShared, Mode::kPermits}) {
+    if (letter == mode_letter(mode)) return mode;
+  }
+  return std::nullopt;
+}
+
+LockState state_of(const LeaseRow& row, const LockName& name, const std::string& store, ServerTime now) {
+  LockState state{name, store, row.holders.empty() ? Mode::kExclusive : row.mode, 0, {}, {}};
+  if (state.mode == Mode::kPermits) state.permits = row.permits;
+  for (const LeaseHolder& holder : row.holders) {
+    if (holder.until + holder.delay <= now) continue;
+    Participant party;
+    party.mode = row.mode;
+    party.until = wall_time(holder.until);
+    if (holder.owner == "-") {
+      party.note = "nobody: force-released, lock-delay runs";
+    } else {
+      party.owner = holder.owner;
+      party.token = FencingToken(holder.token);
+      party.since = wall_time(holder.since);
+      party.count = std::max(1, static_cast<int>(holder.entries.size()));
+      add_who(party, holder.who);
+      if (holder.until <= now) party.note = "lease over, lock-delay runs";
+    }
+    state.holders.push_back(std::move(party));
+  }
+  std::sort(state.holders.begin(), state.holders.end(),
+            [](const Participant& a, const Participant& b) { return a.token < b.token; });
+  return state;
+}
+
+}  // namespace dlock::mysql

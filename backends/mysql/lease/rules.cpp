@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/lease/rules.h"
+
+#include <algorithm>
+
+namespace dlock::mysql {
+namespace {
+
+std::int64_t micros(Duration d) { return std::chrono::ceil<std::chrono::microseconds>(d).count(); }
+
+bool is_over(const LeaseHolder& holder, ServerTime now) { return holder.until + holder.delay <= now; }
+
+/// Without those whose time is over.
+LeaseRow pruned(LeaseRow row, ServerTime now) {
+  std::erase_if(row.holders, [now](const LeaseHolder& holder) { return is_over(holder, now); });
+  return row;
+}
+
+LeaseHolder* find(LeaseRow& row, const std::string& owner) {
+  for (LeaseHolder& holder : row.holders) {
+    if (holder.owner == owner) return &holder;
+  }
+  return nullptr;
+}
+
+/// The hold of an ancestor, if it is what DLOCK_HELD claims.
+LeaseHolder* claimed(LeaseRow& row, const LeaseAsk& ask, ServerTime now) {
+  if (!ask.ancestor) return nullptr;
+  LeaseHolder* holder = find(row, ask.ancestor->owner.text());
+  const bool fits = holder && holder->token == ask.ancestor->token.value() && holder->until > now;
+  return fits ? holder : nullptr;
+}
+
+LeaseDecision join(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
+  LeaseHolder& holder = *find(row, ask.ancestor->owner.text());
+  if (row.mode != Mode::kExclusive && ask.mode == Mode::kExclusive) return LeaseInside{};
+  const bool entered =
+      std::find(holder.entries.begin(), holder.entries.end(), ask.owner.text()) != holder.entries.end();
+  if (!entered) holder.entries.push_back(ask.owner.text());
+  holder.until = std::max(holder.until, now + micros(ask.ttl));
+  const std::string owner = holder.owner;
+  const std::uint64_t token = holder.token;
+  return LeaseTake{std::move(row), owner, token, true, false};
+}
+
+LeaseDecision add(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
+  row.mode = ask.mode;
+  row.permits = ask.permits;
+  row.fence = std::max(row.fence + 1, static_cast<std::uint64_t>(now));
+  row.holders.push_back({.owner = ask.owner.text(),
+                         .token = row.fence,
+                         .since = now,
+                         .until = now + micros(ask.ttl),
+                         .delay = micros(ask.lock_delay),
+                         .connection = ask.connection,
+                         .entries = {ask.owner.text()},
+                         .who = ask.who});
+  const std::uint64_t token = row.fence;
+  return LeaseTake{std::move(row), ask.owner.text(), token, false, false};
+}
+
+/// One more permit is free when the first of them ends, an exclusive lock when the last one does.
+LeaseBusy busy(const LeaseRow& row, Mode wanted, ServerTime now) {
+  std::int64_t first = row.holders.front().until + row.holders.front().delay;
+  std::int64_t last = first;
+  for (const LeaseHolder& holder : row.holders) {
+    first = std::min(first, holder.until + holder.delay);
+    last = std::max(last, holder.until + holder.delay);
+  }
+  return {(wanted == Mode::kPermits ? first : last) - now};
+}
+
+std::string how(const LeaseRow& row) {
+  return row.mode == Mode::kShared ? "shared" : "with --permits " + std::to_string(row.permits);
+}
+
+}  // namespace
+
+const LeaseHolder* find_holder(const LeaseRow& row, const std::string& owner) {
+  return find(const_cast<LeaseRow&>(row), owner);
+}
+
+bool is_free(const LeaseRow& row, ServerTime now) { return pruned(row, now).holders.empty(); }
+
+LeaseDecision try_take(const LeaseRow& read, const LeaseAsk& ask, ServerTime now) {
+  LeaseRow row = pruned(read, now);
+  if (LeaseHolder* ours = find(row, ask.owner.text())) {
+    ours->until = std::max(ours->until, now + micros(ask.ttl));
+    const std::uint64_t token = ours->token;
+    return LeaseTake{std::move(row), ask.owner.text(), token, false, true};
+  }
+  if (claimed(row, ask, now)) return join(std::move(row), ask, now);
+  if (row.holders.empty()) return add(std::move(row), ask, now);
+  if (row.mode == Mode::kExclusive || ask.mode == Mode::kExclusive) return busy(row, ask.mode, now);
+  const bool agree = row.mode == ask.mode && (ask.mode == Mode::kShared || row.permits == ask.permits);
+  if (!agree) return LeaseDisagreement{how(row)};
+  const bool open = ask.mode == Mode::kShared || row.holders.size() < static_cast<std::size_t>(ask.permits);
+  return open ? add(std::move(row), ask, now) : LeaseDecision(busy(row, ask.mode, now));
+}
+
+std::optional<LeaseRow> extend(const LeaseRow& read, const std::string& owner, Duration ttl, bool exact,
+                               ServerTime now) {
+  LeaseRow row = read;
+  LeaseHolder* holder = find(row, owner);
+  if (!holder || holder->until <= now) return std::nullopt;
+  const ServerTime until = now + micros(ttl);
+  holder->until = exact ? until : std::max(holder->until, until);
+  return row;
+}
+
+std::optional<LeaseRow> give_back(const LeaseRow& read, const std::string& owner, const std::string* entry,
+                                  ServerTime now) {
+  LeaseRow row = read;
+  LeaseHolder* holder = find(row, owner);
+  if (!holder || is_over(*holder, now)) return std::nullopt;
+  if (entry) {
+    if (std::erase(holder->entries, *entry) == 0) return std::nullopt;
+    if (!holder->entries.empty()) return row;
+  }
+  std::erase_if(row.holders, [&](const LeaseHolder& one) { return one.owner == owner; });
+  return row;
+}
+
+std::optional<LeaseRow> sweep(const LeaseRow& read, ServerTime now) {
+  LeaseRow row = pruned(read, now);
+  if (row.holders.size() == read.holders.size()) return std::nullopt;
+  return row;
+}
+
+std::optional<LeaseRow> force_free(const LeaseRow& read, const LockState& shown, ServerTime now) {
+  LeaseRow row = pruned(read, now);
+  if (row.holders.size() != shown.holders.size()) return std::nullopt;
+  std::int64_t delay = 0;
+  for (const LeaseHolder& holder : row.holders) {
+    const bool seen = std::any_of(shown.holders.begin(), shown.holders.end(), [&](const Participant& party) {
+      return holder.owner == "-" ? party.owner.empty()
+                                 : party.owner == holder.owner && party.token.value() == holder.token;
+    });
+    if (!seen) return std::nullopt;
+    if (holder.owner != "-") delay = std::max(delay, holder.delay);
+  }
+  row.holders.clear();
+  if (delay > 0) row.holders.push_back({.owner = "-", .until = now, .delay = delay, .entries = {}, .who = ""});
+  return row;
+}
+
+}  // namespace dlock::mysql

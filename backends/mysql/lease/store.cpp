@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/lease/store.h"
+
+#include <algorithm>
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/sql_text.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+constexpr char kColumns[] = "d.version,d.fence,d.mode,d.permits,d.holders";
+constexpr std::size_t kFirstColumn = 4;  // behind gate, time, connection and read_only
+
+std::string key_of(Strategy strategy, const LockName& name) {
+  return "strategy='" + std::string(strategy_name(strategy)) + "' AND name=" + literal(name.text());
+}
+
+Error not_understood(const std::string& server) {
+  return {ErrorCode::kUnavailable, server + " has a row in dlock_lock that dlock does not understand",
+          "was it written by another version of dlock, or by another program?"};
+}
+
+std::string text_of(const std::optional<std::string>& field) { return field.value_or(""); }
+
+std::optional<LeaseRow> row_of(const Row& fields) {
+  LeaseRow row;
+  if (!fields[kFirstColumn]) return row;  // none yet
+  row.version = unsigned_number(*fields[kFirstColumn]);
+  row.fence = unsigned_number(text_of(fields[kFirstColumn + 1]));
+  const auto mode = mode_of_letter(text_of(fields[kFirstColumn + 2]));
+  row.permits = static_cast<int>(signed_number(text_of(fields[kFirstColumn + 3])));
+  auto holders = decode_holders(text_of(fields[kFirstColumn + 4]));
+  if (!mode || !holders) return std::nullopt;
+  row.mode = *mode;
+  row.holders = std::move(*holders);
+  return row;
+}
+
+/// When all of it is over by itself, for people and for gc.
+std::string expires(const LeaseRow& row) {
+  ServerTime last = 0;
+  for (const LeaseHolder& holder : row.holders) last = std::max(last, holder.until + holder.delay);
+  return last == 0 ? "NULL" : "'1970-01-01'+INTERVAL " + std::to_string(last) + " MICROSECOND";
+}
+
+std::size_t holds(const LeaseRow& row) {
+  std::size_t count = 0;
+  for (const LeaseHolder& holder : row.holders) count += holder.entries.size();
+  return count;
+}
+
+std::string comment_begin(Strategy strategy, const LockName& name) {
+  return "SELECT /* dlock waits " + std::string(strategy_name(strategy)) + " " + literal(name.text()) + " ";
+}
+
+/// "OWNER MODE SINCE x'WHO' */ ..."
+std::optional<Participant> party_of(std::string_view note) {
+  const auto word = [&note] {
+    const std::size_t end = std::min(note.find(' '), note.size());
+    const std::string_view cut = note.substr(0, end);
+    note.remove_prefix(std::min(note.size(), end + 1));
+    return cut;
+  };
+  Participant party;
+  party.owner = word();
+  const auto mode = mode_of_letter(word());
+  party.since = wall_time(signed_number(word()));
+  std::string_view hex = word();
+  if (!mode || !hex.starts_with("x'")) return std::nullopt;
+  party.mode = *mode;
+  hex.remove_prefix(2);
+  std::string who;
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  for (std::size_t i = 0; i + 1 < hex.size() && hex[i] != '\''; i += 2) {
+    who += static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1]));
+  }
+  add_who(party, who);
+  return party;
+}
+
+}  // namespace
+
+std::string named_lock(std::string_view kind, const LockName& name) {
+  const std::string bytes = "\n" + std::string(kind) + "\n" + name.text();
+  return "CONCAT('dlock:',LEFT(SHA2(CONCAT(DATABASE()," + literal(bytes) + "),256),56))";
+}
+
+std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note) {
+  if (!note.takes) return "SELECT /* dlock looks */ ";
+  return comment_begin(strategy, name) + note.owner + " " + mode_letter(note.mode) + " " + std::to_string(note.since) +
+         " " + literal(note.who) + " */ ";
+}
+
+LeaseStore::LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name)
+    : servers_(servers),
+      clock_(clock),
+      strategy_(strategy),
+      name_(name),
+      key_(key_of(strategy, name)),
+      gate_name_(named_lock(strategy_name(strategy), name)) {}
+
+/// With a connection that is gone goes all that it held.
+Error LeaseStore::failed(const Failure& failure) {
+  const std::string server = servers_.server();
+  if (failure.cut_off) servers_.drop();
+  if (is_read_only(failure.code)) servers_.drop_read_only();
+  return error_of(failure, server);
+}
+
+std::string LeaseStore::look_statement(bool with_gate) const {
+  return "SELECT " + (with_gate ? "GET_LOCK(" + gate_name_ + ",0)" : std::string("NULL")) + "," + kServerMicroseconds +
+         ",CONNECTION_ID(),@@global.read_only," + kColumns + " FROM (SELECT 1) AS one LEFT JOIN " + kLockTable +
+         " AS d ON d.strategy='" + strategy_name(strategy_) + "' AND d.name=" + literal(name_.text());
+}
+
+Result<LeaseLook> LeaseStore::look_through(Database& database, bool with_gate, TimePoint until, Control* control) {
+  LeaseLook look;
+  look.sent = clock_.now();
+  const Outcome outcome = ask(database, look_statement(with_gate), clock_, until, control);
+  if (const auto* failure = std::get_if<Failure>(&outcome)) {
+    if (with_gate && is_without_named_locks(failure->code)) {
+      without_gates_ = true;
+      return look_through(database, false, until, control);
+    }
+    if (is_worth_repeating(failure->code) && clock_.now() < until)
+      return look_through(database, with_gate, until, control);
+    return failed(*failure);
+  }
+  const auto& rows = std::get<Answer>(outcome).rows;
+  if (rows.size() != 1 || rows[0].size() != kFirstColumn + 5) return not_understood(servers_.server());
+  const Row& fields = rows[0];
+  if (text_of(fields[3]) != "0") return failed({1290, "@@global.read_only is set", false, false});
+  auto row = row_of(fields);
+  if (!row) return not_understood(servers_.server());
+  look.row = std::move(*row);
+  look.now = signed_number(text_of(fields[1]));
+  look.connection = unsigned_number(text_of(fields[2]));
+  if (with_gate) look.gate = text_of(fields[0]) == "1";
+  return look;
+}
+
+Result<LeaseLook> LeaseStore::look(bool with_gate, TimePoint until, Control* control) {
+  const auto database = servers_.connect(until, control);
+  if (!database) return database.error();
+  auto look = look_through(**database, with_gate && !without_gates_, until, control);
+  if (look && look->gate == true) gate_taken();
+  return look;
+}
+
+Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control) {
+  const bool first = read.version == 0;
+  // A row that was swept and made anew must not have a version that somebody remembers.
+  next.version = first ? std::max<std::uint64_t>(1, next.fence) : read.version + 1;
+  const std::string values[] = {std::to_string(next.version),
+                                std::to_string(next.fence),
+                                "'" + std::string(mode_letter(next.mode)) + "'",
+                                std::to_string(next.permits),
+                                std::to_string(holds(next)),
+                                expires(next),
+                                literal(encode_holders(next.holders))};
+  static constexpr const char* kNames[] = {"version", "fence", "mode", "permits", "holds", "expires", "holders"};
+  std::string statement;
+  if (first) {
+    statement = "INSERT IGNORE INTO " + std::string(kLockTable) + " SET strategy='" + strategy_name(strategy_) +
+                "',name=" + literal(name_.text());
+    for (std::size_t i = 0; i < std::size(values); ++i) statement += "," + std::string(kNames[i]) + "=" + values[i];
+  } else {
+    statement = "UPDATE " + std::string(kLockTable) + " SET ";
+    for (std::size_t i = 0; i < std::size(values); ++i) {
+      statement += (i == 0 ? "" : ",") + std::string(kNames[i]) + "=" + values[i];
+    }
+    statement += " WHERE " + key_ + " AND version=" + std::to_string(read.version);
+  }
+  while (true) {
+    const auto database = servers_.connect(until, control);
+    if (!database) return database.error();
+    const Outcome outcome = ask(**database, statement, clock_, until, control);
+    if (const auto* answer = std::get_if<Answer>(&outcome)) return answer->changed == 1 ? Written::kYes : Written::kNo;
+    const auto& failure = std::get<Failure>(outcome);
+    if (!is_worth_repeating(failure.code) || clock_.now() >= until) return failed(failure);
+  }
+}
+
+std::string LeaseStore::wait_statement(const WaitingNote& note, int seconds) const {
+  return waiting_comment(strategy_, name_, note) + "GET_LOCK(" + gate_name_ + "," + std::to_string(seconds) + ")";
+}
+
+Result<void> LeaseStore::leave_gate(TimePoint until, Control* control) {
+  gate_ = -1;
+  Database* database = servers_.current();
+  if (database == nullptr || !database->usable()) return {};
+  const Outcome outcome = ask(*database, "DO RELEASE_LOCK(" + gate_name_ + ")", clock_, until, control);
+  if (const auto* failure = std::get_if<Failure>(&outcome)) return failed(*failure);
+  return {};
+}
+
+Result<std::vector<Participant>> LeaseStore::waiters(Database& database, Clock& clock, Strategy strategy,
+                                                     const LockName& name, const std::string& server, TimePoint until,
+                                                     Control* control) {
+  const std::string begin = comment_begin(strategy, name);
+  const Outcome outcome = ask(database,
+                              "SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
+                                  ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
+                                  std::to_string(begin.size()) + ")=" + literal(begin),
+                              clock, until, control);
+  if (const auto* failure = std::get_if<Failure>(&outcome)) return error_of(*failure, server);
+  std::vector<Participant> waiters;
+  for (const Row& row : std::get<Answer>(outcome).rows) {
+    if (row.empty() || !row[0]) continue;
+    if (auto party = party_of(*row[0])) waiters.push_back(std::move(*party));
+  }
+  std::sort(waiters.begin(), waiters.end(),
+            [](const Participant& a, const Participant& b) { return a.since < b.since; });
+  return waiters;
+}
+
+}  // namespace dlock::mysql

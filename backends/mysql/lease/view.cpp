@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/lease/view.h"
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/common_statements.h"
+#include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/sql_text.h"
+#include "lib/base/entropy.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kViewRetryPause = 40ms;
+
+}  // namespace
+
+TimePoint LeaseView::soon() const { return runtime_.clock.now() + budget_; }
+
+template <typename Make>
+Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name, Make make, bool* unanswered) {
+  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
+  const TimePoint until = soon();
+  while (true) {
+    const auto look = store.look(false, until, nullptr);
+    Error error;
+    if (look) {
+      std::optional<LeaseRow> next = make(look->row, look->now);
+      if (!next) return std::optional<Change>();
+      const auto written = store.change(look->row, *next, until, nullptr);
+      if (written && *written == Written::kYes) return std::optional(Change{look->row, std::move(*next)});
+      if (written) continue;
+      error = written.error();
+      *unanswered = *unanswered || error.code == ErrorCode::kUnavailable;
+    } else {
+      error = look.error();
+    }
+    const TimePoint next = runtime_.clock.now() + kViewRetryPause;
+    if (error.code != ErrorCode::kUnavailable || next >= until) return error;
+    std::vector<pollfd> nothing;
+    while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
+  }
+}
+
+Result<LockState> LeaseView::inspect(const LockName& name) {
+  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
+  const auto look = store.look(false, soon(), nullptr);
+  if (!look) return look.error();
+  LockState state = state_of(look->row, name, store_, look->now);
+  auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name, servers_.server(),
+                                     soon(), nullptr);
+  if (!waiters) return waiters.error();
+  state.waiters = std::move(*waiters);
+  return state;
+}
+
+/// The holder looks at its row when its connection ends: where that is allowed, it hears of it at once.
+void LeaseView::tell_by_kill(const LeaseRow& row) {
+  for (const LeaseHolder& holder : row.holders) {
+    if (holder.connection != 0)
+      (void)run_statement(servers_, "KILL " + std::to_string(holder.connection), runtime_.clock, soon());
+  }
+}
+
+Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockState& shown) {
+  bool unanswered = false;
+  const auto freed = rewrite(
+      name, [&](const LeaseRow& row, ServerTime now) { return force_free(row, shown, now); }, &unanswered);
+  if (!freed) return freed.error();
+  if (!*freed && !unanswered) {
+    return Error{ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed"};
+  }
+  if (*freed) tell_by_kill((*freed)->before);
+  return ForceReleased{shown.holders};
+}
+
+Result<HeldLock> LeaseView::renew(const LockName& name, const Owner& owner, Duration ttl) {
+  bool unanswered = false;
+  const auto renewed = rewrite(
+      name, [&](const LeaseRow& row, ServerTime now) { return extend(row, owner.text(), ttl, true, now); },
+      &unanswered);
+  if (!renewed) return renewed.error();
+  if (!*renewed) return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + store_};
+  return HeldLock{name, owner, FencingToken(find_holder((*renewed)->after, owner.text())->token), store_};
+}
+
+Result<void> LeaseView::release(const LockName& name, const Owner& owner) {
+  bool unanswered = false;
+  const auto released = rewrite(
+      name, [&](const LeaseRow& row, ServerTime now) { return give_back(row, owner.text(), nullptr, now); },
+      &unanswered);
+  if (!released) return released.error();
+  if (*released || unanswered) return {};
+  return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + store_};
+}
+
+Result<std::vector<LockName>> LeaseView::names() {
+  return live_names(servers_, Strategy::kLease, runtime_.clock, soon());
+}
+
+Result<std::vector<Swept>> LeaseView::sweep(bool dry_run) {
+  const auto ended = ended_names(servers_, Strategy::kLease, runtime_.clock, soon());
+  if (!ended) return ended.error();
+  std::vector<Swept> swept;
+  for (const LockName& name : *ended) {
+    bool unanswered = false;
+    if (!dry_run) {
+      const auto done = rewrite(
+          name, [](const LeaseRow& row, ServerTime now) { return mysql::sweep(row, now); }, &unanswered);
+      if (!done) return done.error();
+      if (!*done) continue;
+    }
+    swept.push_back({name, "a lease that ended without a release"});
+  }
+  auto rows = sweep_rows(servers_, Strategy::kLease, dry_run, runtime_.clock, soon());
+  if (!rows) return rows.error();
+  swept.insert(swept.end(), rows->begin(), rows->end());
+  return swept;
+}
+
+Result<Duration> LeaseView::ping() {
+  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
+  if (!name) return name.error();
+  const Owner owner = Owner::random();
+  const LeaseAsk ask{.owner = owner, .ttl = 10s, .ancestor = {}, .who = who_text("ping")};
+  const auto take = [&](const LeaseRow& row, ServerTime now) {
+    auto decision = try_take(row, ask, now);
+    auto* taken = std::get_if<LeaseTake>(&decision);
+    return taken ? std::optional(std::move(taken->next)) : std::nullopt;
+  };
+  const TimePoint before = runtime_.clock.now();
+  bool unanswered = false;
+  const auto taken = rewrite(*name, take, &unanswered);
+  if (!taken) return taken.error();
+  if (const auto released = release(*name, owner); !released) return released.error();
+  const Duration took = runtime_.clock.now() - before;
+  (void)run_statement(
+      servers_, "DELETE FROM " + std::string(kLockTable) + " WHERE strategy='lease' AND name=" + literal(name->text()),
+      runtime_.clock, soon());
+  return took;
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "backends/mysql/connection/strategy_view.h"
+#include "backends/mysql/lease/store.h"
+#include "lib/base/runtime.h"
+
+namespace dlock::mysql {
+
+/// strategy=lease for commands that supervise nothing.
+class LeaseView final : public StrategyView {
+ public:
+  /// `servers` outlives it.
+  LeaseView(Servers& servers, std::string store, const Runtime& runtime, Duration budget = kViewBudget)
+      : servers_(servers), store_(std::move(store)), runtime_(runtime), budget_(budget) {}
+
+  Result<LockState> inspect(const LockName& name) override;
+  Result<std::vector<LockName>> names() override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
+  Result<void> release(const LockName& name, const Owner& owner) override;
+  Result<std::vector<Swept>> sweep(bool dry_run) override;
+  Result<Duration> ping() override;
+
+ private:
+  struct Change {
+    LeaseRow before;
+    LeaseRow after;
+  };
+  /// Reads the row and puts what `make` makes of it in its place, until nobody comes in between; nullopt of `make`
+  /// ends it: nullopt. Asks again when an answer is missing.
+  template <typename Make>
+  Result<std::optional<Change>> rewrite(const LockName& name, Make make, bool* unanswered);
+  TimePoint soon() const;
+  void tell_by_kill(const LeaseRow& row);
+
+  Servers& servers_;
+  const std::string store_;
+  const Runtime runtime_;
+  const Duration budget_;
+};
+
+}  // namespace dlock::mysql

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/row/lock.h"
+
+#include <algorithm>
+
+#include "backends/mysql/connection/waiter.h"
+#include "backends/mysql/row/store.h"
+#include "backends/mysql/row/view.h"
+#include "lib/lock/lease.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+/// Longer than a server that cannot refuse at once waits for a row.
+constexpr Duration kRowWait = std::chrono::milliseconds(1500);
+
+Participant transaction() {
+  Participant party;
+  party.note = "another program, in a transaction that is not over";
+  return party;
+}
+
+class RowLock final : public PollableLock {
+ public:
+  RowLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime)
+      : settings_(std::move(settings)),
+        runtime_(runtime),
+        spec_(spec),
+        servers_(settings_.servers, dial, runtime.clock),
+        table_(settings_.strategy, servers_, runtime.clock),
+        owner_(spec.owner.text()),
+        who_(who_text(spec.reason)) {}
+
+  Attempt take(Control& control) override {
+    const TimePoint sent = runtime_.clock.now();
+    const TimePoint until = std::max(attempt_end(spec_.wait, sent, sent), sent + kRowWait);
+    const auto token = table_.take(spec_.name, spec_.owner.text(), who_, spec_.ttl, until, &control);
+    if (!token) return token.error();
+    if (*token) {
+      token_ = FencingToken(**token);
+      return Taken{token_, sent};
+    }
+    auto state = look(until, &control);
+    if (!state) return state.error();
+    if (state->holders.empty() && table_.is_row_locked()) state->holders.push_back(transaction());
+    return Others{std::move(*state), remaining_};
+  }
+
+  Attempt join(const HeldClaim& claim, Control& control) override {
+    const TimePoint sent = runtime_.clock.now();
+    const TimePoint until = attempt_end(spec_.wait, sent, sent);
+    const auto joined = table_.join(spec_.name, claim.owner.text(), claim.token.value(), spec_.owner.text(), spec_.ttl,
+                                    until, &control);
+    if (!joined) return joined.error();
+    if (*joined) {
+      owner_ = claim.owner.text();
+      return Taken{claim.token, sent};
+    }
+    auto state = look(until, &control);
+    if (!state) return state.error();
+    return Others{std::move(*state), remaining_};
+  }
+
+  Renewal renew(Control* control, TimePoint until) override {
+    const TimePoint sent = runtime_.clock.now();
+    const auto renewed = table_.renew(spec_.name, owner_, spec_.ttl, false, until, control);
+    if (!renewed) return RenewalUnknown{renewed.error().message};
+    if (*renewed) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+    return RenewalLost{"it is not ours any more on " + settings_.store};
+  }
+
+  Result<void> give_back(TimePoint until) override {
+    const std::string ours = spec_.owner.text();
+    if (spec_.ancestor) {
+      const auto left = table_.leave(spec_.name, spec_.ancestor->owner.text(), ours, until);
+      if (!left) return left.error();
+    }
+    const auto gone = table_.release(spec_.name, ours, {}, until, nullptr);
+    return gone ? Result<void>() : gone.error();
+  }
+
+  Result<void> release(TimePoint until) override {
+    const auto released = table_.leave(spec_.name, owner_, spec_.owner.text(), until);
+    if (!released) {
+      unanswered_ = true;
+      return released.error();
+    }
+    servers_.drop();
+    if (*released || unanswered_) return {};
+    return Error{ErrorCode::kLost, spec_.name.text() + " was not held by this owner any more"};
+  }
+
+  Result<void> leave(Duration ttl, TimePoint until) override {
+    const auto left = table_.renew(spec_.name, owner_, ttl, true, until, nullptr);
+    if (!left) return left.error();
+    return *left ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
+  }
+
+  Result<LockState> look(TimePoint until, Control* control) override {
+    auto seen = table_.look(spec_.name, until, control);
+    if (!seen) return seen.error();
+    remaining_.reset();
+    if (seen->holder && seen->holder->until) remaining_ = std::chrono::microseconds(*seen->holder->until - seen->now);
+    return row_state(*seen, spec_.name, settings_.store);
+  }
+
+ private:
+  const Settings settings_;
+  const Runtime runtime_;
+  const LockSpec spec_;
+  Servers servers_;
+  RowStore table_;
+  std::string owner_;
+  const std::string who_;
+  FencingToken token_;
+  std::optional<Duration> remaining_;
+  bool unanswered_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<PollableLock> row_lock(Settings settings, const Dial& dial, const LockSpec& spec,
+                                       const Runtime& runtime) {
+  return std::make_unique<RowLock>(std::move(settings), dial, spec, runtime);
+}
+
+}  // namespace dlock::mysql

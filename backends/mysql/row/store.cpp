@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/row/store.h"
+
+#include <algorithm>
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/common_statements.h"
+#include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/lease/store.h"
+
+namespace dlock::mysql {
+namespace {
+
+std::string microseconds_of(const char* column) {
+  return "TIMESTAMPDIFF(MICROSECOND,'1970-01-01'," + std::string(column) + ")";
+}
+
+std::string end_of(Duration ttl) {
+  return "UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(std::chrono::ceil<std::chrono::microseconds>(ttl).count()) +
+         " MICROSECOND";
+}
+
+std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
+  return field ? std::optional(signed_number(*field)) : std::nullopt;
+}
+
+constexpr char kOver[] = "expires<=UTC_TIMESTAMP(6)";
+
+}  // namespace
+
+RowStore::RowStore(Strategy strategy, Servers& servers, Clock& clock)
+    : strategy_(strategy),
+      table_(strategy == Strategy::kUnique ? kUniqueTable : kOccupyTable),
+      servers_(servers),
+      clock_(clock) {}
+
+std::string RowStore::where(const LockName& name) const { return " WHERE name=" + literal(name.text()); }
+
+Result<bool> RowStore::change(const std::string& statement, TimePoint until, Control* control) {
+  const auto done = run_statement(servers_, statement, clock_, until, control);
+  if (!done) return done.error();
+  return done->changed > 0;
+}
+
+/// A row that is locked is not changed, and noted.
+Result<bool> RowStore::try_change(const std::string& statement, TimePoint until, Control* control) {
+  const auto done = try_statement(servers_, statement, clock_, until, control);
+  if (!done) return done.error();
+  row_locked_ = !done->has_value();
+  return !row_locked_ && (*done)->changed > 0;
+}
+
+Result<RowStore::Look> RowStore::look(const LockName& name, TimePoint until, Control* control) {
+  const bool occupy = strategy_ == Strategy::kOccupy;
+  const auto found = run_statement(
+      servers_,
+      "SELECT " + std::string(kServerMicroseconds) + ",t.name,t.owner,t.token," + microseconds_of("t.since") + "," +
+          microseconds_of("t.expires") + ",t.info," + (occupy ? "t.state,t.version" : "1,0") +
+          ",t.entries FROM (SELECT 1) AS one LEFT JOIN " + table_ + " AS t ON t.name=" + literal(name.text()),
+      clock_, until, control);
+  if (!found) return found.error();
+  if (found->rows.size() != 1 || found->rows[0].size() != 10) {
+    return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
+  }
+  const Row& fields = found->rows[0];
+  Look look;
+  look.now = signed_number(fields[0].value_or(""));
+  look.has_row = fields[1].has_value();
+  if (!look.has_row) return look;
+  look.token = unsigned_number(fields[3].value_or(""));
+  look.version = unsigned_number(fields[8].value_or(""));
+  if (fields[7].value_or("0") == "0") return look;
+  const std::string entries = fields[9].value_or("");
+  Holder holder{fields[2].value_or(""), look.token,
+                time_of(fields[4]),     time_of(fields[5]),
+                fields[6].value_or(""), static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','))};
+  if (!holder.until || *holder.until > look.now) look.holder = std::move(holder);
+  return look;
+}
+
+/// The row is deleted by each release, so the counter lies elsewhere; it is raised by who has the lock already.
+Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until, Control* control) {
+  LeaseStore counter(servers_, clock_, strategy_, name);
+  while (true) {
+    const auto look = counter.look(false, until, control);
+    if (!look) return look.error();
+    LeaseRow next = look->row;
+    next.fence = std::max(next.fence + 1, static_cast<std::uint64_t>(look->now));
+    const auto written = counter.change(look->row, next, until, control);
+    if (!written) return written.error();
+    if (*written == Written::kYes) return next.fence;
+  }
+}
+
+Result<std::optional<std::uint64_t>> RowStore::insert(const LockName& name, const std::string& fields,
+                                                      const std::string& owner, TimePoint until, Control* control) {
+  const auto taken =
+      try_change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()) + "," + fields, until, control);
+  if (!taken) return taken.error();
+  if (!*taken) return std::optional<std::uint64_t>();
+  const auto token = draw_token(name, until, control);
+  if (!token) return token.error();
+  const auto noted =
+      change("UPDATE " + table_ + " SET token=" + std::to_string(*token) + where(name) + " AND owner=" + literal(owner),
+             until, control);
+  if (!noted) return noted.error();
+  return *noted ? std::optional(*token) : std::nullopt;
+}
+
+Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const std::string& owner,
+                                                    const std::string& who, Duration ttl, TimePoint until,
+                                                    Control* control) {
+  const std::string fields = "owner=" + literal(owner) + ",since=UTC_TIMESTAMP(6),expires=" + end_of(ttl) +
+                             ",info=" + literal(std::string_view(who).substr(0, 1024)) + ",entries=" + literal(owner);
+  row_locked_ = false;
+  const auto read = look(name, until, control);
+  if (!read) return read.error();
+  if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
+  if (read->holder && read->holder->token != 0) {  // an answer was lost
+    const auto renewed = renew(name, owner, ttl, false, until, control);
+    if (!renewed) return renewed.error();
+    return *renewed ? std::optional(read->holder->token) : std::nullopt;
+  }
+  if (strategy_ == Strategy::kUnique) {
+    if (read->holder) {  // ours, without its token yet
+      if (const auto gone = release(name, owner, {}, until, control); !gone) return gone.error();
+    } else if (read->has_row) {
+      const auto gone = try_change(freeing(name, kOver), until, control);
+      if (!gone) return gone.error();
+      if (row_locked_) return std::optional<std::uint64_t>();
+    }
+    return insert(name, fields, owner, until, control);
+  }
+  if (!read->has_row) {
+    const auto made = try_change("INSERT IGNORE INTO " + table_ + " SET name=" + literal(name.text()), until, control);
+    if (!made) return made.error();
+    if (row_locked_) return std::optional<std::uint64_t>();
+  }
+  const std::uint64_t token = std::max(read->token + 1, static_cast<std::uint64_t>(read->now));
+  const auto taken =
+      try_change("UPDATE " + table_ + " SET state=1,version=version+1,token=" + std::to_string(token) + "," + fields +
+                     where(name) + " AND version=" + std::to_string(read->version) + " AND (state=0 OR " + kOver + ")",
+                 until, control);
+  if (!taken) return taken.error();
+  return *taken ? std::optional(token) : std::nullopt;
+}
+
+Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
+                             Control* control) {
+  const std::string end = exact ? end_of(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")";
+  return change("UPDATE " + table_ + " SET expires=" + end + where(name) + " AND owner=" + literal(owner) +
+                    " AND expires>UTC_TIMESTAMP(6)",
+                until, control);
+}
+
+Result<bool> RowStore::join(const LockName& name, const std::string& owner, std::uint64_t token,
+                            const std::string& entry, Duration ttl, TimePoint until, Control* control) {
+  const std::string word = literal(entry);
+  return change("UPDATE " + table_ + " SET entries=IF(FIND_IN_SET(" + word + ",entries),entries,CONCAT(entries,','," +
+                    word + ")),expires=GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")" + where(name) +
+                    " AND owner=" + literal(owner) + " AND token=" + std::to_string(token) +
+                    " AND expires>UTC_TIMESTAMP(6)",
+                until, control);
+}
+
+/// Not the last one: the others stay. Else: all of it goes. Each in one statement, so of two who leave together one is
+/// the last.
+Result<bool> RowStore::leave(const LockName& name, const std::string& owner, const std::string& entry,
+                             TimePoint until) {
+  const std::string ours = " AND owner=" + literal(owner);
+  const auto left = change("UPDATE " + table_ + " SET entries=TRIM(BOTH ',' FROM REPLACE(CONCAT(',',entries,',')," +
+                               literal("," + entry + ",") + ",','))" + where(name) + ours + " AND FIND_IN_SET(" +
+                               literal(entry) + ",entries) AND entries<>" + literal(entry),
+                           until, nullptr);
+  if (!left || *left) return left;
+  return change(freeing(name, "owner=" + literal(owner) + " AND entries=" + literal(entry)), until, nullptr);
+}
+
+std::string RowStore::freeing(const LockName& name, const std::string& condition) const {
+  if (strategy_ == Strategy::kUnique) return "DELETE FROM " + table_ + where(name) + " AND " + condition;
+  return "UPDATE " + table_ +
+         " SET state=0,version=version+1,owner=NULL,since=NULL,expires=NULL,info=NULL,entries=NULL" + where(name) +
+         " AND state<>0 AND " + condition;
+}
+
+Result<bool> RowStore::release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
+                               TimePoint until, Control* control) {
+  std::string condition = "owner=" + literal(owner);
+  if (token) condition += " AND token=" + std::to_string(*token);
+  return change(freeing(name, condition), until, control);
+}
+
+Result<bool> RowStore::release_foreign(const LockName& name, TimePoint until) {
+  return change(freeing(name, "owner IS NULL"), until, nullptr);
+}
+
+Result<std::vector<LockName>> RowStore::names_where(const std::string& condition, TimePoint until) {
+  const auto found = run_statement(servers_, "SELECT name FROM " + table_ + " WHERE " + condition, clock_, until);
+  if (!found) return found.error();
+  std::vector<LockName> names;
+  for (const Row& row : found->rows) {
+    if (auto name = LockName::parse(row.empty() ? "" : row[0].value_or(""))) names.push_back(*name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::vector<LockName>> RowStore::names(TimePoint until) {
+  return names_where(strategy_ == Strategy::kUnique ? "TRUE" : "state<>0", until);
+}
+
+Result<std::vector<LockName>> RowStore::over(TimePoint until) { return names_where(kOver, until); }
+
+Result<bool> RowStore::sweep(const LockName& name, TimePoint until) {
+  return change(freeing(name, kOver), until, nullptr);
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/row/view.h"
+
+#include "backends/mysql/connection/common_statements.h"
+#include "lib/base/entropy.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::optional<WallTime> wall(std::optional<ServerTime> time) {
+  return time ? std::optional(wall_time(*time)) : std::nullopt;
+}
+
+}  // namespace
+
+LockState row_state(const RowStore::Look& look, const LockName& name, const std::string& store) {
+  LockState state{name, store, Mode::kExclusive, 0, {}, {}};
+  if (!look.holder) return state;
+  Participant party;
+  party.owner = look.holder->owner;
+  party.token = FencingToken(look.holder->token);
+  party.count = look.holder->entries;
+  party.since = wall(look.holder->since);
+  party.until = wall(look.holder->until);
+  if (party.owner.empty()) party.note = "another program";
+  else add_who(party, look.holder->who);
+  state.holders.push_back(std::move(party));
+  return state;
+}
+
+Result<LockState> RowView::inspect(const LockName& name) {
+  const auto look = table_.look(name, soon(), nullptr);
+  if (!look) return look.error();
+  return row_state(*look, name, settings_.store);
+}
+
+Result<std::vector<LockName>> RowView::names() { return table_.names(soon()); }
+
+Result<ForceReleased> RowView::force_release(const LockName& name, const LockState& shown) {
+  const Error others{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
+  if (shown.holders.empty()) {
+    const auto look = table_.look(name, soon(), nullptr);
+    if (!look) return look.error();
+    return look->holder ? Result<ForceReleased>(others) : ForceReleased{};
+  }
+  const Participant& holder = shown.holders.front();
+  const auto freed = holder.owner.empty() ? table_.release_foreign(name, soon())
+                                          : table_.release(name, holder.owner, holder.token.value(), soon(), nullptr);
+  if (!freed) return freed.error();
+  if (!*freed) return others;
+  return ForceReleased{shown.holders};
+}
+
+Result<HeldLock> RowView::renew(const LockName& name, const Owner& owner, Duration ttl) {
+  const Error lost{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
+  const auto renewed = table_.renew(name, owner.text(), ttl, true, soon(), nullptr);
+  if (!renewed) return renewed.error();
+  if (!*renewed) return lost;
+  const auto look = table_.look(name, soon(), nullptr);
+  if (!look) return look.error();
+  if (!look->holder) return lost;
+  return HeldLock{name, owner, FencingToken(look->holder->token), settings_.store};
+}
+
+Result<void> RowView::release(const LockName& name, const Owner& owner) {
+  const auto released = table_.release(name, owner.text(), {}, soon(), nullptr);
+  if (!released) return released.error();
+  if (*released) return {};
+  return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
+}
+
+Result<std::vector<Swept>> RowView::sweep(bool dry_run) {
+  const auto over = table_.over(soon());
+  if (!over) return over.error();
+  std::vector<Swept> swept;
+  for (const LockName& name : *over) {
+    if (!dry_run) {
+      const auto gone = table_.sweep(name, soon());
+      if (!gone) return gone.error();
+      if (!*gone) continue;
+    }
+    swept.push_back({name, "a lease that ended without a release"});
+  }
+  auto rows = sweep_rows(servers_, settings_.strategy, dry_run, runtime_.clock, soon());
+  if (!rows) return rows.error();
+  swept.insert(swept.end(), rows->begin(), rows->end());
+  return swept;
+}
+
+Result<Duration> RowView::ping() {
+  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
+  if (!name) return name.error();
+  const Owner owner = Owner::random();
+  if (const auto connected = servers_.connect(soon(), nullptr); !connected) return connected.error();
+  const TimePoint before = runtime_.clock.now();
+  const auto taken = table_.take(*name, owner.text(), who_text("ping"), 10s, soon(), nullptr);
+  if (!taken) return taken.error();
+  if (const auto released = release(*name, owner); !released) return released.error();
+  return runtime_.clock.now() - before;
+}
+
+}  // namespace dlock::mysql

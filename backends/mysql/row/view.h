@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "backends/mysql/connection/strategy_view.h"
+#include "backends/mysql/row/store.h"
+#include "lib/base/runtime.h"
+
+namespace dlock::mysql {
+
+/// strategy=unique and strategy=occupy for commands that supervise nothing. Who waits looks by itself now and then, and
+/// is not seen.
+class RowView final : public StrategyView {
+ public:
+  /// `settings` and `servers` outlive it.
+  RowView(const Settings& settings, Servers& servers, const Runtime& runtime)
+      : settings_(settings), servers_(servers), runtime_(runtime), table_(settings.strategy, servers, runtime.clock) {}
+
+  Result<LockState> inspect(const LockName& name) override;
+  Result<std::vector<LockName>> names() override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
+  Result<void> release(const LockName& name, const Owner& owner) override;
+  Result<std::vector<Swept>> sweep(bool dry_run) override;
+  Result<Duration> ping() override;
+
+ private:
+  TimePoint soon() const { return runtime_.clock.now() + kViewBudget; }
+
+  const Settings& settings_;
+  Servers& servers_;
+  const Runtime runtime_;
+  RowStore table_;
+};
+
+LockState row_state(const RowStore::Look& look, const LockName& name, const std::string& store);
+
+}  // namespace dlock::mysql

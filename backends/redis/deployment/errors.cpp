@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/errors.h"
+
+#include "backends/redis/deployment/redirect.h"
+#include "lib/base/human_text.h"
+
+namespace dlock::redis {
+namespace {
+
+Error read_only(const std::string& store, const std::string& words) {
+  return {ErrorCode::kUnavailable, store + " is a read-only replica: " + words,
+          "name its primary, or let the sentinels name it: redis+sentinel://"};
+}
+
+/// An error ends with " script: HASH, on @user_script:LINE.": where in our script, which is nobody's business.
+std::string without_place(const std::string& text) {
+  const std::size_t place = text.find(", on @user_script");
+  return place == std::string::npos ? text : text.substr(0, text.rfind(" script: ", place));
+}
+
+}  // namespace
+
+std::optional<Error> error_of(const Reply& reply, const std::string& store) {
+  if (!reply.is_error()) return std::nullopt;
+  const std::string said = words_of({reply.kind, without_place(reply.text), 0, {}});
+  const std::string what = store + " refused: " + said;
+  if (reply.is_error("OOM")) {
+    return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
+                 "raise maxmemory, or free some; locks that are held can be renewed and released"};
+  }
+  if (is_read_only(reply)) return read_only(store, said);
+  if (is_denied(reply)) {
+    return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
+  }
+  if (reply.is_error("CROSSSLOT")) return Error{ErrorCode::kMisconfigured, what};
+  if (reply.is_error("WRONGTYPE") || reply.text.find("user_script:") != std::string::npos) {
+    return Error{ErrorCode::kMisconfigured,
+                 "a key of dlock's own on " + store + " holds what dlock did not write: " + said,
+                 "find it with: redis-cli --scan --pattern 'dlock:*', and see who writes there"};
+  }
+  return Error{ErrorCode::kUnavailable, what, "look at it with: dlock doctor"};
+}
+
+Error reply_error(const Reply& reply) {
+  const std::string said = "it answered \"" + words_of(reply) + "\"";
+  if (is_denied(reply)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};
+  if (is_read_only(reply)) {
+    return {ErrorCode::kUnavailable, "it is a read-only replica: " + words_of(reply), "name its primary"};
+  }
+  if (reply.is_error() && reply.text.find("Unknown Redis command") != std::string::npos) {
+    return {ErrorCode::kUnsupported, "it is no Tair: " + said, "use redis:// for it"};
+  }
+  return {ErrorCode::kUnavailable, reply.is_error() ? said : "it answered something else than was asked", ""};
+}
+
+}  // namespace dlock::redis

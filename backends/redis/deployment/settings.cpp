@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/settings.h"
+
+#include <cstdlib>
+
+namespace dlock {
+
+Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
+                                                            Duration connect_timeout, redis::Greet greet) {
+  if (const auto layout = url.params.find("layout"); layout != url.params.end() && layout->second != "native") {
+    return Error{ErrorCode::kUnsupported, "layout=" + layout->second + " is not part of this release",
+                 "use layout=native"};
+  }
+  if (url.scheme.ends_with("+sentinel")) return redis::sentinel_deployment(url, clock, connect_timeout, greet);
+  if (url.scheme.ends_with("+cluster")) return redis::cluster_deployment(url, clock, connect_timeout, greet);
+  return redis::single_deployment(url, clock, connect_timeout, greet);
+}
+
+redis::ReplicaDemand redis_replicas(const BackendUrl& url) {
+  const auto wanted = url.params.find("wait_replicas");
+  if (wanted == url.params.end()) return {};
+  if (wanted->second == "all") return {0, true};
+  return {std::atoi(wanted->second.c_str()), false};
+}
+
+}  // namespace dlock

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/native/store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/redirect.h"
+#include "backends/redis/deployment/scripts.h"
+#include "backends/redis/native/scripts.h"
+#include "backends/redis/wire/record.h"
+#include "lib/base/human_text.h"
+
+namespace dlock::redis {
+namespace {
+
+constexpr Duration kReplicaPatience = std::chrono::seconds(1);
+
+std::string ms_text(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
+
+Error not_understood(const std::string& store) {
+  return {ErrorCode::kUnavailable, store + " answered what dlock does not understand",
+          "is another program using names that begin with 'dlock:' there? See: dlock doctor"};
+}
+
+const char* mode_letter(Mode mode) {
+  switch (mode) {
+    case Mode::kExclusive:
+      return "x";
+    case Mode::kShared:
+      return "s";
+    case Mode::kPermits:
+      return "p";
+  }
+  return "x";
+}
+
+WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
+
+std::map<std::string, std::string> pairs(const Reply& reply) {
+  std::map<std::string, std::string> map;
+  for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
+    map[reply.elements[i].text] = reply.elements[i + 1].text;
+  return map;
+}
+
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+/// Another client's value, as its holder is shown.
+std::string foreign_owner(std::string_view value) {
+  if (is_printable(value)) return std::string(value.substr(0, 128));
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "0x";
+  for (const unsigned char c : value.substr(0, 64)) text.append({kDigits[c >> 4], kDigits[c & 15]});
+  return text;
+}
+
+/// What scripts/look.lua gives: time, type, value, rest of the lease, and four lists.
+bool is_look(const std::vector<Reply>& parts) {
+  if (parts.size() != 8 || !parts[0].is_text() || parts[1].text.empty()) return false;
+  if (!parts[2].is_text() || parts[3].kind != Reply::Kind::kInteger) return false;
+  return std::all_of(parts.begin() + 4, parts.end(), [](const Reply& p) { return p.kind == Reply::Kind::kArray; });
+}
+
+class LookReader {
+ public:
+  explicit LookReader(const std::vector<Reply>& parts) : parts_(parts) {}
+
+  void read(LockState& state) {
+    const std::int64_t now_ms = number(parts_[0].text) / 1000;
+    const std::string& kind = parts_[1].text;
+    value_ = parts_[2].text;
+    remaining_ = parts_[3].integer;
+    holders_ = pairs(parts_[4]);
+    if (kind == "string" && value_.starts_with("dlock:")) several(state, now_ms);
+    else if (kind == "string" && remaining_ != -2) one(state, now_ms);
+    else if (kind != "string" && kind != "none") other_family(state, kind, now_ms);
+    waiters(state, now_ms);
+  }
+
+ private:
+  void several(LockState& state, std::int64_t now_ms) {
+    state.mode = value_ == "dlock:shared" ? Mode::kShared : Mode::kPermits;
+    if (state.mode == Mode::kPermits) state.permits = static_cast<int>(number(value_.substr(value_.rfind(':') + 1)));
+    const auto until = pairs(parts_[5]);
+    for (const auto& [owner, record] : holders_) {
+      const auto end = until.find(owner);
+      if (end == until.end() || number(end->second) <= now_ms) continue;
+      Participant party;
+      party.owner = owner;
+      party.mode = state.mode;
+      add_record(party, record);
+      party.until = from_ms(number(end->second));
+      state.holders.push_back(std::move(party));
+    }
+    std::sort(state.holders.begin(), state.holders.end(),
+              [](const Participant& a, const Participant& b) { return a.token < b.token; });
+  }
+
+  void one(LockState& state, std::int64_t now_ms) {
+    Participant party;
+    std::int64_t delay = 0;
+    if (value_ == "dlock-delay") {
+      party.note = "nobody: force-released, lock-delay runs";
+    } else if (const auto record = holders_.find(value_); record != holders_.end()) {
+      party.owner = value_;
+      delay = add_record(party, record->second);
+    } else {
+      party.owner = foreign_owner(value_);
+      party.note = "another lock client";
+    }
+    if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_ - delay);
+    else party.note += std::string(party.note.empty() ? "" : ", ") + "no end of its lease (no TTL)";
+    if (remaining_ >= 0 && remaining_ <= delay) party.note = "lease over, lock-delay runs";
+    state.holders.push_back(std::move(party));
+  }
+
+  void other_family(LockState& state, const std::string& kind, std::int64_t now_ms) {
+    Participant party;
+    party.note = "another lock family: the key is a " + kind;
+    if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_);
+    state.holders.push_back(std::move(party));
+  }
+
+  /// "ALIVE_MS SINCE_MS MODE POLLS INFO"
+  void waiters(LockState& state, std::int64_t now_ms) {
+    const auto records = pairs(parts_[7]);
+    for (const Reply& owner : parts_[6].elements) {
+      const auto found = records.find(owner.text);
+      if (found == records.end()) continue;
+      std::string_view rest = found->second;
+      if (number(cut(rest, ' ')) <= now_ms) continue;
+      Participant party;
+      party.owner = owner.text;
+      party.since = from_ms(number(cut(rest, ' ')));
+      const std::string_view mode = cut(rest, ' ');
+      if (mode == "w") continue;  // takes nothing
+      party.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
+      cut(rest, ' ');
+      add_who(party, rest);
+      state.waiters.push_back(std::move(party));
+    }
+  }
+
+  const std::vector<Reply>& parts_;
+  std::string value_;
+  std::int64_t remaining_ = 0;
+  std::map<std::string, std::string> holders_;
+};
+
+}  // namespace
+
+Command NativeStore::command_of(const char* script, std::vector<std::string> arguments) const {
+  const NativeNames& n = names_;
+  Command command{"EVAL", script, "6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.wake};
+  command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
+  return command;
+}
+
+Result<NativeStore::Answer> NativeStore::answer_of(std::vector<Reply>& replies) const {
+  for (const Reply& reply : replies) {
+    if (auto error = error_of(reply, store_)) return *error;
+  }
+  Reply& answer = replies.front();
+  if (answer.kind != Reply::Kind::kArray || answer.elements.empty()) return not_understood(store_);
+  return std::move(answer.elements);
+}
+
+Result<NativeStore::Answer> NativeStore::run(const char* script, std::vector<std::string> arguments, TimePoint until,
+                                             Control* control) {
+  std::vector<Command> command;  // braces would copy it, script and all
+  command.push_back(command_of(script, std::move(arguments)));
+  auto replies = deployment_.call(names_.key, command, until, control);
+  answered_ = static_cast<bool>(replies);
+  if (!replies) return replies.error();
+  sent_ = deployment_.asked_at();
+  return answer_of(*replies);
+}
+
+Result<NativeStore::Answer> NativeStore::run_confirmed(const char* script, std::vector<std::string> arguments,
+                                                       bool (*done)(const Answer&), TimePoint until, Control* control) {
+  ReplicaCheck check(replicas_);
+  if (!check.any()) return run(script, std::move(arguments), until, control);
+  std::vector<Command> commands{command_of(script, std::move(arguments))};
+  while (true) {
+    commands.resize(1);
+    const Duration patience = std::min<Duration>(kReplicaPatience, (until - clock_.now()) / 2);
+    for (Command& command : check.commands(patience)) commands.push_back(std::move(command));
+    auto replies = deployment_.call(names_.key, commands, until, control);
+    answered_ = static_cast<bool>(replies);
+    if (!replies) return unmet_ && replies.error().code == ErrorCode::kUnavailable ? *unmet_ : replies.error();
+    sent_ = deployment_.asked_at();
+    auto answer = answer_of(*replies);
+    if (!answer || !done(*answer)) return answer;
+    const auto outcome =
+        check.judge({std::make_move_iterator(replies->begin() + 1), std::make_move_iterator(replies->end())});
+    if (outcome == ReplicaCheck::Outcome::kAgain) continue;
+    unmet_.reset();
+    if (outcome == ReplicaCheck::Outcome::kMet) return answer;
+    unmet_ = {ErrorCode::kUnavailable,
+              "the lock on " + name_.text() + " was confirmed by only " + check.text() + " of " + store_,
+              "bring the replicas back, or lower wait_replicas"};
+    return *unmet_;
+  }
+}
+
+Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
+  std::string flags;
+  if (ask.enqueue) flags += 'e';
+  if (ask.fair) flags += 'f';
+  if (ask.polls) flags += 'p';
+  if (!ask.take) flags += 'w';
+  auto answer = run_confirmed(
+      native_scripts::kAcquire,
+      {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay), std::to_string(ask.permits),
+       ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "", ask.ancestor ? ask.ancestor->token.text() : "",
+       ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive)},
+      [](const Answer& e) { return e[0].text == "granted" && e.back().integer == 0; }, until, control);
+  if (!answer) return answer.error();
+  const Answer& e = *answer;
+  const std::string& word = e[0].text;
+  if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{ask.owner, {}, false, true});
+  if (word == "granted" && e.size() == 4) {
+    const auto owner = Owner::parse(e[2].text);
+    const auto token = FencingToken::parse(e[1].text);
+    if (!owner || !token) return not_understood(store_);
+    return NativeAnswer(NativeGrant{*owner, *token, e[3].integer == 1, false});
+  }
+  if (word == "busy" && e.size() == 5) {
+    NativeBusy busy{std::nullopt, static_cast<int>(e[2].integer), e[3].text, e[4].integer == 1};
+    if (e[1].integer >= 0) busy.remaining = std::chrono::milliseconds(e[1].integer);
+    else if (e[1].integer == -2) busy.remaining = Duration(0);
+    return NativeAnswer(busy);
+  }
+  if (word == "self") {
+    return Error{ErrorCode::kUnsupported,
+                 "an exclusive lock on " + name_.text() + " would wait for the hold it is inside of",
+                 "take it exclusive in the outer command"};
+  }
+  if (word == "conflict" && e.size() == 2 && e[1].text.starts_with("dlock:")) {
+    const std::string held = e[1].text == "dlock:shared"
+                                 ? "shared"
+                                 : "with --permits " + printable(e[1].text.substr(e[1].text.rfind(':') + 1), 16);
+    return Error{ErrorCode::kConflict, name_.text() + " is held " + held + ", which is not what was asked for",
+                 "all callers of one key must agree: see dlock inspect " + name_.text()};
+  }
+  return not_understood(store_);
+}
+
+Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
+                                        Control* control) {
+  auto answer = run_confirmed(
+      native_scripts::kRenew, {owner.text(), ms_text(ttl), exact ? "1" : "0"},
+      [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
+  if (!answer) return answer.error();
+  const Answer& e = *answer;
+  if (e[0].text == "renewed" && e.size() == 3) return FencingToken(static_cast<std::uint64_t>(number(e[2].text)));
+  if (e[0].text != "lost") return not_understood(store_);
+  const bool free = e.size() < 2 || e[1].text.empty();
+  return Error{ErrorCode::kLost,
+               free ? store_ + " has no such lock any more (it expired, was deleted, or the server forgot it)"
+                    : "somebody else holds it on " + store_};
+}
+
+Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
+  auto answer = run(native_scripts::kRelease, {owner.text(), entry ? entry->text() : ""}, until, control);
+  if (!answer) return answer.error();
+  const Answer& e = *answer;
+  if (e[0].text == "released") return {};
+  if (e[0].text == "gone") return Error{ErrorCode::kLost, name_.text() + " was not held by this owner any more"};
+  return not_understood(store_);
+}
+
+Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
+  std::vector<std::string> arguments;
+  for (const Participant& party : shown.holders) {
+    arguments.push_back(party.owner);
+    arguments.push_back(party.token.text());
+  }
+  auto answer = run(native_scripts::kForce, std::move(arguments), until, nullptr);
+  if (!answer) return answer.error();
+  const std::string& word = answer->front().text;
+  if (word == "freed") return {};
+  if (word == "conflict")
+    return Error{ErrorCode::kConflict, name_.text() + " has other holders by now; nothing was freed"};
+  if (word == "foreign") {
+    return Error{ErrorCode::kUnsupported, name_.text() + " is held by another lock family, which dlock does not delete",
+                 "free it with the client that took it"};
+  }
+  return not_understood(store_);
+}
+
+Result<LockState> NativeStore::look(TimePoint until, Control* control) {
+  auto parts = run(native_scripts::kLook, {}, until, control);
+  if (!parts) return parts.error();
+  if (!is_look(*parts)) return not_understood(store_);
+  LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
+  LookReader(*parts).read(state);
+  return state;
+}
+
+Result<void> NativeStore::fence(FencingToken token, TimePoint until) {
+  auto replies = deployment_.call(
+      names_.key, {{"EVAL", deployment_scripts::kFence, "2", names_.key, names_.fenced, names_.wake, token.text()}},
+      until, nullptr);
+  if (!replies) return replies.error();
+  const Reply& answer = replies->front();
+  if (auto error = error_of(answer, store_)) return *error;
+  if (answer.elements.empty()) return not_understood(store_);
+  if (answer.elements[0].text == "passed") return {};
+  if (answer.elements[0].text != "lower" || answer.elements.size() != 2) return not_understood(store_);
+  const std::string seen = printable(answer.elements[1].text, kForeignWords);
+  return Error{ErrorCode::kLost, name_.text() + ": token " + token.text() + " is out of date, " + seen + " was seen"};
+}
+
+}  // namespace dlock::redis

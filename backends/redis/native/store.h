@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/deployment/names.h"
+#include "backends/redis/deployment/replicas.h"
+#include "lib/lock/lock_admin.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock::redis {
+
+/// One attempt to take a lock.
+struct NativeAsk {
+  Owner owner;
+  Mode mode = Mode::kExclusive;
+  Duration ttl{0};
+  Duration lock_delay{0};
+  int permits = 0;
+  bool fair = false;
+  bool take = true;
+  std::optional<HeldClaim> ancestor;
+  bool enqueue = false;  ///< wait in the queue if it is busy
+  bool polls = false;    ///< this waiter cannot be told; it looks by itself
+  std::string arrival;   ///< its place in the queue from an earlier attempt, or empty
+  Duration alive{0};     ///< a waiter that is not heard of for so long is skipped
+  std::string info;      ///< who_text()
+};
+
+struct NativeGrant {
+  Owner owner;
+  FencingToken token;
+  bool joined = false;
+  bool free_only = false;  ///< !take, and nobody held it
+};
+struct NativeBusy {
+  std::optional<Duration> remaining;  ///< of the present lease; nullopt: it has none
+  int place = 0;                      ///< in the queue, 0 = first
+  std::string arrival;
+  bool foreign = false;  ///< held by another client, which tells nobody of its release
+};
+using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
+
+/// The native layout of one lock on one deployment: each call is one script. Unavailable has an unknown outcome; other
+/// errors say that nothing was changed. `control` as in Deployment::call.
+class NativeStore {
+ public:
+  NativeStore(Deployment& deployment, LockName name, NativeNames names, std::string store, ReplicaDemand replicas,
+              Clock& clock)
+      : deployment_(deployment),
+        name_(std::move(name)),
+        names_(std::move(names)),
+        store_(std::move(store)),
+        replicas_(replicas),
+        clock_(clock) {}
+
+  const NativeNames& names() const { return names_; }
+
+  /// A lease that acquire() or renew() has just got counts from here: the request went out then or later.
+  TimePoint sent() const { return sent_; }
+  /// The last call of acquire() was answered, whatever the answer: the server is there.
+  bool was_answered() const { return answered_; }
+
+  /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
+  Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
+  /// Lost if `owner` does not hold it; Unavailable if too few replicas have confirmed it. `exact`: the lease may become
+  /// shorter. Gives back the holder's token.
+  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control);
+  /// Takes `entry` out of the hold (nullptr: all entries) and out of the queue. Lost if it was not held.
+  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control);
+  /// Conflict if the holders are not those in `shown`.
+  Result<void> force(const LockState& shown, TimePoint until);
+  Result<LockState> look(TimePoint until, Control* control);
+  /// Lost if a higher token was seen.
+  Result<void> fence(FencingToken token, TimePoint until);
+
+ private:
+  using Answer = std::vector<Reply>;  ///< the elements of a script's reply; at least one
+
+  Command command_of(const char* script, std::vector<std::string> arguments) const;
+  Result<Answer> run(const char* script, std::vector<std::string> arguments, TimePoint until, Control* control);
+  /// The same; an answer that is `done` counts only when the replicas that are demanded have it.
+  Result<Answer> run_confirmed(const char* script, std::vector<std::string> arguments, bool (*done)(const Answer&),
+                               TimePoint until, Control* control);
+  Result<Answer> answer_of(std::vector<Reply>& replies) const;
+
+  Deployment& deployment_;
+  LockName name_;
+  NativeNames names_;
+  std::string store_;
+  ReplicaDemand replicas_;
+  std::optional<Error> unmet_;  ///< what the replicas last did not confirm: the reason even if the next answer is late
+  Clock& clock_;
+  TimePoint sent_{};
+  bool answered_ = false;
+};
+
+}  // namespace dlock::redis

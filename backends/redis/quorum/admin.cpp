@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/quorum/admin.h"
+
+#include <algorithm>
+
+#include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/scripts.h"
+#include "backends/redis/quorum/doctor.h"
+#include "backends/redis/wire/record.h"
+#include "lib/base/entropy.h"
+#include "lib/base/human_text.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kGroupConnectTimeout = 5s;
+constexpr Duration kRound = 2s;
+constexpr Duration kPingTtl = 5s;
+constexpr Duration kGroupRetryPause = 40ms;  ///< before servers that could not be reached are asked again
+
+Outcome count_all(std::span<const Vote> votes) {
+  const bool open = std::find(votes.begin(), votes.end(), Vote::kOpen) != votes.end();
+  return open ? Outcome::kOpen : count_renewals(votes);
+}
+
+/// The names of locks that have ever been taken leave their counters behind.
+void add_names(const Reply& page, std::set<LockName>& names) {
+  for (const Reply& key : page.elements[1].elements) {
+    const auto text = name_of_companion(key.text, "fence");
+    if (!text) continue;
+    if (auto name = LockName::parse(*text)) names.insert(*name);
+  }
+}
+
+bool is_page(const Reply& reply) {
+  return reply.kind == Reply::Kind::kArray && reply.elements.size() == 2 && reply.elements[0].is_text();
+}
+
+}  // namespace
+
+QuorumAdmin::QuorumAdmin(std::string store, QuorumKind kind, std::vector<ConnectionSettings> servers,
+                         const Runtime& runtime)
+    : store_(std::move(store)),
+      kind_(kind),
+      runtime_(runtime),
+      group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {}
+
+TimePoint QuorumAdmin::by() const { return runtime_.clock.now() + kRound; }
+
+ServerGroup::Answers QuorumAdmin::ask_each(const Command& command) {
+  return group_.ask(std::vector<std::vector<Command>>(group_.size(), {command}), by(), nullptr,
+                    [](const ServerGroup::Answers&) { return false; });
+}
+
+Result<QuorumQuestion> QuorumAdmin::question(const LockName& name, const std::string& owner, Duration ttl) const {
+  auto names = native_names(name);
+  if (!names) return names.error();
+  return QuorumQuestion{std::move(*names), kind_, owner, "", "", ttl, false};
+}
+
+Result<LockState> QuorumAdmin::inspect(const LockName& name) {
+  const auto asked = question(name, "", {});
+  if (!asked) return asked.error();
+  QuorumStore round(group_, name, store_);
+  if (ask_until_known(round, look_command(*asked)) == Outcome::kSilent) return round.silence();
+  return round.state(runtime_.clock.wall(), false);
+}
+
+Result<LiveLocks> QuorumAdmin::inspect_all() {
+  LiveLocks held;
+  for (const LockName& name : all_names()) {
+    auto state = inspect(name);
+    if (!state) return state.error();
+    if (!state->holders.empty()) held.locks.push_back(std::move(*state));
+  }
+  return held;
+}
+
+Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const LockState& shown) {
+  ForceReleased done;
+  for (const Participant& holder : shown.holders) {
+    auto freed = take_from(name, holder);
+    if (!freed) return freed.error();
+    if (*freed) done.freed.push_back(holder);
+  }
+  if (done.freed.empty() && !shown.holders.empty()) {
+    return Error{ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed",
+                 "look at it again"};
+  }
+  return done;
+}
+
+/// Whether any server had it.
+Result<bool> QuorumAdmin::take_from(const LockName& name, const Participant& holder) {
+  if (holder.owner.empty()) {
+    return Error{ErrorCode::kUnsupported, name.text() + " is another program's key, of another type",
+                 "look at it with `redis-cli TYPE`, and end that program's lock with its own means"};
+  }
+  const auto asked = question(name, holder.owner, {});
+  if (!asked) return asked.error();
+  QuorumStore round(group_, name, store_);
+  const Command give = give_command(*asked, FencingToken(0));
+  bool unanswered = false;
+  if (ask_until_known(round, give, &unanswered) == Outcome::kSilent) return round.silence();
+  return unanswered ||
+         std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });
+}
+
+Result<void> QuorumAdmin::check(const LockName& name, FencingToken token) {
+  auto state = inspect(name);
+  if (!state) return state.error();
+  for (const Participant& holder : state->holders) {
+    if (holder.token == token && !holder.note.ends_with("no majority")) return {};
+  }
+  return Error{ErrorCode::kLost, "token " + token.text() + " does not belong to a holder of " + name.text(), ""};
+}
+
+/// Asks until the outcome is known. `unanswered`: an earlier round may have done it already.
+Outcome QuorumAdmin::ask_until_known(QuorumStore& round, const Command& command, bool* unanswered) {
+  const TimePoint until = by();
+  for (;;) {
+    const Outcome outcome = round.ask_all(command, until, nullptr, count_all);
+    const TimePoint next = runtime_.clock.now() + kGroupRetryPause;
+    if (outcome != Outcome::kSilent || next >= until || round.silence().code != ErrorCode::kUnavailable) return outcome;
+    if (unanswered != nullptr) *unanswered = true;
+    std::vector<pollfd> nothing;
+    while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
+  }
+}
+
+/// With `goes`, not there any more after an answer that was lost is what was wanted.
+Result<void> QuorumAdmin::judge(QuorumStore& round, const Command& command, const LockName& name, bool goes) {
+  bool unanswered = false;
+  const Outcome outcome = ask_until_known(round, command, &unanswered);
+  if (outcome == Outcome::kWon || (outcome == Outcome::kRefused && goes && unanswered)) return {};
+  if (outcome == Outcome::kSilent) return round.silence();
+  return Error{ErrorCode::kLost, name.text() + " is not held by that owner: " + round.reasons(), ""};
+}
+
+Result<HeldLock> QuorumAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
+  const auto asked = question(name, owner.text(), ttl);
+  if (!asked) return asked.error();
+  QuorumStore round(group_, name, store_);
+  if (const auto kept = judge(round, keep_command(*asked, FencingToken(0)), name); !kept) return kept.error();
+  std::vector<std::uint64_t> tokens;
+  for (const Ballot& ballot : round.ballots()) {
+    if (ballot.state != Ballot::State::kOurs) continue;
+    Participant holder;
+    add_record(holder, ballot.record);
+    tokens.push_back(holder.token.value());
+  }
+  return HeldLock{name, owner, FencingToken(most_common(tokens)), store_, false};
+}
+
+Result<void> QuorumAdmin::release(const LockName& name, const Owner& owner) {
+  const auto asked = question(name, owner.text(), {});
+  if (!asked) return asked.error();
+  QuorumStore round(group_, name, store_);
+  return judge(round, give_command(*asked, FencingToken(0)), name, true);
+}
+
+/// The mark is raised on every server that answers. A token passes with a majority and nobody who has seen a higher
+/// one: of two majorities one server is in both, so none that is lower passes after it.
+Result<UniqueFd> QuorumAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+  const auto names = native_names(resource);
+  if (!names) return names.error();
+  const auto answers =
+      ask_each({"EVAL", deployment_scripts::kFence, "2", names->key, names->fenced, names->wake, token.text()});
+  std::size_t passed = 0;
+  std::size_t denied = 0;
+  std::string reasons;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Reply* reply = answers[i].has_replies() ? &answers[i].replies.front() : nullptr;
+    if (answers[i].error && answers[i].error->code == ErrorCode::kDenied) ++denied;
+    const bool understood = reply && !reply->elements.empty() && reply->elements[0].is_text();
+    if (understood && reply->elements[0].text == "lower" && reply->elements.size() == 2) {
+      return Error{ErrorCode::kLost, resource.text() + ": token " + token.text() + " is out of date, " +
+                                         printable(reply->elements[1].text, kForeignWords) + " was seen by " +
+                                         group_.name(i)};
+    }
+    if (understood && reply->elements[0].text == "passed") ++passed;
+    else if (reply) reasons += (reasons.empty() ? "" : "; ") + group_.name(i) + ": " + reply_error(*reply).message;
+  }
+  if (passed >= majority(group_.size())) return UniqueFd();
+  const std::string silent = group_.reasons(answers);
+  if (!silent.empty()) reasons += (reasons.empty() ? "" : "; ") + silent;
+  const bool refused_us = group_.size() - denied < majority(group_.size());
+  return Error{refused_us ? ErrorCode::kDenied : ErrorCode::kUnavailable,
+               "fewer than " + std::to_string(majority(group_.size())) + " servers of " + store_ +
+                   " have let the token pass: " + reasons,
+               "see `dlock doctor`, and ask again"};
+}
+
+Result<std::vector<Swept>> QuorumAdmin::collect_garbage(bool dry_run) {
+  std::vector<Swept> swept;
+  for (const LockName& name : all_names()) {
+    const auto names = native_names(name);
+    if (!names) continue;
+    const auto answers =
+        ask_each({"EVAL", deployment_scripts::kSweep, "2", names->key, names->fence, dry_run ? "0" : "1"});
+    const auto servers = std::count_if(answers.begin(), answers.end(), [](const auto& answer) {
+      return answer.has_replies() && answer.replies[0].integer == 1;
+    });
+    if (servers > 0) swept.push_back({name, "the token counter of a lock that nobody took for a day"});
+  }
+  return swept;
+}
+
+Result<Duration> QuorumAdmin::ping() {
+  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
+  if (!name) return name.error();
+  const Owner owner = Owner::random();
+  auto asked = question(*name, owner.text(), kPingTtl);
+  if (!asked) return asked.error();
+  asked->entry = asked->owner;
+  QuorumStore round(group_, *name, store_);
+  const TimePoint start = runtime_.clock.now();
+  const Outcome taken = round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes);
+  if (taken != Outcome::kWon) return round.silence();
+  const auto given = judge(round, give_command(*asked, FencingToken(0)), *name, true);
+  const Duration took = runtime_.clock.now() - start;
+  group_.tell(std::vector<std::vector<Command>>(group_.size(), {{"DEL", asked->names.fence}}));
+  if (!given) return given.error();
+  return took;
+}
+
+/// As far as the servers that answer know them.
+std::set<LockName> QuorumAdmin::all_names() {
+  std::set<LockName> names;
+  std::vector<std::string> cursors(group_.size(), "0");
+  std::vector<bool> over(group_.size(), false);
+  while (std::find(over.begin(), over.end(), false) != over.end()) {
+    std::vector<std::vector<Command>> pages(group_.size());
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      if (!over[i]) pages[i].push_back({"SCAN", cursors[i], "MATCH", "dlock:*:fence", "COUNT", "500"});
+    }
+    const auto answers = group_.ask(pages, by(), nullptr, [](const ServerGroup::Answers&) { return false; });
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      if (over[i]) continue;
+      over[i] = true;
+      if (!answers[i].has_replies() || !is_page(answers[i].replies[0])) continue;
+      add_names(answers[i].replies[0], names);
+      cursors[i] = answers[i].replies[0].elements[0].text;
+      over[i] = cursors[i] == "0";
+    }
+  }
+  return names;
+}
+
+std::vector<Finding> QuorumAdmin::diagnose() {
+  const auto info = ask_each({"INFO"});
+  if (kind_ == QuorumKind::kString) return diagnose_redlock(group_, info);
+  std::vector<Finding> findings = diagnose_tair(group_, store_, info[0]);
+  if (!info[0].has_replies() || !info[0].replies[0].is_text()) return findings;
+  const std::string command = kind_ == QuorumKind::kTairEx ? "EXCAS" : "CAS";
+  findings.push_back(tair_commands(group_, command, ask_each({command})[0]));
+  return findings;
+}
+
+Result<std::unique_ptr<LockAdmin>> make_quorum_admin(const BackendUrl& url, const Runtime& runtime) {
+  auto servers = group_settings(url);
+  if (!servers) return servers.error();
+  return std::unique_ptr<LockAdmin>(
+      std::make_unique<QuorumAdmin>(url.redacted(), quorum_kind(url), std::move(*servers), runtime));
+}
+
+}  // namespace dlock::redis

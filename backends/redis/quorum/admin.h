@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/redis/quorum/store.h"
+#include "lib/base/runtime.h"
+#include "lib/config/backend_url.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock::redis {
+
+/// What RedLock and Tair do for commands that supervise nothing. Each call is bounded by 2 s, and asks again within
+/// them when answers were lost.
+class QuorumAdmin final : public LockAdmin {
+ public:
+  QuorumAdmin(std::string store, QuorumKind kind, std::vector<ConnectionSettings> servers, const Runtime& runtime);
+
+  const std::string& store() const override { return store_; }
+  Result<LockState> inspect(const LockName& name) override;
+  Result<LiveLocks> inspect_all() override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<void> check(const LockName& name, FencingToken token) override;
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
+  Result<void> release(const LockName& name, const Owner& owner) override;
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
+  std::vector<Finding> diagnose() override;
+  Result<Duration> ping() override;
+
+ private:
+  TimePoint by() const;
+  /// Each server's answer to the same command, waited for to the end.
+  ServerGroup::Answers ask_each(const Command& command);
+  Result<QuorumQuestion> question(const LockName& name, const std::string& owner, Duration ttl) const;
+  Outcome ask_until_known(QuorumStore& round, const Command& command, bool* unanswered = nullptr);
+  Result<void> judge(QuorumStore& round, const Command& command, const LockName& name, bool goes = false);
+  Result<bool> take_from(const LockName& name, const Participant& holder);
+  std::set<LockName> all_names();
+
+  const std::string store_;
+  const QuorumKind kind_;
+  const Runtime runtime_;
+  ServerGroup group_;
+};
+
+/// For redlock:// and tair://. Misconfigured for a URL that names a server twice.
+Result<std::unique_ptr<LockAdmin>> make_quorum_admin(const BackendUrl& url, const Runtime& runtime);
+
+}  // namespace dlock::redis

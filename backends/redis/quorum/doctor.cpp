@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/quorum/doctor.h"
+
+#include <algorithm>
+
+#include "backends/redis/deployment/errors.h"
+#include "backends/redis/quorum/questions.h"
+#include "backends/redis/quorum/rules.h"
+#include "backends/redis/wire/server_info.h"
+
+namespace dlock::redis {
+namespace {
+
+Finding about_numbers(const ServerGroup::Answers& answers) {
+  const auto up = static_cast<std::size_t>(
+      std::count_if(answers.begin(), answers.end(), [](const auto& answer) { return answer.has_replies(); }));
+  Finding finding;
+  finding.what = std::to_string(up) + " of " + std::to_string(answers.size()) + " servers answer, " +
+                 std::to_string(majority(answers.size())) + " are needed";
+  if (up < majority(answers.size())) {
+    finding.verdict = Finding::Verdict::kFail;
+    finding.failure = ErrorCode::kUnavailable;
+    finding.remedy = "start the servers that do not answer";
+  } else if (answers.size() % 2 == 0 || answers.size() < 3) {
+    finding.verdict = Finding::Verdict::kWarn;
+    finding.remedy = "use 3 or 5 servers: an even number stands no more failures than one less";
+  }
+  return finding;
+}
+
+void about_server(const std::string& server, const ServerGroup::Answer& answer, std::vector<Finding>& findings) {
+  if (!answer.has_replies() || !answer.replies[0].is_text()) {
+    const std::string why = answer.error             ? answer.error->message
+                            : answer.replies.empty() ? "no answer in time"
+                                                     : reply_error(answer.replies[0]).message;
+    findings.push_back(
+        {Finding::Verdict::kWarn, server + ": " + why, "start it, or see its log", ErrorCode::kUnavailable});
+    return;
+  }
+  const ServerInfo info(answer.replies[0].text);
+  Finding found;
+  found.what = server + ": version " + info.text("redis_version") + ", run_id " + info.text("run_id") + ", up " +
+               info.text("uptime_in_seconds") + " s, appendonly " + (info.text("aof_enabled") == "1" ? "yes" : "no");
+  if (info.text("aof_enabled") == "0") {
+    found.verdict = Finding::Verdict::kWarn;
+    found.remedy = "`CONFIG SET appendonly yes`: else it has no vote for a ttl after each start";
+  }
+  findings.push_back(std::move(found));
+  for (Finding& finding : info.findings(server)) findings.push_back(std::move(finding));
+  if (info.number("connected_slaves") > 0) {
+    findings.push_back({Finding::Verdict::kWarn, server + " has replicas",
+                        "RedLock counts on independent servers: no replica may take over for one of them",
+                        ErrorCode::kMisconfigured});
+  }
+}
+
+Result<Reply> reply_of(const ServerGroup& group, const ServerGroup::Answer& answer) {
+  if (answer.has_replies()) return answer.replies[0];
+  if (answer.error) return *answer.error;
+  return Error{ErrorCode::kUnavailable, group.name(0) + ": no answer in time", ""};
+}
+
+}  // namespace
+
+std::vector<Finding> diagnose_redlock(const ServerGroup& group, const ServerGroup::Answers& info) {
+  std::vector<Finding> findings;
+  findings.push_back(about_numbers(info));
+  for (std::size_t i = 0; i < info.size(); ++i) about_server(group.name(i), info[i], findings);
+  return findings;
+}
+
+std::vector<Finding> diagnose_tair(const ServerGroup& group, const std::string& store,
+                                   const ServerGroup::Answer& answer) {
+  const auto info = reply_of(group, answer);
+  if (!info || !info->is_text()) {
+    const Error error = info ? reply_error(*info) : info.error();
+    return {{Finding::Verdict::kFail, store + ": " + error.message, "start it, or see its log", error.code}};
+  }
+  const ServerInfo said(info->text);
+  const std::string server = group.name(0);
+  std::vector<Finding> findings = said.findings(server);
+  findings.insert(findings.begin(), {Finding::Verdict::kOk,
+                                     server + ": version " + said.text("redis_version") + ", appendonly " +
+                                         (said.text("aof_enabled") == "1" ? "yes" : "no"),
+                                     "", ErrorCode::kMisconfigured});
+  return findings;
+}
+
+Finding tair_commands(const ServerGroup& group, const std::string& command, const ServerGroup::Answer& answer) {
+  const auto reply = reply_of(group, answer);
+  const bool knows = reply && !reply->text.starts_with("ERR unknown command");
+  return {knows ? Finding::Verdict::kOk : Finding::Verdict::kFail,
+          group.name(0) + (knows ? " knows " : " is no Tair: it does not know ") + command,
+          knows ? "" : "use redis:// for it", ErrorCode::kUnsupported};
+}
+
+}  // namespace dlock::redis

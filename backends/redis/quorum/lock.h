@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/redis/quorum/store.h"
+#include "lib/base/runtime.h"
+#include "lib/config/backend_url.h"
+#include "lib/keeper/lock_driver.h"
+#include "lib/keeper/polled_lock.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock::redis {
+
+/// How long one round waits for a server: of several min(ttl / 6, 500 ms), at least 50 ms; of one min(ttl / 3, 2 s).
+Duration round_limit(Duration ttl, std::size_t servers);
+
+/// A lock that is one key on each of N independent servers, taken by a majority of them: RedLock; with one: Tair.
+class QuorumLock final : public PollableLock {
+ public:
+  QuorumLock(std::vector<ConnectionSettings> servers, QuorumKind kind, NativeNames names, const LockSpec& spec,
+             std::string store_name, const Runtime& runtime);
+
+  Attempt take(Control& control) override;
+  Attempt join(const HeldClaim& claim, Control& control) override;
+  Renewal renew(Control* control, TimePoint until) override;
+  Result<void> give_back(TimePoint until) override;
+  Result<void> release(TimePoint until) override;
+  Result<void> leave(Duration ttl, TimePoint until) override;
+  Result<LockState> look(TimePoint until, Control* control) override;
+
+ private:
+  struct Server {
+    int introduced = 0;  ///< connection on which it has said who it is
+    std::string run_id;
+    bool ours = false;                  ///< by its last answer
+    std::optional<ClockReading> clock;  ///< at its last answer
+  };
+
+  QuorumQuestion question() const;
+  QuorumQuestion question_to(std::size_t server) const;
+  TimePoint round_end() const;
+  void note_servers();
+  std::optional<Error> same_server_twice() const;
+  Attempt won(TimePoint sent, Control& control);
+  Attempt not_won(Outcome outcome);
+  bool agree_on_token(Control& control);
+  Outcome check_clocks();
+  std::vector<Command> renewals() const;
+  void tell_back();
+  Result<void> confirmed(Outcome outcome) const;
+
+  ServerGroup group_;
+  const QuorumKind kind_;
+  const NativeNames names_;
+  const LockSpec spec_;
+  const std::string info_;
+  const std::string store_name_;
+  const Runtime runtime_;
+  QuorumStore round_;
+  std::string owner_;
+  bool asked_back_ = false;  ///< a release has gone out before
+  FencingToken token_;
+  TimePoint deadline_{};
+  std::vector<Server> servers_;
+};
+
+/// One lock of redlock:// or tair://, for its keeper. Unsupported: shared, permits, fair, lock-delay; later also a
+/// tair:// server that is no Tair.
+Result<std::unique_ptr<LockDriver>> keep_quorum_lock(const BackendUrl& url, const LockSpec& spec,
+                                                     const Runtime& runtime);
+
+}  // namespace dlock::redis

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/quorum/store.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "backends/redis/wire/record.h"
+#include "lib/base/human_text.h"
+
+namespace dlock::redis {
+namespace {
+
+Vote vote_of(const ServerGroup::Answer& answer, const Ballot& ballot) {
+  if (answer.is_open()) return Vote::kOpen;
+  if (!answer.has_replies()) return Vote::kNone;
+  switch (ballot.state) {
+    case Ballot::State::kOurs:
+      return Vote::kGranted;
+    case Ballot::State::kFree:
+    case Ballot::State::kOthers:
+    case Ballot::State::kOtherKind:
+      return Vote::kRefused;
+    case Ballot::State::kStartedLately:
+    case Ballot::State::kFailed:
+      return Vote::kNone;
+  }
+  return Vote::kNone;
+}
+
+/// Once a round is over, no answer will come any more.
+Outcome final_count(std::vector<Vote>& votes, QuorumStore::Count count) {
+  std::replace(votes.begin(), votes.end(), Vote::kOpen, Vote::kNone);
+  return count(votes);
+}
+
+/// What each of its servers knows of one holder.
+struct Hold {
+  std::vector<std::size_t> servers;
+  std::vector<Participant> records;
+  std::vector<Duration> remaining;  ///< of those that end
+};
+
+/// When fewer than a majority (or than all, if they are fewer) of the servers keep it.
+std::optional<Duration> hold_ends(Hold hold, std::size_t needed) {
+  if (hold.remaining.size() < hold.servers.size() || hold.remaining.empty()) return std::nullopt;
+  std::sort(hold.remaining.begin(), hold.remaining.end(), std::greater<>());
+  return hold.remaining[std::min(needed, hold.remaining.size()) - 1];
+}
+
+/// What most servers say of it; `since` by the clock in the middle.
+Participant merged(std::vector<Participant> records) {
+  if (records.empty()) return {};
+  std::vector<std::uint64_t> tokens;
+  std::vector<std::uint64_t> counts;
+  for (const Participant& record : records) {
+    tokens.push_back(record.token.value());
+    counts.push_back(static_cast<std::uint64_t>(record.count));
+  }
+  std::sort(records.begin(), records.end(),
+            [](const Participant& a, const Participant& b) { return a.since < b.since; });
+  Participant party = records[(records.size() - 1) / 2];
+  party.token = FencingToken(most_common(tokens));
+  party.count = static_cast<int>(most_common(counts));
+  return party;
+}
+
+}  // namespace
+
+Outcome count_answers(std::span<const Vote> votes) {
+  std::vector<Vote> same(votes.begin(), votes.end());
+  std::replace(same.begin(), same.end(), Vote::kRefused, Vote::kGranted);
+  return count_votes(same);
+}
+
+Outcome count_to_the_end(std::span<const Vote> votes) {
+  const bool open = std::find(votes.begin(), votes.end(), Vote::kOpen) != votes.end();
+  return open ? Outcome::kOpen : count_answers(votes);
+}
+
+QuorumStore::QuorumStore(ServerGroup& group, LockName name, std::string store_name)
+    : group_(group), name_(std::move(name)), store_name_(std::move(store_name)) {}
+
+void QuorumStore::read() {
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    if (answers_[i].has_replies()) ballots_[i] = parse_ballot(answers_[i].replies.front());
+    votes_[i] = vote_of(answers_[i], ballots_[i]);
+  }
+}
+
+Outcome QuorumStore::ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
+                         Duration grace) {
+  std::vector<std::vector<Command>> commands(questions.size());
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    if (!questions[i].empty()) commands[i].push_back(questions[i]);
+  }
+  ballots_.assign(group_.size(), {});
+  votes_.assign(group_.size(), Vote::kNone);
+  dropped_.assign(group_.size(), "");
+  const auto decided = [&](const ServerGroup::Answers& answers) {
+    answers_ = answers;
+    read();
+    return count(votes_) != Outcome::kOpen;
+  };
+  answers_ = group_.ask(commands, until, control, decided, grace);
+  read();
+  return final_count(votes_, count);
+}
+
+Outcome QuorumStore::ask_all(const Command& question, TimePoint until, Control* control, Count count, Duration grace) {
+  return ask(std::vector<Command>(group_.size(), question), until, control, count, grace);
+}
+
+Outcome QuorumStore::drop(std::size_t server, std::string why, Count count) {
+  votes_[server] = Vote::kNone;
+  dropped_[server] = std::move(why);
+  return count(votes_);
+}
+
+std::string QuorumStore::where(const std::vector<std::size_t>& servers) const {
+  if (servers.size() == group_.size()) return "";
+  std::string text = "on " + std::to_string(servers.size()) + " of " + std::to_string(group_.size()) + " servers:";
+  for (const std::size_t server : servers) text += " " + group_.name(server);
+  if (servers.size() < majority(group_.size())) text += ", no majority";
+  return text;
+}
+
+LockState QuorumStore::state(WallTime now, bool only_majorities) const {
+  LockState state{name_, store_name_, Mode::kExclusive, 0, {}, {}};
+  std::map<std::string, Hold> holds;
+  for (std::size_t i = 0; i < ballots_.size(); ++i) {
+    const Ballot& ballot = ballots_[i];
+    const bool other_kind = ballot.state == Ballot::State::kOtherKind;
+    if (!other_kind && ballot.state != Ballot::State::kOthers) continue;
+    Hold& hold = holds[other_kind ? "" : ballot.holder];
+    hold.servers.push_back(i);
+    if (!ballot.record.empty()) add_record(hold.records.emplace_back(), ballot.record);
+    if (ballot.remaining) hold.remaining.push_back(*ballot.remaining);
+  }
+  const std::size_t needed = majority(ballots_.size());
+  const auto silent = static_cast<std::size_t>(std::count(votes_.begin(), votes_.end(), Vote::kNone));
+  for (const auto& [holder, hold] : holds) {
+    if (only_majorities && hold.servers.size() + silent < needed) continue;
+    Participant party = merged(hold.records);
+    party.owner = holder;
+    if (const auto ends = hold_ends(hold, needed)) {
+      party.until = now + std::chrono::duration_cast<std::chrono::microseconds>(*ends);
+    }
+    if (holder.empty()) party.note = "another lock family: the key is of another type";
+    else if (hold.records.empty()) party.note = "another lock client";
+    const std::string place = where(hold.servers);
+    party.note += (party.note.empty() || place.empty() ? "" : ", ") + place;
+    state.holders.push_back(std::move(party));
+  }
+  return state;
+}
+
+std::string QuorumStore::reason(std::size_t server) const {
+  const ServerGroup::Answer& answer = answers_[server];
+  const Ballot& ballot = ballots_[server];
+  if (!dropped_[server].empty()) return dropped_[server];
+  if (answer.asked && !answer.done) return "no answer in time";
+  if (answer.error) return answer.error->message;
+  switch (ballot.state) {
+    case Ballot::State::kOurs:
+      return "";
+    case Ballot::State::kFree:
+      return "it does not know the lock";
+    case Ballot::State::kOthers:
+      return "held by " + printable(ballot.holder, 64);
+    case Ballot::State::kOtherKind:
+      return "the key is of another type";
+    case Ballot::State::kStartedLately:
+      return "it started " + std::to_string(ballot.uptime) +
+             " s ago without its data (appendonly no) and has no vote before a ttl has passed";
+    case Ballot::State::kFailed:
+      return ballot.error.message;
+  }
+  return "";
+}
+
+std::string QuorumStore::reasons() const {
+  std::string text;
+  for (std::size_t i = 0; i < votes_.size(); ++i) {
+    const std::string why = votes_[i] == Vote::kGranted ? "" : reason(i);
+    if (why.empty()) continue;
+    if (!text.empty()) text += "; ";
+    text += why.find(group_.name(i)) == std::string::npos ? group_.name(i) + ": " + why : why;
+  }
+  return text;
+}
+
+Error QuorumStore::silence() const {
+  std::size_t denied = 0;
+  for (std::size_t i = 0; i < votes_.size(); ++i) {
+    const bool said_so = ballots_[i].state == Ballot::State::kFailed && answers_[i].has_replies();
+    if (said_so && ballots_[i].error.code == ErrorCode::kUnsupported) {
+      return {ErrorCode::kUnsupported, group_.name(i) + ": " + ballots_[i].error.message, ballots_[i].error.next};
+    }
+    const bool refused_us = answers_[i].error && answers_[i].error->code == ErrorCode::kDenied;
+    if (refused_us || (said_so && ballots_[i].error.code == ErrorCode::kDenied)) ++denied;
+  }
+  const std::size_t needed = majority(votes_.size());
+  const ErrorCode code = votes_.size() - denied < needed ? ErrorCode::kDenied : ErrorCode::kUnavailable;
+  if (votes_.size() == 1) return {code, reasons(), "see `dlock doctor`"};
+  return {code,
+          "fewer than " + std::to_string(needed) + " of the " + std::to_string(votes_.size()) + " servers of " +
+              store_name_ + " have a vote: " + reasons(),
+          "see `dlock doctor`; a majority of the servers must answer"};
+}
+
+}  // namespace dlock::redis

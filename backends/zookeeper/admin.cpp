@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/admin.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backends/zookeeper/doctor.h"
+#include "backends/zookeeper/fence.h"
+#include "backends/zookeeper/lock/entries.h"
+#include "backends/zookeeper/lock/session_takeover.h"
+#include "backends/zookeeper/lock/store.h"
+#include "backends/zookeeper/stock/stock_garbage.h"
+#include "backends/zookeeper/tree.h"
+#include "lib/base/entropy.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kBudget = 5s;
+constexpr Duration kWalkBudget = 60s;
+constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
+
+/// The directory of the lock that this node shows to be in use; nullopt if it shows none.
+std::optional<std::string> lock_directory_of(Recipe recipe, const TreeNode& node) {
+  const auto has_child = [&](auto is_it) { return std::any_of(node.children.begin(), node.children.end(), is_it); };
+  const auto has_number = [](const std::string& name) { return parse_node_name(name).has_value(); };
+  if (recipe == Recipe::kSimple) return node.stat.ephemeral_owner != 0 ? std::optional(node.path) : std::nullopt;
+  if (recipe == Recipe::kSemaphore || recipe == Recipe::kSemaphoreMutex) {
+    const bool used = (node.path.ends_with("/leases") || node.path.ends_with("/locks")) && has_child(has_number);
+    return used ? std::optional(parent_of(node.path)) : std::nullopt;
+  }
+  if (recipe == Recipe::kKazooSemaphore) {
+    constexpr std::string_view kGate = "-__lock__";
+    if (node.path.ends_with(kGate)) return node.path.substr(0, node.path.size() - kGate.size());
+    return std::nullopt;
+  }
+  return has_child(has_number) ? std::optional(node.path) : std::nullopt;
+}
+
+/// Nodes that keep the place of these: the same families and numbers, by another GUID.
+std::vector<std::string> stand_ins(const std::vector<std::string>& paths) {
+  const Guid guid = Guid::random();
+  std::vector<std::string> found;
+  for (const std::string& path : paths) {
+    const std::string name = base_of(path);
+    const auto parsed = parse_node_name(name);
+    const bool is_lease = name.size() == guid.hex().size() && name.find_first_not_of("0123456789abcdef") == name.npos;
+    std::string stand_in = is_lease ? guid.hex() : name;
+    if (parsed) stand_in = guid.node(parsed->family, parsed->permits) + name.substr(name.size() - 10);
+    found.push_back(parent_of(path) + "/" + stand_in);
+  }
+  return found;
+}
+
+}  // namespace
+
+TimePoint ZookeeperAdmin::soon() const { return runtime_.clock.now() + kBudget; }
+
+Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
+  if (!calls_ || calls_->state() == SessionState::kExpired) {
+    calls_.reset();
+    auto calls = ensemble_.connect(kSession, nullptr, until, nullptr);
+    if (!calls) return calls.error();
+    calls_ = std::move(*calls);
+  }
+  return calls_.get();
+}
+
+Result<std::vector<Present>> ZookeeperAdmin::look(const LockName& name, TimePoint until) {
+  const auto directory = directory_of(ensemble_.root(), name);
+  if (!directory) return directory.error();
+  const auto calls = session(until);
+  if (!calls) return calls.error();
+  auto present = read_present(**calls, ensemble_.recipe(), *directory, until, nullptr);
+  if (!present) return present;
+  const auto counted = count_entries(**calls, entries_directory(ensemble_.root(), name), *present, until, nullptr);
+  if (!counted) return counted.error();
+  return present;
+}
+
+Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {
+  const auto present = look(name, soon());
+  if (!present) return present.error();
+  return state_of(name, store(), *present);
+}
+
+Result<void> ZookeeperAdmin::check(const LockName& name, FencingToken token) {
+  const auto present = look(name, soon());
+  if (!present) return present.error();
+  const bool is_held = std::any_of(present->begin(), present->end(),
+                                   [token](const Present& one) { return one.holds && one.party.token == token; });
+  if (is_held) return {};
+  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+}
+
+/// The directories in which somebody is, by the recipe of the URL.
+Result<std::vector<LockName>> ZookeeperAdmin::locks_below_root(TimePoint until) {
+  const auto calls = session(until);
+  if (!calls) return calls.error();
+  const auto tree = walk(**calls, ensemble_.root(), until);
+  if (!tree) return tree.error();
+  std::set<LockName> names;
+  for (const TreeNode& node : *tree) {
+    const auto directory = lock_directory_of(ensemble_.recipe(), node);
+    const auto name = directory ? name_of_directory(ensemble_.root(), *directory) : std::nullopt;
+    if (name) names.insert(*name);
+  }
+  return std::vector<LockName>(names.begin(), names.end());
+}
+
+Result<LiveLocks> ZookeeperAdmin::inspect_all() {
+  const TimePoint until = runtime_.clock.now() + kWalkBudget;
+  const auto names = locks_below_root(until);
+  if (!names) return names.error();
+  LiveLocks live;
+  for (const LockName& name : *names) {
+    const auto present = look(name, until);
+    if (!present) return present.error();
+    if (!present->empty()) live.locks.push_back(state_of(name, store(), *present));
+  }
+  return live;
+}
+
+/// One transaction, with what keeps their place for as long as a lock-delay wants.
+Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint until) {
+  Duration delay{0};
+  std::vector<Change> changes;
+  for (const Present& holder : holders) {
+    for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kDelete, path, "", {}, -1});
+    if (!holder.ours || holder.ours->lock_delay <= Duration(0)) continue;
+    delay = std::max(delay, holder.ours->lock_delay);
+    HolderRecord data = *holder.ours;
+    data.owner = std::string(data.owner.size(), '0');
+    data.pid = 0;
+    data.reason = "nobody: force-released, lock-delay runs";
+    for (const std::string& path : stand_ins(holder.paths)) {
+      changes.push_back({Change::Kind::kCreate, path, encode(data), NodeKind::kEphemeral, -1});
+    }
+  }
+  if (delay > Duration(0)) {  // a session that nobody keeps ends by itself after the delay
+    calls_.reset();
+    auto calls = ensemble_.connect(delay, nullptr, until, nullptr);
+    if (!calls) return calls.error();
+    calls_ = std::move(*calls);
+  }
+  const auto done = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
+  if (delay > Duration(0)) {
+    calls_->session().abandon();
+    calls_.reset();
+  }
+  if (!done) return done.error();
+  if (done->code == Code::kOk) return {};
+  return Error{ErrorCode::kConflict, "the holders have changed meanwhile; nothing was freed"};
+}
+
+Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown) {
+  const TimePoint until = soon();
+  auto present = look(name, until);
+  if (!present) return present.error();
+  std::erase_if(*present, [](const Present& one) { return !one.holds; });
+  if (present->empty() && shown.holders.empty()) return ForceReleased{};
+  using Id = std::pair<FencingToken, std::string>;
+  std::set<Id> now;
+  std::set<Id> then;
+  for (const Present& one : *present) now.emplace(one.party.token, one.party.owner);
+  for (const Participant& party : shown.holders) then.emplace(party.token, party.owner);
+  if (now != then) {
+    return Error{ErrorCode::kConflict, "the holders of " + name.text() + " have changed meanwhile; nothing was freed"};
+  }
+  if (const auto freed = free(*present, until); !freed) return freed.error();
+  return ForceReleased{shown.holders};
+}
+
+Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files,
+                                               TimePoint until) {
+  auto lease = files.read(owner);
+  if (!lease) return lease.error();
+  if (*lease && (*lease)->name == name && (*lease)->store == store()) return std::move(**lease);
+  const auto present = look(name, until);
+  if (!present) return present.error();
+  for (const Present& one : *present) {
+    if (!one.holds || one.party.owner != owner.text()) continue;
+    return Error{ErrorCode::kUnsupported,
+                 name.text() + " is held by a process (pid " + std::to_string(one.party.pid) + " on " + one.party.host +
+                     "), or its lease was taken by another user or on another machine",
+                 "a lease on ZooKeeper is renewed and released where it was taken: its session is in a file there"};
+  }
+  return Error{ErrorCode::kLost, owner.text() + " does not hold " + name.text()};
+}
+
+Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
+  const TimePoint until = soon();
+  const auto files = LeaseFiles::open(false);
+  if (!files) return files.error();
+  const auto locked = files->lock(owner, until, runtime_.clock);
+  if (!locked) return locked.error();
+  const auto lease = lease_of(name, owner, *files, until);
+  if (!lease) return lease.error();
+  const auto renewed = renew_lease(ensemble_, *lease, ttl, until);
+  if (!renewed && renewed.error().code == ErrorCode::kLost) files->remove(owner);
+  if (!renewed) return renewed.error();
+  DetachedLease again = *lease;
+  again.timeout = ttl + lease->lock_delay;
+  again.key = *renewed;
+  (void)files->write(again);  // its time counts from now
+  return HeldLock{name, owner, lease->token, store()};
+}
+
+Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
+  const TimePoint until = soon();
+  const auto files = LeaseFiles::open(false);
+  if (!files) return files.error();
+  const auto locked = files->lock(owner, until, runtime_.clock);
+  if (!locked) return locked.error();
+  const auto lease = lease_of(name, owner, *files, until);
+  if (!lease) return lease.error();
+  auto ended = end_lease(ensemble_, *lease, until);
+  if (ended || ended.error().code == ErrorCode::kLost) files->remove(owner);
+  return ended;
+}
+
+/// The check alone: a server cannot keep other checks out for as long as a command runs.
+Result<UniqueFd> ZookeeperAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
+  const TimePoint until = soon();
+  const auto calls = session(until);
+  if (!calls) return calls.error();
+  auto passed = pass_fence(**calls, own_directory(ensemble_.root(), "fences"), one_part(resource), token, until);
+  calls_.reset();  // nothing of it is left to the command
+  if (!passed) return passed.error();
+  return UniqueFd();
+}
+
+/// The files of leases that have ended.
+Result<void> ZookeeperAdmin::sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept) {
+  const auto files = LeaseFiles::open(false);
+  if (!files) return {};
+  for (const Owner& owner : files->owners()) {
+    const auto lease = files->read(owner);
+    if (!lease || !*lease || (*lease)->store != store()) continue;
+    const auto node =
+        calls_->call_until({.kind = Request::Kind::kExists, .path = (*lease)->paths.front()}, until, nullptr);
+    if (!node) return node.error();
+    if (node->code == Code::kOk && node->stat.ephemeral_owner == (*lease)->key.id) continue;
+    if (!dry_run) files->remove(owner);
+    swept.push_back({(*lease)->name, "the session of a lease that has ended"});
+  }
+  return {};
+}
+
+/// Only directories that dlock has made: what others made may mean something to them while it is empty. Deepest first,
+/// so that those above become empty.
+Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
+  const TimePoint until = runtime_.clock.now() + kWalkBudget;
+  const auto calls = session(until);
+  if (!calls) return calls.error();
+  auto tree = walk(**calls, ensemble_.root(), until);
+  if (!tree) return tree.error();
+  std::vector<Swept> swept;
+  std::set<std::string> gone;
+  for (auto node = tree->rbegin(); node != tree->rend(); ++node) {
+    const auto name = name_of_directory(ensemble_.root(), node->path);
+    const bool is_empty = std::all_of(node->children.begin(), node->children.end(), [&](const std::string& child) {
+      return gone.contains(node->path + "/" + child);
+    });
+    if (!name || !is_empty || node->stat.ephemeral_owner != 0) continue;
+    const auto data = (*calls)->call_until({.kind = Request::Kind::kRead, .path = node->path}, until, nullptr);
+    if (!data) return data.error();
+    if (data->code != Code::kOk || data->data != kDirectoryData) continue;
+    if (!dry_run) {
+      const Change removal{Change::Kind::kDelete, node->path, "", {}, -1};
+      const auto removed = (*calls)->call({.kind = Request::Kind::kChange, .changes = {removal}}, until, nullptr);
+      if (!removed) return removed.error();
+      if (removed->code != Code::kOk) continue;  // somebody is in it again
+    }
+    gone.insert(node->path);
+    swept.push_back({*name, "an empty lock directory"});
+  }
+  if (const auto leases = sweep_leases(dry_run, until, swept); !leases) return leases.error();
+  StockSession stocks(ensemble_, runtime_);
+  auto left = sweep_stocks(stocks, dry_run, {until});
+  if (!left) return left.error();
+  std::move(left->begin(), left->end(), std::back_inserter(swept));
+  return swept;
+}
+
+std::vector<Finding> ZookeeperAdmin::diagnose() {
+  std::vector<Finding> findings = diagnose_ensemble(ensemble_, runtime_);
+  if (findings.back().verdict == Finding::Verdict::kFail) return findings;
+  StockSession stocks(ensemble_, runtime_);
+  for (Finding& one : diagnose_stocks(stocks, {soon()})) findings.push_back(std::move(one));
+  return findings;
+}
+
+Result<Duration> ZookeeperAdmin::ping() {
+  const TimePoint until = soon();
+  const TimePoint before = runtime_.clock.now();
+  calls_.reset();
+  const auto calls = session(until);
+  if (!calls) return calls.error();
+  Stage stage{ensemble_.root(), Rule::kOneNode, {}, 0, base_of(own_directory("", "ping-" + random_hex(8)))};
+  ContenderStore contender(**calls, stage, "dlock");
+  const auto taken = contender.enter(until, nullptr);
+  if (!taken) return taken.error();
+  if (const auto released = contender.remove(until); !released) return released.error();
+  return runtime_.clock.now() - before;
+}
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/lock/detached.h"
+#include "backends/zookeeper/lock/ensemble.h"
+#include "backends/zookeeper/lock/view.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock::zookeeper {
+
+/// The commands that supervise nothing, over one session that is opened on first use. Each call is bounded by a few
+/// seconds.
+class ZookeeperAdmin final : public LockAdmin {
+ public:
+  ZookeeperAdmin(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
+
+  const std::string& store() const override { return ensemble_.store(); }
+  Result<LockState> inspect(const LockName& name) override;
+  Result<LiveLocks> inspect_all() override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<void> check(const LockName& name, FencingToken token) override;
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
+  Result<void> release(const LockName& name, const Owner& owner) override;
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;
+  Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
+  std::vector<Finding> diagnose() override;
+  Result<Duration> ping() override;
+
+ private:
+  TimePoint soon() const;
+  /// The session, connected or not yet.
+  Result<Calls*> session(TimePoint until);
+  Result<std::vector<Present>> look(const LockName& name, TimePoint until);
+  /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.
+  Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
+  Result<std::vector<LockName>> locks_below_root(TimePoint until);
+  Result<void> free(const std::vector<Present>& holders, TimePoint until);
+  Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);
+
+  Ensemble ensemble_;
+  const Runtime runtime_;
+  std::unique_ptr<Calls> calls_;
+};
+
+}  // namespace dlock::zookeeper

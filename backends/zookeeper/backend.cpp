@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/backend.h"
+
+#include "backends/zookeeper/admin.h"
+#include "backends/zookeeper/lock/lock.h"
+
+namespace dlock {
+
+Result<std::unique_ptr<LockAdmin>> make_zookeeper_admin(const BackendUrl& url, const Runtime& runtime) {
+  auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
+  if (!ensemble) return ensemble.error();
+  return std::unique_ptr<LockAdmin>(std::make_unique<zookeeper::ZookeeperAdmin>(std::move(*ensemble), runtime));
+}
+
+Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, const LockSpec& spec,
+                                                        const Runtime& runtime) {
+  auto ensemble = zookeeper::Ensemble::of(url, runtime.clock);
+  if (!ensemble) return ensemble.error();
+  auto directory = zookeeper::directory_of(ensemble->root(), spec.name);
+  if (!directory) return directory.error();
+  if (spec.fair && ensemble->recipe() == zookeeper::Recipe::kSimple) {
+    return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave --fair out, or use recipe=bridge"};
+  }
+  auto stages = zookeeper::stages_of(ensemble->recipe(), *directory, spec.mode, spec.permits);
+  if (!stages) return stages.error();
+  return std::unique_ptr<LockDriver>(std::make_unique<zookeeper::ZookeeperLock>(
+      std::move(*ensemble), spec, std::move(*directory), std::move(*stages), runtime));
+}
+
+}  // namespace dlock

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a lock from its grant to its end.
+#include <algorithm>
+
+#include "backends/zookeeper/lock/lock.h"
+#include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/session_takeover.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kWatchAgain = 1s;           ///< after a watch that could not be set
+constexpr Duration kLongestHalfTick = 1050ms;  ///< of servers with the usual tick
+constexpr Duration kTouchPause = 100ms;
+constexpr Duration kSyncBudget = 1s;
+
+}  // namespace
+
+TimePoint ZookeeperLock::believed() const {
+  return believed_until(sent_, previously_sent_, calls_->timeout(), spec_.ttl, spec_.lock_delay);
+}
+
+ZookeeperLock::~ZookeeperLock() {
+  if (!calls_) return;
+  if (keep_session_) outlast_first_touches();
+  if (keep_session_) calls_->session().abandon();
+  else calls_->session().close();
+}
+
+/// Every follower hears of a new session, and tells the leader with its answer to the next ping, half a tick later at
+/// most, that the session is to last as long as it was made for. What the leader hears after that counts.
+void ZookeeperLock::outlast_first_touches() {
+  const TimePoint until = began_ + std::min<Duration>(made_for_ / 4, kLongestHalfTick);
+  for (bool last = false; !last;) {
+    last = runtime_.clock.now() >= until;
+    (void)calls_->call({.kind = Request::Kind::kSync, .path = held_.front()}, runtime_.clock.now() + kSyncBudget,
+                       nullptr);
+    const TimePoint next = runtime_.clock.now() + kTouchPause;
+    while (!last && runtime_.clock.now() < next) calls_->wait(next, nullptr), calls_->receive();
+  }
+}
+
+/// The gate of a semaphore is for whoever comes next; its removal must not be lost while we hold.
+void ZookeeperLock::leave_gates() {
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
+}
+
+Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
+  if (!joined_) leave_gates();
+  const TimePoint sent = runtime_.clock.now();
+  std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
+  for (const std::string& path : held_) {
+    tickets.push_back(calls_->send({.kind = Request::Kind::kExists, .path = path}));
+  }
+  std::optional<Error> failed;
+  bool gone = false;
+  for (std::size_t i = 0; i < tickets.size(); ++i) {
+    if (failed) {
+      calls_->forget(tickets[i]);
+      continue;
+    }
+    const auto answer = calls_->answer(tickets[i], until, &control);
+    if (!answer) failed = answer.error();
+    else if (i > 0) gone = gone || !is_ours(*answer);
+  }
+  if (failed && failed->code == ErrorCode::kLost) return RenewalLost{failed->message};
+  if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
+  if (failed) return RenewalUnknown{failed->message};
+  if (gone) return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
+  previously_sent_ = sent_;
+  sent_ = sent;
+  return RenewalRenewed{believed()};
+}
+
+void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
+  if (calls_) calls_->add_interest(fds);
+}
+
+/// Reads our nodes with a watch once the lock has been held for a moment, and after each change of them.
+Renewal ZookeeperLock::held(TimePoint now) {
+  calls_->receive();
+  if (calls_->state() == SessionState::kExpired) {
+    return RenewalLost{"the session on " + ensemble_.store() + " has expired"};
+  }
+  if (entered_) return look_after_entries(now);
+  if (!joined_) leave_gates();
+  bool changed = false;
+  for (const std::string& path : held_) changed = calls_->take_fired(path) || changed;
+  const bool due = watch_at_ && now >= *watch_at_;
+  if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
+  watch_at_.reset();
+  for (const std::uint64_t ticket : watching_) calls_->forget(ticket);
+  watching_.clear();
+  for (const std::string& path : held_) {
+    watching_.push_back(calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
+  }
+  return RenewalHeld{};
+}
+
+/// Under recipe=simple the next holder's node has the same name.
+bool ZookeeperLock::is_ours(const Answer& node) const {
+  const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
+  return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
+}
+
+/// What has been answered of these reads; never waits.
+Renewal ZookeeperLock::judge_watched() {
+  while (!watching_.empty() && calls_->has_answer(watching_.back())) {
+    const auto answer = calls_->answer(watching_.back(), TimePoint(), nullptr);
+    watching_.pop_back();
+    if (!answer) {
+      watch_at_ = runtime_.clock.now() + kWatchAgain;
+    } else if (!is_ours(*answer)) {
+      return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
+    } else if (asks_to_release(answer->data)) {
+      if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
+      return RevocationRequested{"another client asked for it (" + answer->data + ")"};
+    } else if (joined_) {
+      if (const auto ours = decode_record(answer->data)) joined_->ours = ours;
+    }
+  }
+  return RenewalHeld{};
+}
+
+Hold ZookeeperLock::hold() const {
+  return {held_, joined_ ? joined_->party.token : contenders_.back().token(),
+          entries_directory(ensemble_.root(), spec_.name)};
+}
+
+/// Those that have entered it keep it. Else it is given back.
+Result<void> ZookeeperLock::release_entered(TimePoint until) {
+  while (true) {
+    const auto seen = read_hold(*calls_, hold(), true, until, nullptr);
+    if (!seen) return seen.error();
+    entered_ = seen->is_there && !seen->entries.empty();
+    if (!entered_) {
+      auto released = contenders_.back().remove(until, seen->version);
+      if (released || released.error().code != ErrorCode::kConflict) return released;
+      continue;
+    }
+    HolderRecord data = decode_record(seen->data).value_or(record_of(spec_));
+    if (std::exchange(data.ended, true)) return {};
+    const auto marked = mark_ended(*calls_, hold(), encode(data), seen->version, until);
+    if (!marked) return marked.error();
+  }
+}
+
+/// The last one of them frees the lock, or it has died and we do.
+Renewal ZookeeperLock::look_after_entries(TimePoint now) {
+  const bool changed = calls_->take_fired(hold().entries);
+  if (!changed && !(watch_at_ && now >= *watch_at_)) return RenewalHeld{};
+  watch_at_.reset();
+  const auto released = release_entered(now + std::min<Duration>(kLookBudget, spec_.ttl / 6));
+  if (released && !entered_) return RenewalLost{"it was given back"};
+  if (!released && released.error().code == ErrorCode::kLost) return RenewalLost{released.error().message};
+  if (!released) watch_at_ = runtime_.clock.now() + kWatchAgain;
+  return RenewalHeld{};
+}
+
+Result<void> ZookeeperLock::release(TimePoint until) {
+  if (!spec_.take) return {};
+  if (joined_) return leave_hold(*calls_, hold(), entry_, until);
+  auto released = contenders_.back().remove(until, 0);  // as we made them: nobody has entered
+  if (!released && released.error().code == ErrorCode::kConflict) released = release_entered(until);
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
+  return released;
+}
+
+/// From now on the session is as long as the lease, and nobody but a file knows of it.
+Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
+  if (!spec_.take || joined_) return {};
+  const Duration timeout = ttl + spec_.lock_delay;
+  if (timeout <= Duration(0)) return release(until);
+  for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
+  const SessionKey key = calls_->key();
+  made_for_ = calls_->timeout();
+  calls_->session().abandon();
+  calls_.reset();
+  auto taken = take_over(ensemble_, key, timeout, until);
+  if (!taken) return taken.error();
+  calls_ = std::move(*taken);
+  if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
+  if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
+  if (ttl > Duration(0)) {
+    const auto files = LeaseFiles::open(true);
+    if (!files) return files.error();
+    files->sweep_old();
+    auto written = files->write({spec_.name, spec_.owner, ensemble_.store(), calls_->key(), contenders_.back().token(),
+                                 spec_.lock_delay, calls_->timeout(), held_});
+    if (!written) return written.error();
+    lease_file_ = std::move(*written);  // a renewal waits until we are done with the session
+  }
+  keep_session_ = true;
+  return {};
+}
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/lock/store.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace dlock::zookeeper {
+namespace {
+
+/// A directory can be removed (by the server, or a cleaner) between our making it and our using it.
+constexpr int kTries = 5;
+
+Request make_list(const std::string& directory, bool watch = false) {
+  return {.kind = Request::Kind::kList, .path = directory.empty() ? "/" : directory, .watch = watch};
+}
+
+Request make_exists(const std::string& path, bool watch = false) {
+  return {.kind = Request::Kind::kExists, .path = path, .watch = watch};
+}
+
+Error vanishing(const std::string& directory) {
+  return {ErrorCode::kUnavailable, "the directory " + directory + " is removed again and again",
+          "find out who deletes it; two cleaners may be at work"};
+}
+
+Error refused(const Calls& calls, const std::string& what, Code code) {
+  const int number = static_cast<int>(code);
+  return {number <= -100 || code == Code::kUnimplemented ? ErrorCode::kUnsupported : ErrorCode::kUnavailable,
+          calls.store() + " " + what + ": ZooKeeper's error " + std::to_string(number),
+          "look at it with: dlock doctor"};
+}
+
+bool is_unknown(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCancelled;
+}
+
+}  // namespace
+
+Result<void> make_directory(Calls& calls, const std::string& directory, bool persistent, const std::string& data,
+                            TimePoint until, Control* control) {
+  NodeKind kind = persistent ? NodeKind::kPersistent : NodeKind::kContainer;
+  while (true) {
+    std::vector<std::uint64_t> tickets;
+    for (std::size_t end = directory.find('/', 1);; end = directory.find('/', end + 1)) {
+      const std::string path = directory.substr(0, end);
+      const std::string& content = end == std::string::npos ? data : kDirectoryData;
+      tickets.push_back(
+          calls.send({.kind = Request::Kind::kCreate, .changes = {{Change::Kind::kCreate, path, content, kind, -1}}}));
+      if (end == std::string::npos) break;
+    }
+    Result<Answer> last = Error{};
+    for (const std::uint64_t ticket : tickets) last = calls.answer(ticket, until, control);
+    if (!last) return last.error();
+    if (last->code == Code::kUnimplemented && kind == NodeKind::kContainer) {
+      kind = NodeKind::kPersistent;
+      continue;
+    }
+    if (last->code == Code::kOk || last->code == Code::kNodeExists) return {};
+    return refused(calls, "does not make " + directory, last->code);
+  }
+}
+
+ContenderStore::ContenderStore(Calls& calls, Stage stage, std::string data)
+    : calls_(calls), stage_(std::move(stage)), data_(std::move(data)), guid_(Guid::random()) {}
+
+void ContenderStore::forget() {
+  own_.clear();
+  czxid_ = 0;
+  unknown_ = false;
+  removal_.reset();
+  guid_ = Guid::random();
+}
+
+void ContenderStore::answered_by_leader(TimePoint sent) {
+  previously_sent_ = sent_ == TimePoint() ? sent : sent_;
+  sent_ = sent;
+}
+
+std::vector<std::string> ContenderStore::own_names() const {
+  std::vector<std::string> names;
+  for (const std::string& path : own_) names.push_back(base_of(path));
+  return names;
+}
+
+Request ContenderStore::creation() const {
+  std::vector<Change> changes;
+  const int mark = stage_.rule == Rule::kBridgePermits ? stage_.permits : 0;
+  for (const Family family : stage_.families) {
+    changes.push_back(
+        {Change::Kind::kCreate, path_of(guid_.node(family, mark)), data_, NodeKind::kEphemeralSequential, -1});
+  }
+  return {.kind = changes.size() == 1 ? Request::Kind::kCreate : Request::Kind::kChange, .changes = changes};
+}
+
+std::vector<Change> ContenderStore::removals(int version) const {
+  std::vector<Change> changes;
+  for (const std::string& path : own_) changes.push_back({Change::Kind::kDelete, path, "", NodeKind::kPersistent, -1});
+  if (!changes.empty()) changes.front().version = version;
+  return changes;
+}
+
+Result<Verdict> ContenderStore::judged(const Result<Answer>& list) {
+  if (!list) return list.error();
+  if (list->code == Code::kNoNode) return Verdict{Verdict::Kind::kGone};
+  seen_ = list->children;
+  return judge(stage_.rule, seen_, own_names(), stage_.permits);
+}
+
+std::vector<std::string> ContenderStore::strangers() const {
+  return zookeeper::strangers(stage_.rule, seen_, own_names());
+}
+
+/// What an unanswered request has left. The sync makes a server that we came to since show all that was done.
+Result<void> ContenderStore::find(TimePoint until, Control* control) {
+  const TimePoint sent = calls_.clock().now();
+  const auto synced = calls_.send({.kind = Request::Kind::kSync, .path = stage_.directory});
+  const auto listed = calls_.send(make_list(stage_.directory));
+  const auto sync = calls_.answer(synced, until, control);
+  const auto list = calls_.answer(listed, until, control);
+  if (!sync) return sync.error();
+  if (!list) return list.error();
+  std::vector<std::string> found;
+  std::int64_t czxid = 0;
+  for (const std::string& name : list->children) {
+    if (!guid_.is_in(name) && name != stage_.name) continue;
+    const auto node = calls_.call(make_exists(path_of(name)), until, control);
+    if (!node) return node.error();
+    if (node->code != Code::kOk || node->stat.ephemeral_owner != calls_.key().id) continue;
+    found.push_back(path_of(name));
+    czxid = node->stat.czxid;
+  }
+  unknown_ = false;
+  if (found.empty()) return {};
+  std::sort(found.begin(), found.end(), [](const std::string& a, const std::string& b) {
+    const auto number = [](const std::string& path) {
+      return parse_node_name(base_of(path)).value_or(NodeName{}).number;
+    };
+    return number(a) < number(b);
+  });
+  own_ = std::move(found);
+  czxid_ = czxid;
+  answered_by_leader(sent);
+  return {};
+}
+
+Result<Verdict> ContenderStore::enter(TimePoint until, Control* control) {
+  if (unknown_) {
+    if (const auto found = find(until, control); !found) return found.error();
+  }
+  if (!own_.empty()) return look(until, control);
+  return stage_.families.empty() ? enter_when_free(until, control) : enter_numbered(until, control);
+}
+
+/// They are ours.
+Result<Verdict> ContenderStore::enrol(const Answer& creation, std::uint64_t listed, TimePoint until, Control* control) {
+  for (const Answer::Changed& node : creation.changed) own_.push_back(node.path);
+  czxid_ = creation.changed.front().stat.czxid;
+  auto verdict = with_token(judged(calls_.answer(listed, until, control)), until, control);
+  const auto name = parse_node_name(base_of(own_.front()));
+  if (!name || (name->number < kLastNumber && name->number >= 0)) return verdict;
+  return Error{ErrorCode::kUnsupported,
+               stage_.directory + " has used up its numbers: the next one is " + std::to_string(name->number),
+               "at 2147483647 two holders become possible: delete the directory while nobody uses it"};
+}
+
+/// A transaction does not tell the czxid, which is the same for all of its nodes: a holder has to ask for it.
+Result<Verdict> ContenderStore::with_token(Result<Verdict> verdict, TimePoint until, Control* control) {
+  if (!verdict || verdict->kind != Verdict::Kind::kHolds || czxid_ != 0) return verdict;
+  const auto node = calls_.call(make_exists(own_.front()), until, control);
+  if (!node) return node.error();
+  czxid_ = node->stat.czxid;
+  return node->code == Code::kOk ? std::move(verdict) : Verdict{Verdict::Kind::kGone};
+}
+
+/// Creation and list go out together: a server answers in the order in which it was asked.
+Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control) {
+  for (int i = 0; i < kTries; ++i) {
+    const TimePoint sent = calls_.clock().now();
+    const auto created = calls_.send(creation());
+    const auto listed = calls_.send(make_list(stage_.directory));
+    const auto answer = calls_.answer(created, until, control);
+    if (!answer) {
+      calls_.forget(listed);
+      unknown_ = is_unknown(answer.error());
+      return answer.error();
+    }
+    if (answer->code == Code::kNoNode) {
+      calls_.forget(listed);
+      const bool kazoo =
+          stage_.rule == Rule::kKazooLock || stage_.rule == Rule::kKazooWrite || stage_.rule == Rule::kKazooRead;
+      if (const auto made = make_directory(calls_, stage_.directory, kazoo, kDirectoryData, until, control); !made) {
+        return made.error();
+      }
+      continue;
+    }
+    if (answer->code != Code::kOk) {
+      calls_.forget(listed);
+      return refused(calls_, "does not take nodes in " + stage_.directory, answer->code);
+    }
+    answered_by_leader(sent);
+    return enrol(*answer, listed, until, control);
+  }
+  return vanishing(stage_.directory);
+}
+
+/// kazoo keeps the number of leases in the directory; no number there means that nobody has chosen one.
+Result<void> ContenderStore::check_leases(TimePoint until, Control* control) {
+  const std::string wanted = std::to_string(stage_.permits);
+  const auto made = make_directory(calls_, stage_.directory, true, wanted, until, control);
+  if (!made) return made.error();
+  const auto answer = calls_.call({.kind = Request::Kind::kRead, .path = stage_.directory}, until, control);
+  if (!answer) return answer.error();
+  int leases = 0;
+  const char* end = answer->data.data() + answer->data.size();
+  const auto parsed = std::from_chars(answer->data.data(), end, leases);
+  if (parsed.ec != std::errc() || parsed.ptr != end || leases == stage_.permits) return {};
+  return Error{ErrorCode::kConflict,
+               stage_.directory + " has " + std::to_string(leases) + " permits, not " + std::to_string(stage_.permits),
+               "use the same --permits for all callers of a key"};
+}
+
+Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint until, Control* control) {
+  for (int i = 0; i < kTries; ++i) {
+    const TimePoint sent = calls_.clock().now();
+    const auto answer = calls_.call(
+        {.kind = Request::Kind::kCreate, .changes = {{Change::Kind::kCreate, path, data_, NodeKind::kEphemeral, -1}}},
+        until, control);
+    if (!answer) {
+      unknown_ = is_unknown(answer.error());
+      return answer.error();
+    }
+    if (answer->code == Code::kNodeExists) {
+      const auto node = calls_.call(make_exists(path), until, control);
+      if (!node) return node.error();
+      if (node->code == Code::kNoNode) continue;
+      if (node->stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, {base_of(path)}};
+      return Error{ErrorCode::kUnsupported,
+                   path + " on " + calls_.store() + " is a directory, and no lock of recipe=simple",
+                   "choose another key, or the recipe that made it"};
+    }
+    if (answer->code == Code::kOk) {
+      own_ = {path};
+      czxid_ = answer->changed.front().stat.czxid;
+      answered_by_leader(sent);
+      return Verdict{Verdict::Kind::kHolds};
+    }
+    if (answer->code != Code::kNoNode) {
+      return refused(calls_, "does not make " + path, answer->code);
+    }
+    const auto made = make_directory(calls_, stage_.directory, false, kDirectoryData, until, control);
+    if (!made) return made.error();
+  }
+  return vanishing(stage_.directory);
+}
+
+Result<Verdict> ContenderStore::enter_when_free(TimePoint until, Control* control) {
+  if (stage_.rule == Rule::kOneNode) return create_one(path_of(stage_.name), until, control);
+  if (!checked_) {
+    if (const auto agreed = check_leases(until, control); !agreed) return agreed.error();
+    checked_ = true;
+  }
+  auto verdict = judged(calls_.call(make_list(stage_.directory, true), until, control));
+  if (!verdict || verdict->kind != Verdict::Kind::kGone) return verdict;
+  return create_one(path_of(guid_.hex()), until, control);
+}
+
+Result<Verdict> ContenderStore::look(TimePoint until, Control* control) {
+  if (own_.empty()) return enter(until, control);
+  const TimePoint sent = calls_.clock().now();
+  const auto synced = calls_.send({.kind = Request::Kind::kSync, .path = stage_.directory});
+  const auto listed = calls_.send(make_list(stage_.directory, stage_.rule == Rule::kCuratorLease));
+  const auto sync = calls_.answer(synced, until, control);
+  const auto list = calls_.answer(listed, until, control);
+  if (!sync) return sync.error();
+  answered_by_leader(sent);
+  return with_token(judged(list), until, control);
+}
+
+Result<bool> ContenderStore::watch(const Verdict& verdict, TimePoint until, Control* control) {
+  if (verdict.watch_children) {
+    if (stage_.rule == Rule::kKazooLease) return true;  // the list that was judged has a watch
+    const auto list = calls_.call(make_list(stage_.directory, true), until, control);
+    const auto now = judged(list);
+    if (!now) return now.error();
+    return now->kind == Verdict::Kind::kWaits;
+  }
+  std::vector<std::uint64_t> tickets;
+  for (const std::string& name : verdict.watch) tickets.push_back(calls_.send(make_exists(path_of(name), true)));
+  if (czxid_ == 0 && !own_.empty()) {  // while there is time
+    const auto own = calls_.call(make_exists(own_.front()), until, control);
+    if (own) czxid_ = own->stat.czxid;
+  }
+  bool all_there = true;
+  for (const std::uint64_t ticket : tickets) {
+    const auto answer = calls_.answer(ticket, until, control);
+    if (!answer) return answer.error();
+    all_there = all_there && answer->code == Code::kOk;
+  }
+  return all_there;
+}
+
+bool ContenderStore::is_woken(const Verdict& verdict) {
+  if (verdict.watch_children && calls_.take_fired(stage_.directory)) return true;
+  return std::any_of(verdict.watch.begin(), verdict.watch.end(),
+                     [this](const std::string& name) { return calls_.take_fired(path_of(name)); });
+}
+
+/// One try. Under recipe=simple everybody's node has the same name, that of a lock-delay too: what is not ours any more
+/// is looked at and left alone.
+Result<Answer> ContenderStore::remove_nodes(TimePoint until, int version) {
+  if (stage_.rule == Rule::kOneNode && czxid_ != 0) {
+    const auto node = calls_.call(make_exists(own_.front()), until, nullptr);
+    if (!node || node->code != Code::kOk) return node;
+    if (node->stat.czxid != czxid_) return Answer{.code = Code::kNoNode};
+  }
+  return calls_.call({.kind = Request::Kind::kChange, .changes = removals(version)}, until, nullptr);
+}
+
+Result<void> ContenderStore::remove(TimePoint until, int version) {
+  bool unanswered = removal_.has_value();
+  if (removal_) calls_.forget(*std::exchange(removal_, std::nullopt));
+  while (unknown_) {
+    const auto found = find(until, nullptr);
+    unanswered = true;
+    if (!found && found.error().code == ErrorCode::kLost) return {};  // its nodes have gone with the session
+    if (!found && (found.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until)) return found;
+  }
+  if (own_.empty()) return {};
+  bool gone = false;
+  while (true) {
+    const auto answer = remove_nodes(until, version);
+    if (answer && answer->code == Code::kOk) break;
+    if (answer && answer->code == Code::kBadVersion) {
+      return Error{ErrorCode::kConflict, "the data of " + own_.front() + " have changed"};
+    }
+    if (answer && answer->code == Code::kNoNode) {
+      gone = true;
+      if (own_.size() == 1) break;
+      for (const Change& change : removals()) {  // the others, which the transaction has left
+        (void)calls_.call({.kind = Request::Kind::kChange, .changes = {change}}, until, nullptr);
+      }
+      break;
+    }
+    if (answer) {
+      return refused(calls_, "does not remove our nodes", answer->code);
+    }
+    if (answer.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until) return answer.error();
+    unanswered = true;
+  }
+  own_.clear();
+  if (gone && !unanswered) return Error{ErrorCode::kLost, "it was deleted on " + calls_.store()};
+  return {};
+}
+
+void ContenderStore::remove_meanwhile() {
+  if (removal_ && !calls_.has_answer(*removal_)) return;
+  if (removal_) {
+    const auto answer = calls_.answer(*removal_, TimePoint(), nullptr);
+    removal_.reset();
+    if (answer) own_.clear();  // NoNode: somebody was quicker
+  }
+  if (!own_.empty()) removal_ = calls_.send({.kind = Request::Kind::kChange, .changes = removals()});
+}
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/lock/view.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "lib/base/human_text.h"
+#include "lib/base/utf8.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+constexpr std::size_t kLongestText = 128;
+
+std::string hex_of(std::int64_t number) {
+  char text[17] = {};
+  const auto [end, error] = std::to_chars(text, text + sizeof text, static_cast<std::uint64_t>(number), 16);
+  return "0x" + std::string(text, end);
+}
+
+/// Nothing of what is not text: a foreign client may keep anything in its node.
+std::string text_in(std::string_view data) {
+  std::string shown = printable(data, kLongestText);
+  return shown.find(kReplacementCharacter) == std::string::npos ? shown : std::string();
+}
+
+/// What a foreign client says of itself: Curator the address of its machine, kazoo whatever its user chose.
+void add_foreign(Participant& party, const char* kind, bool is_kazoo, const Node& node) {
+  party.owner = is_kazoo ? text_in(node.data) : "";
+  party.host = is_kazoo ? "" : text_in(node.data);
+  party.note = std::string(kind) + ", session " + hex_of(node.stat.ephemeral_owner);
+}
+
+Present present_of(const Node& node, const char* kind, bool is_kazoo) {
+  Present present;
+  present.paths = {node.path};
+  present.stat = node.stat;
+  present.data = node.data;
+  present.ours = decode_record(node.data);
+  Participant& party = present.party;
+  party.token = FencingToken(static_cast<std::uint64_t>(node.stat.czxid));
+  party.since = WallTime(std::chrono::milliseconds(node.stat.ctime));
+  if (present.ours) {
+    party.owner = present.ours->owner;
+    party.host = present.ours->host;
+    party.pid = present.ours->pid;
+    party.user = present.ours->user;
+    party.reason = present.ours->reason;
+    party.mode = present.ours->mode;
+  } else {
+    add_foreign(party, kind, is_kazoo, node);
+  }
+  return present;
+}
+
+Mode mode_of(const NodeName& name) {
+  if (name.permits > 0) return Mode::kPermits;
+  const bool reads = name.family == Family::kCuratorRead || name.family == Family::kKazooRead;
+  return reads ? Mode::kShared : Mode::kExclusive;
+}
+
+bool is_kazoo(Family family) { return family == Family::kKazooLock || family == Family::kKazooRead; }
+
+Request make(Request::Kind kind, const std::string& path) { return {.kind = kind, .path = path.empty() ? "/" : path}; }
+
+class Look {
+ public:
+  Look(Calls& calls, TimePoint until, Control* control) : calls_(calls), until_(until), control_(control) {}
+
+  Result<std::vector<Present>> at(Recipe recipe, const std::string& directory) {
+    if (const auto synced = calls_.call_until(make(Request::Kind::kSync, directory), until_, control_); !synced) {
+      return synced.error();
+    }
+    if (recipe == Recipe::kSemaphore || recipe == Recipe::kSemaphoreMutex) {
+      return semaphore(directory + "/locks", directory + "/leases");
+    }
+    if (recipe == Recipe::kKazooSemaphore) return kazoo_semaphore(directory);
+    if (recipe == Recipe::kSimple) return one_node(directory);
+    return queue(directory);
+  }
+
+ private:
+  Result<std::vector<std::string>> list(const std::string& directory) {
+    auto answer = calls_.call_until(make(Request::Kind::kList, directory), until_, control_);
+    if (!answer) return answer.error();
+    return std::move(answer->children);
+  }
+
+  /// Those that are still there.
+  Result<std::vector<Node>> read(const std::string& directory, const std::vector<std::string>& names) {
+    std::vector<std::pair<std::string, std::uint64_t>> tickets;
+    for (const std::string& name : names) {
+      const std::string path = directory + "/" + name;
+      tickets.emplace_back(path, calls_.send(make(Request::Kind::kRead, path)));
+    }
+    std::vector<Node> nodes;
+    std::optional<Error> failed;
+    for (auto& [path, ticket] : tickets) {
+      auto answer = calls_.answer(ticket, until_, control_);
+      if (!answer && answer.error().code != ErrorCode::kDenied) {
+        failed = answer.error();
+      } else if (!answer) {  // one that we may not read is there all the same
+        const auto stat = calls_.call(make(Request::Kind::kExists, path), until_, control_);
+        if (stat && stat->code == Code::kOk) nodes.push_back({path, stat->stat, ""});
+      } else if (answer->code == Code::kOk) {
+        nodes.push_back({path, answer->stat, std::move(answer->data)});
+      }
+    }
+    if (failed) return *failed;
+    return nodes;
+  }
+
+  Result<std::vector<Present>> queue(const std::string& directory) {
+    const auto children = list(directory);
+    if (!children) return children.error();
+    std::vector<std::string> numbered;
+    for (const std::string& name : *children) {
+      if (parse_node_name(name)) numbered.push_back(name);
+    }
+    const auto nodes = read(directory, numbered);
+    if (!nodes) return nodes.error();
+    return present_in(*children, *nodes);
+  }
+
+  /// A lease without a number known to us waits only while its session has the gate.
+  Result<std::vector<Present>> semaphore(const std::string& gates, const std::string& leases) {
+    auto waiting = queue(gates);
+    if (!waiting) return waiting;
+    auto found = queue(leases);
+    if (!found) return found;
+    const std::int64_t at_gate = waiting->empty() ? 0 : waiting->front().stat.ephemeral_owner;
+    int permits = 0;
+    for (const Present& one : *found) permits = std::max(permits, one.ours ? std::max(1, one.ours->permits) : 0);
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      Present& one = (*found)[i];
+      const bool last = i + 1 == found->size();
+      const bool room = permits > 0 && i < static_cast<std::size_t>(permits);
+      one.holds = room || !last || one.stat.ephemeral_owner != at_gate;
+    }
+    std::erase_if(*waiting, [&](const Present& one) {
+      return std::any_of(found->begin(), found->end(),
+                         [&](const Present& lease) { return lease.stat.ephemeral_owner == one.stat.ephemeral_owner; });
+    });
+    for (Present& one : *waiting) {
+      one.holds = false;
+      found->push_back(std::move(one));
+    }
+    return found;
+  }
+
+  Result<std::vector<Present>> kazoo_semaphore(const std::string& directory) {
+    const auto children = list(directory);
+    if (!children) return children.error();
+    const auto nodes = read(directory, *children);
+    if (!nodes) return nodes.error();
+    std::vector<Present> found;
+    for (const Node& node : *nodes) {
+      if (node.stat.ephemeral_owner == 0) continue;
+      found.push_back(present_of(node, "kazoo semaphore", true));
+      found.back().holds = true;
+      if (!found.back().ours) found.back().party.mode = Mode::kPermits;
+    }
+    std::sort(found.begin(), found.end(),
+              [](const Present& a, const Present& b) { return a.party.token < b.party.token; });
+    auto waiting = queue(directory + "-__lock__");
+    if (!waiting) return waiting;
+    for (Present& one : *waiting) {
+      one.holds = false;
+      found.push_back(std::move(one));
+    }
+    return found;
+  }
+
+  Result<std::vector<Present>> one_node(const std::string& path) {
+    auto answer = calls_.call_until(make(Request::Kind::kRead, path), until_, control_);
+    if (!answer) return answer.error();
+    std::vector<Present> found;
+    if (answer->code == Code::kOk && answer->stat.ephemeral_owner != 0) {
+      found.push_back(present_of({path, answer->stat, std::move(answer->data)}, "ephemeral node", false));
+      found.back().holds = true;
+    }
+    return found;
+  }
+
+  Calls& calls_;
+  const TimePoint until_;
+  Control* const control_;
+};
+
+}  // namespace
+
+std::vector<Present> present_in(const std::vector<std::string>& children, const std::vector<Node>& nodes) {
+  struct Group {
+    std::vector<const Node*> nodes;
+    std::vector<NodeName> names;
+  };
+  std::vector<std::pair<NodeName, const Node*>> named;
+  for (const Node& node : nodes) {
+    if (const auto name = parse_node_name(base_of(node.path))) named.emplace_back(*name, &node);
+  }
+  std::stable_sort(named.begin(), named.end(),
+                   [](const auto& a, const auto& b) { return a.first.number < b.first.number; });
+  std::map<std::pair<std::int64_t, std::int64_t>, Group> groups;  // one transaction of one session
+  for (const auto& [name, node] : named) {
+    Group& group = groups[{node->stat.czxid, node->stat.ephemeral_owner}];
+    group.nodes.push_back(node);
+    group.names.push_back(name);
+  }
+  std::vector<Present> found;
+  for (const auto& [id, group] : groups) {
+    const NodeName& name = group.names.front();
+    Present present = present_of(*group.nodes.front(), family_text(name.family), is_kazoo(name.family));
+    if (!present.ours) present.party.mode = mode_of(name);
+    present.number = name.number;  // the lowest
+    present.paths.clear();
+    std::vector<std::string> own;
+    for (std::size_t i = 0; i < group.nodes.size(); ++i) {
+      present.paths.push_back(group.nodes[i]->path);
+      own.push_back(base_of(group.nodes[i]->path));
+    }
+    present.holds = judge(rule_of(group.names), children, own, name.permits).kind == Verdict::Kind::kHolds;
+    found.push_back(std::move(present));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Present& a, const Present& b) { return a.number < b.number; });
+  return found;
+}
+
+Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, TimePoint until,
+                                          Control* control) {
+  return Look(calls, until, control).at(recipe, directory);
+}
+
+LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present) {
+  LockState state{name, store, Mode::kExclusive, 0, {}, {}};
+  for (const Present& one : present) {
+    (one.holds ? state.holders : state.waiters).push_back(one.party);
+    if (one.ours && one.ours->permits > 0) state.permits = one.ours->permits;
+  }
+  if (!state.holders.empty()) state.mode = state.holders.front().mode;
+  if (state.mode != Mode::kPermits) state.permits = 0;
+  return state;
+}
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/lease/lock.h"
+
+#include <doctest/doctest.h>
+
+#include "backends/mysql/lease/view.h"
+#include "lib/lock/lease.h"
+#include "tests/unit/mysql/lock_world.h"
+
+namespace dlock::mysql::lease_lock_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakeServer;
+using Fault = FakeServer::Fault;
+
+struct World : testing::LockWorld<LeaseLock> {
+  World() : LockWorld(Strategy::kLease) {}
+
+  /// A hold of somebody else, who has the gate unless `gate` is false.
+  Owner somebody_holds(Duration ttl, bool gate = true) {
+    LockSpec other = spec;
+    other.owner = Owner::random();
+    other.ttl = ttl;
+    LeaseLock first(settings, server.dial(), other, Runtime{clock, log});
+    const auto answer = first.acquire(control);
+    REQUIRE(std::holds_alternative<Granted>(*answer));
+    server.gate_is_taken = gate;
+    server.log.clear();
+    return other.owner;
+  }
+  LockState seen() {
+    Servers servers(settings.servers, server.dial(), clock);
+    auto state = LeaseView(servers, "s", Runtime{clock, log}).inspect(spec.name);
+    REQUIRE(state);
+    return *state;
+  }
+};
+
+TEST_CASE("a lock that nobody holds takes two statements, and one to give it back") {
+  World world;
+  const Granted granted = world.granted();
+  CHECK(world.server.log.size() == 2);
+  CHECK(granted.locks[0].token.value() == static_cast<std::uint64_t>(world.server.now_us()));
+  CHECK(granted.deadline == lease_deadline(world.at(0s), 30s));
+  CHECK(world.lock().release(world.at(5s)));
+  CHECK(world.server.log.size() == 3);
+  CHECK(world.seen().holders.empty());
+}
+
+TEST_CASE("with -n a held lock is busy after one look, and nothing is left") {
+  World world;
+  world.somebody_holds(30s);
+  world.spec.wait.once = true;
+  CHECK(world.refused().code == ErrorCode::kBusy);
+  CHECK(world.server.heard("UPDATE") == 0);
+  CHECK(world.server.heard("dlock waits") == 0);
+}
+
+TEST_CASE("a waiter waits in the server's queue and looks only when it is its turn") {
+  World world;
+  const Owner other = world.somebody_holds(300s);
+  world.server.gate_opens = world.at(60s);
+  SUBCASE("the holder has released") {
+    world.server.holders.clear();
+    world.granted();
+    CHECK(world.server.heard("/* dlock waits lease x'6b' " + world.spec.owner.text() + " x ") == 1);
+    CHECK(world.server.log.size() == 4);  // look, wait, look, write: the same after a minute as after a second
+    CHECK(world.clock.now() == world.at(60s));
+  }
+  SUBCASE("the holder has lost its connection: who is first looks by itself until the lease is over") {
+    const Granted granted = world.granted();
+    CHECK(world.clock.now() >= world.at(300s));
+    CHECK(world.clock.now() < world.at(301s));
+    CHECK(granted.locks[0].owner == world.spec.owner);
+    CHECK(world.server.heard("GET_LOCK") == 2);
+  }
+}
+
+TEST_CASE("a lease without a holder's process is taken when it is over, within a fraction of a second") {
+  World world;
+  world.somebody_holds(10s, false);
+  world.granted();
+  CHECK(world.clock.now() >= world.at(10s));
+  CHECK(world.clock.now() < world.at(10s) + 50ms);
+}
+
+TEST_CASE("a wait that is over is told with who has it") {
+  World world;
+  world.somebody_holds(300s);
+  world.spec.wait.until = world.at(2s);
+  const auto answer = world.lock().acquire(world.control);
+  REQUIRE(answer);
+  const auto& refused = std::get<Refused>(*answer);
+  CHECK(refused.error.code == ErrorCode::kBusy);
+  REQUIRE(refused.state);
+  CHECK(refused.state->holders.size() == 1);
+  CHECK(world.clock.now() == world.at(2s));
+  CHECK(world.server.heard("KILL 7") == 1);  // out of the server's queue at once
+}
+
+TEST_CASE("a withdraw ends the wait in the server's queue") {
+  World world;
+  world.somebody_holds(300s);
+  world.control.stop_at = world.at(0s);
+  world.control.stop_at = *world.control.stop_at + 1ms;
+  world.server.gate_opens.reset();
+  world.clock.next_happening = [&] { return std::optional(*world.control.stop_at); };
+  CHECK_FALSE(world.lock().acquire(world.control).has_value());
+  CHECK(world.server.heard("KILL 7") == 1);
+}
+
+TEST_CASE("a grant whose answer was lost is found by its owner, with its token") {
+  World world;
+  std::string grants = "INSERT";
+  SUBCASE("of a new row") {}
+  SUBCASE("of a row that somebody left") {
+    world.somebody_holds(1s, false);
+    world.clock.advance(2s);
+    grants = "UPDATE";
+  }
+  const std::size_t before = world.server.connected.size();
+  world.server.next(grants, Fault::kDone);
+  const Granted granted = world.granted();
+  CHECK(granted.locks[0].owner == world.spec.owner);
+  REQUIRE(world.seen().holders.size() == 1);
+  CHECK(world.seen().holders[0].token == granted.locks[0].token);
+  CHECK(world.server.connected.size() >= before + 2);
+}
+
+TEST_CASE("a request that was cut off before it was done is made again") {
+  World world;
+  world.server.next("INSERT", Fault::kNotDone);
+  world.granted();
+  CHECK(world.server.heard("INSERT") == 2);
+}
+
+TEST_CASE("a grant that is given up after its answer was lost leaves nothing behind") {
+  World world;
+  world.spec.wait.once = true;
+  world.server.next("INSERT", Fault::kDone);
+  CHECK(world.refused().code == ErrorCode::kUnavailable);
+  CHECK(world.seen().holders.empty());
+}
+
+TEST_CASE("a write that is still on its way when we give up comes too late") {
+  World world;
+  world.somebody_holds(1s, false);
+  world.clock.advance(2s);
+  world.spec.wait.once = true;
+  const std::string version = world.server.version;
+  world.server.next("UPDATE", Fault::kSilent);
+  CHECK(world.refused().code == ErrorCode::kUnavailable);
+  CHECK(world.server.version != version);
+  CHECK(world.seen().holders.empty());
+}
+
+TEST_CASE("a silent server is unavailable after the connection's time-out") {
+  World world;
+  for (int i = 0; i < 20; ++i) world.server.next("SELECT", Fault::kSilent);
+  CHECK(world.refused().code == ErrorCode::kUnavailable);
+  CHECK(world.clock.now() >= world.at(4s));
+  CHECK(world.clock.now() <= world.at(6s));
+}
+
+TEST_CASE("a silent server is given up on when the wait is over") {
+  World world;
+  world.spec.wait.until = world.at(2s);
+  for (int i = 0; i < 20; ++i) world.server.next("SELECT", Fault::kSilent);
+  CHECK(world.refused().code == ErrorCode::kUnavailable);
+  CHECK(world.clock.now() >= world.at(2s));
+  CHECK(world.clock.now() <= world.at(3s));
+}
+
+TEST_CASE("errors of the server mean what they say") {
+  struct Case {
+    int code;
+    ErrorCode expected;
+    const char* said;
+  };
+  for (const Case& c :
+       {Case{1146, ErrorCode::kMisconfigured, "tables are missing"},
+        Case{1054, ErrorCode::kMisconfigured, "of another version"}, Case{1142, ErrorCode::kDenied, "error 1142"},
+        Case{1114, ErrorCode::kSystem, "cannot store it"}}) {
+    CAPTURE(c.code);
+    World world;
+    world.server.next("SELECT", c.code);
+    const Error error = world.refused();
+    CHECK(error.code == c.expected);
+    CHECK(error.message.find(c.said) != std::string::npos);
+    CHECK(error.message.find("h:3306") != std::string::npos);
+  }
+}
+
+TEST_CASE("a login that is refused is not tried again; a server without connections left is") {
+  World world;
+  SUBCASE("refused") {
+    world.server.connect_errors = {1045};
+    CHECK(world.refused().code == ErrorCode::kDenied);
+    CHECK(world.server.connected.size() == 1);
+  }
+  SUBCASE("no connection left") {
+    world.server.connect_errors = {1040, 1040, 0};
+    world.granted();
+    CHECK(world.server.connected.size() == 3);
+  }
+}
+
+TEST_CASE("deadlocks and lock waits that the server ended reach nobody") {
+  for (const int code : {1213, 1205, 3572}) {
+    CAPTURE(code);
+    World world;
+    world.server.next("INSERT", code);
+    world.server.next("INSERT", code);
+    world.granted();
+    CHECK(world.server.heard("INSERT") == 3);
+  }
+}
+
+TEST_CASE("whoever finds the row changed looks again, and overwrites nobody") {
+  World world;
+  world.server.next("INSERT", Answer{{}, 0});  // somebody else's came first
+  world.granted();
+  CHECK(world.server.heard("SELECT") == 2);
+}
+
+TEST_CASE("without named locks every waiter looks by itself, with growing pauses") {
+  World world;
+  world.somebody_holds(10s, false);
+  world.server.gate_error = 1235;  // Galera
+  world.granted();
+  CHECK(world.clock.now() >= world.at(10s));
+  CHECK(world.clock.now() < world.at(10s) + 50ms);
+  CHECK(world.server.heard("GET_LOCK") == 1);
+  CHECK(world.server.heard("SLEEP(") < 130);
+  CHECK(world.server.heard("/* dlock waits") == world.server.heard("SLEEP("));  // seen while it waits
+}
+
+TEST_CASE("a read-only server takes no locks, even from an account that could write there") {
+  World world;
+  world.server.read_only = "1";
+  world.spec.wait.once = true;
+  const Error error = world.refused();
+  CHECK(error.code == ErrorCode::kUnavailable);
+  CHECK(error.message.find("read-only") != std::string::npos);
+  CHECK(world.server.heard("INSERT") == 0);
+}
+
+TEST_CASE("a renewal counts from before it was asked") {
+  World world;
+  world.granted();
+  world.clock.advance(10s);
+  const Renewal renewal = world.lock().renew(world.control, world.at(15s));
+  REQUIRE(std::holds_alternative<RenewalRenewed>(renewal));
+  CHECK(std::get<RenewalRenewed>(renewal).deadline == lease_deadline(world.at(10s), 30s));
+}
+
+TEST_CASE("a renewal rides out a broken connection, and takes the gate again") {
+  World world;
+  world.granted();
+  const std::size_t before = world.server.connected.size();
+  world.server.next("UPDATE", Fault::kDone);
+  CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.at(5s))));
+  CHECK(world.server.connected.size() == before + 1);
+  CHECK(world.server.heard("GET_LOCK") == 2);
+}
+
+TEST_CASE("a renewal that nobody answers is unknown, at its time") {
+  World world;
+  world.granted();
+  world.server.down = true;
+  CHECK(std::holds_alternative<RenewalUnknown>(world.lock().renew(world.control, world.at(5s))));
+  CHECK(world.clock.now() <= world.at(5s));
+}
+
+TEST_CASE("a lock that was taken away is lost at the next renewal; one whose lease was over is not brought back") {
+  World world;
+  world.granted();
+  SUBCASE("force-released") { world.server.holders.clear(); }
+  SUBCASE("over") { world.clock.advance(30s); }
+  CHECK(std::holds_alternative<RenewalLost>(world.lock().renew(world.control, world.clock.now() + 5s)));
+  CHECK(world.server.heard("UPDATE") == 0);
+}
+
+TEST_CASE("the end of the connection makes the holder look at its row at once") {
+  World world;
+  world.granted();
+  CHECK(std::holds_alternative<RenewalHeld>(world.lock().held(world.clock.now())));
+  world.server.down = true;
+  SUBCASE("it was a KILL of a force-release") {
+    world.server.holders.clear();
+    world.server.connect_errors = {0};
+    world.clock.next_happening = [&] {
+      world.server.down = false;
+      return std::optional(world.clock.now());
+    };
+    CHECK(std::holds_alternative<RenewalLost>(world.lock().held(world.clock.now())));
+  }
+  SUBCASE("the server has gone: nothing is known") {
+    CHECK(std::holds_alternative<RenewalUnknown>(world.lock().held(world.clock.now())));
+  }
+}
+
+TEST_CASE("a release whose answer was lost is asked about; not there any more counts as released") {
+  for (const Fault fault : {Fault::kDone, Fault::kNotDone, Fault::kSilentDone}) {
+    CAPTURE(static_cast<int>(fault));
+    World world;
+    world.granted();
+    world.server.next("UPDATE", fault);
+    const TimePoint until = world.at(5s);
+    const auto released = world.lock().release(until);
+    if (fault == Fault::kSilentDone) CHECK_FALSE(released);  // the whole time went by without an answer
+    else CHECK(released);
+    CHECK(world.seen().holders.empty());
+  }
+}
+
+TEST_CASE("what is somebody else's by now is not released") {
+  World world;
+  world.granted();
+  world.clock.advance(31s);
+  const Owner other = world.somebody_holds(30s);
+  const auto released = world.lock().release(world.at(40s));
+  REQUIRE_FALSE(released);
+  CHECK(released.error().code == ErrorCode::kLost);
+  REQUIRE(world.seen().holders.size() == 1);
+  CHECK(world.seen().holders[0].owner == other.text());
+}
+
+TEST_CASE("a lease that is left without a process ends after its ttl") {
+  World world;
+  world.granted();
+  CHECK(world.lock().leave(5s, world.at(1s)));
+  CHECK(world.seen().holders.size() == 1);
+  world.clock.advance(5s);
+  CHECK(world.seen().holders.empty());
+}
+
+TEST_CASE("of several servers the writable one is used, and a switch-over is decided by the row") {
+  World world;
+  world.settings.servers.push_back(world.settings.servers[0]);
+  world.settings.servers[1].endpoint.host = "h2";
+  world.server.next("SELECT @@global.read_only", Answer{{{"1"}}, 0});
+  world.server.next("SELECT @@global.read_only", Answer{{{"0"}}, 0});
+  world.granted();
+  CHECK(world.server.connected == std::vector<std::string>{"h:3306", "h2:3306"});
+
+  SUBCASE("kept where the row has come along") {
+    world.server.next("GET_LOCK", 1290);
+    world.server.next("SELECT", 1290);
+    (void)world.lock().renew(world.control, world.at(2s));
+    CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.at(5s))));
+  }
+  SUBCASE("lost where it has not") {
+    world.server.down = true;
+    (void)world.lock().renew(world.control, world.at(1s));
+    world.server.down = false;
+    world.server.has_row = false;
+    CHECK(std::holds_alternative<RenewalLost>(world.lock().renew(world.control, world.at(5s))));
+  }
+}
+
+TEST_CASE("no server is writable: every reason is told") {
+  World world;
+  world.settings.servers.push_back(world.settings.servers[0]);
+  world.settings.servers[1].endpoint.host = "h2";
+  world.spec.wait.once = true;
+  world.server.connect_errors = {2003};
+  world.server.next("SELECT @@global.read_only", Answer{{{"1"}}, 0});
+  const Error error = world.refused();
+  CHECK(error.code == ErrorCode::kUnavailable);
+  CHECK(error.message.find("h:3306") != std::string::npos);
+  CHECK(error.message.find("h2:3306 is read-only") != std::string::npos);
+}
+
+TEST_CASE("readers pass the gate and do not keep it") {
+  World world;
+  world.spec.mode = Mode::kShared;
+  world.granted();
+  CHECK(world.server.heard("DO RELEASE_LOCK") == 1);
+}
+
+TEST_CASE("an inner command joins without the gate, which the outer one has") {
+  World world;
+  world.granted();
+  world.server.gate_is_taken = true;
+  LockSpec inner = world.spec;
+  inner.owner = Owner::random();
+  inner.wait.once = true;
+  SUBCASE("its claim is true") {
+    inner.ancestor = HeldClaim{world.spec.owner, world.seen().holders[0].token};
+    LeaseLock lock(world.settings, world.server.dial(), inner, Runtime{world.clock, world.log});
+    const auto answer = lock.acquire(world.control);
+    REQUIRE(answer);
+    REQUIRE(std::holds_alternative<Granted>(*answer));
+    CHECK(std::get<Granted>(*answer).locks[0].reentered);
+    CHECK(world.lock().release(world.at(5s)));
+    CHECK(world.seen().holders.size() == 1);
+    CHECK(lock.release(world.at(5s)));
+    CHECK(world.seen().holders.empty());
+  }
+  SUBCASE("its claim is stale") {
+    inner.ancestor = HeldClaim{world.spec.owner, FencingToken(1)};
+    LeaseLock lock(world.settings, world.server.dial(), inner, Runtime{world.clock, world.log});
+    const auto answer = lock.acquire(world.control);
+    REQUIRE(answer);
+    CHECK(std::get<Refused>(*answer).error.code == ErrorCode::kBusy);
+  }
+}
+
+}  // namespace
+}  // namespace dlock::mysql::lease_lock_test

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/admin.h"
+
+#include <doctest/doctest.h>
+
+#include "backends/zookeeper/lock/store.h"
+#include "tests/support/fake_clock.h"
+#include "tests/unit/zookeeper/fake_ensemble.h"
+
+namespace dlock::zookeeper::admin_test {
+namespace {
+
+using namespace std::chrono_literals;
+using dlock::testing::FakeClock;
+using testing::FakeEnsemble;
+
+class World {
+ public:
+  std::unique_ptr<ZookeeperAdmin> commands(const std::string& recipe = "bridge") {
+    const auto url = BackendUrl::parse("zk://127.0.0.1?recipe=" + recipe);
+    auto found = Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); });
+    return std::make_unique<ZookeeperAdmin>(std::move(*found), Runtime{clock, log});
+  }
+
+  /// Somebody's place in the queue of "k".
+  struct QueueEntry {
+    std::unique_ptr<Calls> calls;
+    std::unique_ptr<ContenderStore> contender;
+  };
+  QueueEntry enter(Mode mode = Mode::kExclusive, Duration lock_delay = {}) {
+    const auto url = BackendUrl::parse("zk://127.0.0.1");
+    auto found = Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); });
+    QueueEntry place;
+    place.calls = std::move(*found->connect(30s, nullptr, clock.now() + 1s, nullptr));
+    const HolderRecord data{Owner::random().text(), "h", 1, "u", mode, 0, lock_delay, ""};
+    place.contender = std::make_unique<ContenderStore>(*place.calls, stages_of(Recipe::kBridge, "/k", mode, 0)->front(),
+                                                       encode(data));
+    REQUIRE(place.contender->enter(clock.now() + 1s, nullptr));
+    return place;
+  }
+
+  FakeClock clock;
+  FakeEnsemble ensemble;
+  const Log log{Log::Style{.quiet = true}};
+};
+
+const LockName kName = *LockName::parse("k");
+
+}  // namespace
+
+TEST_CASE("A force-release removes what was shown and nobody else, and refuses holders that have changed") {
+  World world;
+  auto holder = world.enter();
+  const auto waiter = world.enter();
+  const auto commands = world.commands();
+  const auto shown = commands->inspect(kName);
+  REQUIRE(shown);
+  REQUIRE(shown->holders.size() == 1);
+  REQUIRE(shown->waiters.size() == 1);
+  LockState other = *shown;
+  other.holders[0].token = FencingToken(1);
+  const auto refused = commands->force_release(kName, other);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::kConflict);
+  CHECK(world.ensemble.children("/k").size() == 6);
+  REQUIRE(commands->force_release(kName, *shown));
+  CHECK(world.ensemble.children("/k").size() == 3);
+  const auto now = commands->inspect(kName);
+  REQUIRE(now);
+  REQUIRE(now->holders.size() == 1);
+  const auto granted = waiter.contender->look(world.clock.now() + 1s, nullptr);
+  REQUIRE(granted);
+  CHECK(granted->kind == Verdict::Kind::kHolds);
+  CHECK(now->holders[0].token == waiter.contender->token());
+  CHECK_FALSE(commands->force_release(kName, *shown));
+  CHECK(world.ensemble.children("/k").size() == 3);
+}
+
+TEST_CASE(
+    "After a force-release a lock-delay keeps the place of the holder, at its number, in a session nobody keeps") {
+  World world;
+  const auto holder = world.enter(Mode::kExclusive, 4s);
+  const auto waiter = world.enter();
+  const auto commands = world.commands();
+  const auto shown = commands->inspect(kName);
+  REQUIRE(shown);
+  REQUIRE(commands->force_release(kName, *shown));
+  CHECK(world.ensemble.children("/k").size() == 6);
+  const auto verdict = waiter.contender->look(world.clock.now() + 1s, nullptr);
+  REQUIRE(verdict);
+  CHECK(verdict->kind == Verdict::Kind::kWaits);
+  CHECK(world.ensemble.last_timeout == 4s);
+  const auto now = commands->inspect(kName);
+  REQUIRE(now);
+  REQUIRE(now->holders.size() == 1);
+  CHECK(now->holders[0].reason.find("lock-delay") != std::string::npos);
+}
+
+TEST_CASE("A token is that of a present holder, and not of a waiter") {
+  World world;
+  const auto holder = world.enter();
+  const auto waiter = world.enter();
+  const auto seen = waiter.contender->watch({}, world.clock.now() + 1s, nullptr);  // learns its czxid
+  REQUIRE(seen);
+  const auto commands = world.commands();
+  CHECK(commands->check(kName, holder.contender->token()));
+  REQUIRE(waiter.contender->token().value() > 0);
+  CHECK_FALSE(commands->check(kName, waiter.contender->token()));
+  REQUIRE(holder.contender->remove(world.clock.now() + 1s));
+  CHECK_FALSE(commands->check(kName, holder.contender->token()));
+}
+
+TEST_CASE("A fence lets no token pass that is lower than the highest, whatever reply is lost") {
+  for (const bool is_done : {false, true}) {
+    for (int n = 1; n < 12; ++n) {
+      CAPTURE(is_done);
+      CAPTURE(n);
+      World world;
+      world.ensemble.lose_reply_of = n;
+      world.ensemble.lost_is_done = is_done;
+      const auto commands = world.commands();
+      CHECK(commands->fence(kName, FencingToken(5), {}));
+      CHECK(commands->fence(kName, FencingToken(5), {}));
+      const auto older = commands->fence(kName, FencingToken(4), {});
+      REQUIRE_FALSE(older);
+      CHECK(older.error().code == ErrorCode::kLost);
+      CHECK(commands->fence(kName, FencingToken(6), {}));
+      CHECK_FALSE(commands->fence(kName, FencingToken(5), {}));
+    }
+  }
+}
+
+TEST_CASE("Garbage is what dlock made and nobody is in, from the deepest up; what others made stays") {
+  World world;
+  const auto holder = world.enter();
+  const auto make = [&](const std::string& path, const char* data) { world.ensemble.nodes[path].data = data; };
+  make("/old", kDirectoryData);
+  make("/old/deep", kDirectoryData);
+  make("/theirs", "");
+  make("/theirs/empty", kDirectoryData);
+  const auto commands = world.commands();
+  const auto would = commands->collect_garbage(true);
+  REQUIRE(would);
+  CHECK(world.ensemble.nodes.contains("/old/deep"));
+  const auto swept = commands->collect_garbage(false);
+  REQUIRE(swept);
+  CHECK(swept->size() == would->size());
+  CHECK_FALSE(world.ensemble.nodes.contains("/old"));
+  CHECK_FALSE(world.ensemble.nodes.contains("/theirs/empty"));
+  CHECK(world.ensemble.nodes.contains("/theirs"));
+  CHECK(world.ensemble.nodes.contains("/k"));
+}
+
+TEST_CASE("All locks in use are listed in the order of their names, and no others") {
+  World world;
+  const auto holder = world.enter();
+  world.ensemble.nodes["/empty"];
+  world.ensemble.nodes["/a"];
+  world.ensemble.nodes["/a/b"];
+  world.ensemble.foreign("/a/b/_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lock-");
+  const auto states = world.commands()->inspect_all();
+  REQUIRE(states);
+  REQUIRE(states->locks.size() == 2);
+  CHECK(states->locks[0].name.text() == "a/b");
+  CHECK(states->locks[1].name.text() == "k");
+}
+
+}  // namespace dlock::zookeeper::admin_test

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/lock/lock.h"
+
+#include <doctest/doctest.h>
+
+#include "lib/lock/lease.h"
+#include "tests/support/fake_clock.h"
+#include "tests/unit/zookeeper/fake_ensemble.h"
+
+namespace dlock::zookeeper::lock_test {
+namespace {
+
+using namespace std::chrono_literals;
+using dlock::testing::FakeClock;
+using testing::FakeEnsemble;
+
+constexpr Duration kTtl = 30s;
+
+class Supervisor final : public Control {
+ public:
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  bool stop_requested() override { return stops; }
+  bool take_who() override { return std::exchange(asks_who, false); }
+  void tell(const SessionEvent& event) override { told.push_back(event); }
+
+  bool stops = false;
+  bool asks_who = false;
+  std::vector<SessionEvent> told;
+};
+
+/// Locks of one key on one ensemble, under a clock that jumps to what happens next.
+class World {
+ public:
+  World() {
+    clock.next_happening = [this]() -> std::optional<TimePoint> {
+      if (!happens_at) return std::nullopt;
+      if (*happens_at > clock.now()) return happens_at;
+      happens_at.reset();
+      event();
+      return clock.now();
+    };
+  }
+
+  std::unique_ptr<ZookeeperLock> lock(const LockSpec& spec, const std::string& recipe = "bridge") {
+    const auto url = BackendUrl::parse("zk://127.0.0.1/app?recipe=" + recipe);
+    auto ensemble_of_url =
+        Ensemble::of(*url, clock, [this](const SessionSettings& settings) { return ensemble.open(settings); });
+    const std::string directory = *directory_of(ensemble_of_url->root(), spec.name);
+    auto stages = stages_of(ensemble_of_url->recipe(), directory, spec.mode, spec.permits);
+    return std::make_unique<ZookeeperLock>(std::move(*ensemble_of_url), spec, directory, std::move(*stages),
+                                           Runtime{clock, log});
+  }
+
+  void at(Duration time, std::function<void()> act) {
+    happens_at = FakeClock::start() + time;
+    event = std::move(act);
+  }
+
+  FakeClock clock;
+  FakeEnsemble ensemble;
+  Supervisor supervisor;
+  const Log log{Log::Style{.quiet = true}};
+  std::optional<TimePoint> happens_at;
+  std::function<void()> event;
+};
+
+LockSpec spec_of(Mode mode = Mode::kExclusive) {
+  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = {}, .ancestor = {}};
+  spec.mode = mode;
+  spec.permits = mode == Mode::kPermits ? 2 : 0;
+  spec.ttl = kTtl;
+  spec.wait.connect_timeout = 5s;
+  return spec;
+}
+
+const Granted* granted(const std::optional<std::variant<Granted, Refused>>& answer) {
+  return answer ? std::get_if<Granted>(&*answer) : nullptr;
+}
+const Refused* refused(const std::optional<std::variant<Granted, Refused>>& answer) {
+  return answer ? std::get_if<Refused>(&*answer) : nullptr;
+}
+
+const char* const kRecipes[] = {"bridge",     "mutex",    "semaphore-mutex", "rw",    "semaphore",
+                                "kazoo-lock", "kazoo-rw", "kazoo-semaphore", "simple"};
+
+}  // namespace
+
+TEST_CASE("A free lock costs a transaction, a list and the token; its token is the czxid of its nodes") {
+  World world;
+  const auto first = world.lock(spec_of());
+  REQUIRE(granted(first->acquire(world.supervisor)));
+  REQUIRE(first->release(world.clock.now() + 1s));
+  world.ensemble.requests = 0;
+  const auto lock = world.lock(spec_of());
+  const auto answer = lock->acquire(world.supervisor);
+  REQUIRE(granted(answer));
+  CHECK(world.ensemble.requests == 3);
+  const auto names = world.ensemble.children("/app/k");
+  REQUIRE(names.size() == 3);
+  for (const std::string& name : names) {
+    CHECK(world.ensemble.nodes.at("/app/k/" + name).stat.czxid == granted(answer)->locks[0].token.value());
+  }
+  CHECK(*granted(answer)->deadline == lease_deadline(world.clock.now(), kTtl));
+  REQUIRE(lock->release(world.clock.now() + 1s));
+  CHECK(world.ensemble.requests == 4);
+  CHECK(world.ensemble.children("/app/k").empty());
+}
+
+TEST_CASE("Whatever reply is lost, a lock is taken once, by one set of nodes, and its release leaves nothing") {
+  for (const char* recipe : kRecipes) {
+    for (const bool is_done : {false, true}) {
+      for (int n = 1;; ++n) {
+        CAPTURE(recipe);
+        CAPTURE(is_done);
+        CAPTURE(n);
+        World world;
+        world.ensemble.lose_reply_of = n;
+        world.ensemble.lost_is_done = is_done;
+        const auto lock = world.lock(spec_of(), recipe);
+        const auto answer = lock->acquire(world.supervisor);
+        REQUIRE(granted(answer));
+        const FencingToken token = granted(answer)->locks[0].token;
+        int ours = 0;
+        for (const auto& [path, node] : world.ensemble.nodes) {
+          const bool held =
+              node.stat.ephemeral_owner != 0 && path.find("locks") == path.npos && path.find("-__lock__/") == path.npos;
+          if (!held) continue;
+          ++ours;
+          CHECK(node.stat.czxid == token.value());
+        }
+        CHECK(ours == (std::string(recipe) == "bridge" ? 3 : 1));
+        CHECK(lock->release(world.clock.now() + 1s));
+        for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+        if (world.ensemble.requests < n) break;
+      }
+    }
+  }
+}
+
+TEST_CASE("Whatever reply is lost, who waits is granted after the holder's release, and not before") {
+  for (const char* recipe : kRecipes) {
+    for (const bool is_done : {false, true}) {
+      for (int n = 1;; ++n) {
+        CAPTURE(recipe);
+        CAPTURE(is_done);
+        CAPTURE(n);
+        World world;
+        const auto holder = world.lock(spec_of(), recipe);
+        REQUIRE(granted(holder->acquire(world.supervisor)));
+        world.ensemble.requests = 0;
+        world.ensemble.lose_reply_of = n;
+        world.ensemble.lost_is_done = is_done;
+        world.at(2s, [&] { CHECK(holder->release(world.clock.now() + 1s)); });
+        const auto waiter = world.lock(spec_of(), recipe);
+        const auto answer = waiter->acquire(world.supervisor);
+        REQUIRE(granted(answer));
+        CHECK(world.clock.since_start() >= 2s);
+        CHECK(world.clock.since_start() < 2s + kTtl);  // told, or by its own look
+        CHECK(waiter->release(world.clock.now() + 1s));
+        if (world.ensemble.requests < n) break;
+      }
+    }
+  }
+}
+
+TEST_CASE("A waiter whose session expires queues again in a new one") {
+  World world;
+  const auto holder = world.lock(spec_of());
+  REQUIRE(granted(holder->acquire(world.supervisor)));
+  world.at(1s, [&] {
+    world.ensemble.expire(*world.ensemble.sessions.back());
+    world.at(3s, [&] { CHECK(holder->release(world.clock.now() + 1s)); });
+  });
+  const auto waiter = world.lock(spec_of());
+  REQUIRE(granted(waiter->acquire(world.supervisor)));
+  CHECK(world.clock.since_start() == 3s);
+  CHECK(world.ensemble.children("/app/k").size() == 3);
+}
+
+TEST_CASE("A holder whose session has expired has lost the lock, whether it asks or is told") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  world.ensemble.expire(*world.ensemble.sessions.back());
+  SUBCASE("by a renewal") {
+    CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
+  }
+  SUBCASE("by the session") { CHECK(std::holds_alternative<RenewalLost>(lock->held(world.clock.now()))); }
+  SUBCASE("by a release") {
+    const auto released = lock->release(world.clock.now() + 1s);
+    REQUIRE_FALSE(released);
+    CHECK(released.error().code == ErrorCode::kLost);
+  }
+}
+
+TEST_CASE("A renewal counts from before its sync went out, and one without an answer moves nothing") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  world.clock.advance(10s);
+  const auto renewed = lock->renew(world.supervisor, world.clock.now() + 1s);
+  REQUIRE(std::holds_alternative<RenewalRenewed>(renewed));
+  CHECK(std::get<RenewalRenewed>(renewed).deadline == lease_deadline(world.clock.now(), kTtl));
+  world.ensemble.lose_reply_of = world.ensemble.requests + 1;
+  CHECK(std::holds_alternative<RenewalUnknown>(lock->renew(world.supervisor, world.clock.now() + 1s)));
+}
+
+TEST_CASE("A server that does not answer a renewal in time is left for another one, with the same session") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  FakeEnsemble::FakeSession& session = *world.ensemble.sessions.back();
+  session.silent = true;
+  CHECK(std::holds_alternative<RenewalUnknown>(lock->renew(world.supervisor, world.clock.now() + 5s)));
+  CHECK(session.reconnected == 1);
+  session.silent = false;
+  CHECK(std::holds_alternative<RenewalRenewed>(lock->renew(world.supervisor, world.clock.now() + 5s)));
+  CHECK(session.reconnected == 1);
+}
+
+TEST_CASE("A node that has our name and is somebody else's is a lock that is lost") {
+  World world;
+  const auto lock = world.lock(spec_of(), "simple");
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  world.ensemble.remove("/app/k");
+  const auto next = world.lock(spec_of(), "simple");
+  REQUIRE(granted(next->acquire(world.supervisor)));
+  CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
+  const auto released = lock->release(world.clock.now() + 1s);
+  REQUIRE_FALSE(released);
+  CHECK(released.error().code == ErrorCode::kLost);
+  CHECK(world.ensemble.nodes.contains("/app/k"));
+}
+
+TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited for") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));  // makes /app/k
+  const auto simple = world.lock(spec_of(), "simple");
+  const auto answer = simple->acquire(world.supervisor);
+  REQUIRE(refused(answer));
+  CHECK(refused(answer)->error.code == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("A holder is told when one of its nodes is deleted, and by the next renewal if a watch was lost") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  REQUIRE(lock->wake_at());
+  SUBCASE("by its watch") {
+    world.clock.advance(*lock->wake_at() - world.clock.now());
+    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
+    world.ensemble.remove("/app/k/" + world.ensemble.children("/app/k").front());
+    Renewal answer = lock->held(world.clock.now());
+    for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
+    CHECK(std::holds_alternative<RenewalLost>(answer));
+  }
+  SUBCASE("by a renewal") {
+    world.ensemble.remove("/app/k/" + world.ensemble.children("/app/k").front());
+    CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
+  }
+}
+
+TEST_CASE("Whoever writes __REVOKE__ into a node asks for the lock, which stays held until it is given back") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  world.ensemble.nodes.at("/app/k/" + world.ensemble.children("/app/k").front()).data = "__REVOKE__";
+  world.clock.advance(1s);
+  Renewal answer = lock->held(world.clock.now());
+  for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
+  CHECK(std::holds_alternative<RevocationRequested>(answer));
+  CHECK(world.ensemble.children("/app/k").size() == 3);
+}
+
+TEST_CASE("A wait that is given up, or whose time is over, leaves nothing behind") {
+  for (const char* recipe : kRecipes) {
+    CAPTURE(recipe);
+    World world;
+    const auto holder = world.lock(spec_of(), recipe);
+    REQUIRE(granted(holder->acquire(world.supervisor)));
+    const auto before = world.ensemble.nodes.size();
+    LockSpec spec = spec_of();
+    SUBCASE("withdrawn") {
+      world.at(1s, [&] { world.supervisor.stops = true; });
+      const auto waiter = world.lock(spec, recipe);
+      CHECK_FALSE(waiter->acquire(world.supervisor));
+      CHECK(world.clock.since_start() == 1s);
+      CHECK(world.ensemble.nodes.size() == before);
+    }
+    SUBCASE("its time is over") {
+      spec.wait.until = world.clock.now() + 3s;
+      const auto waiter = world.lock(spec, recipe);
+      const auto answer = waiter->acquire(world.supervisor);
+      REQUIRE(refused(answer));
+      CHECK(refused(answer)->error.code == ErrorCode::kBusy);
+      REQUIRE(refused(answer)->state);
+      CHECK(refused(answer)->state->holders.size() == 1);
+      CHECK(world.clock.since_start() == 3s);
+      CHECK(world.ensemble.nodes.size() == before);
+    }
+    SUBCASE("one attempt") {
+      spec.wait.once = true;
+      const auto waiter = world.lock(spec, recipe);
+      REQUIRE(refused(waiter->acquire(world.supervisor)));
+      CHECK(world.clock.since_start() == 0s);
+      CHECK(world.ensemble.nodes.size() == before);
+    }
+  }
+}
+
+TEST_CASE("A directory that is at the end of its numbers grants nothing") {
+  World world;
+  const auto lock = world.lock(spec_of());
+  REQUIRE(granted(lock->acquire(world.supervisor)));
+  world.ensemble.nodes.at("/app/k").next_number = 2147480001;
+  const auto late = world.lock(spec_of());
+  const auto answer = late->acquire(world.supervisor);
+  REQUIRE(refused(answer));
+  CHECK(refused(answer)->error.code == ErrorCode::kUnsupported);
+  CHECK(world.ensemble.children("/app/k").size() == 3);
+}
+
+TEST_CASE("A server that bounds sessions shortens the lease, and a lock-delay that leaves none is refused") {
+  World world;
+  world.ensemble.longest_session = 12s;
+  const auto lock = world.lock(spec_of());
+  const auto answer = lock->acquire(world.supervisor);
+  REQUIRE(granted(answer));
+  CHECK(*granted(answer)->deadline == lease_deadline(world.clock.now(), 8s));
+  LockSpec careful = spec_of();
+  careful.name = *LockName::parse("other");
+  careful.lock_delay = 12s;
+  const auto delayed = world.lock(careful);
+  const auto no_room = delayed->acquire(world.supervisor);
+  REQUIRE(refused(no_room));
+  CHECK(refused(no_room)->error.code == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("A re-entry joins the hold that its claim names, if it is one") {
+  World world;
+  const LockSpec outer = spec_of();
+  const auto holder = world.lock(outer);
+  const auto held = holder->acquire(world.supervisor);
+  REQUIRE(granted(held));
+  LockSpec inner = spec_of();
+  inner.wait.once = true;
+  inner.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto joined = world.lock(inner);
+  const auto answer = joined->acquire(world.supervisor);
+  REQUIRE(granted(answer));
+  CHECK(granted(answer)->locks[0].reentered);
+  CHECK(world.ensemble.children("/app/k").size() == 3);
+  CHECK(joined->release(world.clock.now() + 1s));
+  CHECK(world.ensemble.children("/app/k").size() == 3);
+  inner.ancestor = HeldClaim{outer.owner, FencingToken(1)};
+  const auto stale = world.lock(inner);
+  CHECK(refused(stale->acquire(world.supervisor)));
+}
+
+TEST_CASE("A hold that was entered outlives its own release; whoever ends last frees it, and its keeper is told") {
+  for (const char* recipe : kRecipes) {
+    CAPTURE(recipe);
+    World world;
+    const LockSpec outer = spec_of();
+    const auto holder = world.lock(outer, recipe);
+    const auto held = holder->acquire(world.supervisor);
+    REQUIRE(granted(held));
+    LockSpec inside = spec_of();
+    inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+    const auto first = world.lock(inside, recipe);
+    REQUIRE(granted(first->acquire(world.supervisor)));
+    const auto second = world.lock(inside, recipe);
+    REQUIRE(granted(second->acquire(world.supervisor)));
+    CHECK(first->release(world.clock.now() + 1s));
+    REQUIRE(holder->release(world.clock.now() + 1s));
+    CHECK(holder->is_still_entered());
+    CHECK(std::holds_alternative<RenewalRenewed>(holder->renew(world.supervisor, world.clock.now() + 1s)));
+    CHECK(std::holds_alternative<RenewalHeld>(holder->held(world.clock.now())));
+    LockSpec stranger = spec_of();
+    stranger.wait.once = true;
+    CHECK(refused(world.lock(stranger, recipe)->acquire(world.supervisor)));
+    const auto late = world.lock(inside, recipe);  // a dlock inside the one that goes on
+    CHECK(granted(late->acquire(world.supervisor))->locks[0].reentered);
+    CHECK(late->release(world.clock.now() + 1s));
+    CHECK(std::holds_alternative<RenewalHeld>(second->held(world.clock.now())));
+    CHECK(second->release(world.clock.now() + 1s));
+    CHECK(granted(world.lock(stranger, recipe)->acquire(world.supervisor)));
+    CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+  }
+}
+
+TEST_CASE("A hold that was entered by somebody who died is given back by its keeper") {
+  World world;
+  const LockSpec outer = spec_of();
+  const auto holder = world.lock(outer);
+  const auto held = holder->acquire(world.supervisor);
+  REQUIRE(granted(held));
+  LockSpec inside = spec_of();
+  inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto inner = world.lock(inside);
+  REQUIRE(granted(inner->acquire(world.supervisor)));
+  REQUIRE(holder->release(world.clock.now() + 1s));
+  world.ensemble.expire(*world.ensemble.sessions.back());
+  CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+  CHECK(world.ensemble.children("/app/k").empty());
+}
+
+TEST_CASE("Whatever reply is lost, a hold is entered once and left once, and freed by the last one") {
+  for (const char* recipe : {"bridge", "simple"}) {
+    for (const bool is_done : {false, true}) {
+      for (int n = 1;; ++n) {
+        CAPTURE(recipe);
+        CAPTURE(is_done);
+        CAPTURE(n);
+        World world;
+        const LockSpec outer = spec_of();
+        const auto holder = world.lock(outer, recipe);
+        const auto held = holder->acquire(world.supervisor);
+        REQUIRE(granted(held));
+        world.ensemble.requests = 0;
+        world.ensemble.lose_reply_of = n;
+        world.ensemble.lost_is_done = is_done;
+        LockSpec inside = spec_of();
+        inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+        const auto inner = world.lock(inside, recipe);
+        const auto joined = inner->acquire(world.supervisor);
+        REQUIRE(granted(joined));
+        CHECK(granted(joined)->locks[0].reentered);
+        CHECK(world.ensemble.children("/app/%entries/k").size() == 1);
+        REQUIRE(holder->release(world.clock.now() + 2s));
+        CHECK(holder->is_still_entered());
+        CHECK(inner->release(world.clock.now() + 2s));
+        for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+        CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+        if (world.ensemble.requests < n) break;
+      }
+    }
+  }
+}
+
+TEST_CASE("Whoever asks for a hold whose own command has ended is heard by those that are inside") {
+  World world;
+  const LockSpec outer = spec_of();
+  const auto holder = world.lock(outer, "mutex");
+  const auto held = holder->acquire(world.supervisor);
+  REQUIRE(granted(held));
+  LockSpec inside = spec_of();
+  inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto inner = world.lock(inside, "mutex");
+  REQUIRE(granted(inner->acquire(world.supervisor)));
+  world.clock.advance(1s);
+  const auto look = [&] {
+    Renewal seen = RenewalHeld{};
+    for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(seen); ++i) seen = inner->held(world.clock.now());
+    return seen;
+  };
+  CHECK(std::holds_alternative<RenewalHeld>(look()));
+  REQUIRE(holder->release(world.clock.now() + 1s));
+  CHECK(std::holds_alternative<RenewalHeld>(look()));
+  const std::string node = "/app/k/" + world.ensemble.children("/app/k").front();
+  world.ensemble.write(node, "__REVOKE__");
+  CHECK(std::holds_alternative<RevocationRequested>(look()));
+  CHECK(inner->release(world.clock.now() + 1s));
+  CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+  CHECK(world.ensemble.children("/app/k").empty());
+}
+
+TEST_CASE("Whoever only waits takes nothing, and goes when nobody is there any more") {
+  World world;
+  const std::string foreign = [&] {
+    const auto made = world.lock(spec_of());
+    REQUIRE(granted(made->acquire(world.supervisor)));
+    return world.ensemble.foreign("/app/k/_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301-lock-");
+  }();
+  LockSpec spec = spec_of();
+  spec.take = false;
+  world.at(4s, [&] { world.ensemble.remove(foreign); });
+  const auto waiter = world.lock(spec);
+  const auto answer = waiter->acquire(world.supervisor);
+  REQUIRE(granted(answer));
+  CHECK(granted(answer)->locks.empty());
+  CHECK(world.clock.since_start() == 4s);
+  CHECK(world.ensemble.children("/app/k").empty());
+}
+
+}  // namespace dlock::zookeeper::lock_test
