@@ -167,7 +167,7 @@ int run_main(int argc, char** argv) {
   fill_closed_standard_descriptors();
   const auto options = parse_command_line(argc, argv, environ);
   if (!options) return fail(Log(), options.error());
-  const Log log(options->log);
+  const Log log(options->log, STDERR_FILENO, options->same_store);
   for (const std::string& warning : options->warnings) log.warn(warning);
   SystemClock clock;
   return dispatch(*options, Runtime{clock, log}, argv, environ);

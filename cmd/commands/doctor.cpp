@@ -101,8 +101,19 @@ std::string report_json(const std::string& store, const std::vector<Finding>& co
   return json.end_array().end_object().line();
 }
 
-int print_findings(const Options& options, const std::string& store, const std::vector<Finding>& findings,
-                   const Log& log, Output& out) {
+/// Who asks the doctor is not sent to the doctor.
+Finding with_remedy(Finding finding, const Options& options) {
+  if (finding.remedy.find("dlock doctor") == std::string::npos) return finding;
+  const std::string family = family_name(options.backends.front().family);
+  finding.remedy =
+      "is it the server that the URL means, and does it run? Its log says more; what dlock needs there: man " +
+      (family == "local" ? std::string("dlock") : "dlock-" + family);
+  return finding;
+}
+
+int print_findings(const Options& options, const std::string& store, std::vector<Finding> findings, const Log& log,
+                   Output& out) {
+  for (Finding& finding : findings) finding = with_remedy(std::move(finding), options);
   const std::vector<Finding> config = config_findings(options);
   std::vector<Finding> all = config;
   all.insert(all.end(), findings.begin(), findings.end());

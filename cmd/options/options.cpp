@@ -15,6 +15,7 @@
 #include "cmd/options/settings.h"
 #include "cmd/options/stock_actions.h"
 #include "cmd/options/usage_error.h"
+#include "lib/base/human_text.h"
 #include "lib/config/duration_text.h"
 
 namespace dlock {
@@ -79,7 +80,19 @@ class Composer {
       return added.error();
     }
     options_.backends.push_back(std::move(*url));
+    name_store();
     return read_fallbacks();
+  }
+
+  void name_store() {
+    const BackendUrl& url = options_.backends.front();
+    if (reader().given_by_flag(OptionId::kBackend)) {
+      options_.same_store += " -b " + shell_word(url.alias.empty() ? url.redacted() : url.alias);
+    }
+    const Setting* file = reader().find(OptionId::kConfig);
+    if (file != nullptr && file->origin.layer == Origin::Layer::kFlag) {
+      options_.same_store += " -C " + shell_word(file->value());
+    }
   }
 
   Result<void> read_fallbacks() {

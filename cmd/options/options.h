@@ -98,7 +98,8 @@ struct Options {
   std::optional<std::string> report;  ///< FILE or fd:N
   When progress = When::kAuto;
   When colour = When::kAuto;
-  Log::Style log;  ///< colour already decided for stderr
+  Log::Style log;          ///< colour already decided for stderr
+  std::string same_store;  ///< " -b URL -C FILE" as far as flags said so: for commands in advice; no password
 
   bool json = false;
   bool watch = false;

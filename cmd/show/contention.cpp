@@ -57,6 +57,13 @@ std::string who_holds(const LockName& name, const std::optional<LockState>& stat
   return name.text();
 }
 
+/// Does one of them hold it for ever, as far as anybody knows?
+bool is_endless(const std::optional<LockState>& state) {
+  if (!state) return false;
+  return std::any_of(state->holders.begin(), state->holders.end(),
+                     [](const Participant& one) { return one.note.find(kEndlessNote) != std::string::npos; });
+}
+
 /// The next round length of time that is at least ten times longer than what was not enough.
 const char* longer_wait(std::optional<Duration> waited) {
   using namespace std::chrono_literals;
@@ -82,6 +89,10 @@ Error busy_error(const LockName& name, const std::optional<LockState>& state, st
   const std::size_t waiters = state && !state->holders.empty() ? state->waiters.size() + state->more_waiters : 0;
   if (waiters > 0) error.message += "; " + std::to_string(waiters) + (waiters == 1 ? " other waits" : " others wait");
   if (waited) error.message += "; gave up after " + human_duration(*waited);
+  if (is_endless(state)) {
+    error.next = "it never ends by itself; if its holder is gone: dlock force-release " + shell_word(name.text());
+    return error;
+  }
   error.next = std::string(waited ? "wait longer" : "wait for it") + " with --wait " + longer_wait(waited) +
                ", or see the queue: dlock inspect " + shell_word(name.text());
   return error;

@@ -55,8 +55,10 @@ Result<std::string> need_program(const BackendUrl& url, Role role) {
   if (std::string program = find_program(url, role); !program.empty()) return program;
   const std::string family = family_name(url.family);
   const std::string package = url.family == Family::kLocal ? "dlock" : "dlock-" + family;
+  const std::string places = own_folder() + "/../libexec/dlock and " + DLOCK_LIBEXECDIR;
   return Error{ErrorCode::kUnsupported,
-               "backend '" + family + "' is not installed, and " + url.redacted() + " needs it",
+               "backend '" + family + "' is not installed, and " + url.redacted() + " needs it: there is no dlock-" +
+                   family + " in " + places,
                "install it with: apt install " + package};
 }
 

@@ -13,6 +13,10 @@ namespace {
 /// Of a message: the reasons of several servers fit in.
 constexpr std::size_t kLongest = 4096;
 
+/// That an advice names, and that ask a store.
+constexpr std::string_view kAskingCommands[] = {"dlock doctor", "dlock inspect", "dlock force-release", "dlock setup",
+                                                "dlock stock"};
+
 }  // namespace
 
 bool write_all(int fd, std::string_view text) {
@@ -25,7 +29,17 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-void Log::error(const Error& error) const { say("error", error.message, error.next); }
+std::string with_options(std::string advice, std::string_view options) {
+  if (options.empty()) return advice;
+  for (const std::string_view command : kAskingCommands) {
+    for (std::size_t at = advice.find(command); at != std::string::npos; at = advice.find(command, at + 1)) {
+      advice.insert(at + command.size(), options);
+    }
+  }
+  return advice;
+}
+
+void Log::error(const Error& error) const { say("error", error.message, with_options(error.next, same_store_)); }
 
 void Log::warn(std::string_view message) const {
   if (!style_.quiet) say("warning", message, {});

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "lib/base/result.h"
 
@@ -21,7 +22,9 @@ class Log {
   };
 
   Log() = default;
-  explicit Log(const Style& style, int fd = 2) : style_(style), fd_(fd) {}
+  /// `same_store` is what a dlock command in an advice needs to mean the store of this process: " -b URL", or nothing.
+  explicit Log(const Style& style, int fd = 2, std::string same_store = {})
+      : style_(style), fd_(fd), same_store_(std::move(same_store)) {}
 
   void error(const Error& error) const;          ///< always: "dlock: message", then "  next"
   void warn(std::string_view message) const;     ///< unless quiet
@@ -34,7 +37,12 @@ class Log {
   void say(const char* level, std::string_view message, std::string_view next) const;
   Style style_;
   int fd_ = 2;
+  std::string same_store_;
 };
+
+/// `advice` with `options` behind the name of each dlock command in it that asks a store: "see: dlock doctor" and
+/// " -b redis://h" are "see: dlock doctor -b redis://h".
+std::string with_options(std::string advice, std::string_view options);
 
 /// Writes all of `text`, retrying short and interrupted writes. False if the descriptor does not take it.
 bool write_all(int fd, std::string_view text);

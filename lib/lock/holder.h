@@ -33,6 +33,9 @@ struct Participant {
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
 };
 
+/// The note of a holder whose lease has no end, though nobody is known who keeps it.
+inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
+
 /// One look at one lock. Stale as soon as it is made.
 struct LockState {
   LockName name;

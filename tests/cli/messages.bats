@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What dlock says about mistakes, as a table: each row a command, its exit status, and what stands on stderr or must not.
 load ../support/cli
+load ../support/redis
 
 setup() { set_world; }
 teardown() { end_world; }
@@ -109,4 +110,58 @@ file_says() {
   says 78 "did you mean 'phone'?" -- dlock stock take phoen
   says 78 "did you mean 'phone'?" -- dlock stock add phoen --qty 1
   says 78 'dlock stock create zzz' '!did you mean' -- dlock stock show zzz
+}
+
+@test "an unknown host is called one, on every store" {
+  local url
+  for url in redis://no.invalid tair://no.invalid zk://no.invalid mysql://u@no.invalid/d redis+cluster://no.invalid; do
+    says 69 'there is no host of that name' '!timed out' '!doctor' -- dlock run -n -b "$url" k -- touch ran
+    says 69 'there is no host of that name' -- dlock inspect -b "$url" k
+  done
+}
+
+@test "who is sent to the doctor is told the whole command, and inside the doctor there is a remedy" {
+  says 69 'dlock doctor -b zk://127.0.0.1:1' -- dlock run -n -b zk://127.0.0.1:1 k -- touch ran
+  printf '[backend.far]\nurl = "zk://127.0.0.1:1"\n' >dlock.toml
+  says 69 "dlock doctor -b far -C $PWD/dlock.toml" -- dlock run -n -C "$PWD/dlock.toml" -b far k -- touch ran
+  DLOCK_BACKEND=zk://127.0.0.1:1 says 69 'dlock doctor' '!-b' -- dlock run -n k -- touch ran
+  run -69 dlock doctor -b zk://127.0.0.1:1
+  [[ $output == *"does it run?"*"man dlock-zookeeper"* && $output != *"dlock doctor"* ]]
+}
+
+@test "a replica is called one, and its primary is asked for" {
+  start_redis primary
+  start_redis replica --replicaof 127.0.0.1 "$(port_of primary)"
+  wait_until redis_line replica role:slave INFO replication
+  use "$(redis_url replica)"
+  says 69 'is a read-only replica' 'name its primary' 'redis+sentinel://' '!did not write' -- dlock run -n k -- touch ran
+  says 69 'is a read-only replica' -- dlock acquire -n --ttl 10s k
+  says 69 'is a read-only replica' -- dlock stock create phone --quantity 3
+}
+
+@test "RedLock: how many servers were asked, how many answer, and why the others do not" {
+  start_redis one
+  use "redlock://127.0.0.1:$(port_of one),127.0.0.1:1,127.0.0.1:2"
+  local answer='3 servers asked, 1 answers'
+  says 69 "$answer" '2 are needed' '127.0.0.1:2: connection refused' '!no answer in time' '!know the lock' \
+    -- dlock inspect k
+  says 69 "$answer" '!no answer in time' -- dlock run -n k -- touch ran
+}
+
+@test "a foreign key without a TTL is not worth waiting for" {
+  start_redis one
+  redis_cli one set k foreign
+  use "$(redis_url one)"
+  says 75 'it never ends by itself' 'dlock force-release k' '!wait for it' -- dlock run -n k -- touch ran
+  says 75 "dlock force-release -b $DLOCK_BACKEND k" -- dlock run -n -b "$DLOCK_BACKEND" k -- touch ran
+  redis_cli one pexpire k 600000
+  says 75 'wait for it with --wait' '!never ends' -- dlock run -n k -- touch ran
+}
+
+@test "a keeper program that is missing is named, with where it was looked for and its package" {
+  mkdir -p prefix/bin
+  cp "$DLOCK" prefix/bin/dlock
+  says 78 'there is no dlock-redis in' "$PWD/prefix/" 'apt install dlock-redis' \
+    -- prefix/bin/dlock run -b redis://127.0.0.1:1 k -- touch ran
+  says 78 'there is no dlock-local in' 'apt install dlock' -- prefix/bin/dlock stock create phone --quantity 3
 }

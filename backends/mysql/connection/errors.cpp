@@ -78,6 +78,12 @@ Error error_of(const Failure& failure, const std::string& server) {
     case 1226:
       return {ErrorCode::kUnavailable, server + " has no connection left: " + said,
               "raise max_connections; every holder and every waiter needs one"};
+    case 2005:
+      return {ErrorCode::kUnavailable, "cannot reach " + server + ": there is no host of that name",
+              "check the name in the URL, and DNS"};
+    case 2002:
+    case 2003:
+      return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, "is the server running there?"};
     case kLoginRefused:
       return {ErrorCode::kDenied,
               server + " asks for the password by " + failure.text + ", which could show it; it was not sent",

@@ -113,7 +113,7 @@ class LookReader {
       party.note = "another lock client";
     }
     if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_ - delay);
-    else party.note += std::string(party.note.empty() ? "" : ", ") + "no end of its lease (no TTL)";
+    else party.note += std::string(party.note.empty() ? "" : ", ") + kEndlessNote;
     if (remaining_ >= 0 && remaining_ <= delay) party.note = "lease over, lock-delay runs";
     state.holders.push_back(std::move(party));
   }

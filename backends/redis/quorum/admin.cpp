@@ -51,7 +51,7 @@ TimePoint QuorumAdmin::by() const { return runtime_.clock.now() + kRound; }
 
 ServerGroup::Answers QuorumAdmin::ask_each(const Command& command) {
   return group_.ask(std::vector<std::vector<Command>>(group_.size(), {command}), by(), nullptr,
-                    [](const ServerGroup::Answers&) { return false; });
+                    [](const ServerGroup::Answers&) { return std::nullopt; });
 }
 
 Result<QuorumQuestion> QuorumAdmin::question(const LockName& name, const std::string& owner, Duration ttl) const {
@@ -190,7 +190,7 @@ Result<UniqueFd> QuorumAdmin::fence(const LockName& resource, FencingToken token
   return Error{refused_us ? ErrorCode::kDenied : ErrorCode::kUnavailable,
                "fewer than " + std::to_string(majority(group_.size())) + " servers of " + store_ +
                    " have let the token pass: " + reasons,
-               "see `dlock doctor`, and ask again"};
+               "ask again, and see: dlock doctor"};
 }
 
 Result<std::vector<Swept>> QuorumAdmin::collect_garbage(bool dry_run) {
@@ -236,7 +236,7 @@ std::set<LockName> QuorumAdmin::all_names() {
     for (std::size_t i = 0; i < group_.size(); ++i) {
       if (!over[i]) pages[i].push_back({"SCAN", cursors[i], "MATCH", "dlock:*:fence", "COUNT", "500"});
     }
-    const auto answers = group_.ask(pages, by(), nullptr, [](const ServerGroup::Answers&) { return false; });
+    const auto answers = group_.ask(pages, by(), nullptr, [](const ServerGroup::Answers&) { return std::nullopt; });
     for (std::size_t i = 0; i < group_.size(); ++i) {
       if (over[i]) continue;
       over[i] = true;

@@ -94,15 +94,14 @@ void ServerGroup::advance(Server& server, Answer* answer) {
 }
 
 ServerGroup::Answers ServerGroup::ask(const std::vector<std::vector<Command>>& commands, TimePoint until,
-                                      Control* control, const std::function<bool(const Answers&)>& enough,
-                                      Duration grace) {
+                                      Control* control, const Enough& enough) {
   Answers answers = send(commands);
   bool is_enough = false;
   for (;;) {
     for (std::size_t i = 0; i < servers_.size(); ++i) advance(servers_[i], &answers[i]);
-    if (!is_enough && enough(answers)) {
+    if (const auto grace = is_enough ? std::nullopt : enough(answers)) {
       is_enough = true;
-      until = std::min(until, clock_.now() + grace);
+      until = std::min(until, clock_.now() + *grace);
     }
     if (all_done(answers) || clock_.now() >= until) return answers;
     if (control != nullptr && control->stop_requested()) return answers;

@@ -48,10 +48,11 @@ class ServerGroup {
   int connection(std::size_t server) const { return servers_[server].opened; }
 
   /// Sends `commands[i]` to server i, in one write; none: it is not asked. Waits until `enough` says so, all have
-  /// answered, `until` has come or `control` (may be nullptr) wants it to end; once it was enough, for the others only
-  /// `grace` longer.
+  /// answered, `until` has come or `control` (may be nullptr) wants it to end; once it is enough, for the others only
+  /// as much longer as `enough` says (nullopt: it is not enough).
+  using Enough = std::function<std::optional<Duration>(const Answers&)>;
   Answers ask(const std::vector<std::vector<Command>>& commands, TimePoint until, Control* control,
-              const std::function<bool(const Answers&)>& enough, Duration grace = Duration(0));
+              const Enough& enough);
 
   /// Sends without waiting for answers.
   void tell(const std::vector<std::vector<Command>>& commands);

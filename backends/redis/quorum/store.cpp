@@ -11,6 +11,9 @@
 namespace dlock::redis {
 namespace {
 
+/// The round has failed: how much longer the others are waited for, so that none is said not to answer which does.
+constexpr Duration kToTellWhoAnswers = std::chrono::milliseconds(100);
+
 Vote vote_of(const ServerGroup::Answer& answer, const Ballot& ballot) {
   if (answer.is_open()) return Vote::kOpen;
   if (!answer.has_replies()) return Vote::kNone;
@@ -97,12 +100,14 @@ Outcome QuorumStore::ask(const std::vector<Command>& questions, TimePoint until,
   ballots_.assign(group_.size(), {});
   votes_.assign(group_.size(), Vote::kNone);
   dropped_.assign(group_.size(), "");
-  const auto decided = [&](const ServerGroup::Answers& answers) {
+  const auto decided = [&](const ServerGroup::Answers& answers) -> std::optional<Duration> {
     answers_ = answers;
     read();
-    return count(votes_) != Outcome::kOpen;
+    const Outcome outcome = count(votes_);
+    if (outcome == Outcome::kOpen) return std::nullopt;
+    return outcome == Outcome::kSilent ? std::max(grace, kToTellWhoAnswers) : grace;
   };
-  answers_ = group_.ask(commands, until, control, decided, grace);
+  answers_ = group_.ask(commands, until, control, decided);
   read();
   return final_count(votes_, count);
 }
@@ -148,6 +153,7 @@ LockState QuorumStore::state(WallTime now, bool only_majorities) const {
     }
     if (holder.empty()) party.note = "another lock family: the key is of another type";
     else if (hold.records.empty()) party.note = "another lock client";
+    if (hold.remaining.empty() && hold.records.empty()) party.note.append(", ").append(kEndlessNote);
     const std::string place = where(hold.servers);
     party.note += (party.note.empty() || place.empty() ? "" : ", ") + place;
     state.holders.push_back(std::move(party));
@@ -179,14 +185,26 @@ std::string QuorumStore::reason(std::size_t server) const {
   return "";
 }
 
-std::string QuorumStore::reasons() const {
+std::string QuorumStore::reasons(Reasons of) const {
   std::string text;
   for (std::size_t i = 0; i < votes_.size(); ++i) {
-    const std::string why = votes_[i] == Vote::kGranted ? "" : reason(i);
+    const bool left_out = votes_[i] == Vote::kGranted || (votes_[i] == Vote::kRefused && of == Reasons::kSilent);
+    const std::string why = left_out ? "" : reason(i);
     if (why.empty()) continue;
     if (!text.empty()) text += "; ";
     text += why.find(group_.name(i)) == std::string::npos ? group_.name(i) + ": " + why : why;
   }
+  return text;
+}
+
+std::string QuorumStore::answers_text() const {
+  const auto count = [&](auto is) { return static_cast<std::size_t>(std::count_if(votes_.begin(), votes_.end(), is)); };
+  const auto answering = static_cast<std::size_t>(
+      std::count_if(answers_.begin(), answers_.end(), [](const auto& answer) { return answer.has_replies(); }));
+  const std::size_t voting = count([](Vote vote) { return vote == Vote::kGranted || vote == Vote::kRefused; });
+  std::string text = std::to_string(votes_.size()) + " servers asked, " + std::to_string(answering) +
+                     (answering == 1 ? " answers" : " answer");
+  if (voting < answering) text += ", " + std::to_string(voting) + (voting == 1 ? " has a vote" : " have a vote");
   return text;
 }
 
@@ -202,11 +220,13 @@ Error QuorumStore::silence() const {
   }
   const std::size_t needed = majority(votes_.size());
   const ErrorCode code = votes_.size() - denied < needed ? ErrorCode::kDenied : ErrorCode::kUnavailable;
-  if (votes_.size() == 1) return {code, reasons(), "see `dlock doctor`"};
-  return {code,
-          "fewer than " + std::to_string(needed) + " of the " + std::to_string(votes_.size()) + " servers of " +
-              store_name_ + " have a vote: " + reasons(),
-          "see `dlock doctor`; a majority of the servers must answer"};
+  if (votes_.size() == 1) {
+    const bool advised = answers_[0].error && !answers_[0].error->next.empty();
+    return {code, reasons(), advised ? answers_[0].error->next : "look at it with: dlock doctor"};
+  }
+  const std::string why = reasons(Reasons::kSilent);
+  return {code, store_name_ + ": " + answers_text() + ", " + std::to_string(needed) + " are needed: " + why,
+          "start the servers that do not answer, or see: dlock doctor"};
 }
 
 }  // namespace dlock::redis

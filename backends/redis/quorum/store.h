@@ -37,10 +37,13 @@ class QuorumStore {
 
   /// Too few answers: each server with its reason.
   Error silence() const;
-  /// Why each vote that is not ours is not.
-  std::string reasons() const;
+  /// Why each vote that is not ours is not; or only why those that do not count do not.
+  enum class Reasons { kAll, kSilent };
+  std::string reasons(Reasons of = Reasons::kAll) const;
 
  private:
+  /// "3 servers asked, 1 answers".
+  std::string answers_text() const;
   void read();
   std::string reason(std::size_t server) const;
   std::string where(const std::vector<std::size_t>& servers) const;

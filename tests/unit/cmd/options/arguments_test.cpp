@@ -98,9 +98,9 @@ TEST_CASE("CMD points into argv itself") {
 }
 
 TEST_CASE("an option's value may stand in its word or in the next") {
-  for (const Words& line :
-       {Words{"run", "-w5", "k", "x"}, Words{"run", "-w", "5", "k", "x"}, Words{"run", "--wait=5", "k", "x"},
-        Words{"run", "--wait", "5", "k", "x"}, Words{"run", "-nqw5", "k", "x"}, Words{"run", "-w9", "-w", "5", "k", "x"}}) {
+  for (const Words& line : {Words{"run", "-w5", "k", "x"}, Words{"run", "-w", "5", "k", "x"},
+                            Words{"run", "--wait=5", "k", "x"}, Words{"run", "--wait", "5", "k", "x"},
+                            Words{"run", "-nqw5", "k", "x"}, Words{"run", "-w9", "-w", "5", "k", "x"}}) {
     CAPTURE(line[1]);
     ArgumentWords words(line);
     const auto split = split_arguments(words.count(), words.argv());
