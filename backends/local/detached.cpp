@@ -16,6 +16,7 @@
 #include "backends/local/files/file_watch.h"
 #include "backends/local/files/process.h"
 #include "lib/base/clock.h"
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {

@@ -12,7 +12,7 @@
 
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/checksum.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {

@@ -8,6 +8,7 @@
 
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/process.h"
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
@@ -202,8 +203,8 @@ bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
       const Record& record = placed.record;
       if (record.ticket != ticket.ticket || (record.flags & Record::kGranted)) return false;
       if (record.pid_namespace == 0 || record.pid_namespace != context_->own_pid_namespace()) return false;
-      const auto process = process_info(static_cast<pid_t>(record.pid));
-      return process && process->state == 'T' && process->started_ns <= record.drawn_boot_ns + kStartTick;
+      const auto process = look_up_process(static_cast<pid_t>(record.pid));
+      return process && process->state == 'T' && started_ns(process->id) <= record.drawn_boot_ns + kStartTick;
     });
   };
   return !tickets.empty() && std::all_of(tickets.begin(), tickets.end(), is_stopped);

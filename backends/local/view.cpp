@@ -6,6 +6,7 @@
 
 #include "backends/local/files/path_lock.h"
 #include "backends/local/files/process.h"
+#include "lib/base/process.h"
 #include "lib/base/user_name.h"
 
 namespace dlock::local {
@@ -18,8 +19,8 @@ std::string note_about(const Record& record, const LocalContext& context) {
   if (record.pid_namespace == 0) return {};  // it has not said yet
   if (record.pid_namespace != context.own_pid_namespace()) return "in another pid namespace";
   constexpr std::int64_t kTick = 20'000'000;
-  const auto info = process_info(static_cast<pid_t>(record.pid));
-  const bool recycled = info && info->started_ns > record.drawn_boot_ns + kTick;
+  const auto info = look_up_process(static_cast<pid_t>(record.pid));
+  const bool recycled = info && started_ns(info->id) > record.drawn_boot_ns + kTick;
   if (!info || recycled || info->state == 'Z') {
     return record.flags & Record::kGranted ? "dlock is gone, what it started still runs" : "ended";
   }
@@ -69,8 +70,8 @@ void add_foreigners(LockState& state, const View& view, const LocalContext& cont
     party.host = context.host;
     party.pid = entry.pid;
     party.mode = entry.exclusive ? Mode::kExclusive : Mode::kShared;
-    party.note = process_info(entry.pid) ? "flock(2) by another program"
-                                         : "flock(2) by another program, which left it to what it started";
+    party.note = look_up_process(entry.pid) ? "flock(2) by another program"
+                                            : "flock(2) by another program, which left it to what it started";
     (entry.waiting ? state.waiters : state.holders).push_back(std::move(party));
   }
 }

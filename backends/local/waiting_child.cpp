@@ -11,6 +11,7 @@
 
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/process.h"
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
@@ -86,7 +87,7 @@ std::optional<int> WaitingChild::result() {
 void WaitingChild::reap() { dlock::local::reap(process_, false); }
 
 void WaitingChild::stop() {
-  signal_process(process_, SIGKILL);
+  if (process_.valid()) signal_process(process_, SIGKILL);
   dlock::local::reap(process_, true);
   process_.reset();
   result_.reset();

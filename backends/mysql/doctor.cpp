@@ -9,6 +9,7 @@
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/human_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -114,7 +115,8 @@ class Examination {
     if (!time || time->rows.empty()) return false;
     const auto wall = runtime_.clock.wall();
     findings_.push_back({Verdict::kOk, name_ + ": answers in " + human_duration(runtime_.clock.now() - before), {}});
-    const std::int64_t offset = (signed_number(time->rows[0][0].value_or("")) - wall.time_since_epoch() / 1us) / 1000;
+    const std::int64_t offset =
+        (leading_number<std::int64_t>(time->rows[0][0].value_or("")) - wall.time_since_epoch() / 1us) / 1000;
     const bool far = std::llabs(offset) > kClockOffset;
     findings_.push_back({far ? Verdict::kWarn : Verdict::kOk,
                          name_ + ": clock is " + std::to_string(offset) + " ms from ours",

@@ -11,7 +11,7 @@
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
 #include "backends/zookeeper/tree.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 
 namespace dlock::zookeeper {
 namespace {

@@ -7,8 +7,8 @@
 #include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/four_letters.h"
-#include "lib/base/entropy.h"
 #include "lib/base/human_text.h"
+#include "lib/base/random.h"
 
 namespace dlock::zookeeper {
 namespace {

@@ -14,8 +14,8 @@
 #include <cstring>
 
 #include "cmd/show/exit_status.h"
-#include "lib/base/entropy.h"
 #include "lib/base/json_writer.h"
+#include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 #include "lib/stock/stock_hold.h"

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 
 #include "cmd/show/exit_status.h"
@@ -14,6 +13,7 @@
 #include "cmd/wiring/take.h"
 #include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 #include "lib/run/child_process.h"
 
 namespace dlock {
@@ -41,7 +41,7 @@ Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
   if (!where) return file;
   file.where_ = *where;
   if (where->starts_with("fd:")) {
-    std::from_chars(where->data() + 3, where->data() + where->size(), file.fd_);
+    file.fd_ = whole_number<int>(std::string_view(*where).substr(3)).value_or(-1);
     if (fcntl(file.fd_, F_GETFD) < 0) {
       return Error{ErrorCode::kInvalid, "--report " + *where + ": that descriptor is not open",
                    "open it in the shell: dlock run --report fd:3 ... 3>report.json"};

@@ -7,6 +7,7 @@
 #include "cmd/options/options.h"
 #include "cmd/options/stock_actions.h"
 #include "cmd/options/usage_error.h"
+#include "lib/base/text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -112,9 +113,8 @@ std::string explain_action(const StockActionRow& action) {
                     "\n\n" + std::string(action.summary) + "\n";
   std::string examples;
   for (std::string_view rest = stock.examples; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
+    const std::string_view line = cut(rest, '\n');
     if (line.starts_with("dlock stock " + std::string(action.name) + " ")) put_indented(examples, line);
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
   if (!examples.empty()) out += "\nExample:\n" + examples;
   if (!action.options.empty()) out += "\nOptions [default; environment variable]:\n";

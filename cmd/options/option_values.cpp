@@ -2,13 +2,13 @@
 #include "cmd/options/option_values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <string>
 
 #include "cmd/options/command_table.h"
 #include "cmd/options/usage_error.h"
+#include "lib/base/text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -30,12 +30,10 @@ std::string upper(std::string_view text) {
 
 /// 0 if there is no such signal.
 int signal_number(std::string_view text) {
-  int number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure == std::errc() && end == text.data() + text.size()) return number >= 1 && number < NSIG ? number : 0;
+  if (const auto number = whole_number<int>(text)) return *number >= 1 && *number < NSIG ? *number : 0;
   std::string name = upper(text);
   if (name.starts_with("SIG")) name.erase(0, 3);
-  for (number = 1; number < NSIG; ++number) {
+  for (int number = 1; number < NSIG; ++number) {
     const char* known = sigabbrev_np(number);
     if (known != nullptr && name == known) return number;
   }
@@ -55,9 +53,8 @@ std::string nearest_signal(std::string_view text) {
 }  // namespace
 
 Result<std::int64_t> parse_number(std::string_view text, std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
+  const auto value = whole_number<std::int64_t>(text);
+  if (value && *value >= least && *value <= most) return *value;
   return invalid(quoted(text) + " is not a number from " + std::to_string(least) + " to " + std::to_string(most), "");
 }
 

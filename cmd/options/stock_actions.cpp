@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cmd/options/usage_error.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 #include "lib/config/suggest.h"
 #include "lib/config/url_schemes.h"
 #include "lib/stock/stock.h"

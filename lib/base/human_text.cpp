@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {

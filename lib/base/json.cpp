@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "lib/base/log.h"
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 std::string json_quote(std::string_view text) {

@@ -4,8 +4,8 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "lib/base/text.h"
 #include "lib/config/suggest.h"
 #include "lib/config/url_schemes.h"
 
@@ -39,48 +39,19 @@ Error malformed(const UrlScheme& scheme, std::string why) {
   return {ErrorCode::kInvalid, "malformed " + name + " URL: " + std::move(why), std::move(next)};
 }
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 Result<std::string> percent_decode(const UrlScheme& scheme, std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '%') {
-      const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
-      const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
-      if (high < 0 || low < 0) return malformed(scheme, "a % is not followed by two hex digits");
-      c = static_cast<char>(high * 16 + low);
-      i += 2;
-    }
-    if (is_control(c)) return malformed(scheme, "it contains a control character");
-    out += c;
-  }
-  return out;
+  auto plain = percent_unescaped(text);
+  if (!plain) return malformed(scheme, "a % is not followed by two hex digits");
+  if (std::any_of(plain->begin(), plain->end(), is_control))
+    return malformed(scheme, "it contains a control character");
+  return std::move(*plain);
 }
 
 void percent_encode(std::string& out, std::string_view text, std::string_view plain) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (letter || plain.find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', kDigits[byte / 16], kDigits[byte % 16]};
-    }
-  }
-}
-
-/// Cuts `text` at the first `at`: gives back what is before it, leaves what is behind it.
-std::string_view cut(std::string_view& text, char at) {
-  const std::string_view front = text.substr(0, text.find(at));
-  text.remove_prefix(std::min(text.size(), front.size() + 1));
-  return front;
+  out += percent_escaped(text, [plain](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           plain.find(static_cast<char>(c)) != std::string_view::npos;
+  });
 }
 
 /// Reads one URL into a BackendUrl, part by part.
@@ -173,10 +144,8 @@ class UrlReader {
     if (!text.empty()) {
       if (text.front() != ':') return malformed(scheme_, "what follows a host is neither a port nor a comma");
       text.remove_prefix(1);
-      const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), host.port);
-      if (failure != std::errc() || end != text.data() + text.size() || host.port == 0) {
-        return malformed(scheme_, "a port is a number from 1 to 65535");
-      }
+      host.port = whole_number<std::uint16_t>(text).value_or(0);
+      if (host.port == 0) return malformed(scheme_, "a port is a number from 1 to 65535");
     }
     const auto port = [&](const BackendUrl::Host& one) { return one.port == 0 ? scheme_.port : one.port; };
     const bool again = std::any_of(url_.hosts.begin(), url_.hosts.end(), [&](const BackendUrl::Host& other) {

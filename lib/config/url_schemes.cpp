@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -67,9 +68,7 @@ constexpr UrlParam kParams[] = {
 template <typename Use>
 bool any_alternative(std::string_view values, Use use) {
   while (!values.empty()) {
-    const std::string_view one = values.substr(0, values.find('|'));
-    if (use(one)) return true;
-    values.remove_prefix(std::min(values.size(), one.size() + 1));
+    if (use(cut(values, '|'))) return true;
   }
   return false;
 }

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <iterator>
 #include <vector>
 
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/packets.h"
 #include "lib/run/descendants.h"
@@ -55,7 +55,7 @@ void KeeperSession::end_program() {
   siginfo_t child{};
   // As long as it has not been reaped the pid is nobody else's.
   if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0) return;
-  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  const UniqueFd pidfd = open_process(pid_);
   const auto wait = [&] {
     std::vector<pollfd> fds{{pidfd.get(), POLLIN, 0}};
     clock_.wait(fds, clock_.now() + kGiveUpGrace);
@@ -149,7 +149,7 @@ void KeeperSession::ask_who() { send({"who", {}}); }
 void KeeperSession::command_started(const StartedCommand& command) {
   started_ = true;
   if (command.pid == 0) return send({"started", {}});
-  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, command.pid, 0)));
+  const UniqueFd pidfd = open_process(command.pid);
   send({"started", {{"mark", std::to_string(command.mark)}}}, pidfd.get());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/messages.h"
 
-#include <charconv>
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {
@@ -10,40 +10,8 @@ namespace {
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kLongestSentence = 4096;
 
-/// At the end of a character.
-std::string cut(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  constexpr auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-  std::size_t end = most;
-  while (end > 0 && most - end < 4 && is_inside(text[end])) --end;
-  return text.substr(0, end);
-}
-
 std::string escape(std::string_view value) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '%' || c == '\n' || c == '\0') out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    else out += c;
-  }
-  return out;
-}
-
-bool unescape(std::string_view text, std::string& out) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      out += text[at];
-      continue;
-    }
-    if (text.size() - at < 3) return false;
-    unsigned byte = 0;
-    const char* digits = text.data() + at + 1;
-    if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) return false;
-    out += static_cast<char>(byte);
-    at += 2;
-  }
-  return true;
+  return percent_escaped(value, [](unsigned char c) { return c != '%' && c != '\n' && c != '\0'; });
 }
 
 Error broken(const std::string& what) {
@@ -67,11 +35,9 @@ class Reader {
   std::string text_or_empty(const char* name) { return has(name) ? text(name) : std::string(); }
 
   std::int64_t number(const char* name) {
-    const std::string value = text(name);
-    std::int64_t number = 0;
-    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (value.empty() || failure != std::errc() || end != value.data() + value.size()) fail(name);
-    return number;
+    const auto number = whole_number<std::int64_t>(text(name));
+    if (!number) fail(name);
+    return number.value_or(0);
   }
 
   std::int64_t number_or(const char* name, std::int64_t otherwise) { return has(name) ? number(name) : otherwise; }
@@ -111,15 +77,15 @@ std::string digits(TimePoint point) { return std::to_string(point.time_since_epo
 
 void put_party(Message& message, const std::string& prefix, const Participant& party) {
   auto& f = message.fields;
-  f[prefix + "owner"] = cut(party.owner, kLongestName);
-  f[prefix + "host"] = cut(party.host, kLongestName);
+  f[prefix + "owner"] = utf8_prefix(party.owner, kLongestName);
+  f[prefix + "host"] = utf8_prefix(party.host, kLongestName);
   f[prefix + "pid"] = digits(party.pid);
-  f[prefix + "user"] = cut(party.user, kLongestName);
-  f[prefix + "reason"] = cut(party.reason, kLongestName);
+  f[prefix + "user"] = utf8_prefix(party.user, kLongestName);
+  f[prefix + "reason"] = utf8_prefix(party.reason, kLongestName);
   f[prefix + "mode"] = digits(static_cast<int>(party.mode));
   f[prefix + "token"] = party.token.text();
   f[prefix + "count"] = digits(party.count);
-  f[prefix + "note"] = cut(party.note, kLongestName);
+  f[prefix + "note"] = utf8_prefix(party.note, kLongestName);
   if (party.since) f[prefix + "since"] = digits(party.since->time_since_epoch().count());
   if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
 }
@@ -174,7 +140,7 @@ Result<std::vector<Participant>> get_parties(const Message& message, const std::
 
 void put_state(Message& message, const LockState& state) {
   message.fields["state.name"] = state.name.text();
-  message.fields["state.store"] = cut(state.store, kLongestSentence);
+  message.fields["state.store"] = utf8_prefix(state.store, kLongestSentence);
   message.fields["state.mode"] = digits(static_cast<int>(state.mode));
   message.fields["state.permits"] = digits(state.permits);
   constexpr std::size_t kForTheRest = 64;  // "holder.more=" and "waiter.more=" with their numbers
@@ -204,8 +170,8 @@ Result<LockState> get_state(const Message& message) {
 
 void put_error(Message& message, const Error& error) {
   message.fields["code"] = digits(static_cast<int>(error.code));
-  message.fields["message"] = cut(error.message, kLongestSentence);
-  message.fields["next"] = cut(error.next, kLongestSentence);
+  message.fields["message"] = utf8_prefix(error.message, kLongestSentence);
+  message.fields["next"] = utf8_prefix(error.next, kLongestSentence);
 }
 
 Error get_error(Reader& in) {
@@ -254,16 +220,16 @@ struct EventWriter {
     message.fields["token"] = lock.token.text();
     message.fields["store"] = lock.store;
     message.fields["reentered"] = lock.reentered ? "1" : "0";
-    if (!lock.warning.empty()) message.fields["warning"] = cut(lock.warning, kLongestSentence);
+    if (!lock.warning.empty()) message.fields["warning"] = utf8_prefix(lock.warning, kLongestSentence);
     if (!lock.parts.empty()) message.fields["parts"] = lock.parts;
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
   Message operator()(const Unrenewed& unrenewed) const {
-    return {"unrenewed", {{"why", cut(unrenewed.why, kLongestSentence)}}};
+    return {"unrenewed", {{"why", std::string(utf8_prefix(unrenewed.why, kLongestSentence))}}};
   }
   Message operator()(const Lost& lost) const {
-    return {lost.final ? "lost" : "asked", {{"why", cut(lost.why, kLongestSentence)}}};
+    return {lost.final ? "lost" : "asked", {{"why", std::string(utf8_prefix(lost.why, kLongestSentence))}}};
   }
   Message operator()(const Refused& refused) const {
     Message message{"refused", {}};
@@ -283,7 +249,9 @@ struct EventWriter {
     put_error(message, unconfirmed.error);
     return message;
   }
-  Message operator()(const SessionGone& gone) const { return {"gone", {{"why", cut(gone.why, kLongestSentence)}}}; }
+  Message operator()(const SessionGone& gone) const {
+    return {"gone", {{"why", std::string(utf8_prefix(gone.why, kLongestSentence))}}};
+  }
 };
 
 }  // namespace
@@ -302,22 +270,15 @@ std::string encode(const Message& message) {
 Result<Message> decode(std::string_view packet) {
   if (packet.size() > kLargestMessage) return broken("a message of " + digits(packet.size()) + " bytes");
   Message message;
-  const auto take_line = [&packet] {
-    const std::size_t end = packet.find('\n');
-    const std::string_view line = packet.substr(0, end);
-    packet.remove_prefix(end == std::string_view::npos ? packet.size() : end + 1);
-    return line;
-  };
-  message.verb = std::string(take_line());
+  message.verb = cut(packet, '\n');
   if (message.verb.empty() || message.verb.find('=') != std::string::npos) return broken("a message without a verb");
   while (!packet.empty()) {
-    const std::string_view line = take_line();
-    const std::size_t equals = line.find('=');
-    std::string value;
-    if (equals == 0 || equals == std::string_view::npos || !unescape(line.substr(equals + 1), value)) {
-      return broken("a line without name or value in '" + message.verb + "'");
-    }
-    message.fields[std::string(line.substr(0, equals))] = std::move(value);
+    std::string_view line = cut(packet, '\n');
+    const bool has_value = line.find('=') != std::string_view::npos;
+    const std::string_view name = cut(line, '=');
+    auto value = percent_unescaped(line);
+    if (!has_value || name.empty() || !value) return broken("a line without name or value in '" + message.verb + "'");
+    message.fields[std::string(name)] = std::move(*value);
   }
   return message;
 }

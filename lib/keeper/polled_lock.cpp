@@ -2,9 +2,8 @@
 #include "lib/keeper/polled_lock.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 #include "lib/lock/lease.h"
 
 namespace dlock {
@@ -17,13 +16,6 @@ constexpr Duration kShortestPollPause = 20ms;
 constexpr Duration kLongestPollPause = 250ms;
 constexpr int kOutageTries = 7;  ///< who outlives an outage asks as seldom as after so many refusals
 constexpr Duration kGiveBackBudget = 1s;
-
-std::uint32_t by_chance() {
-  std::uint32_t number = 0;
-  const std::string text = random_hex(sizeof number);
-  std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  return number;
-}
 
 /// Asking again may help only against silence.
 bool is_passing(const Error& error) { return error.code == ErrorCode::kUnavailable; }
@@ -111,7 +103,8 @@ bool PolledLock::is_over(const Waiter& waiter) const {
 TimePoint PolledLock::next_try(const Waiter& waiter) const {
   const std::optional<Duration> remaining = waiter.error || !waiter.by ? std::nullopt : waiter.by->remaining;
   const bool is_outage = waiter.error && runtime_.clock.now() >= waiter.reach_by;
-  Duration pause = polling_pause(is_outage ? kOutageTries : waiter.tries, remaining, by_chance());
+  Duration pause =
+      polling_pause(is_outage ? kOutageTries : waiter.tries, remaining, static_cast<std::uint32_t>(random_below(1024)));
   if (spec_.wait.tries > 0 && spec_.wait.retry_interval > Duration(0) && !waiter.error) {
     pause = spec_.wait.retry_interval;
   }

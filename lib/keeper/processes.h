@@ -20,7 +20,7 @@ class Processes {
  public:
   virtual ~Processes() = default;
 
-  /// A descriptor that is readable once the process has ended; none if it has ended already. An Error if it cannot be
+  /// A pidfd, readable once the process has ended; none if it has ended already. An Error if it cannot be
   /// watched.
   virtual Result<UniqueFd> watch(pid_t pid) = 0;
 
@@ -45,8 +45,5 @@ class SystemProcesses final : public Processes {
   bool signal(const ProcessId& process, int number) override;
   void close_streams() override;
 };
-
-/// Has the process of this watch() ended? Does not wait.
-bool has_ended(const UniqueFd& watch);
 
 }  // namespace dlock

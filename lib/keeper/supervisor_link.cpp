@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <charconv>
 
+#include "lib/base/text.h"
 #include "lib/keeper/packets.h"
 
 namespace dlock {
@@ -14,11 +14,8 @@ namespace {
 template <typename Number>
 std::optional<Number> number_of(const Message& message, const char* field, Number least = 1) {
   const std::string* text = message.find(field);
-  Number number = 0;
-  if (!text) return std::nullopt;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
-  const bool whole = failure == std::errc() && end == text->data() + text->size();
-  return whole && number >= least ? std::optional(number) : std::nullopt;
+  const auto number = text ? whole_number<Number>(*text) : std::nullopt;
+  return number && *number >= least ? number : std::nullopt;
 }
 
 }  // namespace

@@ -3,44 +3,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {
 
 std::string escape(std::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '%' || c == '|' || byte <= 0x20) out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    else out += c;
-  }
-  return out;
+  return percent_escaped(text, [](unsigned char c) { return c != '%' && c != '|' && c > ' '; });
 }
 
-std::string unescape(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    unsigned byte = 0;
-    const char* digits = text.data() + at + 1;
-    const bool escaped = text[at] == '%' && at + 2 < text.size();
-    if (escaped && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      out += static_cast<char>(byte);
-      at += 2;
-    } else {
-      out += text[at];
-    }
-  }
-  return out;
-}
-
-std::string_view take_until(std::string_view& text, char separator) {
-  const std::size_t end = text.find(separator);
-  const std::string_view front = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return front;
-}
+/// What an escape of ours has not made is left as it is.
+std::string unescape(std::string_view text) { return percent_unescaped(text).value_or(std::string(text)); }
 
 std::string entry_text(const HeldEntry& entry) {
   return escape(entry.store) + "|" + escape(entry.key) + "|" + entry.claim.owner.text() + "|" +
@@ -52,10 +26,10 @@ std::string entry_text(const HeldEntry& entry) {
 std::vector<HeldEntry> parse_held(std::string_view text) {
   std::vector<HeldEntry> entries;
   while (!text.empty()) {
-    std::string_view rest = take_until(text, ' ');
-    const std::string store = unescape(take_until(rest, '|'));
-    const std::string key = unescape(take_until(rest, '|'));
-    const auto owner = Owner::parse(take_until(rest, '|'));
+    std::string_view rest = cut(text, ' ');
+    const std::string store = unescape(cut(rest, '|'));
+    const std::string key = unescape(cut(rest, '|'));
+    const auto owner = Owner::parse(cut(rest, '|'));
     const auto token = FencingToken::parse(rest);
     if (owner && token) entries.push_back({store, key, {*owner, *token}});
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/lock/lock_name.h"
 
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 
 namespace dlock {
 namespace {

@@ -4,22 +4,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
+#include "lib/base/text.h"
 #include "lib/base/user_name.h"
 
 namespace dlock {
 namespace {
 
 constexpr char kUnit = '\x1f';  // no part has control characters
-
-/// Cuts the next part.
-std::string_view cut(std::string_view& rest) {
-  const std::size_t end = rest.find(kUnit);
-  const std::string_view part = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return part;
-}
 
 }  // namespace
 
@@ -32,9 +23,9 @@ std::string who_text(const std::string& reason) {
 }
 
 void add_who(Participant& party, std::string_view text) {
-  party.host = cut(text);
-  party.pid = std::strtoll(std::string(cut(text)).c_str(), nullptr, 10);
-  party.user = cut(text);
+  party.host = cut(text, kUnit);
+  party.pid = leading_number<std::int64_t>(cut(text, kUnit));
+  party.user = cut(text, kUnit);
   party.reason = text;
 }
 

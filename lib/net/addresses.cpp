@@ -5,10 +5,11 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
+
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {
@@ -27,10 +28,7 @@ std::optional<Address> ipv4(const char* host, std::uint16_t port) {
 /// The number of an interface: "eth0", or "2" as it is.
 std::optional<std::uint32_t> zone_id(const std::string& zone) {
   if (const unsigned index = if_nametoindex(zone.c_str())) return index;
-  std::uint32_t number = 0;
-  const auto [end, failure] = std::from_chars(zone.data(), zone.data() + zone.size(), number);
-  const bool whole = failure == std::errc() && end == zone.data() + zone.size() && !zone.empty();
-  return whole ? std::optional(number) : std::nullopt;
+  return whole_number<std::uint32_t>(zone);
 }
 
 /// Also with a zone: "fe80::1%eth0".

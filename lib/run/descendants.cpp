@@ -2,46 +2,18 @@
 #include "lib/run/descendants.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <functional>
 #include <optional>
 
-#include "lib/base/unique_fd.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {
-
-template <typename Number>
-bool take_number(std::string_view& text, Number& value) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc()) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
-
-std::string read_proc(pid_t pid, const char* file) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  if (!fd.valid()) return text;
-  char buffer[4096];
-  // A short read is the end of such a file: one call less for each of all the processes.
-  for (ssize_t n = sizeof buffer; n == static_cast<ssize_t>(sizeof buffer);) {
-    n = read(fd.get(), buffer, sizeof buffer);
-    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
-  }
-  return text;
-}
 
 std::optional<ProcessStat> read_stat(pid_t pid) {
   const auto stat = look_up_process(pid);
@@ -53,10 +25,9 @@ std::vector<ProcessStat> living_processes() {
   DIR* proc = opendir("/proc");
   if (!proc) return all;
   while (const dirent* entry = readdir(proc)) {
-    const std::string_view name = entry->d_name;
-    pid_t pid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc()) continue;
-    if (const auto stat = read_stat(pid)) all.push_back(*stat);
+    const auto pid = whole_number<pid_t>(entry->d_name);
+    if (!pid) continue;
+    if (const auto stat = read_stat(*pid)) all.push_back(*stat);
   }
   closedir(proc);
   return all;
@@ -74,8 +45,7 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
   if (at == std::string_view::npos) return std::nullopt;
   text.remove_prefix(at + name.size());
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  std::uint64_t number = 0;
-  return take_number(text, number) ? std::optional(number) : std::nullopt;
+  return whole_number<std::uint64_t>(text.substr(0, text.find_first_of(" \t\n")));
 }
 
 bool is_of_another_user(pid_t pid) {
@@ -94,18 +64,12 @@ bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.s
 
 }  // namespace
 
-std::optional<ProcessStat> look_up_process(pid_t pid) {
-  ProcessStat stat;
-  return parse_stat(read_proc(pid, "stat"), stat) ? std::optional(stat) : std::nullopt;
-}
-
 bool started_under(pid_t pid, const std::string& owner) {
   if (owner.empty()) return false;
   const std::string environment = read_proc(pid, "environ");
   std::string_view rest = environment;
   while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find('\0'));
-    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    const std::string_view entry = cut(rest, '\0');
     const bool ours = entry.starts_with("DLOCK_OWNER=") || entry.starts_with("DLOCK_HELD=");
     if (ours && entry.find(owner) != std::string_view::npos) return true;
   }
@@ -151,22 +115,6 @@ std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, 
   return found;
 }
 
-bool parse_stat(std::string_view text, ProcessStat& stat) {
-  if (!take_number(text, stat.id.pid)) return false;
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string_view::npos || text.size() < name_end + 3) return false;
-  stat.state = text[name_end + 2];
-  text.remove_prefix(name_end + 3);
-  pid_t group = 0;
-  if (!take_number(text, stat.parent) || !take_number(text, group) || !take_number(text, stat.session)) return false;
-  constexpr int kFieldsUpToStartTime = 15;  // proc(5): from tty_nr (7) to itrealvalue (21)
-  for (int field = 0; field < kFieldsUpToStartTime; ++field) {
-    long long skipped = 0;
-    if (!take_number(text, skipped)) return false;
-  }
-  return take_number(text, stat.id.start_time);
-}
-
 std::vector<ProcessId> command_processes(pid_t root, const std::string& marker) {
   const std::vector<ProcessStat> all = living_processes();
   std::vector<pid_t> family = {root};
@@ -194,18 +142,6 @@ bool descends_from(pid_t pid, pid_t root) {
     pid = stat->parent;
   }
   return false;
-}
-
-bool signal_process(const ProcessId& process, int signal) {
-  // The pidfd pins whoever has the pid now; the start time then tells whether that is still the process that was meant.
-  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
-  if (!pidfd.valid()) return false;
-  const auto stat = read_stat(process.pid);
-  if (!stat || stat->id.start_time != process.start_time) {
-    errno = ESRCH;
-    return false;
-  }
-  return syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0) == 0;
 }
 
 }  // namespace dlock

@@ -4,29 +4,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "lib/base/process.h"
+
 namespace dlock {
-
-/// A process as /proc shows it: pid and start time together name one process for ever.
-struct ProcessId {
-  pid_t pid = 0;
-  unsigned long long start_time = 0;  ///< clock ticks since boot
-};
-
-/// A living process of /proc/PID/stat. Zombies count as dead.
-struct ProcessStat {
-  ProcessId id;
-  pid_t parent = 0;
-  pid_t session = 0;
-  char state = '?';
-};
-
-/// Reads one "/proc/PID/stat" text; false if it is not one. The command name may hold blanks and parentheses.
-bool parse_stat(std::string_view text, ProcessStat& stat);
 
 /// Everything that descends from `root` (not root itself), and everything else that was started with `marker`
 /// (NAME=value) in its environment, unless that is empty. A snapshot: walk again until nothing is left. REQUIRES:
@@ -55,17 +38,10 @@ struct CommandMarks {
 /// the caller is older than the command; older processes are not even looked at.
 std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const CommandMarks& marks);
 
-/// The process that has this pid now, a zombie included; nullopt if none has.
-std::optional<ProcessStat> look_up_process(pid_t pid);
-
 /// Was it started under the hold of `owner`? False as well when its environment is not ours to read.
 bool started_under(pid_t pid, const std::string& owner);
 
 /// Is `pid` a descendant of `root`?
 bool descends_from(pid_t pid, pid_t root);
-
-/// Sends `signal` to exactly this process, never to another one that got its pid. False if it is gone; errno tells why
-/// otherwise (EPERM).
-bool signal_process(const ProcessId& process, int signal);
 
 }  // namespace dlock

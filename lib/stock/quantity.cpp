@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/stock/quantity.h"
 
-#include <charconv>
+#include <algorithm>
+
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {
 
-constexpr int kMostSegmentNumber = 999'999;
-
-/// A whole number without a sign that fills `text`.
-bool read_number(std::string_view text, std::int64_t& number) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return false;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failure == std::errc() && end == text.data() + text.size();
-}
+constexpr std::uint32_t kMostSegmentNumber = 999'999;
 
 }  // namespace
 
 Result<Quantity> parse_quantity(std::string_view text, Quantity least) {
-  Quantity quantity = 0;
-  if (read_number(text, quantity) && quantity >= least && quantity <= kMostItems) return quantity;
+  const auto number = whole_number<std::uint64_t>(text);
+  const auto quantity = static_cast<Quantity>(std::min<std::uint64_t>(number.value_or(0), kMostItems));
+  if (number && *number <= kMostItems && quantity >= least) return quantity;
   return Error{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 40)) + "' is no quantity",
                "a quantity is a whole number from " + std::to_string(least) + " to " + std::to_string(kMostItems)};
 }
@@ -36,19 +32,13 @@ std::string parts_text(const StockParts& parts, char between) {
 Result<StockParts> parse_parts(std::string_view text, char between) {
   StockParts parts;
   const Error broken{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 80)) + "' does not list parts of a stock"};
-  while (!text.empty()) {
-    const std::size_t end = text.find(between);
-    const std::string_view one = text.substr(0, end);
-    const std::size_t colon = one.find(':');
-    std::int64_t segment = 0;
-    std::int64_t quantity = 0;
-    const bool whole = colon != std::string_view::npos && read_number(one.substr(0, colon), segment) &&
-                       read_number(one.substr(colon + 1), quantity);
-    if (!whole || segment > kMostSegmentNumber || quantity < 1 || quantity > kMostItems) return broken;
-    parts.push_back({static_cast<int>(segment), quantity});
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-    if (text.empty()) return broken;
+  for (bool more = !text.empty(); more;) {
+    more = text.find(between) != std::string_view::npos;
+    std::string_view one = cut(text, between);
+    const auto segment = whole_number<std::uint32_t>(cut(one, ':'));
+    const auto quantity = parse_quantity(one, 1);
+    if (!segment || *segment > kMostSegmentNumber || !quantity) return broken;
+    parts.push_back({static_cast<int>(*segment), *quantity});
   }
   return parts;
 }

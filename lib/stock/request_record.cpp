@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/stock/request_record.h"
 
+#include "lib/base/text.h"
 #include "lib/stock/segment_plan.h"
 
 namespace dlock {
 namespace {
 
 using State = RequestRecord::State;
-
-std::string_view cut(std::string_view& rest) {
-  const std::size_t end = rest.find(' ');
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return word;
-}
 
 bool is_state(char letter) {
   for (const State state : {State::kReserved, State::kTaken, State::kRefunded, State::kRefused, State::kAdded}) {
@@ -35,11 +29,11 @@ std::string record_text(const RequestRecord& record) {
 Result<RequestRecord> parse_record(std::string_view text) {
   const Error broken{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 80)) + "' is no record of a request"};
   RequestRecord record;
-  const std::string_view state = cut(text);
-  const auto quantity = parse_quantity(cut(text), 0);
-  const auto parts = parse_parts(without_dash(cut(text)), ',');
-  const std::string_view owner = without_dash(cut(text));
-  const auto refunded = parse_quantity(cut(text), 0);
+  const std::string_view state = cut(text, ' ');
+  const auto quantity = parse_quantity(cut(text, ' '), 0);
+  const auto parts = parse_parts(without_dash(cut(text, ' ')), ',');
+  const std::string_view owner = without_dash(cut(text, ' '));
+  const auto refunded = parse_quantity(cut(text, ' '), 0);
   if (state.size() != 1 || !is_state(state.front()) || !quantity || !parts || !refunded || !text.empty()) return broken;
   if (!owner.empty() && !Owner::parse(owner)) return broken;
   return RequestRecord{static_cast<State>(state.front()), *quantity, *parts, std::string(owner), *refunded};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "lib/base/text.h"
 #include "lib/stock/segment_plan.h"
 
 namespace dlock {
@@ -89,18 +90,13 @@ std::string levelling_text(const Levelling& plan) {
 
 Result<Levelling> parse_levelling(std::string_view text) {
   const Error broken{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 80)) + "' is no plan of a levelling"};
-  const auto cut = [&](char end) {
-    const std::size_t at = text.find(end);
-    const auto word = parse_quantity(text.substr(0, at), 0);
-    text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
-    return word;
-  };
-  const auto epoch = cut(' ');
-  const auto segments = cut(' ');
+  const auto take = [&](char end) { return parse_quantity(cut(text, end), 0); };
+  const auto epoch = take(' ');
+  const auto segments = take(' ');
   if (!epoch || !segments || *segments < 1 || *segments > kMostSegments || text.empty()) return broken;
   Levelling plan{*epoch, static_cast<int>(*segments), {}};
   while (!text.empty()) {
-    const auto target = cut(',');
+    const auto target = take(',');
     if (!target) return broken;
     plan.targets.push_back(*target);
   }

@@ -2,7 +2,7 @@
 // The requests of a stock in several slots; the stock itself: slotted_stock.cpp.
 #include <algorithm>
 
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
 #include "lib/stock/slotted_stock.h"
 #include "lib/stock/take_order.h"

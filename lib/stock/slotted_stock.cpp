@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
 #include "lib/stock/taking.h"
 
@@ -37,7 +38,7 @@ bool SlottedStock::in_time(const CallLimit& limit) const {
 }
 
 void SlottedStock::rest(const CallLimit& limit) {
-  const Duration pause = 1ms + 1ms * (start_by_chance() % 8);
+  const Duration pause = 1ms + jitter(8ms);
   pause_until(runtime_.clock, std::min(limit.until, runtime_.clock.now() + pause), limit.control);
 }
 

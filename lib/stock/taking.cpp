@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 
 namespace dlock {
 namespace {
@@ -19,7 +19,7 @@ constexpr Duration kDefaultReach = 5s;
 /// Grows from 4 ms to 128 ms, by chance between its half and the whole.
 Duration pause_after(int tries) {
   const Duration whole = std::min(kLongestPause, kShortestPause * (1 << std::min(tries, 10)));
-  return whole / 2 + whole / 2 / 1024 * (start_by_chance() % 1024);
+  return whole / 2 + jitter(whole / 2);
 }
 
 Error is_short(const StockRequest& request, const StockShort& by) {
@@ -121,6 +121,6 @@ void pause_until(Clock& clock, TimePoint until, Control* control) {
   }
 }
 
-int start_by_chance() { return static_cast<int>(std::strtol(random_hex(3).c_str(), nullptr, 16)); }
+int start_by_chance() { return static_cast<int>(random_below(1 << 24)); }
 
 }  // namespace dlock

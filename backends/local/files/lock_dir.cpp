@@ -15,8 +15,8 @@
 #include <memory>
 #include <optional>
 
-#include "lib/base/entropy.h"
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 
 namespace dlock::local {
 namespace {

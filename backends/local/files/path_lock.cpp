@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <string_view>
 
 #include "backends/local/files/lock_dir.h"
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 
 namespace dlock::local {
 namespace {
@@ -90,8 +90,7 @@ std::vector<FlockEntry> flock_users_in(const std::string& text, const std::strin
   std::vector<FlockEntry> users;
   std::string_view rest = text;
   while (!rest.empty()) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::string_view line = cut(rest, '\n');
     FlockEntry entry;
     next_word(line);
     std::string_view kind = next_word(line);
@@ -102,8 +101,9 @@ std::vector<FlockEntry> flock_users_in(const std::string& text, const std::strin
     if (kind != "FLOCK") continue;
     next_word(line);
     entry.exclusive = next_word(line) == "WRITE";
-    const std::string_view pid = next_word(line);
-    if (std::from_chars(pid.data(), pid.data() + pid.size(), entry.pid).ec != std::errc()) continue;
+    const auto pid = whole_number<pid_t>(next_word(line));
+    if (!pid) continue;
+    entry.pid = *pid;
     if (next_word(line) == device_inode) users.push_back(entry);
   }
   return users;

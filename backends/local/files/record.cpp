@@ -7,39 +7,25 @@
 
 #include "backends/local/files/checksum.h"
 #include "backends/local/files/rules.h"
+#include "lib/base/text.h"
 
 namespace dlock::local {
 namespace {
 
 template <std::size_t kSize>
 void put_text(char (&field)[kSize], std::string_view text) {
-  std::size_t size = std::min(text.size(), kSize - 1);
-  // Do not cut a UTF-8 sequence in two.
-  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  text = utf8_prefix(text, kSize - 1);
   std::memset(field, 0, kSize);
-  std::memcpy(field, text.data(), size);
+  std::memcpy(field, text.data(), text.size());
 }
-
-int hex_value(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
 }  // namespace
 
-std::string Record::owner_text() const {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * sizeof owner);
-  for (const unsigned char byte : owner) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
+std::string Record::owner_text() const { return hex(owner); }
 
 void Record::set_owner(const Owner& handle) {
-  const std::string& text = handle.text();
-  for (std::size_t i = 0; i < sizeof owner; ++i) {
-    owner[i] = static_cast<unsigned char>(hex_value(text[2 * i]) * 16 + hex_value(text[2 * i + 1]));
-  }
+  const auto bytes = from_hex(handle.text());
+  std::memcpy(owner, bytes->data(), sizeof owner);
 }
 
 void Record::set_host(std::string_view text) { put_text(host, text); }

@@ -6,6 +6,7 @@
 
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -21,7 +22,7 @@ bool is_entry_of(const std::string& entry, const std::string& owner) { return en
 /// 0: of whose connection it is.
 std::uint64_t connection_of(const std::string& entry) {
   const std::size_t at = entry.find(kAt);
-  return at == std::string::npos ? 0 : unsigned_number(std::string_view(entry).substr(at + 1));
+  return at == std::string::npos ? 0 : leading_number<std::uint64_t>(std::string_view(entry).substr(at + 1));
 }
 
 }  // namespace
@@ -90,7 +91,8 @@ Result<void> BoundEntries::forget_dead(LeaseHolder& holder, TimePoint until) {
       run_statement(servers_, "SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN (" + ids + ")", clock_, until);
   if (!live) return live.error();
   std::set<std::uint64_t> sessions;
-  for (const Row& row : live->rows) sessions.insert(unsigned_number(row.empty() ? "" : row[0].value_or("")));
+  for (const Row& row : live->rows)
+    sessions.insert(leading_number<std::uint64_t>(row.empty() ? "" : row[0].value_or("")));
   std::erase_if(holder.entries, [&](const std::string& entry) { return !sessions.contains(connection_of(entry)); });
   return {};
 }

@@ -7,6 +7,7 @@
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -50,8 +51,9 @@ std::vector<RowBlocker> blockers_in(const Answer& answer) {
   std::vector<RowBlocker> blockers;
   for (const Row& row : answer.rows) {
     if (row.size() != 4) continue;
-    RowBlocker blocker{unsigned_number(row[0].value_or("")), row[1].value_or(""), row[2].value_or(""), {}};
-    if (row[3]) blocker.since = signed_number(*row[3]);
+    RowBlocker blocker{
+        leading_number<std::uint64_t>(row[0].value_or("")), row[1].value_or(""), row[2].value_or(""), {}};
+    if (row[3]) blocker.since = leading_number<std::int64_t>(*row[3]);
     blockers.push_back(std::move(blocker));
   }
   return blockers;
@@ -126,7 +128,7 @@ Result<void> Search::wait_for(const std::string& locking_query) {
     const Outcome outcome = ask(**database, statement, clock_, until_, nullptr);
     if (const auto* failure = std::get_if<Failure>(&outcome)) return error_of(*failure, probe_.server());
     const auto& rows = std::get<Answer>(outcome).rows;
-    if (!rows.empty() && !rows[0].empty()) session = unsigned_number(rows[0][0].value_or("0"));
+    if (!rows.empty() && !rows[0].empty()) session = leading_number<std::uint64_t>(rows[0][0].value_or("0"));
   }
   (*database)->begin(locking_query);
   session_ = session;

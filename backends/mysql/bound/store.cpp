@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -200,7 +201,7 @@ Result<std::optional<std::uint64_t>> BoundStore::holder(Servers& servers, TimePo
   if (strategy_ == Strategy::kSession) {
     const auto used = run_statement(servers, "SELECT IS_USED_LOCK(" + lock_ + ")", clock_, until);
     if (!used) return used.error();
-    return std::optional(unsigned_number(used->rows.empty() ? "0" : used->rows[0][0].value_or("0")));
+    return std::optional(leading_number<std::uint64_t>(used->rows.empty() ? "0" : used->rows[0][0].value_or("0")));
   }
   const auto database = servers.connect(until, nullptr);
   if (!database) return database.error();

@@ -14,10 +14,6 @@ std::string literal(std::string_view bytes);
 /// `name` between backticks. REQUIRES: it was checked to be a name.
 std::string identifier(std::string_view name);
 
-/// A number of the server's; 0 for what is none.
-std::uint64_t unsigned_number(std::string_view text);
-std::int64_t signed_number(std::string_view text);
-
 /// The server's clock in UTC, as µs since 1970: independent of time zones, fixed when the statement begins.
 inline constexpr char kServerMicroseconds[] = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 

@@ -2,10 +2,9 @@
 #include "backends/mysql/connection/waiter.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "backends/mysql/connection/common_statements.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 
 namespace dlock::mysql {
 namespace {
@@ -22,13 +21,6 @@ Duration connect_timeout_of(const WaitPolicy& wait) {
 }
 
 }  // namespace
-
-Duration jitter(Duration most) {
-  std::uint32_t chance = 0;
-  const std::string text = random_hex(sizeof chance);
-  std::from_chars(text.data(), text.data() + text.size(), chance, 16);
-  return most / 1024 * (chance % 1024);
-}
 
 TimePoint attempt_end(const WaitPolicy& wait, TimePoint since, TimePoint now) {
   const TimePoint end = std::max(since + connect_timeout_of(wait), now + kReconnectPause);

@@ -63,7 +63,4 @@ class Waiter {
 /// after the connection's time-out, and not long after the wait is over.
 TimePoint attempt_end(const WaitPolicy& wait, TimePoint since, TimePoint now);
 
-/// Up to `most`, evenly.
-Duration jitter(Duration most);
-
 }  // namespace dlock::mysql

@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/lease/view.h"
+#include "lib/base/random.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/who_text.h"
 

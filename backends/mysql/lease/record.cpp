@@ -2,8 +2,8 @@
 #include "backends/mysql/lease/record.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "lib/base/text.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -12,19 +12,11 @@ namespace {
 constexpr char kLine = '\n';
 constexpr char kWord = ' ';
 
-/// Cuts the next word, up to `separator`.
-std::string_view cut(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  return word;
-}
-
 template <typename Number>
 bool read(std::string_view& rest, Number& number) {
-  const std::string_view word = cut(rest, kWord);
-  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return failure == std::errc() && end == word.data() + word.size();
+  const auto whole = whole_number<Number>(cut(rest, kWord));
+  number = whole.value_or(Number{});
+  return whole.has_value();
 }
 
 bool read_time(std::string_view& rest, std::int64_t& time) {

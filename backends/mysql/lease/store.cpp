@@ -7,6 +7,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/text.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -29,10 +30,10 @@ std::string text_of(const std::optional<std::string>& field) { return field.valu
 std::optional<LeaseRow> row_of(const Row& fields) {
   LeaseRow row;
   if (!fields[kFirstColumn]) return row;  // none yet
-  row.version = unsigned_number(*fields[kFirstColumn]);
-  row.fence = unsigned_number(text_of(fields[kFirstColumn + 1]));
+  row.version = leading_number<std::uint64_t>(*fields[kFirstColumn]);
+  row.fence = leading_number<std::uint64_t>(text_of(fields[kFirstColumn + 1]));
   const auto mode = mode_of_letter(text_of(fields[kFirstColumn + 2]));
-  row.permits = static_cast<int>(signed_number(text_of(fields[kFirstColumn + 3])));
+  row.permits = static_cast<int>(leading_number<std::int64_t>(text_of(fields[kFirstColumn + 3])));
   auto holders = decode_holders(text_of(fields[kFirstColumn + 4]));
   if (!mode || !holders) return std::nullopt;
   row.mode = *mode;
@@ -59,26 +60,16 @@ std::string comment_begin(Strategy strategy, const LockName& name) {
 
 /// "OWNER MODE SINCE x'WHO' */ ..."
 std::optional<Participant> party_of(std::string_view note) {
-  const auto word = [&note] {
-    const std::size_t end = std::min(note.find(' '), note.size());
-    const std::string_view cut = note.substr(0, end);
-    note.remove_prefix(std::min(note.size(), end + 1));
-    return cut;
-  };
+  const auto word = [&note] { return cut(note, ' '); };
   Participant party;
   party.owner = word();
   const auto mode = mode_of_letter(word());
-  party.since = wall_time(signed_number(word()));
-  std::string_view hex = word();
-  if (!mode || !hex.starts_with("x'")) return std::nullopt;
+  party.since = wall_time(leading_number<std::int64_t>(word()));
+  std::string_view who = word();
+  if (!mode || !who.starts_with("x'")) return std::nullopt;
   party.mode = *mode;
-  hex.remove_prefix(2);
-  std::string who;
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  for (std::size_t i = 0; i + 1 < hex.size() && hex[i] != '\''; i += 2) {
-    who += static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1]));
-  }
-  add_who(party, who);
+  who.remove_prefix(2);
+  add_who(party, from_hex(cut(who, '\'')).value_or(""));
   return party;
 }
 
@@ -137,8 +128,8 @@ Result<LeaseLook> LeaseStore::look_through(Database& database, bool with_gate, T
   auto row = row_of(fields);
   if (!row) return not_understood(servers_.server());
   look.row = std::move(*row);
-  look.now = signed_number(text_of(fields[1]));
-  look.connection = unsigned_number(text_of(fields[2]));
+  look.now = leading_number<std::int64_t>(text_of(fields[1]));
+  look.connection = leading_number<std::uint64_t>(text_of(fields[2]));
   if (with_gate) look.gate = text_of(fields[0]) == "1";
   return look;
 }

@@ -6,7 +6,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {

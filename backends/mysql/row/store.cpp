@@ -9,6 +9,7 @@
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/lease/store.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -23,7 +24,7 @@ std::string end_of(Duration ttl) {
 }
 
 std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
-  return field ? std::optional(signed_number(*field)) : std::nullopt;
+  return field ? std::optional(leading_number<std::int64_t>(*field)) : std::nullopt;
 }
 
 constexpr char kOver[] = "expires<=UTC_TIMESTAMP(6)";
@@ -66,11 +67,11 @@ Result<RowStore::Look> RowStore::look(const LockName& name, TimePoint until, Con
   }
   const Row& fields = found->rows[0];
   Look look;
-  look.now = signed_number(fields[0].value_or(""));
+  look.now = leading_number<std::int64_t>(fields[0].value_or(""));
   look.has_row = fields[1].has_value();
   if (!look.has_row) return look;
-  look.token = unsigned_number(fields[3].value_or(""));
-  look.version = unsigned_number(fields[8].value_or(""));
+  look.token = leading_number<std::uint64_t>(fields[3].value_or(""));
+  look.version = leading_number<std::uint64_t>(fields[8].value_or(""));
   if (fields[7].value_or("0") == "0") return look;
   const std::string entries = fields[9].value_or("");
   Holder holder{fields[2].value_or(""), look.token,

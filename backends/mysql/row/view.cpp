@@ -2,7 +2,7 @@
 #include "backends/mysql/row/view.h"
 
 #include "backends/mysql/connection/common_statements.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {

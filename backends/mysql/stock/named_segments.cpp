@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -143,7 +144,7 @@ Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockR
   if (!answer && refused_) return std::optional<Choice>();
   if (!answer) return answer.error();
   if (answer->rows.empty() || answer->rows[0].size() != 2) return std::optional<Choice>();
-  Choice choice{static_cast<int>(unsigned_number(answer->rows[0][0].value_or(""))), nullptr};
+  Choice choice{static_cast<int>(leading_number<std::uint64_t>(answer->rows[0][0].value_or(""))), nullptr};
   if (answer->rows[0][1].value_or("") == "1") choice.lock = std::make_unique<NamedSegment>(*this);
   return std::optional(std::move(choice));
 }

@@ -6,6 +6,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -120,10 +121,10 @@ Result<std::optional<StockAnswer>> Deduction::answer(const std::vector<Row>& row
   const std::string segment = rows.front().front().value_or("");
   if (segment == kNoRow) return std::optional<StockAnswer>();
   if (segment == kNotLocked) return std::optional<StockAnswer>(StockInProgress{});
-  const int from =
-      owner_ && request_->only_segment ? *request_->only_segment : static_cast<int>(unsigned_number(segment));
+  const int from = owner_ && request_->only_segment ? *request_->only_segment
+                                                    : static_cast<int>(leading_number<std::uint64_t>(segment));
   StockTaken taken{{{from, request_->quantity}}, {}, false};
-  if (owner_) taken.token = FencingToken(unsigned_number(rows.back().front().value_or("")));
+  if (owner_) taken.token = FencingToken(leading_number<std::uint64_t>(rows.back().front().value_or("")));
   return std::optional<StockAnswer>(std::move(taken));
 }
 

@@ -6,6 +6,7 @@
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/stock/stock_deduction.h"
+#include "lib/base/text.h"
 #include "lib/stock/segment_plan.h"
 
 namespace dlock::mysql {
@@ -27,7 +28,9 @@ bool is_broken_rule(int code) { return code == 4025 || code == 3819 || code == 1
 std::string text_of(const Row& row, std::size_t column) {
   return column < row.size() ? row[column].value_or("") : std::string();
 }
-std::int64_t number_of(const Row& row, std::size_t column) { return signed_number(text_of(row, column)); }
+std::int64_t number_of(const Row& row, std::size_t column) {
+  return leading_number<std::int64_t>(text_of(row, column));
+}
 
 /// ",quantity=quantity+(-3)"
 std::string more(const char* column, Quantity quantity) {
@@ -215,7 +218,7 @@ void StockRows::remember(const LockName& id, const RequestRecord& record, std::o
 
 FencingToken StockRows::token(const LockName& id) {
   const auto rows = transaction_.read("SELECT token FROM " + of_request(kReservationTable, id));
-  return rows.empty() ? FencingToken() : FencingToken(unsigned_number(text_of(rows.front(), 0)));
+  return rows.empty() ? FencingToken() : FencingToken(leading_number<std::uint64_t>(text_of(rows.front(), 0)));
 }
 
 void StockRows::give_back(const LockName& id, const RequestRecord& record) {

@@ -2,10 +2,10 @@
 #include "backends/redis/deployment/deployment.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "lib/base/human_text.h"
+#include "lib/base/text.h"
 #include "lib/config/url_schemes.h"
 
 namespace dlock::redis {
@@ -123,9 +123,8 @@ Result<int> database(const BackendUrl& url, const UrlScheme& scheme) {
   const std::string db = url.param("db");
   const std::string_view text = database_text(url, scheme, db);
   if (text.empty()) return 0;
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
+  const auto number = whole_number<int>(text);
+  if (number && *number >= 0) return *number;
   return Error{ErrorCode::kMisconfigured, "there is no database '" + printable(text) + "'", "it is a number, as 0"};
 }
 

@@ -3,31 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "backends/redis/deployment/slots.h"
+#include "lib/base/text.h"
 
 namespace dlock::redis {
 namespace {
 
-/// Cuts the next word off the front of `text`.
-std::string_view next_word(std::string_view& text) {
-  const std::string_view word = text.substr(0, text.find(' '));
-  text.remove_prefix(std::min(text.size(), word.size() + 1));
-  return word;
-}
-
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  const auto port = parse_number<std::uint16_t>(text);
+  const auto port = whole_number<std::uint16_t>(text);
   return port && *port != 0 ? port : std::nullopt;
 }
 
@@ -134,9 +119,9 @@ Verdict judge(const std::vector<Command>& commands, const std::vector<Reply>& re
 std::optional<Redirect> parse_redirect(const Reply& reply, const Endpoint& asked) {
   if (!reply.is_error("MOVED") && !reply.is_error("ASK")) return std::nullopt;
   std::string_view text = reply.text;
-  next_word(text);
-  const auto slot = parse_number<std::uint16_t>(next_word(text));
-  const std::string_view address = next_word(text);
+  cut(text, ' ');
+  const auto slot = whole_number<std::uint16_t>(cut(text, ' '));
+  const std::string_view address = cut(text, ' ');
   const std::size_t colon = address.rfind(':');
   if (!slot || *slot >= kSlots || colon == std::string_view::npos) return std::nullopt;
   const auto port = parse_port(address.substr(colon + 1));

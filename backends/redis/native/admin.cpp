@@ -8,7 +8,7 @@
 #include "backends/redis/native/doctor.h"
 #include "backends/redis/native/store.h"
 #include "backends/redis/wire/record.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 
 namespace dlock::redis {
 namespace {

@@ -6,8 +6,8 @@
 #include <ctime>
 
 #include "backends/redis/wire/record.h"
-#include "lib/base/entropy.h"
 #include "lib/base/human_text.h"
+#include "lib/base/random.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::redis {
@@ -23,13 +23,6 @@ constexpr Duration kReconnectPause = 40ms;  ///< before a server that could not 
 constexpr Duration kLookBudget = 1s;
 constexpr int kDeafEnough = 3;              ///< then it is not tried any more: the renewals tell as well, only later
 constexpr Duration kLeastPatience = 500ms;  ///< with one attempt of several
-
-/// Up to `most`, evenly.
-Duration jitter(Duration most) {
-  const auto value = std::strtoull(random_hex(7).c_str(), nullptr, 16);  // 56 bits
-  return Duration(
-      static_cast<std::int64_t>(static_cast<double>(most.count()) * static_cast<double>(value) / 7.2057594e16));
-}
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "backends/redis/native/scripts.h"
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::redis {
 namespace {
@@ -52,10 +53,7 @@ bool is_printable(std::string_view text) {
 /// Another client's value, as its holder is shown.
 std::string foreign_owner(std::string_view value) {
   if (is_printable(value)) return std::string(value.substr(0, 128));
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "0x";
-  for (const unsigned char c : value.substr(0, 64)) text.append({kDigits[c >> 4], kDigits[c & 15]});
-  return text;
+  return "0x" + hex(value.substr(0, 64));
 }
 
 /// What scripts/look.lua gives: time, type, value, rest of the lease, and four lists.
@@ -70,7 +68,7 @@ class LookReader {
   explicit LookReader(const std::vector<Reply>& parts) : parts_(parts) {}
 
   void read(LockState& state) {
-    const std::int64_t now_ms = number(parts_[0].text) / 1000;
+    const std::int64_t now_ms = leading_number<std::int64_t>(parts_[0].text) / 1000;
     const std::string& kind = parts_[1].text;
     value_ = parts_[2].text;
     remaining_ = parts_[3].integer;
@@ -84,16 +82,17 @@ class LookReader {
  private:
   void several(LockState& state, std::int64_t now_ms) {
     state.mode = value_ == "dlock:shared" ? Mode::kShared : Mode::kPermits;
-    if (state.mode == Mode::kPermits) state.permits = static_cast<int>(number(value_.substr(value_.rfind(':') + 1)));
+    if (state.mode == Mode::kPermits)
+      state.permits = static_cast<int>(leading_number<std::int64_t>(value_.substr(value_.rfind(':') + 1)));
     const auto until = pairs(parts_[5]);
     for (const auto& [owner, record] : holders_) {
       const auto end = until.find(owner);
-      if (end == until.end() || number(end->second) <= now_ms) continue;
+      if (end == until.end() || leading_number<std::int64_t>(end->second) <= now_ms) continue;
       Participant party;
       party.owner = owner;
       party.mode = state.mode;
       add_record(party, record);
-      party.until = from_ms(number(end->second));
+      party.until = from_ms(leading_number<std::int64_t>(end->second));
       state.holders.push_back(std::move(party));
     }
     std::sort(state.holders.begin(), state.holders.end(),
@@ -132,10 +131,10 @@ class LookReader {
       const auto found = records.find(owner.text);
       if (found == records.end()) continue;
       std::string_view rest = found->second;
-      if (number(cut(rest, ' ')) <= now_ms) continue;
+      if (leading_number<std::int64_t>(cut(rest, ' ')) <= now_ms) continue;
       Participant party;
       party.owner = owner.text;
-      party.since = from_ms(number(cut(rest, ' ')));
+      party.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
       const std::string_view mode = cut(rest, ' ');
       if (mode == "w") continue;  // takes nothing
       party.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
@@ -257,7 +256,8 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
       [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
-  if (e[0].text == "renewed" && e.size() == 3) return FencingToken(static_cast<std::uint64_t>(number(e[2].text)));
+  if (e[0].text == "renewed" && e.size() == 3)
+    return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(e[2].text)));
   if (e[0].text != "lost") return not_understood(store_);
   const bool free = e.size() < 2 || e[1].text.empty();
   return Error{ErrorCode::kLost,

@@ -7,8 +7,8 @@
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/doctor.h"
 #include "backends/redis/wire/record.h"
-#include "lib/base/entropy.h"
 #include "lib/base/human_text.h"
+#include "lib/base/random.h"
 
 namespace dlock::redis {
 namespace {

@@ -2,12 +2,11 @@
 #include "backends/redis/quorum/questions.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/quorum/scripts.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 
 namespace dlock::redis {
 namespace {
@@ -26,12 +25,7 @@ const char* key_of(QuorumKind kind) {
 
 /// The version of a new key: 1 to 2^52. A lock that is taken after ours has ended then has another version, which a
 /// late EXCAS or EXCAD of another client does not hit (counting from 1 it would: seen).
-std::int64_t random_start() {
-  std::int64_t start = 0;
-  const std::string text = random_hex(8).substr(0, 13);
-  std::from_chars(text.data(), text.data() + text.size(), start, 16);
-  return start + 1;
-}
+std::int64_t random_start() { return static_cast<std::int64_t>(random_below(std::uint64_t{1} << 52)) + 1; }
 
 Command command(const char* script, const QuorumQuestion& question, const std::string& number, bool flag) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(question.ttl).count();

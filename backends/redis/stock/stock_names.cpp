@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/stock/stock_names.h"
 
-#include <span>
-
 #include "backends/redis/deployment/slots.h"
-#include "lib/base/entropy.h"
+#include "lib/base/text.h"
 
 namespace dlock::redis {
 namespace {
@@ -16,26 +14,12 @@ constexpr std::string_view kFirst = "|0.";
 /// The name as a part of a hash tag: names with braces would end it too early.
 std::string tag_of(std::string_view name) {
   if (name.find_first_of("{}") == std::string_view::npos && !name.starts_with(kHex)) return std::string(name);
-  return std::string(kHex) + hex(std::span(reinterpret_cast<const unsigned char*>(name.data()), name.size()));
-}
-
-std::optional<unsigned> digit(char c) {
-  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-  return std::nullopt;
+  return std::string(kHex) + hex(name);
 }
 
 std::optional<std::string> name_of(std::string_view tag) {
   if (!tag.starts_with(kHex)) return std::string(tag);
-  tag.remove_prefix(kHex.size());
-  std::string name;
-  for (std::size_t i = 0; i + 1 < tag.size(); i += 2) {
-    const auto high = digit(tag[i]);
-    const auto low = digit(tag[i + 1]);
-    if (!high || !low) return std::nullopt;
-    name += static_cast<char>(*high * 16 + *low);
-  }
-  return name;
+  return from_hex(tag.substr(kHex.size()));
 }
 
 /// Less the tag. Each kind of stocks has names of its own.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "lib/lock/who_text.h"
@@ -10,13 +11,8 @@ namespace dlock::redis {
 /// What lies beside a lock about each of its holders, in every layout: the value of the field OWNER in the hash
 /// NativeNames::holders, "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO". The scripts write it by the server's clock. An
 /// entry is one acquisition: the outer one and those that joined it. INFO is who_text().
-
-/// Cuts the next word, up to `separator`.
-std::string_view cut(std::string_view& rest, char separator);
-/// A decimal number; 0 if it is none.
-std::int64_t number(std::string_view text);
-
-/// The record into `party`; gives back its lock-delay in ms.
+///
+/// Puts the record into `party`; gives back its lock-delay in ms.
 std::int64_t add_record(Participant& party, std::string_view record);
 
 }  // namespace dlock::redis

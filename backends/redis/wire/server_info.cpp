@@ -2,14 +2,14 @@
 #include "backends/redis/wire/server_info.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "lib/base/text.h"
 
 namespace dlock::redis {
 
 ServerInfo::ServerInfo(std::string_view info) {
   while (!info.empty()) {
-    const std::string_view line = info.substr(0, info.find('\n'));
-    info.remove_prefix(std::min(info.size(), line.size() + 1));
+    const std::string_view line = cut(info, '\n');
     const std::size_t colon = line.find(':');
     if (line.starts_with('#') || colon == std::string_view::npos) continue;
     std::string_view value = line.substr(colon + 1);
@@ -23,12 +23,7 @@ std::string ServerInfo::text(const std::string& name) const {
   return found == fields_.end() ? "" : found->second;
 }
 
-std::int64_t ServerInfo::number(const std::string& name) const {
-  std::int64_t number = 0;
-  const std::string digits = text(name);
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
-}
+std::int64_t ServerInfo::number(const std::string& name) const { return leading_number<std::int64_t>(text(name)); }
 
 std::vector<Finding> ServerInfo::findings(const std::string& server) const {
   std::vector<Finding> found;

@@ -9,14 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
 
-#include "lib/base/entropy.h"
 #include "lib/base/log.h"
+#include "lib/base/random.h"
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 #include "lib/base/unique_fd.h"
 #include "lib/keeper/messages.h"
 
@@ -26,22 +26,6 @@ namespace {
 constexpr Duration kLookAgain = std::chrono::milliseconds(10);  ///< whether another dlock is done with a file
 constexpr char kEnding[] = ".lease";
 constexpr Duration kSpareAge = std::chrono::hours(1);
-
-std::string hex_of(const std::string& bytes) {
-  return hex({reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()});
-}
-
-std::optional<std::string> bytes_of(const std::string& digits) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    unsigned char byte = 0;
-    if (std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16).ptr != digits.data() + i + 2) {
-      return std::nullopt;
-    }
-    bytes += static_cast<char>(byte);
-  }
-  return bytes;
-}
 
 Result<std::string> folder_of_user() {
   if (geteuid() == 0) return std::string("/var/lib/dlock/zookeeper");
@@ -67,7 +51,7 @@ Message message_of(const DetachedLease& lease) {
   message.fields["owner"] = lease.owner.text();
   message.fields["store"] = lease.store;
   message.fields["session"] = std::to_string(lease.key.id);
-  message.fields["password"] = hex_of(lease.key.password);
+  message.fields["password"] = hex(lease.key.password);
   message.fields["server"] = lease.key.server;
   message.fields["token"] = lease.token.text();
   message.fields["delay"] = std::to_string(lease.lock_delay.count());
@@ -75,8 +59,6 @@ Message message_of(const DetachedLease& lease) {
   for (std::size_t i = 0; i < lease.paths.size(); ++i) message.fields["node" + std::to_string(i)] = lease.paths[i];
   return message;
 }
-
-std::int64_t number(const std::string& text) { return std::strtoll(text.c_str(), nullptr, 10); }
 
 std::optional<DetachedLease> lease_of(const Message& message) {
   const auto field = [&](const char* name) {
@@ -86,15 +68,15 @@ std::optional<DetachedLease> lease_of(const Message& message) {
   auto name = LockName::parse(field("key"));
   auto owner = Owner::parse(field("owner"));
   auto token = FencingToken::parse(field("token"));
-  auto password = bytes_of(field("password"));
+  auto password = from_hex(field("password"));
   if (message.verb != "lease" || !name || !owner || !token || !password) return std::nullopt;
   DetachedLease lease{*name,
                       *owner,
                       field("store"),
-                      {number(field("session")), *password, field("server")},
+                      {leading_number<std::int64_t>(field("session")), *password, field("server")},
                       *token,
-                      Duration(number(field("delay"))),
-                      Duration(number(field("timeout"))),
+                      Duration(leading_number<std::int64_t>(field("delay"))),
+                      Duration(leading_number<std::int64_t>(field("timeout"))),
                       {}};
   for (int i = 0; const std::string* path = message.find("node" + std::to_string(i)); ++i) {
     lease.paths.push_back(*path);

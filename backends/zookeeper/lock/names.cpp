@@ -2,24 +2,17 @@
 #include "backends/zookeeper/lock/names.h"
 
 #include <algorithm>
-#include <charconv>
-#include <span>
 
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
+#include "lib/base/text.h"
 
 namespace dlock::zookeeper {
 namespace {
 
-constexpr char kDigits[] = "0123456789abcdef";
-
-void escape(std::string& out, char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
-}
-
+/// Every byte of it, in lower-case digits: these are names of nodes.
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) escape(out, c);
+  for (std::size_t i = 0; i < text.size(); ++i) out.append("%").append(hex(text.substr(i, 1)));
   return out;
 }
 
@@ -43,33 +36,19 @@ std::string part_of(std::string_view text, bool first) {
       out += escaped(text.substr(i, length));
       i += length - 1;
     } else {
-      escape(out, text[i]);
+      out += escaped(text.substr(i, 1));
     }
   }
   return out;
 }
 
-int digit(char c) {
-  const char* found = std::find(kDigits, kDigits + 16, c);
-  return found == kDigits + 16 ? -1 : static_cast<int>(found - kDigits);
-}
-
+/// What is not escaped as we do it, in lower-case digits, is no name of ours.
 std::optional<std::string> plain_part(std::string_view part) {
   if (part == "%") return std::string();
-  std::string out;
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    if (part[i] != '%') {
-      out += part[i];
-      continue;
-    }
-    if (i + 2 >= part.size()) return std::nullopt;
-    const int high = digit(part[i + 1]);
-    const int low = digit(part[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
+  for (std::size_t at = part.find('%'); at != std::string_view::npos; at = part.find('%', at + 1)) {
+    if (part.substr(at, 3).find_first_of("ABCDEF") != std::string_view::npos) return std::nullopt;
   }
-  return out;
+  return percent_unescaped(part);
 }
 
 struct Mark {
@@ -87,9 +66,7 @@ int permits_of(std::string_view prefix) {
   const std::size_t at = prefix.rfind(kPermits);
   if (at == std::string_view::npos) return 0;
   const std::string_view digits = prefix.substr(at + kPermits.size());
-  int permits = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), permits);
-  return error == std::errc() && end == digits.data() + digits.size() ? permits : 0;
+  return whole_number<int>(digits).value_or(0);
 }
 
 }  // namespace
@@ -170,11 +147,7 @@ std::optional<NodeName> parse_node_name(std::string_view name) {
   std::size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
   if (name.size() - digits < 10) return std::nullopt;
-  const auto number_from = [&](std::size_t at) {
-    std::int64_t number = 0;
-    std::from_chars(name.data() + at, name.data() + name.size(), number);
-    return number;
-  };
+  const auto number_from = [&](std::size_t at) { return leading_number<std::int64_t>(name.substr(at)); };
   std::string_view prefix = name.substr(0, digits);
   for (const Mark& mark : kMarks) {
     // Servers before 3.6 wrap to negative numbers.
@@ -192,7 +165,7 @@ std::optional<NodeName> parse_node_name(std::string_view name) {
 
 Guid Guid::random() {
   std::string hex = random_hex(16);
-  hex[0] = static_cast<char>('a' + digit(hex[0]) % 6);
+  hex[0] = static_cast<char>('a' + random_below(6));
   return Guid(std::move(hex));
 }
 

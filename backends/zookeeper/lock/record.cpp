@@ -5,50 +5,29 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 
+#include "lib/base/text.h"
 #include "lib/base/user_name.h"
 #include "lib/config/duration_text.h"
 
 namespace dlock::zookeeper {
 namespace {
 
-constexpr char kEscapeDigits[] = "0123456789ABCDEF";
 constexpr std::string_view kOurs = "dlock ";
 constexpr auto kLongestDelay = std::chrono::floor<std::chrono::milliseconds>(kLongestDuration);
 
 std::string percent(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte > 0x20 && byte != 0x7f && byte != '%') out += c;
-    else out.append({'%', kEscapeDigits[byte >> 4], kEscapeDigits[byte & 15]});
-  }
-  return out;
+  return percent_escaped(text, [](unsigned char c) { return c > 0x20 && c != 0x7f && c != '%'; });
 }
 
-std::string plain(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    const char* hex = text.data() + i + 1;
-    if (text[i] == '%' && i + 2 < text.size() && std::from_chars(hex, hex + 2, byte, 16).ptr == hex + 2) {
-      out += static_cast<char>(byte);
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
+/// What is no escape of ours is left as it is.
+std::string plain(std::string_view text) { return percent_unescaped(text).value_or(std::string(text)); }
 
 std::int64_t number(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name) {
   const auto found = fields.find(name);
-  std::int64_t value = 0;
-  if (found != fields.end()) std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-  return value;
+  return found == fields.end() ? 0 : leading_number<std::int64_t>(found->second);
 }
 
 /// Anybody may write a node: what nobody could have asked for is cut to what can be reckoned with.
@@ -98,10 +77,10 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
   line.remove_prefix(kOurs.size());
   std::map<std::string, std::string, std::less<>> fields;
   while (!line.empty()) {
-    const std::string_view word = line.substr(0, line.find(' '));
-    line.remove_prefix(std::min(line.size(), word.size() + 1));
-    const std::size_t equals = word.find('=');
-    if (equals != std::string_view::npos) fields.emplace(word.substr(0, equals), plain(word.substr(equals + 1)));
+    std::string_view value = cut(line, ' ');
+    if (value.find('=') == std::string_view::npos) continue;
+    const std::string_view name = cut(value, '=');
+    fields.emplace(name, plain(value));
   }
   if (text(fields, "owner").empty()) return std::nullopt;
   return HolderRecord{text(fields, "owner"),

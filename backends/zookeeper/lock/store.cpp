@@ -2,7 +2,8 @@
 #include "backends/zookeeper/lock/store.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "lib/base/text.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -210,12 +211,10 @@ Result<void> ContenderStore::check_leases(TimePoint until, Control* control) {
   if (!made) return made.error();
   const auto answer = calls_.call({.kind = Request::Kind::kRead, .path = stage_.directory}, until, control);
   if (!answer) return answer.error();
-  int leases = 0;
-  const char* end = answer->data.data() + answer->data.size();
-  const auto parsed = std::from_chars(answer->data.data(), end, leases);
-  if (parsed.ec != std::errc() || parsed.ptr != end || leases == stage_.permits) return {};
+  const auto leases = whole_number<int>(answer->data);
+  if (!leases || *leases == stage_.permits) return {};
   return Error{ErrorCode::kConflict,
-               stage_.directory + " has " + std::to_string(leases) + " permits, not " + std::to_string(stage_.permits),
+               stage_.directory + " has " + std::to_string(*leases) + " permits, not " + std::to_string(stage_.permits),
                "use the same --permits for all callers of a key"};
 }
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "lib/base/human_text.h"
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 
 namespace dlock::zookeeper {
 namespace {

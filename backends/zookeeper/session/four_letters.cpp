@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 #include "lib/base/unique_fd.h"
 #include "lib/net/addresses.h"
 
@@ -66,8 +67,7 @@ Result<std::string> ask_server(const std::string& address, std::string_view word
 std::map<std::string, std::string> parse_answer(std::string_view text) {
   std::map<std::string, std::string> fields;
   while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string_view line = cut(text, '\n');
     const std::size_t at = line.find_first_of(":=");
     if (at == std::string_view::npos) continue;
     std::string_view value = line.substr(at + 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/zookeeper/lock/names.h"
+#include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
 #include "lib/stock/taking.h"
 
@@ -74,7 +75,7 @@ Result<bool> StockCall::attempt(int gate_after, const Decision& decide) {
 
 Result<void> StockCall::pause_after_race() {
   const Duration most = kShortestPause * (1 << std::min(tries_, kMostDoublings));
-  return session_.pause(session_.now() + most / 1024 * (start_by_chance() % 1024), "", limit_);
+  return session_.pause(session_.now() + jitter(most), "", limit_);
 }
 
 Result<void> StockCall::find_head(int gate_after) {

@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "backends/zookeeper/lock/names.h"
+#include "lib/base/text.h"
 
 namespace dlock::zookeeper {
 namespace {
-
-constexpr char kHexDigits[] = "0123456789abcdef";
 
 /// FNV-1a, 32 bits, folded into one byte.
 unsigned directory_number(std::string_view id) {
@@ -54,8 +53,8 @@ std::string segment_path(const std::string& life, int segment) {
 std::string open_path(const std::string& life, const LockName& id) { return life + kOpen + "/" + one_part(id); }
 
 std::string requests_path(const std::string& life, int number) {
-  const auto byte = static_cast<unsigned>(number);
-  return life + kRequests + "/" + kHexDigits[byte >> 4 & 15] + kHexDigits[byte & 15];
+  const auto byte = static_cast<unsigned char>(number);
+  return life + kRequests + "/" + hex({&byte, 1});
 }
 
 std::string request_path(const std::string& life, const LockName& id) {
@@ -92,7 +91,7 @@ Result<StockHead> parse_head(std::string_view text) {
   const auto& [layout, life, segments, created, maker, gate] = *words;
   const auto count = parse_quantity(segments);
   const auto quantity = parse_quantity(created, 0);
-  const bool is_hex = life.size() == 16 && life.find_first_not_of(kHexDigits) == std::string_view::npos;
+  const bool is_hex = life.size() == 16 && from_hex(life);
   if (!is_hex || !count || *count > kMostSegments || !quantity || !Owner::parse(maker)) return no("stock", text);
   return StockHead{std::string(life), static_cast<int>(*count), *quantity, std::string(maker),
                    gate == "-" ? std::string() : std::string(gate)};

@@ -7,7 +7,7 @@
 #include "backends/zookeeper/stock/stock_call.h"
 #include "backends/zookeeper/stock/stock_deduction.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
-#include "lib/base/entropy.h"
+#include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
 
 namespace dlock {

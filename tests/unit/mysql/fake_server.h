@@ -8,7 +8,6 @@
 
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "lib/base/entropy.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/scripted_control.h"
 

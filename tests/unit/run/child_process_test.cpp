@@ -46,18 +46,6 @@ TEST_CASE("The command's environment is ours and DLOCK_*, nothing else") {
         3 + 1);  // unlocked: not even the stale one is touched
 }
 
-TEST_CASE("A process is read from /proc even if its name is made to mislead") {
-  ProcessStat stat;
-  const char* text = "77 (a) R (b) S 42 77 77 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 10 20 18446744073709551615";
-  REQUIRE(parse_stat(text, stat));
-  CHECK(stat.id.pid == 77);
-  CHECK(stat.state == 'S');
-  CHECK(stat.parent == 42);
-  CHECK(stat.id.start_time == 987654);
-  for (const char* bad : {"", "77", "77 (x", "77 (x)", "77 (x) S", "77 (x) S 42 1 2 3", "x (y) S 1"})
-    CHECK_FALSE(parse_stat(bad, stat));
-}
-
 TEST_CASE("We descend from our parent, not from our child") {
   CHECK(descends_from(getpid(), getppid()));
   CHECK_FALSE(descends_from(getppid(), getpid()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "lib/base/text.h"
+
+namespace dlock {
+namespace {
+
+template <typename Number>
+bool take_number(std::string_view& text, Number& value) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+std::string read_file(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd.valid()) return text;
+  char buffer[4096];
+  // A short read is the end of such a file: one call less for each of all the processes.
+  for (ssize_t n = sizeof buffer; n == static_cast<ssize_t>(sizeof buffer);) {
+    n = read(fd.get(), buffer, sizeof buffer);
+    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
+}  // namespace
+
+bool parse_stat(std::string_view text, ProcessStat& stat) {
+  if (!take_number(text, stat.id.pid)) return false;
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string_view::npos || text.size() < name_end + 3) return false;
+  stat.state = text[name_end + 2];
+  text.remove_prefix(name_end + 3);
+  pid_t group = 0;
+  if (!take_number(text, stat.parent) || !take_number(text, group) || !take_number(text, stat.session)) return false;
+  constexpr int kFieldsUpToStartTime = 15;  // proc(5): from tty_nr (7) to itrealvalue (21)
+  for (int field = 0; field < kFieldsUpToStartTime; ++field) {
+    long long skipped = 0;
+    if (!take_number(text, skipped)) return false;
+  }
+  return take_number(text, stat.id.start_time);
+}
+
+std::string read_proc(pid_t pid, const char* file) { return read_file("/proc/" + std::to_string(pid) + "/" + file); }
+
+std::optional<ProcessStat> look_up_process(pid_t pid) {
+  ProcessStat stat;
+  return parse_stat(read_proc(pid, "stat"), stat) ? std::optional(stat) : std::nullopt;
+}
+
+std::int64_t started_ns(const ProcessId& process) {
+  const long ticks = sysconf(_SC_CLK_TCK);  // a second
+  return static_cast<std::int64_t>(process.start_time) * (1'000'000'000 / (ticks > 0 ? ticks : 100));
+}
+
+UniqueFd open_process(pid_t pid) { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
+
+bool signal_process(const UniqueFd& process, int signal) {
+  return syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
+}
+
+bool signal_process(const ProcessId& process, int signal) {
+  // The pidfd pins whoever has the pid now; the start time then tells whether that is still the process that was meant.
+  const UniqueFd pidfd = open_process(process.pid);
+  if (!pidfd.valid()) return false;
+  const auto stat = look_up_process(process.pid);
+  if (!stat || stat->state == 'Z' || stat->state == 'X' || stat->id.start_time != process.start_time) {
+    errno = ESRCH;
+    return false;
+  }
+  return signal_process(pidfd, signal);
+}
+
+pid_t pid_of(const UniqueFd& process) {
+  if (!process.valid()) return 0;
+  const std::string info = read_file("/proc/self/fdinfo/" + std::to_string(process.get()));
+  constexpr std::string_view kName = "\nPid:\t";
+  const std::size_t at = info.find(kName);
+  return at == std::string::npos ? 0 : leading_number<pid_t>(std::string_view(info).substr(at + kName.size()));
+}
+
+bool has_ended(const UniqueFd& process) {
+  if (!process.valid()) return true;
+  pollfd fd{process.get(), POLLIN, 0};
+  return poll(&fd, 1, 0) == 1;
+}
+
+}  // namespace dlock

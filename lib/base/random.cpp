@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/random.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "lib/base/text.h"
+
+namespace dlock {
+namespace {
+
+void fill(void* bytes, std::size_t size) {
+  for (std::size_t have = 0; have < size;) {
+    const ssize_t n = getrandom(static_cast<char*>(bytes) + have, size - have, 0);
+    if (n > 0) have += static_cast<std::size_t>(n);
+    else if (errno != EINTR) std::abort();  // ENOSYS: no kernel that has pidfd lacks getrandom
+  }
+}
+
+}  // namespace
+
+std::string random_hex(std::size_t bytes) {
+  std::string raw(bytes, '\0');
+  fill(raw.data(), bytes);
+  return hex(raw);
+}
+
+std::uint64_t random_below(std::uint64_t end) {
+  std::uint64_t number = 0;
+  fill(&number, sizeof number);
+  return number % end;
+}
+
+Duration jitter(Duration most) {
+  if (most <= Duration(0)) return Duration(0);
+  return Duration(static_cast<Duration::rep>(random_below(static_cast<std::uint64_t>(most.count()))));
+}
+
+}  // namespace dlock

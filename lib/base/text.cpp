@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/text.h"
+
+#include <algorithm>
+
+namespace dlock {
+namespace {
+
+/// -1: no hex digit.
+int digit_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// The byte of the two digits at the front of `digits`; -1 if they are not there.
+int byte_value(std::string_view digits) {
+  if (digits.size() < 2) return -1;
+  const int high = digit_value(digits[0]);
+  const int low = digit_value(digits[1]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+}  // namespace
+
+std::string_view cut(std::string_view& rest, char separator) {
+  const std::string_view front = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(rest.size(), front.size() + 1));
+  return front;
+}
+
+std::string hex(std::span<const unsigned char> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::string hex(std::string_view bytes) {
+  return hex(std::span(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  std::string bytes;
+  for (; !digits.empty(); digits.remove_prefix(2)) {
+    const int byte = byte_value(digits);
+    if (byte < 0) return std::nullopt;
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+void percent_escape(std::string& out, unsigned char byte) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  out.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
+}
+
+std::optional<std::string> percent_unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out += text[at];
+      continue;
+    }
+    const int byte = byte_value(text.substr(at + 1));
+    if (byte < 0) return std::nullopt;
+    out += static_cast<char>(byte);
+    at += 2;
+  }
+  return out;
+}
+
+Utf8Character front_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // shorter ones have fewer bytes
+  const std::size_t bytes = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  if (bytes == 0 || bytes > text.size()) return {};
+  std::uint32_t code = lead & (0x7Fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    code = (code << 6) | (byte(i) & 0x3Fu);
+  }
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < kLeast[bytes] || code > 0x10FFFF || surrogate) return {};
+  return {code, bytes, true};
+}
+
+std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  std::size_t end = most;
+  while (end > 0 && most - end < 3 && is_inside(text[end])) --end;
+  return text.substr(0, is_inside(text[end]) ? most : end);  // more than three in a row: that is not UTF-8
+}
+
+}  // namespace dlock
