@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <sys/mman.h>
 
 #include <stdexcept>
 
-#include "lib/keeper/shared_deadline.h"
 #include "tests/unit/keeper/keeper_world.h"
 
 namespace keeper_loop_test {
@@ -13,22 +11,6 @@ using namespace dlock;
 using namespace dlock::testing;
 using namespace dlock::testing::keeper;
 using namespace std::chrono_literals;
-
-TEST_CASE("A lock is renewed on time for half a day, and each renewal is told") {
-  World world;
-  world.at(12h + 5s, [&] { world.say_release(); });
-  CHECK(world.run() == 0);
-  REQUIRE(world.lock.renewals.size() == 12 * 360);
-  for (std::size_t i = 0; i < world.lock.renewals.size(); ++i) {
-    REQUIRE(world.lock.renewals[i] == kInterval * static_cast<int>(i + 1));
-  }
-  const auto renewed = world.heard<Renewed>();
-  REQUIRE(renewed.size() == world.lock.renewals.size());
-  CHECK(renewed.back().second.deadline == lease_deadline(FakeClock::start() + 12h, kTtl));
-  CHECK(world.lock.releases == std::vector<Duration>{12h + 5s});
-  CHECK(world.last_word_is<Released>());
-  CHECK_FALSE(world.clock.stuck);
-}
 
 TEST_CASE("A grant that nobody takes up for a ttl, because the supervisor is stopped, is given back and lost") {
   World world;
@@ -95,34 +77,6 @@ TEST_CASE("A grant that turns out to be lost when it is renewed before it is tol
   CHECK(world.last_word_is<Lost>());
 }
 
-TEST_CASE("To a supervisor that looks for itself renewals are shown, and everything else is said") {
-  World world;
-  const auto shared = SharedDeadline::make();
-  REQUIRE(shared);
-  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
-    if (world.clock.since_start() >= 10h) return RenewalUnknown{"cut"};
-    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
-  };
-  world.at(15s, [&] { world.say({"look", {}}, shared->fd()); });
-  world.at(25s, [&] { CHECK(shared->shown() == lease_deadline(FakeClock::start() + 20s, kTtl)); });
-  world.run();
-  CHECK(world.heard<Renewed>().size() == 1);
-  CHECK(shared->shown() == lease_deadline(FakeClock::start() + 10h - 10s, kTtl));
-  CHECK(world.heard<Unrenewed>().size() == 1);
-  CHECK(world.last_word_is<Lost>());
-}
-
-TEST_CASE("Where there is nothing to show renewals in they go on being said") {
-  World world;
-  UniqueFd unsealed;
-  SUBCASE("no descriptor") {}
-  SUBCASE("one that could be made shorter under the reader") { unsealed = UniqueFd(memfd_create("x", MFD_CLOEXEC)); }
-  world.at(15s, [&] { world.say({"look", {}}, unsealed.get()); });
-  world.at(45s, [&] { world.say_release(); });
-  CHECK(world.run() == 0);
-  CHECK(world.heard<Renewed>().size() == 4);
-}
-
 TEST_CASE("What was granted reaches the supervisor whole") {
   World world;
   world.at(1s, [&] { world.say_release(); });
@@ -131,92 +85,6 @@ TEST_CASE("What was granted reaches the supervisor whole") {
   REQUIRE(granted.size() == 1);
   CHECK(granted[0].second.locks[0].owner == world.spec.owner);
   CHECK(granted[0].second.deadline == lease_deadline(FakeClock::start(), kTtl));
-}
-
-TEST_CASE("A lease that was sent for long ago is renewed at once") {
-  World world;
-  world.lock.acquire = [&](Control&) {
-    const Granted granted = world.grant();
-    world.clock.advance(15s);  // the answer was slow
-    return std::variant<Granted, Refused>(granted);
-  };
-  world.at(16s, [&] { world.say_release(); });
-  world.run();
-  CHECK(world.lock.renewals == std::vector<Duration>{15s});
-}
-
-TEST_CASE("An unknown renewal is tried again every second until it is confirmed, and costs nothing") {
-  World world;
-  int failures = 4;
-  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
-    if (failures-- > 0) return RenewalUnknown{"cut"};
-    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
-  };
-  world.at(25s, [&] { world.say_release(); });
-  world.run();
-  CHECK(world.lock.renewals == std::vector<Duration>{10s, 11s, 12s, 13s, 14s, 24s});
-  CHECK(world.heard<Lost>().empty());
-  CHECK(world.last_word_is<Released>());
-}
-
-TEST_CASE("The supervisor is told why a renewal was not confirmed, once for each reason") {
-  World world;
-  std::deque<std::string> reasons{"cut", "cut", "slow", "", "cut"};
-  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
-    const std::string why = reasons.empty() ? "" : reasons.front();
-    if (!reasons.empty()) reasons.pop_front();
-    if (!why.empty()) return RenewalUnknown{why};
-    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
-  };
-  world.at(26s, [&] { world.say_release(); });
-  world.run();
-  std::vector<std::string> told;
-  for (const auto& [at, unrenewed] : world.heard<Unrenewed>()) told.push_back(unrenewed.why);
-  CHECK(told == std::vector<std::string>{"cut", "slow", "cut"});
-}
-
-TEST_CASE("One attempt to renew has a sixth of the ttl, and never goes beyond the deadline") {
-  World world;
-  std::vector<Duration> budgets;
-  world.lock.renew = [&](Control&, TimePoint until) {
-    budgets.push_back(until - world.clock.now());
-    world.clock.advance(until - world.clock.now());
-    return RenewalUnknown{"no answer"};
-  };
-  world.run();
-  CHECK(budgets == std::vector<Duration>{5s, 5s, 5s, 4s + 698ms});
-  CHECK(world.last_word_is<Lost>());
-}
-
-TEST_CASE("Without any renewal the lock is lost at its deadline, with the last reason") {
-  World world;
-  world.lock.renew = no_answer;
-  world.run();
-  const auto lost = world.heard<Lost>();
-  REQUIRE(lost.size() == 1);
-  CHECK(lost[0].first == lease_deadline(TimePoint(), kTtl) - TimePoint());
-  CHECK(lost[0].second.why.find("no renewal for 2") == 0);
-  CHECK(lost[0].second.why.find("redis://h does not answer") != std::string::npos);
-  CHECK(world.ended >= lost[0].first);
-  CHECK(world.ended <= lost[0].first + kLastWordToEnd);
-}
-
-TEST_CASE("What the store takes away is told at once, whether it was asked or not") {
-  World world;
-  SUBCASE("by a renewal") {
-    world.lock.renew = [](Control&, TimePoint) { return RenewalLost{"it is held by ci-4"}; };
-  }
-  SUBCASE("by a message of the store") {
-    world.lock.wake_at = FakeClock::start() + 10s;
-    world.spec.renew_interval = 12s;
-    world.lock.held = [](TimePoint) { return RenewalLost{"it is held by ci-4"}; };
-  }
-  world.run();
-  const auto lost = world.heard<Lost>();
-  REQUIRE(lost.size() == 1);
-  CHECK(lost[0].first == 10s);
-  CHECK(lost[0].second.why == "it is held by ci-4");
-  CHECK(world.lock.releases.empty());  // it is not ours to give back
 }
 
 TEST_CASE("A lock that was given back while others are inside it is renewed for them, alone, until the last has left") {
@@ -246,43 +114,6 @@ TEST_CASE("A lock that was given back while others are inside it is renewed for 
   CHECK(world.processes.streams_closed);
   CHECK(world.heard<Lost>().empty());
   CHECK(world.ended >= 65s);
-}
-
-TEST_CASE("A keeper that slept past the deadline says lost, whatever the store answers") {
-  World world;
-  SUBCASE("while it waited") {
-    world.at(3s, [&] { world.clock.advance(1h); });
-    world.run();
-    CHECK(world.lock.renewals.empty());
-  }
-  SUBCASE("while it renewed") {
-    world.lock.renew = [&](Control&, TimePoint) {
-      const TimePoint sent = world.clock.now();
-      world.clock.advance(1h);
-      return RenewalRenewed{lease_deadline(sent + 1h, kTtl)};
-    };
-    world.run();
-  }
-  CHECK(world.heard<Renewed>().empty());
-  REQUIRE(world.heard<Lost>().size() == 1);
-  CHECK(world.heard<Lost>()[0].second.why.find("no renewal for 1 h") == 0);
-}
-
-TEST_CASE("A lock that the store keeps for its session is asked about, and has no deadline") {
-  World world;
-  world.lock.acquire = [&](Control&) {
-    Granted granted = world.grant();
-    granted.deadline.reset();
-    return std::variant<Granted, Refused>(granted);
-  };
-  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
-    if (world.lock.renewals.size() == 2) return RenewalUnknown{"slow"};
-    return RenewalHeld{};
-  };
-  world.at(35s, [&] { world.say_release(); });
-  world.run();
-  CHECK(world.lock.renewals == std::vector<Duration>{10s, 20s, 21s, 31s});
-  CHECK(world.last_word_is<Released>());
 }
 
 TEST_CASE("A release that crosses a renewal ends its wait, and is answered at once") {
@@ -371,6 +202,39 @@ TEST_CASE("The question for whom we wait reaches the lock that waits") {
   world.run();
   CHECK(world.heard<Waiting>().size() == 1);
   CHECK(world.last_word_is<Refused>());
+}
+
+TEST_CASE("A detached lock is renewed until the watched process has ended, and then given back") {
+  World world;
+  world.processes.living.push_back({{200, 1}});
+  world.at(1s, [&] { world.say({"detach", {{"ttl", "30000000000"}, {"pid", "200"}}}); });
+  world.at(2s, [&] { world.die(); });
+  world.at(1h + 5s, [&] { world.processes.end(200); });
+  world.run();
+  CHECK(world.heard<Released>()[0].first == 1s);  // the answer comes first
+  CHECK(world.processes.streams_closed);
+  CHECK(world.processes.signals.empty());
+  CHECK(world.lock.renewals.size() == 360);
+  CHECK(world.lock.releases == std::vector<Duration>{1h + 5s});
+}
+
+TEST_CASE("A lock that is to be detached for a process that has ended already is not, and is given back") {
+  World world;
+  world.at(1s, [&] { world.say({"detach", {{"ttl", "30000000000"}, {"pid", "200"}}}); });
+  world.run();
+  CHECK(world.last_word_is<ReleaseUnconfirmed>());
+  CHECK(world.lock.releases == std::vector<Duration>{1s});
+}
+
+TEST_CASE("A lock that is detached for a time is left to the store") {
+  World world;
+  world.at(1s, [&] { world.say({"detach", {{"ttl", "60000000000"}}}); });
+  world.run();
+  CHECK(world.lock.leaves == std::vector<Duration>{60s});
+  CHECK(world.last_word_is<Released>());
+  CHECK(world.lock.releases.empty());
+  CHECK(world.ended >= 1s);
+  CHECK(world.ended <= 1s + kLastWordToEnd);
 }
 
 TEST_CASE("A spec that takes nothing is granted, never renewed, and needs no release") {

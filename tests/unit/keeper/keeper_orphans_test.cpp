@@ -206,39 +206,6 @@ TEST_CASE("Under a hold that was only entered again, the marks of the outer hold
   CHECK(world.processes.signals == std::vector<FakeProcesses::Sent>{{4s, 100, SIGTERM}});
 }
 
-TEST_CASE("A detached lock is renewed until the watched process has ended, and then given back") {
-  World world;
-  world.processes.living.push_back({{200, 1}});
-  world.at(1s, [&] { world.say({"detach", {{"ttl", "30000000000"}, {"pid", "200"}}}); });
-  world.at(2s, [&] { world.die(); });
-  world.at(1h + 5s, [&] { world.processes.end(200); });
-  world.run();
-  CHECK(world.heard<Released>()[0].first == 1s);  // the answer comes first
-  CHECK(world.processes.streams_closed);
-  CHECK(world.processes.signals.empty());
-  CHECK(world.lock.renewals.size() == 360);
-  CHECK(world.lock.releases == std::vector<Duration>{1h + 5s});
-}
-
-TEST_CASE("A lock that is to be detached for a process that has ended already is not, and is given back") {
-  World world;
-  world.at(1s, [&] { world.say({"detach", {{"ttl", "30000000000"}, {"pid", "200"}}}); });
-  world.run();
-  CHECK(world.last_word_is<ReleaseUnconfirmed>());
-  CHECK(world.lock.releases == std::vector<Duration>{1s});
-}
-
-TEST_CASE("A lock that is detached for a time is left to the store") {
-  World world;
-  world.at(1s, [&] { world.say({"detach", {{"ttl", "60000000000"}}}); });
-  world.run();
-  CHECK(world.lock.leaves == std::vector<Duration>{60s});
-  CHECK(world.last_word_is<Released>());
-  CHECK(world.lock.releases.empty());
-  CHECK(world.ended >= 1s);
-  CHECK(world.ended <= 1s + kLastWordToEnd);
-}
-
 TEST_CASE("A keeper that has said its last word ends after its supervisor, whether that one ends or not") {
   for (const bool ends : {true, false}) {
     CAPTURE(ends);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grant, and the lease while it is held.
+#include "lib/keeper/keeping.h"
+
+#include <utility>
+
+#include "lib/base/human_text.h"
+#include "lib/lock/lease.h"
+
+namespace dlock {
+
+void Keeping::run() {
+  auto answer = lock_.acquire(link_);
+  if (!answer) {
+    link_.tell(Withdrawn{});
+    return;
+  }
+  if (const auto* refused = std::get_if<Refused>(&*answer)) {
+    link_.tell(*refused);
+    return;
+  }
+  Granted& granted = *std::get_if<Granted>(&*answer);
+  holds_ = !granted.locks.empty();
+  if (holds_ && !granted.locks.front().reentered) marks_.owner = granted.locks.front().owner.text();
+  schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline);
+  trace_grant(granted);
+  if (!freshen(granted)) return;
+  if (!link_.stop_requested()) link_.tell(granted);
+  taken_up_ = !holds_;
+  heard_at_ = clock_.now();
+  hold();
+}
+
+/// One line a step, with -v.
+void Keeping::trace(const std::string& step) const { log_.verbose(spec_.name.text() + ": " + step); }
+
+void Keeping::trace_grant(const Granted& granted) const {
+  if (log_.style().verbosity == 0 || granted.locks.empty()) return;
+  const HeldLock& lock = granted.locks.front();
+  trace(std::string(lock.reentered ? "entered" : "granted") + " by " + lock.store + " after " +
+        human_duration(clock_.now() - began_) + ", token " + lock.token.text() +
+        (granted.deadline ? ", lease for " + human_duration(*granted.deadline - clock_.now()) : ""));
+}
+
+/// The answer was long in coming, so that little is left of the lease: false if it was lost meanwhile.
+bool Keeping::freshen(Granted& granted) {
+  const TimePoint now = clock_.now();
+  if (!holds_ || !granted.deadline || *granted.deadline - now >= least_to_tell(spec_.ttl)) return true;
+  const Renewal answer = lock_.renew(link_, schedule_.gives_up_at(now));
+  if (const auto* lost = std::get_if<RenewalLost>(&answer)) return lose(lost->why);
+  if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
+    schedule_.renewed(now, clock_.now(), renewed->deadline);
+    granted.deadline = renewed->deadline;
+  }
+  return true;  // with what is left; the next renewal is soon
+}
+
+void Keeping::hold() {
+  while (true) {
+    link_.receive();
+    if (auto told = link_.take_started()) started(std::move(*told));
+    if (link_.take_heard()) {
+      heard_at_ = clock_.now();
+      asked_there_ = false;
+    }
+    if (const auto status = link_.take_ended()) lock_.command_ended(*status);
+    if (const auto until = link_.withdraw_by()) return withdraw(*until);
+    if (const auto until = link_.release_by()) return give_back(*until);
+    if (const auto spec = link_.detach()) return detach(*spec);
+    if (link_.gone()) return end_orphans();
+    if (!stay_owner()) return after_loss();
+    if (const auto at = unheard_at(); at && clock_.now() >= *at) {
+      if (asked_there_) return take_back();
+      asked_there_ = true;
+      link_.ask_whether_there();
+    }
+    if (const auto at = act_at(); at && clock_.now() >= *at) return act_for_supervisor();
+    if (!link_.has_news()) wait({}, earlier(act_at(), unheard_at()));
+  }
+}
+
+/// When a supervisor that has not taken the grant up is to be asked whether it is there, and then, when it is given up.
+std::optional<TimePoint> Keeping::unheard_at() const {
+  if (taken_up_) return std::nullopt;
+  return heard_at_ + (asked_there_ ? spec_.ttl : spec_.ttl / 2);
+}
+
+void Keeping::started(SupervisorLink::Started started) {
+  taken_up_ = true;
+  if (!started.mark) return;
+  command_ = true;
+  const FoundProcess found = processes_.find(started.pidfd);
+  command_id_ = found.id;
+  marks_.number = *started.mark;
+  marks_.session = found.session;
+}
+
+/// When the command must have ended or be ended, by us if need be: a little after the supervisor does it, and before
+/// anybody else may believe that the lock is free.
+std::optional<TimePoint> Keeping::act_at() const {
+  if (!command_ || !spec_.ends_command) return std::nullopt;
+  const auto deadline = schedule_.deadline();
+  const auto last = deadline ? std::optional(kill_at(*deadline, spec_.ttl)) : std::nullopt;
+  const auto first = earlier(last, asked_at_ ? std::optional(*asked_at_ + spec_.kill_after) : std::nullopt);
+  return first ? std::optional(*first + kill_margin(spec_.ttl) / 2) : std::nullopt;
+}
+
+/// Looks at the clock, renews what is due, hears what the store has said. False once the lock is not ours any more. An
+/// attempt to renew ends at `limit`.
+bool Keeping::stay_owner(std::optional<TimePoint> limit) {
+  const TimePoint now = clock_.now();
+  const bool news = std::exchange(news_, false);
+  if (!holds_) return true;
+  if (const auto why = schedule_.over(now)) return lose(*why);
+  if (now >= schedule_.due()) return take(lock_.renew(link_, *earlier(schedule_.gives_up_at(now), limit)), now, true);
+  const auto wake_at = lock_.wake_at();
+  return news || (wake_at && now >= *wake_at) ? take(lock_.held(now), now, false) : true;
+}
+
+bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
+  if (const auto* lost = std::get_if<RenewalLost>(&answer)) {
+    store_lost_ = true;
+    return lose(lost->why);
+  }
+  if (const auto* wanted = std::get_if<RevocationRequested>(&answer)) {
+    if (asked_at_) return true;
+    asked_at_ = clock_.now();
+    link_.tell(Lost{wanted->why, false});
+    return true;
+  }
+  // Who slept past the deadline must not bring a hold back to life that others had to believe ended.
+  if (const auto why = schedule_.over(clock_.now())) return lose(*why);
+  if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
+    schedule_.renewed(began, clock_.now(), renewed->deadline);
+    trouble_.clear();
+    trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
+    link_.tell(Renewed{renewed->deadline});
+  } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
+    schedule_.unknown(began, unknown->why);
+    trace("renewal not confirmed: " + unknown->why + "; asked again in " + human_duration(renewal_retry(spec_.ttl)));
+    if (trouble_ != unknown->why) link_.tell(Unrenewed{trouble_ = unknown->why});
+  } else if (asked) {
+    schedule_.held(began);
+  }
+  return true;
+}
+
+bool Keeping::lose(const std::string& why) {
+  if (!std::exchange(told_lost_, true)) link_.tell(Lost{why});
+  return false;
+}
+
+/// Until a message comes, or the store says something, or one of `others` is ready, or something is due.
+void Keeping::wait(const std::vector<pollfd>& others, std::optional<TimePoint> until) {
+  std::vector<pollfd> fds = others;
+  link_.add_interest(fds);
+  const std::size_t own = fds.size();
+  if (holds_) {
+    lock_.add_interest(fds);
+    until = earlier(earlier(until, schedule_.due()), earlier(schedule_.deadline(), lock_.wake_at()));
+  }
+  const std::size_t count = fds.size();
+  clock_.wait(fds, until);
+  for (std::size_t i = own; i < count; ++i) news_ = news_ || fds[i].revents != 0;
+}
+
+}  // namespace dlock

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <poll.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/runtime.h"
+#include "lib/keeper/lock_driver.h"
+#include "lib/keeper/orphans.h"
+#include "lib/keeper/processes.h"
+#include "lib/keeper/renewal_schedule.h"
+#include "lib/keeper/supervisor_link.h"
+
+namespace dlock {
+
+/// One lock of a keeper, from acquire to the end, as keeper_loop.h promises it. Single-threaded: every wait, the lock's
+/// own included, polls the link as well. keeping.cpp: the grant, and the lease while it is held. keeping_ends.cpp: the
+/// ways in which it ends.
+class Keeping {
+ public:
+  Keeping(SupervisorLink& link, LockDriver& lock, const LockSpec& spec, const Runtime& runtime, Processes& processes)
+      : link_(link),
+        lock_(lock),
+        spec_(spec),
+        clock_(runtime.clock),
+        log_(runtime.log),
+        processes_(processes),
+        began_(clock_.now()),
+        schedule_(spec, TimePoint(), {}) {}
+
+  void run();
+
+ private:
+  void trace(const std::string& step) const;
+  void trace_grant(const Granted& granted) const;
+  bool freshen(Granted& granted);
+  void hold();
+  std::optional<TimePoint> unheard_at() const;
+  void take_back();
+  void give_back(TimePoint until);
+  void withdraw(TimePoint until);
+  void detach(const SupervisorLink::Detach& detach);
+  void watch(pid_t pid);
+  void started(SupervisorLink::Started started);
+  void end_orphans();
+  void end_command(Duration kill_after, bool ours);
+  void hush();
+  void say_untouchable(const Orphans& orphans);
+  std::optional<TimePoint> act_at() const;
+  void act_for_supervisor();
+  void after_loss();
+  void give_back_alone(bool orderly = true);
+  void stay_for_the_inner();
+
+  bool stay_owner(std::optional<TimePoint> limit = {});
+  bool take(const Renewal& answer, TimePoint began, bool asked);
+  bool lose(const std::string& why);
+  void wait(const std::vector<pollfd>& others = {}, std::optional<TimePoint> until = {});
+  void answer_end(const Result<void>& result);
+
+  SupervisorLink& link_;
+  LockDriver& lock_;
+  const LockSpec& spec_;
+  Clock& clock_;
+  const Log& log_;
+  Processes& processes_;
+  const TimePoint began_;
+  RenewalSchedule schedule_;
+  bool holds_ = false;       ///< false for a spec that takes nothing
+  bool news_ = false;        ///< the store has said something
+  std::string trouble_;      ///< why the last renewal was not confirmed
+  bool store_lost_ = false;  ///< the store itself said that it is not ours
+  CommandMarks marks_;       ///< of the command's processes; no owner: it is an outer hold's, which are not ours
+  bool taken_up_ = false;    ///< the supervisor has said what runs under the grant
+  TimePoint heard_at_{};     ///< the last word of a supervisor that has not
+  bool asked_there_ = false;
+  bool told_lost_ = false;
+  bool said_untouchable_ = false;
+  bool hushed_ = false;
+  bool command_ = false;               ///< there is one, and it is not meant to outlive the lock
+  ProcessId command_id_;               ///< {} as well if it had ended before we looked
+  std::optional<TimePoint> asked_at_;  ///< somebody wants it; the supervisor has been told, and ends its command
+};
+
+}  // namespace dlock

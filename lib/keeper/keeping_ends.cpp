@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways in which a hold ends: with the supervisor, beside it, and without it.
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/human_text.h"
+#include "lib/keeper/keeping.h"
+#include "lib/lock/lease.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Less than the supervisor waits for the answer to a detach.
+constexpr Duration kLeaveBudget = 4s;
+/// For giving back when nobody waits for the answer. A lease is asked about until it has ended.
+constexpr Duration kLoneReleaseBudget = 10s;
+constexpr Duration kLateReleaseBudget = 1s;
+
+}  // namespace
+
+/// Nobody will start a command under this lock before it is continued, if ever.
+void Keeping::take_back() {
+  lose("dlock did not take it up for " + human_duration(spec_.ttl) + " (was it stopped?), so that it was given back");
+  (void)lock_.release(clock_.now() + kLoneReleaseBudget);  // not confirmed: nobody renews it any more
+}
+
+/// It is stopped, or hangs, or is slow.
+void Keeping::act_for_supervisor() {
+  const bool asked = asked_at_.has_value();
+  if (!asked) lose(schedule_.why(clock_.now()));
+  end_command(Duration(0), true);
+  if (!asked || !holds_ || store_lost_) return give_back_alone(false);
+  answer_end(lock_.release(clock_.now() + kLoneReleaseBudget));
+}
+
+/// The supervisor ends its command now, and says when that is done.
+void Keeping::after_loss() {
+  if (!command_ || !spec_.ends_command) return;
+  const TimePoint now = clock_.now();
+  const TimePoint act_by = *earlier(now + spec_.kill_after + kill_margin(spec_.ttl) / 2, act_at());
+  while (clock_.now() < act_by) {
+    link_.receive();
+    if (link_.over() || link_.release_by()) return;
+    if (link_.gone()) break;
+    std::vector<pollfd> fds;
+    link_.add_interest(fds);
+    clock_.wait(fds, act_by);
+  }
+  if (link_.gone()) link_.hang_up();
+  end_command(Duration(0), false);
+}
+
+/// A withdraw that crossed the grant.
+void Keeping::withdraw(TimePoint until) {
+  if (holds_) (void)lock_.release(until);  // not confirmed: it leaves by itself
+  link_.tell(Withdrawn{});
+}
+
+void Keeping::give_back(TimePoint until) {
+  answer_end(holds_ ? lock_.release(until) : Result<void>());
+  stay_for_the_inner();
+}
+
+/// The command and its supervisor have ended, and a dlock inside them has not.
+void Keeping::stay_for_the_inner() {
+  if (!holds_ || !lock_.is_still_entered()) return;
+  link_.hang_up();
+  processes_.close_streams();
+  while (stay_owner()) wait();
+}
+
+void Keeping::answer_end(const Result<void>& result) {
+  trace(result ? "released" : "not released: " + result.error().message);
+  if (result) link_.tell(Released{});
+  else if (result.error().code == ErrorCode::kLost) link_.tell(Lost{result.error().message});
+  else link_.tell(ReleaseUnconfirmed{result.error()});
+}
+
+void Keeping::detach(const SupervisorLink::Detach& detach) {
+  if (detach.watch_pid) watch(*detach.watch_pid);
+  else answer_end(lock_.leave(detach.ttl, clock_.now() + kLeaveBudget));
+  processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
+}
+
+/// Goes on without a supervisor, for as long as that process lives.
+void Keeping::watch(pid_t pid) {
+  const auto watched = processes_.watch(pid);
+  if (!watched || !watched->valid()) {
+    const Error gone{ErrorCode::kInvalid, "there is no process " + std::to_string(pid) + " to watch"};
+    link_.tell(ReleaseUnconfirmed{watched ? gone : watched.error()});
+    link_.hang_up();
+    return give_back_alone();
+  }
+  processes_.close_streams();
+  link_.tell(Released{});
+  link_.hang_up();
+  while (!has_ended(*watched)) {
+    if (!stay_owner()) return;
+    wait({{watched->get(), POLLIN, 0}});
+  }
+  give_back_alone();
+}
+
+void Keeping::end_orphans() {
+  link_.hang_up();
+  if (command_) end_command(spec_.kill_after, true);
+  else hush();
+  give_back_alone(false);
+}
+
+/// Returns when nothing of the command is left. The lease is renewed meanwhile if it is `ours`.
+void Keeping::end_command(Duration kill_after, bool ours) {
+  Orphans orphans(processes_, command_id_, marks_, clock_.now(), kill_after);
+  while (true) {
+    link_.receive();  // what it says now changes nothing, and must not wake us again
+    const TimePoint now = clock_.now();
+    const auto deadline = schedule_.deadline();
+    auto last = deadline ? std::optional(kill_at(*deadline, spec_.ttl)) : std::nullopt;
+    if (!ours) last = now;
+    orphans.step(now, last);
+    if (orphans.gone()) break;
+    say_untouchable(orphans);
+    hush();
+    // A server that does not answer must not keep the KILL from its time.
+    const TimePoint kills_at = orphans.kills_at(last);
+    ours = ours && stay_owner(kills_at > now ? std::optional(kills_at) : std::nullopt);
+    std::vector<pollfd> ends;
+    orphans.add_interest(ends);
+    if (ours) wait(ends, orphans.wake_at(last));
+    else clock_.wait(ends, orphans.wake_at(last));
+  }
+  hush();
+}
+
+void Keeping::hush() {
+  if (!std::exchange(hushed_, true)) processes_.close_streams();
+}
+
+/// While people can still be told: it is why the lock is not free.
+void Keeping::say_untouchable(const Orphans& orphans) {
+  if (!orphans.untouchable() || std::exchange(said_untouchable_, true)) return;
+  log_.warn(spec_.name.text() + ": may not end process " + std::to_string(*orphans.untouchable()) +
+            ", which the command started as another user; the lock is kept until it has ended");
+}
+
+/// A lease that has run down unconfirmed may still be there: it is asked about as well. `orderly`: the end that was
+/// wanted; after another one the lock-delay runs.
+void Keeping::give_back_alone(bool orderly) {
+  if (!holds_ || store_lost_) return;
+  const TimePoint now = clock_.now();
+  const TimePoint until = std::max(schedule_.deadline().value_or(now + kLoneReleaseBudget), now + kLateReleaseBudget);
+  // Nobody is there to be told.
+  if (!orderly && spec_.lock_delay > Duration(0)) (void)lock_.leave(Duration(0), until);
+  else (void)lock_.release(until);
+  stay_for_the_inner();
+}
+
+}  // namespace dlock
