@@ -14,6 +14,7 @@
 #include "backends/local/files/checksum.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
+#include "lib/lock/patience.h"
 
 namespace dlock::local {
 namespace {
@@ -21,20 +22,22 @@ namespace {
 /// Takes the resource's byte. A look every few milliseconds, because checks are short and their order does not matter.
 Result<void> enter(LocalContext& context, int fd, const LockName& resource, const WaitPolicy& wait) {
   constexpr Range kCheck{0, 0};
+  Patience patience(wait);
   Duration pause = std::chrono::microseconds(200);
-  for (int tried = 1;; ++tried) {
+  while (true) {
     const int failed = try_write_lock(fd, kCheck);
     if (failed == 0) return {};
     if (failed != EAGAIN && failed != EACCES)
       return system_error("cannot lock the fence of " + resource.text(), failed);
     const TimePoint now = context.runtime.clock.now();
-    if (wait.once || (wait.tries > 0 && tried >= wait.tries) || (wait.until && now >= *wait.until)) {
+    if (!patience.may_try_again(now)) {
       return Error{ErrorCode::kBusy, "another check of " + resource.text() + " is under way",
                    "wait longer with --wait"};
     }
-    pause = wait.tries > 0 ? wait.retry_interval : std::min<Duration>(2 * pause, std::chrono::milliseconds(20));
+    pause = std::min<Duration>(2 * pause, std::chrono::milliseconds(20));
     std::vector<pollfd> nothing;
-    context.runtime.clock.wait(nothing, earlier(now + pause, wait.until));
+    const auto end = patience.wait_end(now);
+    context.runtime.clock.wait(nothing, patience.queues() ? earlier(now + pause, end) : end);
   }
 }
 

@@ -63,7 +63,7 @@ void LocalLock::trace(const std::string& step) const {
 void LocalLock::attempt(TimePoint now) {
   if (!spec_.take) take(queue_entry_->probe(), now);
   else if (queue_entry_->ticket() != 0) take(queue_entry_->advance(now, context_.runtime.clock.wall()), now);
-  else take(queue_entry_->enter(now, context_.runtime.clock.wall(), queues()), now);
+  else take(queue_entry_->enter(now, context_.runtime.clock.wall(), patience_.queues()), now);
 }
 
 void LocalLock::take(const Result<QueueEntry::Step>& step, TimePoint now) {
@@ -72,9 +72,9 @@ void LocalLock::take(const Result<QueueEntry::Step>& step, TimePoint now) {
     case QueueEntry::Step::kGranted:
       return spec_.name.is_path() ? take_flock(now) : granted(now);
     case QueueEntry::Step::kQueued:
-      return spec_.take || queues() ? wait_in_queue(now) : count_try(now);
+      return spec_.take || patience_.queues() ? wait_in_queue(now) : count_try(now);
     case QueueEntry::Step::kFirstInLine:
-      return spec_.take || queues() ? wait_in_front(now) : count_try(now);
+      return spec_.take || patience_.queues() ? wait_in_front(now) : count_try(now);
     case QueueEntry::Step::kDelayed:
       state_ = State::kDelayed;
       retry_at_ = queue_entry_->delayed_until();
@@ -85,7 +85,7 @@ void LocalLock::take(const Result<QueueEntry::Step>& step, TimePoint now) {
       return start(now);
     case QueueEntry::Step::kGuardStuck:
       // A starved process gets time to go on, even from those who want an answer at once.
-      if (spec_.wait.once && now >= started_ + kGuardPatience) return refuse(queue_entry_->file().guard_stuck());
+      if (patience_.is_once() && now >= started_ + kGuardPatience) return refuse(queue_entry_->file().guard_stuck());
       state_ = State::kGuardStuck;
       retry_at_ = now + kGuardPause;
       return;
@@ -121,10 +121,9 @@ void LocalLock::wait_in_front(TimePoint now) {
 }
 
 void LocalLock::count_try(TimePoint now) {
-  ++tries_;
-  if (spec_.wait.once || tries_ >= spec_.wait.tries) return refuse_busy(now);
+  if (!patience_.may_try_again(now)) return refuse_busy(now);
   state_ = State::kPause;
-  retry_at_ = now + spec_.wait.retry_interval;
+  retry_at_ = patience_.wait_end(now).value_or(now);
 }
 
 void LocalLock::take_flock(TimePoint now) {
@@ -136,7 +135,7 @@ void LocalLock::take_flock(TimePoint now) {
   const auto got = path_.try_lock(spec_.mode);
   if (!got) return refuse(got.error());
   if (*got) return flock_granted(getpid(), now);
-  if (queues()) return wait_for_flock(now);
+  if (patience_.queues()) return wait_for_flock(now);
   if (spec_.take) {
     queue_entry_->give_back();
     queue_entry_->wait_for_more();
@@ -216,7 +215,7 @@ void LocalLock::look_around(TimePoint now) {
       break;
   }
   const bool waiting = state_ != State::kGranted && state_ != State::kDone;
-  if (waiting && spec_.wait.until && now >= *spec_.wait.until) refuse_busy(now);
+  if (waiting && patience_.is_over(now)) refuse_busy(now);
 }
 
 void LocalLock::look_at_waiter(TimePoint now) {
@@ -296,7 +295,7 @@ std::optional<TimePoint> LocalLock::wake_at() const {
   if (state_ == State::kIdle || state_ == State::kDone) return std::nullopt;
   if (state_ == State::kGranted)
     return watch_ && watch_->valid() && !look_again_ ? std::nullopt : std::optional(retry_at_);
-  return earlier(retry_at_, spec_.wait.until);
+  return earlier(retry_at_, patience_.until());
 }
 
 void LocalLock::ask_who() {
@@ -377,7 +376,7 @@ void LocalLock::refuse_busy(TimePoint now) {
   } else {
     refused.error.message = spec_.name.text() + " is held";
   }
-  if (!spec_.wait.once) refused.error.message += "; gave up after " + seconds_text(now - started_);
+  if (!patience_.is_once()) refused.error.message += "; gave up after " + seconds_text(now - started_);
   let_go();
   state_ = State::kDone;
   events_.emplace_back(std::move(refused));

@@ -12,6 +12,7 @@
 #include "backends/local/waiting_child.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
+#include "lib/lock/patience.h"
 
 namespace dlock::local {
 
@@ -20,7 +21,7 @@ namespace dlock::local {
 class LocalLock final : public LockSession {
  public:
   /// `context` must outlive the session.
-  LocalLock(LocalContext& context, LockSpec spec) : context_(context), spec_(std::move(spec)) {}
+  LocalLock(LocalContext& context, LockSpec spec) : context_(context), spec_(std::move(spec)), patience_(spec_.wait) {}
 
   void acquire(TimePoint now) override;
   void withdraw(TimePoint deadline) override;
@@ -70,10 +71,10 @@ class LocalLock final : public LockSession {
   void let_go();
   void refuse(Error error);
   void refuse_busy(TimePoint now);
-  bool queues() const { return !spec_.wait.once && spec_.wait.tries == 0; }
 
   LocalContext& context_;
   LockSpec spec_;
+  Patience patience_;
   State state_ = State::kIdle;
   TimePoint started_{};
   TimePoint retry_at_{};
@@ -81,7 +82,6 @@ class LocalLock final : public LockSession {
   TimePoint pass_at_{};       ///< the next look whether only stopped waiters are before us
   bool all_stopped_ = false;  ///< at the last look they were
   bool look_again_ = false;   ///< while holding: the file could not be read
-  int tries_ = 0;
   std::optional<QueueEntry> queue_entry_;
   PathLock path_;
   std::optional<WaitingChild>

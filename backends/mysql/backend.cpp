@@ -7,13 +7,10 @@
 #include "backends/mysql/lease/lock.h"
 #include "backends/mysql/row/lock.h"
 #include "lib/keeper/exclusive_only.h"
+#include "lib/lock/patience.h"
 
 namespace dlock {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration kConnectTimeout = 5s;
 
 /// Commands list what there is: some 100 000 locks.
 constexpr std::size_t kLongestList = 16UL * 1024 * 1024;
@@ -28,7 +25,7 @@ Result<void> check_bound(const LockSpec& spec, const mysql::Settings& settings) 
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_mysql_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto settings = mysql::settings_of(url, kConnectTimeout);
+  auto settings = mysql::settings_of(url, connect_timeout_of({}));
   if (!settings) return settings.error();
   for (mysql::DatabaseSettings& server : settings->servers) server.longest_answer = kLongestList;
   return std::unique_ptr<LockAdmin>(
@@ -38,7 +35,7 @@ Result<std::unique_ptr<LockAdmin>> make_mysql_admin(const BackendUrl& url, const
 Result<std::unique_ptr<LockDriver>> keep_mysql_lock(const BackendUrl& url, const LockSpec& spec,
                                                     const Runtime& runtime) {
   using mysql::Strategy;
-  auto settings = mysql::settings_of(url, spec.wait.connect_timeout > 0s ? spec.wait.connect_timeout : kConnectTimeout);
+  auto settings = mysql::settings_of(url, connect_timeout_of(spec.wait));
   if (!settings) return settings.error();
   const mysql::Dial dial = mysql::connect_by_connector;
   switch (settings->strategy) {

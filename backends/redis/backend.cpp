@@ -7,25 +7,18 @@
 #include "backends/redis/native/lock.h"
 #include "backends/redis/quorum/admin.h"
 #include "backends/redis/quorum/lock.h"
+#include "lib/lock/patience.h"
 
 namespace dlock {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr Duration kConnectTimeout = 5s;
-
 bool is_quorum(const BackendUrl& url) { return url.scheme == "redlock" || url.scheme == "tair"; }
-
-Duration connect_timeout_of(const LockSpec& spec) {
-  return spec.wait.connect_timeout > 0s ? spec.wait.connect_timeout : kConnectTimeout;
-}
 
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_redis_admin(const BackendUrl& url, const Runtime& runtime) {
   if (is_quorum(url)) return redis::make_quorum_admin(url, runtime);
-  auto deployment = redis_deployment(url, runtime.clock, kConnectTimeout);
+  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of({}));
   if (!deployment) return deployment.error();
   return std::unique_ptr<LockAdmin>(
       std::make_unique<redis::NativeAdmin>(std::move(*deployment), url.redacted(), redis_replicas(url), runtime));
@@ -34,7 +27,7 @@ Result<std::unique_ptr<LockAdmin>> make_redis_admin(const BackendUrl& url, const
 Result<std::unique_ptr<LockDriver>> keep_redis_lock(const BackendUrl& url, const LockSpec& spec,
                                                     const Runtime& runtime) {
   if (is_quorum(url)) return redis::keep_quorum_lock(url, spec, runtime);
-  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec), redis::Greet::kAlong);
+  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec.wait), redis::Greet::kAlong);
   if (!deployment) return deployment.error();
   auto names = redis::native_names(spec.name);
   if (!names) return names.error();

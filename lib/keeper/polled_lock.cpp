@@ -11,10 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLookBudget = 5s;  ///< for a look when nobody chose a time to connect
 constexpr Duration kShortestPollPause = 20ms;
 constexpr Duration kLongestPollPause = 250ms;
-constexpr int kOutageTries = 7;  ///< who outlives an outage asks as seldom as after so many refusals
 constexpr Duration kGiveBackBudget = 1s;
 
 /// Asking again may help only against silence.
@@ -36,17 +34,19 @@ PolledLock::PolledLock(std::unique_ptr<PollableLock> store, const LockSpec& spec
       spec_(spec),
       store_name_(std::move(store_name)),
       runtime_(runtime),
+      acquisition_(spec_, runtime_, *this),
       seen_{spec.name, store_name_, Mode::kExclusive, 0, {}, {}} {}
 
-Granted PolledLock::granted(const PollableLock::Taken& taken, const Owner& owner, bool reentered) const {
-  return {{HeldLock{spec_.name, owner, taken.token, store_name_, reentered}}, lease_deadline(taken.sent, spec_.ttl)};
+std::optional<std::variant<Granted, Refused>> PolledLock::acquire(Control& control) {
+  since_ = runtime_.clock.wall();
+  claim_ = spec_.ancestor;
+  return acquisition_.run(control);
 }
 
 /// One question to the store: for the ancestor's hold, for the lock, or only whose it is.
-PollableLock::Attempt PolledLock::ask(Control& control) {
+PollableLock::Attempt PolledLock::ask(TimePoint until, Control& control) {
   if (!spec_.take) {
-    const Duration budget = spec_.wait.connect_timeout > Duration(0) ? spec_.wait.connect_timeout : kLookBudget;
-    auto state = store_->look(runtime_.clock.now() + budget, &control);
+    auto state = store_->look(until, &control);
     if (!state) return state.error();
     return PollableLock::Others{std::move(*state), std::nullopt};
   }
@@ -58,111 +58,51 @@ PollableLock::Attempt PolledLock::ask(Control& control) {
   return store_->take(control);
 }
 
-/// Granted, or what there is to know in `waiter`.
-std::optional<Granted> PolledLock::attempt(Control& control, Waiter& waiter) {
-  PollableLock::Attempt result = ask(control);
-  const bool had_error = waiter.error.has_value();
-  waiter.error.reset();
-  if (const auto* taken = std::get_if<PollableLock::Taken>(&result)) {
-    if (lease_deadline(taken->sent, spec_.ttl) > runtime_.clock.now()) {
-      return granted(*taken, claim_ ? claim_->owner : spec_.owner, claim_.has_value());
-    }
-    waiter.error = Error{ErrorCode::kUnavailable, store_name_ + " answered only when the lease was over already",
-                         "choose a longer --ttl, or find out why the servers are slow"};
-    give_back();
-  } else if (auto* others = std::get_if<PollableLock::Others>(&result)) {
-    if (!spec_.take && others->state.holders.empty()) return Granted{};
-    if (!waiter.by && runtime_.log.style().verbosity > 0) {
-      runtime_.log.verbose(spec_.name.text() + ": held by somebody else on " + store_name_ + ", asked again and again");
-    }
-    waiter.by = std::move(*others);
-    waiter.reach_by = runtime_.clock.now() + spec_.wait.connect_timeout;
-    ++waiter.tries;
-    seen_ = waiter.by->state;
-  } else {
-    if (!had_error && runtime_.log.style().verbosity > 0) {
-      runtime_.log.verbose(spec_.name.text() + ": tried again: " + std::get<Error>(result).message);
-    }
-    waiter.error = std::get<Error>(result);
-  }
-  return std::nullopt;
+Acquirer::Attempt PolledLock::attempt(TimePoint until, Control& control) {
+  PollableLock::Attempt result = ask(until, control);
+  unknown_ = !std::holds_alternative<PollableLock::Others>(result);
+  if (const auto* taken = std::get_if<PollableLock::Taken>(&result)) return granted(*taken);
+  if (auto* error = std::get_if<Error>(&result)) return Failed{std::move(*error)};
+  auto& others = std::get<PollableLock::Others>(result);
+  if (!spec_.take && others.state.holders.empty()) return Granted{};
+  seen_ = std::move(others.state);
+  remaining_ = others.remaining;
+  ++tries_;
+  acquisition_.trace("held by somebody else on " + store_name_ + ", asked again and again");
+  return Busy{};
 }
 
-bool PolledLock::is_over(const Waiter& waiter) const {
-  const WaitPolicy& wait = spec_.wait;
-  const TimePoint now = runtime_.clock.now();
-  if (wait.once || (wait.until && now >= *wait.until)) return true;
-  if (waiter.error) {
-    const bool outlives =
-        waiter.tries > 0 && wait.outlives_outages();  // the connection's time-out is for the first contact
-    return !is_passing(*waiter.error) || (!outlives && now >= waiter.reach_by);
+Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {
+  const TimePoint deadline = lease_deadline(taken.sent, spec_.ttl);
+  if (deadline > runtime_.clock.now()) {
+    const Owner& owner = claim_ ? claim_->owner : spec_.owner;
+    return Granted{{HeldLock{spec_.name, owner, taken.token, store_name_, claim_.has_value()}}, deadline};
   }
-  return wait.tries > 0 && waiter.tries >= wait.tries;
+  give_up();
+  return Failed{{ErrorCode::kUnavailable, store_name_ + " answered only when the lease was over already",
+                 "choose a longer --ttl, or find out why the servers are slow"}};
 }
 
-TimePoint PolledLock::next_try(const Waiter& waiter) const {
-  const std::optional<Duration> remaining = waiter.error || !waiter.by ? std::nullopt : waiter.by->remaining;
-  const bool is_outage = waiter.error && runtime_.clock.now() >= waiter.reach_by;
-  Duration pause =
-      polling_pause(is_outage ? kOutageTries : waiter.tries, remaining, static_cast<std::uint32_t>(random_below(1024)));
-  if (spec_.wait.tries > 0 && spec_.wait.retry_interval > Duration(0) && !waiter.error) {
-    pause = spec_.wait.retry_interval;
-  }
-  const TimePoint next = runtime_.clock.now() + pause;
-  return spec_.wait.until ? std::min(next, *spec_.wait.until) : next;
+bool PolledLock::wait(std::optional<TimePoint> until, Control& control) {
+  const auto chance = static_cast<std::uint32_t>(random_below(1024));
+  const TimePoint next = runtime_.clock.now() + polling_pause(tries_, remaining_, chance);
+  acquisition_.pause(acquisition_.patience().queues() ? earlier(next, until) : until, control);
+  return true;
 }
 
-void PolledLock::answer_who(Control& control) {
-  if (!control.take_who()) return;
+/// As it was seen last, with us among those that wait.
+Result<LockState> PolledLock::describe(Control& /*control*/) {
   LockState state = seen_;
   Participant we;
   we.owner = spec_.owner.text();
   we.reason = spec_.reason;
   we.since = since_;
   state.waiters.push_back(std::move(we));
-  control.tell(Waiting{std::move(state)});
+  return state;
 }
 
-void PolledLock::pause(Control& control, TimePoint until) {
-  while (!control.stop_requested() && runtime_.clock.now() < until) {
-    answer_who(control);
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    runtime_.clock.wait(fds, until);
-  }
-}
-
-void PolledLock::give_back() {
-  if (spec_.take) (void)store_->give_back(runtime_.clock.now() + kGiveBackBudget);
-}
-
-Refused PolledLock::refused(const Waiter& waiter) {
-  if (waiter.error) {
-    give_back();
-    return {*waiter.error, std::nullopt};
-  }
-  return {Error{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else", ""}, seen_};
-}
-
-std::optional<std::variant<Granted, Refused>> PolledLock::acquire(Control& control) {
-  since_ = runtime_.clock.wall();
-  claim_ = spec_.ancestor;
-  Waiter waiter;
-  waiter.reach_by = runtime_.clock.now() + spec_.wait.connect_timeout;
-  for (;;) {
-    if (auto taken = attempt(control, waiter)) return Answer(std::move(*taken));
-    answer_who(control);
-    if (control.stop_requested()) {
-      give_back();
-      return std::nullopt;
-    }
-    if (is_over(waiter)) return Answer(refused(waiter));
-    pause(control, next_try(waiter));
-    if (control.stop_requested()) {
-      if (waiter.error) give_back();
-      return std::nullopt;
-    }
-  }
+void PolledLock::give_up() {
+  if (spec_.take && unknown_) (void)store_->give_back(runtime_.clock.now() + kGiveBackBudget);
 }
 
 Renewal PolledLock::renew(Control& control, TimePoint until) {

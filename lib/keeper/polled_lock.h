@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "lib/base/runtime.h"
+#include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_spec.h"
 
@@ -49,7 +50,7 @@ class PollableLock {
 Duration polling_pause(int tries, std::optional<Duration> remaining, std::uint32_t chance);
 
 /// One lock of such a store: waits by timers with jitter.
-class PolledLock final : public LockDriver {
+class PolledLock final : public LockDriver, private Acquirer {
  public:
   PolledLock(std::unique_ptr<PollableLock> store, const LockSpec& spec, std::string store_name, const Runtime& runtime);
 
@@ -62,32 +63,26 @@ class PolledLock final : public LockDriver {
   Result<void> leave(Duration ttl, TimePoint until) override;
 
  private:
-  using Answer = std::variant<Granted, Refused>;
-  struct Waiter {
-    TimePoint reach_by{};                    ///< unreachable after this
-    int tries = 0;                           ///< attempts that were answered
-    std::optional<PollableLock::Others> by;  ///< the last answer
-    std::optional<Error> error;              ///< instead of an answer, the last time
-  };
+  Attempt attempt(TimePoint until, Control& control) override;
+  bool wait(std::optional<TimePoint> until, Control& control) override;
+  Result<LockState> describe(Control& control) override;
+  void give_up() override;
 
-  Granted granted(const PollableLock::Taken& taken, const Owner& owner, bool reentered) const;
-  PollableLock::Attempt ask(Control& control);
-  std::optional<Granted> attempt(Control& control, Waiter& waiter);
-  bool is_over(const Waiter& waiter) const;
-  TimePoint next_try(const Waiter& waiter) const;
-  void pause(Control& control, TimePoint until);
-  void answer_who(Control& control);
-  Refused refused(const Waiter& waiter);
-  void give_back();
+  PollableLock::Attempt ask(TimePoint until, Control& control);
+  Attempt granted(const PollableLock::Taken& taken);
   Result<void> insist(const std::function<Result<void>()>& call, TimePoint until);
 
   std::unique_ptr<PollableLock> store_;
   const LockSpec spec_;
   const std::string store_name_;
   const Runtime runtime_;
+  Acquisition acquisition_;
   WallTime since_{};
+  int tries_ = 0;  ///< attempts that were answered
   LockState seen_;
-  std::optional<HeldClaim> claim_;  ///< of an ancestor, as long as the store has not refused it
+  std::optional<Duration> remaining_;  ///< of what was seen last
+  bool unknown_ = false;               ///< an attempt may have taken it
+  std::optional<HeldClaim> claim_;     ///< of an ancestor, as long as the store has not refused it
 };
 
 }  // namespace dlock

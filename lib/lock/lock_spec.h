@@ -13,18 +13,14 @@
 
 namespace dlock {
 
-/// How long to try. One absolute deadline on the boot clock, made once.
+/// How long to try, with one absolute deadline on the boot clock, made once. What it means: patience.h.
 struct WaitPolicy {
-  bool once = false;               ///< -n: one attempt
-  std::optional<TimePoint> until;  ///< -w: busy after this point; nullopt: wait for ever
-  int tries = 0;                   ///< --tries: attempts, 0 = not counted
-  Duration retry_interval{0};      ///< --retry-interval: pause between counted attempts
-  Duration connect_timeout{0};     ///< how long an unreachable store is asked before it counts as unavailable
-  bool has_fallback = false;       ///< something else is tried where this store cannot be reached
-
-  /// Who has been answered once waits through an outage for as long as it was told to wait: connect_timeout is for the
-  /// first contact. Not with counted attempts, and not where there is something else to try.
-  bool outlives_outages() const { return tries == 0 && !has_fallback; }
+  bool once = false;                    ///< -n: one attempt
+  std::optional<TimePoint> until = {};  ///< -w: busy after this point; nullopt: wait for ever
+  int tries = 0;                        ///< --tries: attempts, 0 = not counted
+  Duration retry_interval{0};           ///< --retry-interval: pause between counted attempts
+  Duration connect_timeout{0};          ///< how long an unreachable store is asked before it counts as unavailable
+  bool has_fallback = false;            ///< something else is tried where this store cannot be reached
 };
 
 /// A hold of an ancestor process, as DLOCK_HELD claims it. A claim only: the store must confirm it.

@@ -61,6 +61,7 @@ StockHold::StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSeg
                      const Runtime& runtime)
     : stock_(std::move(stock)),
       spec_(spec),
+      patience_(spec.wait),
       open_lock_(std::move(open_lock)),
       runtime_(runtime),
       request_{spec.name, spec.stock->id, spec.stock->quantity},
@@ -123,7 +124,7 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
   for (const int segment : fit) {
     // Where something is set aside somebody is likely to have the lock: only those that look free are worth a try.
     if (state->segments[static_cast<std::size_t>(segment)].reserved > 0) break;
-    if (!spec_.wait.once && tries++ == kFreeTries) break;
+    if (!patience_.is_once() && tries++ == kFreeTries) break;
     auto answer = reserve_in(control, segment, std::nullopt, limit);
     if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
     if (control.stop_requested()) break;
@@ -133,9 +134,9 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
 }
 
 Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, const CallLimit& limit) {
-  const TimePoint until = *earlier(runtime_.clock.now() + lock_pass_, spec_.wait.until);
+  const TimePoint until = *earlier(runtime_.clock.now() + lock_pass_, patience_.until());
   lock_pass_ = std::min(2 * lock_pass_, kLongestLockPass);
-  if (SegmentLocks* own = stock_->segment_locks(); own && !spec_.wait.once) {
+  if (SegmentLocks* own = stock_->segment_locks(); own && !patience_.is_once()) {
     StockRequest here = request_;
     here.only_segment = segment;
     sent_ = runtime_.clock.now();
@@ -145,7 +146,7 @@ Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, c
     if (*answer && is_elsewhere(**answer, segment)) return StockAnswer(StockInProgress{});
     if (*answer) return std::move(**answer);
   }
-  auto answer = reserve_in(control, segment, spec_.wait.once ? std::nullopt : std::optional(until), limit);
+  auto answer = reserve_in(control, segment, patience_.is_once() ? std::nullopt : std::optional(until), limit);
   if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
   return StockAnswer(StockInProgress{});
 }
@@ -183,7 +184,7 @@ bool StockHold::is_elsewhere(const Result<StockAnswer>& answer, int segment) {
 Result<StockAnswer> StockHold::reserve_several(Control& control, const StockState& state, const CallLimit& limit) {
   const int count = static_cast<int>(state.segments.size());
   for (int segment = 0; segment < count && !control.stop_requested(); ++segment) {
-    auto held = lock(control, segment, spec_.wait.once ? std::nullopt : std::optional(limit.until));
+    auto held = lock(control, segment, patience_.is_once() ? std::nullopt : std::optional(limit.until));
     if (!held || !*held) {
       unlock();
       return held ? Result<StockAnswer>(StockAnswer(StockInProgress{})) : held.error();
@@ -206,7 +207,7 @@ Result<std::unique_ptr<LockDriver>> StockHold::lock(Control& control, int segmen
   spec.stock.reset();
   spec.one_of_many = true;
   spec.ancestor.reset();
-  spec.wait = {.once = !until, .until = until, .connect_timeout = spec_.wait.connect_timeout};
+  spec.wait = {.once = !until, .until = until, .connect_timeout = patience_.connect_timeout()};
   SegmentLocks* own = stock_->segment_locks();
   auto opened = own ? Result<std::unique_ptr<LockDriver>>(own->open(segment, spec)) : open_lock_(spec);
   if (!opened) return opened.error();

@@ -8,6 +8,7 @@
 #include "lib/base/runtime.h"
 #include "lib/keeper/lock_driver.h"
 #include "lib/lock/lock_spec.h"
+#include "lib/lock/patience.h"
 #include "lib/stock/stock.h"
 
 namespace dlock {
@@ -52,6 +53,7 @@ class StockHold final : public LockDriver {
 
   std::shared_ptr<Stock> stock_;
   const LockSpec spec_;
+  const Patience patience_;
   const OpenSegmentLock open_lock_;
   const Runtime runtime_;
   const StockRequest request_;

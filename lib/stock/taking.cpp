@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "lib/base/random.h"
+#include "lib/lock/patience.h"
 
 namespace dlock {
 namespace {
@@ -14,7 +15,6 @@ using namespace std::chrono_literals;
 constexpr Duration kShortestPause = 4ms;
 constexpr Duration kLongestPause = 128ms;
 constexpr Duration kCallBudget = 5s;
-constexpr Duration kDefaultReach = 5s;
 
 /// Grows from 4 ms to 128 ms, by chance between its half and the whole.
 Duration pause_after(int tries) {
@@ -47,7 +47,7 @@ Error in_progress(const StockRequest& request) {
 class Taking {
  public:
   Taking(const StockRequest& request, const WaitPolicy& wait, Clock& clock, Control* control)
-      : request_(request), wait_(wait), clock_(clock), control_(control) {}
+      : request_(request), patience_(wait), clock_(clock), control_(control) {}
 
   Result<StockTaken> run(const StockAttempt& attempt) {
     while (true) {
@@ -56,12 +56,12 @@ class Taking {
       if (!answer) {
         if (auto over = unreachable(answer.error())) return std::move(*over);
       } else {
-        reach_by_.reset();
+        patience_.reached();
         if (auto* taken = std::get_if<StockTaken>(&*answer)) return std::move(*taken);
         if (auto over = refused(*answer)) return std::move(*over);
       }
       const TimePoint next = clock_.now() + pause_after(tries_++);
-      pause_until(clock_, *earlier(next, wait_.until), control_);
+      pause_until(clock_, *earlier(next, patience_.until()), control_);
       if (control_ && control_->stop_requested()) return cancelled();
     }
   }
@@ -71,15 +71,14 @@ class Taking {
 
   std::optional<Error> unreachable(const Error& error) {
     if (error.code != ErrorCode::kUnavailable) return error;
-    const Duration reach = wait_.connect_timeout > Duration(0) ? wait_.connect_timeout : kDefaultReach;
     const TimePoint now = clock_.now();
-    if (!reach_by_) reach_by_ = now + reach;
-    if (now >= *reach_by_ || (wait_.until && now >= *wait_.until)) return error;
+    patience_.unreached(now);
+    if (patience_.is_long_outage(now) || patience_.is_over(now)) return error;
     return std::nullopt;
   }
 
   std::optional<Error> refused(const StockAnswer& answer) const {
-    const bool over = wait_.once || (wait_.until && clock_.now() >= *wait_.until);
+    const bool over = patience_.is_once() || patience_.is_over(clock_.now());
     if (const auto* by = std::get_if<StockShort>(&answer)) {
       if (by->available + by->reserved < request_.quantity) return is_short(request_, *by);
       return over ? std::optional(may_come_back(request_, *by)) : std::nullopt;
@@ -88,11 +87,10 @@ class Taking {
   }
 
   const StockRequest& request_;
-  const WaitPolicy& wait_;
+  Patience patience_;
   Clock& clock_;
   Control* control_;
   int tries_ = 0;
-  std::optional<TimePoint> reach_by_;
 };
 
 }  // namespace

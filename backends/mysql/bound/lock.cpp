@@ -6,6 +6,7 @@
 #include "backends/mysql/bound/view.h"
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/common_statements.h"
+#include "backends/mysql/connection/waiting.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/who_text.h"
 
@@ -44,110 +45,99 @@ ConnectionBoundLock::ConnectionBoundLock(Settings settings, const Dial& dial, co
       record_(servers_, runtime.clock, settings_.strategy, spec.name),
       store_(settings_, spec.name, runtime.clock),
       who_(who_text(spec.reason)),
-      waiter_(spec_, runtime.clock, servers_, [this] { return look_beside(); }),
+      acquisition_(spec_, runtime_, *this),
       holder_(spec.owner.text()) {}
 
 std::optional<std::variant<Granted, Refused>> ConnectionBoundLock::acquire(Control& control) {
-  while (true) {
-    auto step = attempt(control);
-    if (control.stop_requested()) break;
-    if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
-    if (auto* refusal = std::get_if<Refused>(&step)) return std::move(*refusal);
-    if (const auto* error = std::get_if<Error>(&step)) {
-      servers_.drop();  // whatever it may hold
-      got_it_ = false;
-      if (waiter_.outlived(*error)) return Refused{*error, std::nullopt};
-      trace("tried again: " + error->message);
-      if (!waiter_.pause_for_retry(control)) break;
-      continue;
-    }
-    if (spec_.wait.once && settings_.strategy == Strategy::kRow && ++quick_ < kRowAttempts) {
-      if (!waiter_.wait_until(runtime_.clock.now() + kLockedRowPause, control)) break;
-      continue;  // a row is also locked, for a moment, by who looks whether it is
-    }
-    waiter_.count();
-    trace("held by somebody else on " + servers_.server() + ", queued there");
-    if (waiter_.is_over()) return busy();
-    if (!wait_in_queue(control)) break;
-    if (waiter_.is_over() && !got_it_) return busy();
+  return acquisition_.run(control);
+}
+
+Acquirer::Attempt ConnectionBoundLock::attempt(TimePoint /*until*/, Control& control) {
+  auto attempt = try_once(control);
+  while (std::holds_alternative<Busy>(attempt) && may_be_a_look() && !control.stop_requested()) {
+    acquisition_.pause(runtime_.clock.now() + kLockedRowPause, control);
+    attempt = try_once(control);
   }
-  servers_.drop();
-  return std::nullopt;
+  if (std::holds_alternative<Failed>(attempt)) {
+    servers_.drop();  // whatever it may hold
+    got_it_ = false;
+  } else if (std::holds_alternative<Busy>(attempt)) {
+    acquisition_.trace("held by somebody else on " + servers_.server() + ", queued there");
+  }
+  return attempt;
 }
 
-/// One line a step, with -v; the same step once.
-void ConnectionBoundLock::trace(std::string step) {
-  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
-  runtime_.log.verbose(spec_.name.text() + ": " + step);
-  traced_ = std::move(step);
+/// A row is also locked, for a moment, by who looks whether it is.
+bool ConnectionBoundLock::may_be_a_look() {
+  return acquisition_.patience().is_once() && settings_.strategy == Strategy::kRow && ++quick_ < kRowAttempts;
 }
 
-ConnectionBoundLock::Step ConnectionBoundLock::attempt(Control& control) {
+Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   const TimePoint now = runtime_.clock.now();
-  const TimePoint until = waiter_.attempt_until();
+  const TimePoint until = attempt_until(acquisition_.patience(), now);
   if (!std::exchange(got_it_, false)) {
     const auto record = record_.look(false, until, &control);
-    if (!record) return record.error();
-    waiter_.reached();
+    if (!record) return Failed{record.error()};
+    acquisition_.patience().reached();
     session_ = record->connection;
     if (since_ == 0) since_ = record->now;
-    if (auto joined = try_to_join(*record, until); !std::holds_alternative<Blocked>(joined)) return joined;
+    if (auto joined = try_to_join(*record, until); !std::holds_alternative<Busy>(joined)) return joined;
     return take(*record, until, control);
   }
   // The lease counts from a request that the connection answered after it had the lock.
   LeaseLook record;
   record.sent = now;
   const Outcome answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
-  if (const auto* failure = std::get_if<Failure>(&answered)) return Error{ErrorCode::kUnavailable, failure->text};
-  waiter_.reached();
+  if (const auto* failure = std::get_if<Failure>(&answered)) return Failed{{ErrorCode::kUnavailable, failure->text}};
+  acquisition_.patience().reached();
   return granted(record, until, control);
 }
 
 /// An ancestor's connection holds it: we are inside as long as that one lives.
-ConnectionBoundLock::Step ConnectionBoundLock::try_to_join(const LeaseLook& record, TimePoint until) {
-  if (!spec_.ancestor || !spec_.take) return Blocked{};
+Acquirer::Attempt ConnectionBoundLock::try_to_join(const LeaseLook& record, TimePoint until) {
+  if (!spec_.ancestor || !spec_.take) return Busy{};
   for (const LeaseHolder& holder : record.row.holders) {
     if (!is_of(holder, *spec_.ancestor)) continue;
     const TimePoint sent = runtime_.clock.now();
     const auto session = store_.holder(servers_, until);
-    if (!session) return session.error();
+    if (!session) return Failed{session.error()};
     const bool lives = session->has_value() ? **session == holder.connection
                                             : is_live_session(servers_, holder.connection, runtime_.clock, until);
-    if (!lives) return Blocked{};
+    if (!lives) return Busy{};
     outer_session_ = holder.connection;
     holder_ = holder.owner;
     row_.fence = holder.token;
     const auto entered = entries(servers_).enter(spec_.owner.text(), until, nullptr);
-    if (!entered) return entered.error();
-    if (!*entered) return Blocked{};
+    if (!entered) return Failed{entered.error()};
+    if (!*entered) return Busy{};
     joined_ = true;
     const HeldLock lock{spec_.name, spec_.ancestor->owner, spec_.ancestor->token, settings_.store, true};
     return Granted{{lock}, lease_deadline(sent, spec_.ttl)};
   }
-  return Blocked{};
+  return Busy{};
 }
 
-ConnectionBoundLock::Step ConnectionBoundLock::take(const LeaseLook& record, TimePoint until, Control& control) {
+Acquirer::Attempt ConnectionBoundLock::take(const LeaseLook& record, TimePoint until, Control& control) {
   const auto database = servers_.connect(until, &control);
-  if (!database) return database.error();
+  if (!database) return Failed{database.error()};
   if (prepared_ != servers_.generation()) {
     const int seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(kLongestQueueWait).count());
     if (const auto fit = store_.prepare(**database, servers_.server(), seconds, until, &control); !fit) {
-      return fit.error();
+      return Failed{fit.error()};
     }
     prepared_ = servers_.generation();
   }
   LeaseLook taken = record;
   taken.sent = runtime_.clock.now();
   const auto got = store_.try_it(**database, servers_.server(), until, &control);
-  if (!got) return got.error();
-  if (*got == BoundStore::Got::kNo) return Blocked{};
+  if (!got) return Failed{got.error()};
+  if (*got == BoundStore::Got::kNo) return Busy{};
   return granted(taken, until, control);
 }
 
 /// We have it. The token is drawn behind the grant, on a connection of its own where ours is in a transaction: it must
 /// stay drawn when that one is rolled back.
-ConnectionBoundLock::Step ConnectionBoundLock::granted(LeaseLook taken, TimePoint until, Control& control) {
+Acquirer::Attempt ConnectionBoundLock::granted(LeaseLook taken, TimePoint until, Control& control) {
   if (!spec_.take) {
     servers_.drop();
     return Granted{};
@@ -158,7 +148,7 @@ ConnectionBoundLock::Step ConnectionBoundLock::granted(LeaseLook taken, TimePoin
   const int generation = servers_.generation();
   while (true) {
     const auto look = record.look(false, until, &control);
-    if (!look) return look.error();
+    if (!look) return Failed{look.error()};
     row_ = look->row;
     row_.mode = Mode::kExclusive;
     row_.fence = std::max(row_.fence + 1, static_cast<std::uint64_t>(look->now));
@@ -169,50 +159,44 @@ ConnectionBoundLock::Step ConnectionBoundLock::granted(LeaseLook taken, TimePoin
                      .entries = {holder_},
                      .who = who_}};
     const auto written = record.change(look->row, row_, until, &control);
-    if (!written) return written.error();
+    if (!written) return Failed{written.error()};
     if (*written == Written::kYes) break;
   }
   Database* database = servers_.current();
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
-    return Error{ErrorCode::kUnavailable, "the connection to " + servers_.server() + " broke"};
+    return Failed{{ErrorCode::kUnavailable, "the connection to " + servers_.server() + " broke"}};
   }
   return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(row_.fence), settings_.store, false}},
                  lease_deadline(taken.sent, spec_.ttl)};
 }
 
-/// False: stop.
-bool ConnectionBoundLock::wait_in_queue(Control& control) {
-  if (spec_.wait.tries > 0) return waiter_.pause_between_tries(control);
+bool ConnectionBoundLock::wait(std::optional<TimePoint> until, Control& control) {
+  if (acquisition_.patience().queues()) wait_in_queue(until, control);
+  else acquisition_.pause(until, control);
+  return got_it_ || !acquisition_.patience().is_over(runtime_.clock.now());
+}
+
+void ConnectionBoundLock::wait_in_queue(std::optional<TimePoint> until, Control& control) {
   Database* database = servers_.current();
-  if (database == nullptr || !database->usable()) return !control.stop_requested();
-  const TimePoint until = waiter_.queue_until(kLongestQueueWait);
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
+  if (database == nullptr || !database->usable()) return;
+  const TimePoint now = runtime_.clock.now();
+  const TimePoint end = *earlier(now + kLongestQueueWait, until);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(end - now).count();
   const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_, spec_.take};
   const std::string server = servers_.server();
-  const auto begun =
-      store_.begin_wait(*database, server, note, static_cast<int>(seconds), waiter_.attempt_until(), &control);
-  if (!begun) return !control.stop_requested();
-  const auto outcome = waiter_.wait_on_server(session_, until, control);
-  if (!outcome) return !control.stop_requested();
+  const auto begun = store_.begin_wait(*database, server, note, static_cast<int>(seconds),
+                                       attempt_until(acquisition_.patience(), now), &control);
+  if (!begun) return;
+  const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, end, control);
+  if (!outcome) return;
   const auto got = store_.waited(*database, server, *outcome, runtime_.clock.now() + kHolderViewBudget);
   got_it_ = got && *got == BoundStore::Got::kYes;
-  return !control.stop_requested();
 }
 
-Result<LockState> ConnectionBoundLock::look_beside() {
+/// On a connection of its own, while ours waits.
+Result<LockState> ConnectionBoundLock::describe(Control& /*control*/) {
   Servers beside = servers_.beside();
   return BoundView(settings_, beside, runtime_, kHolderViewBudget, BoundView::Strangers::kUnnamed).inspect(spec_.name);
-}
-
-Refused ConnectionBoundLock::busy() {
-  auto seen = look_beside();
-  servers_.drop();
-  std::optional<LockState> known;
-  if (seen) {
-    known = std::move(*seen);
-    std::erase_if(known->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
-  }
-  return {{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(known)};
 }
 
 Renewal ConnectionBoundLock::renew(Control& control, TimePoint until) {

@@ -8,8 +8,8 @@
 
 #include "backends/mysql/bound/entries.h"
 #include "backends/mysql/bound/store.h"
-#include "backends/mysql/connection/waiter.h"
 #include "lib/base/runtime.h"
+#include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
 
 namespace dlock::mysql {
@@ -19,7 +19,7 @@ namespace dlock::mysql {
 /// is therefore a lease, counted from before the last ping that was answered. A connection that breaks is a lock that
 /// is lost, at once. The token and the holder's record are in dlock_lock, for people and for fencing; they decide
 /// nothing.
-class ConnectionBoundLock final : public LockDriver {
+class ConnectionBoundLock final : public LockDriver, private Acquirer {
  public:
   ConnectionBoundLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime);
 
@@ -33,17 +33,17 @@ class ConnectionBoundLock final : public LockDriver {
   bool is_still_entered() const override { return entered_; }
 
  private:
-  struct Blocked {};
-  using Step = std::variant<Blocked, Granted, Refused, Error>;
+  Attempt attempt(TimePoint until, Control& control) override;
+  bool wait(std::optional<TimePoint> until, Control& control) override;
+  Result<LockState> describe(Control& control) override;
+  void give_up() override { servers_.drop(); }
 
-  Step attempt(Control& control);
-  Step try_to_join(const LeaseLook& record, TimePoint until);
-  Step take(const LeaseLook& record, TimePoint until, Control& control);
-  Step granted(LeaseLook record, TimePoint until, Control& control);
-  bool wait_in_queue(Control& control);
-  Refused busy();
-  void trace(std::string step);
-  Result<LockState> look_beside();
+  Attempt try_once(Control& control);
+  Attempt try_to_join(const LeaseLook& record, TimePoint until);
+  Attempt take(const LeaseLook& record, TimePoint until, Control& control);
+  Attempt granted(LeaseLook record, TimePoint until, Control& control);
+  bool may_be_a_look();
+  void wait_in_queue(std::optional<TimePoint> until, Control& control);
   BoundEntries entries(Servers& servers);
   Result<void> release_entered(TimePoint until);
   Result<void> give_back(TimePoint until);
@@ -61,7 +61,7 @@ class ConnectionBoundLock final : public LockDriver {
   LeaseStore record_;
   BoundStore store_;
   const std::string who_;
-  Waiter waiter_;
+  Acquisition acquisition_;
 
   LeaseRow row_;                     ///< the record as it was written last
   std::string holder_;               ///< whose hold it is: ours, or the ancestor's that we joined
@@ -75,7 +75,6 @@ class ConnectionBoundLock final : public LockDriver {
   std::uint64_t session_ = 0;          ///< the server's id of our connection
   ServerTime since_ = 0;
   int quick_ = 0;                       ///< tries of a row that may be locked for a moment only
-  std::string traced_;                  ///< the last step that was told
   std::optional<TimePoint> ping_sent_;  ///< of a ping that was not answered yet
 };
 

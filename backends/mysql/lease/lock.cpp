@@ -7,6 +7,7 @@
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/connection/waiting.h"
 #include "backends/mysql/lease/view.h"
 #include "lib/base/random.h"
 #include "lib/lock/lease.h"
@@ -45,7 +46,7 @@ LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, 
       servers_(with_idle_time(std::move(settings.servers), spec.ttl), dial, runtime.clock),
       store_(servers_, runtime.clock, Strategy::kLease, spec.name),
       who_(who_text(spec.reason)),
-      waiter_(spec_, runtime.clock, servers_, [this] { return look_beside(); }),
+      acquisition_(spec_, runtime_, *this),
       claim_(spec.take ? spec.ancestor : std::nullopt),
       holder_(spec.owner.text()) {}
 
@@ -60,48 +61,38 @@ LeaseAsk LeaseLock::make_ask(const LeaseLook& look) const {
           .connection = look.connection};
 }
 
-/// Tries until the store has said yes or no, or the time is over. nullopt: stop.
-LeaseLock::Answer LeaseLock::acquire(Control& control) {
+std::optional<std::variant<Granted, Refused>> LeaseLock::acquire(Control& control) {
   control_ = &control;
+  return acquisition_.run(control);
+}
+
+/// For one request: what was answered before it is kept.
+TimePoint LeaseLock::asked_by() const { return attempt_until(acquisition_.patience(), runtime_.clock.now()); }
+
+Acquirer::Attempt LeaseLock::attempt(TimePoint /*until*/, Control& control) {
   while (true) {
-    auto step = attempt(control);
-    if (control.stop_requested()) break;
+    auto step = look(control);
     if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
-    if (auto* refusal = std::get_if<Refused>(&step)) return std::move(*refusal);
-    if (const auto* error = std::get_if<Error>(&step)) {
-      if (waiter_.outlived(*error)) return refuse(*error);
-      trace("tried again: " + error->message);
-      if (!waiter_.pause_for_retry(control)) break;
-      continue;
-    }
+    if (auto* error = std::get_if<Error>(&step)) return Failed{std::move(*error)};
+    if (control.stop_requested()) return Busy{};
     if (std::holds_alternative<Again>(step)) continue;
-    if (spec_.wait.once && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts) {
-      if (!waiter_.wait_until(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control)) break;
-      continue;
-    }
-    waiter_.count();
-    trace("held by somebody else on " + servers_.server() + ", queued there");
-    if (waiter_.is_over()) return busy(control);
-    if (!wait_for_turn(control)) break;
-    if (waiter_.is_over()) return busy(control);
+    if (!passes_soon()) break;
+    acquisition_.pause(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control);
   }
-  give_up();
-  return std::nullopt;
+  acquisition_.trace("held by somebody else on " + servers_.server() + ", queued there");
+  return Busy{};
 }
 
-/// One line a step, with -v; the same step once.
-void LeaseLock::trace(std::string step) {
-  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
-  runtime_.log.verbose(spec_.name.text() + ": " + step);
-  traced_ = std::move(step);
+/// Only the gate keeps us out, and with one attempt we may not wait for it.
+bool LeaseLock::passes_soon() {
+  return acquisition_.patience().is_once() && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts;
 }
 
-LeaseLock::Step LeaseLock::attempt(Control& control) {
-  const TimePoint until = waiter_.attempt_until();
+LeaseLock::Step LeaseLock::look(Control& control) {
   const bool wants_gate = spec_.take && !claim_ && !store_.has_gate();
-  auto look = store_.look(wants_gate, until, &control);
+  auto look = store_.look(wants_gate, asked_by(), &control);
   if (!look) return look.error();
-  waiter_.reached();
+  acquisition_.patience().reached();
   row_ = look->row;
   read_at_ = look->now;
   connection_ = look->connection;
@@ -123,30 +114,29 @@ LeaseLock::Step LeaseLock::decide(LeaseLook look, Control& control) {
   }
   if (const auto* busy = std::get_if<LeaseBusy>(&decision)) {
     remaining_ = busy->remaining;
-    return Blocked{};
+    return Busy{};
   }
   if (const auto* other = std::get_if<LeaseDisagreement>(&decision)) {
-    return refuse({ErrorCode::kConflict,
-                   spec_.name.text() + " is held " + other->held + ", which is not what was asked for",
-                   "all callers of one key must agree: see dlock inspect " + spec_.name.text()});
+    return Error{ErrorCode::kConflict,
+                 spec_.name.text() + " is held " + other->held + ", which is not what was asked for",
+                 "all callers of one key must agree: see dlock inspect " + spec_.name.text()};
   }
   if (std::holds_alternative<LeaseInside>(decision)) {
-    return refuse({ErrorCode::kUnsupported,
-                   "an exclusive lock on " + spec_.name.text() + " would wait for the hold it is inside of",
-                   "take it exclusive in the outer command"});
+    return Error{ErrorCode::kUnsupported,
+                 "an exclusive lock on " + spec_.name.text() + " would wait for the hold it is inside of",
+                 "take it exclusive in the outer command"};
   }
   auto& take = std::get<LeaseTake>(decision);
-  if (!spec_.take) return Blocked{};
+  if (!spec_.take) return Busy{};
   const bool may = take.joined || take.already || store_.has_gate() || store_.without_gates();
   if (may) return write(look, std::move(take), control);
   admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
   remaining_ = 0;
-  return Blocked{};
+  return Busy{};
 }
 
 LeaseLock::Step LeaseLock::write(const LeaseLook& look, LeaseTake take, Control& control) {
-  const TimePoint until = waiter_.attempt_until();
-  const auto written = store_.change(look.row, take.next, until, &control);
+  const auto written = store_.change(look.row, take.next, asked_by(), &control);
   if (!written) {
     unknown_ =
         unknown_ || written.error().code == ErrorCode::kUnavailable || written.error().code == ErrorCode::kCancelled;
@@ -157,7 +147,7 @@ LeaseLock::Step LeaseLock::write(const LeaseLook& look, LeaseTake take, Control&
     return granted(take);
   }
   remaining_ = 0;  // the row moves: look again at once, but do not spin
-  if (++collisions_ % 4 == 0) waiter_.wait_until(runtime_.clock.now() + jitter(kFirstPause), control);
+  if (++collisions_ % 4 == 0) acquisition_.pause(runtime_.clock.now() + jitter(kFirstPause), control);
   return Again{};
 }
 
@@ -165,6 +155,7 @@ Granted LeaseLock::granted(const LeaseTake& take) {
   row_ = take.next;
   holder_ = take.owner;
   unknown_ = false;
+  written_ = true;
   if (spec_.mode != Mode::kExclusive && store_.has_gate()) {
     (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
   }
@@ -173,55 +164,59 @@ Granted LeaseLock::granted(const LeaseTake& take) {
           lease_deadline(sent_, spec_.ttl)};
 }
 
-/// False: stop.
-bool LeaseLock::wait_for_turn(Control& control) {
-  if (spec_.wait.tries > 0) {
+bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {
+  if (!acquisition_.patience().queues()) {
     if (store_.has_gate()) (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, &control);
-    return waiter_.pause_between_tries(control);
+    acquisition_.pause(until, control);
+  } else if (!store_.has_gate() && !store_.without_gates()) {
+    wait_at_gate(until, control);
+  } else {
+    sleep_on_server(until, control);
   }
-  if (!store_.has_gate() && !store_.without_gates()) return wait_at_gate(control);
-  pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
-  Duration pause = pause_ / 2 + jitter(pause_ / 2);
-  if (remaining_ > 0) pause = std::min<Duration>(pause, std::chrono::microseconds(remaining_) + 1ms + jitter(8ms));
-  return sleep_on_server(pause, control);
+  return !acquisition_.patience().is_over(runtime_.clock.now());
 }
 
-/// In the server's queue. False: stop.
-bool LeaseLock::wait_at_gate(Control& control) {
-  const TimePoint until = waiter_.queue_until(kLongestWait);
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - runtime_.clock.now()).count();
-  const auto outcome = wait_in(store_.wait_statement(note(), static_cast<int>(seconds)), until, control);
-  if (!outcome) return !control.stop_requested();
+/// In the server's queue.
+void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  const TimePoint end = *earlier(now + kLongestWait, until);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(end - now).count();
+  const auto outcome = wait_in(store_.wait_statement(note(), static_cast<int>(seconds)), end, control);
+  if (!outcome) return;
   pause_ = Duration(0);
-  const auto* answer = std::get_if<mysql::Answer>(&*outcome);
+  const auto* answer = std::get_if<Answer>(&*outcome);
   if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("") == "1") {
     store_.gate_taken();
   } else if (const auto* failure = std::get_if<Failure>(&*outcome)) {
     if (is_without_named_locks(failure->code)) store_.gates_refused();
-    else return waiter_.wait_until(runtime_.clock.now() + jitter(kRetryPause), control);
+    else acquisition_.pause(earlier(runtime_.clock.now() + jitter(kRetryPause), until), control);
   }
-  return !control.stop_requested();
 }
 
-/// A pause in which the others see that we wait. False: stop.
-bool LeaseLock::sleep_on_server(Duration pause, Control& control) {
+/// A pause in which the others see that we wait.
+void LeaseLock::sleep_on_server(std::optional<TimePoint> until, Control& control) {
+  pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
+  Duration pause = pause_ / 2 + jitter(pause_ / 2);
+  if (remaining_ > 0) pause = std::min<Duration>(pause, std::chrono::microseconds(remaining_) + 1ms + jitter(8ms));
   const TimePoint now = runtime_.clock.now();
-  if (spec_.wait.until) pause = std::clamp<Duration>(*spec_.wait.until - now, 0s, pause);
+  if (until) pause = std::clamp<Duration>(*until - now, 0s, pause);
   const auto micros =
       std::to_string(1'000'000 + std::chrono::ceil<std::chrono::microseconds>(pause).count() % 1'000'000);
   const std::string statement =
       waiting_comment(Strategy::kLease, spec_.name, note()) + "SLEEP(0." + micros.substr(1) + ")";
   const auto outcome = wait_in(statement, now + pause + kLookBudget, control);
-  const bool slept = outcome && std::holds_alternative<mysql::Answer>(*outcome);
-  if (!slept && !control.stop_requested()) return waiter_.wait_until(now + pause, control);
-  return !control.stop_requested();
+  const bool slept = outcome && std::holds_alternative<Answer>(*outcome);
+  if (!slept) acquisition_.pause(now + pause, control);
 }
 
 std::optional<Outcome> LeaseLock::wait_in(std::string statement, TimePoint until, Control& control) {
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return Failure{0, "not connected", true, false};
   database->begin(std::move(statement));
-  return waiter_.wait_on_server(connection_, until, control);
+  waiting_ = true;
+  auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, connection_, until, control);
+  waiting_ = false;
+  return outcome;
 }
 
 Result<LockState> LeaseLock::look_beside() {
@@ -231,12 +226,13 @@ Result<LockState> LeaseLock::look_beside() {
 
 WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_, spec_.take}; }
 
-/// Who has it now; what was seen last if that cannot be asked.
-Refused LeaseLock::busy(Control& control) {
-  if (spec_.one_of_many) return refuse({ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"});
+/// Who has it now; what was seen last if that cannot be asked. On a connection of its own while ours waits.
+Result<LockState> LeaseLock::describe(Control& control) {
+  if (waiting_) return look_beside();
+  if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "nobody is told"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);
-  const bool stale = !spec_.wait.once;
+  const bool stale = !acquisition_.patience().is_once();
   if (const auto look = stale ? store_.look(false, until, &control) : Error{ErrorCode::kInternal, ""}) {
     state = state_of(look->row, spec_.name, store_name_, look->now);
   }
@@ -245,19 +241,12 @@ Refused LeaseLock::busy(Control& control) {
                                        until, &control);
     if (waiters) state.waiters = std::move(*waiters);
   }
-  give_up();
-  std::erase_if(state.waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
-  return {{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(state)};
+  return state;
 }
 
-Refused LeaseLock::refuse(Error error) {
-  give_up();
-  return {std::move(error), std::nullopt};
-}
-
-/// Out of the queue; and whatever an unanswered request may have taken is given back.
+/// Out of the queue; and what was taken, or may have been by an unanswered request, is given back.
 void LeaseLock::give_up() {
-  if (unknown_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
+  if (unknown_ || written_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
   servers_.drop();
 }
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <variant>
 
-#include "backends/mysql/connection/waiter.h"
 #include "backends/mysql/lease/store.h"
 #include "lib/base/runtime.h"
+#include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
 
 namespace dlock::mysql {
@@ -22,7 +22,7 @@ namespace dlock::mysql {
 ///
 /// An exclusive holder keeps the gate, so its release wakes the first waiter and nobody else. Readers and permit
 /// holders pass through it. Where the server has no named locks every waiter looks by itself, with jitter.
-class LeaseLock final : public LockDriver {
+class LeaseLock final : public LockDriver, private Acquirer {
  public:
   LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, const Runtime& runtime);
 
@@ -35,26 +35,26 @@ class LeaseLock final : public LockDriver {
   Result<void> leave(Duration ttl, TimePoint until) override;
 
  private:
-  using Answer = std::optional<std::variant<Granted, Refused>>;
-  struct Blocked {};  ///< not now
-  struct Again {};    ///< the row has moved: look again at once
-  using Step = std::variant<Blocked, Again, Granted, Refused, Error>;
+  struct Again {};  ///< the row has moved: look again at once
+  using Step = std::variant<Busy, Again, Granted, Error>;
 
-  Step attempt(Control& control);
+  Attempt attempt(TimePoint until, Control& control) override;
+  bool wait(std::optional<TimePoint> until, Control& control) override;
+  Result<LockState> describe(Control& control) override;
+  void give_up() override;
+
+  Step look(Control& control);
   Step decide(LeaseLook look, Control& control);
   Step write(const LeaseLook& look, LeaseTake take, Control& control);
-  bool wait_for_turn(Control& control);
-  bool wait_at_gate(Control& control);
-  bool sleep_on_server(Duration pause, Control& control);
+  bool passes_soon();
+  TimePoint asked_by() const;
+  void wait_at_gate(std::optional<TimePoint> until, Control& control);
+  void sleep_on_server(std::optional<TimePoint> until, Control& control);
   std::optional<Outcome> wait_in(std::string statement, TimePoint until, Control& control);
   Result<LockState> look_beside();
   WaitingNote note() const;
   LeaseAsk make_ask(const LeaseLook& look) const;
   Granted granted(const LeaseTake& take);
-  Refused busy(Control& control);
-  Refused refuse(Error error);
-  void trace(std::string step);
-  void give_up();
   Renewal renew(TimePoint until, Control* control);
   Result<void> return_it(TimePoint until);
 
@@ -65,15 +65,16 @@ class LeaseLock final : public LockDriver {
   LeaseStore store_;
   const std::string who_;
 
-  Waiter waiter_;
+  Acquisition acquisition_;
+  bool waiting_ = false;            ///< a statement of ours waits on the connection
   std::optional<HeldClaim> claim_;  ///< of an outer hold, until the row denies it
   std::string holder_;              ///< whose hold it is: ours, or the ancestor's that we joined
   LeaseRow row_;                    ///< as it was read or written last
   ServerTime read_at_ = 0;          ///< by the server's clock
   TimePoint sent_{};                ///< before the request that the present lease counts from
   bool unknown_ = false;            ///< a change of ours may have been carried out
+  bool written_ = false;            ///< it is ours, as far as we know
   Control* control_ = nullptr;      ///< of acquire(), polled while it is held as well
-  std::string traced_;              ///< the last step that was told
   bool admits_ = false;             ///< the row would have let us in; somebody before us had the gate
   int quick_ = 0;                   ///< attempts behind a gate that is being passed
   int collisions_ = 0;

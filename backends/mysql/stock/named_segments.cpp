@@ -9,6 +9,7 @@
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
+#include "lib/lock/patience.h"
 
 namespace dlock::mysql {
 namespace {
@@ -48,7 +49,8 @@ class NamedSegment final : public LockDriver {
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override {
     const TimePoint now = home_.clock_.now();
-    const Duration wait = spec_->wait.once || !spec_->wait.until ? Duration(0) : *spec_->wait.until - now;
+    const Patience patience(spec_->wait);
+    const Duration wait = patience.is_once() ? Duration(0) : patience.until().value_or(now) - now;
     const std::string query = "SELECT " + get_lock(expression_, wait);
     const TimePoint until = now + std::max<Duration>(wait, 0s) + (wait > 0s ? kGrace : kConnectBudget);
     const auto answer = home_.ask(query, spec_->ttl, until, &control);

@@ -19,7 +19,7 @@ constexpr Duration kFirstWatch = 200ms;     ///< a lock held for less is not wor
 constexpr Duration kGiveUpBudget = 1s;      ///< to take back what may have been created
 constexpr Duration kFirstPollPause = 10ms;  ///< of a poller
 constexpr Duration kLongestPollPause = 250ms;
-constexpr Duration kReconnectPause = 40ms;  ///< before a server that could not be reached is tried again
+constexpr Duration kLeavePause = 40ms;  ///< before a server that could not be reached is asked again to leave it alone
 constexpr Duration kLookBudget = 1s;
 constexpr int kDeafEnough = 3;              ///< then it is not tried any more: the renewals tell as well, only later
 constexpr Duration kLeastPatience = 500ms;  ///< with one attempt of several
@@ -34,13 +34,14 @@ NativeLock::NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names
       store_(*deployment_, spec_.name, std::move(names), store, replicas, runtime.clock),
       store_name_(std::move(store)),
       wake_(runtime.clock),
+      acquisition_(spec_, runtime_, *this),
       holder_(spec_.owner),
       info_(who_text(spec_.reason)) {}
 
 /// How often a waiter is heard of, and looks, at the least.
 Duration NativeLock::interval() const { return std::clamp<Duration>(spec_.ttl / 6, 500ms, 5s); }
 
-NativeAsk NativeLock::make_ask(bool enqueue) const {
+NativeAsk NativeLock::make_ask() const {
   return {.owner = spec_.owner,
           .mode = spec_.mode,
           .ttl = spec_.ttl,
@@ -49,116 +50,52 @@ NativeAsk NativeLock::make_ask(bool enqueue) const {
           .fair = spec_.fair,
           .take = spec_.take,
           .ancestor = spec_.ancestor,
-          .enqueue = enqueue,
+          .enqueue = enqueue_,
           .polls = polls_,
-          .arrival = arrival_,
+          .arrival = by_ ? by_->arrival : "",
           .alive = interval() * 3,
           .info = info_};
 }
 
-Result<NativeAnswer> NativeLock::attempt(Control& control, bool enqueue) {
-  const TimePoint now = runtime_.clock.now();
-  tried_ = now;
-  asked_ = true;
-  TimePoint until = now + connect_timeout();
-  if (out_since_ && !outlives_outages()) until = std::max(*out_since_ + connect_timeout(), now + kFirstPollPause);
+std::optional<std::variant<Granted, Refused>> NativeLock::acquire(Control& control) {
+  control_ = &control;
+  return acquisition_.run(control);
+}
+
+/// If an answer was lost, the same owner asks again and learns what it has.
+Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
+  const Patience& patience = acquisition_.patience();
   // A server that hangs must not have all of the time: another one may have taken its place meanwhile.
-  if (!spec_.wait.once) until = std::min(until, now + std::max<Duration>(connect_timeout() / 3, kLeastPatience));
-  if (outlives_outages() && spec_.wait.until)
-    until = std::min(until, std::max(*spec_.wait.until, now + kLeastPatience));
-  deployment_->insist(!spec_.wait.once);
-  auto answer = store_.acquire(make_ask(enqueue), until, &control);
+  const Duration share = std::max<Duration>(patience.connect_timeout() / 3, kLeastPatience);
+  if (!patience.is_once()) until = std::min(until, runtime_.clock.now() + share);
+  asked_ = true;
+  deployment_->insist(!patience.is_once());
+  auto answer = store_.acquire(make_ask(), until, &control);
   deployment_->insist(true);
   sent_ = store_.sent();
   denied_ = !answer && answer.error().code == ErrorCode::kDenied;
   unknown_ =
       !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
-  return answer;
-}
-
-/// nullopt: stop. Tries until the store has said yes or no, or the time is over.
-NativeLock::Answer NativeLock::acquire(Control& control) {
-  bool enqueue = false;
-  control_ = &control;
-  while (true) {
-    const auto answer = attempt(control, enqueue);
-    if (control.stop_requested()) return stopped();
-    if (!answer) {
-      if (!worth_another_try(answer.error())) return refuse(answer.error());
-      if (!pause(kReconnectPause + jitter(kReconnectPause), control)) return stopped();
-      continue;
-    }
-    out_since_.reset();
-    if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant);
-    const auto& state = std::get<NativeBusy>(*answer);
-    arrival_ = state.arrival;
-    ++attempts_;
-    trace(state);
-    const bool counted = spec_.wait.tries > 0;
-    if (spec_.wait.once || (counted && attempts_ >= spec_.wait.tries) || time_is_over(runtime_.clock.now())) {
-      return busy(control);
-    }
-    if (counted) {
-      const Duration pause = spec_.wait.retry_interval > 0s ? spec_.wait.retry_interval : 1s;
-      if (!wait_until(runtime_.clock.now() + pause, control)) return stopped();
-      continue;
-    }
-    if (!enqueue || (!polls_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
-      listen(control);
-      enqueue = true;
-      if (control.stop_requested()) return stopped();
-      continue;
-    }
-    if (!wait_for_turn(state, control)) return stopped();
-  }
-}
-
-/// A server that cannot be reached is tried again for the connection's time-out, counted from when it was last well. If
-/// an answer was lost, the same owner asks again and learns what it has.
-bool NativeLock::worth_another_try(const Error& error) {
-  if (error.code != ErrorCode::kUnavailable || spec_.wait.once || time_is_over(runtime_.clock.now())) return false;
-  if (!out_since_) {
-    out_since_ = tried_;
-    trace("tried again: " + error.message);
-  }
-  return (outlives_outages() && !store_.was_answered()) || runtime_.clock.now() < *out_since_ + connect_timeout();
+  if (!answer) return Failed{answer.error(), store_.was_answered()};
+  if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant);
+  by_ = std::get<NativeBusy>(*answer);
+  trace(*by_);
+  return Busy{};
 }
 
 /// One line a step, with -v; with -vv what the server has answered.
-void NativeLock::trace(const std::string& step, int verbosity) const {
-  if (runtime_.log.style().verbosity >= verbosity) runtime_.log.verbose(spec_.name.text() + ": " + step);
-}
-
 void NativeLock::trace(const NativeBusy& busy) {
   if (runtime_.log.style().verbosity == 0) return;
   const Connection* asked = deployment_->current(store_.names().key);
   const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
-  trace(server + " answers: busy, place " + std::to_string(busy.place) +
-            (busy.remaining ? ", lease ends in " + human_duration(*busy.remaining) : ", no end of its lease") +
-            (busy.foreign ? ", another client's" : ""),
-        2);
-  const int place = arrival_.empty() ? -2 : busy.place;
-  if (std::exchange(told_place_, place) == place) return;
-  trace(arrival_.empty() ? "held by somebody else on " + server
-                         : "queued at place " + std::to_string(busy.place + 1) + " on " + server);
-}
-
-/// The connection's time-out is for the first contact: a waiter waits as long as it was told to.
-bool NativeLock::outlives_outages() const { return attempts_ > 0 && spec_.wait.outlives_outages(); }
-
-Duration NativeLock::connect_timeout() const {
-  return spec_.wait.connect_timeout > 0s ? spec_.wait.connect_timeout : 5s;
-}
-
-/// False: stop.
-bool NativeLock::pause(Duration length, Control& control) {
-  const TimePoint until = runtime_.clock.now() + length;
-  while (!control.stop_requested() && runtime_.clock.now() < until) {
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    runtime_.clock.wait(fds, until);
+  if (runtime_.log.style().verbosity > 1) {
+    runtime_.log.verbose(
+        spec_.name.text() + ": " + server + " answers: busy, place " + std::to_string(busy.place) +
+        (busy.remaining ? ", lease ends in " + human_duration(*busy.remaining) : ", no end of its lease") +
+        (busy.foreign ? ", another client's" : ""));
   }
-  return !control.stop_requested();
+  acquisition_.trace(busy.arrival.empty() ? "held by somebody else on " + server
+                                          : "queued at place " + std::to_string(busy.place + 1) + " on " + server);
 }
 
 void NativeLock::listen(Control& control) {
@@ -182,53 +119,58 @@ bool NativeLock::watch_key(bool all_reads, bool* changed, Duration budget, Contr
   return true;
 }
 
-/// False: stop.
-bool NativeLock::wait_for_turn(const NativeBusy& busy, Control& control) {
+bool NativeLock::wait(std::optional<TimePoint> until, Control& control) {
+  if (!acquisition_.patience().queues()) {
+    acquisition_.pause(until, control);
+    return true;
+  }
+  if (!enqueue_ || (!polls_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
+    listen(control);
+    enqueue_ = true;
+    return true;
+  }
+  const auto look_at = next_look(control);
+  if (!look_at) return true;
+  const auto sleep = [&](std::optional<TimePoint> end) {
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    wake_.add_interest(fds);
+    runtime_.clock.wait(fds, end);
+  };
+  acquisition_.wait_on({[&] { return wake_.heard(runtime_.clock.now()); }, sleep}, earlier(look_at, until), control);
+  return true;
+}
+
+/// When a waiter that was told nothing looks by itself; nullopt: at once, the key has gone.
+std::optional<TimePoint> NativeLock::next_look(Control& control) {
   const TimePoint now = runtime_.clock.now();
   Duration pause = interval() - jitter(interval() / 10);
   bool told = !polls_;
-  if (told && (busy.foreign || busy.place == 0)) {
+  if (told && (by_->foreign || by_->place == 0)) {
     bool gone = false;
     const bool watched = watch_key(false, &gone, kLookBudget, &control);
-    if (control.stop_requested()) return false;
-    if (gone) return true;
-    if (!watched && busy.foreign) told = false;
+    if (gone) return std::nullopt;
+    if (!watched && by_->foreign) told = false;
   }
   if (!told) {
     pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestPollPause);
     pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
   }
-  if (busy.remaining) {
-    const Duration later = spec_.fair && busy.place > 0 ? interval() / 2 : Duration(0);
-    const Duration turn = std::min(busy.place, 20) * Duration(25ms);
-    pause = std::min(pause, *busy.remaining + 1ms + jitter(10ms) + turn + later);
+  if (by_->remaining) {
+    const Duration later = spec_.fair && by_->place > 0 ? interval() / 2 : Duration(0);
+    const Duration turn = std::min(by_->place, 20) * Duration(25ms);
+    pause = std::min(pause, *by_->remaining + 1ms + jitter(10ms) + turn + later);
   }
-  return wait_until(now + std::max<Duration>(pause, 1ms), control);
+  return now + std::max<Duration>(pause, 1ms);
 }
 
-bool NativeLock::time_is_over(TimePoint now) const { return spec_.wait.until && now >= *spec_.wait.until; }
-
-/// Waits until something is heard or the time has come; answers "who" meanwhile. False: stop.
-bool NativeLock::wait_until(TimePoint until, Control& control) {
-  if (spec_.wait.until) until = std::min(until, *spec_.wait.until);
-  while (true) {
-    if (control.stop_requested()) return false;
-    if (control.take_who()) {
-      auto state = store_.look(runtime_.clock.now() + kLookBudget, &control);
-      if (state) control.tell(Waiting{std::move(*state)});
-    }
-    const TimePoint now = runtime_.clock.now();
-    if (wake_.heard(now) || now >= until) return !control.stop_requested();
-    std::vector<pollfd> fds;
-    control.add_interest(fds);
-    wake_.add_interest(fds);
-    runtime_.clock.wait(fds, until);
-  }
+Result<LockState> NativeLock::describe(Control& control) {
+  return store_.look(runtime_.clock.now() + kLookBudget, &control);
 }
 
-NativeLock::Answer NativeLock::granted(const NativeGrant& grant) {
+Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
   if (grant.free_only) {
-    if (!arrival_.empty()) give_up();  // tells the next one
+    if (by_ && !by_->arrival.empty()) give_up();  // tells the next one
     return Granted{{}, std::nullopt};
   }
   holder_ = grant.owner;
@@ -237,34 +179,14 @@ NativeLock::Answer NativeLock::granted(const NativeGrant& grant) {
   return Granted{{{spec_.name, holder_, grant.token, store_name_, grant.joined}}, lease_deadline(sent_, spec_.ttl)};
 }
 
-NativeLock::Answer NativeLock::refuse(Error error) {
-  give_up();
-  return Refused{std::move(error), std::nullopt};
-}
-
-NativeLock::Answer NativeLock::busy(Control& control) {
-  std::optional<LockState> state;
-  if (auto seen = store_.look(runtime_.clock.now() + kLookBudget, &control)) state = std::move(*seen);
-  give_up();
-  if (state) {
-    std::erase_if(state->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
-  }
-  return Refused{{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::move(state)};
-}
-
-NativeLock::Answer NativeLock::stopped() {
-  give_up();
-  return std::nullopt;
-}
-
 /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
 /// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this.
 void NativeLock::give_up() {
-  const bool queued = !arrival_.empty();
+  const bool queued = by_ && !by_->arrival.empty();
   const bool may_hold = holder_ != spec_.owner || unknown_ || !queued;
   const bool reached = denied_ || (unknown_ && deployment_->has_asked()) || deployment_->current(store_.names().key);
   if (!asked_ || !reached || (!queued && !may_hold)) return;
-  if (spec_.wait.once && !unknown_ && attempts_ > 0 && holder_ == spec_.owner) return;  // it was never in the queue
+  if (acquisition_.patience().is_once() && !unknown_ && by_ && holder_ == spec_.owner) return;  // never in the queue
   const Owner entry = spec_.owner;
   (void)store_.release(holder_, &entry, runtime_.clock.now() + kGiveUpBudget, nullptr);
 }
@@ -338,7 +260,7 @@ Result<void> NativeLock::leave(Duration ttl, TimePoint until) {
   while (true) {
     const auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
     if (renewed) return {};
-    const TimePoint next = runtime_.clock.now() + kReconnectPause;
+    const TimePoint next = runtime_.clock.now() + kLeavePause;
     if (renewed.error().code != ErrorCode::kUnavailable || next >= until) return renewed.error();
     std::vector<pollfd> nothing;
     runtime_.clock.wait(nothing, next);

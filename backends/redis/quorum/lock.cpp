@@ -6,6 +6,7 @@
 #include "backends/redis/wire/record.h"
 #include "lib/keeper/exclusive_only.h"
 #include "lib/lock/lease.h"
+#include "lib/lock/patience.h"
 
 namespace dlock::redis {
 namespace {
@@ -27,7 +28,7 @@ Duration round_limit(Duration ttl, std::size_t servers) {
 
 QuorumLock::QuorumLock(std::vector<ConnectionSettings> servers, QuorumKind kind, NativeNames names,
                        const LockSpec& spec, std::string store_name, const Runtime& runtime)
-    : group_(std::move(servers), runtime.clock, spec.wait.connect_timeout),
+    : group_(std::move(servers), runtime.clock, connect_timeout_of(spec.wait)),
       kind_(kind),
       names_(std::move(names)),
       spec_(spec),

@@ -11,13 +11,14 @@
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
 #include "lib/base/runtime.h"
+#include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"
 
 namespace dlock::zookeeper {
 
 /// One lock, in a session of its own: whatever goes wrong, dropping the session takes all its nodes away. Each renewal
 /// is a sync, which the leader answers only while the session lives.
-class ZookeeperLock final : public LockDriver {
+class ZookeeperLock final : public LockDriver, private Acquirer {
  public:
   ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
                 const Runtime& runtime);
@@ -35,33 +36,30 @@ class ZookeeperLock final : public LockDriver {
  private:
   static constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< for a look at who holds it
 
-  enum class Outcome { kHolds, kFree, kBusy, kStopped };
-  enum class Woken { kLook, kTimeOver, kStopped };
+  enum class Outcome { kHolds, kFree, kBusy };
 
-  Result<Outcome> attempt(Control& control);
+  Attempt attempt(TimePoint until, Control& control) override;
+  bool wait(std::optional<TimePoint> until, Control& control) override;
+  Result<LockState> describe(Control& control) override;
+  void give_up() override { leave_queue(); }
+
+  Result<Outcome> try_once(Control& control);
+  bool may_begin_anew(const Error& error, TimePoint until);
   Result<Outcome> pass_stages(Control& control);
-  Result<Outcome> pass(ContenderStore& contender, Control& control);
-  Result<Outcome> wait_until_free(Control& control);
+  Result<Verdict> pass(ContenderStore& contender, Control& control);
+  Result<Outcome> see_whether_free(Control& control);
   Result<bool> join_ancestor(Control& control);
   Result<void> connect(Control& control);
-  template <typename IsWoken>
-  Result<Woken> wait(Control& control, IsWoken is_woken);
-  bool pause(Duration length, Control& control);
-  void answer_who(Control& control);
+  Result<bool> watch(Control& control);
+  bool is_woken();
+  bool wait_in_session(const std::function<bool()>& is_ready, std::optional<TimePoint> until, Control& control);
 
-  std::optional<std::variant<Granted, Refused>> answer_of(Result<Outcome> outcome, Control& control);
   Result<Granted> granted(Control& control);
   std::string warning() const;
-  Refused busy(Control& control);
-  Refused refuse(Error error);
   void leave_queue();
   void outlast_first_touches();
   void leave_gates();
-  bool worth_another_try(const Error& error);
-  bool may_wait() const;
-  void trace(std::string step);
-  Duration patience() const;
-  TimePoint asked_by() const;
+  TimePoint asked_by();
   TimePoint believed() const;
   bool is_ours(const Answer& node) const;
   Renewal judge_watched();
@@ -84,11 +82,12 @@ class ZookeeperLock final : public LockDriver {
   std::vector<std::uint64_t> watching_;
   TimePoint sent_{};
   TimePoint previously_sent_{};
-  int attempts_ = 0;
-  int unreached_ = 0;  ///< attempts without an answer
-  TimePoint reach_by_{};
-  std::string traced_;   ///< the last step that was told
-  bool queued_ = false;  ///< has been told that it waits
+  Acquisition acquisition_;
+  int unreached_ = 0;       ///< attempts without an answer
+  bool denied_ = false;     ///< the ancestor's hold is not there
+  std::size_t stage_ = 0;   ///< that is not passed yet
+  Verdict verdict_;         ///< of that stage: what is waited for
+  std::string last_there_;  ///< the node that is waited for by who takes nothing
   std::optional<TimePoint> watch_at_;
   TimePoint began_{};          ///< when the session was asked for
   Duration made_for_{0};       ///< the timeout that it was made with

@@ -143,6 +143,22 @@ TEST_CASE("a grant that is given up after its answer was lost leaves nothing beh
   CHECK(world.seen().holders.empty());
 }
 
+TEST_CASE("a grant that meets a withdraw is given back, and does not wait for its ttl") {
+  struct Withdraws final : Control {
+    explicit Withdraws(FakeServer& fake) : server(fake) {}
+    void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+    bool stop_requested() override { return server.heard("INSERT") > 0; }
+    bool take_who() override { return false; }
+    void tell(const SessionEvent& /*event*/) override {}
+    FakeServer& server;
+  };
+  World world;
+  Withdraws control(world.server);
+  CHECK_FALSE(world.lock().acquire(control).has_value());
+  CHECK(world.server.heard("INSERT") == 1);
+  CHECK(world.seen().holders.empty());
+}
+
 TEST_CASE("a write that is still on its way when we give up comes too late") {
   World world;
   world.somebody_holds(1s, false);

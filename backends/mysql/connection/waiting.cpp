@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/waiting.h"
+
+#include <algorithm>
+
+#include "backends/mysql/connection/common_statements.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kShortestAttempt = 500ms;  ///< so that a wait of next to nothing is not mistaken for a dead server
+
+}  // namespace
+
+TimePoint attempt_until(const Patience& patience, TimePoint now) {
+  const TimePoint end = patience.attempt_end(now);
+  return patience.until() ? std::min(end, std::max(*patience.until(), now + kShortestAttempt)) : end;
+}
+
+std::optional<Outcome> wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
+                                      TimePoint until, Control& control) {
+  Database* database = servers.current();
+  std::optional<Outcome> outcome;
+  const auto has_come = [&] {
+    outcome = database->outcome();
+    return outcome.has_value();
+  };
+  const auto sleep = [&](std::optional<TimePoint> end) {
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    database->add_interest(fds);
+    clock.wait(fds, end);
+  };
+  acquisition.wait_on({has_come, sleep}, until, control);
+  if (!outcome) end_session(servers, id, clock);
+  return outcome;
+}
+
+}  // namespace dlock::mysql

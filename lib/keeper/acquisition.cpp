@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/acquisition.h"
+
+#include <utility>
+
+#include "lib/base/random.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kReconnectPause = 40ms;  ///< or up to twice as long
+constexpr Duration kOutagePause = 125ms;    ///< when it may last long: as seldom as a lock is asked for by polling
+
+}  // namespace
+
+std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control) {
+  while (true) {
+    const TimePoint began = runtime_.clock.now();
+    auto attempt = acquirer_.attempt(patience_.attempt_end(began), control);
+    if (control.stop_requested()) break;
+    if (auto* granted = std::get_if<Granted>(&attempt)) return std::move(*granted);
+    const TimePoint now = runtime_.clock.now();
+    if (auto* failed = std::get_if<Acquirer::Failed>(&attempt)) {
+      patience_.unreached(began);
+      if (!patience_.outlives(failed->error, failed->answered, now)) return refused(std::move(failed->error));
+      if (!std::exchange(told_outage_, true)) trace("tried again: " + failed->error.message);
+      pause_in_outage(control);
+    } else {
+      patience_.reached();
+      told_outage_ = false;
+      if (!patience_.may_try_again(now)) return busy(control);
+      const bool again = acquirer_.wait(patience_.wait_end(now), control);
+      if (!again && !control.stop_requested()) return busy(control);
+    }
+    if (control.stop_requested()) break;
+  }
+  acquirer_.give_up();
+  return std::nullopt;
+}
+
+/// Nobody could be asked who has it: "who" is answered when there is somebody again.
+void Acquisition::pause_in_outage(Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  const Duration least = patience_.is_long_outage(now) ? kOutagePause : kReconnectPause;
+  const auto until = earlier(now + least + jitter(least), patience_.until());
+  while (!control.stop_requested() && runtime_.clock.now() < *until) {
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    runtime_.clock.wait(fds, until);
+  }
+}
+
+bool Acquisition::wait_on(const Source& source, std::optional<TimePoint> until, Control& control) {
+  while (true) {
+    const bool is_ready = source.is_ready();
+    if (control.stop_requested()) return false;
+    answer_who(control);
+    if (is_ready) return true;
+    if (until && runtime_.clock.now() >= *until) return false;
+    source.sleep(until);
+  }
+}
+
+void Acquisition::pause(std::optional<TimePoint> until, Control& control) {
+  const auto sleep = [&](std::optional<TimePoint> end) {
+    std::vector<pollfd> fds;
+    control.add_interest(fds);
+    runtime_.clock.wait(fds, end);
+  };
+  wait_on({[] { return false; }, sleep}, until, control);
+}
+
+void Acquisition::answer_who(Control& control) {
+  if (!control.take_who()) return;
+  if (auto state = acquirer_.describe(control)) control.tell(Waiting{std::move(*state)});
+}
+
+void Acquisition::trace(std::string step) {
+  if (runtime_.log.style().verbosity == 0 || step == traced_) return;
+  runtime_.log.verbose(spec_.name.text() + ": " + step);
+  traced_ = std::move(step);
+}
+
+Refused Acquisition::refused(Error error) {
+  acquirer_.give_up();
+  return {std::move(error), std::nullopt};
+}
+
+Refused Acquisition::busy(Control& control) {
+  auto state = acquirer_.describe(control);
+  acquirer_.give_up();
+  Refused refused{{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::nullopt};
+  if (!state) return refused;
+  std::erase_if(state->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
+  refused.state = std::move(*state);
+  return refused;
+}
+
+}  // namespace dlock

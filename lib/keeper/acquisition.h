@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/base/runtime.h"
+#include "lib/keeper/control.h"
+#include "lib/lock/lock_session.h"
+#include "lib/lock/lock_spec.h"
+#include "lib/lock/patience.h"
+
+namespace dlock {
+
+/// What an Acquisition needs of a lock of some store: one attempt, and what to wait on. The calls block within the
+/// times that they are given and end early when `control` wants them to.
+class Acquirer {
+ public:
+  struct Busy {};  ///< the store has answered: not now
+  struct Failed {
+    Error error;            ///< Unavailable: the outcome is unknown, and asking again may help
+    bool answered = false;  ///< a server has said it
+  };
+  using Attempt = std::variant<Granted, Busy, Failed>;
+
+  /// Tries once; gives up on a silent server at `until`.
+  virtual Attempt attempt(TimePoint until, Control& control) = 0;
+
+  /// After Busy: waits until another attempt is worth it, at the longest until `until` (nullopt: no limit), by
+  /// Acquisition::wait_on(). Where tries are counted (!Patience::queues()) it is a pause out of every queue. False:
+  /// `until` has come, and another attempt would tell nothing new.
+  virtual bool wait(std::optional<TimePoint> until, Control& control) = 0;
+
+  /// Who holds it and who waits, ourselves perhaps among them. Called while we wait, and once a wait has ended.
+  virtual Result<LockState> describe(Control& control) = 0;
+
+  /// Out of the queue; whatever an attempt has taken, or may have taken, is given back or leaves by itself. After a
+  /// grant as well: control has ended it.
+  virtual void give_up() = 0;
+
+ protected:
+  ~Acquirer() = default;
+};
+
+/// One acquisition of a keeper, from the first attempt to the answer: how often, until when, through which outages, and
+/// what is said meanwhile. Single-threaded.
+///
+///     attempt --> granted                                               --> Granted
+///       ^  ^  --> busy --> may it go on? yes: wait for a turn, and again; no --> Refused, with who has it
+///       |  +---------------------------------+
+///       +---- failed, will it pass? yes: 40 to 80 ms later again (125 to 250 ms in a long outage); no --> Refused
+///
+/// Whenever control wants an end: give_up(), and no answer.
+class Acquisition {
+ public:
+  /// `spec`, the runtime and `acquirer` outlive it.
+  Acquisition(const LockSpec& spec, const Runtime& runtime, Acquirer& acquirer)
+      : spec_(spec), runtime_(runtime), acquirer_(acquirer), patience_(spec.wait) {}
+
+  /// nullopt: control wanted an end. Once.
+  std::optional<std::variant<Granted, Refused>> run(Control& control);
+
+  // For the Acquirer.
+
+  /// What a wait listens to besides control.
+  struct Source {
+    std::function<bool()> is_ready;                       ///< takes in what has come; true ends the wait
+    std::function<void(std::optional<TimePoint>)> sleep;  ///< until something may have come, to control as well
+  };
+  /// Until `source` is ready, `until` has come, or control wants an end; answers "who" meanwhile. True: it was ready.
+  bool wait_on(const Source& source, std::optional<TimePoint> until, Control& control);
+  /// The same, with nothing to wait for but `until`.
+  void pause(std::optional<TimePoint> until, Control& control);
+
+  /// One line a step, with -v; the same step once.
+  void trace(std::string step);
+
+  Patience& patience() { return patience_; }
+  const Patience& patience() const { return patience_; }
+
+ private:
+  void answer_who(Control& control);
+  void pause_in_outage(Control& control);
+  Refused refused(Error error);
+  Refused busy(Control& control);
+
+  const LockSpec& spec_;
+  const Runtime runtime_;
+  Acquirer& acquirer_;
+  Patience patience_;
+  bool told_outage_ = false;
+  std::string traced_;  ///< the last step that was told
+};
+
+}  // namespace dlock

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/patience.h"
+
+#include <algorithm>
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kConnectTimeout = 5s;
+constexpr Duration kBetweenTries = 1s;
+constexpr Duration kShortestAttempt = 40ms;
+/// Near the end of the wait, so that a server is not taken for dead that was asked late.
+constexpr Duration kLateAttempt = 500ms;
+
+}  // namespace
+
+Duration connect_timeout_of(const WaitPolicy& policy) {
+  return policy.connect_timeout > 0s ? policy.connect_timeout : kConnectTimeout;
+}
+
+std::optional<TimePoint> Patience::wait_end(TimePoint now) const {
+  if (policy_.tries == 0) return policy_.until;
+  return earlier(now + (policy_.retry_interval > 0s ? policy_.retry_interval : kBetweenTries), policy_.until);
+}
+
+TimePoint Patience::attempt_end(TimePoint now) const {
+  const bool patient = waits_through_outages();
+  const TimePoint since = patient ? now : out_since_.value_or(now);
+  const TimePoint end = std::max(since + outage_limit(), now + kShortestAttempt);
+  return patient && policy_.until ? std::min(end, std::max(*policy_.until, now + kLateAttempt)) : end;
+}
+
+void Patience::reached() {
+  met_ = true;
+  out_since_.reset();
+}
+
+bool Patience::may_try_again(TimePoint now) {
+  ++tries_;
+  return !policy_.once && !is_over(now) && (policy_.tries == 0 || tries_ < policy_.tries);
+}
+
+void Patience::unreached(TimePoint since) {
+  if (!out_since_) out_since_ = since;
+}
+
+Duration Patience::outage_limit() const { return std::max(connect_timeout(), silence_); }
+
+bool Patience::outlives(const Error& error, bool answered, TimePoint now) const {
+  if (error.code != ErrorCode::kUnavailable || policy_.once || is_over(now)) return false;
+  return (waits_through_outages() && !answered) || !is_long_outage(now);
+}
+
+bool Patience::is_long_outage(TimePoint now) const { return out_since_ && now >= *out_since_ + outage_limit(); }
+
+}  // namespace dlock

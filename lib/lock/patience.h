@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock {
+
+/// The time that a store has to answer for the first time: 5 s if nobody chose one.
+Duration connect_timeout_of(const WaitPolicy& policy);
+
+/// What a WaitPolicy allows, from moment to moment: the one place that reads it. Pure: it is told the time, and what
+/// became of the attempts. Single-threaded.
+///
+/// connect_timeout is for the first contact. Who has been answered once waits through an outage for as long as it was
+/// told to wait, but not with counted tries, and not where there is something else to try.
+class Patience {
+ public:
+  explicit Patience(const WaitPolicy& policy) : policy_(policy) {}
+
+  bool is_once() const { return policy_.once; }  ///< -n
+  /// A place in a queue is worth having: there is no limit to the attempts.
+  bool queues() const { return !policy_.once && policy_.tries == 0; }
+  std::optional<TimePoint> until() const { return policy_.until; }
+  bool is_over(TimePoint now) const { return policy_.until && now >= *policy_.until; }
+  Duration connect_timeout() const { return connect_timeout_of(policy_); }
+
+  /// When the pause of counted tries ends, or the wait does; nullopt: no end but that of the wait in a queue.
+  std::optional<TimePoint> wait_end(TimePoint now) const;
+
+  /// When an attempt that begins `now` gives up on a server that is silent. Never in less than 40 ms.
+  TimePoint attempt_end(TimePoint now) const;
+
+  /// The store has answered, whatever it said: it is there.
+  void reached();
+
+  /// It has answered that somebody else holds the lock. False: that was the last attempt.
+  bool may_try_again(TimePoint now);
+
+  /// Nobody has been reached since `since`.
+  void unreached(TimePoint since);
+
+  /// Instead of an answer there is `error`, after unreached(). True: it may pass, and there is time to see whether it
+  /// does. `answered`: a server has said it, which is as good as silence, and gets no more time than a first contact.
+  bool outlives(const Error& error, bool answered, TimePoint now) const;
+
+  /// A server may be silent for so long, and is there all the same.
+  void outlives_silence_of(Duration length) { silence_ = length; }
+
+  /// How long an outage may last that must not be waited through: the connection's time-out, or the silence.
+  Duration outage_limit() const;
+  /// The present one has lasted longer.
+  bool is_long_outage(TimePoint now) const;
+
+ private:
+  bool waits_through_outages() const { return met_ && policy_.tries == 0 && !policy_.has_fallback; }
+
+  WaitPolicy policy_;
+  int tries_ = 0;     ///< attempts that were answered
+  bool met_ = false;  ///< the store has answered once
+  Duration silence_{0};
+  std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
+};
+
+}  // namespace dlock

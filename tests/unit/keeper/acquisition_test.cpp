@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/keeper/acquisition.h"
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/unique_fd.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/scripted_control.h"
+
+namespace dlock::acquisition_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::FakeClock;
+using testing::ScriptedControl;
+
+/// A lock of somebody else, until `free_at`, on a server that is out between `out_from` and `out_until`. Who waits for
+/// it is told when it is free, if the server is there then.
+struct ScriptedLock final : Acquirer {
+  ScriptedLock(FakeClock& fake, const LockSpec& wanted) : clock(fake), spec(wanted) {}
+
+  Attempt attempt(TimePoint until, Control& /*control*/) override {
+    tried_at.push_back(since(clock.now()));
+    if (is_out()) {
+      if (hangs) clock.advance(until - clock.now());
+      return Failed{failure, answers};
+    }
+    if (clock.now() >= free_at) return Granted{{HeldLock{spec.name, spec.owner, FencingToken(7), "store"}}, {}};
+    return Busy{};
+  }
+
+  bool wait(std::optional<TimePoint> until, Control& control) override {
+    waits.push_back(until ? std::optional(since(*until)) : std::nullopt);
+    const auto sleep = [&](std::optional<TimePoint> end) {
+      std::vector<pollfd> fds;
+      clock.wait(fds, earlier(end, free_at > clock.now() ? std::optional(free_at) : std::nullopt));
+    };
+    if (!acquisition->patience().queues()) {
+      acquisition->pause(until, control);
+      return true;
+    }
+    return acquisition->wait_on({[&] { return clock.now() >= free_at; }, sleep}, until, control);
+  }
+
+  Result<LockState> describe(Control& /*control*/) override {
+    described_at.push_back(since(clock.now()));
+    if (is_out()) return failure;
+    Participant holder;
+    holder.owner = "somebody";
+    Participant we;
+    we.owner = spec.owner.text();
+    Participant another;
+    another.owner = "another";
+    return LockState{spec.name, "store", Mode::kExclusive, 0, {holder}, {another, we}};
+  }
+
+  void give_up() override { ++given_up; }
+
+  static Duration since(TimePoint when) { return when - FakeClock::start(); }
+  bool is_out() const { return clock.now() >= out_from && clock.now() < out_until; }
+
+  FakeClock& clock;
+  const LockSpec& spec;
+  Acquisition* acquisition = nullptr;
+  TimePoint free_at = FakeClock::start() + 24h;
+  TimePoint out_from = FakeClock::start() + 48h;
+  TimePoint out_until = FakeClock::start() + 96h;
+  bool hangs = false;  ///< instead of refusing connections
+  bool answers = false;
+  Error failure{ErrorCode::kUnavailable, "no answer", ""};
+  std::vector<Duration> tried_at;
+  std::vector<std::optional<Duration>> waits;
+  std::vector<Duration> described_at;
+  int given_up = 0;
+};
+
+struct World {
+  World() { spec.wait.connect_timeout = 5s; }
+
+  std::optional<std::variant<Granted, Refused>> run() {
+    acquisition.emplace(spec, Runtime{clock, log}, lock);
+    lock.acquisition = &*acquisition;
+    return acquisition->run(control);
+  }
+  bool is_granted() {
+    const auto answer = run();
+    return answer && std::holds_alternative<Granted>(*answer);
+  }
+  Refused refused() {
+    const auto answer = run();
+    REQUIRE(answer.has_value());
+    REQUIRE(std::holds_alternative<Refused>(*answer));
+    return std::get<Refused>(*answer);
+  }
+  void is_out(Duration from, Duration until) {
+    lock.out_from = at(from);
+    lock.out_until = at(until);
+  }
+  TimePoint at(Duration since) const { return FakeClock::start() + since; }
+  std::string said() const {
+    std::string text(4096, '\0');
+    const ssize_t size = pread(stderr_like.get(), text.data(), text.size(), 0);
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
+  }
+
+  FakeClock clock;
+  UniqueFd stderr_like{memfd_create("said", MFD_CLOEXEC)};
+  Log log{Log::Style{.verbosity = 1}, stderr_like.get()};
+  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
+  ScriptedControl control{clock};
+  ScriptedLock lock{clock, spec};
+  std::optional<Acquisition> acquisition;
+};
+
+TEST_CASE("a free lock is had at the first attempt, and nothing is given back") {
+  World world;
+  world.lock.free_at = world.at(0s);
+  CHECK(world.is_granted());
+  CHECK(world.lock.tried_at.size() == 1);
+  CHECK(world.lock.given_up == 0);
+}
+
+TEST_CASE("one attempt means at once, whether the lock is busy or the server is out") {
+  World world;
+  world.spec.wait.once = true;
+  SUBCASE("busy") { CHECK(world.refused().error.code == ErrorCode::kBusy); }
+  SUBCASE("out") {
+    world.is_out(0s, 1h);
+    CHECK(world.refused().error.code == ErrorCode::kUnavailable);
+  }
+  CHECK(world.lock.tried_at == std::vector<Duration>{0s});
+  CHECK(world.lock.given_up == 1);
+  CHECK(world.clock.since_start() == 0s);
+}
+
+TEST_CASE("who waits sleeps until it is told, and for as long as was said") {
+  World world;
+  SUBCASE("for ever") {
+    world.lock.free_at = world.at(10h);
+    CHECK(world.is_granted());
+    CHECK(world.lock.tried_at == std::vector<Duration>{0s, 10h});
+    CHECK(world.lock.waits == std::vector<std::optional<Duration>>{std::nullopt});
+  }
+  SUBCASE("for a minute") {
+    world.spec.wait.until = world.at(1min);
+    CHECK(world.refused().error.code == ErrorCode::kBusy);
+    CHECK(world.lock.tried_at == std::vector<Duration>{0s});
+    CHECK(world.lock.waits == std::vector<std::optional<Duration>>{1min});
+    CHECK(world.clock.since_start() == 1min);
+    CHECK(world.lock.given_up == 1);
+  }
+}
+
+TEST_CASE("counted tries are made, with their pauses, and no more of them") {
+  World world;
+  world.spec.wait.tries = 3;
+  world.spec.wait.retry_interval = 2s;
+  CHECK(world.refused().error.code == ErrorCode::kBusy);
+  CHECK(world.lock.tried_at == std::vector<Duration>{0s, 2s, 4s});
+}
+
+TEST_CASE("whoever was busy is told, with the holder and those that wait, but for ourselves") {
+  World world;
+  world.spec.wait.once = true;
+  const Refused refused = world.refused();
+  CHECK(refused.error.message == "k is held by somebody else");
+  REQUIRE(refused.state);
+  CHECK(refused.state->holders.at(0).owner == "somebody");
+  REQUIRE(refused.state->waiters.size() == 1);
+  CHECK(refused.state->waiters[0].owner == "another");
+}
+
+TEST_CASE("an outage ends the first contact after connect-timeout, and a wait after the wait") {
+  struct Case {
+    const char* what;
+    Duration from;
+    Duration until;
+    std::optional<Duration> wait;
+    bool hangs;
+    bool granted;
+    Duration ends_at;  ///< within the next half second
+  };
+  for (const Case& c :
+       {Case{"nobody is there", 0s, 1h, {}, false, false, 5s}, Case{"nobody answers", 0s, 1h, {}, true, false, 5s},
+        Case{"it comes up", 0s, 3s, {}, false, true, 100s},
+        Case{"a waiter survives an outage shorter than its wait", 90s, 160s, 200s, false, true, 160s},
+        Case{"a waiter without a limit survives any", 90s, 10h, {}, true, true, 10h},
+        Case{"a waiter whose wait ends in the outage", 90s, 10h, 200s, false, false, 200s},
+        Case{"the same, and it hangs", 90s, 10h, 200s, true, false, 200s}}) {
+    CAPTURE(c.what);
+    World world;
+    if (c.wait) world.spec.wait.until = world.at(*c.wait);
+    world.lock.free_at = world.at(100s);
+    world.lock.hangs = c.hangs;
+    world.is_out(c.from, c.until);
+    const auto answer = world.run();
+    REQUIRE(answer);
+    CHECK(std::holds_alternative<Granted>(*answer) == c.granted);
+    if (!c.granted) CHECK(std::get<Refused>(*answer).error.code == ErrorCode::kUnavailable);
+    CHECK(world.clock.since_start() >= c.ends_at);
+    CHECK(world.clock.since_start() < c.ends_at + (c.granted && c.hangs ? 5500ms : 500ms));
+    CHECK(world.lock.given_up == (c.granted ? 0 : 1));
+  }
+}
+
+TEST_CASE("a dead server is asked 12 to 25 times a second at first, and 4 to 8 times in a long outage") {
+  World world;
+  world.lock.free_at = world.at(100s);
+  world.is_out(90s, 1000s);
+  world.spec.wait.until = world.at(200s);
+  (void)world.refused();
+  int early = 0;
+  int late = 0;
+  for (const Duration tried : world.lock.tried_at) {
+    if (tried >= 100s && tried < 105s) ++early;
+    if (tried >= 106s && tried < 116s) ++late;
+  }
+  CHECK(early >= 60);
+  CHECK(early <= 126);
+  CHECK(late >= 39);
+  CHECK(late <= 81);
+}
+
+TEST_CASE("an answer that may pass is asked again for connect-timeout only; one that will not is final") {
+  World world;
+  world.lock.free_at = world.at(100s);
+  world.lock.answers = true;
+  world.is_out(90s, 10h);
+  SUBCASE("too few replicas") {
+    CHECK(world.refused().error.code == ErrorCode::kUnavailable);
+    CHECK(world.clock.since_start() >= 105s);
+    CHECK(world.clock.since_start() < 106s);
+  }
+  SUBCASE("no right to") {
+    world.lock.failure = {ErrorCode::kDenied, "NOAUTH", ""};
+    CHECK(world.refused().error.code == ErrorCode::kDenied);
+    CHECK(world.clock.since_start() == 100s);
+  }
+  CHECK(world.lock.given_up == 1);
+}
+
+TEST_CASE("a withdraw ends everything at once, gives back what there is, and is no answer") {
+  World world;
+  SUBCASE("while it waits") { world.control.stop_at = world.at(30s); }
+  SUBCASE("while the server is out") {
+    world.control.stop_at = world.at(101s);
+    world.lock.free_at = world.at(100s);
+    world.is_out(90s, 1h);
+  }
+  SUBCASE("between counted tries") {
+    world.control.stop_at = world.at(30s);
+    world.spec.wait.tries = 100;
+    world.spec.wait.retry_interval = 20s;
+  }
+  SUBCASE("at the moment of the grant") {
+    world.control.stop_at = world.at(100s);
+    world.lock.free_at = world.at(100s);
+  }
+  world.clock.next_happening = [&] { return world.control.stop_at; };
+  CHECK_FALSE(world.run());
+  CHECK(world.clock.now() == *world.control.stop_at);
+  CHECK(world.lock.given_up == 1);
+}
+
+TEST_CASE("who is waited for is told while we wait, and in an outage as soon as it is over") {
+  World world;
+  world.spec.wait.until = world.at(200s);
+  world.control.who = true;
+  Duration told_at = 0s;
+  SUBCASE("at once") {}
+  SUBCASE("after an outage") {
+    world.is_out(0s, 3s);
+    told_at = 3s;
+  }
+  (void)world.refused();
+  REQUIRE(world.control.told.size() == 1);
+  CHECK(std::get<Waiting>(world.control.told[0]).state.holders.at(0).owner == "somebody");
+  CHECK(world.lock.described_at.front() >= told_at);
+  CHECK(world.lock.described_at.front() < told_at + 500ms);
+}
+
+TEST_CASE("with -v an outage says once that it is tried again, and why") {
+  World world;
+  world.lock.free_at = world.at(100s);
+  world.is_out(90s, 160s);
+  CHECK(world.is_granted());
+  CHECK(world.said() == "dlock: k: tried again: no answer\n");
+}
+
+TEST_CASE("the same step is said once, and again after another one") {
+  World world;
+  world.lock.free_at = world.at(0s);
+  REQUIRE(world.is_granted());
+  for (const char* step : {"queued", "queued", "tried again", "queued"}) world.acquisition->trace(step);
+  CHECK(world.said() == "dlock: k: queued\ndlock: k: tried again\ndlock: k: queued\n");
+}
+
+}  // namespace
+}  // namespace dlock::acquisition_test
