@@ -34,6 +34,18 @@ refused() { # FILE INCLUDE
   refused lib/x.h '<doctest/doctest.h>'
 }
 
+@test "only lib/lock/patience reads a WaitPolicy; cmd makes it" {
+  for file in backends/local/lock.cpp lib/run/x.h; do
+    echo '  if (spec_.wait.once || wait->until) return;' >"$tree/$file"
+    run -1 "$root/scripts/check-layers" "$tree"
+    [[ $output == "$file:1: reads a WaitPolicy: "* ]]
+    rm "$tree/$file"
+  done
+  mkdir -p "$tree/lib/lock"
+  for file in cmd/options/wait_policy.cpp lib/lock/patience.cpp; do echo '  return wait.tries > 0;' >"$tree/$file"; done
+  run -0 "$root/scripts/check-layers" "$tree"
+}
+
 @test "an include from a room into one above it, beside it, or into none is refused" {
   refused cmd/options/x.h '"cmd/show/output.h"'
   refused cmd/wiring/x.cpp '"cmd/program.h"'
