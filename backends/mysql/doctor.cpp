@@ -35,7 +35,7 @@ bool is_loopback(const Endpoint& endpoint) {
 
 Finding version(const std::string& server, const std::string& text) {
   const bool mariadb = text.find("MariaDB") != std::string::npos;
-  const int major = std::atoi(text.c_str());
+  const int major = leading_number<int>(text);
   const bool known = mariadb ? major >= 10 : major >= 8;
   if (known) return {Verdict::kOk, server + ": version " + text, {}};
   return {Verdict::kWarn, server + ": version " + text + " was never tried",
@@ -67,7 +67,7 @@ Finding durability(const std::string& server, const std::string& flush) {
 }
 
 Finding connections(const std::string& server, const std::string& most) {
-  const bool few = std::atoi(most.c_str()) < kFewConnections;
+  const bool few = leading_number<int>(most) < kFewConnections;
   return {few ? Verdict::kWarn : Verdict::kOk,
           server + ": up to " + most + " connections; every holder and every waiter needs one",
           few ? "raise max_connections" : ""};

@@ -2,13 +2,13 @@
 #include "backends/zookeeper/doctor.h"
 
 #include <cstdlib>
-#include <cstring>
 
 #include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/four_letters.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
+#include "lib/base/text.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -30,9 +30,9 @@ Finding fail(const Error& error) { return {FindingVerdict::kFail, error.message,
 
 Finding version(const std::string& address, const std::string& text) {
   const std::string number = text.substr(0, text.find_first_of("-,"));
-  const char* point = std::strchr(number.c_str(), '.');
-  const int major = std::atoi(number.c_str());
-  const int minor = point ? std::atoi(point + 1) : 0;
+  std::string_view rest = number;
+  const int major = leading_number<int>(cut(rest, '.'));
+  const int minor = leading_number<int>(rest);
   if (major > 3 || (major == 3 && minor >= 6)) return {FindingVerdict::kOk, address + ": version " + number, {}};
   if (major == 3 && minor == 5) {
     return {FindingVerdict::kWarn, address + ": version " + number + " lets the numbers of a directory wrap",
@@ -54,8 +54,8 @@ Finding mode(const std::string& address, const std::string& text) {
 }
 
 Finding expiry(const std::string& address, const std::map<std::string, std::string>& conf) {
-  const long tick = std::atol(value(conf, "tickTime").c_str());
-  const long sync = std::atol(value(conf, "syncLimit").c_str());
+  const long tick = leading_number<long>(value(conf, "tickTime"));
+  const long sync = leading_number<long>(value(conf, "syncLimit"));
   std::string text = address + ": sessions of " + value(conf, "minSessionTimeout") + " to " +
                      value(conf, "maxSessionTimeout") + " ms, tick " + std::to_string(tick) + " ms";
   if (sync > 0) {

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 
 #include "lib/base/text.h"

@@ -15,4 +15,16 @@ const char* mode_name(Mode mode) {
   return "?";
 }
 
+const char* mode_letter(Mode mode) {
+  switch (mode) {
+    case Mode::kExclusive:
+      return "x";
+    case Mode::kShared:
+      return "s";
+    case Mode::kPermits:
+      return "p";
+  }
+  return "x";
+}
+
 }  // namespace dlock

@@ -16,6 +16,8 @@ enum class Mode { kExclusive, kShared, kPermits };
 
 /// "exclusive", "shared", "permits".
 const char* mode_name(Mode mode);
+/// "x", "s" or "p": as stores keep it.
+const char* mode_letter(Mode mode);
 
 /// Who holds or waits, as told by the store: for showing to people. Any field may be empty when the backend cannot know
 /// it.

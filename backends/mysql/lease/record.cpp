@@ -70,18 +70,6 @@ std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text) {
   return holders;
 }
 
-const char* mode_letter(Mode mode) {
-  switch (mode) {
-    case Mode::kExclusive:
-      return "x";
-    case Mode::kShared:
-      return "s";
-    case Mode::kPermits:
-      return "p";
-  }
-  return "x";
-}
-
 std::optional<Mode> mode_of_letter(std::string_view letter) {
   for (const Mode mode : {Mode::kExclusive, Mode::kShared, Mode::kPermits}) {
     if (letter == mode_letter(mode)) return mode;

@@ -51,8 +51,7 @@ std::string encode_holders(const std::vector<LeaseHolder>& holders);
 /// nullopt for what encode_holders() cannot have made.
 std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text);
 
-const char* mode_letter(Mode mode);  ///< "x", "s", "p"
-std::optional<Mode> mode_of_letter(std::string_view letter);
+std::optional<Mode> mode_of_letter(std::string_view letter);  ///< see mode_letter()
 
 /// The row for people, as of `now`.
 LockState state_of(const LeaseRow& row, const LockName& name, const std::string& store, ServerTime now);

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "lib/base/text.h"
+
 namespace dlock {
 
 Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
@@ -20,7 +22,7 @@ redis::ReplicaDemand redis_replicas(const BackendUrl& url) {
   const auto wanted = url.params.find("wait_replicas");
   if (wanted == url.params.end()) return {};
   if (wanted->second == "all") return {0, true};
-  return {std::atoi(wanted->second.c_str()), false};
+  return {leading_number<int>(wanted->second), false};
 }
 
 }  // namespace dlock

@@ -5,6 +5,7 @@
 
 #include "backends/redis/native/store.h"
 #include "lib/base/human_text.h"
+#include "lib/base/text.h"
 
 namespace dlock::redis {
 namespace {
@@ -44,7 +45,7 @@ Finding replicas(const std::string& server, const std::map<std::string, std::str
 }
 
 Finding version(const std::string& server, const std::string& text) {
-  if (std::atoi(text.c_str()) >= 6) return {Level::kOk, server + ": version " + text, {}};
+  if (leading_number<int>(text) >= 6) return {Level::kOk, server + ": version " + text, {}};
   return {Level::kWarn, server + ": version " + text + " cannot tell waiters of foreign releases",
           "use Redis 6 or later"};
 }
@@ -89,8 +90,8 @@ void examine(Connection& connection, const Runtime& runtime, std::vector<Finding
   findings.push_back({Level::kOk, server + ": answers in " + human_duration(runtime.clock.now() - asked), {}});
   const Reply& time = (*more)[0];
   if (time.elements.size() == 2) {
-    const std::int64_t theirs =
-        std::atoll(time.elements[0].text.c_str()) * 1000 + std::atoll(time.elements[1].text.c_str()) / 1000;
+    const std::int64_t theirs = leading_number<std::int64_t>(time.elements[0].text) * 1000 +
+                                leading_number<std::int64_t>(time.elements[1].text) / 1000;
     const std::int64_t offset = theirs - wall.time_since_epoch() / 1ms;
     const std::string text = server + ": clock is " + std::to_string(offset) + " ms from ours";
     const bool far = std::llabs(offset) > kClockOffset;
@@ -108,19 +109,6 @@ void examine(Connection& connection, const Runtime& runtime, std::vector<Finding
 }
 
 }  // namespace
-
-std::map<std::string, std::string> parse_info(std::string_view text) {
-  std::map<std::string, std::string> info;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const std::size_t colon = line.find(':');
-    if (line.starts_with('#') || colon == std::string_view::npos) continue;
-    info[std::string(line.substr(0, colon))] = line.substr(colon + 1);
-  }
-  return info;
-}
 
 std::vector<Finding> judge_info(const std::string& server, const std::map<std::string, std::string>& info) {
   std::vector<Finding> findings;

@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "backends/redis/deployment/deployment.h"
+#include "backends/redis/wire/server_info.h"
 #include "lib/base/runtime.h"
 #include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
-
-/// "name:value" lines of INFO.
-std::map<std::string, std::string> parse_info(std::string_view text);
 
 /// What can be said of one server from its INFO: version, eviction, persistence, replicas, memory. Pure.
 std::vector<Finding> judge_info(const std::string& server, const std::map<std::string, std::string>& info);

@@ -25,18 +25,6 @@ Error not_understood(const std::string& store) {
           "is another program using names that begin with 'dlock:' there? See: dlock doctor"};
 }
 
-const char* mode_letter(Mode mode) {
-  switch (mode) {
-    case Mode::kExclusive:
-      return "x";
-    case Mode::kShared:
-      return "s";
-    case Mode::kPermits:
-      return "p";
-  }
-  return "x";
-}
-
 WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
 
 std::map<std::string, std::string> pairs(const Reply& reply) {

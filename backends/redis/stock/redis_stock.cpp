@@ -7,6 +7,7 @@
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/settings.h"
 #include "backends/redis/stock/stock_slots.h"
+#include "lib/base/text.h"
 #include "lib/stock/slotted_stock.h"
 
 namespace dlock {
@@ -27,7 +28,7 @@ StockCounters counters_of(const BackendUrl& url) {
 int slots_of(const BackendUrl& url) {
   const std::string slots = url.param("stock_slots");
   if (slots.empty()) return url.scheme == "tair" ? kTairSlots : 1;
-  return std::atoi(slots.c_str());
+  return leading_number<int>(slots);
 }
 
 }  // namespace

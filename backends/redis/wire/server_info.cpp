@@ -7,15 +7,16 @@
 
 namespace dlock::redis {
 
-ServerInfo::ServerInfo(std::string_view info) {
-  while (!info.empty()) {
-    const std::string_view line = cut(info, '\n');
+std::map<std::string, std::string> parse_info(std::string_view text) {
+  std::map<std::string, std::string> info;
+  while (!text.empty()) {
+    std::string_view line = cut(text, '\n');
+    if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t colon = line.find(':');
     if (line.starts_with('#') || colon == std::string_view::npos) continue;
-    std::string_view value = line.substr(colon + 1);
-    if (value.ends_with('\r')) value.remove_suffix(1);
-    fields_.emplace(line.substr(0, colon), value);
+    info[std::string(line.substr(0, colon))] = line.substr(colon + 1);
   }
+  return info;
 }
 
 std::string ServerInfo::text(const std::string& name) const {

@@ -11,10 +11,13 @@
 
 namespace dlock::redis {
 
+/// The "name:value" lines of INFO.
+std::map<std::string, std::string> parse_info(std::string_view text);
+
 /// What INFO says.
 class ServerInfo {
  public:
-  explicit ServerInfo(std::string_view info);
+  explicit ServerInfo(std::string_view info) : fields_(parse_info(info)) {}
 
   /// Empty if it says nothing of `name`.
   std::string text(const std::string& name) const;
@@ -25,7 +28,7 @@ class ServerInfo {
   std::vector<Finding> findings(const std::string& server) const;
 
  private:
-  std::map<std::string, std::string, std::less<>> fields_;
+  std::map<std::string, std::string> fields_;
 };
 
 }  // namespace dlock::redis

@@ -32,7 +32,7 @@ Error failed(const std::string& address, const std::string& why) {
 
 Result<UniqueFd> connect_to(const std::string& address, TimePoint until, Clock& clock) {
   const std::size_t colon = address.rfind(':');
-  const auto port = static_cast<std::uint16_t>(std::atoi(address.c_str() + colon + 1));
+  const auto port = leading_number<std::uint16_t>(std::string_view(address).substr(colon + 1));
   const auto known = known_addresses(address.substr(0, colon), port);
   if (known.empty()) return failed(address, "not an address");
   UniqueFd fd(socket(known.front().get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
