@@ -5,7 +5,7 @@
 Writes FOLDER/port and FOLDER/pid, runs until it is killed. What a client says behind the greeting goes to FOLDER/heard,
 byte by byte. MODE is what it does:
 
-  greet PLUGIN    begins the login with PLUGIN, and then refuses it
+  greet PLUGIN    begins the login with PLUGIN, asks for it again when the client takes another, and then refuses it
   switch PLUGIN   begins with mysql_native_password, then asks for PLUGIN, and then refuses it
   short           the same with the one byte that asks for a password of before 4.1
 
@@ -155,13 +155,10 @@ def serve(sock, heard, mode, argument):
     client = Client(sock, heard)
     client.greet(argument if mode in ("greet", "begin") else NATIVE)
     client.hear()
-    if mode == "greet":
-        client.say(refusal())
-        raise Gone
     if mode == "begin":
         client.say(b"\xfe" + NATIVE + b"\x00abcdefghijklmnopqrst\x00")
         client.hear()
-    if mode == "switch":
+    if mode in ("greet", "switch"):
         client.say(b"\xfe" + argument + b"\x00abcdefghijklmnopqrst\x00")
         client.refuse()
     if mode == "short":

@@ -60,7 +60,7 @@ struct Answer {
 
 /// What a server, or the way to it, had against a statement.
 struct Failure {
-  int code = 0;            ///< MySQL's number; 0: none of the server's (misuse, time over); below: server_errors.h
+  int code = 0;            ///< MySQL's number; 0: none of the server's (misuse, time over); below: errors.h
   std::string text;        ///< in the server's words
   bool cut_off = false;    ///< the connection is gone; whether the statement was carried out is not known
   bool cancelled = false;  ///< cut off because our own side wanted it

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/connector_session.h"
+
+#include <cppconn/exception.h>
+#include <cppconn/resultset.h>
+#include <cppconn/resultset_metadata.h>
+#include <cppconn/statement.h>
+#include <malloc.h>
+#include <mariadb/errmsg.h>
+#include <mariadb/mysql.h>
+#include <mysql_connection.h>
+#include <mysql_driver.h>
+
+#include <algorithm>
+
+#include "backends/mysql/connection/errors.h"
+
+namespace dlock::mysql {
+namespace {
+
+constexpr int kLongestStatement = 3600;  ///< s: who waits for a statement has its own, finer time
+
+int whole_seconds(Duration d) {
+  return static_cast<int>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(d).count()));
+}
+
+/// Options by these names only: the library takes unknown ones in silence. Not among them: OPT_RECONNECT (loses
+/// everything in silence), OPT_SSL_MODE and sslEnforce (mean nothing, and plaintext follows).
+sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
+  sql::ConnectOptionsMap options;
+  const Endpoint& endpoint = settings.endpoint;
+  if (endpoint.socket.empty()) {
+    options["hostName"] = sql::SQLString(
+        "tcp://" + (endpoint.host.find(':') == std::string::npos ? endpoint.host : "[" + endpoint.host + "]"));
+    options["port"] = static_cast<int>(endpoint.port);
+  } else {
+    options["hostName"] = sql::SQLString("unix://" + endpoint.socket);
+  }
+  options["userName"] = sql::SQLString(settings.user);
+  options["password"] = sql::SQLString(settings.password);
+  options["schema"] = sql::SQLString(settings.database);
+  options["OPT_CONNECT_TIMEOUT"] = whole_seconds(settings.connect_timeout);
+  options["OPT_READ_TIMEOUT"] = kLongestStatement;
+  options["OPT_WRITE_TIMEOUT"] = kLongestStatement;
+  // MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation.
+  std::string init = "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',wait_timeout=" +
+                     std::to_string(settings.idle_seconds);
+  if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
+  // Whatever way the server greets with: it says so if this one is not the user's.
+  options["defaultAuth"] = sql::SQLString("mysql_native_password");
+  options["postInit"] = sql::SQLString(init);
+  if (settings.batches) options["CLIENT_MULTI_STATEMENTS"] = true;
+  if (settings.tls) {
+    options["sslCA"] = sql::SQLString(settings.tls->ca_file);
+    options["sslVerify"] = true;
+    if (!settings.tls->cert_file.empty()) options["sslCert"] = sql::SQLString(settings.tls->cert_file);
+    if (!settings.tls->key_file.empty()) options["sslKey"] = sql::SQLString(settings.tls->key_file);
+  }
+  return options;
+}
+
+Failure failure_of(const sql::SQLException& error) {
+  const int code = error.getErrorCode();
+  return {code, error.what(), is_cut_off(code), false};
+}
+
+/// The server has answered with more than is taken.
+class TooMuch : public std::exception {};
+
+/// Takes as many fields as `left` says, and counts it down.
+void read_rows(sql::Statement& statement, Answer& answer, std::size_t& left) {
+  const std::unique_ptr<sql::ResultSet> rows(statement.getResultSet());
+  const unsigned columns = rows->getMetaData()->getColumnCount();
+  while (rows->next()) {
+    if (columns > left) throw TooMuch();
+    left -= columns;
+    Row row;
+    for (unsigned i = 1; i <= columns; ++i) {
+      if (rows->isNull(i)) row.emplace_back();
+      else row.emplace_back(std::string(rows->getString(i)));
+    }
+    answer.rows.push_back(std::move(row));
+  }
+}
+
+/// The library tells neither the end of a batch nor what its later statements have changed.
+Answer run(sql::Statement& statement, const std::string& text, bool batch, std::size_t fields) {
+  Answer answer;
+  bool rows = statement.execute(text);
+  if (!rows) answer.changed = statement.getUpdateCount();
+  for (std::ptrdiff_t more = batch ? std::count(text.begin(), text.end(), ';') : 0;; --more) {
+    if (rows) read_rows(statement, answer, fields);
+    if (more == 0) return answer;
+    rows = statement.getMoreResults();
+  }
+}
+
+/// MariaDB answers each statement of a batch with a packet of its own, and wakes us for it; not those of a block. Other
+/// servers see comments. Both end with the first failure.
+std::string as_block(const std::string& batch) {
+  return "/*M!100108 BEGIN NOT ATOMIC */" + batch + "/*M!100108 ;END */";
+}
+
+sql::Driver* driver() {
+  static sql::Driver* const instance = sql::mysql::get_driver_instance();
+  return instance;
+}
+
+}  // namespace
+
+void ConnectorSession::prepare_library() {
+  mallopt(M_ARENA_MAX, 1);  // a thread with an arena of its own takes half the address space of a keeper
+  mysql_port = MYSQL_PORT;  // otherwise /etc/services is asked for it, which opens fifty files
+  driver();
+  WireGuard::watch_library();
+}
+
+ConnectorSession::ConnectorSession(const DatabaseSettings& settings, WireGuard& guard)
+    : settings_(settings), guard_(guard) {
+  guard_.enter();
+  driver()->threadInit();
+}
+
+ConnectorSession::~ConnectorSession() {
+  try {
+    statement_.reset();
+    if (connection_) connection_->close();
+    connection_.reset();
+  } catch (const std::exception&) {
+    // Nothing more can be wanted of it.
+  }
+  driver()->threadEnd();
+  WireGuard::leave();
+}
+
+Failure ConnectorSession::too_much() const {
+  return {kTooMuch, "more than " + std::to_string(settings_.longest_answer / 1024) + " KiB", true, false};
+}
+
+Outcome ConnectorSession::connect() {
+  guard_.allow(settings_.longest_answer);
+  Outcome outcome = try_to_connect();
+  if (auto* failure = std::get_if<Failure>(&outcome)) {
+    if (guard_.overrun()) *failure = too_much();
+    failure->cut_off = true;
+  }
+  return outcome;
+}
+
+Outcome ConnectorSession::try_to_connect() {
+  try {
+    auto options = options_of(settings_);
+    connection_.reset(driver()->connect(options));
+    statement_.reset(connection_->createStatement());
+    if (settings_.tls && !is_encrypted()) return Failure{kTlsError, "the server speaks no TLS here", true, false};
+    return Answer{};
+  } catch (const sql::SQLException& error) {
+    // The library's text names something else.
+    if (error.getErrorCode() == CR_PLUGIN_NOT_ALLOWED)
+      return Failure{kLoginRefused, guard_.refused_login(), true, false};
+    return failure_of(error);
+  } catch (const std::exception& error) {
+    return Failure{0, error.what(), true, false};
+  }
+}
+
+/// Defence in depth: sslVerify has been asked for, and the library is believed only when the server agrees.
+bool ConnectorSession::is_encrypted() {
+  const Answer answer = run(*statement_, "SHOW SESSION STATUS LIKE 'Ssl_cipher'", false, 2);
+  return !answer.rows.empty() && answer.rows[0].size() == 2 && !answer.rows[0][1].value_or("").empty();
+}
+
+Outcome ConnectorSession::execute(const std::string& text) {
+  if (!statement_) return Failure{0, "not connected", true, false};
+  guard_.allow(settings_.longest_answer);
+  try {
+    const bool batch = settings_.batches && text.find(';') != std::string::npos;
+    Answer answer = run(*statement_, batch ? as_block(text) : text, batch, settings_.longest_answer / 16);
+    if (!guard_.overrun()) return answer;
+  } catch (const TooMuch&) {
+    return too_much();
+  } catch (const sql::SQLException& error) {
+    if (!guard_.overrun()) return failure_of(error);
+  } catch (const std::exception& error) {
+    if (!guard_.overrun()) return Failure{0, error.what(), true, false};
+  }
+  return too_much();
+}
+
+}  // namespace dlock::mysql

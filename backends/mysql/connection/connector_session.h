@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/mysql/connection/database.h"
+#include "backends/mysql/connection/wire_guard.h"
+
+namespace sql {
+class Connection;
+class Statement;
+}  // namespace sql
+
+namespace dlock::mysql {
+
+/// One connection by MySQL Connector/C++ 1.1 (which connector_session.cpp includes and nothing else). What the library
+/// does not do, or does wrong, is made good here: README.md, "The connector". All calls block and let no exception out;
+/// one thread makes all of them, from the constructor to the destructor. Others have guard().
+class ConnectorSession {
+ public:
+  /// Prepares the library. Before the first session, on the thread that starts the others.
+  static void prepare_library();
+
+  /// `settings` and `guard` outlive it.
+  ConnectorSession(const DatabaseSettings& settings, WireGuard& guard);
+  /// Says goodbye, as far as there is a connection.
+  ~ConnectorSession();
+  ConnectorSession(const ConnectorSession&) = delete;
+  ConnectorSession& operator=(const ConnectorSession&) = delete;
+
+  Outcome connect();                         ///< once, before all else
+  Outcome execute(const std::string& text);  ///< a statement, or a batch
+
+ private:
+  Outcome try_to_connect();
+  bool is_encrypted();
+  Failure too_much() const;
+
+  const DatabaseSettings& settings_;
+  WireGuard& guard_;
+  std::unique_ptr<sql::Connection> connection_;
+  std::unique_ptr<sql::Statement> statement_;
+};
+
+}  // namespace dlock::mysql

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/wire_guard.h"
+
+#include <fcntl.h>
+#include <mariadb/mysql.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+extern "C" {
+/// For plugins, which the library's own headers do not declare it for: calls `callback` after each read (mode 0; length
+/// -1: it failed) and each write (mode 1) of every connection, on the thread that reads or writes.
+int ma_pvio_register_callback(my_bool add, void (*callback)(int mode, MYSQL* mysql, const unsigned char* buffer,
+                                                            std::size_t length));
+}
+
+namespace dlock::mysql {
+namespace {
+
+/// Ways to log in that show a password to nobody: what is sent proves it against a fresh salt, and cannot be turned
+/// back.
+#define DLOCK_PROOFS "mysql_native_password,client_ed25519,parsec"
+constexpr char kProofs[] = DLOCK_PROOFS;
+
+/// A server whose certificate was verified may be told the password itself. Not `dialog`: it would ask the terminal.
+constexpr char kForVerified[] = DLOCK_PROOFS ",caching_sha2_password,sha256_password,mysql_clear_password";
+
+/// A broken connection must be noticed while the server works on a statement for long, which is how waiters wait.
+constexpr int kKeepaliveIdle = 15;      // s
+constexpr int kKeepaliveInterval = 5;   // s
+constexpr int kKeepaliveProbes = 3;     //
+constexpr int kUnacknowledged = 20000;  // ms
+
+constexpr std::size_t kLongestWay = 64;  ///< to log in: its name, with what comes before
+
+thread_local WireGuard* guard_of_thread = nullptr;
+
+void on_io(int mode, MYSQL* mysql, const unsigned char* buffer, std::size_t length) {
+  if (mode != 0 || guard_of_thread == nullptr) return;
+  const bool failed = static_cast<ssize_t>(length) < 0;
+  guard_of_thread->received(mysql, {reinterpret_cast<const char*>(buffer), failed ? 0 : length});
+}
+
+/// The server waits for the client's turn before and after it asks for another way: a packet of its own, 0xfe, the
+/// name, and what belongs to it. Without a name it means the oldest.
+std::string login_in(std::string_view packet) {
+  constexpr std::size_t kHeader = 4;
+  if (packet.size() <= kHeader + 1 || packet[kHeader] != '\xfe') return "mysql_old_password";
+  packet.remove_prefix(kHeader + 1);
+  return std::string(packet.substr(0, packet.find('\0')));
+}
+
+void keep_alive(int fd) {
+  const int on = 1;
+  if (setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) != 0) return;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepaliveIdle, sizeof kKeepaliveIdle);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kKeepaliveInterval, sizeof kKeepaliveInterval);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kKeepaliveProbes, sizeof kKeepaliveProbes);
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledged, sizeof kUnacknowledged);
+}
+
+}  // namespace
+
+std::string WireGuard::refused_login() const { return login_in(last_said_); }
+
+void WireGuard::watch_library() { ma_pvio_register_callback(1, on_io); }
+
+void WireGuard::enter() { guard_of_thread = this; }
+void WireGuard::leave() { guard_of_thread = nullptr; }
+
+void WireGuard::received(MYSQL* mysql, std::string_view piece) {
+  if (!met_) meet(mysql);
+  last_said_ = piece.substr(0, kLongestWay);
+  overrun_ = overrun_ || piece.size() > left_;
+  left_ -= std::min(left_, piece.size());
+  if (overrun_) cut(mysql);
+}
+
+/// The greeting is here, and nothing has been answered to it.
+void WireGuard::meet(MYSQL* mysql) {
+  met_ = true;
+  mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, tls_ ? kForVerified : kProofs);
+  const int fd = mysql_get_socket(mysql);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  keep_alive(fd);
+  const std::lock_guard hold(mutex_);
+  socket_ = UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (shut_out_) shutdown(fd, SHUT_RDWR);
+}
+
+/// shutdown(2) leaves to be read what has arrived: with something else in its place nothing is.
+void WireGuard::cut(MYSQL* mysql) {
+  shut_out();
+  const UniqueFd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (nothing.valid()) dup3(nothing.get(), mysql_get_socket(mysql), O_CLOEXEC);
+}
+
+void WireGuard::shut_out() {
+  const std::lock_guard hold(mutex_);
+  shut_out_ = true;
+  if (socket_.valid()) shutdown(socket_.get(), SHUT_RDWR);
+}
+
+int WireGuard::socket() const {
+  const std::lock_guard hold(mutex_);
+  return socket_.get();
+}
+
+}  // namespace dlock::mysql

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/mysql/connection/connector_database.h"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/errors.h"
+#include "lib/base/unique_fd.h"
+
+namespace dlock::mysql::testing::connector_database_test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_view_literals;
+
+constexpr Duration kLong = 20s;  ///< what takes so long is broken
+
+/// A server on loopback that says what the test says. Its reads wait `kLong` at most.
+class Server {
+ public:
+  Server() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address_;
+    auto* address = reinterpret_cast<sockaddr*>(&address_);
+    REQUIRE(bind(listener_.get(), address, size) == 0);
+    REQUIRE(listen(listener_.get(), 8) == 0);
+    REQUIRE(getsockname(listener_.get(), address, &size) == 0);
+  }
+
+  DatabaseSettings settings() const {
+    DatabaseSettings settings;
+    settings.endpoint = {"127.0.0.1", ntohs(address_.sin_port), ""};
+    settings.user = "app";
+    settings.password = "hunter22";
+    settings.database = "locks";
+    settings.connect_timeout = kLong;
+    return settings;
+  }
+
+  void accept() {
+    client_ = UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const timeval longest{std::chrono::duration_cast<std::chrono::seconds>(kLong).count(), 0};
+    setsockopt(client_.get(), SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+  }
+  void say(std::string_view bytes) { REQUIRE(send(client_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0); }
+  void greet() {
+    say("\x49\0\0\0\x0a"
+        "8.0.0\0\7\0\0\0abcdefgh\0\x89\xa2\x21\2\0\x0b\0\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0"
+        "mysql_native_password\0"sv);
+  }
+  /// What the client says next; "" when it has gone; nullopt: nothing.
+  std::optional<std::string> hear() {
+    char bytes[4096];
+    const ssize_t size = recv(client_.get(), bytes, sizeof bytes, 0);
+    if (size < 0) return errno == ECONNRESET ? std::optional<std::string>("") : std::nullopt;
+    return std::string(bytes, static_cast<std::size_t>(size));
+  }
+  void stop_listening() { listener_.reset(); }
+
+ private:
+  UniqueFd listener_;
+  UniqueFd client_;
+  sockaddr_in address_{};
+};
+
+Failure failure_of(const std::optional<Outcome>& outcome) {
+  REQUIRE(outcome);
+  REQUIRE(std::holds_alternative<Failure>(*outcome));
+  return std::get<Failure>(*outcome);
+}
+
+Failure outcome_of(Database& database) {
+  SystemClock clock;
+  return failure_of(await(database, clock, clock.now() + kLong, nullptr));
+}
+
+TEST_CASE("mysql/connector: where nobody listens the connection fails at once, and is not usable") {
+  Server server;
+  const DatabaseSettings settings = server.settings();
+  server.stop_listening();
+  const auto database = connect_by_connector(settings);
+  const Failure failure = outcome_of(*database);
+  CHECK(failure.cut_off);
+  CHECK_FALSE(failure.cancelled);
+  CHECK_FALSE(database->usable());
+  CHECK_FALSE(database->outcome());
+}
+
+TEST_CASE("mysql/connector: a call that is abandoned has its outcome at once, even if no server has said anything") {
+  Server server;
+  const auto database = connect_by_connector(server.settings());
+  server.accept();
+  CHECK_FALSE(database->outcome());
+  database->abandon();
+  const Failure failure = failure_of(database->outcome());
+  CHECK(failure.cut_off);
+  CHECK(failure.cancelled);
+  CHECK_FALSE(database->usable());
+  database->begin("SELECT 1");
+  CHECK(failure_of(database->outcome()).cut_off);
+}
+
+TEST_CASE("mysql/connector: a server that is waited for sees that it was abandoned") {
+  Server server;
+  const auto database = connect_by_connector(server.settings());
+  server.accept();
+  server.greet();
+  CHECK(server.hear().value_or("").find("app") != std::string::npos);
+  CHECK_FALSE(database->outcome());
+  database->abandon();
+  CHECK(server.hear() == "");
+}
+
+TEST_CASE("mysql/connector: a connection that was abandoned before the server spoke ends when it speaks") {
+  Server server;
+  connect_by_connector(server.settings()).reset();
+  server.accept();
+  server.greet();
+  CHECK(server.hear() == "");
+}
+
+TEST_CASE("mysql/connector: a server that wants the password itself is told nothing more, and its way is named") {
+  Server server;
+  const auto database = connect_by_connector(server.settings());
+  server.accept();
+  server.greet();
+  CHECK(server.hear().value_or("").find("app") != std::string::npos);
+  server.say("\x17\0\0\2\xfemysql_clear_password\0x"sv);
+  const Failure failure = outcome_of(*database);
+  CHECK(failure.code == kLoginRefused);
+  CHECK(failure.text == "mysql_clear_password");
+  CHECK(server.hear() == "");
+}
+
+}  // namespace
+}  // namespace dlock::mysql::testing::connector_database_test
