@@ -46,7 +46,7 @@ std::optional<std::variant<Granted, Refused>> PolledLock::acquire(Control& contr
 /// One question to the store: for the ancestor's hold, for the lock, or only whose it is.
 PollableLock::Attempt PolledLock::ask(TimePoint until, Control& control) {
   if (!spec_.take) {
-    auto state = store_->look(until, &control);
+    auto state = store_->read_state(until, &control);
     if (!state) return state.error();
     return PollableLock::Others{std::move(*state), std::nullopt};
   }

@@ -42,7 +42,7 @@ class PollableLock {
   /// The hold ends with the last of those who have entered it.
   virtual Result<void> release(TimePoint until) = 0;
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
-  virtual Result<LockState> look(TimePoint until, Control* control) = 0;
+  virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
 };
 
 /// The pause after the `tries`th refusal: grows from 20 ms to 250 ms, by chance between its half and the whole, so that

@@ -98,7 +98,7 @@ class Table {
     if (name == "renew") return native_scripts::kRenew;
     if (name == "release") return native_scripts::kRelease;
     if (name == "force") return native_scripts::kForce;
-    if (name == "look") return native_scripts::kLook;
+    if (name == "look") return native_scripts::kReadState;
     if (name == "fence") return deployment_scripts::kFence;
     if (name == "sweep") return deployment_scripts::kSweep;
     throw std::runtime_error("there is no script " + name);

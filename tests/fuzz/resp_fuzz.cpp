@@ -117,7 +117,7 @@ void ask_for_a_lock(const Reply& reply, const LockName& name) {
     const bool said = reply.elements.size() == 4 && reply.elements[0].text == "granted";
     promise(said && !std::get<NativeGrant>(*granted).free_only, "a lock is granted only by the word");
   }
-  const auto state = store.look(clock.now(), nullptr);
+  const auto state = store.read_state(clock.now(), nullptr);
   judge(state);
   judge(store.renew(ask.owner, ask.ttl, true, clock.now(), nullptr));
   judge(store.release(ask.owner, nullptr, clock.now(), nullptr));
@@ -132,7 +132,7 @@ void ask_for_stock(const Reply& reply, const LockName& name) {
       make_stock_slots(std::make_unique<Parrot>(reply), "redis://h", {StockCounters::kHash, 1}, {}, runtime);
   const StockPlace place{name, 0};
   const CallLimit limit{clock.now(), nullptr};
-  judge(slots->look(place, limit));
+  judge(slots->read_state(place, limit));
   judge(slots->refund(place, name, std::nullopt, limit));
   judge(slots->take(place, SlotTake{{name, name, 1}, "", Duration(0), 0}, limit));
 }

@@ -35,7 +35,7 @@ setup() {
   tree=$BATS_TEST_TMPDIR/tree
   mkdir "$tree"
   tar -C "$root" --exclude=./build --exclude=./.git -c . | tar -C "$tree" -x
-  echo 'if held return' >>"$tree/backends/redis/quorum/scripts/look.lua"
+  echo 'if held return' >>"$tree/backends/redis/quorum/scripts/read_state.lua"
   run -1 "$tree/scripts/lint" lua
-  [[ $output == *"quorum/scripts/look.lua"* ]]
+  [[ $output == *"quorum/scripts/read_state.lua"* ]]
 }

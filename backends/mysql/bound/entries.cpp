@@ -44,7 +44,7 @@ LeaseHolder* BoundEntries::find(LeaseRow& row) const {
 
 Result<bool> BoundEntries::enter(const std::string& entry, TimePoint until, Control* control) {
   while (true) {
-    const auto look = record_.look(false, until, control);
+    const auto look = record_.read(false, until, control);
     if (!look) return look.error();
     LeaseRow next = look->row;
     LeaseHolder* holder = find(next);
@@ -64,7 +64,7 @@ Result<bool> BoundEntries::enter(const std::string& entry, TimePoint until, Cont
 Result<BoundEntries::Left> BoundEntries::leave(const std::string& entry, TimePoint until) {
   bool unanswered = false;
   while (true) {
-    const auto look = record_.look(false, until, nullptr);
+    const auto look = record_.read(false, until, nullptr);
     if (!look) return look.error();
     LeaseRow next = look->row;
     LeaseHolder* holder = find(next);
@@ -99,7 +99,7 @@ Result<void> BoundEntries::forget_dead(LeaseHolder& holder, TimePoint until) {
 
 Result<bool> BoundEntries::end(TimePoint until) {
   while (true) {
-    const auto look = record_.look(false, until, nullptr);
+    const auto look = record_.read(false, until, nullptr);
     if (!look) return look.error();
     LeaseRow next = look->row;
     LeaseHolder* holder = find(next);

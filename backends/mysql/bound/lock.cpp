@@ -76,7 +76,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   const TimePoint now = runtime_.clock.now();
   const TimePoint until = attempt_until(acquisition_.patience(), now);
   if (!std::exchange(got_it_, false)) {
-    const auto record = record_.look(false, until, &control);
+    const auto record = record_.read(false, until, &control);
     if (!record) return Failed{record.error()};
     acquisition_.patience().reached();
     session_ = record->connection;
@@ -85,7 +85,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
     return take(*record, until, control);
   }
   // The lease counts from a request that the connection answered after it had the lock.
-  LeaseLook record;
+  LeaseReading record;
   record.sent = now;
   const Outcome answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
   if (const auto* failure = std::get_if<Failure>(&answered)) return Failed{{ErrorCode::kUnavailable, failure->text}};
@@ -94,7 +94,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
 }
 
 /// An ancestor's connection holds it: we are inside as long as that one lives.
-Acquirer::Attempt ConnectionBoundLock::try_to_join(const LeaseLook& record, TimePoint until) {
+Acquirer::Attempt ConnectionBoundLock::try_to_join(const LeaseReading& record, TimePoint until) {
   if (!spec_.ancestor || !spec_.take) return Busy{};
   for (const LeaseHolder& holder : record.row.holders) {
     if (!is_of(holder, *spec_.ancestor)) continue;
@@ -117,7 +117,7 @@ Acquirer::Attempt ConnectionBoundLock::try_to_join(const LeaseLook& record, Time
   return Busy{};
 }
 
-Acquirer::Attempt ConnectionBoundLock::take(const LeaseLook& record, TimePoint until, Control& control) {
+Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoint until, Control& control) {
   const auto database = servers_.connect(until, &control);
   if (!database) return Failed{database.error()};
   if (prepared_ != servers_.generation()) {
@@ -127,7 +127,7 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseLook& record, TimePoint u
     }
     prepared_ = servers_.generation();
   }
-  LeaseLook taken = record;
+  LeaseReading taken = record;
   taken.sent = runtime_.clock.now();
   const auto got = store_.try_it(**database, servers_.server(), until, &control);
   if (!got) return Failed{got.error()};
@@ -137,7 +137,7 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseLook& record, TimePoint u
 
 /// We have it. The token is drawn behind the grant, on a connection of its own where ours is in a transaction: it must
 /// stay drawn when that one is rolled back.
-Acquirer::Attempt ConnectionBoundLock::granted(LeaseLook taken, TimePoint until, Control& control) {
+Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint until, Control& control) {
   if (!spec_.take) {
     servers_.drop();
     return Granted{};
@@ -147,7 +147,7 @@ Acquirer::Attempt ConnectionBoundLock::granted(LeaseLook taken, TimePoint until,
   LeaseStore record(way, runtime_.clock, settings_.strategy, spec_.name);
   const int generation = servers_.generation();
   while (true) {
-    const auto look = record.look(false, until, &control);
+    const auto look = record.read(false, until, &control);
     if (!look) return Failed{look.error()};
     row_ = look->row;
     row_.mode = Mode::kExclusive;

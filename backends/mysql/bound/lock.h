@@ -39,9 +39,9 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   void give_up() override { servers_.drop(); }
 
   Attempt try_once(Control& control);
-  Attempt try_to_join(const LeaseLook& record, TimePoint until);
-  Attempt take(const LeaseLook& record, TimePoint until, Control& control);
-  Attempt granted(LeaseLook record, TimePoint until, Control& control);
+  Attempt try_to_join(const LeaseReading& record, TimePoint until);
+  Attempt take(const LeaseReading& record, TimePoint until, Control& control);
+  Attempt granted(LeaseReading record, TimePoint until, Control& control);
   bool may_be_a_look();
   void wait_in_queue(std::optional<TimePoint> until, Control& control);
   BoundEntries entries(Servers& servers);

@@ -72,7 +72,7 @@ Result<BoundView::Present> BoundView::present(const LockName& name, Strangers st
   BoundStore store(settings_, name, runtime_.clock);
   const auto holder = store.holder(servers_, soon());
   if (!holder) return holder.error();
-  const auto look = record.look(false, soon(), nullptr);
+  const auto look = record.read(false, soon(), nullptr);
   if (!look) return look.error();
   if (*holder == std::uint64_t{0}) return Present{};
   for (const LeaseHolder& one : look->row.holders) {
@@ -94,7 +94,7 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
   auto found = row_blockers(servers_, store.row_query(), runtime_.clock, soon());
   if (!found && found.error().code != ErrorCode::kDenied) return found.error();
   // Who had just got it may have written it down by now.
-  const auto look = LeaseStore(servers_, runtime_.clock, settings_.strategy, name).look(false, soon(), nullptr);
+  const auto look = LeaseStore(servers_, runtime_.clock, settings_.strategy, name).read(false, soon(), nullptr);
   if (!look) return look.error();
   const auto& known = look->row.holders;
   Present present;
@@ -182,7 +182,7 @@ Result<std::vector<Swept>> BoundView::sweep(bool dry_run) {
   std::vector<Swept> swept;
   for (const LockName& name : *live) {
     LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
-    const auto look = record.look(false, soon(), nullptr);
+    const auto look = record.read(false, soon(), nullptr);
     if (!look) return look.error();
     const auto holders = present(name, Strangers::kUnnamed);
     if (!holders) return holders.error();

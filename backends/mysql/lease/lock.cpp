@@ -50,7 +50,7 @@ LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, 
       claim_(spec.take ? spec.ancestor : std::nullopt),
       holder_(spec.owner.text()) {}
 
-LeaseAsk LeaseLock::make_ask(const LeaseLook& look) const {
+LeaseAsk LeaseLock::make_ask(const LeaseReading& look) const {
   return {.owner = spec_.owner,
           .mode = spec_.mode,
           .permits = spec_.mode == Mode::kPermits ? spec_.permits : 0,
@@ -90,7 +90,7 @@ bool LeaseLock::passes_soon() {
 
 LeaseLock::Step LeaseLock::look(Control& control) {
   const bool wants_gate = spec_.take && !claim_ && !store_.has_gate();
-  auto look = store_.look(wants_gate, asked_by(), &control);
+  auto look = store_.read(wants_gate, asked_by(), &control);
   if (!look) return look.error();
   acquisition_.patience().reached();
   row_ = look->row;
@@ -100,7 +100,7 @@ LeaseLock::Step LeaseLock::look(Control& control) {
   return decide(std::move(*look), control);
 }
 
-LeaseLock::Step LeaseLock::decide(LeaseLook look, Control& control) {
+LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
   admits_ = false;
   if (!spec_.take && is_free(look.row, look.now)) {
     servers_.drop();  // and with it the gate
@@ -135,7 +135,7 @@ LeaseLock::Step LeaseLock::decide(LeaseLook look, Control& control) {
   return Busy{};
 }
 
-LeaseLock::Step LeaseLock::write(const LeaseLook& look, LeaseTake take, Control& control) {
+LeaseLock::Step LeaseLock::write(const LeaseReading& look, LeaseTake take, Control& control) {
   const auto written = store_.change(look.row, take.next, asked_by(), &control);
   if (!written) {
     unknown_ =
@@ -233,7 +233,7 @@ Result<LockState> LeaseLock::describe(Control& control) {
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);
   const bool stale = !acquisition_.patience().is_once();
-  if (const auto look = stale ? store_.look(false, until, &control) : Error{ErrorCode::kInternal, ""}) {
+  if (const auto look = stale ? store_.read(false, until, &control) : Error{ErrorCode::kInternal, ""}) {
     state = state_of(look->row, spec_.name, store_name_, look->now);
   }
   if (Database* database = servers_.current(); database != nullptr && database->usable()) {
@@ -256,7 +256,7 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
   const bool wants_gate = spec_.take && spec_.mode == Mode::kExclusive && holder_ == spec_.owner.text();
   std::string why = "no answer in time";
   while (true) {
-    auto look = store_.look(wants_gate && !store_.has_gate(), until, control);
+    auto look = store_.read(wants_gate && !store_.has_gate(), until, control);
     std::optional<Error> error;
     if (look) {
       row_ = look->row;
@@ -318,7 +318,7 @@ Result<void> LeaseLock::return_it(TimePoint until) {
     ServerTime now = read_at_;
     Error error;
     if (!fresh) {
-      auto look = store_.look(false, until, nullptr);
+      auto look = store_.read(false, until, nullptr);
       if (!look) error = look.error();
       else row = std::move(look->row), now = look->now, fresh = true;
     }
@@ -349,7 +349,7 @@ Result<void> LeaseLock::release(TimePoint until) {
 
 Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
   while (true) {
-    auto look = store_.look(false, until, nullptr);
+    auto look = store_.read(false, until, nullptr);
     Error error;
     if (look) {
       auto next = extend(look->row, holder_, ttl, true, look->now);

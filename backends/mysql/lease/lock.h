@@ -44,8 +44,8 @@ class LeaseLock final : public LockDriver, private Acquirer {
   void give_up() override;
 
   Step look(Control& control);
-  Step decide(LeaseLook look, Control& control);
-  Step write(const LeaseLook& look, LeaseTake take, Control& control);
+  Step decide(LeaseReading look, Control& control);
+  Step write(const LeaseReading& look, LeaseTake take, Control& control);
   bool passes_soon();
   TimePoint asked_by() const;
   void wait_at_gate(std::optional<TimePoint> until, Control& control);
@@ -53,7 +53,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   std::optional<Outcome> wait_in(std::string statement, TimePoint until, Control& control);
   Result<LockState> look_beside();
   WaitingNote note() const;
-  LeaseAsk make_ask(const LeaseLook& look) const;
+  LeaseAsk make_ask(const LeaseReading& look) const;
   Granted granted(const LeaseTake& take);
   Renewal renew(TimePoint until, Control* control);
   Result<void> return_it(TimePoint until);

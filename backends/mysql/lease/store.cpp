@@ -102,23 +102,23 @@ Error LeaseStore::failed(const Failure& failure) {
   return error_of(failure, server);
 }
 
-std::string LeaseStore::look_statement(bool with_gate) const {
+std::string LeaseStore::read_statement(bool with_gate) const {
   return "SELECT " + (with_gate ? "GET_LOCK(" + gate_name_ + ",0)" : std::string("NULL")) + "," + kServerMicroseconds +
          ",CONNECTION_ID(),@@global.read_only," + kColumns + " FROM (SELECT 1) AS one LEFT JOIN " + kLockTable +
          " AS d ON d.strategy='" + strategy_name(strategy_) + "' AND d.name=" + literal(name_.text());
 }
 
-Result<LeaseLook> LeaseStore::look_through(Database& database, bool with_gate, TimePoint until, Control* control) {
-  LeaseLook look;
+Result<LeaseReading> LeaseStore::read_through(Database& database, bool with_gate, TimePoint until, Control* control) {
+  LeaseReading look;
   look.sent = clock_.now();
-  const Outcome outcome = ask(database, look_statement(with_gate), clock_, until, control);
+  const Outcome outcome = ask(database, read_statement(with_gate), clock_, until, control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) {
     if (with_gate && is_without_named_locks(failure->code)) {
       without_gates_ = true;
-      return look_through(database, false, until, control);
+      return read_through(database, false, until, control);
     }
     if (is_worth_repeating(failure->code) && clock_.now() < until)
-      return look_through(database, with_gate, until, control);
+      return read_through(database, with_gate, until, control);
     return failed(*failure);
   }
   const auto& rows = std::get<Answer>(outcome).rows;
@@ -134,10 +134,10 @@ Result<LeaseLook> LeaseStore::look_through(Database& database, bool with_gate, T
   return look;
 }
 
-Result<LeaseLook> LeaseStore::look(bool with_gate, TimePoint until, Control* control) {
+Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* control) {
   const auto database = servers_.connect(until, control);
   if (!database) return database.error();
-  auto look = look_through(**database, with_gate && !without_gates_, until, control);
+  auto look = read_through(**database, with_gate && !without_gates_, until, control);
   if (look && look->gate == true) gate_taken();
   return look;
 }

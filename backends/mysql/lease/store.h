@@ -23,7 +23,7 @@ struct WaitingNote {
 };
 
 /// One reading of a row.
-struct LeaseLook {
+struct LeaseReading {
   LeaseRow row;
   ServerTime now = 0;            ///< when the server read it
   std::uint64_t connection = 0;  ///< the server's id of ours
@@ -42,7 +42,7 @@ class LeaseStore {
   LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name);
 
   /// Reads the row. `with_gate`: takes the gate in the same statement if it is free.
-  Result<LeaseLook> look(bool with_gate, TimePoint until, Control* control);
+  Result<LeaseReading> read(bool with_gate, TimePoint until, Control* control);
 
   /// Puts `next` where `read` was, if it still is there. After a deadlock or a lock wait that the server ended, again.
   Result<Written> change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control);
@@ -64,10 +64,10 @@ class LeaseStore {
                                                   Control* control);
 
   /// What is in the row, read through `database`.
-  Result<LeaseLook> look_through(Database& database, bool with_gate, TimePoint until, Control* control);
+  Result<LeaseReading> read_through(Database& database, bool with_gate, TimePoint until, Control* control);
 
  private:
-  std::string look_statement(bool with_gate) const;
+  std::string read_statement(bool with_gate) const;
   Error failed(const Failure& failure);
 
   Servers& servers_;

@@ -25,7 +25,7 @@ Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
   const TimePoint until = soon();
   while (true) {
-    const auto look = store.look(false, until, nullptr);
+    const auto look = store.read(false, until, nullptr);
     Error error;
     if (look) {
       std::optional<LeaseRow> next = make(look->row, look->now);
@@ -47,7 +47,7 @@ Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name
 
 Result<LockState> LeaseView::inspect(const LockName& name) {
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
-  const auto look = store.look(false, soon(), nullptr);
+  const auto look = store.read(false, soon(), nullptr);
   if (!look) return look.error();
   LockState state = state_of(look->row, name, store_, look->now);
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name, servers_.server(),

@@ -41,7 +41,7 @@ class RowLock final : public PollableLock {
       token_ = FencingToken(**token);
       return Taken{token_, sent};
     }
-    auto state = look(until, &control);
+    auto state = read_state(until, &control);
     if (!state) return state.error();
     if (state->holders.empty() && table_.is_row_locked()) state->holders.push_back(transaction());
     return Others{std::move(*state), remaining_};
@@ -57,7 +57,7 @@ class RowLock final : public PollableLock {
       owner_ = claim.owner.text();
       return Taken{claim.token, sent};
     }
-    auto state = look(until, &control);
+    auto state = read_state(until, &control);
     if (!state) return state.error();
     return Others{std::move(*state), remaining_};
   }
@@ -97,8 +97,8 @@ class RowLock final : public PollableLock {
     return *left ? Result<void>() : Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
   }
 
-  Result<LockState> look(TimePoint until, Control* control) override {
-    auto seen = table_.look(spec_.name, until, control);
+  Result<LockState> read_state(TimePoint until, Control* control) override {
+    auto seen = table_.read_state(spec_.name, until, control);
     if (!seen) return seen.error();
     remaining_.reset();
     if (seen->holder && seen->holder->until) remaining_ = std::chrono::microseconds(*seen->holder->until - seen->now);

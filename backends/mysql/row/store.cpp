@@ -53,7 +53,7 @@ Result<bool> RowStore::try_change(const std::string& statement, TimePoint until,
   return !row_locked_ && (*done)->changed > 0;
 }
 
-Result<RowStore::Look> RowStore::look(const LockName& name, TimePoint until, Control* control) {
+Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint until, Control* control) {
   const bool occupy = strategy_ == Strategy::kOccupy;
   const auto found = run_statement(
       servers_,
@@ -66,7 +66,7 @@ Result<RowStore::Look> RowStore::look(const LockName& name, TimePoint until, Con
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
   }
   const Row& fields = found->rows[0];
-  Look look;
+  State look;
   look.now = leading_number<std::int64_t>(fields[0].value_or(""));
   look.has_row = fields[1].has_value();
   if (!look.has_row) return look;
@@ -85,7 +85,7 @@ Result<RowStore::Look> RowStore::look(const LockName& name, TimePoint until, Con
 Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until, Control* control) {
   LeaseStore counter(servers_, clock_, strategy_, name);
   while (true) {
-    const auto look = counter.look(false, until, control);
+    const auto look = counter.read(false, until, control);
     if (!look) return look.error();
     LeaseRow next = look->row;
     next.fence = std::max(next.fence + 1, static_cast<std::uint64_t>(look->now));
@@ -116,7 +116,7 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
   const std::string fields = "owner=" + literal(owner) + ",since=UTC_TIMESTAMP(6),expires=" + end_of(ttl) +
                              ",info=" + literal(std::string_view(who).substr(0, 1024)) + ",entries=" + literal(owner);
   row_locked_ = false;
-  const auto read = look(name, until, control);
+  const auto read = read_state(name, until, control);
   if (!read) return read.error();
   if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
   if (read->holder && read->holder->token != 0) {  // an answer was lost

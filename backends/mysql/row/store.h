@@ -26,7 +26,7 @@ class RowStore {
     std::string who;
     int entries = 1;  ///< how many are inside (re-entry)
   };
-  struct Look {
+  struct State {
     std::optional<Holder> holder;
     ServerTime now = 0;
     bool has_row = false;
@@ -37,7 +37,7 @@ class RowStore {
   RowStore(Strategy strategy, Servers& servers, Clock& clock);
 
   /// Errors as of run_statement(); after a change an Unavailable one means that its outcome is not known.
-  Result<Look> look(const LockName& name, TimePoint until, Control* control);
+  Result<State> read_state(const LockName& name, TimePoint until, Control* control);
 
   /// Takes it if it is free, or if the lease of who had it is over; the token, or nullopt if somebody has it.
   Result<std::optional<std::uint64_t>> take(const LockName& name, const std::string& owner, const std::string& who,

@@ -16,7 +16,7 @@ std::optional<WallTime> wall(std::optional<ServerTime> time) {
 
 }  // namespace
 
-LockState row_state(const RowStore::Look& look, const LockName& name, const std::string& store) {
+LockState row_state(const RowStore::State& look, const LockName& name, const std::string& store) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
   if (!look.holder) return state;
   Participant party;
@@ -32,7 +32,7 @@ LockState row_state(const RowStore::Look& look, const LockName& name, const std:
 }
 
 Result<LockState> RowView::inspect(const LockName& name) {
-  const auto look = table_.look(name, soon(), nullptr);
+  const auto look = table_.read_state(name, soon(), nullptr);
   if (!look) return look.error();
   return row_state(*look, name, settings_.store);
 }
@@ -42,7 +42,7 @@ Result<std::vector<LockName>> RowView::names() { return table_.names(soon()); }
 Result<ForceReleased> RowView::force_release(const LockName& name, const LockState& shown) {
   const Error others{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
   if (shown.holders.empty()) {
-    const auto look = table_.look(name, soon(), nullptr);
+    const auto look = table_.read_state(name, soon(), nullptr);
     if (!look) return look.error();
     return look->holder ? Result<ForceReleased>(others) : ForceReleased{};
   }
@@ -59,7 +59,7 @@ Result<HeldLock> RowView::renew(const LockName& name, const Owner& owner, Durati
   const auto renewed = table_.renew(name, owner.text(), ttl, true, soon(), nullptr);
   if (!renewed) return renewed.error();
   if (!*renewed) return lost;
-  const auto look = table_.look(name, soon(), nullptr);
+  const auto look = table_.read_state(name, soon(), nullptr);
   if (!look) return look.error();
   if (!look->holder) return lost;
   return HeldLock{name, owner, FencingToken(look->holder->token), settings_.store};

@@ -42,7 +42,7 @@ bool NativeAdmin::may_ask_again(const Result<T>& answer, TimePoint until) const 
 Result<LockState> NativeAdmin::inspect(const LockName& name) {
   auto lock = store_of(name);
   if (!lock) return lock.error();
-  return lock->look(soon(), nullptr);
+  return lock->read_state(soon(), nullptr);
 }
 
 Result<std::vector<LockName>> NativeAdmin::names_with(const std::string& suffix) {

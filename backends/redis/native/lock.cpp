@@ -165,7 +165,7 @@ std::optional<TimePoint> NativeLock::next_look(Control& control) {
 }
 
 Result<LockState> NativeLock::describe(Control& control) {
-  return store_.look(runtime_.clock.now() + kLookBudget, &control);
+  return store_.read_state(runtime_.clock.now() + kLookBudget, &control);
 }
 
 Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/scripts.h"
+#include "backends/redis/native/view.h"
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
@@ -24,119 +24,6 @@ Error not_understood(const std::string& store) {
   return {ErrorCode::kUnavailable, store + " answered what dlock does not understand",
           "is another program using names that begin with 'dlock:' there? See: dlock doctor"};
 }
-
-WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
-
-std::map<std::string, std::string> pairs(const Reply& reply) {
-  std::map<std::string, std::string> map;
-  for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
-    map[reply.elements[i].text] = reply.elements[i + 1].text;
-  return map;
-}
-
-bool is_printable(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
-}
-
-/// Another client's value, as its holder is shown.
-std::string foreign_owner(std::string_view value) {
-  if (is_printable(value)) return std::string(value.substr(0, 128));
-  return "0x" + hex(value.substr(0, 64));
-}
-
-/// What scripts/look.lua gives: time, type, value, rest of the lease, and four lists.
-bool is_look(const std::vector<Reply>& parts) {
-  if (parts.size() != 8 || !parts[0].is_text() || parts[1].text.empty()) return false;
-  if (!parts[2].is_text() || parts[3].kind != Reply::Kind::kInteger) return false;
-  return std::all_of(parts.begin() + 4, parts.end(), [](const Reply& p) { return p.kind == Reply::Kind::kArray; });
-}
-
-class LookReader {
- public:
-  explicit LookReader(const std::vector<Reply>& parts) : parts_(parts) {}
-
-  void read(LockState& state) {
-    const std::int64_t now_ms = leading_number<std::int64_t>(parts_[0].text) / 1000;
-    const std::string& kind = parts_[1].text;
-    value_ = parts_[2].text;
-    remaining_ = parts_[3].integer;
-    holders_ = pairs(parts_[4]);
-    if (kind == "string" && value_.starts_with("dlock:")) several(state, now_ms);
-    else if (kind == "string" && remaining_ != -2) one(state, now_ms);
-    else if (kind != "string" && kind != "none") other_family(state, kind, now_ms);
-    waiters(state, now_ms);
-  }
-
- private:
-  void several(LockState& state, std::int64_t now_ms) {
-    state.mode = value_ == "dlock:shared" ? Mode::kShared : Mode::kPermits;
-    if (state.mode == Mode::kPermits)
-      state.permits = static_cast<int>(leading_number<std::int64_t>(value_.substr(value_.rfind(':') + 1)));
-    const auto until = pairs(parts_[5]);
-    for (const auto& [owner, record] : holders_) {
-      const auto end = until.find(owner);
-      if (end == until.end() || leading_number<std::int64_t>(end->second) <= now_ms) continue;
-      Participant party;
-      party.owner = owner;
-      party.mode = state.mode;
-      add_record(party, record);
-      party.until = from_ms(leading_number<std::int64_t>(end->second));
-      state.holders.push_back(std::move(party));
-    }
-    std::sort(state.holders.begin(), state.holders.end(),
-              [](const Participant& a, const Participant& b) { return a.token < b.token; });
-  }
-
-  void one(LockState& state, std::int64_t now_ms) {
-    Participant party;
-    std::int64_t delay = 0;
-    if (value_ == "dlock-delay") {
-      party.note = "nobody: force-released, lock-delay runs";
-    } else if (const auto record = holders_.find(value_); record != holders_.end()) {
-      party.owner = value_;
-      delay = add_record(party, record->second);
-    } else {
-      party.owner = foreign_owner(value_);
-      party.note = "another lock client";
-    }
-    if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_ - delay);
-    else party.note += std::string(party.note.empty() ? "" : ", ") + kEndlessNote;
-    if (remaining_ >= 0 && remaining_ <= delay) party.note = "lease over, lock-delay runs";
-    state.holders.push_back(std::move(party));
-  }
-
-  void other_family(LockState& state, const std::string& kind, std::int64_t now_ms) {
-    Participant party;
-    party.note = "another lock family: the key is a " + kind;
-    if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_);
-    state.holders.push_back(std::move(party));
-  }
-
-  /// "ALIVE_MS SINCE_MS MODE POLLS INFO"
-  void waiters(LockState& state, std::int64_t now_ms) {
-    const auto records = pairs(parts_[7]);
-    for (const Reply& owner : parts_[6].elements) {
-      const auto found = records.find(owner.text);
-      if (found == records.end()) continue;
-      std::string_view rest = found->second;
-      if (leading_number<std::int64_t>(cut(rest, ' ')) <= now_ms) continue;
-      Participant party;
-      party.owner = owner.text;
-      party.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
-      const std::string_view mode = cut(rest, ' ');
-      if (mode == "w") continue;  // takes nothing
-      party.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
-      cut(rest, ' ');
-      add_who(party, rest);
-      state.waiters.push_back(std::move(party));
-    }
-  }
-
-  const std::vector<Reply>& parts_;
-  std::string value_;
-  std::int64_t remaining_ = 0;
-  std::map<std::string, std::string> holders_;
-};
 
 }  // namespace
 
@@ -281,12 +168,11 @@ Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
   return not_understood(store_);
 }
 
-Result<LockState> NativeStore::look(TimePoint until, Control* control) {
-  auto parts = run(native_scripts::kLook, {}, until, control);
+Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
+  auto parts = run(native_scripts::kReadState, {}, until, control);
   if (!parts) return parts.error();
-  if (!is_look(*parts)) return not_understood(store_);
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
-  LookReader(*parts).read(state);
+  if (!read_view(*parts, state)) return not_understood(store_);
   return state;
 }
 

@@ -74,7 +74,7 @@ class NativeStore {
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control);
   /// Conflict if the holders are not those in `shown`.
   Result<void> force(const LockState& shown, TimePoint until);
-  Result<LockState> look(TimePoint until, Control* control);
+  Result<LockState> read_state(TimePoint until, Control* control);
   /// Lost if a higher token was seen.
   Result<void> fence(FencingToken token, TimePoint until);
 

@@ -64,7 +64,7 @@ Result<LockState> QuorumAdmin::inspect(const LockName& name) {
   const auto asked = question(name, "", {});
   if (!asked) return asked.error();
   QuorumStore round(group_, name, store_);
-  if (ask_until_known(round, look_command(*asked)) == Outcome::kSilent) return round.silence();
+  if (ask_until_known(round, read_command(*asked)) == Outcome::kSilent) return round.silence();
   return round.state(runtime_.clock.wall(), false);
 }
 

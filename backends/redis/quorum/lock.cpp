@@ -258,10 +258,10 @@ Result<void> QuorumLock::confirmed(Outcome outcome) const {
   return Error{ErrorCode::kLost, spec_.name.text() + " was not ours any more: " + round_.reasons(), ""};
 }
 
-Result<LockState> QuorumLock::look(TimePoint until, Control* control) {
+Result<LockState> QuorumLock::read_state(TimePoint until, Control* control) {
   group_.refresh();
   const Outcome outcome =
-      round_.ask_all(look_command(question()), std::min(until, round_end()), control, count_to_the_end);
+      round_.ask_all(read_command(question()), std::min(until, round_end()), control, count_to_the_end);
   if (outcome != Outcome::kWon) return round_.silence();
   return round_.state(runtime_.clock.wall(), true);
 }

@@ -30,7 +30,7 @@ class QuorumLock final : public PollableLock {
   Result<void> give_back(TimePoint until) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
-  Result<LockState> look(TimePoint until, Control* control) override;
+  Result<LockState> read_state(TimePoint until, Control* control) override;
 
  private:
   struct Server {

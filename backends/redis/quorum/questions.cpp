@@ -93,7 +93,9 @@ Command give_command(const QuorumQuestion& question, FencingToken token) {
   return command(quorum_scripts::kGive, question, token.text(), false);
 }
 
-Command look_command(const QuorumQuestion& question) { return command(quorum_scripts::kLook, question, "0", false); }
+Command read_command(const QuorumQuestion& question) {
+  return command(quorum_scripts::kReadState, question, "0", false);
+}
 
 Ballot parse_ballot(const Reply& reply) {
   Ballot ballot;

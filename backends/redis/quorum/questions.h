@@ -50,7 +50,7 @@ Command keep_command(const QuorumQuestion& question, FencingToken token);
 /// not).
 Command give_command(const QuorumQuestion& question, FencingToken token);
 /// Changes nothing.
-Command look_command(const QuorumQuestion& question);
+Command read_command(const QuorumQuestion& question);
 
 /// One server's answer to any of them.
 struct Ballot {

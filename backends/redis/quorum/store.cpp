@@ -2,10 +2,8 @@
 #include "backends/redis/quorum/store.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
-#include "backends/redis/wire/record.h"
+#include "backends/redis/quorum/view.h"
 #include "lib/base/human_text.h"
 
 namespace dlock::redis {
@@ -35,37 +33,6 @@ Vote vote_of(const ServerGroup::Answer& answer, const Ballot& ballot) {
 Outcome final_count(std::vector<Vote>& votes, QuorumStore::Count count) {
   std::replace(votes.begin(), votes.end(), Vote::kOpen, Vote::kNone);
   return count(votes);
-}
-
-/// What each of its servers knows of one holder.
-struct Hold {
-  std::vector<std::size_t> servers;
-  std::vector<Participant> records;
-  std::vector<Duration> remaining;  ///< of those that end
-};
-
-/// When fewer than a majority (or than all, if they are fewer) of the servers keep it.
-std::optional<Duration> hold_ends(Hold hold, std::size_t needed) {
-  if (hold.remaining.size() < hold.servers.size() || hold.remaining.empty()) return std::nullopt;
-  std::sort(hold.remaining.begin(), hold.remaining.end(), std::greater<>());
-  return hold.remaining[std::min(needed, hold.remaining.size()) - 1];
-}
-
-/// What most servers say of it; `since` by the clock in the middle.
-Participant merged(std::vector<Participant> records) {
-  if (records.empty()) return {};
-  std::vector<std::uint64_t> tokens;
-  std::vector<std::uint64_t> counts;
-  for (const Participant& record : records) {
-    tokens.push_back(record.token.value());
-    counts.push_back(static_cast<std::uint64_t>(record.count));
-  }
-  std::sort(records.begin(), records.end(),
-            [](const Participant& a, const Participant& b) { return a.since < b.since; });
-  Participant party = records[(records.size() - 1) / 2];
-  party.token = FencingToken(most_common(tokens));
-  party.count = static_cast<int>(most_common(counts));
-  return party;
 }
 
 }  // namespace
@@ -122,43 +89,8 @@ Outcome QuorumStore::drop(std::size_t server, std::string why, Count count) {
   return count(votes_);
 }
 
-std::string QuorumStore::where(const std::vector<std::size_t>& servers) const {
-  if (servers.size() == group_.size()) return "";
-  std::string text = "on " + std::to_string(servers.size()) + " of " + std::to_string(group_.size()) + " servers:";
-  for (const std::size_t server : servers) text += " " + group_.name(server);
-  if (servers.size() < majority(group_.size())) text += ", no majority";
-  return text;
-}
-
 LockState QuorumStore::state(WallTime now, bool only_majorities) const {
-  LockState state{name_, store_name_, Mode::kExclusive, 0, {}, {}};
-  std::map<std::string, Hold> holds;
-  for (std::size_t i = 0; i < ballots_.size(); ++i) {
-    const Ballot& ballot = ballots_[i];
-    const bool other_kind = ballot.state == Ballot::State::kOtherKind;
-    if (!other_kind && ballot.state != Ballot::State::kOthers) continue;
-    Hold& hold = holds[other_kind ? "" : ballot.holder];
-    hold.servers.push_back(i);
-    if (!ballot.record.empty()) add_record(hold.records.emplace_back(), ballot.record);
-    if (ballot.remaining) hold.remaining.push_back(*ballot.remaining);
-  }
-  const std::size_t needed = majority(ballots_.size());
-  const auto silent = static_cast<std::size_t>(std::count(votes_.begin(), votes_.end(), Vote::kNone));
-  for (const auto& [holder, hold] : holds) {
-    if (only_majorities && hold.servers.size() + silent < needed) continue;
-    Participant party = merged(hold.records);
-    party.owner = holder;
-    if (const auto ends = hold_ends(hold, needed)) {
-      party.until = now + std::chrono::duration_cast<std::chrono::microseconds>(*ends);
-    }
-    if (holder.empty()) party.note = "another lock family: the key is of another type";
-    else if (hold.records.empty()) party.note = "another lock client";
-    if (hold.remaining.empty() && hold.records.empty()) party.note.append(", ").append(kEndlessNote);
-    const std::string place = where(hold.servers);
-    party.note += (party.note.empty() || place.empty() ? "" : ", ") + place;
-    state.holders.push_back(std::move(party));
-  }
-  return state;
+  return view_of({group_, name_, store_name_}, ballots_, votes_, now, only_majorities);
 }
 
 std::string QuorumStore::reason(std::size_t server) const {

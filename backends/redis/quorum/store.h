@@ -46,7 +46,6 @@ class QuorumStore {
   std::string answers_text() const;
   void read();
   std::string reason(std::size_t server) const;
-  std::string where(const std::vector<std::size_t>& servers) const;
 
   ServerGroup& group_;
   const LockName name_;

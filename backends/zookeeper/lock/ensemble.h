@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/lock/rules.h"
+#include "backends/zookeeper/lock/settings.h"
 #include "backends/zookeeper/session/calls.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/runtime.h"
@@ -17,15 +17,15 @@ namespace dlock::zookeeper {
 
 using OpenSession = std::function<Result<std::unique_ptr<Session>>(const SessionSettings&)>;
 
-/// What a URL says.
+/// The servers of a URL.
 class Ensemble {
  public:
   /// Misconfigured for a path that is none, or a user without a password.
   static Result<Ensemble> of(const BackendUrl& url, Clock& clock, OpenSession open = open_session);
 
-  const std::string& root() const { return root_; }  ///< "" or "/app"
-  const std::string& store() const { return store_; }
-  Recipe recipe() const { return recipe_; }
+  const std::string& root() const { return settings_.root; }  ///< "" or "/app"
+  const std::string& store() const { return settings_.store; }
+  Recipe recipe() const { return settings_.recipe; }
   int server_count() const { return static_cast<int>(addresses_.size()); }  ///< once they are resolved
 
   /// Resolves the hosts (once) and starts a session; it is not connected yet. Unavailable if no host has an address
@@ -39,16 +39,13 @@ class Ensemble {
   Result<std::vector<std::string>> addresses(TimePoint until, Control* control);
 
  private:
-  explicit Ensemble(Clock& clock) : clock_(&clock) {}
+  Ensemble(Settings settings, Clock& clock, OpenSession open)
+      : settings_(std::move(settings)), clock_(&clock), open_(std::move(open)) {}
   Result<std::unique_ptr<Calls>> open(const SessionSettings& settings);
 
+  Settings settings_;
   Clock* clock_;
   OpenSession open_;
-  Recipe recipe_ = Recipe::kBridge;
-  std::string root_;
-  std::string store_;
-  std::string digest_;  ///< SECRET
-  std::vector<BackendUrl::Host> hosts_;
   std::vector<std::string> addresses_;
 };
 

@@ -5,6 +5,8 @@
 
 #include "lib/base/text.h"
 
+#include "backends/zookeeper/session/errors.h"
+
 namespace dlock::zookeeper {
 namespace {
 
@@ -22,13 +24,6 @@ Request make_exists(const std::string& path, bool watch = false) {
 Error vanishing(const std::string& directory) {
   return {ErrorCode::kUnavailable, "the directory " + directory + " is removed again and again",
           "find out who deletes it; two cleaners may be at work"};
-}
-
-Error refused(const Calls& calls, const std::string& what, Code code) {
-  const int number = static_cast<int>(code);
-  return {number <= -100 || code == Code::kUnimplemented ? ErrorCode::kUnsupported : ErrorCode::kUnavailable,
-          calls.store() + " " + what + ": ZooKeeper's error " + std::to_string(number),
-          "look at it with: dlock doctor"};
 }
 
 bool is_unknown(const Error& error) {
@@ -57,7 +52,7 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
       continue;
     }
     if (last->code == Code::kOk || last->code == Code::kNodeExists) return {};
-    return refused(calls, "does not make " + directory, last->code);
+    return unexpected(last->code, calls.store(), "does not make " + directory);
   }
 }
 
@@ -196,7 +191,7 @@ Result<Verdict> ContenderStore::enter_numbered(TimePoint until, Control* control
     }
     if (answer->code != Code::kOk) {
       calls_.forget(listed);
-      return refused(calls_, "does not take nodes in " + stage_.directory, answer->code);
+      return unexpected(answer->code, calls_.store(), "does not take nodes in " + stage_.directory);
     }
     answered_by_leader(sent);
     return enrol(*answer, listed, until, control);
@@ -244,7 +239,7 @@ Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint un
       return Verdict{Verdict::Kind::kHolds};
     }
     if (answer->code != Code::kNoNode) {
-      return refused(calls_, "does not make " + path, answer->code);
+      return unexpected(answer->code, calls_.store(), "does not make " + path);
     }
     const auto made = make_directory(calls_, stage_.directory, false, kDirectoryData, until, control);
     if (!made) return made.error();
@@ -341,7 +336,7 @@ Result<void> ContenderStore::remove(TimePoint until, int version) {
       break;
     }
     if (answer) {
-      return refused(calls_, "does not remove our nodes", answer->code);
+      return unexpected(answer->code, calls_.store(), "does not remove our nodes");
     }
     if (answer.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until) return answer.error();
     unanswered = true;

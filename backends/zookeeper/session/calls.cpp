@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "backends/zookeeper/session/errors.h"
+
 namespace dlock::zookeeper {
 namespace {
 
@@ -74,25 +76,10 @@ Error Calls::unreachable() const {
 }
 
 Result<Answer> Calls::judged(Answer answer) {
-  const auto is = [code = answer.code](std::initializer_list<Code> codes) {
-    return std::find(codes.begin(), codes.end(), code) != codes.end();
-  };
-  if (is({Code::kConnectionLoss, Code::kOperationTimeout, Code::kSessionMoved, Code::kClosing})) return unreachable();
-  nonsense_ = is({Code::kInconsistent, Code::kNonsense});
-  if (nonsense_) {
-    return Error{ErrorCode::kUnavailable, store_ + " sent an answer that makes no sense",
-                 "is it the server that it should be? See: dlock doctor"};
-  }
-  if (is({Code::kAuthFailed}) || state_ == SessionState::kAuthFailed) {
-    return Error{ErrorCode::kDenied, store_ + " refused the user of the URL", "check user and password"};
-  }
-  if (is({Code::kInvalidState, Code::kSessionExpired})) {
-    return Error{ErrorCode::kLost, "the session on " + store_ + " has expired"};
-  }
-  if (is({Code::kNoAuth, Code::kInvalidAcl})) {
-    return Error{ErrorCode::kDenied, store_ + " refused: no right to do that to this node",
-                 "give the URL a user and a password that may: zk://USER:PASSWORD@...; see man dlock-zookeeper"};
-  }
+  if (is_disconnected(answer.code)) return unreachable();
+  nonsense_ = is_nonsense(answer.code);
+  const Code code = state_ == SessionState::kAuthFailed && !nonsense_ ? Code::kAuthFailed : answer.code;
+  if (auto error = error_of(code, store_)) return *error;
   return answer;
 }
 

@@ -50,7 +50,7 @@ struct ScriptedStore final : PollableLock {
     return error;
   }
   Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override { return {}; }
-  Result<LockState> look(TimePoint /*until*/, Control* /*control*/) override {
+  Result<LockState> read_state(TimePoint /*until*/, Control* /*control*/) override {
     if (free) return LockState{name, "store", Mode::kExclusive, 0, {}, {}};
     return state();
   }

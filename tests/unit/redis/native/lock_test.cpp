@@ -105,7 +105,7 @@ class ScriptedServer final : public Deployment {
       holder.clear();
       return list({text("released"), number(0)});
     }
-    REQUIRE(script == native_scripts::kLook);
+    REQUIRE(script == native_scripts::kReadState);
     const auto pttl = std::chrono::duration_cast<std::chrono::milliseconds>(held_until - clock_.now()).count();
     return list({text("1"), text(holder.empty() ? "none" : "string"), text(holder), number(holder.empty() ? -2 : pttl),
                  list({}), list({}), list({}), list({})});

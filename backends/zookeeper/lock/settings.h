@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/lock/rules.h"
+#include "lib/base/result.h"
+#include "lib/config/backend_url.h"
+
+namespace dlock::zookeeper {
+
+/// What a URL says.
+struct Settings {
+  std::string store;  ///< redacted URL
+  std::string root;   ///< "" or "/app"
+  Recipe recipe = Recipe::kBridge;
+  std::string digest;  ///< SECRET: "user:password", or empty
+  std::vector<BackendUrl::Host> hosts;
+};
+
+/// Misconfigured for a path that is none, or a user without a password.
+Result<Settings> settings_of(const BackendUrl& url);
+
+}  // namespace dlock::zookeeper

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/session/errors.h"
+
+namespace dlock::zookeeper {
+
+bool is_disconnected(Code code) {
+  return code == Code::kConnectionLoss || code == Code::kOperationTimeout || code == Code::kSessionMoved ||
+         code == Code::kClosing;
+}
+
+bool is_nonsense(Code code) { return code == Code::kInconsistent || code == Code::kNonsense; }
+
+std::optional<Error> error_of(Code code, const std::string& store) {
+  if (is_nonsense(code)) {
+    return Error{ErrorCode::kUnavailable, store + " sent an answer that makes no sense",
+                 "is it the server that it should be? See: dlock doctor"};
+  }
+  if (code == Code::kAuthFailed) {
+    return Error{ErrorCode::kDenied, store + " refused the user of the URL", "check user and password"};
+  }
+  if (code == Code::kInvalidState || code == Code::kSessionExpired) {
+    return Error{ErrorCode::kLost, "the session on " + store + " has expired"};
+  }
+  if (code == Code::kNoAuth || code == Code::kInvalidAcl) {
+    return Error{ErrorCode::kDenied, store + " refused: no right to do that to this node",
+                 "give the URL a user and a password that may: zk://USER:PASSWORD@...; see man dlock-zookeeper"};
+  }
+  return std::nullopt;
+}
+
+Error unexpected(Code code, const std::string& store, const std::string& what) {
+  const int number = static_cast<int>(code);
+  return {number <= -100 || code == Code::kUnimplemented ? ErrorCode::kUnsupported : ErrorCode::kUnavailable,
+          store + " " + what + ": ZooKeeper's error " + std::to_string(number), "look at it with: dlock doctor"};
+}
+
+}  // namespace dlock::zookeeper

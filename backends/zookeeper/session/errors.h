@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backends/zookeeper/session/request.h"
+#include "lib/base/result.h"
+
+namespace dlock::zookeeper {
+
+/// The connection is gone, or the session is elsewhere by now: what was asked may have been done.
+bool is_disconnected(Code code);
+
+/// An answer that no server gives.
+bool is_nonsense(Code code);
+
+/// What a code means to who uses dlock, whatever was asked. nullopt for what the server says of the request itself
+/// (NoNode, NodeExists, BadVersion, ...): its meaning is the caller's.
+std::optional<Error> error_of(Code code, const std::string& store);
+
+/// A code that nobody expects here: `what` the server did.
+Error unexpected(Code code, const std::string& store, const std::string& what);
+
+}  // namespace dlock::zookeeper

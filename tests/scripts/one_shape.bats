@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# The same thing has the same name in every backend: the table of backends/README.md holds, and a file that is renamed breaks it.
+bats_require_minimum_version 1.5.0
+
+setup() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+}
+
+# Prints what does not hold in the tree $1: a unit that is not where the table says, one that the table does not know of,
+# a backend without a column, a port that is implemented in another file than its own.
+broken() {
+  cd "$1/backends" || return
+  awk -F ' *[|] *' '
+    /^[|] what [|] unit [|]/ { for (i = 4; i < NF; i++) name[i] = $i; columns = NF; next }
+    /^[|]---/ { next }
+    columns && !/^[|]/ { exit }
+    columns {
+      gsub(/`/, "", $3)
+      for (i = 4; i < columns; i++) {
+        if ($i == "") print "empty", name[i], $3
+        while (match($i, /`[a-z.]+`/)) { print "unit", name[i], $3, substr($i, RSTART + 1, RLENGTH - 2); $i = substr($i, RSTART + RLENGTH) }
+        print "column", name[i], $3
+      }
+    }' README.md | sort -u >"$BATS_TEST_TMPDIR/table"
+  grep '^empty' "$BATS_TEST_TMPDIR/table"
+  grep -q '^unit' "$BATS_TEST_TMPDIR/table" || echo 'no table'
+  local kind house unit room
+  while read -r kind house unit room; do
+    if [ "$kind" = unit ] && [ ! -e "$house/$room/$unit.h" ]; then echo "$house/$room/$unit.h is missing"; fi
+  done <"$BATS_TEST_TMPDIR/table"
+  cut -d ' ' -f 3 "$BATS_TEST_TMPDIR/table" | sort -u >"$BATS_TEST_TMPDIR/units"
+  for house in */; do
+    house=${house%/}
+    grep -q "^column $house " "$BATS_TEST_TMPDIR/table" || echo "$house has no column"
+    while read -r unit; do
+      find "$house" -name "$unit.h" -printf '%h\n' | while read -r room; do
+        room=${room#"$house"}
+        room=${room#/}
+        grep -qx "unit $house $unit ${room:-.}" "$BATS_TEST_TMPDIR/table" || echo "$house/${room:+$room/}$unit.h is not in the table"
+      done
+    done <"$BATS_TEST_TMPDIR/units"
+  done
+  grep -rnE 'public (LockDriver|PollableLock|LockSession)\b' --exclude-dir=stock . | grep -vE '^[^:]*/lock\.(h|cpp):'
+  grep -rnE 'public LockAdmin\b' . | grep -vE '^[^:]*/admin\.(h|cpp):'
+  return 0
+}
+
+copy() {
+  tree=$BATS_TEST_TMPDIR/tree
+  rm -rf "$tree"
+  mkdir "$tree"
+  cp -r "$root/backends" "$tree/"
+}
+
+@test "each unit lies under its name in every backend, or is listed as having none" {
+  run -0 broken "$root"
+  echo "$output"
+  [ -z "$output" ]
+}
+
+@test "a unit that is renamed, misplaced, doubled or left out is found" {
+  local change
+  while read -r expected change; do
+    copy
+    (cd "$tree/backends" && eval "$change")
+    run -0 broken "$tree"
+    echo "$change: $output"
+    [[ $output == *"$expected"* ]]
+  done <<'END'
+local/./view.h mv local/view.h local/look.h
+mysql/bound/lock.h mv mysql/bound/lock.h mysql/bound/pinned_lock.h
+redis/native/admin.h mv redis/native/admin.h redis/native/commands.h
+redis/stock/store.h cp redis/native/store.h redis/stock/store.h
+toy mkdir toy
+zookeeper sed -i 's/^\(| fit for it?.*\)| `\.` |$/\1| |/' README.md
+END
+}
+
+@test "a port that is implemented outside its file is found" {
+  copy
+  echo 'class X final : public LockDriver {' >>"$tree/backends/mysql/lease/store.h"
+  echo 'class Y final : public LockAdmin {' >>"$tree/backends/redis/quorum/doctor.h"
+  run -0 broken "$tree"
+  [[ $output == *mysql/lease/store.h* ]]
+  [[ $output == *redis/quorum/doctor.h* ]]
+}
