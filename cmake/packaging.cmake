@@ -35,6 +35,11 @@ add_custom_command(
 add_custom_target(changelog ALL DEPENDS ${CMAKE_BINARY_DIR}/changelog.gz ${CMAKE_BINARY_DIR}/changelog.Debian.gz)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${doc_dir}/dlock COMPONENT dlock)
 
+# --- the directory of local:system and its group ---
+install(FILES ${packaging}/debian/sysusers.conf DESTINATION lib/sysusers.d RENAME dlock.conf COMPONENT dlock)
+install(FILES ${packaging}/debian/tmpfiles.conf DESTINATION lib/tmpfiles.d RENAME dlock.conf COMPONENT dlock)
+set(CPACK_DEBIAN_DLOCK_PACKAGE_CONTROL_EXTRA ${packaging}/debian/postinst ${packaging}/debian/postrm)
+
 # The papers of the package NAME, which holds the programs of COMPONENT.
 function(dlock_package_papers name component copyright)
   install(FILES ${packaging}/${copyright} DESTINATION ${doc_dir}/${name} RENAME copyright COMPONENT ${component})

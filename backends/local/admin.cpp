@@ -4,26 +4,26 @@
 #include <algorithm>
 
 #include "backends/local/files/process.h"
+#include "backends/local/neighbours.h"
 #include "backends/local/view.h"
 
 namespace dlock::local {
-namespace {
 
-/// The lock files of keys: "<32 hex digits>.lock".
-bool is_key_file(const std::string& name) { return name.size() == 32 + std::string_view(".lock").size(); }
-
-}  // namespace
+/// Nobody has taken the key through this directory; its file, if it is a path, may be locked all the same.
+LockState LocalAdmin::untouched(const LockName& name) const {
+  LockState state = describe(View(), context_, name);
+  state.ever_taken = !state.holders.empty() || !state.waiters.empty();
+  return state;
+}
 
 Result<LockState> LocalAdmin::inspect(const LockName& name) {
-  const auto dir = context_.directory();
+  if (name.is_path() && context_.has_no_directory()) return untouched(name);
+  const auto dir = context_.existing_directory();
   if (!dir) return dir.error();
+  if (!*dir) return untouched(name);
   const auto file = LockFile::open_existing(**dir, lock_file_name(name), name.text(), false);
   if (!file) return file.error();
-  if (!*file) {
-    LockState state = describe(View(), context_, name);
-    state.ever_taken = !state.holders.empty() || !state.waiters.empty();
-    return state;
-  }
+  if (!*file) return untouched(name);
   const auto view = read_view(**file, name.is_path());
   if (!view) return view.error();
   LockState state = describe(*view, context_, name);
@@ -32,28 +32,9 @@ Result<LockState> LocalAdmin::inspect(const LockName& name) {
 }
 
 Result<LiveLocks> LocalAdmin::inspect_all() {
-  const auto dir = context_.directory();
+  const auto dir = context_.existing_directory();
   if (!dir) return dir.error();
-  const auto names = (*dir)->list(".lock");
-  if (!names) return names.error();
-  LiveLocks live;
-  for (const std::string& file_name : *names) {
-    if (!is_key_file(file_name)) continue;
-    const auto file = LockFile::open_existing(**dir, file_name, {}, false);
-    if (!file) ++live.unreadable;
-    if (!file || !*file) continue;
-    const auto key = (*file)->key();
-    const auto name = LockName::parse(key.value_or(std::string()));
-    if (!name || lock_file_name(*name) != file_name) continue;
-    const auto view = read_view(**file, name->is_path());
-    if (!view) ++live.unreadable;
-    if (!view) continue;
-    LockState state = describe(*view, context_, *name);
-    if (!state.holders.empty() || !state.waiters.empty()) live.locks.push_back(std::move(state));
-  }
-  std::sort(live.locks.begin(), live.locks.end(),
-            [](const LockState& a, const LockState& b) { return a.name < b.name; });
-  return live;
+  return *dir ? look_through(**dir, context_) : LiveLocks();
 }
 
 Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {

@@ -9,6 +9,7 @@
 #include "backends/local/doctor.h"
 #include "backends/local/fence_file.h"
 #include "backends/local/leases.h"
+#include "backends/local/neighbours.h"
 #include "lib/lock/lock_admin.h"
 
 namespace dlock::local {
@@ -21,6 +22,7 @@ class LocalAdmin final : public LockAdmin {
   const std::string& store() const override { return context_.settings.store; }
   Result<LockState> inspect(const LockName& name) override;
   Result<LiveLocks> inspect_all() override;
+  LiveLocks inspect_neighbours() override { return look_at_neighbours(context_); }
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
     return local::force_release(context_, name, shown);
   }
@@ -41,6 +43,7 @@ class LocalAdmin final : public LockAdmin {
   Result<Duration> ping() override { return local::ping(context_); }
 
  private:
+  LockState untouched(const LockName& name) const;
   Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);
 
   LocalContext context_;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/context.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "backends/local/files/process.h"
+#include "lib/base/human_text.h"
+#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -14,6 +19,11 @@ std::string host_name() {
   return name;
 }
 
+bool is_missing(const std::string& path) {
+  struct stat st {};
+  return lstat(path.c_str(), &st) != 0 && errno == ENOENT;
+}
+
 }  // namespace
 
 LocalContext LocalContext::of(const BackendUrl& url, const Runtime& runtime) {
@@ -22,7 +32,7 @@ LocalContext LocalContext::of(const BackendUrl& url, const Runtime& runtime) {
 
 Result<std::string> LocalContext::directory_path() const {
   if (!settings.directory.empty()) return settings.directory;
-  return default_directory();
+  return default_local_directory();
 }
 
 std::uint64_t LocalContext::own_pid_namespace() const {
@@ -38,8 +48,25 @@ Result<const LockDir*> LocalContext::directory() {
         LockDir::open(*path, {.named = !settings.directory.empty(), .allow_network_fs = settings.allow_network_fs});
     if (!opened) return opened.error();
     opened_directory = std::move(*opened);
+    if (opened_directory->made() && !settings.directory.empty()) {
+      runtime.log.notice("the lock directory " + printable(*path) +
+                         " did not exist and has been made: only those who name the same one share its locks");
+    }
   }
   return &*opened_directory;
+}
+
+Result<const LockDir*> LocalContext::existing_directory() {
+  const auto path = directory_path();
+  if (!path) return path.error();
+  if (!opened_directory && is_missing(*path)) return nullptr;
+  return directory();
+}
+
+bool LocalContext::has_no_directory() const {
+  if (!settings.directory.empty() || opened_directory) return false;
+  const auto path = directory_path();
+  return !path || is_missing(*path);
 }
 
 }  // namespace dlock::local

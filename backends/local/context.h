@@ -27,6 +27,10 @@ struct LocalContext {
 
   /// The lock directory, opened and checked on first use.
   Result<const LockDir*> directory();
+  /// The same for looking, which makes nothing: null if there is none.
+  Result<const LockDir*> existing_directory();
+  /// Nobody has named one, and there is none and none can be made: what a key that is a path can do without.
+  bool has_no_directory() const;
   /// Its path, whether or not it is fit.
   Result<std::string> directory_path() const;
 

@@ -12,6 +12,7 @@
 #include "backends/local/view.h"
 #include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
+#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -394,6 +395,11 @@ void LocalLock::command_started(const StartedCommand& /*command*/) {
 }
 
 Result<void> LocalLock::detach(const DetachSpec& spec) {
+  if (queue_entry_->file().is_private()) {
+    withdraw({});
+    return Error{ErrorCode::kMisconfigured, "a lease that is given back later needs a lock directory",
+                 kNeedsLocalDirectory};
+  }
   command_started({});
   waiter_.reset();
   watch_.reset();

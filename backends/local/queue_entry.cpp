@@ -50,6 +50,11 @@ Result<QueueEntry> QueueEntry::open(LocalContext& context, const LockSpec& spec)
     return place;
   }
   const auto dir = context.directory();
+  if (!dir && spec.name.is_path() && !spec.ancestor && context.has_no_directory()) {
+    auto own = LockFile::private_one(spec.name.text());
+    if (!own) return own.error();
+    return QueueEntry(context, spec, std::move(*own));
+  }
   if (!dir) return dir.error();
   auto file = LockFile::open(**dir, lock_file_name(spec.name), spec.name.text());
   if (!file) return file.error();

@@ -15,7 +15,7 @@ Result<void> explained(Result<void> checked, const LockName& key, LockAdmin& bac
   const auto state = backend.inspect(key);
   if (!state) return checked;
   Error error = checked.error();
-  if (const std::string why = never_taken_text(*state, backend); !why.empty()) error.message = key.text() + ": " + why;
+  if (const std::string why = why_free_text(*state, backend); !why.empty()) error.message = key.text() + ": " + why;
   return error;
 }
 

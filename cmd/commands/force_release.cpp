@@ -111,7 +111,7 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
   auto state = backend.inspect(name);
   if (!state) return state.error();
   if (state->holders.empty()) {
-    std::string remark = never_taken_text(*state, backend);
+    std::string remark = why_free_text(*state, backend);
     return Freed{std::move(*state), {}, std::move(remark)};
   }
   if (auto expected = expect_token(*state, options); !expected) return expected.error();

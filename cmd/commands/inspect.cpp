@@ -21,7 +21,7 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
   if (!live.locks.empty()) {
     Remarks remarks;
     for (const LockState& state : live.locks) {
-      if (std::string said = never_taken_text(state, backend); !said.empty()) remarks[state.name] = std::move(said);
+      if (std::string said = why_free_text(state, backend); !said.empty()) remarks[state.name] = std::move(said);
     }
     return inspect_text(live.locks, now, look, remarks);
   }

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "cmd/options/operands.h"
 #include "lib/config/suggest.h"
@@ -22,11 +23,29 @@ void put_in_order(std::vector<LockState>& locks) {
   locks.erase(std::unique(locks.begin(), locks.end(), same), locks.end());
 }
 
+Result<LiveLocks> look_everywhere(LockAdmin& backend) {
+  auto all = backend.inspect_all();
+  if (!all) return all;
+  LiveLocks neighbours = backend.inspect_neighbours();
+  std::move(neighbours.locks.begin(), neighbours.locks.end(), std::back_inserter(all->locks));
+  all->unreadable += neighbours.unreadable;
+  return all;
+}
+
+std::string never_taken_text(const LockName& name, LockAdmin& backend) {
+  const std::string text = "no lock of that name was ever taken";
+  const auto live = backend.inspect_all();
+  if (!live) return text;
+  Nearest nearest(name.text());
+  for (const LockState& other : live->locks) nearest.offer(other.name.text());
+  return nearest.best().empty() ? text : text + "; " + did_you_mean(nearest.best());
+}
+
 }  // namespace
 
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend) {
   const auto& keys = options.keys;
-  if (keys.empty()) return backend.inspect_all();
+  if (keys.empty()) return look_everywhere(backend);
   LiveLocks wanted;
   if (std::any_of(keys.begin(), keys.end(), is_pattern)) {
     auto live = backend.inspect_all();
@@ -48,14 +67,14 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend) {
   return wanted;
 }
 
-std::string never_taken_text(const LockState& state, LockAdmin& backend) {
-  if (state.ever_taken.value_or(true)) return {};
-  std::string text = "no lock of that name was ever taken";
-  const auto live = backend.inspect_all();
-  if (!live) return text;
-  Nearest nearest(state.name.text());
-  for (const LockState& other : live->locks) nearest.offer(other.name.text());
-  if (!nearest.best().empty()) text += "; " + did_you_mean(nearest.best());
+std::string why_free_text(const LockState& state, LockAdmin& backend) {
+  if (!state.holders.empty() || !state.waiters.empty()) return {};
+  std::string text = state.ever_taken.value_or(true) ? "" : never_taken_text(state.name, backend);
+  for (const LockState& other : backend.inspect_neighbours().locks) {
+    if (other.name != state.name || other.holders.empty()) continue;
+    text += (text.empty() ? "" : "; ") + ("one of that name is held in " + other.store);
+    if (!other.directory_of.empty()) text += ", by " + other.directory_of;
+  }
   return text;
 }
 

@@ -70,7 +70,8 @@ std::string heading(const LockState& state, const Look& look) {
   else if (state.mode == Mode::kPermits && state.permits > 0)
     what = std::to_string(state.holders.size()) + " of " + std::to_string(state.permits) + " permits held";
   else what = std::string("held, ") + mode_name(state.mode);
-  const std::string store = printable(state.store);
+  std::string store = printable(state.store);
+  if (!state.directory_of.empty()) store += " of " + printable(state.directory_of);
   const std::string name = printable(state.name.text());
   const std::size_t used = display_width(name) + 2 + display_width(what) + 2 + display_width(store);
   const bool fits = look.width == 0 || used <= look.width;
@@ -236,6 +237,7 @@ std::string inspect_json(const LockState& state) {
   json.end_array().key("waiters").begin_array();
   for (const Participant& waiter : state.waiters) put_party(json, waiter);
   json.end_array();
+  if (!state.directory_of.empty()) json.key("directory_of").text(state.directory_of);
   if (state.ever_taken) json.key("ever_taken").boolean(*state.ever_taken);
   json.end_object();
   return json.str();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/show/locks.h"
@@ -14,19 +15,21 @@
 namespace dlock {
 namespace {
 
-using Seen = std::map<LockName, std::string>;  ///< what was said last of each lock
+/// What was said last of each lock, by store and name.
+using Seen = std::map<std::pair<std::string, LockName>, std::string>;
 
 /// The locks that look different from what was said last, and those that are gone, as free ones.
-std::vector<LockState> changes(const std::vector<LockState>& states, const std::string& store, Seen& seen) {
+std::vector<LockState> changes(const std::vector<LockState>& states, Seen& seen) {
   std::vector<LockState> changed;
   Seen now;
   for (const LockState& state : states) {
-    const std::string& text = now[state.name] = inspect_json(state);
-    const auto before = seen.find(state.name);
+    const std::pair key(state.store, state.name);
+    const std::string& text = now[key] = inspect_json(state);
+    const auto before = seen.find(key);
     if (before == seen.end() || before->second != text) changed.push_back(state);
   }
-  for (const auto& [name, text] : seen) {
-    if (!now.count(name)) changed.push_back({.name = name, .store = store, .holders = {}, .waiters = {}});
+  for (const auto& [key, text] : seen) {
+    if (!now.count(key)) changed.push_back({.name = key.second, .store = key.first, .holders = {}, .waiters = {}});
   }
   std::sort(changed.begin(), changed.end(), [](const LockState& a, const LockState& b) { return a.name < b.name; });
   seen = std::move(now);
@@ -61,7 +64,7 @@ int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& r
     if (!live) return live.error();
     if (live->unreadable > 0 && !warned) runtime.log.warn(unreadable_error(*live, backend).message);
     warned = live->unreadable > 0;
-    const auto changed = changes(live->locks, backend.store(), seen);
+    const auto changed = changes(live->locks, seen);
     return changed.empty() ? std::string() : block(changed, options, runtime.clock.wall(), out.look());
   };
   return watch_news(options.interval.value_or(std::chrono::seconds(1)), news, runtime, out);

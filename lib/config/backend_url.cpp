@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/base/text.h"
+#include "lib/config/local_directory.h"
 #include "lib/config/suggest.h"
 #include "lib/config/url_schemes.h"
 
@@ -21,7 +22,7 @@ Error malformed(const UrlScheme& scheme, std::string why) {
   std::string next;
   switch (scheme.shape) {
     case UrlShape::kDirectory:
-      next = "write local: or local:/directory";
+      next = "write local:, local:/directory or local:system";
       break;
     case UrlShape::kSocket:
       next = "write " + name + ":///path/to/socket";
@@ -75,6 +76,7 @@ class UrlReader {
   Result<void> read_directory(std::string_view rest) {
     std::string_view path = cut(rest, '?');
     if (path.starts_with("//")) path.remove_prefix(2);
+    if (path == "system") path = kSystemLocalDirectory;
     if (!path.empty() && path.front() != '/') return malformed(scheme_, "the directory is not an absolute path");
     auto decoded = percent_decode(scheme_, path);
     if (!decoded) return decoded.error();
@@ -319,6 +321,9 @@ std::string BackendUrl::redacted() const {
     }
   }
   percent_encode(text, path, "-._~/:");
+  if (family == Family::kLocal && path.empty()) {
+    if (const auto directory = default_local_directory()) percent_encode(text, *directory, "-._~/:");
+  }
   char separator = '?';
   for (const auto& [name, value] : params) {
     text += std::exchange(separator, '&') + name + "=";

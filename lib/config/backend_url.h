@@ -39,6 +39,7 @@ struct BackendUrl {
   static Result<BackendUrl> parse(std::string_view text);
 
   /// The canonical text, with *** for the password: the only form that is ever shown, and what tells two stores apart.
+  /// `local:` is shown with the directory that it means to this user.
   std::string redacted() const;
 
   /// The value of a query parameter; empty if there is none of that name.

@@ -50,6 +50,8 @@ struct LockState {
   std::size_t more_waiters = 0;      ///< the same, behind the last one that is
   /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones for good.
   std::optional<bool> ever_taken = {};
+  /// The user who alone has this store, if that is not who looks.
+  std::string directory_of = {};
 };
 
 }  // namespace dlock

@@ -61,6 +61,10 @@ class LockAdmin {
   /// Every lock that has a holder or a waiter. What we may not read is counted, never left out as if it were free.
   virtual Result<LiveLocks> inspect_all() = 0;
 
+  /// The same of stores beside this one that people take for it, each lock with its own store: for looking only. Best
+  /// effort; none by default.
+  virtual LiveLocks inspect_neighbours() { return {}; }
+
   /// Frees the lock of exactly the holders in `shown`, and nobody else: Conflict if the holders are others by now.
   /// Those who held it are told (Lost), and whoever waits is granted the lock. Tokens go on growing.
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown) = 0;

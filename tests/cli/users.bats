@@ -19,3 +19,139 @@ teardown() { end_world; }
   chmod 700 "$locks"
   run -77 nobody dlock inspect
 }
+
+# Runs a script of the test's where /var/lib and /etc/passwd are its own: root's directory and local:system are empty, and
+# anna (4001) and bert (4002) have homes in the test's folder.
+elsewhere() { # SCRIPT ARGUMENT...
+  need_root
+  open_world
+  local user
+  printf 'root:x:0:0::/root:/bin/sh\n' >"$BATS_TEST_TMPDIR/passwd"
+  for user in anna:4001 bert:4002; do
+    printf '%s:x:%s:%s::%s:/bin/sh\n' "${user%:*}" "${user#*:}" "${user#*:}" "$BATS_TEST_TMPDIR/${user%:*}" >>"$BATS_TEST_TMPDIR/passwd"
+    install -d -m 700 -o "${user#*:}" "$BATS_TEST_TMPDIR/${user%:*}"
+  done
+  unset DLOCK_BACKEND
+  unshare --mount bash -c 'mount --bind "$HOME/passwd" /etc/passwd && mount -t tmpfs -o mode=755 none /var/lib || exit 42
+    exec "$@"' - "$@"
+}
+may_mount() {
+  need_root
+  unshare --mount mount -t tmpfs none /var/lib 2>/dev/null || skip "cannot mount"
+}
+
+# In the scripts: as USER COMMAND... with the home that the user has. Members of the group dlock have 4000 besides.
+as_a_user() {
+  script as <<'SCRIPT'
+#!/bin/bash
+id=4001
+[ "$1" = anna ] || id=4002
+exec setpriv --reuid="$id" --regid="$id" ${group:---clear-groups} -- env HOME="${HOME%/*}/${HOME##*/}/$1" "${@:2}"
+SCRIPT
+}
+
+@test "two users' locks of one name are two locks: each is shown with its directory, and root sees all, each with whose it is" {
+  may_mount
+  as_a_user
+  script scene <<'SCRIPT'
+#!/bin/bash
+set -e
+mkfifo fifo
+chmod 666 fifo
+as anna dlock hold mine <fifo >held &
+exec 3>fifo
+until [ -s held ]; do sleep 0.02; done
+as bert dlock run -n mine -- true
+as bert dlock inspect mine
+as anna dlock inspect mine
+dlock inspect mine
+dlock inspect
+dlock inspect --json
+SCRIPT
+  run -0 elsewhere scene
+  [ "${lines[0]}" = "mine  free  local:$BATS_TEST_TMPDIR/bert/.local/state/dlock" ]
+  [ "${lines[1]}" = "mine  held, exclusive  local:$BATS_TEST_TMPDIR/anna/.local/state/dlock" ]
+  [[ "${lines[2]}" == "  holder "*"(anna)"* ]]
+  [ "${lines[3]}" = "mine  free  local:/var/lib/dlock" ]
+  [[ "${lines[4]}" == *"no lock of that name was ever taken; one of that name is held in local:$BATS_TEST_TMPDIR/anna/.local/state/dlock, by anna" ]]
+  [ "${lines[5]}" = "mine  held, exclusive  local:$BATS_TEST_TMPDIR/anna/.local/state/dlock of anna" ]
+  jq -e '.directory_of == "anna" and .key == "mine"' <<<"${lines[7]}"
+}
+
+@test "local:system: whoever is in its group shares its locks; others are 77, and without the package it is 78" {
+  may_mount
+  as_a_user
+  script scene <<'SCRIPT'
+#!/bin/bash
+export DLOCK_BACKEND=local:system
+dlock run k -- true
+echo "missing: $?"
+install -d -m 755 /var/lib/dlock
+install -d -m 3770 -g 4000 /var/lib/dlock/system
+as anna dlock run k -- true
+echo "no member: $?"
+export group=--groups=4000
+mkfifo fifo
+chmod 666 fifo
+as anna dlock hold k <fifo >held &
+exec 3>fifo
+until [ -s held ]; do sleep 0.02; done
+as bert dlock run -n k -- true
+echo "busy: $?"
+as bert dlock inspect k
+exec 3>&-
+wait
+as bert dlock run k -- true
+echo "free: $?"
+SCRIPT
+  run -0 elsewhere scene
+  [[ "$output" == *"there is no /var/lib/dlock/system, which local:system means"*"missing: 78"* ]]
+  [[ "$output" == *"adduser USER dlock"*"no member: 77"* ]]
+  [[ "$output" == *"k is held by "*"user anna"*"busy: 75"* ]]
+  [[ "$output" == *"k  held, exclusive  local:/var/lib/dlock/system"* ]]
+  [[ "$output" == *"free: 0" ]]
+}
+
+@test "a lock directory that is named and not there is made, which is said once; nothing is made above it, nor by looking" {
+  run -0 dlock inspect -b "local:$PWD/typo"
+  [ ! -e typo ]
+  run -0 dlock run -b "local:$PWD/typo" k -- true
+  [[ "$output" == "dlock: the lock directory $PWD/typo did not exist and has been made"* ]]
+  run -0 dlock run -b "local:$PWD/typo" k -- true
+  [ "$output" = "" ]
+  run -78 dlock run -b "local:$PWD/no/where" k -- touch ran
+  [[ "$output" == *"cannot make the lock directory $PWD/no/where: there is no $PWD/no"*"mkdir -p $PWD/no"* ]]
+  [ ! -e no ] && [ ! -e ran ]
+}
+
+@test "without a home the three remedies are named, and a KEY that is a path is locked all the same" {
+  need_root
+  open_world
+  unset DLOCK_BACKEND
+  : >shared
+  chmod 666 shared
+  run -77 nobody HOME=/nonexistent dlock run k -- true
+  [[ "$output" == *"/nonexistent"*"set HOME or XDG_STATE_HOME"*"-b local:/dir"*"-b local:system"* ]]
+  run -0 nobody HOME=/nonexistent dlock run "$PWD/shared" -- echo ran
+  [ "$output" = ran ]
+  start flock -o "$PWD/shared" sleep 300
+  local flock=$started_pid
+  flocked() { ! flock -n "$PWD/shared" true; }
+  wait_until flocked
+  run -75 nobody HOME=/nonexistent dlock run -n "$PWD/shared" -- true
+  [[ "$output" == *"$PWD/shared is held by"* ]]
+  run -0 nobody HOME=/nonexistent dlock inspect "$PWD/shared"
+  [[ "$output" == *held* ]]
+  printf '#!/bin/sh\nexec env HOME=/nonexistent dlock run -q "$1" -- true\n' >"$BATS_TEST_TMPDIR/bin/waiter"
+  chmod 755 "$BATS_TEST_TMPDIR/bin/waiter"
+  start_watched end setpriv --reuid=65534 --regid=65534 --clear-groups -- waiter "$PWD/shared"
+  waits() { dlock inspect --json "$PWD/shared" | jq -e '.waiters | length == 1' >/dev/null; }
+  wait_until waits
+  kill -KILL "$flock"
+  [ "$(how_ended end)" = "exit 0" ]
+  : >own
+  chown 65534 own
+  run -78 nobody HOME=/nonexistent dlock acquire --ttl 1m "$PWD/own"
+  [[ "$output" == *"needs a lock directory"* ]]
+  run -0 flock -n own true
+}

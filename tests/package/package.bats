@@ -47,6 +47,8 @@ unpack() { # PACKAGE...
 
 @test "the package has the program, its pages, its completions and its papers, and nothing else" {
   [ "$(files_of "$package" | grep -v ^usr/share/doc/dlock/examples/)" = "usr/bin/dlock
+usr/lib/sysusers.d/dlock.conf
+usr/lib/tmpfiles.d/dlock.conf
 usr/libexec/dlock/dlock-local
 usr/share/bash-completion/completions/dlock
 usr/share/doc/dlock/changelog.Debian.gz
@@ -155,6 +157,8 @@ usr/share/man/man7/dlock-$family.7.gz" ]
   installed=yes
   dpkg -i "$package"
   [ "$(/usr/bin/dlock run -b "local:$BATS_TEST_TMPDIR/locks" works -- sh -c 'echo "$DLOCK_KEY"')" = works ]
+  [ "$(stat -c '%a %U %G' /var/lib/dlock /var/lib/dlock/system)" = $'755 root root\n3770 root dlock' ]
+  [ "$(/usr/bin/dlock run -b local:system works -- sh -c 'echo "$DLOCK_STORE"')" = local:/var/lib/dlock/system ]
   version=$(dpkg-deb -f "$package" Version)
   [[ "$(/usr/bin/dlock --version)" == *"${version%-*}"* ]] # without the revision of the package
   dpkg --verify dlock

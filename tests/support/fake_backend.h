@@ -91,6 +91,9 @@ class FakeBackend final : public LockAdmin {
     return all;
   }
 
+  LiveLocks neighbours;
+  LiveLocks inspect_neighbours() override { return neighbours; }
+
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
     auto& holders = state_of(name).holders;
     const bool same = std::equal(holders.begin(), holders.end(), shown.holders.begin(), shown.holders.end(),

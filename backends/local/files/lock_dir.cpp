@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
+#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -37,28 +37,16 @@ Error not_safe(const std::string& path, const std::string& why, const std::strin
   return {ErrorCode::kMisconfigured, "the lock directory " + path + " is not safe: " + why, next};
 }
 
-std::optional<std::string> home_in_passwd(uid_t uid) {
-  std::FILE* file = std::fopen("/etc/passwd", "re");
-  if (!file) return std::nullopt;
-  std::optional<std::string> home;
-  while (const passwd* entry = fgetpwent(file)) {
-    if (entry->pw_uid != uid) continue;
-    if (entry->pw_dir[0] == '/') home = entry->pw_dir;
-    break;
-  }
-  std::fclose(file);
-  return home;
-}
-
 /// mkdir -p: whatever exists already is left as it is.
-int make_directories(const std::string& path, mode_t mode) {
+int make_all(const std::string& path, mode_t mode) {
+  int refused = 0;  // a parent that cannot be made may exist all the same (EROFS, EACCES): the last mkdir decides
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    if (mkdir(path.substr(0, slash).c_str(), mode) != 0 && errno != EEXIST) {
-      // A parent that cannot be made may exist all the same (EROFS, EACCES): the last mkdir decides.
-      if (errno != EROFS && errno != EACCES && errno != EPERM) return errno;
-    }
+    if (mkdir(path.substr(0, slash).c_str(), mode) == 0 || errno == EEXIST) continue;
+    if (errno != EROFS && errno != EACCES && errno != EPERM) return refused != 0 ? refused : errno;
+    if (refused == 0) refused = errno;
   }
-  return mkdir(path.c_str(), mode) == 0 || errno == EEXIST ? 0 : errno;
+  if (mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return 0;
+  return errno == ENOENT && refused != 0 ? refused : errno;
 }
 
 std::string octal(mode_t mode) {
@@ -119,19 +107,6 @@ Result<void> check_parents(const std::string& path, const LockDir::Rules& rules)
 
 }  // namespace
 
-Result<std::string> default_directory() {
-  if (geteuid() == 0) return std::string("/var/lib/dlock");
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state && state[0] == '/') return std::string(state) + "/dlock";
-  const char* home = std::getenv("HOME");
-  if (home && home[0] == '/') return std::string(home) + "/.local/state/dlock";
-  if (const auto listed = home_in_passwd(geteuid())) return *listed + "/.local/state/dlock";
-  return Error{ErrorCode::kMisconfigured,
-               "no place for the lock files: HOME is not set, and /etc/passwd has no entry for user " +
-                   std::to_string(geteuid()),
-               "name a directory with --backend local:/dir"};
-}
-
 const char* network_file_system(int fd) {
   struct statfs fs {};
   if (fstatfs(fd, &fs) != 0) return nullptr;
@@ -152,26 +127,51 @@ std::string hashed_name(std::string_view key) {
   return hex(bytes);
 }
 
-Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
+/// Its first use. One that was named is a spelling mistake more often than not: nothing above it is made.
+Result<void> LockDir::make(const Rules& rules) {
+  if (path_ == kSystemLocalDirectory) {
+    return Error{ErrorCode::kMisconfigured, "there is no " + path_ + ", which local:system means",
+                 "dlock's Debian package makes it; by hand: groupadd -r dlock; install -d -m 755 /var/lib/dlock; "
+                 "install -d -m 3770 -g dlock " +
+                     path_};
+  }
+  const mode_t mode = geteuid() == 0 && !rules.named ? 0755 : 0700;
+  const int failed =
+      rules.named ? (mkdir(path_.c_str(), mode) == 0 || errno == EEXIST ? 0 : errno) : make_all(path_, mode);
+  made_ = failed == 0;
+  if (failed == 0) return {};
+  if (rules.named && failed == ENOENT) {
+    const std::string above = path_.substr(0, std::max<std::size_t>(path_.rfind('/'), 1));
+    return Error{ErrorCode::kMisconfigured, "cannot make the lock directory " + path_ + ": there is no " + above,
+                 "is it spelled as it should be? If so: mkdir -p " + above};
+  }
+  Error error = system_error("cannot make the lock directory " + path_, failed);
+  error.next = rules.named ? "name another one with --backend local:/dir" : kNeedsLocalDirectory;
+  return error;
+}
+
+Result<void> LockDir::open_or_make(const Rules& rules) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  fd_ = UniqueFd(::open(path_.c_str(), kFlags));
+  if (!fd_.valid() && errno == ENOENT) {
+    if (auto made = make(rules); !made) return made;
+    fd_ = UniqueFd(::open(path_.c_str(), kFlags));
+  }
+  if (fd_.valid()) return {};
+  if (errno == ELOOP || errno == ENOTDIR) {
+    return not_safe(path_, "it is a symbolic link or not a directory", "name the directory itself");
+  }
+  Error error = system_error("cannot open the lock directory " + path_, errno);
+  if (errno == EACCES && path_ == kSystemLocalDirectory) {
+    error.next = "the group dlock shares it: add the user to it (adduser USER dlock), who then logs in anew";
+  }
+  return error;
+}
+
+Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   LockDir dir;
   dir.path_ = path;
-  dir.fd_ = UniqueFd(::open(path.c_str(), kFlags));
-  if (!dir.fd_.valid() && errno == ENOENT) {
-    const bool roots = geteuid() == 0 && !rules.named;
-    if (const int failed = make_directories(path, roots ? 0755 : 0700)) {
-      Error error = system_error("cannot make the lock directory " + path, failed);
-      error.next = "name another one with --backend local:/dir";
-      return error;
-    }
-    dir.fd_ = UniqueFd(::open(path.c_str(), kFlags));
-  }
-  if (!dir.fd_.valid()) {
-    if (errno == ELOOP || errno == ENOTDIR) {
-      return not_safe(path, "it is a symbolic link or not a directory", "name the directory itself");
-    }
-    return system_error("cannot open the lock directory " + path, errno);
-  }
+  if (auto opened = dir.open_or_make(rules); !opened) return opened.error();
   struct stat st {};
   if (fstat(dir.fd_.get(), &st) != 0) return system_error("cannot look at the lock directory " + path, errno);
   if (st.st_uid != geteuid() && st.st_uid != 0) {
@@ -201,6 +201,22 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   return dir;
 }
 
+Result<LockDir> LockDir::open_for_looking(const std::string& path, unsigned owner) {
+  LockDir dir;
+  dir.path_ = path;
+  dir.fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  struct stat st {};
+  if (!dir.fd_.valid() || fstat(dir.fd_.get(), &st) != 0) {
+    return system_error("cannot open the lock directory " + path, errno);
+  }
+  if (st.st_uid != owner) return not_safe(path, "it belongs to user " + std::to_string(st.st_uid), "");
+  if (network_file_system(dir.fd_.get())) return not_safe(path, "it lies on another machine", "");
+  dir.owner_ = st.st_uid;
+  dir.gid_ = st.st_gid;
+  dir.group_ = (st.st_mode & S_IWGRP) && (st.st_mode & S_ISGID);
+  return dir;
+}
+
 Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
   if (raw < 0) {
     const std::string path = path_ + "/" + name;
@@ -227,8 +243,17 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
 }
 
 Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const {
-  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | (create ? O_CREAT : 0);
-  return checked(openat(fd_.get(), name.c_str(), flags, group_ ? 0660 : 0600), name);
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+  if (!group_ || !create) {
+    return checked(openat(fd_.get(), name.c_str(), kFlags | (create ? O_CREAT : 0), 0600), name);
+  }
+  // With fs.protected_regular=2 nobody may open what another member has made by O_CREAT alone.
+  int fd = openat(fd_.get(), name.c_str(), kFlags);
+  while (fd < 0 && errno == ENOENT) {
+    fd = openat(fd_.get(), name.c_str(), kFlags | O_CREAT | O_EXCL, 0660);
+    if (fd < 0 && errno == EEXIST) fd = openat(fd_.get(), name.c_str(), kFlags);
+  }
+  return checked(fd, name);
 }
 
 Result<UniqueFd> LockDir::open_file_for_reading(const std::string& name) const {

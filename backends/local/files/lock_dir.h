@@ -12,10 +12,6 @@
 
 namespace dlock::local {
 
-/// Where `local:` keeps its files: /var/lib/dlock for root, else $XDG_STATE_HOME/dlock or ~/.local/state/dlock; without
-/// HOME the home directory that /etc/passwd names. Misconfigured if there is none.
-Result<std::string> default_directory();
-
 /// "NFS", "CIFS", ... of a file system that keeps its locks on another machine or nowhere; nullptr for a local one.
 const char* network_file_system(int fd);
 
@@ -36,10 +32,16 @@ class LockDir {
     bool parents_known = false;     ///< what lies above has been checked
   };
 
-  /// Creates it, with parents, as 0700 (0755 for root's own) if it is missing. Misconfigured if it is not safe.
+  /// Creates it as 0700 (0755 for root's own) if it is missing: with parents, unless it was named. Misconfigured if it
+  /// is not safe, or named and without a parent.
   static Result<LockDir> open(const std::string& path, const Rules& rules);
 
+  /// One that another user keeps, for root to look into: `owner` has it and every file in it. It may be changed at any
+  /// moment by that user, so nothing in it is to be trusted or written.
+  static Result<LockDir> open_for_looking(const std::string& path, unsigned owner);
+
   const std::string& path() const { return path_; }
+  bool made() const { return made_; }  ///< by open(), just now
   int fd() const { return fd_.get(); }
   bool shared_by_group() const { return group_; }
 
@@ -56,10 +58,13 @@ class LockDir {
   Result<LockDir> inside(const std::string& name) const;
 
  private:
+  Result<void> open_or_make(const Rules& rules);
+  Result<void> make(const Rules& rules);
   Result<UniqueFd> checked(int fd, const std::string& name) const;
 
   std::string path_;
   UniqueFd fd_;
+  bool made_ = false;
   bool group_ = false;
   unsigned owner_ = 0;
   unsigned gid_ = 0;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,6 +66,16 @@ Result<std::optional<LockFile>> LockFile::open_existing(const LockDir& dir, cons
   file.key_ = key;
   file.fd_ = std::move(*fd);
   return std::optional<LockFile>(std::move(file));
+}
+
+Result<LockFile> LockFile::private_one(std::string_view key) {
+  LockFile file;
+  file.path_ = "(no lock directory)";
+  file.key_ = key;
+  file.fd_ = UniqueFd(memfd_create("dlock", MFD_CLOEXEC));
+  file.private_ = true;
+  if (!file.fd_.valid()) return system_error("cannot make a file in memory", errno);
+  return file;
 }
 
 bool LockFile::lift_fd() {
@@ -213,11 +224,13 @@ std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {
 }
 
 bool LockFile::removed() const {
+  if (private_) return false;
   struct statx here {};  // not fstat(): see LockDir::checked()
   return statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK, &here) != 0 || here.stx_nlink == 0;
 }
 
 bool LockFile::replaced() const {
+  if (private_) return false;
   struct statx here {};
   struct statx there {};
   if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_INO, &here) != 0 || here.stx_nlink == 0) return true;

@@ -29,6 +29,10 @@ class LockFile {
   static Result<std::optional<LockFile>> open_existing(const LockDir& dir, const std::string& file_name,
                                                        std::string_view key, bool writable);
 
+  /// One in memory that nobody else can open: a queue of our own, for a key that something else guards as well.
+  static Result<LockFile> private_one(std::string_view key);
+  bool is_private() const { return private_; }
+
   int fd() const { return fd_.get(); }
   /// Goes on with a duplicate of the descriptor, from number 3 on. False if there is none left.
   bool lift_fd();
@@ -71,7 +75,7 @@ class LockFile {
   /// nullopt when all are taken: the ticket then goes without one.
   std::optional<std::uint32_t> claim_record(Header& header) const;
 
-  /// True when the file has lost its name.
+  /// True when the file has lost its name. (A private one has none to lose.)
   bool removed() const;
   /// True when the name no longer leads to this very file (removed or replaced): what is locked here binds nobody.
   bool replaced() const;
@@ -88,6 +92,7 @@ class LockFile {
   std::string path_;
   std::string key_;  ///< empty: whatever the file says
   UniqueFd fd_;
+  bool private_ = false;
   mutable bool checked_ = false;  ///< the prologue is as it should be: it is written only once
 };
 

@@ -18,11 +18,10 @@ TEST_CASE("every scheme is read, and shown in its canonical form") {
     const char* shown;
   };
   const Row rows[] = {
-      {"local:", Family::kLocal, "local:"},
       {"local:/var/lock/x", Family::kLocal, "local:/var/lock/x"},
       {"local:///var/lock/x", Family::kLocal, "local:/var/lock/x"},
       {"local:/a%20b?allow-network-fs=1", Family::kLocal, "local:/a%20b?allow-network-fs=1"},
-      {"local:?allow_network_fs", Family::kLocal, "local:?allow-network-fs=1"},
+      {"local:/x?allow_network_fs", Family::kLocal, "local:/x?allow-network-fs=1"},
       {"redis://h", Family::kRedis, "redis://h"},
       {"redis://H:6379/", Family::kRedis, "redis://h"},
       {"redis://h:6380/3", Family::kRedis, "redis://h:6380/3"},

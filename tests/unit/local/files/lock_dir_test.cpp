@@ -4,33 +4,9 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <optional>
-
 #include "tests/support/acquisition.h"
 
 namespace dlock::local::lock_dir_test {
-namespace {
-
-/// Sets or unsets a variable for a scope.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    set(value);
-  }
-  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
-
- private:
-  void set(const char* value) const {
-    if (value) setenv(name_, value, 1);
-    else unsetenv(name_);
-  }
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-}  // namespace
 
 TEST_CASE("the file name of a key is the FNV-1a hash of 128 bits") {
   // Published test values of FNV-1a.
@@ -42,22 +18,6 @@ TEST_CASE("the file name of a key is the FNV-1a hash of 128 bits") {
 TEST_CASE("keys that differ only in case or in slashes have different files") {
   CHECK(hashed_name("a/b") != hashed_name("a/B"));
   CHECK(hashed_name("a/b") != hashed_name("a//b"));
-}
-
-TEST_CASE("root's locks lie in /var/lib/dlock, a user's in the state directory") {
-  const Variable state("XDG_STATE_HOME", "/somewhere/state");
-  const auto path = default_directory();
-  REQUIRE(path);
-  CHECK(*path == (geteuid() == 0 ? "/var/lib/dlock" : "/somewhere/state/dlock"));
-}
-
-TEST_CASE("without HOME a user's directory is found in /etc/passwd") {
-  const Variable state("XDG_STATE_HOME", nullptr);
-  const Variable home("HOME", nullptr);
-  const auto path = default_directory();
-  REQUIRE(path);
-  CHECK(path->starts_with("/"));
-  CHECK(path->ends_with("/dlock"));
 }
 
 TEST_CASE("a name with a suffix is listed, in order, and others are not") {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "backends/local/context.h"
+#include "backends/local/files/lock_dir.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock::local {
+
+/// The lock files of keys: "<32 hex digits>.lock".
+bool is_key_file(const std::string& name);
+
+/// Every lock of `dir` that has a holder or a waiter. What cannot be read is counted.
+Result<LiveLocks> look_through(const LockDir& dir, const LocalContext& context);
+
+/// For root, whose own directory is the default one: the same of local:system and of the directories of all users in
+/// /etc/passwd, each with its own store and whose it is. Nobody else may look there; for them there are none.
+LiveLocks look_at_neighbours(const LocalContext& context);
+
+}  // namespace dlock::local
