@@ -78,6 +78,8 @@ RunReport::Outcome reported(const SupervisorState& s) {
       return RunReport::Outcome::kRan;
     case Outcome::kLost:
       return RunReport::Outcome::kLost;
+    case Outcome::kOverheld:
+      return RunReport::Outcome::kOverheld;
     case Outcome::kNotStarted:
       return RunReport::Outcome::kExecFailed;
     case Outcome::kInterrupted:
@@ -106,6 +108,7 @@ Ending ending_of(const Options& options, const Runtime& runtime, const Taken& ta
       return {0, s.die_of.value_or(SIGTERM)};
     case Outcome::kRefused:
     case Outcome::kLost:
+    case Outcome::kOverheld:
       return {explain_not_taken(options, runtime, taken)};
     case Outcome::kNotStarted:
       runtime.log.error(*s.error);

@@ -9,6 +9,7 @@
 #include "cmd/options/command_table.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/text.h"
+#include "lib/config/duration_text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -69,6 +70,16 @@ Result<int> parse_choice(std::string_view text, std::string_view choices) {
   });
   if (found >= 0) return found;
   return invalid(quoted(text) + " is none of " + std::string(choices), did_you_mean(nearest.best()));
+}
+
+Result<WarnHeld> parse_warn_held(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  auto after = parse_duration(text.substr(0, equals));
+  if (!after) return after.error();
+  if (equals == std::string_view::npos) return WarnHeld{*after, std::nullopt};
+  auto status = parse_number(text.substr(equals + 1), 0, 255);
+  if (!status) return status.error();
+  return WarnHeld{*after, static_cast<int>(*status)};
 }
 
 Result<std::string> parse_reason(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cmd/options/options.h"
 #include "lib/base/result.h"
 #include "lib/run/on_lost.h"
 
@@ -20,6 +21,9 @@ Result<OnLost> parse_on_lost(std::string_view text);
 
 /// "yes" or "no" of a flag in a file or variable: true, yes, on, 1; false, no, off, 0.
 Result<bool> parse_flag(std::string_view text);
+
+/// D, or D=N with an exit status N.
+Result<WarnHeld> parse_warn_held(std::string_view text);
 
 /// A text for others to read: at most 256 bytes.
 Result<std::string> parse_reason(std::string_view text);

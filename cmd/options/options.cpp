@@ -170,6 +170,7 @@ class Composer {
     }
     if (options_.nonblock) options_.tries = 0;
     if (auto read = from.read(OptionId::kConflictExitCode, 0, 255, options_.conflict_exit_code); !read) return read;
+    if (auto read = from.read_with(OptionId::kWarnHeld, parse_warn_held, options_.warn_held); !read) return read;
     return from.read(OptionId::kConnectTimeout, kSomething, options_.connect_timeout);
   }
 
@@ -209,6 +210,7 @@ class Composer {
     const auto from = reader();
     if (auto read = from.read_with(OptionId::kOnLost, parse_on_lost, options_.on_lost); !read) return read;
     if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
+    if (auto read = read_max_hold(from); !read) return read;
     if (auto read = from.read(OptionId::kStrictRelease, options_.strict_release); !read) return read;
     if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;
     if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
@@ -220,6 +222,19 @@ class Composer {
       options_.shell_command = std::string(text->value);
     }
     return {};
+  }
+
+  Result<void> read_max_hold(const OptionReader& from) {
+    const Setting* given = from.find(OptionId::kMaxHold);
+    if (given == nullptr || !has_option(arguments_.command, option_row(OptionId::kMaxHold))) return {};
+    Duration most{0};
+    if (auto read = from.read(OptionId::kMaxHold, Duration(1ms), most); !read) return read;
+    options_.max_hold = most;
+    if (options_.at_least <= most) return {};
+    return OptionReader::at(*given, {ErrorCode::kInvalid,
+                                     "the lock is to be held for " + spell_duration(most) + " at most, and for " +
+                                         spell_duration(options_.at_least) + " at least",
+                                     "choose a longer --max-hold, or a shorter --at-least"});
   }
 
   /// The options of the commands that run nothing.

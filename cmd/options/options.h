@@ -46,6 +46,12 @@ enum class Command {
   kComplete,  ///< hidden: words for the completion scripts
 };
 
+/// --warn-held: from when on a busy lock is told of, whatever else is silent.
+struct WarnHeld {
+  Duration after{0};
+  std::optional<int> status;  ///< to exit with then; nullopt: as for any busy lock
+};
+
 enum class When { kAuto, kAlways, kNever };
 
 /// What `dlock stock` is to do.
@@ -81,6 +87,7 @@ struct Options {
   int tries = 0;
   Duration retry_interval{0};
   int conflict_exit_code = 75;
+  std::optional<WarnHeld> warn_held;
   Mode mode = Mode::kExclusive;
   int permits = 0;
   bool fair = false;
@@ -91,6 +98,7 @@ struct Options {
   OnLost on_lost;
   Duration lock_delay{0};
   Duration at_least{0};
+  std::optional<Duration> max_hold;
   Duration connect_timeout = std::chrono::seconds(5);
   bool strict_release = false;
   bool close_lock = false;  ///< -o

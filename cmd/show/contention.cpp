@@ -98,6 +98,22 @@ Error busy_error(const LockName& name, const std::optional<LockState>& state, st
   return error;
 }
 
+std::optional<Error> long_hold_error(const LockState& state, Duration limit, WallTime now) {
+  const Participant* oldest = nullptr;
+  for (const Participant& holder : state.holders) {
+    if (holder.since && (oldest == nullptr || *holder.since < *oldest->since)) oldest = &holder;
+  }
+  if (oldest == nullptr || age(*oldest->since, now) < limit) return std::nullopt;
+  Error error{ErrorCode::kBusy, state.name.text() + " is held by " + holder_sentence(*oldest, now)};
+  error.message += "; that is longer than " + human_duration(limit) + " (--warn-held)";
+  const std::size_t others = state.holders.size() - 1 + state.more_holders;
+  if (others > 0)
+    error.message += "; " + std::to_string(others) + (others == 1 ? " other holds" : " others hold") + " it too";
+  const std::string key = shell_word(state.name.text());
+  error.next = "look at it: dlock inspect " + key + "; if it is stuck: dlock force-release " + key;
+  return error;
+}
+
 Self this_process() {
   utsname name{};
   uname(&name);

@@ -16,6 +16,10 @@ namespace dlock {
 Error busy_error(const LockName& name, const std::optional<LockState>& state, std::optional<Duration> waited,
                  WallTime now);
 
+/// What --warn-held says of a busy lock that somebody has held for `limit` or longer: by whom, the one who has held it
+/// longest; nullopt if nobody has. Code Busy.
+std::optional<Error> long_hold_error(const LockState& state, Duration limit, WallTime now);
+
 /// By what a waiter is known to be this process.
 struct Self {
   std::string host;

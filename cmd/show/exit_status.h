@@ -7,6 +7,7 @@
 namespace dlock {
 
 inline constexpr int kExitLost = 79;
+inline constexpr int kExitOverheld = 124;  // as timeout(1) has it
 inline constexpr int kExitNotExecutable = 126;
 inline constexpr int kExitNotFound = 127;
 
@@ -19,6 +20,8 @@ constexpr int exit_status(ErrorCode code) {
       return 69;
     case ErrorCode::kLost:
       return kExitLost;
+    case ErrorCode::kOverheld:
+      return kExitOverheld;
     case ErrorCode::kInvalid:
       return 64;
     case ErrorCode::kMisconfigured:

@@ -124,6 +124,16 @@ void Progress::lost(const std::string& why, const SupervisorState& s, pid_t comm
   runtime_.log.error({ErrorCode::kLost, text, next});
 }
 
+void Progress::overheld(const SupervisorState& s, pid_t command) {
+  std::string text = names(options_) + " was held for " + human_duration(runtime_.clock.now() - s.granted_at) +
+                     ", as long as --max-hold allows";
+  if (command > 0) {
+    text +=
+        "; sent TERM to pid " + std::to_string(command) + ", KILL follows in " + human_duration(options_.kill_after);
+  }
+  runtime_.log.error({ErrorCode::kOverheld, text, "the lock is given back when the command is gone"});
+}
+
 void Progress::release_unconfirmed(const std::string& why, const SupervisorState& s) {
   std::string text = "the release of " + names(options_) + " could not be confirmed: " + why;
   if (s.deadline) {

@@ -23,6 +23,7 @@ class Progress final : public RunObserver {
   void waited() override;
   void warned(const std::string& warning) override;
   void lost(const std::string& why, const SupervisorState& s, pid_t command) override;
+  void overheld(const SupervisorState& s, pid_t command) override;
   void release_unconfirmed(const std::string& why, const SupervisorState& s) override;
 
  private:

@@ -40,6 +40,8 @@ const char* outcome_name(RunReport::Outcome outcome) {
       return "unavailable";
     case RunReport::Outcome::kLost:
       return "lost";
+    case RunReport::Outcome::kOverheld:
+      return "overheld";
     case RunReport::Outcome::kExecFailed:
       return "exec_failed";
     case RunReport::Outcome::kInterrupted:

@@ -13,7 +13,7 @@ namespace dlock {
 
 /// How one `dlock run` ended, for --report: tells a command's exit status from dlock's own.
 struct RunReport {
-  enum class Outcome { kRan, kBusy, kUnavailable, kLost, kExecFailed, kInterrupted, kShort, kRepeated };
+  enum class Outcome { kRan, kBusy, kUnavailable, kLost, kOverheld, kExecFailed, kInterrupted, kShort, kRepeated };
   Outcome outcome = Outcome::kRan;
   std::optional<int> exit_code;  ///< of the command if it ran and ended by itself, else of dlock; unset with a signal
   std::optional<int> signal;     ///< that the command, or dlock, died of
@@ -23,7 +23,7 @@ struct RunReport {
   std::vector<HeldLock> locks;   ///< as granted; empty: never held
 };
 
-/// "ran", "busy", "unavailable", "lost", "exec_failed", "interrupted"; of a stock also "short", "repeated".
+/// "ran", "busy", "unavailable", "lost", "overheld", "exec_failed", "interrupted"; of a stock also "short", "repeated".
 const char* outcome_name(RunReport::Outcome outcome);
 
 /// The dlock.report/1 line, with its newline. The top level speaks of the first key; "locks" is there with several.

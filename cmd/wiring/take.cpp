@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/wiring/take.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "cmd/show/contention.h"
@@ -34,6 +35,7 @@ SupervisionPolicy make_policy(const Options& options, const Store& store, TimePo
   policy.kill_after = options.kill_after;
   policy.on_lost = options.on_lost;
   policy.at_least = options.at_least;
+  policy.max_hold = options.max_hold;
   policy.run_command = run_command;
   const auto limit = options.nonblock ? std::optional<Duration>(0s) : options.wait;
   if (store.has_keeper && limit) policy.give_up_at = now + *limit + options.connect_timeout + kGrace;
@@ -52,6 +54,26 @@ void supervise(Taken& taken, const Options& options, const Runtime& runtime, Loc
   // Who dies of a signal has no destructors, and a keeper that does not answer must not be left behind.
   const bool in_order = taken.situation.outcome == Outcome::kRan && !taken.situation.release_unconfirmed;
   if (!in_order && taken.situation.outcome != Outcome::kGranted) taken.session.reset();
+}
+
+/// --warn-held: the exit status, if this is a hold that it speaks of. That a store cannot tell since when is no reason
+/// to believe that all is well.
+std::optional<int> tell_of_long_hold(const Options& options, const Runtime& runtime, const SupervisorState& s) {
+  if (!options.warn_held) return std::nullopt;
+  std::string why = "who holds it could not be asked";
+  if (s.contention) {
+    if (const auto error = long_hold_error(*s.contention, options.warn_held->after, runtime.clock.wall())) {
+      runtime.log.error(*error);
+      return options.warn_held->status.value_or(options.conflict_exit_code);
+    }
+    const auto& holders = s.contention->holders;
+    const auto told = [](const Participant& holder) { return holder.since.has_value(); };
+    if (std::all_of(holders.begin(), holders.end(), told)) return std::nullopt;
+    why = "since when it is held is not known";
+  }
+  runtime.log.warn("--warn-held says nothing of " + (s.contention ? s.contention->name : options.keys.front()).text() +
+                   ": " + why);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -84,11 +106,13 @@ int explain_not_taken(const Options& options, const Runtime& runtime, const Take
   const SupervisorState& s = taken.situation;
   if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
   if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
+  if (s.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
   if (s.error->code == ErrorCode::kRepeated) {
     runtime.log.notice(s.error->message);
     return exit_status(ErrorCode::kRepeated);
   }
   if (s.error->code != ErrorCode::kBusy) return fail(runtime.log, *s.error);
+  if (const auto told = tell_of_long_hold(options, runtime, s)) return *told;
   const int status = options.conflict_exit_code;
   // With -E 0 being busy is no news: a cron job that says nothing sends no mail.
   const bool silent = options.log.quiet || (status == 0 && options.log.verbosity == 0);

@@ -13,6 +13,7 @@ enum class ErrorCode {
   kBusy,           ///< the store said that somebody else holds it
   kUnavailable,    ///< the store did not answer: nothing is known
   kLost,           ///< held once, not any more; or a token or owner that is no longer valid
+  kOverheld,       ///< held for as long as it may be: what ran under it was ended
   kInvalid,        ///< the caller's input is wrong (usage)
   kMisconfigured,  ///< a configuration file, a URL or a directory is not fit to be used
   kUnsupported,    ///< this backend cannot do that, or is not installed

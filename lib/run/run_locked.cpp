@@ -83,6 +83,8 @@ class Loop {
         return stop_self();
       case Action::Kind::kSayLost:
         return observer_.lost(action.text, s_, command_.pid());
+      case Action::Kind::kSayOverheld:
+        return observer_.overheld(s_, command_.pid());
       case Action::Kind::kWarn:
         return observer_.release_unconfirmed(action.text, s_);
     }

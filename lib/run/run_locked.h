@@ -23,6 +23,8 @@ class RunObserver {
   /// What the store wants people to know about a lock that it has granted.
   virtual void warned(const std::string& /*warning*/) {}
   virtual void lost(const std::string& /*why*/, const SupervisorState& /*s*/, pid_t /*command*/) {}
+  /// The lock has been held for as long as the policy allows, and the command is being ended.
+  virtual void overheld(const SupervisorState& /*s*/, pid_t /*command*/) {}
   virtual void release_unconfirmed(const std::string& /*why*/, const SupervisorState& /*s*/) {}
 };
 

@@ -22,6 +22,11 @@ bool is_harmless(int signal) {
   return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
 }
 
+/// When --max-hold is over.
+std::optional<TimePoint> end_of_hold(const SupervisionPolicy& policy, const SupervisorState& s) {
+  return policy.max_hold ? std::optional(s.granted_at + *policy.max_hold) : std::nullopt;
+}
+
 /// One decision being made. Each on_...() handles one kind of event in every phase.
 class Decision {
  public:
@@ -44,6 +49,7 @@ class Decision {
         return;
       case Phase::kRunning:
         if (!s_.lost && s_.deadline && now_ >= term_at(*s_.deadline, policy_.ttl, policy_.kill_after)) declare_lost("");
+        else if (const auto end = end_of_hold(policy_, s_); end && now_ >= *end) end_overheld();
         return;
       case Phase::kEnding:
         if (alarm_rang()) kill_tree();
@@ -97,10 +103,9 @@ class Decision {
         if (!s_.lost) declare_lost(lost.why);
         return;
       case Phase::kEnding:
-        // Declared because no renewal came; now the store says that somebody else may hold it: no reason to be patient
-        // any more, but the promised time to end in order stays.
-        return;
       case Phase::kKilling:
+        // The promised time to end in order stays, also when the store says only now that somebody else may hold it.
+        if (!s_.lost) lose_while_ending(lost.why);
         return;
       case Phase::kLingering:
         lose_after_end(lost.why);
@@ -168,6 +173,8 @@ class Decision {
         return;
       case Phase::kEnding:
       case Phase::kKilling:
+        if (!s_.lost) s_.lost_why = gone.why;  // why the release is not confirmed
+        return;
       case Phase::kDone:
         return;
     }
@@ -254,11 +261,30 @@ class Decision {
 
   void say_lost() { actions_.push_back({Kind::kSayLost, 0, {}, s_.lost_why}); }
 
-  void declare_lost(const std::string& why) {
-    mark_lost(why);
+  /// Between TERM and KILL, and before the lease ends.
+  void set_kill_alarm() {
     const std::optional<TimePoint> last =
         s_.deadline ? std::optional(kill_at(*s_.deadline, policy_.ttl)) : std::nullopt;
     s_.alarm = *earlier(now_ + policy_.kill_after, last);
+  }
+
+  void terminate_tree() {
+    if (now_ >= *s_.alarm) return kill_tree();
+    s_.phase = Phase::kEnding;
+    actions_.push_back({Kind::kSignalTree, SIGTERM});
+  }
+
+  /// The lock is held, and renewed, until the command is gone.
+  void end_overheld() {
+    s_.overheld = true;
+    set_kill_alarm();
+    actions_.push_back({Kind::kSayOverheld});
+    terminate_tree();
+  }
+
+  void declare_lost(const std::string& why) {
+    mark_lost(why);
+    set_kill_alarm();
     say_lost();
     switch (policy_.on_lost.kind) {
       case OnLost::Kind::kIgnore:
@@ -270,10 +296,7 @@ class Decision {
         kill_tree();
         return;
       case OnLost::Kind::kTerm:
-        if (now_ >= *s_.alarm) return kill_tree();
-        s_.phase = Phase::kEnding;
-        actions_.push_back({Kind::kSignalTree, SIGTERM});
-        return;
+        return terminate_tree();
     }
   }
 
@@ -290,6 +313,11 @@ class Decision {
     release_or_finish();
   }
 
+  void lose_while_ending(const std::string& why) {
+    mark_lost(why);
+    say_lost();
+  }
+
   void lose_after_end(const std::string& why) {
     mark_lost(why);
     say_lost();
@@ -297,7 +325,7 @@ class Decision {
   }
 
   void release_or_finish() {
-    if (s_.session_over) finish_released();
+    if (s_.session_over && s_.lost) finish_released();
     else release();
   }
 
@@ -319,6 +347,7 @@ class Decision {
   void finish_released() {
     if (s_.error) finish(Outcome::kNotStarted);
     else if (s_.lost && (policy_.on_lost.kind != OnLost::Kind::kIgnore || !s_.command_status)) finish(Outcome::kLost);
+    else if (s_.overheld) finish(Outcome::kOverheld);
     else if (s_.die_of) finish(Outcome::kInterrupted);
     else finish(Outcome::kRan);
   }
@@ -360,8 +389,8 @@ std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Supervis
     case Phase::kGranted:
       return s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt;
     case Phase::kRunning:
-      if (s.lost || !s.deadline) return std::nullopt;
-      return term_at(*s.deadline, policy.ttl, policy.kill_after);
+      if (s.lost || !s.deadline) return end_of_hold(policy, s);
+      return earlier(term_at(*s.deadline, policy.ttl, policy.kill_after), end_of_hold(policy, s));
     case Phase::kLingering:
       return earlier(s.alarm, s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt);
     case Phase::kWithdrawing:

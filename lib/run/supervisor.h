@@ -30,7 +30,7 @@ namespace dlock {
 ///         Running ------------------> Lingering ------------------------> Releasing --released, 5 s--> Done
 ///            |    \________________________________________________________/  ^
 ///            |          command ended, nothing to wait for                    |
-///            | lost, or deadline - margin - kill_after                        |
+///            | lost, or deadline - margin - kill_after; max-hold over         |
 ///            v        kill_after, or deadline - margin                        |
 ///         Ending ---------------------------------> Killing                   |
 ///            |                                         |                      |
@@ -57,6 +57,7 @@ struct SupervisionPolicy {
   Duration kill_after = std::chrono::seconds(5);
   OnLost on_lost;
   Duration at_least{0};
+  std::optional<Duration> max_hold;     ///< counted from the grant: then the command is ended, whatever on_lost says
   bool run_command = true;              ///< false: Granted is the end (acquire, wait)
   std::optional<TimePoint> give_up_at;  ///< a session that has said nothing by then hangs
 };
@@ -90,6 +91,7 @@ struct Action {
     kRelease,        ///< until `deadline`
     kStopSelf,       ///< stop as the terminal asked, go on when continued
     kSayLost,        ///< one line: why
+    kSayOverheld,    ///< one line: max_hold is over
     kWarn,           ///< one line: `text`
   };
   Kind kind;
@@ -98,7 +100,7 @@ struct Action {
   std::string text = {};
 };
 
-enum class Outcome { kRan, kGranted, kRefused, kLost, kNotStarted, kInterrupted };
+enum class Outcome { kRan, kGranted, kRefused, kLost, kOverheld, kNotStarted, kInterrupted };
 
 /// All that the supervisor knows.
 struct SupervisorState {
@@ -110,6 +112,7 @@ struct SupervisorState {
   std::optional<int> command_status;  ///< wait status, once it ended
   bool command_alive = false;
   bool lost = false;
+  bool overheld = false;      ///< the command was ended because max_hold was over
   std::string lost_why;       ///< before a loss: why the last renewal was not confirmed, if it was not
   bool session_over = false;  ///< said a final Lost or SessionGone: nothing more to release
   bool release_unconfirmed = false;

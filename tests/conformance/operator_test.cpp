@@ -52,6 +52,27 @@ TEST_CASE("inspect tells who holds the lock, where, what for and since when") {
   });
 }
 
+TEST_CASE("who is refused is told who holds the lock, and since when") {
+  on_every_backend("busy-since", [](World& w) {
+    const WallTime before = SystemClock().wall();
+    const LockSpec spec = exclusive(w.key);
+    Acquisition holder(w.a, spec);
+    holder.held();
+    Acquisition other(w.b, once(exclusive(w.key)));
+    const auto refused = other.wait_for<Refused>();
+    REQUIRE(refused);
+    CHECK(refused->error.code == ErrorCode::kBusy);
+    REQUIRE(refused->state);
+    REQUIRE(refused->state->holders.size() == 1);
+    const Participant& party = refused->state->holders.front();
+    CHECK(party.owner == spec.owner.text());
+    REQUIRE(party.since);
+    CHECK(*party.since >= before);
+    CHECK(*party.since <= SystemClock().wall());
+    holder.release();
+  });
+}
+
 TEST_CASE("inspect of everything lists the locks in use, in canonical order, and no others") {
   on_every_backend("list", [](World& w) {
     Acquisition last(w.a, exclusive(w.key + "/z"));

@@ -188,7 +188,7 @@ wait_section() {
 
 # --- what holds for every store --------------------------------------------------------------------------------------
 
-# A command runs, excludes, is seen, gives back.
+# A command runs, excludes, is seen, is told of, gives back; and is ended when it holds for too long.
 locks_and_excludes() { # KEY
   run -7 --separate-stderr dlock run "$1" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'
   [ "$stderr" = "" ]
@@ -199,11 +199,18 @@ locks_and_excludes() { # KEY
   run -75 dlock run -n "$1" -- touch ran
   [[ "$output" == *"$1 is held by"* ]]
   [ "$(count holders "$1")" = 1 ]
+  run -3 dlock run -n -q -E 0 --warn-held 0=3 "$1" -- touch ran
+  [[ "$output" == *"$1 is held by "*" for "*"longer than 0 s (--warn-held)"* ]]
+  run -0 dlock run -n -E 0 --warn-held 1h=3 "$1" -- touch ran
+  [ "$output" = "" ]
   start_watched waiter dlock run -q "$1" -- touch waited
   wait_until has 1 waiters "$1"
   let_go
   [ "$(how_ended waiter)" = "exit 0" ]
   [ -e waited ] && [ ! -e ran ]
+  is_free "$1"
+  run -124 dlock run --max-hold 300ms "$1" -- sleep 100
+  [[ "$output" == *"$1 was held for "*"as long as --max-hold allows"* ]]
   is_free "$1"
 }
 

@@ -59,6 +59,9 @@ std::string text_of(const std::vector<Action>& actions) {
       case Action::Kind::kSayLost:
         text += "lost";
         break;
+      case Action::Kind::kSayOverheld:
+        text += "overheld";
+        break;
       case Action::Kind::kWarn:
         text += "warn";
         break;
@@ -304,6 +307,75 @@ TEST_CASE("--at-least keeps the lock until its time is over") {
           {"a command that took longer is not kept", running(granted_for_ever()), CommandEnded{kExitedZero}, 21s,
            "release", Phase::kReleasing},
       });
+}
+
+TEST_CASE("--max-hold ends the command when its time, counted from the grant, is over") {
+  SupervisionPolicy policy = kTermPolicy;
+  policy.max_hold = 10s;
+  const SupervisorState renewed_run = renewed(running(granted_until(kDeadline)));
+  const auto after = [&](const SupervisorEvent& event, Duration when, SupervisorState s) {
+    decide(policy, s, event, kStart + when);
+    return s;
+  };
+  const SupervisorState over = after(TimePassed{}, 10s, renewed_run);
+  const SupervisorState late = [] {  // started only when a renewal had come
+    SupervisorState s = renewed(too_late());
+    decide(kTermPolicy, s, TimePassed{}, kStart + 4s);
+    return s;
+  }();
+  CHECK(wake_at(policy, renewed_run) == kStart + 10s);
+  CHECK(wake_at(policy, running(granted_for_ever())) == kStart + 10s);
+  check_rows(
+      policy,
+      {
+          {"not before", renewed_run, TimePassed{}, 9999ms, "", Phase::kRunning},
+          {"then TERM to the whole tree", renewed_run, TimePassed{}, 10s, "overheld tree-15", Phase::kEnding},
+          {"also of a lock without deadline", running(granted_for_ever()), TimePassed{}, 10s, "overheld tree-15",
+           Phase::kEnding},
+          {"a start that had to wait moves nothing", late, TimePassed{}, 10s, "overheld tree-15", Phase::kEnding},
+          {"an end just before is an end", renewed_run, CommandEnded{kExitedZero}, 9999ms, "release",
+           Phase::kReleasing},
+          {"KILL follows after kill_after", over, TimePassed{}, 15s, "tree-9", Phase::kKilling},
+          {"not before", over, TimePassed{}, 14999ms, "", Phase::kEnding},
+          {"the lock is given back when nothing is left of the command", after(CommandEnded{kExitedZero}, 11s, over),
+           TreeGone{}, 11s, "release", Phase::kReleasing},
+          {"a loss meanwhile is said, and hurries nothing", over, SessionEvent(Lost{"stolen"}), 11s, "lost",
+           Phase::kEnding},
+          {"the keeper's end is no loss under a lease that lasts", over, SessionEvent(SessionGone{"gone"}), 11s, "",
+           Phase::kEnding},
+          {"a lease that ends before it is a loss", running(granted_until(kStart + 15s)), TimePassed{}, 10s,
+           "lost tree-15", Phase::kEnding},
+      });
+}
+
+TEST_CASE("What --max-hold has ended is told apart from a loss, which counts for more, and from any other end") {
+  SupervisionPolicy policy = kTermPolicy;
+  policy.max_hold = 10s;
+  const auto outcome = [&](const std::vector<SupervisorEvent>& meanwhile, const char* said) {
+    SupervisorState s = running(granted_for_ever());
+    decide(policy, s, TimePassed{}, kStart + 10s);
+    for (const SupervisorEvent& event : meanwhile) decide(policy, s, event, kStart + 11s);
+    decide(policy, s, CommandEnded{kExitedZero}, kStart + 12s);
+    CHECK(text_of(decide(policy, s, TreeGone{}, kStart + 12s)) == said);
+    if (s.phase == Phase::kReleasing) decide(policy, s, SessionEvent(Released{}), kStart + 12s);
+    REQUIRE(s.phase == Phase::kDone);
+    return s.outcome;
+  };
+  CHECK(outcome({}, "release") == Outcome::kOverheld);
+  CHECK(outcome({by_kill(SIGTERM)}, "release") == Outcome::kOverheld);
+  CHECK(outcome({SessionEvent(Lost{"stolen"})}, "") == Outcome::kLost);
+  CHECK(outcome({SessionEvent(SessionGone{"gone"})}, "warn") == Outcome::kOverheld);
+}
+
+TEST_CASE("--max-hold ends what --on-lost lets go on without the lock") {
+  for (const OnLost::Kind kind : {OnLost::Kind::kSignal, OnLost::Kind::kIgnore}) {
+    SupervisionPolicy policy = policy_with(kind);
+    policy.max_hold = 10s;
+    SupervisorState s = running(granted_until(kDeadline));
+    decide(policy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
+    CHECK(wake_at(policy, s) == kStart + 10s);
+    CHECK(text_of(decide(policy, s, TimePassed{}, kStart + 10s)) == "overheld tree-15");
+  }
 }
 
 TEST_CASE("A keeper that never says anything is given up at the time that the policy names") {

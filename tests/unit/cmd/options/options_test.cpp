@@ -122,6 +122,10 @@ TEST_CASE("each option of run arrives with its type") {
                                       "3s",
                                       "--at-least",
                                       "1h",
+                                      "--max-hold",
+                                      "2h",
+                                      "--warn-held",
+                                      "90m=3",
                                       "--connect-timeout",
                                       "0.5",
                                       "--strict-release",
@@ -152,6 +156,9 @@ TEST_CASE("each option of run arrives with its type") {
   CHECK(options.on_lost.signal == SIGUSR1);
   CHECK(options.lock_delay == 3s);
   CHECK(options.at_least == 1h);
+  CHECK(options.max_hold == 2h);
+  CHECK(options.warn_held->after == 90min);
+  CHECK(options.warn_held->status == 3);
   CHECK(options.connect_timeout == 500ms);
   CHECK(options.strict_release);
   CHECK(options.close_lock);
@@ -177,6 +184,19 @@ TEST_CASE("waiting for nothing is trying once") {
   CHECK(!parsed(run({"-w", "0.1"})).nonblock);
   CHECK(parsed(run({"-n"}), {"DLOCK_WAIT=30"}).nonblock);
   CHECK(!parsed(run({"-n"}), {"DLOCK_WAIT=30"}).wait);
+}
+
+TEST_CASE(
+    "how long a lock may be held is for those who run something under it, and others are not kept from their work") {
+  const Home home("[defaults]\nmax-hold = \"10s\"\nwarn-held = 7200\nat-least = \"20s\"\n");
+  const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
+  CHECK(parse(run({}), {xdg}).error().code == ErrorCode::kMisconfigured);
+  CHECK(parsed(run({"--at-least", "5s"}), {xdg}).max_hold == 10s);
+  CHECK(!parsed({"acquire", "k", "--ttl", "10s"}, {xdg}).max_hold);
+  const Options waiting = parsed({"wait", "k"}, {xdg});
+  CHECK(waiting.warn_held->after == 2h);
+  CHECK(!waiting.warn_held->status);
+  CHECK(parsed({"hold", "k"}, {"DLOCK_MAX_HOLD=1m", "DLOCK_WARN_HELD=1h=0"}).warn_held->status == 0);
 }
 
 TEST_CASE("the later of -s and -x wins, as with flock(1)") {
@@ -240,6 +260,11 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"-n", "--tries", "3"}), ErrorCode::kInvalid, "-n tries once"},
       {run({"-n", "-w", "5"}), ErrorCode::kInvalid, "only one of them"},
       {run({"--connect-timeout", "0"}), ErrorCode::kInvalid, "too short"},
+      {run({"--max-hold", "0"}), ErrorCode::kInvalid, "--max-hold: '0' is too short, 1ms is the least"},
+      {run({"--max-hold", "9", "--at-least", "10"}), ErrorCode::kInvalid, "for 9s at most, and for 10s at least"},
+      {run({"--warn-held", "2x"}), ErrorCode::kInvalid, "unknown unit 'x'"},
+      {run({"--warn-held", "2h="}), ErrorCode::kInvalid, "--warn-held: '' is not a number from 0 to 255"},
+      {run({"--warn-held", "2h=256"}), ErrorCode::kInvalid, "'256' is not a number from 0 to 255"},
       {run({"--on-lost", "trem"}), ErrorCode::kInvalid, "--on-lost: 'trem'"},
       {run({"--on-lost", "signal:"}), ErrorCode::kInvalid, "no signal"},
       {run({"--on-lost", "signal:0"}), ErrorCode::kInvalid, "no signal"},

@@ -71,6 +71,20 @@ TEST_CASE("reason, end of the lease and the others who wait are told when they a
         "deploy/prod is held by ci-4 (pid 8812, user deploy) for 41 s (rollout), lease ends in 12 s; 2 others wait");
 }
 
+TEST_CASE("--warn-held names the one who has held it longest, once that is too long") {
+  const auto told = [](const LockState& state) { return long_hold_error(state, 2h, kNow); };
+  const auto error = told(held({party("ci-5", 1, 1min), party("ci-4", 8812, 3h + 20min)}));
+  REQUIRE(error);
+  CHECK(error->message ==
+        "deploy/prod is held by ci-4 (pid 8812, user deploy) for 3 h 20 min; that is longer than 2 h (--warn-held); "
+        "1 other holds it too");
+  CHECK(error->next == "look at it: dlock inspect deploy/prod; if it is stuck: dlock force-release deploy/prod");
+  CHECK(told(held({party("ci-4", 8812, 2h)})));
+  CHECK(!told(held({party("ci-4", 8812, 2h - 1s)})));
+  CHECK(!told(held({}, {party("waits", 1, 5h)})));
+  CHECK_MESSAGE(!told(held({Participant{}})), "since when is not known");
+}
+
 TEST_CASE("three holders are named, more are counted") {
   LockState state = held({party("a", 1, 1s), party("b", 2, 2s), party("c", 3, 3s), party("d", 4, 4s)});
   state.mode = Mode::kPermits;

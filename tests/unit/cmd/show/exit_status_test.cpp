@@ -11,6 +11,7 @@ TEST_CASE("every error has the exit status that the manual promises") {
   CHECK(exit_status(ErrorCode::kBusy) == 75);
   CHECK(exit_status(ErrorCode::kUnavailable) == 69);
   CHECK(exit_status(ErrorCode::kLost) == 79);
+  CHECK(exit_status(ErrorCode::kOverheld) == 124);
   CHECK(exit_status(ErrorCode::kInvalid) == 64);
   CHECK(exit_status(ErrorCode::kMisconfigured) == 78);
   CHECK(exit_status(ErrorCode::kUnsupported) == 78);
