@@ -11,6 +11,7 @@
 #include "cmd/bench/bench_stock.h"
 #include "cmd/commands/acquire.h"
 #include "cmd/commands/check.h"
+#include "cmd/commands/config.h"
 #include "cmd/commands/doctor.h"
 #include "cmd/commands/fence.h"
 #include "cmd/commands/force_release.h"
@@ -150,7 +151,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kStock:
       return on_stock(options, runtime, argv, environment, out);
     case Command::kConfig:
-      return print_result(config_text(options), runtime.log, out);
+      return config_command(options, runtime, out);
     case Command::kCompletion:
       return print_result(completion_script(options.words.front()), runtime.log, out);
     case Command::kComplete:

@@ -117,7 +117,10 @@ int print_findings(const Options& options, const std::string& store, std::vector
   const std::vector<Finding> config = config_findings(options);
   std::vector<Finding> all = config;
   all.insert(all.end(), findings.begin(), findings.end());
-  const int status = worst_status(all);
+  int status = worst_status(all);
+  const auto warns = [](const Finding& finding) { return finding.verdict == Verdict::kWarn; };
+  const bool warned = !options.warnings.empty() || std::any_of(all.begin(), all.end(), warns);
+  if (status == 0 && options.strict && warned) status = exit_status(ErrorCode::kMisconfigured);
   return print(out, log,
                options.json ? report_json(store, config, findings, status)
                             : report_text(store, config, findings, out.look().colour),

@@ -82,9 +82,11 @@ constexpr CommandRow kCommandRows[] = {
      "dlock bench stock\n"},
     {Command::kSetup, "setup", "", "", Operands::kNone, "", kSetUp, "create what the backend needs on its server", "",
      "dlock setup --print\n"},
-    {Command::kConfig, "config", "", "show|check", Operands::kOneWord, "show check", kSetUp,
-     "show the merged settings, each with its origin; or check them", "",
+    {Command::kConfig, "config", "", "show [KEY]|check", Operands::kConfig, "show check", kSetUp,
+     "show the merged settings, each with its origin; or check them",
+     "With a KEY: those that hold for it, [key.\"PATTERN\"] included. 'check' lists every mistake.",
      "dlock config show\n"
+     "dlock config show deploy/prod\n"
      "dlock config check --config ./dlock.toml\n"},
     {Command::kCompletion, "completion", "", "bash|zsh|fish", Operands::kOneWord, "bash zsh fish", kSetUp,
      "print the completion script of a shell", "",

@@ -25,6 +25,7 @@ enum class Operands {
   kMaybeCommand,    ///< [COMMAND [ACTION]]
   kMaybeWord,       ///< nothing, or one word out of `words`
   kStock,           ///< ACTION NAME, and with ACTION run: -- CMD [ARG...]; options may stand anywhere before
+  kConfig,          ///< one word out of `words`; behind "show" perhaps a KEY
   kNone,
 };
 
@@ -35,7 +36,7 @@ struct CommandRow {
   std::string_view aliases;   ///< separated by blanks
   std::string_view operands;  ///< as the usage line shows them
   Operands shape;
-  std::string_view words;    ///< with kOneWord: the right ones, separated by blanks
+  std::string_view words;    ///< with kOneWord, kConfig: the right ones, separated by blanks
   std::string_view group;    ///< heading in the overview; empty: hidden
   std::string_view summary;  ///< one line
   std::string_view details;  ///< a paragraph of its help, may be empty

@@ -41,7 +41,8 @@ std::string value_words(const OptionRow& row) {
 
 /// The words behind a command that are neither options nor keys.
 std::string operand_words(const CommandRow& row) {
-  if (row.shape == Operands::kOneWord || row.shape == Operands::kMaybeWord || row.shape == Operands::kStock)
+  if (row.shape == Operands::kOneWord || row.shape == Operands::kMaybeWord || row.shape == Operands::kStock ||
+      row.shape == Operands::kConfig)
     return std::string(row.words);
   std::string words;
   if (row.shape != Operands::kMaybeCommand) return words;

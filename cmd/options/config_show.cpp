@@ -3,10 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/options/backend_choice.h"
-#include "cmd/options/lease_options.h"
 #include "cmd/options/option_reader.h"
-#include "cmd/options/option_values.h"
 #include "cmd/options/options.h"
 #include "cmd/options/settings.h"
 #include "lib/base/human_text.h"
@@ -15,6 +12,8 @@
 
 namespace dlock {
 namespace {
+
+constexpr std::string_view kKeySection = "key.";
 
 /// One line of `config show`.
 struct Shown {
@@ -56,9 +55,11 @@ std::vector<Shown> shown_settings(const Options& options) {
     else lines.push_back({name, shown_value(*setting, row.kind == ValueKind::kBackend), setting->origin.text()});
   }
   for (const Setting& setting : options.config.settings()) {
-    if (!setting.section.starts_with("backend.")) continue;
-    const bool url = setting.key == "url" || setting.key == "fallback";
-    lines.push_back({setting.section + "." + setting.key, shown_value(setting, url), setting.origin.text()});
+    const bool of_key = setting.section.starts_with(kKeySection);
+    if (!of_key && !setting.section.starts_with("backend.")) continue;
+    const std::string section = of_key ? "key.\"" + setting.section.substr(kKeySection.size()) + "\"" : setting.section;
+    const bool url = setting.key == "url" || setting.key == "fallback" || setting.key == "backend";
+    lines.push_back({section + "." + setting.key, shown_value(setting, url), setting.origin.text()});
   }
   return lines;
 }
@@ -95,51 +96,28 @@ std::string as_json(const Options& options) {
   return json.end_array().end_object().line();
 }
 
-/// What a run with this backend would refuse.
-Result<void> check_backend(const Config& config, const std::string& name) {
-  auto url = choose_backend(config, name);
-  if (!url) return url.error();
-  if (auto added = add_password(*url, {}, {}, false); !added) return added;
-  const OptionReader reader(config, "backend." + name);
-  Options scratch;
-  if (auto read = read_lease_options(reader, Command::kRun, scratch); !read) return read;
-  if (auto read = reader.read(OptionId::kConnectTimeout, Duration(1), scratch.connect_timeout); !read) return read;
-  if (const Setting* fallbacks = reader.find(OptionId::kFallback)) {
-    for (const std::string& text : fallbacks->values) {
-      if (auto fallback = choose_backend(config, text); !fallback)
-        return OptionReader::at(*fallbacks, fallback.error());
-    }
-  }
-  enum class Choice { kFail, kRun } choice = Choice::kFail;
-  return reader.read_choice(OptionId::kIfUnavailable, choice);
-}
-
-Result<std::string> checked(const Options& options) {
-  const auto names = options.config.backend_names();
-  for (const std::string& name : names) {
-    auto fit = check_backend(options.config, name);
-    if (fit) continue;
-    Error error = fit.error();
-    error.code = ErrorCode::kMisconfigured;
-    return error;
-  }
-  const std::size_t files = options.config.files().size();
-  if (options.json) {
-    JsonWriter json;
-    json.begin_object().key("schema").text("dlock.config_check/1").key("ok").boolean(true);
-    json.key("files").number(static_cast<std::int64_t>(files));
-    json.key("backends").number(static_cast<std::int64_t>(names.size()));
-    return json.end_object().line();
-  }
-  return "ok: " + std::to_string(files) + (files == 1 ? " file" : " files") + " read, " + std::to_string(names.size()) +
-         (names.size() == 1 ? " backend" : " backends") + " configured\n";
-}
-
 }  // namespace
 
-Result<std::string> config_text(const Options& options) {
-  if (options.words.front() == "check") return checked(options);
-  return options.json ? as_json(options) : as_text(options);
+std::string config_text(const Options& options) { return options.json ? as_json(options) : as_text(options); }
+
+std::string config_check_text(const Options& options) {
+  const std::size_t files = options.config.files().size();
+  const std::size_t backends = options.config.backend_names().size();
+  if (!options.json) {
+    return "ok: " + std::to_string(files) + (files == 1 ? " file" : " files") + " read, " + std::to_string(backends) +
+           (backends == 1 ? " backend" : " backends") + " configured\n";
+  }
+  JsonWriter json;
+  const bool ok = options.mistakes.empty() && (!options.strict || options.warnings.empty());
+  json.begin_object().key("schema").text("dlock.config_check/1").key("ok").boolean(ok);
+  json.key("files").number(static_cast<std::int64_t>(files));
+  json.key("backends").number(static_cast<std::int64_t>(backends)).key("mistakes").begin_array();
+  for (const Error& mistake : options.mistakes) {
+    json.begin_object().key("what").text(mistake.message).key("next").text_or_null(mistake.next).end_object();
+  }
+  json.end_array().key("warnings").begin_array();
+  for (const std::string& warning : options.warnings) json.text(warning);
+  return json.end_array().end_object().line();
 }
 
 }  // namespace dlock

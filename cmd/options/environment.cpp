@@ -40,8 +40,19 @@ std::string_view Environment::get(std::string_view name) const {
   return {};
 }
 
+std::optional<std::string> Environment::find(std::string_view name) const {
+  for (char** entry = all; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (text.size() > name.size() && text.starts_with(name) && text[name.size()] == '=') {
+      return std::string(text.substr(name.size() + 1));
+    }
+  }
+  return std::nullopt;
+}
+
 Environment read_environment(char** environment) {
   Environment out;
+  out.all = environment;
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry(*environment);
     const std::size_t equals = entry.find('=');

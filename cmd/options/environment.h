@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,11 +16,14 @@ struct Environment {
   std::string_view config_home;  ///< XDG_CONFIG_HOME, if absolute
   std::string_view credentials;  ///< CREDENTIALS_DIRECTORY
   std::string_view term;
+  char** all = nullptr;       ///< as it was given
   bool no_colour = false;     ///< NO_COLOR is set and not empty
   bool force_colour = false;  ///< CLICOLOR_FORCE is set, and neither empty nor 0
 
   /// Of a DLOCK_* variable; empty if it is not set.
   std::string_view get(std::string_view name) const;
+  /// Of any variable; nullopt if it is not set.
+  std::optional<std::string> find(std::string_view name) const;
 };
 
 /// `environment` is NULL-terminated, as environ is. An empty variable counts as unset.

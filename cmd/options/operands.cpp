@@ -43,6 +43,8 @@ class Placer {
         return count_is(2) ? add_key_and_token() : wrong_count("KEY and a TOKEN");
       case Operands::kOneWord:
         return count_is(1) ? add_known_word() : wrong_count(row_.operands);
+      case Operands::kConfig:
+        return place_config_words();
       case Operands::kMaybeCommand:
         return add_words();  // help_text()
       case Operands::kMaybeWord:
@@ -54,6 +56,15 @@ class Placer {
         return usage("'dlock " + std::string(row_.name) + "' takes no '" + std::string(words.front()) + "'");
     }
     return {};
+  }
+
+  Result<void> place_config_words() {
+    const auto& words = arguments_.words;
+    if (words.empty()) return wrong_count("show|check");
+    if (words.size() == 1) return add_known_word();
+    if (words.front() == "show") return words.size() == 2 ? add_words() : wrong_count("KEY behind show");
+    return words.front() == "check" ? usage("'dlock config check' looks at all that is configured, and takes no KEY")
+                                    : add_known_word();
   }
 
   bool count_is(std::size_t count) const { return arguments_.words.size() == count; }

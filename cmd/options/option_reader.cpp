@@ -11,8 +11,9 @@ const Setting* OptionReader::find(OptionId id) const {
   const OptionRow& row = option_row(id);
   const Setting* general = config_.find(config_section(row), config_key(row));
   const bool overridden = general != nullptr && general->origin.layer != Origin::Layer::kFile;
-  if (backend_.empty() || !row.of_backend || overridden) return general;
-  const Setting* special = config_.find(backend_, config_key(row));
+  if (overridden) return general;
+  const Setting* special = row.of_key ? config_.find(key_, key_of_lock(row)) : nullptr;
+  if (special == nullptr && row.of_backend && !backend_.empty()) special = config_.find(backend_, config_key(row));
   return special != nullptr ? special : general;
 }
 
@@ -57,8 +58,15 @@ Result<int> OptionReader::read_choice_number(OptionId id, int otherwise) const {
   const Setting* setting = find(id);
   if (setting == nullptr) return otherwise;
   auto number = parse_choice(setting->value(), option_row(id).value);
-  if (!number) return at(*setting, number.error());
-  return *number;
+  if (number) return *number;
+  if (auto refused = refuse(at(*setting, number.error())); !refused) return refused.error();
+  return otherwise;
+}
+
+Result<void> OptionReader::refuse(Error error) const {
+  if (mistakes_ == nullptr) return error;
+  mistakes_->push_back(std::move(error));
+  return {};
 }
 
 Error OptionReader::at(const Setting& setting, Error error) {

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "cmd/options/key_settings.h"
 #include "cmd/options/option_table.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
@@ -11,14 +14,17 @@
 
 namespace dlock {
 
-/// Gives options their types. Looks an option up in the merged settings; a value of [backend.NAME] beats one of
-/// [defaults], and is beaten by flag and environment. An error begins with where the value comes from; it is Invalid
-/// for flags and variables, Misconfigured for files.
+/// Gives options their types. Looks an option up in the merged settings; a value of the KEYs' own sections beats one of
+/// [backend.NAME], that one of [defaults], and flag and environment beat all. An error begins with where the value
+/// comes from; it is Invalid for flags and variables, Misconfigured for files.
 class OptionReader {
  public:
-  /// `backend` is the name of the section of the backend in use, "backend.NAME", or empty. The config must outlive
-  /// this.
-  OptionReader(const Config& config, std::string backend) : config_(config), backend_(std::move(backend)) {}
+  /// `backend` is the name of the section of the backend in use, "backend.NAME", or empty; `key` that of the section of
+  /// a key. With `mistakes` a value that is wrong is put there, and counts as one that nobody has set. Both must
+  /// outlive this.
+  OptionReader(const Config& config, std::string backend, std::string_view key = kChosenForKeys,
+               std::vector<Error>* mistakes = nullptr)
+      : config_(config), backend_(std::move(backend)), key_(key), mistakes_(mistakes) {}
 
   /// nullptr if nobody has set it.
   const Setting* find(OptionId id) const;
@@ -43,10 +49,13 @@ class OptionReader {
     const Setting* setting = find(id);
     if (setting == nullptr) return {};
     auto value = parse(setting->value());
-    if (!value) return at(*setting, value.error());
+    if (!value) return refuse(at(*setting, value.error()));
     out = std::move(*value);
     return {};
   }
+
+  /// `error`, or nothing if it has been put among the mistakes.
+  Result<void> refuse(Error error) const;
 
   /// `error`, said about the value of `setting`.
   static Error at(const Setting& setting, Error error);
@@ -56,6 +65,8 @@ class OptionReader {
 
   const Config& config_;
   std::string backend_;
+  std::string_view key_;
+  std::vector<Error>* mistakes_;
 };
 
 }  // namespace dlock

@@ -60,6 +60,7 @@ enum class OptionId {
   kVerbose,
   kColor,
   kLogFormat,
+  kStrict,
   kHelp,
   kVersion,
 };
@@ -81,6 +82,8 @@ struct OptionRow {
   std::string_view variable = {};    ///< in the environment; empty: none
   std::string_view config_key = {};  ///< in [defaults] ("default-backend" stands at the top); empty: none
   bool of_backend = false;           ///< may stand in [backend.NAME] as well
+  bool of_key = false;               ///< may stand in [key."PATTERN"] as well
+  bool of_defaults = true;           ///< may stand in [defaults]
   std::string_view preset = {};      ///< how help and `config show` call the built-in value; empty: none
   std::string_view help = {};
 };

@@ -8,6 +8,7 @@
 #include "cmd/options/arguments.h"
 #include "cmd/options/backend_choice.h"
 #include "cmd/options/environment.h"
+#include "cmd/options/key_settings.h"
 #include "cmd/options/lease_options.h"
 #include "cmd/options/operands.h"
 #include "cmd/options/option_reader.h"
@@ -48,7 +49,10 @@ class Composer {
     options_.config = std::move(*config);
     options_.warnings = odd_variables(environment_);
     if (options_.command != Command::kDoctor) warn_of_files_left_out();
-    using Step = Result<void> (Composer::*)();
+    if (finds_all_mistakes(arguments_)) return find_mistakes();
+    if (auto chosen = choose_key_settings(options_.config, lock_keys(arguments_), arguments_.command); !chosen) {
+      return chosen.error();
+    }
     for (const Step step :
          {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
           &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_operands}) {
@@ -58,9 +62,77 @@ class Composer {
   }
 
  private:
+  using Step = Result<void> (Composer::*)();
+
   OptionReader reader() const {
     const bool named = !options_.backends.empty() && !options_.backends.front().alias.empty();
-    return {options_.config, named ? "backend." + options_.backends.front().alias : std::string()};
+    return {options_.config, named ? "backend." + options_.backends.front().alias : std::string(), key_section_,
+            mistakes_};
+  }
+
+  /// For `config check`: nothing is the end, and every section is read as if a run meant it.
+  Result<Options> find_mistakes() {
+    std::vector<Error> found = options_.config.mistakes();
+    found.insert(found.end(), options_.config.faults().begin(), options_.config.faults().end());
+    look_at({}, std::string(kChosenForKeys), found);
+    for (const std::string& name : options_.config.backend_names()) look_at(name, std::string(kChosenForKeys), found);
+    for (const std::string& section : options_.config.key_sections()) look_at({}, section, found);
+    for (Error& error : found) {
+      const auto same = [&](const Error& other) { return other.message == error.message; };
+      if (std::none_of(options_.mistakes.begin(), options_.mistakes.end(), same)) options_.mistakes.push_back(error);
+    }
+    mistakes_ = &found;  // what is wrong with these is known by now
+    options_.backends.emplace_back().scheme = "local";
+    for (const Step step : {&Composer::read_style, &Composer::read_switches, &Composer::read_operands}) {
+      if (auto done = (this->*step)(); !done) return done.error();
+    }
+    return std::move(options_);
+  }
+
+  /// Adds to `found` what a run would refuse whose backend is `backend` (empty: the usual one) and whose KEY has the
+  /// section `key`.
+  void look_at(const std::string& backend, const std::string& key, std::vector<Error>& found) const {
+    Arguments as_run = arguments_;
+    as_run.command = Command::kRun;
+    Composer run(as_run, environment_);
+    run.options_.config = options_.config;
+    run.key_section_ = key;
+    run.mistakes_ = &found;
+    const auto note = [&](const Result<void>& done) {
+      if (!done) found.push_back(done.error());
+    };
+    if (backend.empty()) note(run.read_backends());
+    else note(run.read_named_backend(backend));
+    if (run.options_.backends.empty()) {
+      run.options_.backends.push_back(unknown_backend(backend));
+      note(run.read_fallbacks());
+    }
+    for (const Step step : {&Composer::read_style, &Composer::read_waiting, &Composer::read_mode, &Composer::read_lease,
+                            &Composer::read_running}) {
+      note((run.*step)());
+    }
+  }
+
+  /// Stands in for one that is wrong.
+  static BackendUrl unknown_backend(const std::string& name) {
+    BackendUrl url;
+    url.scheme = "redis";
+    url.family = Family::kRedis;
+    url.alias = name;
+    return url;
+  }
+
+  /// Whether it is in use or not.
+  Result<void> read_named_backend(const std::string& name) {
+    auto url = choose_backend(options_.config, name);
+    if (!url) {
+      Error error = url.error();
+      error.code = ErrorCode::kMisconfigured;
+      return error;
+    }
+    if (auto added = add_password(*url, {}, {}, false); !added) return added;
+    options_.backends.push_back(std::move(*url));
+    return read_fallbacks();
   }
 
   /// help, version and completion work whatever the configuration says.
@@ -102,13 +174,10 @@ class Composer {
     if (fallbacks != nullptr && local && fallen.given_by_flag(OptionId::kFallback)) {
       return useless_for_local("--fallback");
     }
-    if (fallbacks != nullptr && !local && has_option(arguments_.command, option_row(OptionId::kFallback))) {
+    const bool wanted = !local || mistakes_ != nullptr;
+    if (fallbacks != nullptr && wanted && has_option(arguments_.command, option_row(OptionId::kFallback))) {
       for (const std::string& text : fallbacks->values) {
-        auto url = choose_backend(options_.config, text);
-        if (!url) return OptionReader::at(*fallbacks, url.error());
-        if (fallbacks->origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
-        if (auto added = add_password(*url, environment_, {}, true); !added) return added.error();
-        options_.backends.push_back(std::move(*url));
+        if (auto read = read_fallback(*fallbacks, text); !read) return read;
       }
     }
     enum class IfUnavailable { kFail, kRun } choice = IfUnavailable::kFail;
@@ -117,6 +186,15 @@ class Composer {
     if (choice == IfUnavailable::kRun && local && fallen.given_by_flag(OptionId::kIfUnavailable)) {
       return useless_for_local("--if-unavailable=run");
     }
+    return {};
+  }
+
+  Result<void> read_fallback(const Setting& fallbacks, const std::string& text) {
+    auto url = choose_backend(options_.config, text);
+    if (!url) return reader().refuse(OptionReader::at(fallbacks, url.error()));
+    if (fallbacks.origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
+    if (auto added = add_password(*url, environment_, {}, true); !added) return reader().refuse(added.error());
+    options_.backends.push_back(std::move(*url));
     return {};
   }
 
@@ -191,6 +269,11 @@ class Composer {
   Result<void> read_mode() {
     const auto from = reader();
     if (auto read = from.read(OptionId::kPermits, 1, kMostPermits, options_.permits); !read) return read;
+    if (const Setting* permits = from.find(OptionId::kPermits); permits != nullptr) {
+      const bool typed =
+          arguments_.find(OptionId::kShared) != nullptr || arguments_.find(OptionId::kExclusive) != nullptr;
+      if (typed && permits->origin.layer == Origin::Layer::kFile) options_.permits = 0;
+    }
     // -x and -s undo each other: the later one wins, as with flock(1).
     const GivenOption* shared = arguments_.find(OptionId::kShared);
     const GivenOption* exclusive = arguments_.find(OptionId::kExclusive);
@@ -231,19 +314,21 @@ class Composer {
     if (auto read = from.read(OptionId::kMaxHold, Duration(1ms), most); !read) return read;
     options_.max_hold = most;
     if (options_.at_least <= most) return {};
-    return OptionReader::at(*given, {ErrorCode::kInvalid,
-                                     "the lock is to be held for " + spell_duration(most) + " at most, and for " +
-                                         spell_duration(options_.at_least) + " at least",
-                                     "choose a longer --max-hold, or a shorter --at-least"});
+    return from.refuse(
+        OptionReader::at(*given, {ErrorCode::kInvalid,
+                                  "the lock is to be held for " + spell_duration(most) + " at most, and for " +
+                                      spell_duration(options_.at_least) + " at least",
+                                  "choose a longer --max-hold, or a shorter --at-least"}));
   }
 
   /// The options of the commands that run nothing.
   Result<void> read_switches() {
     const auto from = reader();
     const std::pair<OptionId, bool*> switches[] = {
-        {OptionId::kJson, &options_.json},   {OptionId::kWatch, &options_.watch},
-        {OptionId::kYes, &options_.yes},     {OptionId::kDryRun, &options_.dry_run},
-        {OptionId::kPrint, &options_.print}, {OptionId::kIfHeld, &options_.if_held},
+        {OptionId::kJson, &options_.json},     {OptionId::kWatch, &options_.watch},
+        {OptionId::kYes, &options_.yes},       {OptionId::kDryRun, &options_.dry_run},
+        {OptionId::kPrint, &options_.print},   {OptionId::kIfHeld, &options_.if_held},
+        {OptionId::kStrict, &options_.strict},
     };
     for (const auto& [id, value] : switches) {
       if (auto read = from.read(id, *value); !read) return read;
@@ -267,6 +352,8 @@ class Composer {
 
   const Arguments& arguments_;
   const Environment& environment_;
+  std::string key_section_{kChosenForKeys};
+  std::vector<Error>* mistakes_ = nullptr;  ///< `config check`: where wrong values go, instead of being the end
   Options options_;
 };
 

@@ -123,6 +123,8 @@ struct Options {
   std::optional<Duration> interval;   ///< of --watch
   std::optional<StockOptions> stock;  ///< of `dlock stock`
 
+  bool strict = false;                ///< config check, doctor: a warning is a failure
+  std::vector<Error> mistakes;        ///< config check: all that is wrong, in files that are in use or not
   std::vector<std::string> warnings;  ///< to be said before anything else, through the log
 
   Config config;  ///< what was merged, each value with its origin (config show)
@@ -140,10 +142,10 @@ Result<std::string> help_text(const std::vector<std::string>& words);
 /// What the hidden `dlock __complete WORD` prints, one a line: the names of the configured backends.
 std::string completion_words(const Options& options);
 
-/// The text of `dlock config show` (every setting with its origin, secrets left out) or `dlock config check`, as text
-/// or JSON, ready for stdout. parse_command_line() has refused what is wrong before, except in backends that are not in
-/// use: those are Misconfigured here.
-Result<std::string> config_text(const Options& options);
+/// The text of `dlock config show`: every setting with its origin, secrets left out; as text or JSON, ready for stdout.
+std::string config_text(const Options& options);
+/// The same of `dlock config check`; mistakes are in the JSON only.
+std::string config_check_text(const Options& options);
 
 /// The completion script for "bash", "zsh" or "fish".
 Result<std::string> completion_script(const std::string& shell);

@@ -6,7 +6,7 @@
 namespace dlock {
 namespace {
 
-constexpr const char* kSystemFile = "/etc/dlock/config.toml";
+constexpr const char* kSystemFolder = "/etc/dlock";
 
 ConfigKey::Shape shape_of(const OptionRow& row) {
   if (row.repeats) return ConfigKey::Shape::kList;
@@ -68,9 +68,9 @@ void add_environment(Config& config, const Environment& environment, Command com
   }
 }
 
-std::string user_file(const Environment& environment) {
-  if (!environment.config_home.empty()) return std::string(environment.config_home) + "/dlock/config.toml";
-  if (!environment.home.empty()) return std::string(environment.home) + "/.config/dlock/config.toml";
+std::string user_folder(const Environment& environment) {
+  if (!environment.config_home.empty()) return std::string(environment.config_home) + "/dlock";
+  if (!environment.home.empty()) return std::string(environment.home) + "/.config/dlock";
   return {};
 }
 
@@ -82,8 +82,9 @@ std::span<const ConfigKey> config_keys() {
     std::array<ConfigKey, static_cast<std::size_t>(OptionId::kVersion) + 1> all;
     std::size_t count = 0;
     for (const OptionRow& row : option_rows()) {
-      if (row.config_key.empty() || config_section(row).empty()) continue;
-      all[count++] = {row.config_key, shape_of(row), row.of_backend};
+      if (row.config_key.empty()) continue;
+      const bool at_the_top = config_section(row).empty();
+      all[count++] = {key_of_lock(row), shape_of(row), row.of_backend, row.of_key, row.of_defaults && !at_the_top};
     }
     return std::pair(all, count);
   }();
@@ -94,22 +95,32 @@ std::string_view config_section(const OptionRow& row) {
   return row.id == OptionId::kBackend ? std::string_view() : "defaults";
 }
 
+std::string_view key_of_lock(const OptionRow& row) { return row.id == OptionId::kBackend ? row.name : config_key(row); }
+
 std::string_view config_key(const OptionRow& row) { return row.config_key.empty() ? row.name : row.config_key; }
+
+bool finds_all_mistakes(const Arguments& arguments) {
+  return arguments.command == Command::kConfig && !arguments.words.empty() && arguments.words.front() == "check";
+}
 
 Result<Config> merge_settings(const Arguments& arguments, const Environment& environment) {
   Config config;
   add_flags(config, arguments);
   // `config` shows what every command would see.
   add_environment(config, environment, arguments.command == Command::kConfig ? Command::kRun : arguments.command);
+  const auto variables = [&](std::string_view name) { return environment.find(name); };
+  const ConfigRules rules{config_keys, variables};
   const OptionRow& file = option_row(OptionId::kConfig);
   if (const Setting* chosen = config.find(config_section(file), config_key(file))) {
     const std::string path = chosen->value();
-    if (auto added = config.add_file(path, Config::Trust::kChosen, config_keys()); !added) return added.error();
+    config.add_file(path, Config::Trust::kChosen, rules);
   }
-  if (const std::string path = user_file(environment); !path.empty()) {
-    if (auto added = config.add_file(path, Config::Trust::kFound, config_keys()); !added) return added.error();
+  if (const std::string folder = user_folder(environment); !folder.empty()) {
+    config.add_folder(folder, Config::Trust::kFound, rules);
   }
-  if (auto added = config.add_file(kSystemFile, Config::Trust::kSystem, config_keys()); !added) return added.error();
+  config.add_folder(kSystemFolder, Config::Trust::kSystem, rules);
+  if (finds_all_mistakes(arguments)) return config;
+  if (!config.mistakes().empty()) return config.mistakes().front();
   // The doctor says it beside the rest.
   if (!config.faults().empty() && arguments.command != Command::kDoctor) return config.faults().front();
   return config;

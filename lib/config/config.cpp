@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/config/config.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,13 +14,13 @@
 
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
-#include "lib/config/backend_url.h"
 
 namespace dlock {
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::string_view kBackendSection = "backend.";
+constexpr std::string_view kKeySection = "key.";
 
 std::string octal(mode_t mode) {
   char text[8];
@@ -36,15 +38,6 @@ Error unreadable(const std::string& path, int errnum) {
   error.next = errnum == ENOENT ? "check the name given with --config or in $DLOCK_CONFIG"
                                 : "make it readable: chmod a+r " + path;
   return error;
-}
-
-/// The mark of a URL with a password: only what has the form of one is parsed.
-bool holds_password(const Setting& setting) {
-  return std::any_of(setting.values.begin(), setting.values.end(), [](const std::string& value) {
-    if (value.find("://") == std::string::npos || value.find('@') == std::string::npos) return false;
-    const auto url = BackendUrl::parse(value);
-    return url && !url->password.empty();
-  });
 }
 
 bool is_ours(const struct stat& about) { return about.st_uid == geteuid() || about.st_uid == 0; }
@@ -76,6 +69,34 @@ Result<std::string> read_all(int fd, const std::string& path) {
   }
 }
 
+/// The names of the files in `folder` that are configuration, in order; empty if there is no such folder.
+Result<std::vector<std::string>> toml_files(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* const open = opendir(folder.c_str());
+  if (open == nullptr && errno != ENOENT && errno != ENOTDIR) return unreadable(folder, errno);
+  if (open == nullptr) return names;
+  while (const dirent* entry = readdir(open)) {
+    const std::string_view name(entry->d_name);
+    if (!name.starts_with('.') && name.ends_with(".toml")) names.emplace_back(name);
+  }
+  closedir(open);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// How many characters of a pattern stand for themselves.
+std::size_t literal_characters(std::string_view pattern) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const char c = pattern[at];
+    if (c == '*' || c == '?') continue;
+    if (c == '\\') ++at;
+    if (c == '[') at = std::min(pattern.find(']', at), pattern.size());
+    else ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::string Origin::text() const {
@@ -93,31 +114,46 @@ bool Config::add(Setting setting) {
   return true;
 }
 
-Result<void> Config::add_file(const std::string& path, Trust trust, std::span<const ConfigKey> keys) {
+void Config::add_file(const std::string& path, Trust trust, const ConfigRules& rules) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   struct stat about {};
   if (!file.valid() || fstat(file.get(), &about) != 0) {
     const bool absent = errno == ENOENT || errno == ENOTDIR;
-    return absent && trust != Trust::kChosen ? Result<void>() : unreadable(path, errno);
+    if (!absent || trust == Trust::kChosen) mistakes_.push_back(unreadable(path, errno));
+    return;
   }
   if (trust == Trust::kFound && !is_ours(about)) {
     notes_.push_back({ErrorCode::kDenied,
                       "the configuration " + path + " is left out: it belongs to user " + std::to_string(about.st_uid) +
                           ", this is user " + std::to_string(geteuid()),
                       "to obey it all the same: --config " + path});
-    return {};
+    return;
   }
-  auto text = read_all(file.get(), path);
-  if (!text) return text.error();
-  auto settings = parse_config(*text, path, keys);
-  if (!settings) return settings.error();
+  const auto text = read_all(file.get(), path);
+  if (!text) return mistakes_.push_back(text.error());
+  ParsedConfig parsed = parse_config(*text, path, rules);
+  mistakes_.insert(mistakes_.end(), parsed.mistakes.begin(), parsed.mistakes.end());
   files_.push_back(path);
-  const auto secret = std::find_if(settings->begin(), settings->end(), holds_password);
-  if (secret != settings->end()) {
-    if (auto fault = no_secret(path, about, secret->origin)) faults_.push_back(std::move(*fault));
+  if (parsed.secret) {
+    if (auto fault = no_secret(path, about, *parsed.secret)) faults_.push_back(std::move(*fault));
   }
-  for (Setting& setting : *settings) add(std::move(setting));
-  return {};
+  for (Setting& setting : parsed.settings) add(std::move(setting));
+}
+
+void Config::add_folder(const std::string& folder, Trust trust, const ConfigRules& rules) {
+  // One call, where nothing is configured: two files and a folder are not looked for in a folder that is not there.
+  const UniqueFd there(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (there.valid()) return add_folder_of_files(folder, trust, rules);
+  if (errno != ENOENT && errno != ENOTDIR) mistakes_.push_back(unreadable(folder, errno));
+}
+
+void Config::add_folder_of_files(const std::string& folder, Trust trust, const ConfigRules& rules) {
+  auto names = toml_files(folder + "/conf.d");
+  if (!names) mistakes_.push_back(names.error());
+  else
+    for (auto name = names->rbegin(); name != names->rend(); ++name)
+      add_file(folder + "/conf.d/" + *name, trust, rules);
+  add_file(folder + "/config.toml", trust, rules);
 }
 
 const Setting* Config::find(std::string_view section, std::string_view key) const {
@@ -127,14 +163,45 @@ const Setting* Config::find(std::string_view section, std::string_view key) cons
   return found == settings_.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> Config::backend_names() const {
+/// What stands behind `kind` in the names of its sections.
+std::vector<std::string> Config::sections_of(std::string_view kind) const {
   std::vector<std::string> names;
   for (const Setting& setting : settings_) {
-    if (!setting.section.starts_with(kBackendSection)) continue;
-    std::string name = setting.section.substr(kBackendSection.size());
+    if (!setting.section.starts_with(kind)) continue;
+    std::string name = setting.section.substr(kind.size());
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
   }
   return names;
+}
+
+std::vector<std::string> Config::backend_names() const { return sections_of(kBackendSection); }
+
+std::vector<std::string> Config::key_sections() const {
+  std::vector<std::string> sections = sections_of(kKeySection);
+  for (std::string& section : sections) section.insert(0, kKeySection);
+  return sections;
+}
+
+std::vector<std::string> Config::key_sections_for(std::string_view key) const {
+  struct Match {
+    std::size_t weight;
+    std::string pattern;
+  };
+  const std::string name(key);
+  std::vector<Match> matches;
+  for (std::string& pattern : sections_of(kKeySection)) {
+    if (pattern == name) matches.push_back({std::string::npos, std::move(pattern)});
+    else if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) {
+      const std::size_t weight = literal_characters(pattern);
+      matches.push_back({weight, std::move(pattern)});
+    }
+  }
+  std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.pattern < b.pattern;
+  });
+  std::vector<std::string> sections;
+  for (const Match& match : matches) sections.push_back(std::string(kKeySection) + match.pattern);
+  return sections;
 }
 
 }  // namespace dlock

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/base/result.h"
+#include "lib/config/variables.h"
 
 namespace dlock {
 
@@ -25,7 +27,7 @@ struct Origin {
 
 /// One value that somebody has set.
 struct Setting {
-  std::string section;  ///< "" (top of the file), "defaults", "backend.NAME"
+  std::string section;  ///< "" (top of the file), "defaults", "backend.NAME", "key.PATTERN"
   std::string key;
   std::vector<std::string> values;  ///< one; a list such as `fallback` may have none or several
   Origin origin;
@@ -33,19 +35,33 @@ struct Setting {
   const std::string& value() const { return values.front(); }
 };
 
-/// One key that may stand in [defaults].
+/// One key that may stand in [defaults], or elsewhere.
 struct ConfigKey {
   enum class Shape { kText, kFlag, kNumber, kDuration, kList };
   std::string_view name;
   Shape shape = Shape::kText;
   bool of_backend = false;  ///< may stand in [backend.NAME] as well
+  bool of_key = false;      ///< may stand in [key."PATTERN"] as well
+  bool of_defaults = true;  ///< may stand in [defaults]
 };
 
-/// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME]. Pure. Misconfigured,
-/// beginning with "path:line:column: ", for what is not TOML, for an unknown key (naming the nearest) and for a value
-/// of the wrong type; what the value says is checked by whoever uses it.
-Result<std::vector<Setting>> parse_config(std::string_view text, const std::string& path,
-                                          std::span<const ConfigKey> keys);
+/// What files may say.
+struct ConfigRules {
+  std::function<std::span<const ConfigKey>()> keys;  ///< asked only when there is a file
+  VariableLookup variables;                          ///< what ${NAME} in a value means
+};
+
+/// What one file says.
+struct ParsedConfig {
+  std::vector<Setting> settings;
+  std::vector<Error> mistakes;   ///< Misconfigured, each beginning with "path:line:column: ", in the order of the file
+  std::optional<Origin> secret;  ///< of a value that has a password in it, as it is written in the file
+};
+
+/// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME], [key."PATTERN"]. Pure. A
+/// mistake is what is not TOML, an unknown key (naming the nearest), a value of the wrong type, and a variable that is
+/// not set; what the value says is checked by whoever uses it.
+ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules);
 
 /// What flags, environment and configuration files say, merged key by key; each value knows its origin. Layers are
 /// added from the strongest to the weakest: what is there already stays. Holds no secrets except in values of `url`,
@@ -62,16 +78,23 @@ class Config {
     kSystem,  ///< of /etc
   };
 
-  /// Adds what a file says. A file that does not exist is no error unless it was chosen; one that cannot be read is
-  /// Misconfigured, and so is everything that parse_config() refuses. One that holds a password and is no secret is
+  /// Adds what a file says. A file that does not exist is no mistake unless it was chosen; one that cannot be read is
+  /// one of mistakes(), and so is everything that parse_config() finds. One that holds a password and is no secret is
   /// added as well, and faults() says so.
-  Result<void> add_file(const std::string& path, Trust trust, std::span<const ConfigKey> keys);
+  void add_file(const std::string& path, Trust trust, const ConfigRules& rules);
+
+  /// Adds the files of a folder, if it is there: conf.d/*.toml in it, the last by name being the strongest, and
+  /// config.toml, the weakest. Each as add_file() does.
+  void add_folder(const std::string& folder, Trust trust, const ConfigRules& rules);
 
   /// nullptr if nobody has set it. Valid until the next add.
   const Setting* find(std::string_view section, std::string_view key) const;
 
   const std::vector<Setting>& settings() const { return settings_; }
   const std::vector<std::string>& files() const { return files_; }  ///< that were read, the strongest first
+
+  /// Everything that is wrong in the files, the strongest first.
+  const std::vector<Error>& mistakes() const { return mistakes_; }
 
   /// Files with a password in them that others can read, or that belong to somebody else: Denied, with the remedy. Only
   /// who merely looks at the configuration may go on.
@@ -81,10 +104,19 @@ class Config {
 
   /// The names of the [backend.NAME] sections, each once.
   std::vector<std::string> backend_names() const;
+  /// The sections [key."PATTERN"], each once.
+  std::vector<std::string> key_sections() const;
+  /// Those whose pattern means `key`, the most specific first: the pattern that is the key itself; then the one with
+  /// most characters that are no wildcards; of two with as many, the first by name.
+  std::vector<std::string> key_sections_for(std::string_view key) const;
 
  private:
+  std::vector<std::string> sections_of(std::string_view kind) const;
+  void add_folder_of_files(const std::string& folder, Trust trust, const ConfigRules& rules);
+
   std::vector<Setting> settings_;
   std::vector<std::string> files_;
+  std::vector<Error> mistakes_;
   std::vector<Error> faults_;
   std::vector<Error> notes_;
 };

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <tuple>
 
+#include "lib/config/backend_url.h"
 #include "lib/config/config.h"
 #include "lib/config/suggest.h"
 #include "lib/config/url_schemes.h"
@@ -86,44 +88,66 @@ const char* wanted(Shape shape) {
   return "";
 }
 
+/// Whether `value` is a URL with a password that stands in the file itself, not in a variable. Only what has the form
+/// of one is parsed.
+bool holds_password(const std::string& value) {
+  if (value.find("://") == std::string::npos || value.find('@') == std::string::npos) return false;
+  const auto literal = expand_variables(value, [](std::string_view) { return std::string(); });
+  const auto url = BackendUrl::parse(literal ? *literal : value);
+  return url && !url->password.empty();
+}
+
 class ConfigReader {
  public:
-  ConfigReader(const std::string& path, std::span<const ConfigKey> keys) : path_(path), keys_(keys) {}
+  ConfigReader(const std::string& path, const ConfigRules& rules) : path_(path), rules_(rules), keys_(rules.keys()) {}
 
-  Result<std::vector<Setting>> read(const toml::table& file) {
+  ParsedConfig read(const toml::table& file) {
     for (auto&& [key, node] : file) {
       const std::string_view name = key.str();
-      Result<void> read;
-      if (name == "default-backend") read = read_value("", key, node, Shape::kText);
-      else if (name == "defaults") read = read_defaults(key, node);
-      else if (name == "backend") read = read_backends(key, node);
-      else read = unknown_at_top(key);
-      if (!read) return read.error();
+      if (name == "default-backend") read_value("", key, node, Shape::kText);
+      else if (name == "defaults") read_defaults(key, node);
+      else if (name == "backend") read_backends(key, node);
+      else if (name == "key") read_keys(key, node);
+      else unknown_at_top(key);
     }
-    return std::move(settings_);
+    // A table has its keys in the order of the alphabet.
+    const auto stands_before = [](const Mistake& a, const Mistake& b) {
+      return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+    };
+    std::stable_sort(mistakes_.begin(), mistakes_.end(), stands_before);
+    for (Mistake& mistake : mistakes_) parsed_.mistakes.push_back(std::move(mistake.error));
+    return std::move(parsed_);
   }
 
  private:
-  Error at(const toml::source_region& where, const std::string& what, std::string next) const {
-    return {ErrorCode::kMisconfigured,
-            path_ + ":" + std::to_string(where.begin.line) + ":" + std::to_string(where.begin.column) + ": " + what,
-            std::move(next)};
+  struct Mistake {
+    std::uint32_t line, column;
+    Error error;
+  };
+
+  void wrong(const toml::source_region& where, const std::string& what, std::string next) {
+    const auto [line, column] = where.begin;
+    const std::string place = path_ + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
+    mistakes_.push_back({line, column, {ErrorCode::kMisconfigured, place + what, std::move(next)}});
   }
 
-  Error unknown(const toml::key& key, const std::string& section, std::string_view nearest,
-                std::string otherwise) const {
-    return at(key.source(), "unknown key '" + std::string(key.str().substr(0, 64)) + "'" + section,
-              did_you_mean(nearest, otherwise));
+  void unknown(const toml::key& key, const std::string& section, std::string_view nearest, std::string otherwise) {
+    return wrong(key.source(), "unknown key '" + std::string(key.str().substr(0, 64)) + "'" + section,
+                 did_you_mean(nearest, otherwise));
   }
 
-  Result<void> unknown_at_top(const toml::key& key) const {
+  /// Where a key belongs that stands elsewhere.
+  static std::string place_of(const ConfigKey& key) {
+    return key.of_defaults ? "it belongs below the line [defaults]" : "it belongs below a line [key.\"NAME\"]";
+  }
+
+  void unknown_at_top(const toml::key& key) {
     const std::string_view name = key.str();
-    if (find_key(name) != nullptr)
-      return unknown(key, " at the top of the file", {}, "it belongs below the line [defaults]");
+    if (const ConfigKey* known = find_key(name)) return unknown(key, " at the top of the file", {}, place_of(*known));
     Nearest nearest(name);
-    for (const std::string_view one : {"default-backend", "defaults", "backend"}) nearest.offer(one);
+    for (const std::string_view one : {"default-backend", "defaults", "backend", "key"}) nearest.offer(one);
     return unknown(key, " at the top of the file", nearest.best(),
-                   "there are default-backend, [defaults] and [backend.NAME]");
+                   "there are default-backend, [defaults], [backend.NAME] and [key.\"NAME\"]");
   }
 
   const ConfigKey* find_key(std::string_view name) const {
@@ -131,48 +155,82 @@ class ConfigReader {
     return found == keys_.end() ? nullptr : &*found;
   }
 
-  Result<void> read_defaults(const toml::key& key, const toml::node& node) {
+  void read_defaults(const toml::key& key, const toml::node& node) {
     const toml::table* table = node.as_table();
-    if (table == nullptr) return at(key.source(), "defaults is " + std::string(type_name(node)), "write [defaults]");
+    if (table == nullptr) return wrong(key.source(), "defaults is " + std::string(type_name(node)), "write [defaults]");
     for (auto&& [name, value] : *table) {
       const ConfigKey* known = find_key(name.str());
-      if (known == nullptr) {
-        if (name.str() == "default-backend")
-          return unknown(name, " in [defaults]", {}, "it belongs at the top of the file, above the first [section]");
-        Nearest nearest(name.str());
-        for (const ConfigKey& one : keys_) nearest.offer(one.name);
-        return unknown(name, " in [defaults]", nearest.best(), "all keys: man 5 dlock.toml");
-      }
-      if (auto read = read_value("defaults", name, value, known->shape); !read) return read;
+      if (known != nullptr && known->of_defaults) read_value("defaults", name, value, known->shape);
+      else unknown_in_defaults(name, known);
     }
-    return {};
   }
 
-  Result<void> read_backends(const toml::key& key, const toml::node& node) {
+  void unknown_in_defaults(const toml::key& name, const ConfigKey* known) {
+    if (name.str() == "default-backend")
+      return unknown(name, " in [defaults]", {}, "it belongs at the top of the file, above the first [section]");
+    if (known != nullptr) return unknown(name, " in [defaults]", {}, place_of(*known));
+    Nearest nearest(name.str());
+    for (const ConfigKey& one : keys_) {
+      if (one.of_defaults) nearest.offer(one.name);
+    }
+    return unknown(name, " in [defaults]", nearest.best(), "all keys: man 5 dlock.toml");
+  }
+
+  void read_keys(const toml::key& key, const toml::node& node) {
     const toml::table* table = node.as_table();
-    if (table == nullptr) return at(key.source(), "backend is " + std::string(type_name(node)), "write [backend.NAME]");
+    if (table == nullptr) return wrong(key.source(), "key is " + std::string(type_name(node)), "write [key.\"NAME\"]");
+    for (auto&& [name, section] : *table) {
+      if (section.is_table() && !name.str().empty()) {
+        for (auto&& [one, value] : *section.as_table()) read_key_setting(std::string(name.str()), one, value);
+      } else if (section.is_table()) {
+        wrong(name.source(), "a lock has no empty name", "write [key.\"NAME\"]");
+      } else {
+        wrong(name.source(), "key." + std::string(name.str()) + " is " + type_name(section),
+              "write [key.\"" + std::string(name.str()) + "\"] and its settings below it");
+      }
+    }
+  }
+
+  void read_key_setting(const std::string& pattern, const toml::key& name, const toml::node& value) {
+    const std::string title = " in [key.\"" + pattern + "\"]";
+    const ConfigKey* known = find_key(name.str());
+    if (known != nullptr && known->of_key) return read_value("key." + pattern, name, value, known->shape);
+    if (known == nullptr && value.is_table()) {
+      const std::string whole = pattern + "." + std::string(name.str());
+      return unknown(name, title, {}, "a name with a point in it stands in quotes: [key.\"" + whole + "\"]");
+    }
+    if (known != nullptr) return unknown(name, title, {}, place_of(*known));
+    Nearest nearest(name.str());
+    for (const ConfigKey& one : keys_) {
+      if (one.of_key) nearest.offer(one.name);
+    }
+    return unknown(name, title, nearest.best(), "all keys: man 5 dlock.toml");
+  }
+
+  void read_backends(const toml::key& key, const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr)
+      return wrong(key.source(), "backend is " + std::string(type_name(node)), "write [backend.NAME]");
     for (auto&& [name, section] : *table) {
       if (name.str().empty() || name.str().find_first_of(":/@, \t\n") != std::string_view::npos) {
-        return at(name.source(), "a backend cannot be called '" + std::string(name.str()) + "'",
-                  "a name has letters, digits, - and _");
+        wrong(name.source(), "a backend cannot be called '" + std::string(name.str()) + "'",
+              "a name has letters, digits, - and _");
+      } else if (!section.is_table()) {
+        wrong(name.source(), "backend." + std::string(name.str()) + " is " + type_name(section),
+              "write [backend." + std::string(name.str()) + "] and url = \"...\" below it");
+      } else {
+        read_backend(std::string(name.str()), *section.as_table());
       }
-      if (!section.is_table()) {
-        return at(name.source(), "backend." + std::string(name.str()) + " is " + type_name(section),
-                  "write [backend." + std::string(name.str()) + "] and url = \"...\" below it");
-      }
-      if (auto read = read_backend(std::string(name.str()), *section.as_table()); !read) return read;
     }
-    return {};
   }
 
-  Result<void> read_backend(const std::string& backend, const toml::table& table) {
+  void read_backend(const std::string& backend, const toml::table& table) {
     for (auto&& [name, value] : table) {
-      if (auto read = read_backend_key(backend, name, value); !read) return read;
+      read_backend_key(backend, name, value);
     }
-    return {};
   }
 
-  Result<void> read_backend_key(const std::string& backend, const toml::key& key, const toml::node& node) {
+  void read_backend_key(const std::string& backend, const toml::key& key, const toml::node& node) {
     const std::string section = "backend." + backend;
     if (key.str() == "url") return read_value(section, key, node, Shape::kText);
     const ConfigKey* of_run = find_key(key.str());
@@ -183,9 +241,9 @@ class ConfigReader {
     return unknown_in_backend(backend, key);
   }
 
-  Result<void> unknown_in_backend(const std::string& backend, const toml::key& name) const {
-    if (find_key(name.str()) != nullptr)
-      return unknown(name, " in [backend." + backend + "]", {}, "it belongs below the line [defaults]");
+  void unknown_in_backend(const std::string& backend, const toml::key& name) {
+    if (const ConfigKey* known = find_key(name.str()))
+      return unknown(name, " in [backend." + backend + "]", {}, place_of(*known));
     Nearest nearest(name.str());
     nearest.offer("url");
     for (const UrlParam& param : url_params()) nearest.offer(param.name);
@@ -197,13 +255,13 @@ class ConfigReader {
   }
 
   /// A query parameter of the backend's URL, written as a key of its section.
-  Result<void> read_param(const std::string& section, const toml::key& key, const toml::node& node) {
+  void read_param(const std::string& section, const toml::key& key, const toml::node& node) {
     if (node.is_boolean()) return store(section, key, {*node.value<bool>() ? "1" : "0"});
     if (node.is_integer()) return store(section, key, {std::to_string(*node.value<std::int64_t>())});
     return read_value(section, key, node, Shape::kText);
   }
 
-  Result<void> read_value(const std::string& section, const toml::key& key, const toml::node& node, Shape shape) {
+  void read_value(const std::string& section, const toml::key& key, const toml::node& node, Shape shape) {
     const bool text = node.is_string() && shape != Shape::kFlag && shape != Shape::kNumber;
     if (text) return store(section, key, {std::string(*node.value<std::string_view>())});
     if (shape == Shape::kFlag && node.is_boolean())
@@ -213,16 +271,16 @@ class ConfigReader {
     }
     if (shape == Shape::kDuration && node.is_floating_point()) return read_seconds(section, key, *node.value<double>());
     if (shape == Shape::kList && node.is_array()) return read_list(section, key, *node.as_array());
-    return at(node.source(), std::string(key.str()) + " is " + type_name(node),
-              std::string("it takes ") + wanted(shape));
+    return wrong(node.source(), std::string(key.str()) + " is " + type_name(node),
+                 std::string("it takes ") + wanted(shape));
   }
 
-  Result<void> read_seconds(const std::string& section, const toml::key& key, double seconds) {
+  void read_seconds(const std::string& section, const toml::key& key, double seconds) {
     // No std::to_chars: its tables for double are 100 KiB. Nanoseconds are what a duration can hold.
     char digits[64];
     const int length = std::snprintf(digits, sizeof digits, "%.9f", seconds);
     if (!std::isfinite(seconds) || length <= 0 || length >= static_cast<int>(sizeof digits)) {
-      return at(key.source(), std::string(key.str()) + " is not a number of seconds", "it takes \"30s\", or 30");
+      return wrong(key.source(), std::string(key.str()) + " is not a number of seconds", "it takes \"30s\", or 30");
     }
     std::string text(digits);
     text.erase(text.find_last_not_of('0') + 1);
@@ -230,29 +288,38 @@ class ConfigReader {
     return store(section, key, {std::move(text)});
   }
 
-  Result<void> read_list(const std::string& section, const toml::key& key, const toml::array& array) {
+  void read_list(const std::string& section, const toml::key& key, const toml::array& array) {
     std::vector<std::string> values;
     for (const toml::node& node : array) {
       if (!node.is_string()) {
-        return at(node.source(), std::string(key.str()) + " has " + type_name(node) + " in its list",
-                  std::string("it takes ") + wanted(Shape::kList));
+        return wrong(node.source(), std::string(key.str()) + " has " + type_name(node) + " in its list",
+                     std::string("it takes ") + wanted(Shape::kList));
       }
       values.emplace_back(*node.value<std::string_view>());
     }
     return store(section, key, std::move(values));
   }
 
-  Result<void> store(const std::string& section, const toml::key& key, std::vector<std::string> values) {
+  /// With its variables replaced.
+  void store(const std::string& section, const toml::key& key, std::vector<std::string> values) {
     const auto& where = key.source().begin;
-    settings_.push_back(
-        {section, std::string(key.str()), std::move(values),
-         Origin{Origin::Layer::kFile, path_ + ":" + std::to_string(where.line), static_cast<int>(where.column)}});
-    return {};
+    const Origin origin{Origin::Layer::kFile, path_ + ":" + std::to_string(where.line), static_cast<int>(where.column)};
+    for (std::string& value : values) {
+      if (!parsed_.secret && holds_password(value)) parsed_.secret = origin;
+      auto expanded = expand_variables(value, rules_.variables);
+      if (!expanded) {
+        return wrong(key.source(), std::string(key.str()) + ": " + expanded.error().message, expanded.error().next);
+      }
+      value = std::move(*expanded);
+    }
+    parsed_.settings.push_back({section, std::string(key.str()), std::move(values), origin});
   }
 
   const std::string& path_;
+  const ConfigRules& rules_;
   std::span<const ConfigKey> keys_;
-  std::vector<Setting> settings_;
+  ParsedConfig parsed_;
+  std::vector<Mistake> mistakes_;
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -280,8 +347,7 @@ std::string quoted_assignment(std::string_view text, std::size_t line) {
 
 }  // namespace
 
-Result<std::vector<Setting>> parse_config(std::string_view text, const std::string& path,
-                                          std::span<const ConfigKey> keys) {
+ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules) {
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -291,11 +357,10 @@ Result<std::vector<Setting>> parse_config(std::string_view text, const std::stri
     const std::string right = quoted_assignment(text, where.line);
     std::string next = unquoted ? "put the value in quotes" : "the file is TOML: see man 5 dlock.toml";
     if (!right.empty()) next = "write " + right;
-    return Error{ErrorCode::kMisconfigured,
-                 path + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": " + std::string(why),
-                 std::move(next)};
+    const std::string place = path + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": ";
+    return {{}, {{ErrorCode::kMisconfigured, place + std::string(why), std::move(next)}}, std::nullopt};
   }
-  return ConfigReader(path, keys).read(parsed.table());
+  return ConfigReader(path, rules).read(parsed.table());
 }
 
 }  // namespace dlock

@@ -93,14 +93,14 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   values() { # KEY: a value that fits
     case $1 in
       fair | strict-release | quiet | allow-network-fs) echo true ;;
-      tries) echo 3 ;;
+      tries | permits) echo 3 ;;
       conflict-exit-code) echo 75 ;;
       on-lost) echo '"term"' ;;
       if-unavailable) echo '"fail"' ;;
       progress | color) echo '"auto"' ;;
       log-format) echo '"text"' ;;
       fallback) echo '"local:/nowhere"' ;;
-      url) echo '"local:/nowhere"' ;;
+      url | backend) echo '"local:/nowhere"' ;;
       ttl) echo '"20s"' ;;
       *) echo '"2s"' ;;
     esac
@@ -109,18 +109,19 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     case $line in
       '## [defaults]') section='[defaults]' ;;
       '## [backend.NAME]') section='[backend.example]' ;;
+      '## [key."PATTERN"]') section='[key."example/*"]' ;;
       '# URLS') break ;;
       \**)
         [ "$section" ] || continue
         for key in $(grep -oE '\*[a-z-]+\*' <<<"$line" | tr -d '*'); do
           { echo "$section"; [ "$section" != '[backend.example]' ] || [ "$key" = url ] || echo 'url = "local:/nowhere"'; echo "$key = $(values "$key")"; } >"$stage/one.toml"
-          run dlock config show --config "$stage/one.toml"
+          run dlock config check --config "$stage/one.toml"
           [ "$status" = 0 ] || { cat "$stage/one.toml"; echo "$output"; return 1; }
         done
         ;;
     esac
   done <"$root/man/dlock.toml.5.scd"
-  [ "$section" = '[backend.example]' ]
+  [ "$section" = '[key."example/*"]' ]
 }
 
 @test "the configuration that dlock.toml(5) shows is taken as it says" {

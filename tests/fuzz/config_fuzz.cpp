@@ -10,6 +10,10 @@ const std::string_view dlock::kPieces[] = {"default-backend = \"main\"\n",
                                            "[defaults]\n",
                                            "[backend.main]\n",
                                            "[backend.\"x y\"]\n",
+                                           "[key.\"a/*\"]\n",
+                                           "permits = 3\n",
+                                           "${HOME}",
+                                           "$${",
                                            "url = \"redis://h\"\n",
                                            "ttl = \"30s\"\n",
                                            "ttl = 30\n",
@@ -42,13 +46,13 @@ const std::string_view dlock::kPieces[] = {"default-backend = \"main\"\n",
 const std::size_t dlock::kPieceCount = std::size(kPieces);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto settings = parse_config(as_text(data, size), "f", config_keys());
-  if (!settings) {
-    promise(settings.error().code == ErrorCode::kMisconfigured, "a broken file is a wrong configuration");
-    promise(settings.error().message.starts_with("f:"), "an error begins with the file and the line");
-    return 0;
+  const auto nothing = [](std::string_view) { return std::optional<std::string>(); };
+  const auto parsed = parse_config(as_text(data, size), "f", {config_keys, nothing});
+  for (const Error& mistake : parsed.mistakes) {
+    promise(mistake.code == ErrorCode::kMisconfigured, "a broken file is a wrong configuration");
+    promise(mistake.message.starts_with("f:"), "an error begins with the file and the line");
   }
-  for (const Setting& setting : *settings) {
+  for (const Setting& setting : parsed.settings) {
     promise(setting.origin.column > 0 && setting.origin.where.starts_with("f:"), "every value knows its place");
     promise(!setting.values.empty() || setting.key == "fallback", "every value is there");
   }

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "lib/base/log.h"
@@ -17,13 +20,21 @@ using namespace dlock;
 namespace {
 
 constexpr ConfigKey kKeys[] = {
-    {"ttl", ConfigKey::Shape::kDuration, true},        {"wait", ConfigKey::Shape::kDuration, false},
+    {"ttl", ConfigKey::Shape::kDuration, true, true},  {"wait", ConfigKey::Shape::kDuration, false},
     {"fair", ConfigKey::Shape::kFlag, false},          {"tries", ConfigKey::Shape::kNumber, false},
-    {"fallback", ConfigKey::Shape::kList, true},       {"reason", ConfigKey::Shape::kText, false},
-    {"kill-after", ConfigKey::Shape::kDuration, true},
+    {"fallback", ConfigKey::Shape::kList, true},       {"reason", ConfigKey::Shape::kText, false, true},
+    {"kill-after", ConfigKey::Shape::kDuration, true}, {"permits", ConfigKey::Shape::kNumber, false, true, false},
 };
 
-Result<std::vector<Setting>> parse(const char* text) { return parse_config(text, "f.toml", kKeys); }
+std::optional<std::string> variable(std::string_view name) {
+  if (name == "RUN") return "17";
+  if (name == "EMPTY") return "";
+  return std::nullopt;
+}
+
+const ConfigRules kRules{[] { return std::span<const ConfigKey>(kKeys); }, variable};
+
+ParsedConfig parse(const char* text) { return parse_config(text, "f.toml", kRules); }
 
 /// A file of its own for one test case.
 class File {
@@ -56,7 +67,7 @@ TEST_CASE("a configuration file gives settings with their place") {
       "ttl = 0.5\n"
       "wait_replicas = 2\n"
       "fallback = \"local:\"\n");
-  if (!settings) FAIL(settings.error().message);
+  REQUIRE(settings.mistakes.empty());
   struct Row {
     const char* section;
     const char* key;
@@ -75,9 +86,9 @@ TEST_CASE("a configuration file gives settings with their place") {
       {"backend.main", "wait_replicas", {"2"}, "f.toml:11:1"},
       {"backend.main", "fallback", {"local:"}, "f.toml:12:1"},
   };
-  CHECK((*settings).size() == std::size(rows));
+  CHECK(settings.settings.size() == std::size(rows));
   Config config;
-  for (const Setting& setting : *settings) config.add(setting);
+  for (const Setting& setting : settings.settings) config.add(setting);
   for (const Row& row : rows) {
     CAPTURE(row.key);
     const Setting* found = config.find(row.section, row.key);
@@ -117,6 +128,16 @@ TEST_CASE("what is wrong in a file is named with line, column and the nearest ri
       {"[defaults]\ntries = 1.5\n", "tries is a number", "whole number"},
       {"[defaults]\nfallback = [1]\n", "fallback has a whole number in its list", "list"},
       {"[defaults]\nreason = [\"a\"]\n", "reason is a list", "in quotes"},
+      {"[key.\"a/*\"]\ntll = 5\n", "f.toml:2:1: unknown key 'tll' in [key.\"a/*\"]", "did you mean 'ttl'?"},
+      {"[key.a]\nwait = 5\n", "unknown key 'wait' in [key.\"a\"]", "[defaults]"},
+      {"[key.a.b]\nttl = 5\n", "f.toml:1:8: unknown key 'b' in [key.\"a\"]", "in quotes: [key.\"a.b\"]"},
+      {"[key]\na = 5\n", "f.toml:2:1: key.a is a whole number", "write [key.\"a\"]"},
+      {"[key.\"\"]\nttl = 5\n", "a lock has no empty name", ""},
+      {"key = 5\n", "key is a whole number", "[key.\"NAME\"]"},
+      {"[defaults]\npermits = 3\n", "unknown key 'permits' in [defaults]", "below a line [key.\"NAME\"]"},
+      {"[defaults]\nreason = \"${NOT_SET}\"\n", "f.toml:2:1: reason: the variable NOT_SET is not set", "${NOT_SET:-"},
+      {"[defaults]\nreason = \"${RUN\"\n", "reason: a ${ has no }", "$${"},
+      {"[defaults]\nreason = \"${7}\"\n", "'7' is no name of a variable", "$${"},
       {"[defaults]\nttl = 5s\n", "f.toml:2:", ""},
       {"[defaults]\nreason = deploy\n", "f.toml:2:", ""},
       {"[\\u0051]\n", "f.toml:1:2:", "TOML"},  // aborts a toml++ whose assertions are on
@@ -127,13 +148,88 @@ TEST_CASE("what is wrong in a file is named with line, column and the nearest ri
   for (const Row& row : rows) {
     CAPTURE(row.text);
     const auto settings = parse(row.text);
-    REQUIRE(!settings);
-    CAPTURE(settings.error().message);
-    CAPTURE(settings.error().next);
-    CHECK(settings.error().code == ErrorCode::kMisconfigured);
-    CHECK(settings.error().message.find(row.message) != std::string::npos);
-    CHECK(settings.error().next.find(row.next) != std::string::npos);
+    REQUIRE(settings.mistakes.size() == 1);
+    const Error& mistake = settings.mistakes.front();
+    CAPTURE(mistake.message);
+    CAPTURE(mistake.next);
+    CHECK(mistake.code == ErrorCode::kMisconfigured);
+    CHECK(mistake.message.find(row.message) != std::string::npos);
+    CHECK(mistake.next.find(row.next) != std::string::npos);
   }
+}
+
+TEST_CASE("every mistake of a file is told, in the order of its lines") {
+  const auto parsed = parse("zzz = 1\n[defaults]\nttl = true\nwiat = 5\nfair = 3\n[backend.a]\nurll = \"x\"\n");
+  std::string places;
+  for (const Error& mistake : parsed.mistakes) places += mistake.message.substr(0, mistake.message.find(": ")) + " ";
+  CHECK(places == "f.toml:1:1 f.toml:3:7 f.toml:4:1 f.toml:5:8 f.toml:7:1 ");
+}
+
+TEST_CASE("variables stand for their values, everywhere in a value") {
+  const auto value = [](const std::string& text) {
+    const auto expanded = expand_variables(text, variable);
+    return expanded ? *expanded : "mistake";
+  };
+  CHECK(value("run ${RUN} of ${RUN}") == "run 17 of 17");
+  CHECK(value("${EMPTY}") == "");
+  CHECK(value("${NOT_SET:-none}, ${EMPTY:-none}, ${RUN:-none}, ${NOT_SET:-}") == "none, none, 17, ");
+  CHECK(value("$RUN $5 {RUN} $${RUN} $") == "$RUN $5 {RUN} ${RUN} $");
+  CHECK(value("${NOT_SET}") == "mistake");
+  CHECK(value("${}") == "mistake");
+}
+
+TEST_CASE("the most specific section of a key is the key itself, then the one with most characters of its own") {
+  const auto parsed = parse(
+      "[key.\"*\"]\nttl = 1\n[key.\"deploy/*\"]\nttl = 2\n[key.\"deploy/[a-z][a-z]*\"]\nttl = 3\n"
+      "[key.\"*oy/prod\"]\nttl = 4\n[key.\"deploy/prod\"]\nttl = 5\n[key.\"deploy\"]\nttl = 6\n"
+      "[key.\"?eploy/*\"]\nttl = 7\n");
+  REQUIRE(parsed.mistakes.empty());
+  Config config;
+  for (const Setting& setting : parsed.settings) config.add(setting);
+  using Names = std::vector<std::string>;
+  CHECK(config.key_sections_for("deploy/prod") ==
+        Names{"key.deploy/prod", "key.*oy/prod", "key.deploy/*", "key.deploy/[a-z][a-z]*", "key.?eploy/*", "key.*"});
+  CHECK(config.key_sections_for("deploy/*").front() == "key.deploy/*");
+  CHECK(config.key_sections_for("other") == Names{"key.*"});
+}
+
+TEST_CASE("a folder has conf.d, of which the last file wins, and config.toml, over which all of them win") {
+  char folder[] = "/tmp/dlock-folder-XXXXXX";
+  REQUIRE(mkdtemp(folder) != nullptr);
+  const std::string path(folder);
+  REQUIRE(mkdir((path + "/conf.d").c_str(), 0700) == 0);
+  const auto put = [&](const std::string& name, const std::string& text, mode_t mode) {
+    FILE* out = fopen((path + name).c_str(), "w");
+    REQUIRE(out != nullptr);
+    REQUIRE(fputs(text.c_str(), out) >= 0);
+    fclose(out);
+    REQUIRE(chmod((path + name).c_str(), mode) == 0);
+  };
+  put("/config.toml", "[defaults]\nttl = 1\nwait = 1\ntries = 1\n", 0600);
+  put("/conf.d/10-first.toml", "[defaults]\nttl = 10\nwait = 10\n", 0600);
+  put("/conf.d/20-second.toml", "[defaults]\nttl = 20\n[backend.b]\nurl = \"redis://u:p@h\"\n", 0644);
+  put("/conf.d/30-third.conf", "this is read by nobody", 0600);
+  put("/conf.d/.40-hidden.toml", "this is read by nobody", 0600);
+  Config config;
+  config.add_folder(path, Config::Trust::kFound, kRules);
+  for (const char* name : {"/config.toml", "/conf.d/10-first.toml", "/conf.d/20-second.toml", "/conf.d/30-third.conf",
+                           "/conf.d/.40-hidden.toml"}) {
+    unlink((path + name).c_str());
+  }
+  rmdir((path + "/conf.d").c_str());
+  rmdir(folder);
+  CHECK(config.mistakes().empty());
+  CHECK(config.find("defaults", "ttl")->value() == "20");
+  CHECK(config.find("defaults", "wait")->value() == "10");
+  CHECK(config.find("defaults", "tries")->value() == "1");
+  CHECK(config.files() == std::vector<std::string>{path + "/conf.d/20-second.toml", path + "/conf.d/10-first.toml",
+                                                   path + "/config.toml"});
+  REQUIRE(config.faults().size() == 1);
+  CHECK(config.faults()[0].message.find("20-second.toml:4 holds a password") != std::string::npos);
+  Config nothing;
+  nothing.add_folder(path, Config::Trust::kSystem, kRules);
+  CHECK(nothing.files().empty());
+  CHECK(nothing.mistakes().empty());
 }
 
 TEST_CASE("what has been set by a stronger layer stays, key by key") {
@@ -142,8 +238,9 @@ TEST_CASE("what has been set by a stronger layer stays, key by key") {
   Config config;
   REQUIRE(config.add({"defaults", "reason", {"flag"}, {Origin::Layer::kFlag, "-m"}}));
   CHECK(!config.add({"defaults", "reason", {"env"}, {Origin::Layer::kEnvironment, "DLOCK_REASON"}}));
-  REQUIRE(config.add_file(strong.path, Config::Trust::kChosen, kKeys));
-  REQUIRE(config.add_file(weak.path, Config::Trust::kFound, kKeys));
+  config.add_file(strong.path, Config::Trust::kChosen, kRules);
+  config.add_file(weak.path, Config::Trust::kFound, kRules);
+  CHECK(config.mistakes().empty());
   CHECK(config.find("defaults", "ttl")->value() == "1s");
   CHECK(config.find("defaults", "wait")->value() == "3s");
   CHECK(config.find("defaults", "wait")->origin.text() == weak.path + ":3");
@@ -154,19 +251,20 @@ TEST_CASE("what has been set by a stronger layer stays, key by key") {
 
 TEST_CASE("a file that is not there matters only when somebody asked for it") {
   Config config;
-  CHECK(config.add_file("/nowhere/dlock.toml", Config::Trust::kFound, kKeys));
+  config.add_file("/nowhere/dlock.toml", Config::Trust::kFound, kRules);
   CHECK(config.files().empty());
-  const auto added = config.add_file("/nowhere/dlock.toml", Config::Trust::kChosen, kKeys);
-  REQUIRE(!added);
-  CHECK(added.error().code == ErrorCode::kMisconfigured);
-  CHECK(added.error().message.find("/nowhere/dlock.toml: No such file") != std::string::npos);
+  CHECK(config.mistakes().empty());
+  config.add_file("/nowhere/dlock.toml", Config::Trust::kChosen, kRules);
+  REQUIRE(config.mistakes().size() == 1);
+  CHECK(config.mistakes()[0].code == ErrorCode::kMisconfigured);
+  CHECK(config.mistakes()[0].message.find("/nowhere/dlock.toml: No such file") != std::string::npos);
 }
 
 TEST_CASE("a folder is no configuration file") {
   Config config;
-  const auto added = config.add_file("/tmp", Config::Trust::kSystem, kKeys);
-  REQUIRE(!added);
-  CHECK(added.error().message.find("Is a directory") != std::string::npos);
+  config.add_file("/tmp", Config::Trust::kSystem, kRules);
+  REQUIRE(config.mistakes().size() == 1);
+  CHECK(config.mistakes()[0].message.find("Is a directory") != std::string::npos);
 }
 
 TEST_CASE("a file with a password in it that others can read is a fault, one without is none") {
@@ -183,6 +281,8 @@ TEST_CASE("a file with a password in it that others can read is a fault, one wit
       {"[backend.b]\nurl = \"redis://u:p@h\"\n", 0640, "(mode 0640)"},
       {"default-backend = \"redis://:p@h\"\n", 0604, ":1 holds a password"},
       {"[defaults]\nfallback = [\"local:\", \"redis://:p@h\"]\n", 0644, ":2 holds a password"},
+      {"[backend.b]\nurl = \"redis://u:${RUN}@h\"\n", 0644, nullptr},
+      {"[backend.b]\nurl = \"redis://u:a${RUN}@h\"\n", 0644, "holds a password"},
       {"[backend.b]\nurl = \"redis://u@h\"\n[defaults]\nreason = \"see http://a@b\"\n", 0666, nullptr},
   };
   for (const Row& row : rows) {
@@ -191,7 +291,8 @@ TEST_CASE("a file with a password in it that others can read is a fault, one wit
     CAPTURE(row.mode);
     REQUIRE(chmod(file.path.c_str(), row.mode) == 0);
     Config config;
-    REQUIRE(config.add_file(file.path, Config::Trust::kFound, kKeys));
+    config.add_file(file.path, Config::Trust::kFound, kRules);
+    REQUIRE(config.mistakes().empty());
     CHECK(config.faults().size() == (row.says ? 1 : 0));
     if (!row.says || config.faults().empty()) continue;
     CHECK(config.faults()[0].code == ErrorCode::kDenied);

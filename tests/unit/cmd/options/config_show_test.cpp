@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -28,7 +29,9 @@ Result<std::string> config(const char* text, std::vector<std::string> line) {
   const auto options = parse_command_line(words.count(), words.argv(), variables.environment());
   unlink(name);
   if (!options) return options.error();
-  return config_text(*options);
+  if (options->words.front() == "show") return config_text(*options);
+  if (!options->mistakes.empty()) return options->mistakes.front();
+  return config_check_text(*options);
 }
 
 constexpr const char* kFile =
@@ -71,6 +74,64 @@ TEST_CASE("config check looks at the backends that are not in use as well") {
     REQUIRE(!text);
     CHECK(text.error().code == ErrorCode::kMisconfigured);
   }
+}
+
+TEST_CASE("config check tells every mistake, once, and of what is not in use as well") {
+  const char* text =
+      "default-backend = \"nowhere\"\n"                                                     // 1
+      "[defaults]\nttl = \"0.1\"\nwait = \"5x\"\nfallback = [\"gone\", \"away\"]\n"         // 2 to 5
+      "[backend.a]\nurl = \"rediz://h\"\nfallback = \"lost\"\nkill-after = \"1h\"\n"        // 6 to 9
+      "[key.\"x/*\"]\npermits = 0\nreason = \"ok\"\nbackend = \"b\"\non-lost = \"trem\"\n"  // 10 to 14
+      "zzz = 1\n";                                                                          // 15
+  char name[] = "/tmp/dlock-check-XXXXXX";
+  const int fd = mkstemp(name);
+  REQUIRE(fd >= 0);
+  REQUIRE(write_all(fd, text));
+  close(fd);
+  ArgumentWords words({"--config", name, "config", "check", "--strict"});
+  Variables variables{"DLOCK_TLL=3"};
+  const auto options = parse_command_line(words.count(), words.argv(), variables.environment());
+  unlink(name);
+  REQUIRE(options);
+  std::vector<int> lines;
+  for (const Error& mistake : options->mistakes) {
+    const std::string place = std::string(name) + ":";
+    CAPTURE(mistake.message);
+    REQUIRE(mistake.message.starts_with(place));
+    CHECK(mistake.code == ErrorCode::kMisconfigured);
+    lines.push_back(std::stoi(mistake.message.substr(place.size())));
+  }
+  std::sort(lines.begin(), lines.end());
+  CHECK(lines == std::vector<int>{1, 3, 4, 5, 5, 7, 8, 9, 11, 13, 14, 15});
+  CHECK(options->strict);
+  CHECK(options->warnings.size() == 1);
+}
+
+TEST_CASE("config show KEY tells what holds for that key, and where it stands") {
+  const char* text =
+      "[defaults]\nttl = \"20s\"\nwait = \"9s\"\n[key.\"deploy/*\"]\nttl = \"40s\"\npermits = 3\n"
+      "[key.\"deploy/prod\"]\nttl = \"50s\"\n";
+  const auto of = [&](const char* key) {
+    std::vector<std::string> line{"show"};
+    if (key != nullptr) line.emplace_back(key);
+    auto shown = config(text, line);
+    REQUIRE(shown);
+    return std::move(*shown);
+  };
+  const auto has = [](const std::string& shown, const char* name, const char* value, const char* place) {
+    const std::size_t at = shown.find(std::string("\n") + name + " ");
+    REQUIRE(at != std::string::npos);
+    const std::string line = shown.substr(at + 1, shown.find('\n', at + 1) - at - 1);
+    CAPTURE(line);
+    CHECK(line.find(std::string(" ") + value + " ") != std::string::npos);
+    CHECK(line.ends_with(place));
+  };
+  has(of("deploy/prod"), "ttl", "50s", ":8");
+  has(of("deploy/prod"), "permits", "3", ":6");
+  has(of("deploy/test"), "ttl", "40s", ":5");
+  has(of("other"), "ttl", "20s", ":2");
+  has(of("other"), "permits", "-", "default");
+  has(of(nullptr), "key.\"deploy/*\".ttl", "40s", ":5");
 }
 
 }  // namespace config_show_test

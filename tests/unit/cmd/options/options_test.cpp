@@ -366,6 +366,51 @@ TEST_CASE("a wrong value says where it stands, and a file makes it 78") {
   CHECK(variable.error().message.starts_with("$DLOCK_TTL: '40q'"));
 }
 
+TEST_CASE("what a section says of a key holds for it, below flag and variable, above backend and defaults") {
+  const Home home(
+      "[defaults]\nttl = \"20s\"\nwait = \"1m\"\nreason = \"general\"\n"
+      "[backend.r]\nurl = \"redis://h\"\nttl = \"25s\"\n"
+      "[key.\"deploy/*\"]\nttl = \"40s\"\nbackend = \"r\"\nreason = \"run ${RUN:-0}\"\npermits = 3\nfair = true\n"
+      "max-hold = \"1h\"\nwarn-held = \"10m=4\"\n[key.\"deploy/prod\"]\npermits = 1\n");
+  const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
+  const Options test = parsed({"run", "deploy/test", "--", "true"}, {xdg, "RUN=17"});
+  CHECK(test.ttl == 40s);
+  CHECK(test.wait == Duration(1min));
+  CHECK(test.backends.front().alias == "r");
+  CHECK(test.reason == "run 17");
+  CHECK(test.permits == 3);
+  CHECK(test.mode == Mode::kPermits);
+  CHECK(test.fair);
+  CHECK(test.max_hold == 1h);
+  CHECK(test.warn_held->status == 4);
+  CHECK(parsed({"run", "deploy/prod", "--", "true"}, {xdg}).permits == 1);
+  CHECK(parsed({"run", "deploy/prod", "--", "true"}, {xdg}).ttl == 40s);
+  CHECK(parsed({"run", "-b", "local:", "-t", "9s", "deploy/test", "--", "true"}, {xdg, "DLOCK_REASON=x"}).reason ==
+        "x");
+  CHECK(parsed({"run", "-b", "local:", "-t", "9s", "deploy/test", "--", "true"}, {xdg}).ttl == 9s);
+  CHECK(parsed({"run", "-s", "deploy/test", "--", "true"}, {xdg}).mode == Mode::kShared);
+  CHECK(parsed({"inspect", "deploy/test"}, {xdg}).backends.front().alias == "r");
+  CHECK(parsed({"acquire", "deploy/test"}, {xdg}).ttl == 40s);
+  CHECK(parsed({"fence", "deploy/test", "1"}, {xdg}).backends.front().scheme == "local");
+  const Options other = parsed({"run", "other", "--", "true"}, {xdg});
+  CHECK(other.ttl == 20s);
+  CHECK(other.permits == 0);
+  CHECK(other.backends.front().scheme == "local");
+}
+
+TEST_CASE("keys that are taken together agree on what their sections say, or a flag decides") {
+  const Home home("[key.a]\nttl = \"40s\"\n[key.b]\nttl = \"50s\"\n[key.c]\nttl = \"40s\"\n");
+  const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
+  CHECK(parsed({"run", "a", "c", "--", "true"}, {xdg}).ttl == 40s);
+  const auto differ = parse({"run", "b", "a", "--", "true"}, {xdg});
+  REQUIRE(!differ);
+  CHECK(differ.error().code == ErrorCode::kMisconfigured);
+  CHECK(differ.error().message.starts_with("keys that are taken together have one ttl: it is 50s for b ("));
+  CHECK(!parse({"run", "a", "d", "--", "true"}, {xdg}));
+  CHECK(parsed({"run", "-t", "9s", "a", "d", "--", "true"}, {xdg}).ttl == 9s);
+  CHECK(parsed({"inspect", "a", "b"}, {xdg}).keys.size() == 2);
+}
+
 TEST_CASE("an empty variable counts as unset") {
   CHECK(parsed(run({}), {"DLOCK_TTL=", "DLOCK_BACKEND=", "DLOCK_CONFIG="}).ttl == 30s);
 }
@@ -469,7 +514,8 @@ TEST_CASE("help, version and completion work whatever the configuration says") {
   CHECK(parse({"run", "--help"}, {xdg, "DLOCK_BACKEND=nonsense"}));
   CHECK(parse({"--version"}, {xdg}));
   CHECK(parse({"completion", "bash"}, {xdg}));
-  CHECK(!parse({"config", "check"}, {xdg}));
+  CHECK(!parse({"config", "show"}, {xdg}));
+  CHECK(parsed({"config", "check"}, {xdg}).mistakes.size() == 1);
   CHECK(!parse({"run", "k", "x"}, {xdg}));
 }
 

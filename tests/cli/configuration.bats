@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# Configuration as users write it: sections of keys, variables, conf.d, and what `config check` finds.
+load ../support/cli
+
+setup() {
+  set_world
+  unset DLOCK_BACKEND
+  settings=$HOME/.config/dlock
+  mkdir -p "$settings/conf.d"
+  mkdir -m 700 "$BATS_TEST_TMPDIR/shared"
+  cat >"$settings/config.toml" <<TOML
+default-backend = "local:$locks"
+[backend.shared]
+url = "local:$BATS_TEST_TMPDIR/shared"
+[key."deploy/*"]
+backend = "shared"
+reason = "run \${RUN_ID:-by hand}"
+max-hold = 2
+[key."db"]
+permits = 2
+warn-held = "0=4"
+wait = 0
+TOML
+}
+teardown() { end_world; }
+
+@test "a section of keys decides where they are locked, why, and for how long" {
+  run -124 env RUN_ID=17 dlock run -q deploy/test -- sh -c 'echo "$DLOCK_STORE"; dlock inspect --json deploy/test | jq -r ".holders[0].reason"; sleep 100'
+  [[ "$output" == "local:$BATS_TEST_TMPDIR/shared
+run 17
+dlock: deploy/test was held for "* ]]
+  run -0 dlock run other -- sh -c 'echo "$DLOCK_STORE"'
+  [ "$output" = "local:$locks" ]
+}
+
+@test "permits of a section let so many in, and what is warned of is told" {
+  hold_lock db
+  start dlock run db -- sleep 100
+  wait_until has 2 holders db
+  run -4 dlock run -q db -- true
+  [[ "$output" == "dlock: db is held by "*"(--warn-held); 1 other holds it too"* ]]
+}
+
+@test "a file in conf.d is stronger than config.toml, and the last one by name is the strongest" {
+  printf '[key."deploy/*"]\nreason = "first"\nmax-hold = "1h"\n' >"$settings/conf.d/10.toml"
+  printf '[key."deploy/*"]\nreason = "second"\n' >"$settings/conf.d/20.toml"
+  run -0 dlock run deploy/test -- sh -c 'dlock inspect --json deploy/test | jq -r ".holders[0].reason"'
+  [ "$output" = second ]
+  run -0 dlock config show deploy/test
+  grep -E "^max-hold +1h +.*/conf.d/10.toml:3$" <<<"$output"
+  grep -E "^default-backend +shared +.*/config.toml:5$" <<<"$output"
+}
+
+@test "a file in conf.d with a password that others can read is refused as the main file is" {
+  printf '[backend.r]\nurl = "redis://u:secret@h"\n' >"$settings/conf.d/r.toml"
+  chmod 644 "$settings/conf.d/r.toml"
+  run -77 dlock run k -- true
+  [[ "$output" == *"conf.d/r.toml:2 holds a password"* ]]
+  chmod 600 "$settings/conf.d/r.toml"
+  run -0 dlock run k -- true
+}
+
+@test "config check says every mistake, resolves names, and --strict counts warnings" {
+  run -0 dlock config check --strict
+  run -0 env DLOCK_TLL=3 dlock config check
+  run -78 env DLOCK_TLL=3 dlock config check --strict
+  [[ "$output" == *'$DLOCK_TLL is not read'* ]]
+  run -78 env DLOCK_TLL=3 dlock doctor --strict
+  printf '[defaults]\nfallback = "nowhere"\nttl = 0\n[key.x]\nbackend = "gone"\nwiat = 5\n' >"$settings/conf.d/bad.toml"
+  run -78 --separate-stderr dlock config check
+  [ "$output" = "" ]
+  [ "$(grep -c "^dlock: .*/conf.d/bad.toml:" <<<"$stderr")" = 4 ]
+  run -78 --separate-stderr dlock config check --json
+  [ "$(jq '[.ok, (.mistakes | length)]' -c <<<"$output")" = '[false,4]' ]
+}
