@@ -83,6 +83,11 @@ void Acquisition::trace(std::string step) {
   traced_ = std::move(step);
 }
 
+void Acquisition::trace_answer(const std::string& server, const std::function<std::string()>& what) const {
+  if (runtime_.log.style().verbosity < 2) return;
+  runtime_.log.verbose(spec_.name.text() + ": " + server + " answers: " + what());
+}
+
 Refused Acquisition::refused(Error error) {
   acquirer_.give_up();
   return {std::move(error), std::nullopt};

@@ -77,6 +77,8 @@ class Acquisition {
 
   /// One line a step, with -v; the same step once.
   void trace(std::string step);
+  /// "SERVER answers: WHAT", with -vv. `what` is called then only.
+  void trace_answer(const std::string& server, const std::function<std::string()>& what) const;
 
   Patience& patience() { return patience_; }
   const Patience& patience() const { return patience_; }

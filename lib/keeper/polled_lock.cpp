@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/polled_lock.h"
+#include "lib/base/human_text.h"
 
 #include <algorithm>
 
@@ -68,6 +69,10 @@ Acquirer::Attempt PolledLock::attempt(TimePoint until, Control& control) {
   seen_ = std::move(others.state);
   remaining_ = others.remaining;
   ++tries_;
+  acquisition_.trace_answer(store_name_, [this] {
+    return "busy" +
+           (remaining_ ? ", lease ends in " + human_duration(*remaining_) : std::string(", no end of its lease"));
+  });
   acquisition_.trace("held by somebody else on " + store_name_ + ", asked again and again");
   return Busy{};
 }

@@ -385,3 +385,14 @@ END
   run -0 --separate-stderr dlock bench --count 3 --processes 2 --json
   jq -e '.alone.lock_unlock.count == 3 and .contended.processes == 2 and .contended.most == 3' <<<"$output"
 }
+
+@test "-vv says what the server answered, whatever the strategy" {
+  local strategy
+  for strategy in lease session row unique occupy; do
+    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
+    hold_lock "$key:$strategy"
+    run -75 dlock run -vv -w 0.2 "$key:$strategy" -- true
+    [[ "$output" == *"$key:$strategy: "*" answers: busy, "* ]]
+    let_go
+  done
+}

@@ -170,11 +170,16 @@ teardown() { end_world; }
   [ -z "$output" ]
 }
 
-@test "-vv says what the server answered" {
+@test "-vv says what the servers answered" {
   use "$DLOCK_TEST_REDIS"
   hold_lock "$key"
   run -75 dlock run -vv -w 0.2 "$key" -- true
   [[ "$output" == *"answers: busy, place 0, lease ends in "* ]]
   [[ "$output" == *"$key: queued at place 1 on "* ]]
+  let_go
+  use "$DLOCK_TEST_REDLOCK"
+  hold_lock "$key"
+  run -75 dlock run -vv -w 0.2 "$key" -- true
+  [[ "$output" == *"$key: redlock://"*" answers: busy, lease ends in "* ]]
   let_go
 }

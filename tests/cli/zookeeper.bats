@@ -336,3 +336,10 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 --separate-stderr dlock bench --count 3 --processes 2 --json
   jq -e '.alone.lock_unlock.count == 3 and .contended.processes == 2 and .contended.most == 3' <<<"$output"
 }
+
+@test "-vv says what the server answered" {
+  hold_lock "$key"
+  run -75 dlock run -vv -w 0.2 "$key" -- true
+  [[ "$output" == *"$key: "*" answers: busy, behind the node "* ]]
+  let_go
+}

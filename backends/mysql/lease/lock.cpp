@@ -9,6 +9,7 @@
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/connection/waiting.h"
 #include "backends/mysql/lease/view.h"
+#include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/who_text.h"
@@ -114,6 +115,10 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
   }
   if (const auto* busy = std::get_if<LeaseBusy>(&decision)) {
     remaining_ = busy->remaining;
+    acquisition_.trace_answer(servers_.server(), [&] {
+      return "busy, " + std::to_string(look.row.holders.size()) + " in the row, lease ends in " +
+             human_duration(std::chrono::microseconds(remaining_));
+    });
     return Busy{};
   }
   if (const auto* other = std::get_if<LeaseDisagreement>(&decision)) {
@@ -131,6 +136,7 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
   const bool may = take.joined || take.already || store_.has_gate() || store_.without_gates();
   if (may) return write(look, std::move(take), control);
   admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
+  acquisition_.trace_answer(servers_.server(), [] { return "free, another connection is about to take it"; });
   remaining_ = 0;
   return Busy{};
 }

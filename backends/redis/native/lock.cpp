@@ -88,12 +88,11 @@ void NativeLock::trace(const NativeBusy& busy) {
   if (runtime_.log.style().verbosity == 0) return;
   const Connection* asked = deployment_->current(store_.names().key);
   const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
-  if (runtime_.log.style().verbosity > 1) {
-    runtime_.log.verbose(
-        spec_.name.text() + ": " + server + " answers: busy, place " + std::to_string(busy.place) +
-        (busy.remaining ? ", lease ends in " + human_duration(*busy.remaining) : ", no end of its lease") +
-        (busy.foreign ? ", another client's" : ""));
-  }
+  acquisition_.trace_answer(server, [&] {
+    return "busy, place " + std::to_string(busy.place) +
+           (busy.remaining ? ", lease ends in " + human_duration(*busy.remaining) : ", no end of its lease") +
+           (busy.foreign ? ", another client's" : "");
+  });
   acquisition_.trace(busy.arrival.empty() ? "held by somebody else on " + server
                                           : "queued at place " + std::to_string(busy.place + 1) + " on " + server);
 }
