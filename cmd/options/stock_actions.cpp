@@ -22,7 +22,7 @@ constexpr OptionId kRunOptions[] = {
     OptionId::kQty,      OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
     OptionId::kWait,     OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
     OptionId::kOnLost,   OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
-    OptionId::kStrategy,
+    OptionId::kStrategy, OptionId::kMaxHold,
 };
 constexpr OptionId kResizeOptions[] = {OptionId::kSegments};
 constexpr OptionId kDropOptions[] = {OptionId::kYes};

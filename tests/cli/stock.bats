@@ -168,6 +168,8 @@ _run_fails() {
   is total 10
   run -127 dlock stock run "$phone" --id a -- no-such-program
   is total 10
+  run -124 dlock stock run "$phone" --qty 3 --id a --max-hold 300ms -- sh -c 'trap "exit 0" TERM; sleep 100'
+  is total 10
   run -0 dlock stock run "$phone" --qty 3 --id a -- true # the id is free after a failure
   is total 7
   is open 0
