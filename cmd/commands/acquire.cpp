@@ -32,9 +32,7 @@ void give_back(const Options& options, const Taken& taken, const Runtime& runtim
                    " was given back, since its handle could not be printed");
 }
 
-}  // namespace
-
-int acquire_command(const Options& options, const Runtime& runtime, Output& out) {
+int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (const auto watched = check_watched(options); !watched) return fail(runtime.log, watched.error());
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
@@ -51,6 +49,15 @@ int acquire_command(const Options& options, const Runtime& runtime, Output& out)
   }
   const int status = print(out, runtime.log, granted_text(options, "dlock.acquire/1", taken->situation.locks, until));
   if (status != 0) give_back(options, *taken, runtime);
+  return status;
+}
+
+}  // namespace
+
+int acquire_command(const Options& options, const Runtime& runtime, Output& out) {
+  const int status = acquire(options, runtime, out);
+  // `eval "$(...)"` has the status of what it evaluates, and that of nothing is 0.
+  if (status != 0 && options.shell) (void)out.write("(exit " + std::to_string(status) + ")\n");
   return status;
 }
 

@@ -29,6 +29,7 @@ constexpr CommandRow kCommandRows[] = {
      "take a lease and leave no process behind; print 'OWNER TOKEN'",
      "Needs --ttl, or --watch-pid PID to keep the lock until that process ends. Give it back with 'dlock release'.",
      "read -r owner token < <(dlock acquire deploy --ttl 10m)\n"
+     "eval \"$(dlock acquire deploy --ttl 10m --shell)\" || exit   # $DLOCK_OWNER, $DLOCK_TOKEN, $DLOCK_DEADLINE\n"
      "dlock acquire ci --watch-pid $$\n"},
     {Command::kRenew, "renew", "", "KEY", Operands::kOneKey, "", kScripts, "make a lease taken by acquire last longer",
      "", "dlock renew deploy --owner \"$owner\" --ttl 10m\n"},

@@ -55,6 +55,7 @@ enum class OptionId {
   kStockMode,
   kStrategy,
   kJson,
+  kShell,
   kProgress,
   kQuiet,
   kVerbose,

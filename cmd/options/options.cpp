@@ -328,11 +328,12 @@ class Composer {
         {OptionId::kJson, &options_.json},     {OptionId::kWatch, &options_.watch},
         {OptionId::kYes, &options_.yes},       {OptionId::kDryRun, &options_.dry_run},
         {OptionId::kPrint, &options_.print},   {OptionId::kIfHeld, &options_.if_held},
-        {OptionId::kStrict, &options_.strict},
+        {OptionId::kStrict, &options_.strict}, {OptionId::kShell, &options_.shell},
     };
     for (const auto& [id, value] : switches) {
       if (auto read = from.read(id, *value); !read) return read;
     }
+    if (options_.json && options_.shell) return usage_error("--json and --shell exclude each other", "choose one");
     if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
     if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;
     if (auto read = from.read(OptionId::kCount, 1, kMostRounds, options_.count); !read) return read;

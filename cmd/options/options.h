@@ -110,6 +110,7 @@ struct Options {
   std::string same_store;  ///< " -b URL -C FILE" as far as flags said so: for commands in advice; no password
 
   bool json = false;
+  bool shell = false;  ///< acquire: assignments for a shell
   bool watch = false;
   bool yes = false;
   bool dry_run = false;

@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/show/granted_text.h"
 
+#include <unistd.h>
+
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
+#include "lib/run/child_process.h"
 
 namespace dlock {
+namespace {
+
+std::string shell_assignments(const std::vector<HeldLock>& locks, std::optional<WallTime> until) {
+  std::string text;
+  for (const std::string& variable : lock_variables(environ, locks, until)) {
+    const std::size_t value = variable.find('=') + 1;
+    text += variable.substr(0, value) + shell_word(variable.substr(value)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string granted_text(const Options& options, const char* schema, const std::vector<HeldLock>& locks,
                          std::optional<WallTime> until) {
+  if (options.shell) return shell_assignments(locks, until);
   std::string text;
   for (const HeldLock& lock : locks) {
     if (!options.json) {

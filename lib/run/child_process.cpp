@@ -39,6 +39,11 @@ std::string owner_marker(const std::vector<HeldLock>& locks) {
   return marker;
 }
 
+/// Down: who plans with it is rather too early.
+std::string epoch_seconds(WallTime time) {
+  return std::to_string(std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());
+}
+
 std::string_view name_of(std::string_view assignment) { return assignment.substr(0, assignment.find('=')); }
 
 }  // namespace
@@ -66,7 +71,8 @@ Program find_program(std::string_view name, const char* search) {
   }
 }
 
-std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks) {
+std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks,
+                                        std::optional<WallTime> deadline) {
   constexpr std::string_view kHeld = "DLOCK_HELD=";
   if (locks.empty()) return {};
   std::string_view outer;
@@ -74,15 +80,18 @@ std::vector<std::string> lock_variables(char** environment, const std::vector<He
     const std::string_view text = *entry;
     if (text.starts_with(kHeld)) outer = text.substr(kHeld.size());
   }
-  std::vector<std::string> set = {
-      "DLOCK_KEY=", "DLOCK_TOKEN=", "DLOCK_OWNER=", "DLOCK_STORE=", std::string(kHeld) + format_held(outer, locks)};
+  std::string key = "DLOCK_KEY=", keys = "DLOCK_KEYS=", token = "DLOCK_TOKEN=", owner = "DLOCK_OWNER=";
   for (const HeldLock& lock : locks) {
-    const char* blank = &lock == &locks.front() ? "" : " ";
-    set[0].append(blank).append(lock.name.text());
-    set[1].append(blank).append(lock.token.text());
-    set[2].append(blank).append(lock.owner.text());
+    const bool first = &lock == &locks.front();
+    const char* blank = first ? "" : " ";
+    key.append(blank).append(lock.name.text());
+    keys.append(first ? "" : "\n").append(lock.name.text());
+    token.append(blank).append(lock.token.text());
+    owner.append(blank).append(lock.owner.text());
   }
-  set[3] += locks.front().store;
+  std::vector<std::string> set = {key, keys, token, owner, "DLOCK_STORE=" + locks.front().store};
+  set.push_back("DLOCK_DEADLINE=" + (deadline ? epoch_seconds(*deadline) : std::string()));
+  set.push_back(std::string(kHeld) + format_held(outer, locks));
   if (!locks.front().parts.empty()) set.push_back("DLOCK_STOCK_PARTS=" + locks.front().parts);
   return set;
 }
@@ -103,7 +112,7 @@ std::vector<char*> merged_environment(char** environment, const std::vector<std:
 }
 
 SupervisorEvent ChildProcess::start(const StartContext& context) {
-  std::vector<std::string> own = lock_variables(spec_.environment, context.locks);
+  std::vector<std::string> own = lock_variables(spec_.environment, context.locks, context.deadline);
   own.insert(own.end(), spec_.variables.begin(), spec_.variables.end());
   const std::vector<char*> environment = merged_environment(spec_.environment, own);
   marker_ = owner_marker(context.locks);

@@ -27,9 +27,12 @@ struct Program {
 /// system's default when null). 127: not there. 126: there, but not executable, or a directory.
 Program find_program(std::string_view name, const char* search);
 
-/// What the command's environment has besides dlock's own: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER, DLOCK_STORE (several
-/// locks: a blank between them, in the order of the keys) and DLOCK_HELD, as NAME=value. No lock, nothing.
-std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks);
+/// What the command's environment has besides dlock's own, as NAME=value: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER (several
+/// locks: a blank between them, in the order of the keys), DLOCK_KEYS (the keys, one a line), DLOCK_STORE,
+/// DLOCK_DEADLINE (whole seconds since the epoch, rounded down; empty without a deadline, so that nobody takes that of
+/// a hold further out for it) and DLOCK_HELD. No lock, nothing.
+std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks,
+                                        std::optional<WallTime> deadline);
 
 /// `environment` with the variables of `set` in the place of its own, as execve takes it, with the closing null. Points
 /// into both, so that nothing is copied.

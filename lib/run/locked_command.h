@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/base/time.h"
 #include "lib/lock/lock_session.h"
 #include "lib/run/supervisor.h"
 
@@ -15,8 +16,9 @@ namespace dlock {
 /// What a command is started with.
 struct StartContext {
   const std::vector<HeldLock>& locks;
-  std::vector<int> inherit;    ///< descriptors that it should keep open
-  std::vector<pid_t> keepers;  ///< children of ours that are none of the command's processes
+  std::optional<WallTime> deadline;  ///< of the lease, as it is now; nullopt: the hold needs no renewal
+  std::vector<int> inherit;          ///< descriptors that it should keep open
+  std::vector<pid_t> keepers;        ///< children of ours that are none of the command's processes
 };
 
 /// What runs under the lock: a child process (child_process.h), or anything else that starts, can be told to end, and

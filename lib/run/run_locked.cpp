@@ -93,12 +93,17 @@ class Loop {
   void start() {
     told_waited_ = true;
     observer_.waited();
-    StartContext context{s_.locks, {}, {}};
+    StartContext context{s_.locks, wall_deadline(), {}, {}};
     session_.add_inherited(context.inherit);
     session_.add_keepers(context.keepers);
     const auto answer = command_.start(context);
     if (std::holds_alternative<CommandStarted>(answer)) session_.command_started({command_.pid(), command_.mark()});
     handle(answer);
+  }
+
+  std::optional<WallTime> wall_deadline() const {
+    if (!s_.deadline) return std::nullopt;
+    return clock_.wall() + std::chrono::duration_cast<std::chrono::microseconds>(*s_.deadline - clock_.now());
   }
 
   /// True: the session was asked something.

@@ -122,6 +122,28 @@ SCRIPT
   jq -e '.schema == "dlock.hold/1" and .key == "k"' <<<"$output"
 }
 
+@test "acquire --shell: assignments with the names of a command's environment, safely quoted" {
+  local key="it's \$(touch ran) \`touch ran\`" now
+  now=$(date +%s)
+  eval "$(dlock acquire --shell --ttl 1m "$key")"
+  [ "$DLOCK_KEY" = "$key" ]
+  [ "$DLOCK_KEYS" = "$key" ]
+  [ "$DLOCK_OWNER $DLOCK_TOKEN" = "$(holder_field "$key" owner) $(holder_field "$key" token)" ]
+  [ "$DLOCK_STORE" = "$(dlock inspect --json "$key" | jq -r .backend)" ]
+  ((DLOCK_DEADLINE >= now + 59 && DLOCK_DEADLINE <= now + 90))
+  [ ! -e ran ]
+  run -0 dlock release --owner "$DLOCK_OWNER" "$key"
+}
+
+@test "acquire --shell: a watched lease has no deadline, and no lock is a failure of the eval too" {
+  hold_lock k
+  run -75 sh -c 'eval "$(dlock acquire -q -n --shell --ttl 1m k)"'
+  let_go
+  run -0 dlock acquire --shell --watch-pid $$ k
+  [[ "$output" == *$'\nDLOCK_DEADLINE=\'\'\n'* ]]
+  run -64 dlock acquire --json --shell --ttl 1m other
+}
+
 @test "acquire: a handle that cannot be printed is given back" {
   run bash -c 'dlock acquire --ttl 1m k >/dev/full'
   [ "$status" = 71 ]

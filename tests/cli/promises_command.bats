@@ -80,13 +80,13 @@ shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1;
   [ "$output" = $'y\n141' ]
 }
 
-@test "3.11 the environment is CMD's, with five variables more" {
+@test "3.11 the environment is CMD's, with seven variables more" {
   local given=(A=1 'B=with blank' EMPTY= DLOCK_BACKEND="$DLOCK_BACKEND" DLOCK_REASON=why "PATH=$PATH")
   env -i "${given[@]}" dlock run k -- env -0 | sort -z >with
   env -i "${given[@]}" env -0 | sort -z >without
   run -0 comm -z -13 without with
   [ "$(tr '\0' '\n' < <(comm -z -13 without with) | cut -d= -f1 | tr '\n' ' ')" = \
-    "DLOCK_HELD DLOCK_KEY DLOCK_OWNER DLOCK_STORE DLOCK_TOKEN " ]
+    "DLOCK_DEADLINE DLOCK_HELD DLOCK_KEY DLOCK_KEYS DLOCK_OWNER DLOCK_STORE DLOCK_TOKEN " ]
   [ "$(comm -z -23 without with)" = "" ]
 }
 
@@ -100,6 +100,14 @@ shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1;
   [ "${lines[3]}" = "${lines[7]}" ]
   [ "${lines[0]}" = some/key ]
   [[ "${lines[1]}" =~ ^[1-9][0-9]*$ ]]
+}
+
+@test "3.12 DLOCK_KEYS is one key a line; a hold that the kernel keeps has no DLOCK_DEADLINE, also under one that has" {
+  run -0 dlock run 'b c' a -- sh -c 'printf "%s\n" "$DLOCK_KEYS" "deadline=$DLOCK_DEADLINE"'
+  [ "$(head -n 2 <<<"$output" | sort)" = $'a\nb c' ]
+  [ "${lines[2]}" = "deadline=" ]
+  run -0 env DLOCK_DEADLINE=1700000000 dlock run k -- printenv DLOCK_DEADLINE
+  [ "$output" = "" ]
 }
 
 @test "3.13 each exclusive holder has a larger token than all before it" {

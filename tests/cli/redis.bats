@@ -15,6 +15,17 @@ teardown() { end_world; }
   locks_and_excludes "$key"
 }
 
+@test "DLOCK_DEADLINE is when the lease ends: a ttl from now; a local lock inside has none" {
+  use "$DLOCK_TEST_REDIS"
+  run -0 dlock run --ttl 10m "$key" "$key-2" -- sh -c 'echo $((DLOCK_DEADLINE - $(date +%s)))
+    dlock run -b local: inner -- printenv DLOCK_DEADLINE; echo "$DLOCK_KEYS"'
+  ((lines[0] > 500 && lines[0] <= 600))
+  [ "${output#*$'\n'}" = $'\n'"$key"$'\n'"$key-2" ]
+  eval "$(dlock acquire --shell --ttl 1m "$key")"
+  ((DLOCK_DEADLINE - $(date +%s) <= 60))
+  run -0 dlock release --owner "$DLOCK_OWNER" "$DLOCK_KEY"
+}
+
 @test "redis://host:port/db: a database is a key space of its own" {
   use "$DLOCK_TEST_REDIS/3"
   hold_lock "$key"

@@ -28,22 +28,38 @@ TEST_CASE("A command is found as execvp finds it, or the reason is known before 
 TEST_CASE("The command's environment is ours and DLOCK_*, nothing else") {
   char path[] = "PATH=/bin";
   char stale[] = "DLOCK_KEY=old";
-  char similar[] = "DLOCK_KEYS=mine";
-  char* environment[] = {path, stale, similar, nullptr};
+  char similar[] = "DLOCK_KEYED=mine";
+  char outer[] = "DLOCK_DEADLINE=1";
+  char* environment[] = {path, stale, similar, outer, nullptr};
   const Owner owner = Owner::random();
-  const auto own = lock_variables(environment, {{*LockName::parse("k"), owner, FencingToken(7), "local:/d"}});
+  const std::vector<HeldLock> held = {{*LockName::parse("k"), owner, FencingToken(7), "local:/d"}};
+  const auto own = lock_variables(environment, held, std::nullopt);
   const auto made = merged_environment(environment, own);
   const auto has = [&](const std::string& entry) { return std::count(made.begin(), made.end() - 1, entry) == 1; };
-  CHECK(made.size() == 7 + 1);
+  CHECK(made.size() == 9 + 1);
   CHECK(made.back() == nullptr);
   CHECK(has("PATH=/bin"));
-  CHECK(has("DLOCK_KEYS=mine"));
+  CHECK(has("DLOCK_KEYED=mine"));
   CHECK(has("DLOCK_KEY=k"));
   CHECK(has("DLOCK_TOKEN=7"));
   CHECK(has("DLOCK_OWNER=" + owner.text()));
   CHECK(has("DLOCK_STORE=local:/d"));
-  CHECK(merged_environment(environment, lock_variables(environment, {})).size() ==
-        3 + 1);  // unlocked: not even the stale one is touched
+  CHECK(has("DLOCK_KEYS=k"));
+  CHECK(has("DLOCK_DEADLINE="));  // a lease further out is not this one's
+  CHECK(merged_environment(environment, lock_variables(environment, {}, std::nullopt)).size() ==
+        4 + 1);  // unlocked: not even the stale one is touched
+}
+
+TEST_CASE("Several locks: one key a line, and the deadline in whole seconds, rather too early") {
+  char* environment[] = {nullptr};
+  const std::vector<HeldLock> held = {{*LockName::parse("a b"), Owner::random(), FencingToken(7), "redis://h"},
+                                      {*LockName::parse("c"), Owner::random(), FencingToken(8), "redis://h"}};
+  const auto own = lock_variables(environment, held, WallTime(std::chrono::microseconds(1700000000999999)));
+  const auto has = [&](const std::string& entry) { return std::count(own.begin(), own.end(), entry) == 1; };
+  CHECK(has("DLOCK_KEY=a b c"));
+  CHECK(has("DLOCK_KEYS=a b\nc"));
+  CHECK(has("DLOCK_TOKEN=7 8"));
+  CHECK(has("DLOCK_DEADLINE=1700000000"));
 }
 
 TEST_CASE("We descend from our parent, not from our child") {
