@@ -23,8 +23,8 @@ class LocalAdmin final : public LockAdmin {
   Result<LockState> inspect(const LockName& name) override;
   Result<LiveLocks> inspect_all() override;
   LiveLocks inspect_neighbours() override { return look_at_neighbours(context_); }
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
-    return local::force_release(context_, name, shown);
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
+    return local::force_release(context_, name, shown, by);
   }
   Result<void> check(const LockName& name, FencingToken token) override {
     return local::check_token(context_, name, token);

@@ -59,6 +59,15 @@ Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header he
   return written;
 }
 
+/// REQUIRES: the guard. In the holder's own record, which is its until it has obeyed. Without one nobody is told.
+void tell_who_frees(const LockFile& file, const View::Seat& seat, const std::string& by) {
+  if (!seat.placed || by.empty()) return;
+  LockFile::Placed placed = *seat.placed;
+  placed.record.flags |= Record::kForced;
+  placed.record.set_reason(by);
+  (void)file.write_record(placed.index, placed.record);
+}
+
 /// Waits until the holder has obeyed; false if it does not within 5 s.
 bool wait_until_free(LocalContext& context, const LockFile& file, const LiveTicket& ticket) {
   const TimePoint deadline = context.runtime.clock.now() + std::chrono::seconds(5);
@@ -134,7 +143,8 @@ Result<void> release_lease(LocalContext& context, const LockName& name, const Ow
   return take_from_stuck_holder(context, **file, name, ticket.ticket);
 }
 
-Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown) {
+Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown,
+                                    const std::string& by) {
   const auto file = open_key(context, name);
   if (!file) return file.error();
   View view;
@@ -160,6 +170,7 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
                      ", which only its end can free",
                  "end it: kill " + std::to_string(foreign->pid)};
   }
+  for (const View::Seat& seat : view.holders) tell_who_frees(**file, seat, by);
   const auto revoked = revoke_up_to(context, **file, view.header, view.holders.back().ticket.ticket);
   if (!revoked) return revoked.error();
   return ForceReleased{std::move(state.holders)};

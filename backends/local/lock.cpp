@@ -279,7 +279,7 @@ void LocalLock::look_for_loss(TimePoint now) {
 }
 
 void LocalLock::lose() {
-  std::string why = "it was force-released by an operator";
+  std::string why = forced_by(queue_entry_->freed_by());
   if (queue_entry_->file().removed()) why = "its lock file " + queue_entry_->file().path() + " was removed";
   state_ = State::kDone;
   let_go();

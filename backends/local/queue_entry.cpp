@@ -187,6 +187,12 @@ Result<bool> QueueEntry::lost() const {
   return header->revoked >= ticket_;
 }
 
+std::string QueueEntry::freed_by() const {
+  const auto record = index_ ? file_.read_record(*index_) : std::nullopt;
+  const bool told = record && record->ticket == ticket_ && (record->flags & Record::kForced);
+  return told ? std::string(record->reason) : std::string();
+}
+
 Result<bool> QueueEntry::queue_changed() const {
   if (file_.removed()) return true;
   const auto header = file_.read_header();

@@ -76,6 +76,8 @@ class QueueEntry {
   const Record& record() const { return record_; }
   /// Of a detached holder, under the guard: its own record, read anew.
   void set_record(const Record& record) { record_ = record; }
+  /// Who has freed it by force, and why; empty if nobody has said so.
+  std::string freed_by() const;
   std::optional<std::uint32_t> record_index() const { return index_; }
 
  private:

@@ -20,8 +20,8 @@ class MysqlAdmin final : public LockAdmin {
   const std::string& store() const override { return settings_.store; }
   Result<LockState> inspect(const LockName& name) override { return view_->inspect(name); }
   Result<LiveLocks> inspect_all() override;
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
-    return view_->force_release(name, shown);
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
+    return view_->force_release(name, shown, by);
   }
   Result<void> check(const LockName& name, FencingToken token) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {

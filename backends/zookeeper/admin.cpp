@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kBudget = 5s;
+constexpr Duration kTimeToRead = 100ms;  ///< that a holder has to read in its node who frees it
 constexpr Duration kWalkBudget = 60s;
 constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
 
@@ -123,6 +124,23 @@ Result<LiveLocks> ZookeeperAdmin::inspect_all() {
   return live;
 }
 
+/// In their nodes, which they watch. A moment later the nodes are gone: who has not read it by then reads no reason.
+void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until) {
+  std::vector<Change> changes;
+  for (const Present& holder : holders) {
+    if (!holder.ours) continue;
+    HolderRecord data = *holder.ours;
+    data.freed_by = by;
+    for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kSet, path, encode(data), {}, -1});
+  }
+  if (changes.empty()) return;
+  const auto told = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
+  if (!told || told->code != Code::kOk) return;
+  const TimePoint read = runtime_.clock.now() + kTimeToRead;
+  std::vector<pollfd> nothing;
+  while (runtime_.clock.now() < read) runtime_.clock.wait(nothing, read);
+}
+
 /// One transaction, with what keeps their place for as long as a lock-delay wants.
 Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint until) {
   Duration delay{0};
@@ -155,7 +173,8 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
   return Error{ErrorCode::kConflict, "the holders have changed meanwhile; nothing was freed"};
 }
 
-Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown) {
+Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown,
+                                                    const std::string& by) {
   const TimePoint until = soon();
   auto present = look(name, until);
   if (!present) return present.error();
@@ -169,6 +188,7 @@ Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const 
   if (now != then) {
     return Error{ErrorCode::kConflict, "the holders of " + name.text() + " have changed meanwhile; nothing was freed"};
   }
+  if (!by.empty()) tell_who_frees(*present, by, until);
   if (const auto freed = free(*present, until); !freed) return freed.error();
   return ForceReleased{shown.holders};
 }

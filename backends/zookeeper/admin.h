@@ -21,7 +21,7 @@ class ZookeeperAdmin final : public LockAdmin {
   const std::string& store() const override { return ensemble_.store(); }
   Result<LockState> inspect(const LockName& name) override;
   Result<LiveLocks> inspect_all() override;
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<void> check(const LockName& name, FencingToken token) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
@@ -38,6 +38,7 @@ class ZookeeperAdmin final : public LockAdmin {
   /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.
   Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
   Result<std::vector<LockName>> locks_below_root(TimePoint until);
+  void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<Present>& holders, TimePoint until);
   Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);
 

@@ -7,11 +7,13 @@
 #include <cerrno>
 
 #include "cmd/options/operands.h"
+#include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/locks.h"
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
+#include "lib/base/user_name.h"
 
 namespace dlock {
 namespace {
@@ -73,6 +75,13 @@ std::string still_running(const std::vector<Participant>& freed) {
   return std::string(freed.size() > 1 ? "the old holders" : "the old holder") + " may still be running" + where;
 }
 
+/// What the loser reads.
+std::string who_frees(const Options& options) {
+  const Self self = this_process();
+  const std::string who = user_name(geteuid()) + "@" + self.host;
+  return options.reason.empty() ? who : who + ": " + options.reason;
+}
+
 /// What a force-release found, and what it did.
 struct Freed {
   LockState shown;
@@ -116,7 +125,7 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
   }
   if (auto expected = expect_token(*state, options); !expected) return expected.error();
   if (auto confirmed = confirm(*state, options, runtime, input); !confirmed) return confirmed.error();
-  auto freed = backend.force_release(name, *state);
+  auto freed = backend.force_release(name, *state, who_frees(options));
   if (freed) return Freed{std::move(*state), std::move(freed->freed), {}};
   Error error = freed.error();
   // To the caller a holder that changed in between is the same as the wrong token: held by somebody else.

@@ -296,7 +296,10 @@ class Composer {
     if (auto read = read_max_hold(from); !read) return read;
     if (auto read = from.read(OptionId::kStrictRelease, options_.strict_release); !read) return read;
     if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;
-    if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
+    // What a file or the environment says is why a lock is taken, not why one is freed.
+    if (arguments_.command != Command::kForceRelease || from.given_by_flag(OptionId::kReason)) {
+      if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
+    }
     if (const Setting* report = from.find(OptionId::kReport)) {
       if (auto fit = check_report(report->value()); !fit) return OptionReader::at(*report, fit.error());
       options_.report = report->value();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/lock/holder.h"
 
+#include "lib/base/human_text.h"
+
 namespace dlock {
 
 const char* mode_name(Mode mode) {
@@ -25,6 +27,10 @@ const char* mode_letter(Mode mode) {
       return "p";
   }
   return "x";
+}
+
+std::string forced_by(const std::string& by) {
+  return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
 }
 
 }  // namespace dlock

@@ -35,6 +35,9 @@ struct Participant {
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
 };
 
+/// Why a lock is lost that an operator has freed. `by`: who and why; empty: not known.
+std::string forced_by(const std::string& by);
+
 /// The note of a holder whose lease has no end, though nobody is known who keeps it.
 inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
 

@@ -66,8 +66,10 @@ class LockAdmin {
   virtual LiveLocks inspect_neighbours() { return {}; }
 
   /// Frees the lock of exactly the holders in `shown`, and nobody else: Conflict if the holders are others by now.
-  /// Those who held it are told (Lost), and whoever waits is granted the lock. Tokens go on growing.
-  virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown) = 0;
+  /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty. Those who held it are told (Lost;
+  /// with forced_by(by), where the store has a place for it), and whoever waits is granted the lock. Tokens go on
+  /// growing.
+  virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
 
   /// Lost unless `token` belongs to a present holder.
   virtual Result<void> check(const LockName& name, FencingToken token) = 0;

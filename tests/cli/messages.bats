@@ -165,3 +165,18 @@ file_says() {
     -- prefix/bin/dlock run -b redis://127.0.0.1:1 k -- touch ran
   says 78 'there is no dlock-local in' 'apt install dlock' -- prefix/bin/dlock stock create phone --quantity 3
 }
+
+@test "who loses a lock to an operator reads who freed it, and why" {
+  local url
+  start_redis one
+  for url in "$DLOCK_BACKEND" "$(redis_url one)"; do
+    use "$url"
+    start_watched loser sh -c 'exec dlock run --ttl 2s k -- sleep 60 2>said'
+    wait_until is_held k
+    dlock force-release --yes --reason 'hangs since 2.4' k
+    [ "$(how_ended loser)" = "exit 79" ]
+    cat said
+    grep -qF "LOST k: force-released by $(id -un)@$(uname -n): hangs since 2.4" said
+    rm -f loser
+  done
+}

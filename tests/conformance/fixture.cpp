@@ -65,6 +65,7 @@ Fixture mysql(const char* name, const char* query = "") {
 /// The strategies that only know exclusive locks.
 Fixture mysql_exclusive(const char* name, const char* query) {
   Fixture fixture = mysql(name, query);
+  fixture.tells_who_freed = false;
   fixture.shared = fixture.permits = fixture.lock_delay = false;
   return fixture;
 }

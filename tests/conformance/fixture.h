@@ -20,9 +20,10 @@ struct Fixture {
   bool permits = true;
   bool fair = true;  ///< first come first served, always
   bool lock_delay = true;
-  bool sees_waiters = true;   ///< inspect lists them
-  bool told_at_once = true;   ///< of a force-release, without a renewal
-  bool freed_at_once = true;  ///< after SIGKILL of the holder; else within its ttl
+  bool sees_waiters = true;     ///< inspect lists them
+  bool told_at_once = true;     ///< of a force-release, without a renewal
+  bool tells_who_freed = true;  ///< the loser of a force-release is told who did it, and why
+  bool freed_at_once = true;    ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
   bool tells_end = true;         ///< inspect knows when a lease ends by itself
   bool counts_entries = true;    ///< an inner hold outlives the outer one

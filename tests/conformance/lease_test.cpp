@@ -160,7 +160,7 @@ TEST_CASE("a detached lease can be force-released, and its owner then has lost i
     leased(w.fixture, spec, "detach-ttl 60000");
     const auto shown = w.a.inspect(name(w.key));
     REQUIRE(shown);
-    REQUIRE(w.a.force_release(name(w.key), *shown));
+    REQUIRE(w.a.force_release(name(w.key), *shown, ""));
     Acquisition next(w.b, exclusive(w.key));
     next.held();
     CHECK(code_of(w.a.release(name(w.key), spec.owner)) == ErrorCode::kLost);
@@ -223,7 +223,7 @@ TEST_CASE("after a release in order there is no lock-delay, and after a force-re
     REQUIRE(shown);
     SystemClock clock;
     const TimePoint before = clock.now();
-    REQUIRE(w.b.force_release(name(w.key), *shown));
+    REQUIRE(w.b.force_release(name(w.key), *shown, ""));
     Acquisition next(w.b, exclusive(w.key));
     next.held();
     CHECK(clock.now() - before >= milliseconds(300));

@@ -207,7 +207,7 @@ TEST_CASE("a foreign holder of a path key is not freed by force") {
   const auto shown = m.a->inspect(name(path));
   REQUIRE(shown);
   REQUIRE(shown->holders.size() == 1);
-  const auto freed = m.a->force_release(name(path), *shown);
+  const auto freed = m.a->force_release(name(path), *shown, "");
   REQUIRE_FALSE(freed);
   CHECK(freed.error().code == ErrorCode::kUnsupported);
 }
@@ -222,7 +222,7 @@ TEST_CASE("after a force-release of a path key the next one waits until the file
   CHECK(next.stays_quiet());
   const auto shown = m.b->inspect(name(path));
   REQUIRE(shown);
-  REQUIRE(m.b->force_release(name(path), *shown));
+  REQUIRE(m.b->force_release(name(path), *shown, ""));
   CHECK(next.stays_quiet(milliseconds(1200)));
   stuck.kill();
   next.held();
@@ -377,7 +377,7 @@ TEST_CASE("a force-release is seen within a second when inotify is refused") {
   std::vector<pollfd> fds;
   holder.session().add_interest(fds);
   CHECK(fds.empty());
-  REQUIRE(m.b->force_release(name("k"), *shown));
+  REQUIRE(m.b->force_release(name("k"), *shown, ""));
   CHECK(holder.wait_for<Lost>(std::chrono::seconds(3)));
 }
 

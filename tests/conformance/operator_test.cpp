@@ -103,13 +103,14 @@ TEST_CASE("a force-release tells the holder, grants the lock to the next, and it
     CHECK(holder.stays_quiet(std::chrono::milliseconds(300)));  // settled: from now on it must be told
     const auto shown = w.b.inspect(name(w.key));
     REQUIRE(shown);
-    const auto freed = w.b.force_release(name(w.key), *shown);
+    const auto freed = w.b.force_release(name(w.key), *shown, "ops@ci-4: it hangs");
     REQUIRE(freed);
     REQUIRE(freed->freed.size() == 1);
     CHECK(freed->freed.front().owner == held.owner.text());
     const auto lost = holder.wait_for<Lost>();
     REQUIRE(lost);
-    CHECK_FALSE(lost->why.empty());
+    if (w.fixture.tells_who_freed) CHECK(lost->why == "force-released by ops@ci-4: it hangs");
+    else CHECK_FALSE(lost->why.empty());
     CHECK(next.held().token > held.token);
     next.release();
   });
@@ -124,7 +125,7 @@ TEST_CASE("a holder that is stopped does not hold up the queue after a force-rel
     CHECK(next.stays_quiet());
     const auto shown = w.b.inspect(name(w.key));
     REQUIRE(shown);
-    REQUIRE(w.b.force_release(name(w.key), *shown));
+    REQUIRE(w.b.force_release(name(w.key), *shown, ""));
     CHECK(next.held().token > token);
     stuck.signal(SIGCONT);
     auto said = stuck.line();
@@ -144,12 +145,12 @@ TEST_CASE("a force-release of holders who have changed meanwhile is a conflict a
     first.release();
     Acquisition second(w.a, exclusive(w.key));
     second.held();
-    const auto freed = w.b.force_release(name(w.key), *shown);
+    const auto freed = w.b.force_release(name(w.key), *shown, "");
     REQUIRE_FALSE(freed);
     CHECK(freed.error().code == ErrorCode::kConflict);
     CHECK(second.stays_quiet());
     second.release();
-    const auto again = w.b.force_release(name(w.key), *shown);
+    const auto again = w.b.force_release(name(w.key), *shown, "");
     REQUIRE_FALSE(again);
     CHECK(again.error().code == ErrorCode::kConflict);
   });
@@ -159,7 +160,7 @@ TEST_CASE("a force-release of a free lock frees nobody") {
   on_every_backend("force-free", [](World& w) {
     const auto shown = w.a.inspect(name(w.key));
     REQUIRE(shown);
-    const auto freed = w.a.force_release(name(w.key), *shown);
+    const auto freed = w.a.force_release(name(w.key), *shown, "");
     REQUIRE(freed);
     CHECK(freed->freed.empty());
   });
@@ -182,7 +183,7 @@ TEST_CASE("a force-release frees all permits or readers that were shown") {
       CHECK(writer.stays_quiet());
       const auto shown = w.b.inspect(spec.name);
       REQUIRE(shown);
-      const auto freed = w.b.force_release(spec.name, *shown);
+      const auto freed = w.b.force_release(spec.name, *shown, "");
       REQUIRE(freed);
       CHECK(freed->freed.size() == 2);
       CHECK(one.wait_for<Lost>());
@@ -215,7 +216,7 @@ TEST_CASE("a force-released token is not valid any more, even while its holder s
     const FencingToken token = holder.held().token;
     const auto shown = w.b.inspect(name(w.key));
     REQUIRE(shown);
-    REQUIRE(w.b.force_release(name(w.key), *shown));
+    REQUIRE(w.b.force_release(name(w.key), *shown, ""));
     CHECK_FALSE(w.b.check(name(w.key), token));
   });
 }

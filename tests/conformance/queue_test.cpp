@@ -123,7 +123,7 @@ TEST_CASE("a waiter that is stopped when its turn comes can be freed from the fr
     REQUIRE(shown->holders.size() == 1);
     CHECK(shown->holders.front().pid == stopped.pid());
     CHECK(shown->holders.front().note == "stopped");
-    REQUIRE(w.a.force_release(name(w.key), *shown));
+    REQUIRE(w.a.force_release(name(w.key), *shown, ""));
     next.held();
     stopped.signal(SIGCONT);  // it was never told that it held anything: it goes to the end of the queue
     CHECK_FALSE(stopped.line(std::chrono::milliseconds(60)));

@@ -88,6 +88,9 @@ class Table {
     Command command{"EVAL", text_of(script[0])};
     if (script[0] == "fence") command.insert(command.end(), {"2", n.key, n.fenced, n.wake});
     else if (script[0] == "sweep") command.insert(command.end(), {"2", n.key, n.fence});
+    else if (script[0] == "force")
+      command.insert(command.end(),
+                     {"7", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.forced, n.wake, ""});
     else command.insert(command.end(), {"6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.wake});
     command.insert(command.end(), script.begin() + 1, script.end());
     return ask(command);

@@ -108,7 +108,7 @@ TEST_CASE("a force-release takes the lock from the re-entries, too, and ends the
     CHECK(inner.stays_quiet(Duration::zero()));
     const auto shown = w.a.inspect(name(w.key));
     REQUIRE(shown);
-    REQUIRE(w.a.force_release(name(w.key), *shown));
+    REQUIRE(w.a.force_release(name(w.key), *shown, ""));
     CHECK(outer.wait_for<Lost>());
     CHECK(inner.wait_for<Lost>());
     Acquisition late(w.b, once(inside(held, exclusive(w.key))));

@@ -35,7 +35,7 @@ struct Both {
   void lose(LockAdmin& from) const {
     const auto shown = from.inspect(*lost);
     REQUIRE(shown);
-    const auto freed = from.force_release(*lost, *shown);
+    const auto freed = from.force_release(*lost, *shown, "");
     REQUIRE(freed);
     CHECK(freed->freed.size() == 1);
   }

@@ -19,8 +19,8 @@ class Client final : public LockAdmin {
   Result<LockState> inspect(const LockName& name) override { return admin_->inspect(name); }
   Result<LiveLocks> inspect_all() override { return admin_->inspect_all(); }
   LiveLocks inspect_neighbours() override { return admin_->inspect_neighbours(); }
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
-    return admin_->force_release(name, shown);
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
+    return admin_->force_release(name, shown, by);
   }
   Result<void> check(const LockName& name, FencingToken token) override { return admin_->check(name, token); }
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {

@@ -49,6 +49,7 @@ class FakeBackend final : public LockAdmin {
   std::size_t unreadable = 0;  ///< locks that inspect_all() may not read
   std::vector<Swept> garbage;
   std::vector<Finding> findings;
+  std::string freed_by;  ///< what the last force_release() was told
 
   std::optional<Error> fails;     ///< every call fails with this
   int looks_until_it_fails = -1;  ///< inspections that still work before `fails` counts; -1: it counts at once
@@ -94,7 +95,8 @@ class FakeBackend final : public LockAdmin {
   LiveLocks neighbours;
   LiveLocks inspect_neighbours() override { return neighbours; }
 
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override {
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
+    freed_by = by;
     auto& holders = state_of(name).holders;
     const bool same = std::equal(holders.begin(), holders.end(), shown.holders.begin(), shown.holders.end(),
                                  [](const Participant& a, const Participant& b) { return a.token == b.token; });

@@ -12,7 +12,7 @@ namespace dlock::local {
 
 /// One ticket's self-description. Never decides who holds the lock.
 struct Record {
-  enum Flag : std::uint32_t { kGranted = 1, kDetached = 2, kGivenBack = 4 };
+  enum Flag : std::uint32_t { kGranted = 1, kDetached = 2, kGivenBack = 4, kForced = 8 };
 
   std::uint64_t ticket = 0;
   unsigned char owner[16] = {};
@@ -29,7 +29,7 @@ struct Record {
   std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
   std::int64_t flock_pid = 0;      ///< who asked for the flock of a path key, as /proc/locks shows it
   char host[64] = {};              ///< NUL-terminated, as `reason`
-  char reason[80] = {};
+  char reason[80] = {};            ///< with kForced: who has freed it by force, and why
   std::uint64_t checksum = 0;
 
   Mode lock_mode() const { return static_cast<Mode>(mode); }

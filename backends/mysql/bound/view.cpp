@@ -146,7 +146,8 @@ Result<void> BoundView::end_holder(const LockName& name, std::uint64_t session, 
 }
 
 /// Ends the sessions that hold it; the server frees what they held.
-Result<ForceReleased> BoundView::force_release(const LockName& name, const LockState& shown) {
+Result<ForceReleased> BoundView::force_release(const LockName& name, const LockState& shown,
+                                               const std::string& /*by*/) {
   const auto holders = present(name, Strangers::kSought);
   if (!holders) return holders.error();
   if (holders->parties.empty() && shown.holders.empty()) return ForceReleased{};

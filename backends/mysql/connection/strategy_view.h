@@ -15,7 +15,7 @@ class StrategyView {
   virtual Result<LockState> inspect(const LockName& name) = 0;
   /// Those that have a holder or a waiter, in canonical order.
   virtual Result<std::vector<LockName>> names() = 0;
-  virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown) = 0;
+  virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
   virtual Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) = 0;
   virtual Result<void> release(const LockName& name, const Owner& owner) = 0;
   virtual Result<std::vector<Swept>> sweep(bool dry_run) = 0;

@@ -269,6 +269,9 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
       read_at_ = look->now;
       auto next = extend(look->row, holder_, spec_.ttl, false, look->now);
       if (!next) {
+        const TimePoint soon = std::min(until, runtime_.clock.now() + kLookBudget);
+        if (const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control); !by.empty())
+          return RenewalLost{forced_by(by)};
         return RenewalLost{state_of(look->row, spec_.name, store_name_, look->now).holders.empty()
                                ? store_name_ + " has no such lock any more (it expired, or was force-released)"
                                : "somebody else holds it on " + store_name_};

@@ -14,9 +14,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr char kForcedRows[] = "forced";  ///< name: the owner; holders: who has freed it, and why
 constexpr Duration kViewRetryPause = 40ms;
 
 }  // namespace
+
+std::string freed_by(Servers& servers, const std::string& owner, Clock& clock, TimePoint until, Control* control) {
+  const auto answer = run_statement(servers,
+                                    "SELECT holders FROM " + std::string(kLockTable) +
+                                        " WHERE strategy=" + literal(kForcedRows) + " AND name=" + literal(owner),
+                                    clock, until, control);
+  if (!answer || answer->rows.empty() || answer->rows.front().empty()) return {};
+  return answer->rows.front().front().value_or("");
+}
 
 TimePoint LeaseView::soon() const { return runtime_.clock.now() + budget_; }
 
@@ -57,6 +67,21 @@ Result<LockState> LeaseView::inspect(const LockName& name) {
   return state;
 }
 
+/// In a row of each holder, for an hour: what does not come through leaves the loser without the reason.
+void LeaseView::tell_who_frees(const LeaseRow& row, const std::string& by) {
+  const std::string table(kLockTable);
+  const std::string forced = "strategy=" + literal(kForcedRows);
+  for (const LeaseHolder& holder : row.holders) {
+    (void)run_statement(
+        servers_,
+        "INSERT IGNORE INTO " + table + " SET " + forced + ",name=" + literal(holder.owner) +
+            ",version=1,fence=0,mode='x',permits=0,holds=0,expires=NOW(6)+INTERVAL 1 HOUR,holders=" + literal(by),
+        runtime_.clock, soon());
+  }
+  (void)run_statement(servers_, "DELETE FROM " + table + " WHERE " + forced + " AND expires<NOW(6)", runtime_.clock,
+                      soon());
+}
+
 /// The holder looks at its row when its connection ends: where that is allowed, it hears of it at once.
 void LeaseView::tell_by_kill(const LeaseRow& row) {
   for (const LeaseHolder& holder : row.holders) {
@@ -65,7 +90,7 @@ void LeaseView::tell_by_kill(const LeaseRow& row) {
   }
 }
 
-Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockState& shown) {
+Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockState& shown, const std::string& by) {
   bool unanswered = false;
   const auto freed = rewrite(
       name, [&](const LeaseRow& row, ServerTime now) { return force_free(row, shown, now); }, &unanswered);
@@ -73,7 +98,10 @@ Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockS
   if (!*freed && !unanswered) {
     return Error{ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed"};
   }
-  if (*freed) tell_by_kill((*freed)->before);
+  if (*freed) {
+    if (!by.empty()) tell_who_frees((*freed)->before, by);
+    tell_by_kill((*freed)->before);
+  }
   return ForceReleased{shown.holders};
 }
 

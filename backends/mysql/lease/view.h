@@ -9,6 +9,9 @@
 
 namespace dlock::mysql {
 
+/// Who has freed the lease of `owner` by force, and why; empty if nobody has said so.
+std::string freed_by(Servers& servers, const std::string& owner, Clock& clock, TimePoint until, Control* control);
+
 /// strategy=lease for commands that supervise nothing.
 class LeaseView final : public StrategyView {
  public:
@@ -18,7 +21,7 @@ class LeaseView final : public StrategyView {
 
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockName>> names() override;
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;
@@ -34,6 +37,7 @@ class LeaseView final : public StrategyView {
   template <typename Make>
   Result<std::optional<Change>> rewrite(const LockName& name, Make make, bool* unanswered);
   TimePoint soon() const;
+  void tell_who_frees(const LeaseRow& row, const std::string& by);
   void tell_by_kill(const LeaseRow& row);
 
   Servers& servers_;

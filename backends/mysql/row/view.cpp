@@ -39,7 +39,7 @@ Result<LockState> RowView::inspect(const LockName& name) {
 
 Result<std::vector<LockName>> RowView::names() { return table_.names(soon()); }
 
-Result<ForceReleased> RowView::force_release(const LockName& name, const LockState& shown) {
+Result<ForceReleased> RowView::force_release(const LockName& name, const LockState& shown, const std::string& /*by*/) {
   const Error others{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
   if (shown.holders.empty()) {
     const auto look = table_.read_state(name, soon(), nullptr);

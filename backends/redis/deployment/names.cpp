@@ -34,8 +34,8 @@ Result<NativeNames> native_names(const LockName& name) {
                  "choose another name"};
   }
   const std::string base = stem(name.text());
-  return NativeNames{name.text(),     base + ":fence",   base + ":holders", base + ":until",
-                     base + ":queue", base + ":waiting", base + ":wake:",   base + ":fenced"};
+  return NativeNames{name.text(),       base + ":fence", base + ":holders", base + ":until", base + ":queue",
+                     base + ":waiting", base + ":wake:", base + ":forced",  base + ":fenced"};
 }
 
 std::optional<std::string> name_of_companion(std::string_view key, std::string_view suffix) {

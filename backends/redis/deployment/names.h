@@ -20,6 +20,7 @@ struct NativeNames {
   std::string queue;    ///< zset: waiter -> arrival, server us
   std::string waiting;  ///< hash: waiter -> record
   std::string wake;     ///< channel of a waiter, less the waiter
+  std::string forced;   ///< hash: owner -> who has freed it by force, and why; for an hour
   std::string fenced;   ///< string: the highest token that was shown for this resource (dlock fence)
 };
 

@@ -86,10 +86,10 @@ Result<LiveLocks> NativeAdmin::inspect_all() {
   return live;
 }
 
-Result<ForceReleased> NativeAdmin::force_release(const LockName& name, const LockState& shown) {
+Result<ForceReleased> NativeAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
   auto lock = store_of(name);
   if (!lock) return lock.error();
-  if (const auto freed = lock->force(shown, soon()); !freed) return freed.error();
+  if (const auto freed = lock->force(shown, by, soon()); !freed) return freed.error();
   return ForceReleased{shown.holders};
 }
 

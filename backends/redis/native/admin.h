@@ -19,7 +19,7 @@ class NativeAdmin final : public LockAdmin {
   const std::string& store() const override { return store_; }
   Result<LockState> inspect(const LockName& name) override;
   Result<LiveLocks> inspect_all() override;
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<void> check(const LockName& name, FencingToken token) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;

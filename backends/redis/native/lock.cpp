@@ -198,12 +198,19 @@ Renewal NativeLock::renew(Control& control, TimePoint until) {
     if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
     return RenewalRenewed{lease_deadline(sent_, spec_.ttl)};
   }
-  if (renewed.error().code == ErrorCode::kLost) return RenewalLost{renewed.error().message};
+  if (renewed.error().code == ErrorCode::kLost) return lost(renewed.error().message, until);
   return RenewalUnknown{renewed.error().message};
 }
 
 void NativeLock::add_interest(std::vector<pollfd>& fds) const {
   if (!watch_at_) wake_.add_interest(fds);
+}
+
+/// `otherwise`: why, if nobody has said that it was freed by force.
+Renewal NativeLock::lost(std::string otherwise, TimePoint until) {
+  const TimePoint soon = std::min(until, runtime_.clock.now() + look_budget());
+  const std::string by = store_.forced_by(holder_, soon, control_);
+  return RenewalLost{by.empty() ? std::move(otherwise) : forced_by(by)};
 }
 
 /// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
@@ -236,7 +243,7 @@ Renewal NativeLock::held(TimePoint now) {
   }
   deaf_ = 0;
   if (!changed) return RenewalHeld{};
-  return RenewalLost{"it was force-released or deleted on " + store_name_};
+  return lost("it was force-released or deleted on " + store_name_, now + look_budget());
 }
 
 /// The channel is closed when nobody waits any more, neither for us nor for the lock: with this object.

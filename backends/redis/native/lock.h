@@ -39,6 +39,7 @@ class NativeLock final : public LockDriver, private Acquirer {
   NativeAsk make_ask() const;
   Attempt granted(const NativeGrant& grant);
   std::optional<TimePoint> next_look(Control& control);
+  Renewal lost(std::string otherwise, TimePoint until);
   void trace(const NativeBusy& busy);
   Duration look_budget() const;
   void listen(Control& control);

@@ -29,7 +29,10 @@ Error not_understood(const std::string& store) {
 
 Command NativeStore::command_of(const char* script, std::vector<std::string> arguments) const {
   const NativeNames& n = names_;
-  Command command{"EVAL", script, "6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.wake};
+  const bool forces = script == native_scripts::kForce;
+  Command command{"EVAL", script, forces ? "7" : "6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting};
+  if (forces) command.push_back(n.forced);
+  command.push_back(n.wake);
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   return command;
 }
@@ -149,8 +152,8 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
   return not_understood(store_);
 }
 
-Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
-  std::vector<std::string> arguments;
+Result<void> NativeStore::force(const LockState& shown, const std::string& by, TimePoint until) {
+  std::vector<std::string> arguments{by};
   for (const Participant& party : shown.holders) {
     arguments.push_back(party.owner);
     arguments.push_back(party.token.text());
@@ -166,6 +169,12 @@ Result<void> NativeStore::force(const LockState& shown, TimePoint until) {
                  "free it with the client that took it"};
   }
   return not_understood(store_);
+}
+
+std::string NativeStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
+  const auto replies = deployment_.call(names_.key, {{"HGET", names_.forced, owner.text()}}, until, control);
+  const bool told = replies && replies->size() == 1 && replies->front().is_text();
+  return told ? replies->front().text : std::string();
 }
 
 Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {

@@ -73,7 +73,9 @@ class NativeStore {
   /// Takes `entry` out of the hold (nullptr: all entries) and out of the queue. Lost if it was not held.
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control);
   /// Conflict if the holders are not those in `shown`.
-  Result<void> force(const LockState& shown, TimePoint until);
+  Result<void> force(const LockState& shown, const std::string& by, TimePoint until);
+  /// Who has freed the lock of `owner` by force, and why; empty if nobody has said so.
+  std::string forced_by(const Owner& owner, TimePoint until, Control* control);
   Result<LockState> read_state(TimePoint until, Control* control);
   /// Lost if a higher token was seen.
   Result<void> fence(FencingToken token, TimePoint until);

@@ -78,10 +78,14 @@ Result<LiveLocks> QuorumAdmin::inspect_all() {
   return held;
 }
 
-Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const LockState& shown) {
+Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
   ForceReleased done;
   for (const Participant& holder : shown.holders) {
+    const auto names = native_names(name);
+    const bool told = names && !by.empty() && !holder.owner.empty();
+    if (told) tell_who_frees(names->forced, holder.owner, by);
     auto freed = take_from(name, holder);
+    if (told && !(freed && *freed)) ask_each({"HDEL", names->forced, holder.owner});
     if (!freed) return freed.error();
     if (*freed) done.freed.push_back(holder);
   }
@@ -90,6 +94,13 @@ Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const Loc
                  "look at it again"};
   }
   return done;
+}
+
+/// On each server, for an hour; what does not come through leaves the loser without the reason.
+void QuorumAdmin::tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {
+  const std::vector<Command> note{{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}};
+  (void)group_.ask(std::vector<std::vector<Command>>(group_.size(), note), this->by(), nullptr,
+                   [](const ServerGroup::Answers&) { return std::nullopt; });
 }
 
 /// Whether any server had it.

@@ -22,7 +22,7 @@ class QuorumAdmin final : public LockAdmin {
   const std::string& store() const override { return store_; }
   Result<LockState> inspect(const LockName& name) override;
   Result<LiveLocks> inspect_all() override;
-  Result<ForceReleased> force_release(const LockName& name, const LockState& shown) override;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<void> check(const LockName& name, FencingToken token) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
@@ -33,6 +33,7 @@ class QuorumAdmin final : public LockAdmin {
 
  private:
   TimePoint by() const;
+  void tell_who_frees(const std::string& key, const std::string& owner, const std::string& by);
   /// Each server's answer to the same command, waited for to the end.
   ServerGroup::Answers ask_each(const Command& command);
   Result<QuorumQuestion> question(const LockName& name, const std::string& owner, Duration ttl) const;

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 /// What a round that need not be quick gives those that are slower than the majority.
 constexpr Duration kGrace = 50ms;
 constexpr Duration kReleaseGrace = 5ms;
+/// How long a loser asks for the reason: it is lost already.
+constexpr Duration kWhyBudget = 200ms;
 /// How long a request that is on its way anyhow is watched.
 constexpr Duration kGiveBackWait = 20ms;
 
@@ -207,6 +209,23 @@ Outcome QuorumLock::check_clocks() {
   return outcome;
 }
 
+/// Who has freed it by force, if any server has been told; else what the servers say.
+std::string QuorumLock::why_lost(Control* control, TimePoint until) {
+  const std::string said = (group_.size() > 1 ? "most servers say that it is not ours: " : "") + round_.reasons();
+  const std::vector<Command> ask{{"HGET", names_.forced, owner_}};
+  const auto told = [](const ServerGroup::Answer& answer) {
+    return answer.has_replies() && answer.replies.front().is_text() && !answer.replies.front().text.empty();
+  };
+  const auto any = [&](const ServerGroup::Answers& answers) -> std::optional<Duration> {
+    if (std::none_of(answers.begin(), answers.end(), told)) return std::nullopt;
+    return Duration(0);
+  };
+  const auto answers = group_.ask(std::vector<std::vector<Command>>(group_.size(), ask),
+                                  std::min(until, runtime_.clock.now() + kWhyBudget), control, any);
+  const auto first = std::find_if(answers.begin(), answers.end(), told);
+  return first == answers.end() ? said : forced_by(first->replies.front().text);
+}
+
 Renewal QuorumLock::renew(Control* control, TimePoint until) {
   group_.refresh();
   const TimePoint sent = runtime_.clock.now();
@@ -219,7 +238,7 @@ Renewal QuorumLock::renew(Control* control, TimePoint until) {
       return RenewalRenewed{deadline_};
     case Outcome::kRefused:
       tell_back();
-      return RenewalLost{(group_.size() > 1 ? "most servers say that it is not ours: " : "") + round_.reasons()};
+      return RenewalLost{why_lost(control, until)};
     case Outcome::kOpen:
     case Outcome::kSilent:
       break;

@@ -114,11 +114,13 @@ Renewal ZookeeperLock::judge_watched() {
       watch_at_ = runtime_.clock.now() + kWatchAgain;
     } else if (!is_ours(*answer)) {
       return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
+    } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
+      return RenewalLost{forced_by(told->freed_by)};
     } else if (asks_to_release(answer->data)) {
       if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
       return RevocationRequested{"another client asked for it (" + answer->data + ")"};
     } else if (joined_) {
-      if (const auto ours = decode_record(answer->data)) joined_->ours = ours;
+      if (told) joined_->ours = told;
     }
   }
   return RenewalHeld{};

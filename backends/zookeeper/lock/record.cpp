@@ -68,6 +68,7 @@ std::string encode(const HolderRecord& data) {
     out.append(" delay_ms=").append(std::to_string(ms));
   }
   if (data.ended) out.append(" ended=1");
+  if (!data.freed_by.empty()) out.append(" freed_by=").append(percent(data.freed_by));
   if (!data.reason.empty()) out.append(" reason=").append(percent(data.reason));
   return out;
 }
@@ -91,7 +92,8 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
                       static_cast<int>(amount(fields, "permits", std::numeric_limits<int>::max())),
                       std::chrono::milliseconds(amount(fields, "delay_ms", kLongestDelay.count())),
                       text(fields, "reason"),
-                      text(fields, "ended") == "1"};
+                      text(fields, "ended") == "1",
+                      text(fields, "freed_by")};
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

@@ -10,7 +10,7 @@
 namespace dlock::zookeeper {
 
 /// What our nodes say of whom they belong to: one line of UTF-8, "dlock owner=... host=... pid=... user=... mode=...
-/// permits=... delay_ms=... ended=1 reason=...", values percent-encoded. For people, for re-entry and for
+/// permits=... delay_ms=... ended=1 freed_by=... reason=...", values percent-encoded. For people, for re-entry and for
 /// force-release; never decides who holds.
 struct HolderRecord {
   std::string owner;
@@ -21,7 +21,8 @@ struct HolderRecord {
   int permits = 0;
   Duration lock_delay{0};
   std::string reason;
-  bool ended = false;  ///< whose hold it is has given it back; those that have entered it go on
+  bool ended = false;         ///< whose hold it is has given it back; those that have entered it go on
+  std::string freed_by = {};  ///< an operator is about to delete the node: who, and why
 };
 
 /// Of this process's parent, which is the dlock that asked for `spec`.

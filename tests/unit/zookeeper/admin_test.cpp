@@ -59,11 +59,11 @@ TEST_CASE("A force-release removes what was shown and nobody else, and refuses h
   REQUIRE(shown->waiters.size() == 1);
   LockState other = *shown;
   other.holders[0].token = FencingToken(1);
-  const auto refused = commands->force_release(kName, other);
+  const auto refused = commands->force_release(kName, other, "");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::kConflict);
   CHECK(world.ensemble.children("/k").size() == 6);
-  REQUIRE(commands->force_release(kName, *shown));
+  REQUIRE(commands->force_release(kName, *shown, ""));
   CHECK(world.ensemble.children("/k").size() == 3);
   const auto now = commands->inspect(kName);
   REQUIRE(now);
@@ -72,7 +72,7 @@ TEST_CASE("A force-release removes what was shown and nobody else, and refuses h
   REQUIRE(granted);
   CHECK(granted->kind == Verdict::Kind::kHolds);
   CHECK(now->holders[0].token == waiter.contender->token());
-  CHECK_FALSE(commands->force_release(kName, *shown));
+  CHECK_FALSE(commands->force_release(kName, *shown, ""));
   CHECK(world.ensemble.children("/k").size() == 3);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE(
   const auto commands = world.commands();
   const auto shown = commands->inspect(kName);
   REQUIRE(shown);
-  REQUIRE(commands->force_release(kName, *shown));
+  REQUIRE(commands->force_release(kName, *shown, ""));
   CHECK(world.ensemble.children("/k").size() == 6);
   const auto verdict = waiter.contender->look(world.clock.now() + 1s, nullptr);
   REQUIRE(verdict);

@@ -98,6 +98,14 @@ TEST_CASE_FIXTURE(World, "--token of another holder is 75 and frees nothing") {
   CHECK(run() == 0);
 }
 
+TEST_CASE_FIXTURE(World, "the store is told who frees it, and why") {
+  options.yes = true;
+  options.reason = "hangs since 2.4";
+  CHECK(run() == 0);
+  CHECK(backend.freed_by.find('@') != std::string::npos);
+  CHECK(backend.freed_by.ends_with(": hangs since 2.4"));
+}
+
 TEST_CASE_FIXTURE(World, "a holder that changed since it was shown is not freed: 75") {
   options.yes = true;
   Participant next;

@@ -87,7 +87,7 @@ TEST_CASE("force-release ends exactly the foreign sessions that were shown") {
   REQUIRE(shown);
   CHECK(shown->holders.size() == 2);
   world.tells(kMariaDb, {kSix, kFive});
-  const auto freed = world.view().force_release(world.name, *shown);
+  const auto freed = world.view().force_release(world.name, *shown, "");
   REQUIRE(freed);
   CHECK(freed->freed.size() == 2);
   CHECK(world.server.heard("KILL 5") == 1);
@@ -105,7 +105,7 @@ TEST_CASE("force-release ends nobody once the foreign holders are others") {
     world.server.next("LIMIT 1", Answer{{{"1"}}, 0});
     world.server.next("FOR UPDATE NOWAIT", Answer{{{"1"}}, 0});
   }
-  const auto freed = world.view().force_release(world.name, *shown);
+  const auto freed = world.view().force_release(world.name, *shown, "");
   REQUIRE_FALSE(freed);
   CHECK(freed.error().code == ErrorCode::kConflict);
   CHECK(world.server.planned.empty());
@@ -128,7 +128,7 @@ TEST_CASE("the right that is missing is named, for each kind of server") {
   REQUIRE(shown->holders.size() == 1);
   CHECK(shown->holders.front().note == "another program");
   refuses();
-  const auto freed = world.view().force_release(world.name, *shown);
+  const auto freed = world.view().force_release(world.name, *shown, "");
   REQUIRE_FALSE(freed);
   CHECK(freed.error().code == ErrorCode::kDenied);
   CHECK(freed.error().next.find("GRANT PROCESS ON *.* TO u") != std::string::npos);
@@ -150,7 +150,7 @@ TEST_CASE("whoever holds what no session has is not ended, and nobody else eithe
   const auto shown = world.seen();
   REQUIRE(shown);
   world.tells(kMariaDb, blockers);
-  const auto freed = world.view().force_release(world.name, *shown);
+  const auto freed = world.view().force_release(world.name, *shown, "");
   REQUIRE_FALSE(freed);
   CHECK(freed.error().code == ErrorCode::kUnsupported);
   CHECK(freed.error().message.find(what) != std::string::npos);
