@@ -11,12 +11,12 @@ TEST_CASE("text is cut at the first separator, which goes") {
   struct Row {
     std::string_view text, front, rest;
   };
-  for (const auto& [text, front, rest] : {Row{"a b c", "a", "b c"}, Row{"ab", "ab", ""}, Row{"", "", ""},
-                                          Row{" a", "", "a"}, Row{"a ", "a", ""}, Row{"  ", "", " "}}) {
-    CAPTURE(text);
-    std::string_view left = text;
-    CHECK(cut(left, ' ') == front);
-    CHECK(left == rest);
+  for (const Row& row : {Row{"a b c", "a", "b c"}, Row{"ab", "ab", ""}, Row{"", "", ""}, Row{" a", "", "a"},
+                         Row{"a ", "a", ""}, Row{"  ", "", " "}}) {
+    CAPTURE(row.text);
+    std::string_view left = row.text;
+    CHECK(cut(left, ' ') == row.front);
+    CHECK(left == row.rest);
   }
 }
 
@@ -26,13 +26,13 @@ TEST_CASE("a whole number is nothing but a number, a leading one is 0 where ther
     std::optional<std::int64_t> whole;
     std::int64_t leading;
   };
-  for (const auto& [text, whole, leading] :
+  for (const Row& row :
        {Row{"0", 0, 0}, Row{"42", 42, 42}, Row{"-7", -7, -7}, Row{"007", 7, 7}, Row{"", {}, 0}, Row{"-", {}, 0},
         Row{"+1", {}, 0}, Row{" 1", {}, 0}, Row{"1 ", {}, 1}, Row{"12x", {}, 12}, Row{"0x1f", {}, 0},
         Row{"9223372036854775807", INT64_MAX, INT64_MAX}, Row{"9223372036854775808", {}, 0}}) {
-    CAPTURE(text);
-    CHECK(whole_number<std::int64_t>(text) == whole);
-    CHECK(leading_number<std::int64_t>(text) == leading);
+    CAPTURE(row.text);
+    CHECK(whole_number<std::int64_t>(row.text) == row.whole);
+    CHECK(leading_number<std::int64_t>(row.text) == row.leading);
   }
   CHECK_FALSE(whole_number<std::uint64_t>("-1"));
   CHECK_FALSE(whole_number<std::uint16_t>("65536"));
@@ -76,13 +76,12 @@ TEST_CASE("a text is cut before the character that would not fit whole") {
     std::size_t most;
     std::string_view prefix;
   };
-  for (const auto& [text, most, prefix] :
-       {Row{"abc", 3, "abc"}, Row{"abc", 2, "ab"}, Row{"abc", 0, ""}, Row{"\xC3\xA4z", 1, ""},
-        Row{"\xC3\xA4z", 2, "\xC3\xA4"}, Row{"a\xE2\x82\xAC", 3, "a"}, Row{"\xF0\x9F\x98\x80", 3, ""},
-        Row{"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80\x80\x80\x80"}}) {
-    CAPTURE(text);
-    CAPTURE(most);
-    CHECK(utf8_prefix(text, most) == prefix);
+  for (const Row& row : {Row{"abc", 3, "abc"}, Row{"abc", 2, "ab"}, Row{"abc", 0, ""}, Row{"\xC3\xA4z", 1, ""},
+                         Row{"\xC3\xA4z", 2, "\xC3\xA4"}, Row{"a\xE2\x82\xAC", 3, "a"}, Row{"\xF0\x9F\x98\x80", 3, ""},
+                         Row{"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80\x80\x80\x80"}}) {
+    CAPTURE(row.text);
+    CAPTURE(row.most);
+    CHECK(utf8_prefix(row.text, row.most) == row.prefix);
   }
 }
 
