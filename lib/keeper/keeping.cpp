@@ -39,6 +39,7 @@ void Keeping::trace_grant(const Granted& granted) const {
   const HeldLock& lock = granted.locks.front();
   trace(std::string(lock.reentered ? "entered" : "granted") + " by " + lock.store + " after " +
         human_duration(clock_.now() - began_) + ", token " + lock.token.text() +
+        (lock.slot.empty() ? "" : ", slot " + lock.slot) +
         (granted.deadline ? ", lease for " + human_duration(*granted.deadline - clock_.now()) : ""));
 }
 

@@ -3,6 +3,8 @@
 
 #include "lib/base/text.h"
 
+#include "lib/lock/slots.h"
+
 namespace dlock {
 namespace {
 
@@ -86,6 +88,7 @@ void put_party(Message& message, const std::string& prefix, const Participant& p
   f[prefix + "token"] = party.token.text();
   f[prefix + "count"] = digits(party.count);
   f[prefix + "note"] = utf8_prefix(party.note, kLongestName);
+  if (!party.slot.empty()) f[prefix + "slot"] = utf8_prefix(party.slot, kLongestName);
   if (party.since) f[prefix + "since"] = digits(party.since->time_since_epoch().count());
   if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
 }
@@ -101,6 +104,7 @@ Participant get_party(Reader& in) {
   party.token = FencingToken(static_cast<std::uint64_t>(in.number_or("token", 0)));
   party.count = static_cast<int>(in.number_or("count", 1));
   party.note = in.text_or_empty("note");
+  party.slot = in.text_or_empty("slot");
   party.since = in.optional_wall("since");
   party.until = in.optional_wall("until");
   return party;
@@ -190,7 +194,7 @@ Result<SessionEvent> parse_granted(const Message& message) {
     const auto token = FencingToken::parse(in.text("token"));
     if (!token) return token.error();
     granted.locks.push_back({*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0,
-                             in.text_or_empty("warning"), in.text_or_empty("parts")});
+                             in.text_or_empty("warning"), in.text_or_empty("parts"), in.text_or_empty("slot")});
   }
   if (!in.ok()) return in.error();
   return SessionEvent(std::move(granted));
@@ -222,6 +226,7 @@ struct EventWriter {
     message.fields["reentered"] = lock.reentered ? "1" : "0";
     if (!lock.warning.empty()) message.fields["warning"] = utf8_prefix(lock.warning, kLongestSentence);
     if (!lock.parts.empty()) message.fields["parts"] = lock.parts;
+    if (!lock.slot.empty()) message.fields["slot"] = lock.slot;
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }
@@ -292,6 +297,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
   f["owner"] = spec.owner.text();
   f["mode"] = digits(static_cast<int>(spec.mode));
   f["permits"] = digits(spec.permits);
+  if (!spec.slots.empty()) f["slots"] = slots_text(spec.slots);
   f["fair"] = digits(static_cast<int>(spec.fair));
   f["ttl"] = digits(spec.ttl.count());
   f["renew"] = digits(spec.renew_interval.count());
@@ -334,6 +340,11 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   LockSpec spec{.name = *name, .owner = *owner, .wait = {}, .reason = in.text_or_empty("reason"), .ancestor = {}};
   spec.mode = in.choice("mode", Mode::kPermits);
   spec.permits = static_cast<int>(in.number("permits"));
+  if (in.has("slots")) {
+    auto slots = parse_slots(in.text("slots"));
+    if (!slots) return slots.error();
+    spec.slots = std::move(*slots);
+  }
   spec.fair = in.number("fair") != 0;
   spec.ttl = in.duration("ttl");
   spec.renew_interval = in.duration("renew");

@@ -33,6 +33,7 @@ struct Participant {
   std::optional<WallTime> since;  ///< holding, or waiting, since
   std::optional<WallTime> until;  ///< the lease ends by itself; nullopt: only with its holder
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
+  std::string slot = {};          ///< of a holder of a permit (slots.h); empty: it has none
 };
 
 /// Why a lock is lost that an operator has freed. `by`: who and why; empty: not known.

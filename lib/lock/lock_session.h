@@ -31,6 +31,7 @@ struct HeldLock {
   bool reentered = false;    ///< joined the hold of an ancestor
   std::string warning = {};  ///< what people should know about this grant; empty: nothing
   std::string parts = {};    ///< of a stock: "SEGMENT:QUANTITY ..."; empty: a lock
+  std::string slot = {};     ///< of a permit (slots.h); empty: it has none
 };
 
 /// It is ours. With `deadline`, only until then unless Renewed comes; without, until the session ends (the kernel keeps

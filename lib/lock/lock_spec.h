@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/base/time.h"
 #include "lib/lock/fencing_token.h"
@@ -43,7 +44,8 @@ struct LockSpec {
   LockName name;
   Owner owner;
   Mode mode = Mode::kExclusive;
-  int permits = 0;  ///< with Mode::kPermits: at least 1
+  int permits = 0;                      ///< with Mode::kPermits: at least 1
+  std::vector<std::string> slots = {};  ///< with Mode::kPermits: as many names, or none (slots.h)
   bool fair = false;
   Duration ttl = std::chrono::seconds(30);
   Duration renew_interval = std::chrono::seconds(10);

@@ -10,7 +10,7 @@
 namespace dlock {
 namespace {
 
-constexpr char kUnit = '\x1f';  // no part has control characters
+constexpr char kUnit = '\x1f';  // between the parts, and in none of them
 
 }  // namespace
 
@@ -19,14 +19,28 @@ std::string who_text(const std::string& reason) {
   uname(&name);
   std::string text = name.nodename;
   text.append(1, kUnit).append(std::to_string(getppid())).append(1, kUnit).append(user_name(geteuid()));
-  return text.append(1, kUnit).append(reason);
+  text += kUnit;
+  for (const char c : reason) text += c == kUnit ? ' ' : c;
+  return text;
+}
+
+std::string with_slot(std::string who, const std::string& slot) {
+  if (!slot.empty()) who.append(1, kUnit).append(slot);
+  return who;
 }
 
 void add_who(Participant& party, std::string_view text) {
   party.host = cut(text, kUnit);
   party.pid = leading_number<std::int64_t>(cut(text, kUnit));
   party.user = cut(text, kUnit);
-  party.reason = text;
+  party.reason = cut(text, kUnit);
+  party.slot = text;
+}
+
+std::string slot_of(std::string_view who) {
+  Participant party;
+  add_who(party, who);
+  return party.slot;
 }
 
 }  // namespace dlock

@@ -12,7 +12,12 @@ namespace dlock {
 /// control character in between.
 std::string who_text(const std::string& reason);
 
-/// Puts what who_text() wrote into `party`. Whatever else stands there does no harm.
+/// What who_text() wrote, of a holder who has this slot: one more part.
+std::string with_slot(std::string who, const std::string& slot);
+
+/// Puts what who_text() and with_slot() wrote into `party`. Whatever else stands there does no harm.
 void add_who(Participant& party, std::string_view text);
+/// The slot alone; empty if there is none.
+std::string slot_of(std::string_view who);
 
 }  // namespace dlock

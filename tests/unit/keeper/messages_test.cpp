@@ -23,6 +23,7 @@ LockState busy_state() {
   holder.reason = "line 1\nline 2 with 100 % of = signs";
   holder.token = FencingToken(41);
   holder.since = WallTime(5s);
+  holder.slot = "db2";
   state.holders.push_back(holder);
   state.waiters = {Participant{}, Participant{}};
   return state;
@@ -40,14 +41,16 @@ SessionEvent there_and_back(const SessionEvent& event) {
 
 TEST_CASE("Every event of a keeper arrives as it was sent") {
   const Owner owner = Owner::random();
-  const auto granted = std::get<Granted>(there_and_back(
-      Granted{{{*LockName::parse("k v"), owner, FencingToken(7), "redis://h", true, "beware"}}, TimePoint(9s)}));
+  HeldLock lock{*LockName::parse("k v"), owner, FencingToken(7), "redis://h", true, "beware"};
+  lock.slot = "host:5432/db";
+  const auto granted = std::get<Granted>(there_and_back(Granted{{lock}, TimePoint(9s)}));
   REQUIRE(granted.locks.size() == 1);
   CHECK(granted.locks[0].name.text() == "k v");
   CHECK(granted.locks[0].owner == owner);
   CHECK(granted.locks[0].token == FencingToken(7));
   CHECK(granted.locks[0].reentered);
   CHECK(granted.locks[0].warning == "beware");
+  CHECK(granted.locks[0].slot == "host:5432/db");
   CHECK(granted.deadline == TimePoint(9s));
 
   CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));
@@ -67,6 +70,8 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   REQUIRE(refused.state->holders.size() == 1);
   CHECK(refused.state->holders[0].reason == "line 1\nline 2 with 100 % of = signs");
   CHECK(refused.state->holders[0].since == WallTime(5s));
+  CHECK(refused.state->holders[0].slot == "db2");
+  CHECK(refused.state->waiters[0].slot.empty());
   CHECK_FALSE(refused.state->holders[0].until);
   CHECK(refused.state->waiters.size() == 2);
 }
@@ -77,6 +82,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "why", .ancestor = {}};
   spec.mode = Mode::kPermits;
   spec.permits = 3;
+  spec.slots = {"db1", "db2", "db3"};
   spec.ttl = 7s;
   spec.kill_after = 1234ms;
   spec.ends_command = false;
@@ -95,6 +101,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK(request->style.verbosity == 2);
   CHECK(request->style.colour);
   CHECK(request->spec.permits == 3);
+  CHECK(request->spec.slots == spec.slots);
   CHECK(request->spec.ttl == 7s);
   CHECK(request->spec.kill_after == 1234ms);
   CHECK_FALSE(request->spec.ends_command);
