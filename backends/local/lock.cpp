@@ -168,7 +168,9 @@ void LocalLock::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
   if (context_.runtime.log.style().verbosity > 0) {
-    trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(queue_entry_->ticket()));
+    const std::string slot(queue_entry_->record().slot());
+    trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(queue_entry_->ticket()) +
+          (slot.empty() ? "" : ", slot " + slot));
   }
   Granted event;
   if (!spec_.take) {
@@ -181,7 +183,8 @@ void LocalLock::granted(TimePoint now) {
                 .owner = spec_.owner,
                 .token = FencingToken(queue_entry_->ticket()),
                 .store = context_.settings.store,
-                .reentered = queue_entry_->entry() > 0};
+                .reentered = queue_entry_->entry() > 0,
+                .slot = std::string(queue_entry_->record().slot())};
   if (held.reentered) held.owner = spec_.ancestor->owner;
   event.locks.push_back(std::move(held));
   events_.emplace_back(std::move(event));

@@ -8,6 +8,7 @@
 
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/process.h"
+#include "backends/local/view.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
@@ -354,7 +355,8 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
   record_.permits = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   record_.flags = granted && complete_ ? std::uint32_t{Record::kGranted} : 0;
   record_.pid = getpid();
-  if (!granted) record_.pid_namespace = context_->own_pid_namespace();  // else see say_pid_namespace()
+  const bool permit = spec_->mode == Mode::kPermits;  // its record is read for its slot: only changed under the guard
+  if (!granted || permit) record_.pid_namespace = context_->own_pid_namespace();  // else see say_pid_namespace()
   record_.uid = geteuid();
   record_.since_us = wall.time_since_epoch().count();
   record_.drawn_boot_ns = boot_ns(now);
@@ -368,14 +370,34 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
     header.ring = kSmallRing;
     header.next_record = 1;
     index_ = 0;
+    if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
     return file_.write(header, record_);
   }
   index_ = file_.claim_record(header);
+  if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
   if (const auto written = file_.write(header); !written) return written;
   return index_ ? file_.write_record(*index_, record_) : Result<void>();
 }
 
+/// A ticket without a record has no slot either: nobody would see that it is taken.
+Result<void> QueueEntry::take_slot(const Header& header) {
+  if (spec_->mode != Mode::kPermits) return {};
+  if (index_) {
+    record_.set_slot(slot_for(file_, header.revoked, *spec_));
+    return {};
+  }
+  if (spec_->slots.empty()) return {};
+  return Error{ErrorCode::kSystem,
+               "too many holders and waiters of " + spec_->name.text() + " to keep whose slot is which",
+               "try again later"};
+}
+
 Result<void> QueueEntry::grant(Header& header, WallTime wall) {
+  if (spec_->mode == Mode::kPermits && !index_) {
+    index_ = file_.claim_record(header);  // some have gone since we came
+    if (const auto written = file_.write(header); !written) return written;
+  }
+  if (const auto taken = take_slot(header); !taken) return taken;
   if (complete_) {
     record_.flags |= Record::kGranted;
     record_.since_us = wall.time_since_epoch().count();

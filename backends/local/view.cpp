@@ -8,6 +8,7 @@
 #include "backends/local/files/process.h"
 #include "lib/base/process.h"
 #include "lib/base/user_name.h"
+#include "lib/lock/slots.h"
 
 namespace dlock::local {
 namespace {
@@ -34,6 +35,7 @@ Participant party_of(const View::Seat& seat, bool holder, const LocalContext& co
   if (holder) {
     party.token = FencingToken(seat.ticket.ticket);
     party.count = seat.ticket.entries;
+    if (seat.placed) party.slot = seat.placed->record.slot();
   }
   if (!seat.placed) {
     party.mode = seat.ticket.side == Side::kWriters ? Mode::kExclusive : Mode::kShared;
@@ -100,6 +102,17 @@ Result<View> read_view(const LockFile& file, bool path_key) {
   }
   for (const LiveTicket& ticket : standing.waiters) view.waiters.push_back(seat(ticket));
   return view;
+}
+
+std::string slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec) {
+  const auto live = file.live();
+  std::vector<std::string> taken;
+  for (const auto& [index, record] : file.read_records()) {
+    const auto is_its = [&](const LiveTicket& one) { return one.ticket == record.ticket && one.ticket > revoked; };
+    if (record.slot().empty() || std::none_of(live.begin(), live.end(), is_its)) continue;
+    taken.emplace_back(record.slot());
+  }
+  return free_slot(spec.slots, spec.permits, taken);
 }
 
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid) {

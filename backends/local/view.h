@@ -10,6 +10,7 @@
 #include "backends/local/files/rules.h"
 #include "backends/local/files/store.h"
 #include "lib/lock/holder.h"
+#include "lib/lock/lock_spec.h"
 
 namespace dlock::local {
 
@@ -27,7 +28,11 @@ struct View {
 /// `path_key`: the first in line is not a holder before it has the flock(2), too.
 Result<View> read_view(const LockFile& file, bool path_key);
 
-/// The same for people, with foreign flock(2) users of a path key; `own_pid` waits for flock(2) on our behalf.
+/// The slot for a permit that is being given to a ticket of `file`: one that no other living holder has. REQUIRES: the
+/// guard, under which every record of a holder with a slot is written.
+std::string slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec);
+
+/// A view for people, with foreign flock(2) users of a path key; `own_pid` waits for flock(2) on our behalf.
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid = 0);
 
 /// "k is held by ci-4 (pid 8812, user deploy) for 41 s".

@@ -8,13 +8,14 @@
 #include "backends/local/files/checksum.h"
 #include "backends/local/files/rules.h"
 #include "lib/base/text.h"
+#include "lib/lock/slots.h"
 
 namespace dlock::local {
 namespace {
 
 template <std::size_t kSize>
-void put_text(char (&field)[kSize], std::string_view text) {
-  text = utf8_prefix(text, kSize - 1);
+void put_text(char (&field)[kSize], std::string_view text, std::size_t most = kSize - 1) {
+  text = utf8_prefix(text, most);
   std::memset(field, 0, kSize);
   std::memcpy(field, text.data(), text.size());
 }
@@ -30,6 +31,19 @@ void Record::set_owner(const Owner& handle) {
 
 void Record::set_host(std::string_view text) { put_text(host, text); }
 void Record::set_reason(std::string_view text) { put_text(reason, text); }
+
+std::string_view Record::slot() const {
+  const std::size_t behind = strnlen(reason, sizeof reason) + 1;
+  if (behind >= sizeof reason) return {};
+  return {reason + behind, strnlen(reason + behind, sizeof reason - behind)};
+}
+
+void Record::set_slot(std::string_view text) {
+  static_assert(kLongestSlot + 2 < sizeof reason);
+  const std::string why = reason;
+  put_text(reason, why, sizeof reason - text.size() - 2);
+  std::memcpy(reason + std::strlen(reason) + 1, text.data(), text.size());
+}
 
 void seal(Record& record) { record.checksum = checksum_of(record); }
 

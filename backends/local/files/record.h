@@ -29,14 +29,18 @@ struct Record {
   std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
   std::int64_t flock_pid = 0;      ///< who asked for the flock of a path key, as /proc/locks shows it
   char host[64] = {};              ///< NUL-terminated, as `reason`
-  char reason[80] = {};            ///< with kForced: who has freed it by force, and why
+  char reason[80] = {};            ///< and behind it the slot; with kForced: who has freed it by force, and why
   std::uint64_t checksum = 0;
 
   Mode lock_mode() const { return static_cast<Mode>(mode); }
   std::string owner_text() const;
   void set_owner(const Owner& owner);
   void set_host(std::string_view text);
-  void set_reason(std::string_view text);  ///< cut at a character boundary if too long
+  void set_reason(std::string_view text);  ///< cut at a character boundary if too long; takes the slot away
+  /// Of a holder of a permit (lib/lock/slots.h); empty: it has none. The reason is cut to make room for it. A dlock
+  /// that knows no slots reads the reason alone.
+  std::string_view slot() const;
+  void set_slot(std::string_view text);
 };
 
 static_assert(sizeof(Record) == 256);

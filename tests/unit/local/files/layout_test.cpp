@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/local/fence_file.h"
+#include "lib/lock/slots.h"
 
 namespace dlock::local::layout_test {
 namespace {
@@ -54,6 +55,33 @@ TEST_CASE("a sealed block is sound, and a flipped bit anywhere makes it unsound"
   for (std::size_t i = 0; i < sizeof header; ++i) CHECK_FALSE(sound(with_flipped_bit(header, i)));
   for (std::size_t i = 0; i < sizeof prologue; ++i) CHECK_FALSE(sound(with_flipped_bit(prologue, i)));
   for (std::size_t i = 0; i < sizeof record; ++i) CHECK_FALSE(sound(with_flipped_bit(record, i)));
+}
+
+TEST_CASE("a slot lies behind the reason, which makes room for it, and what lies there by chance does no harm") {
+  const std::string longest(kLongestSlot, 'x');
+  for (const std::string& reason :
+       {std::string(), std::string("deploy"), std::string(79, 'r'), std::string(40, '\xC3')}) {
+    for (const std::string& slot : {std::string("0"), std::string("db2"), longest}) {
+      CAPTURE(reason);
+      CAPTURE(slot);
+      Record record;
+      record.ticket = 7;
+      record.set_reason(reason);
+      CHECK(record.slot().empty());
+      record.set_slot(slot);
+      seal(record);
+      CHECK(sound(record));
+      CHECK(record.slot() == slot);
+      CHECK(reason.starts_with(record.reason));
+      CHECK(std::strlen(record.reason) >= std::min<std::size_t>(reason.size(), 44));
+    }
+  }
+  Record full;
+  full.ticket = 7;
+  std::memset(full.reason, 'x', sizeof full.reason - 1);
+  seal(full);
+  CHECK(sound(full));
+  CHECK(full.slot().empty());
 }
 
 TEST_CASE("a header that contradicts itself is not sound, even with the right checksum") {
