@@ -369,25 +369,98 @@ TEST_CASE("redis scripts: acquire, shared and permits") {
        "other {+0} me {+100} for 100s, queue b 900, waiting b {+100}_0_w_1_who"},
       {"permits, free",
        {},
-       "acquire me p 100000 2 who '' '' '' '' 0 30000",
-       "granted {us} me 0",
-       "lock dlock:permits:2 for 100s, fence {us}, holders me {us}_{+0}_0_me_who for 100s, ends me {+100} for 100s"},
-      {"permits, one is left", permits, "acquire me p 100000 2 who '' '' '' '' 0 30000", "granted {us} me 0",
-       "lock dlock:permits:2 for 500s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who for 500s, ends "
+       "acquire me p 100000 2 who '' '' '' '' 0 30000 ''",
+       "granted {us} me 0 0",
+       "lock dlock:permits:2 for 100s, fence {us}, holders me {us}_{+0}_0_me_who\x1f"
+       "0 for 100s, ends me {+100} for 100s"},
+      {"permits, one is left", permits, "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "granted {us} me 0 0",
+       "lock dlock:permits:2 for 500s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who\x1f"
+       "0 for 500s, ends "
        "me {+100} other {+500} for 500s"},
       {"permits, one is left and one waits", with(permits, {"ZADD queue 900 b", "HSET waiting b {+100}_0_p_1_who"}),
-       "acquire me p 100000 2 who '' '' '' '' 0 30000", "busy 500s 1 '' 0",
+       "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "busy 500s 1 '' 0",
        "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends other {+500}, queue b 900, waiting b "
        "{+100}_0_p_1_who"},
       {"permits, none is left", with(permits, {"ZADD ends {+500} more"}),
-       "acquire me p 100000 2 who '' '' '' '' 0 30000", "busy 500s 0 '' 0",
+       "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "busy 500s 0 '' 0",
        "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends more {+500} other {+500}"},
       {"permits, the lease of one is over", with(permits, {"ZADD ends 5 over", "HSET holders over 7_5_0_over_who"}),
-       "acquire me p 100000 2 who '' '' '' '' 0 30000", "granted {us} me 0",
-       "lock dlock:permits:2 for 500s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who for 500s, ends "
+       "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "granted {us} me 0 0",
+       "lock dlock:permits:2 for 500s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who\x1f"
+       "0 for 500s, ends "
        "me {+100} other {+500} for 500s"},
-      {"permits, another number of them", permits, "acquire me p 100000 3 who '' '' '' '' 0 30000",
+      {"permits, another number of them", permits, "acquire me p 100000 3 who '' '' '' '' 0 30000 ''",
        "conflict dlock:permits:2", "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends other {+500}"},
+  });
+}
+
+TEST_CASE("redis scripts: acquire, slots") {
+  // "\x1f": between the parts of what a holder says of itself; the fifth one is its slot.
+  const std::vector<const char*> zero{"SET lock dlock:permits:3 PX 500000",
+                                      "HSET holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+                                      "0",
+                                      "ZADD ends {+500} a"};
+  const auto with = [&](std::initializer_list<const char*> more) {
+    std::vector<const char*> commands = zero;
+    commands.insert(commands.end(), more);
+    return commands;
+  };
+  check({
+      {"the lowest free one",
+       with({"HSET holders b 8_5_0_b_h\x1fp\x1fu\x1fr\x1f"
+             "2",
+             "ZADD ends {+500} b"}),
+       "acquire me p 100000 3 h '' '' '' '' 0 30000 ''", "granted {us} me 0 1",
+       "lock dlock:permits:3 for 500s, fence {us}, holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+       "0 b "
+       "8_5_0_b_h\x1fp\x1fu\x1fr\x1f"
+       "2 me {us}_{+0}_0_me_h\x1f"
+       "1 for 500s, ends me {+100} a {+500} b {+500} for 500s"},
+      {"the first of ours that nobody has", zero, "acquire me p 100000 3 h '' '' '' '' 0 30000 0,db,c",
+       "granted {us} me 0 db",
+       "lock dlock:permits:3 for 500s, fence {us}, holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+       "0 me {us}_{+0}_0_me_h\x1f"
+       "db "
+       "for 500s, ends me {+100} a {+500} for 500s"},
+      {"a holder of an earlier dlock has none", with({"HSET holders b 8_5_0_b_h\x1fp\x1fu\x1fr", "ZADD ends {+500} b"}),
+       "acquire me p 100000 3 h '' '' '' '' 0 30000 ''", "granted {us} me 0 1",
+       "lock dlock:permits:3 for 500s, fence {us}, holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+       "0 b 8_5_0_b_h\x1fp\x1fu\x1fr me "
+       "{us}_{+0}_0_me_h\x1f"
+       "1 for 500s, ends me {+100} a {+500} b {+500} for 500s"},
+      {"of one whose lease is over it is free",
+       {"SET lock dlock:permits:2 PX 500000",
+        "HSET holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+        "0",
+        "ZADD ends 5 a",
+        "HSET holders b 8_5_0_b_h\x1fp\x1fu\x1fr\x1f"
+        "1",
+        "ZADD ends {+500} b"},
+       "acquire me p 100000 2 h '' '' '' '' 0 30000 ''",
+       "granted {us} me 0 0",
+       "lock dlock:permits:2 for 500s, fence {us}, holders b 8_5_0_b_h\x1fp\x1fu\x1fr\x1f"
+       "1 me {us}_{+0}_0_me_h\x1f"
+       "0 for "
+       "500s, ends me {+100} b {+500} for 500s"},
+      {"ours: the answer was lost", zero, "acquire a p 100000 3 h '' '' '' '' 0 30000 ''", "granted 7 a 0 0",
+       "lock dlock:permits:3 for 500s, holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+       "0 for 500s, ends a {+100} for 500s"},
+      {"joins, with the slot of the outer hold", with({"PEXPIRE holders 500000"}),
+       "acquire me p 100000 3 h '' a 7 '' 0 30000 ''", "granted 7 a 1 0",
+       "lock dlock:permits:3 for 500s, holders a 7_5_0_a,me_h\x1fp\x1fu\x1fr\x1f"
+       "0 for 500s, ends a {+500} for 500s"},
+      {"a renewal keeps it", with({"PEXPIRE holders 500000"}), "renew a 100000 0", "renewed {us} 7",
+       "lock dlock:permits:3 for 500s, holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+       "0 for 500s, ends a {+500} for 500s"},
+      {"who leaves it to those inside keeps it",
+       {"SET lock dlock:permits:3 PX 500000",
+        "HSET holders a 7_5_0_a,b_h\x1fp\x1fu\x1fr\x1f"
+        "0",
+        "ZADD ends {+500} a"},
+       "release a a",
+       "released 1",
+       "lock dlock:permits:3 for 500s, holders a 7_5_0_b_h\x1fp\x1fu\x1fr\x1f"
+       "0, ends a {+500}"},
   });
 }
 

@@ -54,7 +54,8 @@ NativeAsk NativeLock::make_ask() const {
           .polls = polls_,
           .arrival = by_ ? by_->arrival : "",
           .alive = interval() * 3,
-          .info = info_};
+          .info = info_,
+          .slots = spec_.slots};
 }
 
 std::optional<std::variant<Granted, Refused>> NativeLock::acquire(Control& control) {
@@ -175,7 +176,9 @@ Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
   holder_ = grant.owner;
   // Until then a waiter's channel stays: to close it would take time now.
   watch_at_ = runtime_.clock.now() + kFirstWatch;
-  return Granted{{{spec_.name, holder_, grant.token, store_name_, grant.joined}}, lease_deadline(sent_, spec_.ttl)};
+  HeldLock lock{spec_.name, holder_, grant.token, store_name_, grant.joined};
+  lock.slot = grant.slot;
+  return Granted{{std::move(lock)}, lease_deadline(sent_, spec_.ttl)};
 }
 
 /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.

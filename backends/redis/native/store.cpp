@@ -12,6 +12,7 @@
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/lock/slots.h"
 
 namespace dlock::redis {
 namespace {
@@ -94,17 +95,17 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
       native_scripts::kAcquire,
       {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay), std::to_string(ask.permits),
        ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "", ask.ancestor ? ask.ancestor->token.text() : "",
-       ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive)},
-      [](const Answer& e) { return e[0].text == "granted" && e.back().integer == 0; }, until, control);
+       ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive), slots_text(ask.slots)},
+      [](const Answer& e) { return e[0].text == "granted" && e.size() > 3 && e[3].integer == 0; }, until, control);
   if (!answer) return answer.error();
   const Answer& e = *answer;
   const std::string& word = e[0].text;
-  if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{ask.owner, {}, false, true});
-  if (word == "granted" && e.size() == 4) {
+  if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{.owner = ask.owner, .token = {}, .free_only = true});
+  if (word == "granted" && (e.size() == 4 || e.size() == 5)) {
     const auto owner = Owner::parse(e[2].text);
     const auto token = FencingToken::parse(e[1].text);
     if (!owner || !token) return not_understood(store_);
-    return NativeAnswer(NativeGrant{*owner, *token, e[3].integer == 1, false});
+    return NativeAnswer(NativeGrant{*owner, *token, e[3].integer == 1, e.size() == 5 ? e[4].text : std::string()});
   }
   if (word == "busy" && e.size() == 5) {
     NativeBusy busy{std::nullopt, static_cast<int>(e[2].integer), e[3].text, e[4].integer == 1};

@@ -24,17 +24,19 @@ struct NativeAsk {
   bool fair = false;
   bool take = true;
   std::optional<HeldClaim> ancestor;
-  bool enqueue = false;  ///< wait in the queue if it is busy
-  bool polls = false;    ///< this waiter cannot be told; it looks by itself
-  std::string arrival;   ///< its place in the queue from an earlier attempt, or empty
-  Duration alive{0};     ///< a waiter that is not heard of for so long is skipped
-  std::string info;      ///< who_text()
+  bool enqueue = false;                 ///< wait in the queue if it is busy
+  bool polls = false;                   ///< this waiter cannot be told; it looks by itself
+  std::string arrival;                  ///< its place in the queue from an earlier attempt, or empty
+  Duration alive{0};                    ///< a waiter that is not heard of for so long is skipped
+  std::string info;                     ///< who_text()
+  std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
 };
 
 struct NativeGrant {
   Owner owner;
   FencingToken token;
   bool joined = false;
+  std::string slot = {};
   bool free_only = false;  ///< !take, and nobody held it
 };
 struct NativeBusy {

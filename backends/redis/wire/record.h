@@ -10,7 +10,7 @@ namespace dlock::redis {
 
 /// What lies beside a lock about each of its holders, in every layout: the value of the field OWNER in the hash
 /// NativeNames::holders, "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO". The scripts write it by the server's clock. An
-/// entry is one acquisition: the outer one and those that joined it. INFO is who_text().
+/// entry is one acquisition: the outer one and those that joined it. INFO is who_text(), of a permit with_slot().
 ///
 /// Puts the record into `party`; gives back its lock-delay in ms.
 std::int64_t add_record(Participant& party, std::string_view record);

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes a lock, joins a hold that the caller is inside of, or says who is in the way, and enters the queue if asked to.
 -- ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, w: only wait), ancestor, its
--- token, arrival or "", delay ms, alive ms
--- {granted, token, owner, joined} {busy, pttl, rank, arrival, foreign} {conflict, what} {self} {free}
+-- token, arrival or "", delay ms, alive ms, names of slots "A,B,..." or "" (0, 1, ...)
+-- {granted, token, owner, joined, slot or nothing} {busy, pttl, rank, arrival, foreign} {conflict, what} {self} {free}
 -- Each grant writes, a repeated one too: WAIT speaks of its own connection's last write.
 --- include parts/prologue.lua
 --- include parts/prune.lua
@@ -10,7 +10,7 @@
 --- include parts/wake.lua
 -- Of what has more than the 14 digits that Lua writes.
 local function decimal(number) return string.format('%.0f', number) end
-local _, me, mode, px, permits, info, flags, ancestor, ancestor_token, arrival, delay, alive = unpack(ARGV)
+local _, me, mode, px, permits, info, flags, ancestor, ancestor_token, arrival, delay, alive, slots = unpack(ARGV)
 px = tonumber(px)
 local function asked(flag) return string.find(flags, flag) end
 local enqueues, only_waits = asked('e'), asked('w')
@@ -29,9 +29,27 @@ local function record_of(owner)
   if record then return string.match(record, '^(%S+) (%S+) (%S+) (%S+) (.*)$') end
 end
 
+-- A holder of a permit has a slot, which no other one has: the last part of INFO. A record without one has none.
+local function slot_of(info) return string.match(info, '^[^\31]*\31[^\31]*\31[^\31]*\31[^\31]*\31(.*)$') end
+
+-- The first of the slots that we may have; the others cannot have all of them.
+local function free_slot()
+  local taken = {}
+  for _, owner in ipairs(call('ZRANGE', ends, 0, -1)) do
+    taken[slot_of(call('HGET', holders, owner) or '') or ''] = true
+  end
+  for slot in string.gmatch(slots, '[^,]+') do
+    if not taken[slot] then return slot end
+  end
+  for number = 0, slots == '' and permits - 1 or -1 do
+    if not taken[tostring(number)] then return tostring(number) end
+  end
+end
+
 -- We have it: an answer was lost. The lease begins again.
 local function repeat_grant()
-  local token = is_holder(me) and record_of(me)
+  if not is_holder(me) then return end
+  local token, _, _, _, our_info = record_of(me)
   if not token then return end
   local keep = math.max(px, call('PTTL', lock))
   call('PEXPIRE', lock, keep)
@@ -40,7 +58,7 @@ local function repeat_grant()
     call('ZADD', ends, ms + px, me)
     call('PEXPIRE', ends, keep)
   end
-  return {'granted', token, me, 0}
+  return {'granted', token, me, 0, slot_of(our_info)}
 end
 
 -- We are inside of a hold: that one gets another entry, and a lease that is long enough for us.
@@ -58,7 +76,7 @@ local function join()
   end
   if not string.find(entries, me, 1, true) then entries = entries .. ',' .. me end
   call('HSET', holders, ancestor, token .. ' ' .. since .. ' ' .. its_delay .. ' ' .. entries .. ' ' .. its_info)
-  return {'granted', token, ancestor, 1}
+  return {'granted', token, ancestor, 1, slot_of(its_info)}
 end
 
 -- How many wait before us. Who stands first and is not alive any more leaves.
@@ -92,7 +110,9 @@ local function grant()
   if not value then call('DEL', holders, ends) end
   local token = decimal(math.max((call('GET', fence) or 0) + 1, us))
   call('SET', fence, token)
-  call('HSET', holders, me, token .. ' ' .. ms .. ' ' .. delay .. ' ' .. me .. ' ' .. info)
+  local slot = mode == 'p' and free_slot() or nil
+  local record = token .. ' ' .. ms .. ' ' .. delay .. ' ' .. me .. ' ' .. info
+  call('HSET', holders, me, slot and record .. '\31' .. slot or record)
   call('PEXPIRE', holders, keep)
   if mode ~= 'x' then
     call('ZADD', ends, ms + px, me)
@@ -100,7 +120,7 @@ local function grant()
   end
   if enqueues or arrival ~= '' then leave_queue(me) end
   if mode ~= 'x' then wake() end
-  return {'granted', token, me, 0}
+  return {'granted', token, me, 0, slot}
 end
 
 local function enter_queue()
