@@ -59,7 +59,8 @@ LeaseAsk LeaseLock::make_ask(const LeaseReading& look) const {
           .lock_delay = spec_.lock_delay,
           .ancestor = claim_,
           .who = who_,
-          .connection = look.connection};
+          .connection = look.connection,
+          .slots = spec_.slots};
 }
 
 std::optional<std::variant<Granted, Refused>> LeaseLock::acquire(Control& control) {
@@ -166,8 +167,9 @@ Granted LeaseLock::granted(const LeaseTake& take) {
     (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
   }
   const auto owner = Owner::parse(take.owner);
-  return {{HeldLock{spec_.name, owner ? *owner : spec_.owner, FencingToken(take.token), store_name_, take.joined}},
-          lease_deadline(sent_, spec_.ttl)};
+  HeldLock lock{spec_.name, owner ? *owner : spec_.owner, FencingToken(take.token), store_name_, take.joined};
+  lock.slot = take.slot;
+  return {{std::move(lock)}, lease_deadline(sent_, spec_.ttl)};
 }
 
 bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {

@@ -28,7 +28,7 @@ struct LeaseHolder {
   std::int64_t delay = 0;            ///< µs after that in which nobody gets the lock
   std::uint64_t connection = 0;      ///< the server's id of its connection, 0: none
   std::vector<std::string> entries;  ///< the owners that are inside (re-entry), itself included
-  std::string who;                   ///< who_text()
+  std::string who;                   ///< who_text(), of a permit with_slot()
 
   bool operator==(const LeaseHolder&) const = default;
 };

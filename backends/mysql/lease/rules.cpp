@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "lib/lock/slots.h"
+#include "lib/lock/who_text.h"
+
 namespace dlock::mysql {
 namespace {
 
@@ -31,19 +34,35 @@ LeaseHolder* claimed(LeaseRow& row, const LeaseAsk& ask, ServerTime now) {
   return fits ? holder : nullptr;
 }
 
+std::string how(const LeaseRow& row) {
+  return row.mode == Mode::kShared ? "shared" : "with --permits " + std::to_string(row.permits);
+}
+
 LeaseDecision join(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
   LeaseHolder& holder = *find(row, ask.ancestor->owner.text());
   if (row.mode != Mode::kExclusive && ask.mode == Mode::kExclusive) return LeaseInside{};
+  if (row.mode == Mode::kPermits && ask.mode == Mode::kPermits && row.permits != ask.permits) {
+    return LeaseDisagreement{how(row)};
+  }
   const bool entered =
       std::find(holder.entries.begin(), holder.entries.end(), ask.owner.text()) != holder.entries.end();
   if (!entered) holder.entries.push_back(ask.owner.text());
   holder.until = std::max(holder.until, now + micros(ask.ttl));
   const std::string owner = holder.owner;
   const std::uint64_t token = holder.token;
-  return LeaseTake{std::move(row), owner, token, true, false};
+  std::string slot = slot_of(holder.who);
+  return LeaseTake{std::move(row), owner, token, std::move(slot), true, false};
+}
+
+std::string slot_for(const LeaseRow& row, const LeaseAsk& ask) {
+  if (ask.mode != Mode::kPermits) return {};
+  std::vector<std::string> taken;
+  for (const LeaseHolder& holder : row.holders) taken.push_back(slot_of(holder.who));
+  return free_slot(ask.slots, ask.permits, taken);
 }
 
 LeaseDecision add(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
+  std::string slot = slot_for(row, ask);
   row.mode = ask.mode;
   row.permits = ask.permits;
   row.fence = std::max(row.fence + 1, static_cast<std::uint64_t>(now));
@@ -54,9 +73,9 @@ LeaseDecision add(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
                          .delay = micros(ask.lock_delay),
                          .connection = ask.connection,
                          .entries = {ask.owner.text()},
-                         .who = ask.who});
+                         .who = with_slot(ask.who, slot)});
   const std::uint64_t token = row.fence;
-  return LeaseTake{std::move(row), ask.owner.text(), token, false, false};
+  return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), false, false};
 }
 
 /// One more permit is free when the first of them ends, an exclusive lock when the last one does.
@@ -68,10 +87,6 @@ LeaseBusy busy(const LeaseRow& row, Mode wanted, ServerTime now) {
     last = std::max(last, holder.until + holder.delay);
   }
   return {(wanted == Mode::kPermits ? first : last) - now};
-}
-
-std::string how(const LeaseRow& row) {
-  return row.mode == Mode::kShared ? "shared" : "with --permits " + std::to_string(row.permits);
 }
 
 }  // namespace
@@ -87,7 +102,8 @@ LeaseDecision try_take(const LeaseRow& read, const LeaseAsk& ask, ServerTime now
   if (LeaseHolder* ours = find(row, ask.owner.text())) {
     ours->until = std::max(ours->until, now + micros(ask.ttl));
     const std::uint64_t token = ours->token;
-    return LeaseTake{std::move(row), ask.owner.text(), token, false, true};
+    std::string slot = slot_of(ours->who);
+    return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), false, true};
   }
   if (claimed(row, ask, now)) return join(std::move(row), ask, now);
   if (row.holders.empty()) return add(std::move(row), ask, now);

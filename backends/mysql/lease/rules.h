@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "backends/mysql/lease/record.h"
 #include "lib/base/time.h"
@@ -23,6 +24,7 @@ struct LeaseAsk {
   std::optional<HeldClaim> ancestor;
   std::string who;
   std::uint64_t connection = 0;
+  std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
 };
 
 /// It can be ours: once `next` is written, it is.
@@ -30,6 +32,7 @@ struct LeaseTake {
   LeaseRow next;
   std::string owner;  ///< whose hold it is: ours, or the ancestor's
   std::uint64_t token = 0;
+  std::string slot = {};
   bool joined = false;   ///< entered the ancestor's hold
   bool already = false;  ///< it was ours before: an answer had been lost
 };

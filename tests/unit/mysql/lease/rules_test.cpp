@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/lock/who_text.h"
+
 namespace dlock::mysql::lease_rules_test {
 namespace {
 
@@ -110,6 +112,56 @@ TEST_CASE("who meets whom") {
     CHECK(std::holds_alternative<LeaseBusy>(decision) == (c.verdict == kBusy));
     CHECK(std::holds_alternative<LeaseDisagreement>(decision) == (c.verdict == kDisagree));
   }
+}
+
+TEST_CASE("a permit comes with the first slot that no other holder has") {
+  const auto with = [](const char* slot) {
+    LeaseHolder one = holder(Owner::random(), 40, 10 * kSecond);
+    one.who = with_slot(who_text("why"), slot);
+    return one;
+  };
+  struct Case {
+    std::vector<LeaseHolder> holders;
+    std::vector<std::string> names;
+    const char* slot;
+  };
+  LeaseHolder over = with("0");
+  over.until = kNow - 1;
+  LeaseHolder delayed = over;
+  delayed.delay = kSecond;
+  for (const Case& c :
+       {Case{{}, {}, "0"}, Case{{with("0")}, {}, "1"}, Case{{with("1"), with("2")}, {}, "0"},
+        Case{{with("")}, {}, "0"},  // of an earlier dlock
+        Case{{over, with("1")}, {}, "0"}, Case{{delayed, with("1")}, {}, "2"},
+        Case{{with("b"), with("0")}, {"a", "b", "c"}, "a"}, Case{{with("a"), with("c")}, {"a", "b", "c"}, "b"}}) {
+    CAPTURE(c.slot);
+    const LeaseRow row{4, 41, Mode::kPermits, 3, c.holders};
+    LeaseAsk us = ask(Mode::kPermits, 3);
+    us.slots = c.names;
+    us.who = who_text("why");
+    const auto decision = try_take(row, us, kNow);
+    REQUIRE(taken(decision));
+    CHECK(taken(decision)->slot == c.slot);
+    const LeaseRow& next = taken(decision)->next;
+    CHECK(slot_of(find_holder(next, us.owner.text())->who) == c.slot);
+    const auto again = try_take(next, us, kNow);  // an answer was lost
+    CHECK(taken(again)->slot == c.slot);
+    const auto renewed = extend(next, us.owner.text(), 30s, false, kNow);
+    REQUIRE(renewed);
+    CHECK(slot_of(find_holder(*renewed, us.owner.text())->who) == c.slot);
+    LeaseAsk inner = ask(Mode::kPermits, 3);
+    inner.ancestor = HeldClaim{us.owner, FencingToken(taken(decision)->token)};
+    const auto joined = try_take(next, inner, kNow);
+    CHECK(taken(joined)->joined);
+    CHECK(taken(joined)->slot == c.slot);
+    inner.permits = 2;
+    CHECK(std::holds_alternative<LeaseDisagreement>(try_take(next, inner, kNow)));
+    const auto state = state_of(next, *LockName::parse("k"), "", kNow);
+    CHECK(state.holders.back().slot == c.slot);
+  }
+  const auto exclusive = try_take({}, ask(), kNow);
+  REQUIRE(taken(exclusive));
+  CHECK(taken(exclusive)->slot.empty());
 }
 
 TEST_CASE("a permit is free when the first holder ends, an exclusive lock when the last one does") {
