@@ -21,6 +21,11 @@ Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, c
   if (spec.fair && ensemble->recipe() == zookeeper::Recipe::kSimple) {
     return Error{ErrorCode::kUnsupported, "recipe=simple has no queue", "leave --fair out, or use recipe=bridge"};
   }
+  if (!spec.slots.empty() && ensemble->recipe() != zookeeper::Recipe::kBridge) {
+    return Error{ErrorCode::kUnsupported,
+                 std::string("recipe=") + zookeeper::recipe_name(ensemble->recipe()) + " has no slots",
+                 "use --permits " + std::to_string(spec.slots.size()) + " alone, or recipe=bridge"};
+  }
   auto stages = zookeeper::stages_of(ensemble->recipe(), *directory, spec.mode, spec.permits);
   if (!stages) return stages.error();
   return std::unique_ptr<LockDriver>(std::make_unique<zookeeper::ZookeeperLock>(

@@ -139,7 +139,9 @@ Result<void> leave_hold(Calls& calls, const Hold& hold, const std::string& entry
 
 Result<void> count_entries(Calls& calls, const std::string& entries, std::vector<Present>& present, TimePoint until,
                            Control* control) {
-  const auto entered = [](const Present& one) { return one.holds && one.ours && one.stat.version > 0; };
+  const auto entered = [](const Present& one) {
+    return one.holds && one.ours && one.stat.version > (one.ours->slot.empty() ? 0 : 1);
+  };
   if (std::none_of(present.begin(), present.end(), entered)) return {};
   const auto names = list_entry_names(calls, entries, false, until, control);
   if (!names) return names.error();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/slots.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 
@@ -114,10 +115,22 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
   }
   leave_gates();
   const ContenderStore& last = contenders_.back();
+  if (stages_.back().rule == Rule::kBridgePermits) {
+    auto taken = take_slot(*calls_, stages_.back(), last.paths(), spec_, asked_by(), &control);
+    if (!taken) return taken.error();
+    slot_ = std::move(taken->slot);
+    data_version_ = taken->version;
+  }
   held_ = last.paths();
   sent_ = last.sent();
   previously_sent_ = last.previously_sent();
   return Outcome::kHolds;
+}
+
+Error ZookeeperLock::disagreement() const {
+  return {ErrorCode::kConflict,
+          "the callers of " + spec_.name.text() + " do not agree on how many may hold it together",
+          "use the same --permits (or --shared) everywhere; see: dlock inspect " + spec_.name.text()};
 }
 
 /// kHolds or kWaits.
@@ -126,11 +139,7 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
     auto verdict = contender.enter(asked_by(), &control);
     if (!verdict) return verdict.error();
     acquisition_.patience().reached();
-    if (verdict->kind == Verdict::Kind::kDisagrees) {
-      return Error{ErrorCode::kConflict,
-                   "the callers of " + spec_.name.text() + " do not agree on how many may hold it together",
-                   "use the same --permits (or --shared) everywhere; see: dlock inspect " + spec_.name.text()};
-    }
+    if (verdict->kind == Verdict::Kind::kDisagrees) return disagreement();
     if (verdict->kind != Verdict::Kind::kGone) return verdict;
     contender.forget();  // somebody has deleted our place in the queue
   }
@@ -226,6 +235,7 @@ Result<bool> ZookeeperLock::join_ancestor(Control& control) {
                        " by the command around this one, " + "which would wait for itself",
                    "take it in the mode that is needed inside at once, outside"};
     }
+    if (outer->party.mode == Mode::kPermits && outer->ours->permits != spec_.permits) return disagreement();
     auto entered = enter(*outer, control);
     if (!entered || *entered) return entered;
     if (control.stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
@@ -269,7 +279,9 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   const Owner& owner = joined_ ? spec_.ancestor->owner : spec_.owner;
   const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
-  return Granted{{HeldLock{spec_.name, owner, token, ensemble_.store(), joined_.has_value(), warning()}}, believed()};
+  HeldLock lock{spec_.name, owner, token, ensemble_.store(), joined_.has_value(), warning()};
+  lock.slot = joined_ ? joined_->party.slot : slot_;
+  return Granted{{std::move(lock)}, believed()};
 }
 
 /// What stands in the directory beside us and cannot be seen by us, or cannot see us.

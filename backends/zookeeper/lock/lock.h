@@ -56,6 +56,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
 
   Result<Granted> granted(Control& control);
   std::string warning() const;
+  Error disagreement() const;
   void leave_queue();
   void outlast_first_touches();
   void leave_gates();
@@ -75,6 +76,8 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   const Runtime runtime_;
   std::unique_ptr<Calls> calls_;
   std::vector<ContenderStore> contenders_;
+  std::string slot_;               ///< of a permit
+  int data_version_ = 0;           ///< of our first node, as long as nobody has entered
   std::optional<Present> joined_;  ///< the ancestor's hold that we are in
   std::string entry_;              ///< our node in it
   bool entered_ = false;           ///< released, and kept for those that have entered it

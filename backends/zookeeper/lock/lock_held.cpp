@@ -164,7 +164,7 @@ Renewal ZookeeperLock::look_after_entries(TimePoint now) {
 Result<void> ZookeeperLock::release(TimePoint until) {
   if (!spec_.take) return {};
   if (joined_) return leave_hold(*calls_, hold(), entry_, until);
-  auto released = contenders_.back().remove(until, 0);  // as we made them: nobody has entered
+  auto released = contenders_.back().remove(until, data_version_);  // as we left them: nobody has entered
   if (!released && released.error().code == ErrorCode::kConflict) released = release_entered(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
   return released;

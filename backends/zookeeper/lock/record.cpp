@@ -53,8 +53,16 @@ Mode mode_of(const std::string& name) {
 HolderRecord record_of(const LockSpec& spec) {
   utsname machine{};
   uname(&machine);
-  return {spec.owner.text(), machine.nodename, getppid(), user_name(geteuid()), spec.mode, spec.permits,
-          spec.lock_delay,   spec.reason,      false};
+  return {spec.owner.text(),
+          machine.nodename,
+          getppid(),
+          user_name(geteuid()),
+          spec.mode,
+          spec.permits,
+          spec.lock_delay,
+          spec.reason,
+          "",
+          false};
 }
 
 std::string encode(const HolderRecord& data) {
@@ -63,6 +71,7 @@ std::string encode(const HolderRecord& data) {
   out.append(" pid=").append(std::to_string(data.pid)).append(" user=").append(percent(data.user));
   out.append(" mode=").append(mode_name(data.mode));
   if (data.permits > 0) out.append(" permits=").append(std::to_string(data.permits));
+  if (!data.slot.empty()) out.append(" slot=").append(percent(data.slot));
   if (data.lock_delay > Duration(0)) {
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(data.lock_delay).count();
     out.append(" delay_ms=").append(std::to_string(ms));
@@ -92,6 +101,7 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
                       static_cast<int>(amount(fields, "permits", std::numeric_limits<int>::max())),
                       std::chrono::milliseconds(amount(fields, "delay_ms", kLongestDelay.count())),
                       text(fields, "reason"),
+                      text(fields, "slot"),
                       text(fields, "ended") == "1",
                       text(fields, "freed_by")};
 }

@@ -10,8 +10,8 @@
 namespace dlock::zookeeper {
 
 /// What our nodes say of whom they belong to: one line of UTF-8, "dlock owner=... host=... pid=... user=... mode=...
-/// permits=... delay_ms=... ended=1 freed_by=... reason=...", values percent-encoded. For people, for re-entry and for
-/// force-release; never decides who holds.
+/// permits=... slot=... delay_ms=... ended=1 freed_by=... reason=...", values percent-encoded. For people, for re-entry,
+/// for force-release, and for whose slot is which; never decides who holds.
 struct HolderRecord {
   std::string owner;
   std::string host;
@@ -21,6 +21,7 @@ struct HolderRecord {
   int permits = 0;
   Duration lock_delay{0};
   std::string reason;
+  std::string slot = {};      ///< of a holder of a permit (slots.h)
   bool ended = false;         ///< whose hold it is has given it back; those that have entered it go on
   std::string freed_by = {};  ///< an operator is about to delete the node: who, and why
 };

@@ -48,6 +48,7 @@ Present present_of(const Node& node, const char* kind, bool is_kazoo) {
     party.user = present.ours->user;
     party.reason = present.ours->reason;
     party.mode = present.ours->mode;
+    party.slot = present.ours->slot;
   } else {
     add_foreign(party, kind, is_kazoo, node);
   }

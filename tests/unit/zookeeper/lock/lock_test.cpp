@@ -137,6 +137,88 @@ TEST_CASE("Whatever reply is lost, a lock is taken once, by one set of nodes, an
   }
 }
 
+TEST_CASE("Whatever another holder of a permit does between two of our requests, two have two slots") {
+  for (const bool is_behind : {false, true}) {
+    for (int n = 1;; ++n) {
+      CAPTURE(is_behind);
+      CAPTURE(n);
+      World world;
+      const auto other = world.lock(spec_of(Mode::kPermits));
+      std::string others;
+      world.ensemble.before_each = [&](FakeEnsemble::FakeSession& session, const Request&) {
+        if (world.ensemble.requests != n || !others.empty()) return;
+        others = "asked";
+        if (is_behind) world.ensemble.fall_behind(session);
+        const auto answer = other->acquire(world.supervisor);
+        REQUIRE(granted(answer));
+        others = granted(answer)->locks[0].slot;
+      };
+      const auto lock = world.lock(spec_of(Mode::kPermits));
+      const auto answer = lock->acquire(world.supervisor);
+      REQUIRE(granted(answer));
+      const std::string ours = granted(answer)->locks[0].slot;
+      if (others.empty()) {
+        CHECK(ours == "0");
+        break;
+      }
+      CHECK(ours != others);
+      CHECK((ours == "0" || others == "0"));
+      CHECK((ours == "1" || others == "1"));
+      CHECK(lock->release(world.clock.now() + 1s));
+      CHECK(other->release(world.clock.now() + 1s));
+      for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+    }
+  }
+}
+
+TEST_CASE("Whatever reply is lost, a permit has one slot, which nobody else has, and its release leaves nothing") {
+  for (const bool is_done : {false, true}) {
+    for (int n = 1;; ++n) {
+      CAPTURE(is_done);
+      CAPTURE(n);
+      World world;
+      const auto other = world.lock(spec_of(Mode::kPermits));
+      REQUIRE(granted(other->acquire(world.supervisor)));
+      world.ensemble.requests = 0;
+      world.ensemble.lose_reply_of = n;
+      world.ensemble.lost_is_done = is_done;
+      const auto lock = world.lock(spec_of(Mode::kPermits));
+      const auto answer = lock->acquire(world.supervisor);
+      REQUIRE(granted(answer));
+      CHECK(granted(answer)->locks[0].slot == "1");
+      CHECK(lock->release(world.clock.now() + 1s));
+      CHECK(other->release(world.clock.now() + 1s));
+      for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+      if (world.ensemble.requests < n) break;
+    }
+  }
+}
+
+TEST_CASE("A slot costs four requests and one for each other holder; a holder of an earlier dlock has none") {
+  World world;
+  const auto other = world.lock(spec_of(Mode::kPermits));
+  REQUIRE(granted(other->acquire(world.supervisor)));
+  for (const std::string& name : world.ensemble.children("/app/k")) {
+    auto record = decode_record(world.ensemble.nodes.at("/app/k/" + name).data);
+    REQUIRE(record);
+    CHECK(record->slot == "0");
+    record->slot.clear();
+    world.ensemble.write("/app/k/" + name, encode(*record));
+  }
+  const std::string directory = world.ensemble.nodes.at("/app/k").data;
+  world.ensemble.requests = 0;
+  const auto lock = world.lock(spec_of(Mode::kPermits));
+  const auto answer = lock->acquire(world.supervisor);
+  REQUIRE(granted(answer));
+  CHECK(granted(answer)->locks[0].slot == "0");
+  CHECK(world.ensemble.requests == 3 + 5);
+  CHECK(world.ensemble.nodes.at("/app/k").data == directory);
+  world.ensemble.requests = 0;
+  CHECK(lock->release(world.clock.now() + 1s));
+  CHECK(world.ensemble.requests == 1);
+  CHECK(other->release(world.clock.now() + 1s));
+}
+
 TEST_CASE("Whatever reply is lost, who waits is granted after the holder's release, and not before") {
   for (const char* recipe : kRecipes) {
     for (const bool is_done : {false, true}) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "backends/zookeeper/lock/slots.h"
+
 namespace dlock::zookeeper::rules_test {
 
 namespace {
@@ -254,6 +256,19 @@ TEST_CASE("Neighbours that cannot exclude each other are found, one of each fami
         std::vector{Family::kCuratorRead, Family::kCuratorWrite, Family::kKazooLock, Family::kKazooRead});
   // A plain mutex knows no readers.
   CHECK(found(kBridgeRead, reader) == std::vector{Family::kCuratorMutex});
+}
+
+TEST_CASE("The holders of permits are those whose nodes come first, whatever else stands there") {
+  const Guid a = Guid::random();
+  const Guid b = Guid::random();
+  const Guid c = Guid::random();
+  const auto node = [](const Guid& guid, const char* number) { return guid.node(Family::kCuratorRead, 2) + number; };
+  const std::vector<std::string> children{node(c, "0000000009"), a.node(Family::kKazooRead) + "0000000003",
+                                          node(a, "0000000004"), "junk",
+                                          node(b, "0000000007"), c.node(Family::kCuratorMutex) + "0000000001"};
+  CHECK(permit_nodes(children, 2) == std::vector<std::string>{node(a, "0000000004"), node(b, "0000000007")});
+  CHECK(permit_nodes(children, 9).size() == 3);
+  CHECK(permit_nodes({}, 2).empty());
 }
 
 }  // namespace dlock::zookeeper::rules_test

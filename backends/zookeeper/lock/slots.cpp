@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/lock/slots.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/lock/record.h"
+#include "lib/lock/slots.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+Request make_read(const std::string& path) { return {.kind = Request::Kind::kRead, .path = path}; }
+
+Change set_data(const std::string& path, const std::string& data, int version) {
+  return {Change::Kind::kSet, path, data, NodeKind::kPersistent, version};
+}
+
+/// One choice, from its first look to its transaction.
+class Choice {
+ public:
+  Choice(Calls& calls, const Stage& stage, const std::vector<std::string>& own, const LockSpec& spec, TimePoint until,
+         Control* control)
+      : calls_(calls), stage_(stage), own_(own), spec_(spec), until_(until), control_(control) {}
+
+  /// nullopt: somebody else has chosen meanwhile.
+  Result<std::optional<SlotTaken>> attempt() {
+    if (const auto looked = look(); !looked) return looked.error();
+    HolderRecord record = decode_record(first_.data).value_or(record_of(spec_));
+    if (!record.slot.empty()) return std::optional(SlotTaken{record.slot, first_.stat.version});
+    const auto taken = taken_by_others();
+    if (!taken) return taken.error();
+    record.slot = free_slot(spec_.slots, spec_.permits, *taken);
+    return write(record);
+  }
+
+ private:
+  /// The directory's version before its children: who took a slot up to that version is among them. The server answers
+  /// in the order in which it was asked.
+  Result<void> look() {
+    const auto directory = calls_.send(make_read(stage_.directory));
+    const auto first = calls_.send(make_read(own_.front()));
+    const auto list = calls_.send({.kind = Request::Kind::kList, .path = stage_.directory});
+    Result<void> looked;
+    for (const auto& [ticket, answer] : {std::pair(directory, &directory_), {first, &first_}, {list, &list_}}) {
+      auto got = calls_.answer(ticket, until_, control_);
+      if (!got) looked = got.error();
+      else *answer = std::move(*got);
+      if (looked && answer->code != Code::kOk) looked = refused(answer->code);
+    }
+    return looked;
+  }
+
+  Result<std::vector<std::string>> taken_by_others() {
+    std::vector<std::uint64_t> tickets;
+    for (const std::string& name : permit_nodes(list_.children, stage_.permits)) {
+      const std::string path = stage_.directory + "/" + name;
+      if (std::find(own_.begin(), own_.end(), path) == own_.end()) tickets.push_back(calls_.send(make_read(path)));
+    }
+    std::vector<std::string> taken;
+    std::optional<Error> failed;
+    for (const std::uint64_t ticket : tickets) {
+      const auto answer = calls_.answer(ticket, until_, control_);
+      if (!answer) failed = answer.error();
+      else if (const auto record = decode_record(answer->data)) taken.push_back(record->slot);  // empty of who is gone
+    }
+    if (failed) return *failed;
+    return taken;
+  }
+
+  Result<std::optional<SlotTaken>> write(const HolderRecord& record) {
+    std::vector<Change> changes{set_data(stage_.directory, directory_.data, directory_.stat.version)};
+    for (const std::string& path : own_) changes.push_back(set_data(path, encode(record), -1));
+    changes[1].version = first_.stat.version;
+    const auto answer = calls_.call({.kind = Request::Kind::kChange, .changes = std::move(changes)}, until_, control_);
+    if (!answer) return answer.error();
+    if (answer->code == Code::kBadVersion) return std::optional<SlotTaken>();
+    if (answer->code != Code::kOk) return refused(answer->code);
+    return std::optional(SlotTaken{record.slot, first_.stat.version + 1});
+  }
+
+  Error refused(Code code) const {
+    if (code == Code::kNoNode)
+      return {ErrorCode::kLost, "the lock was deleted on " + calls_.store() + " while it was granted"};
+    return {ErrorCode::kUnavailable,
+            calls_.store() + " does not note a slot in " + stage_.directory + ": ZooKeeper's error " +
+                std::to_string(static_cast<int>(code)),
+            "look at it with: dlock doctor"};
+  }
+
+  Calls& calls_;
+  const Stage& stage_;
+  const std::vector<std::string>& own_;
+  const LockSpec& spec_;
+  const TimePoint until_;
+  Control* const control_;
+  Answer directory_;
+  Answer first_;
+  Answer list_;
+};
+
+}  // namespace
+
+std::vector<std::string> permit_nodes(const std::vector<std::string>& children, int permits) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  for (const std::string& child : children) {
+    const auto name = parse_node_name(child);
+    if (name && name->family == Family::kCuratorRead && name->permits > 0) found.emplace_back(name->number, child);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> nodes;
+  for (auto& [number, name] : found) {
+    if (nodes.size() < static_cast<std::size_t>(permits)) nodes.push_back(std::move(name));
+  }
+  return nodes;
+}
+
+Result<SlotTaken> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own, const LockSpec& spec,
+                            TimePoint until, Control* control) {
+  Choice choice(calls, stage, own, spec, until, control);
+  while (true) {
+    auto taken = choice.attempt();
+    if (!taken) return taken.error();
+    if (*taken) return std::move(**taken);
+    if (calls.clock().now() >= until) {
+      return Error{ErrorCode::kUnavailable, "others are always quicker to take a slot in " + stage.directory};
+    }
+  }
+}
+
+}  // namespace dlock::zookeeper
