@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kPrefix = "DLOCK_";
 
 /// Besides the variables of options: the password, and what dlock sets for CMD.
-constexpr std::string_view kKnown[] = {"DLOCK_PASSWORD", "DLOCK_KEY",   "DLOCK_KEYS",     "DLOCK_TOKEN",
-                                       "DLOCK_OWNER",    "DLOCK_STORE", "DLOCK_DEADLINE", "DLOCK_HELD"};
+constexpr std::string_view kKnown[] = {"DLOCK_PASSWORD", "DLOCK_KEY",      "DLOCK_KEYS", "DLOCK_TOKEN", "DLOCK_OWNER",
+                                       "DLOCK_STORE",    "DLOCK_DEADLINE", "DLOCK_HELD", "DLOCK_SLOT"};
 
 bool is_known(std::string_view name) {
   if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) return true;

@@ -20,6 +20,7 @@ enum class OptionId {
   kExclusive,
   kShared,
   kPermits,
+  kSlots,
   kFair,
   kTtl,
   kRenewInterval,

@@ -18,6 +18,7 @@
 #include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
 #include "lib/config/duration_text.h"
+#include "lib/lock/slots.h"
 
 namespace dlock {
 namespace {
@@ -274,17 +275,31 @@ class Composer {
           arguments_.find(OptionId::kShared) != nullptr || arguments_.find(OptionId::kExclusive) != nullptr;
       if (typed && permits->origin.layer == Origin::Layer::kFile) options_.permits = 0;
     }
+    if (auto read = read_slots(from); !read) return read;
     // -x and -s undo each other: the later one wins, as with flock(1).
     const GivenOption* shared = arguments_.find(OptionId::kShared);
     const GivenOption* exclusive = arguments_.find(OptionId::kExclusive);
     if (options_.permits > 0 && (shared != nullptr || exclusive != nullptr)) {
-      return usage_error("--permits " + std::to_string(options_.permits) + " and " +
-                             (shared != nullptr ? shared : exclusive)->spelled + " exclude each other",
-                         "leave one out; --permits 1 is exclusive");
+      return usage_error(
+          (options_.slots.empty() ? "--permits " + std::to_string(options_.permits) : std::string("--slots")) +
+              " and " + (shared != nullptr ? shared : exclusive)->spelled + " exclude each other",
+          "leave one out; --permits 1 is exclusive");
     }
     if (options_.permits > 0) options_.mode = Mode::kPermits;
     else if (shared != nullptr && (exclusive == nullptr || exclusive < shared)) options_.mode = Mode::kShared;
     return from.read(OptionId::kFair, options_.fair);
+  }
+
+  Result<void> read_slots(const OptionReader& from) {
+    if (auto read = from.read_with(OptionId::kSlots, parse_slots, options_.slots); !read) return read;
+    const int named = static_cast<int>(options_.slots.size());
+    if (named > 0 && from.given_by_flag(OptionId::kPermits) && options_.permits != named) {
+      return usage_error(
+          "--permits " + std::to_string(options_.permits) + ", but --slots has " + std::to_string(named) + " names",
+          "leave --permits out: each name is one permit");
+    }
+    if (named > 0) options_.permits = named;
+    return {};
   }
 
   Result<void> read_lease() { return read_lease_options(reader(), arguments_.command, options_); }

@@ -90,6 +90,7 @@ struct Options {
   std::optional<WarnHeld> warn_held;
   Mode mode = Mode::kExclusive;
   int permits = 0;
+  std::vector<std::string> slots;  ///< names for the permits; empty: numbers
   bool fair = false;
   Duration ttl = std::chrono::seconds(30);
   bool ttl_given = false;  ///< by flag, environment or file: `acquire` wants it to be chosen

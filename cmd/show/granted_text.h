@@ -10,9 +10,11 @@
 
 namespace dlock {
 
-/// What acquire and hold print: "OWNER TOKEN" a line for each lock, or with --json an object of `schema`: key, owner,
-/// token, backend, reentered, until (RFC 3339, null when the lock does not end by itself). With --shell (acquire), the
-/// variables of a command's environment as assignments of a POSIX shell, one after the other.
+/// What acquire and hold print: "OWNER TOKEN" a line for each lock, "OWNER TOKEN SLOT" if it has a slot; or with --json
+/// an object of `schema`: key, owner, token, slot (if it has one), backend, reentered, until (RFC 3339, null when the
+/// lock does not end by itself).
+/// With --shell (acquire), the variables of a command's environment as assignments of a POSIX shell, one after the
+/// other.
 std::string granted_text(const Options& options, const char* schema, const std::vector<HeldLock>& locks,
                          std::optional<WallTime> until);
 

@@ -13,8 +13,8 @@ namespace {
 /// One line of the table. The columns are aligned over all locks shown together; the remark (reason and note) takes
 /// what is left of the line, or a line of its own.
 struct Row {
-  static constexpr std::size_t kColumns = 5;
-  std::array<std::string, kColumns> cells;  ///< role, who, how long, token, how long yet
+  static constexpr std::size_t kColumns = 6;
+  std::array<std::string, kColumns> cells;  ///< role, who, how long, slot, token, how long yet
   std::string note;
   std::string reason;
   bool holder = false;
@@ -30,8 +30,12 @@ std::string lease_text(const Participant& party, WallTime now) {
 Row make_row(const LockState& state, const Participant& party, std::string role, WallTime now) {
   Row row;
   row.holder = party.token != FencingToken();
-  row.cells = {std::move(role), party_text(party), party.since ? "for " + human_duration(age(*party.since, now)) : "",
-               row.holder ? "token " + party.token.text() : "", lease_text(party, now)};
+  row.cells = {std::move(role),
+               party_text(party),
+               party.since ? "for " + human_duration(age(*party.since, now)) : "",
+               party.slot.empty() ? "" : "slot " + printable(party.slot),
+               row.holder ? "token " + party.token.text() : "",
+               lease_text(party, now)};
   if (party.mode != state.mode) row.note = mode_name(party.mode);
   if (party.count > 1)
     row.note += (row.note.empty() ? "" : ", ") + ("entered " + std::to_string(party.count) + " times");
@@ -219,6 +223,7 @@ void put_party(JsonWriter& json, const Participant& party) {
   number("pid", party.pid);
   json.key("user").text_or_null(party.user).key("reason").text_or_null(party.reason);
   number("token", static_cast<std::int64_t>(party.token.value()));
+  if (!party.slot.empty()) json.key("slot").text(party.slot);
   json.key("count").number(party.count);
   time("since", party.since);
   time("until", party.until);

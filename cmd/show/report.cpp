@@ -15,6 +15,7 @@ void put_lock(JsonWriter& json, const LockName* name, const HeldLock* lock) {
   else json.null();
   json.key("owner").text_or_null(lock ? lock->owner.text() : "");
   json.key("store").text_or_null(lock ? lock->store : "");
+  if (lock && !lock->slot.empty()) json.key("slot").text(lock->slot);
 }
 
 const HeldLock* find_lock(const std::vector<HeldLock>& locks, const LockName& name) {

@@ -74,6 +74,7 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   LockSpec spec{.name = name, .owner = Owner::random(), .wait = wait, .reason = options.reason, .ancestor = {}};
   spec.mode = options.mode;
   spec.permits = options.permits;
+  spec.slots = options.slots;
   spec.fair = options.fair;
   spec.ttl = options.ttl;
   spec.renew_interval = options.renew_interval;

@@ -44,6 +44,16 @@ std::string epoch_seconds(WallTime time) {
   return std::to_string(std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());
 }
 
+/// Empty if none has a slot.
+std::string slots_of(const std::vector<HeldLock>& locks) {
+  const bool any = std::any_of(locks.begin(), locks.end(), [](const HeldLock& lock) { return !lock.slot.empty(); });
+  std::string text;
+  for (const HeldLock& lock : locks) {
+    if (any) text.append(text.empty() ? "" : " ").append(lock.slot.empty() ? "-" : lock.slot);
+  }
+  return text;
+}
+
 std::string_view name_of(std::string_view assignment) { return assignment.substr(0, assignment.find('=')); }
 
 }  // namespace
@@ -92,6 +102,7 @@ std::vector<std::string> lock_variables(char** environment, const std::vector<He
   std::vector<std::string> set = {key, keys, token, owner, "DLOCK_STORE=" + locks.front().store};
   set.push_back("DLOCK_DEADLINE=" + (deadline ? epoch_seconds(*deadline) : std::string()));
   set.push_back(std::string(kHeld) + format_held(outer, locks));
+  if (const std::string slots = slots_of(locks); !slots.empty()) set.push_back("DLOCK_SLOT=" + slots);
   if (!locks.front().parts.empty()) set.push_back("DLOCK_STOCK_PARTS=" + locks.front().parts);
   return set;
 }

@@ -30,7 +30,8 @@ Program find_program(std::string_view name, const char* search);
 /// What the command's environment has besides dlock's own, as NAME=value: DLOCK_KEY, DLOCK_TOKEN, DLOCK_OWNER (several
 /// locks: a blank between them, in the order of the keys), DLOCK_KEYS (the keys, one a line), DLOCK_STORE,
 /// DLOCK_DEADLINE (whole seconds since the epoch, rounded down; empty without a deadline, so that nobody takes that of
-/// a hold further out for it) and DLOCK_HELD. No lock, nothing.
+/// a hold further out for it) and DLOCK_HELD; DLOCK_SLOT if one of them has a slot ("-": that lock has none). No lock,
+/// nothing.
 std::vector<std::string> lock_variables(char** environment, const std::vector<HeldLock>& locks,
                                         std::optional<WallTime> deadline);
 

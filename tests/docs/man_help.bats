@@ -166,7 +166,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     done
   done
   # Those that only sometimes are there, and the values that the page lists.
-  for word in inspect.permits inspect.note inspect.directory_of inspect.false inspect.exclusive inspect.shared report.locks report.ran report.busy report.unavailable \
+  for word in inspect.permits inspect.slot report.slot acquire.slot inspect.note inspect.directory_of inspect.false inspect.exclusive inspect.shared report.locks report.ran report.busy report.unavailable \
     report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose; do
     absent=${absent/"$word "/}
   done

@@ -67,4 +67,22 @@ TEST_CASE("We descend from our parent, not from our child") {
   CHECK_FALSE(descends_from(getppid(), getpid()));
 }
 
+TEST_CASE("A permit's slot is in DLOCK_SLOT; one of an outer command stays where there is none") {
+  char outer[] = "DLOCK_SLOT=outer";
+  char* environment[] = {outer, nullptr};
+  HeldLock lock{*LockName::parse("k"), Owner::random(), FencingToken(7), "local:/d"};
+  const auto slot_for = [&](const std::vector<HeldLock>& locks) {
+    const auto own = lock_variables(environment, locks, std::nullopt);
+    for (const char* entry : merged_environment(environment, own)) {
+      if (entry && std::string_view(entry).starts_with("DLOCK_SLOT=")) return std::string(entry).substr(11);
+    }
+    return std::string("none");
+  };
+  CHECK(slot_for({lock}) == "outer");
+  HeldLock permit = lock;
+  permit.slot = "db2";
+  CHECK(slot_for({permit}) == "db2");
+  CHECK(slot_for({lock, permit, permit}) == "- db2 db2");
+}
+
 }  // namespace child_process_test

@@ -99,6 +99,14 @@ TEST_CASE("with nothing said, everything has its default") {
   CHECK(options.warnings.empty());
 }
 
+TEST_CASE("--slots names the permits") {
+  const Options options = parsed(run({"--slots", "db1,db2,db3"}));
+  CHECK(options.mode == Mode::kPermits);
+  CHECK(options.permits == 3);
+  CHECK(options.slots == std::vector<std::string>{"db1", "db2", "db3"});
+  CHECK(parsed(run({"--slots", "a,b", "--permits", "2"})).permits == 2);
+}
+
 TEST_CASE("each option of run arrives with its type") {
   const Options options = parsed(run({"-E",
                                       "0",
@@ -251,6 +259,11 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"--permits", "-1"}), ErrorCode::kInvalid, "'-1' is not a number"},
       {run({"--permits", "x"}), ErrorCode::kInvalid, "'x' is not a number"},
       {run({"--permits", "2", "-s"}), ErrorCode::kInvalid, "exclude each other"},
+      {run({"--slots", "a,b", "-s"}), ErrorCode::kInvalid, "--slots and -s exclude each other"},
+      {run({"--slots", "a,b", "--permits", "3"}), ErrorCode::kInvalid, "--permits 3, but --slots has 2 names"},
+      {run({"--slots", ""}), ErrorCode::kInvalid, "a slot has no name"},
+      {run({"--slots", "a,,b"}), ErrorCode::kInvalid, "a slot has no name"},
+      {run({"--slots", "a,b,a"}), ErrorCode::kInvalid, "'a' is named twice"},
       {run({"--limit", "2", "-x"}), ErrorCode::kInvalid, "exclude each other"},
       {run({"-E", "256"}), ErrorCode::kInvalid, "from 0 to 255"},
       {run({"-E", "-1"}), ErrorCode::kInvalid, "from 0 to 255"},

@@ -102,6 +102,10 @@ TEST_CASE("permits are counted") {
   state.mode = Mode::kPermits;
   state.permits = 3;
   CHECK(inspect_text({state}, kNow, {}).starts_with("deploy/prod  1 of 3 permits held  "));
+  CHECK_FALSE(nlohmann::json::parse(inspect_json(state))["holders"][0].contains("slot"));
+  state.holders[0].slot = "db2";
+  CHECK(inspect_text({state}, kNow, {}).find("  slot db2  token ") != std::string::npos);
+  CHECK(nlohmann::json::parse(inspect_json(state))["holders"][0]["slot"] == "db2");
 }
 
 TEST_CASE("without colour no escape sequence is written, whatever others have put in their reasons") {

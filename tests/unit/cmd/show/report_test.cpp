@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cmd/show/granted_text.h"
 #include "tests/support/fake_backend.h"
 
 namespace report_test {
@@ -24,6 +25,18 @@ TEST_CASE("a command that ran is one dlock.report/1 line") {
       report_line(report) ==
       "{\"schema\":\"dlock.report/1\",\"outcome\":\"ran\",\"exit_code\":3,\"signal\":null,\"waited_ms\":1,\"held_ms\":"
       "41000,\"key\":\"k\",\"token\":17,\"owner\":\"0123456789abcdef0123456789abcdef\",\"store\":\"local:/d\"}\n");
+}
+
+TEST_CASE("a permit is told with its slot") {
+  HeldLock permit{lock_name("k"), Owner::random(), FencingToken(17), "local:/d"};
+  permit.slot = "db2";
+  RunReport report{.exit_code = 0, .signal = {}, .held = {}, .keys = {lock_name("k")}, .locks = {permit}};
+  CHECK(nlohmann::json::parse(report_line(report))["slot"] == "db2");
+  const Options options;
+  CHECK(granted_text(options, "dlock.acquire/1", report.locks, std::nullopt) == permit.owner.text() + " 17 db2\n");
+  Options json;
+  json.json = true;
+  CHECK(nlohmann::json::parse(granted_text(json, "dlock.acquire/1", report.locks, std::nullopt))["slot"] == "db2");
 }
 
 TEST_CASE("with several keys each has an entry, granted or not") {

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+# DLOCK_SLOT: which of N each holder of a permit is. On this machine, and with the servers of scripts/start-test-servers on
+# each kind of server that has permits.
+load ../support/cli
+
+setup() {
+  set_world
+  # Several runs may share the servers.
+  key=slots-$$-$BATS_TEST_NUMBER
+  here=$DLOCK_BACKEND
+}
+teardown() { end_world; }
+
+# Runs a function for each backend with permits; those without a server are left out.
+on_each_backend() { # FUNCTION
+  local url
+  for url in "$here" "${DLOCK_TEST_REDIS-}" "${DLOCK_TEST_SENTINEL-}" "${DLOCK_TEST_CLUSTER-}" "${DLOCK_TEST_MYSQL-}" \
+    "${DLOCK_TEST_ZK-}"; do
+    [ "$url" ] || continue
+    echo "on $url"
+    export DLOCK_BACKEND=$url
+    "$1"
+    rm -rf ./*
+  done
+}
+
+# A job that says its slot, and ends when it may: job NAME OPTION... (its key is $key)
+job() {
+  start dlock run "${@:2}" --report "$1.json" "$key" -- sh -c 'echo "$DLOCK_SLOT" >"$1.slot"; until [ -e "$1.end" ]; do sleep 0.05; done' - "$1"
+}
+works() { filled "$1.slot"; }
+slot() { cat "$1.slot"; }
+has_ended() { filled "$1.json"; }
+seen_slots() { dlock inspect --json "$key" | jq -r '[.holders[].slot] | sort | join(" ")'; }
+sees() { [ "$(seen_slots)" = "$1" ]; }
+nobody_holds() { [ "$(count holders "$key")" = 0 ]; }
+
+each_job_has_its_number() {
+  job a --permits 3
+  wait_until works a
+  job b --permits 3
+  wait_until works b
+  job c --permits 3
+  wait_until works c
+  [ "$(slot a) $(slot b) $(slot c)" = "0 1 2" ]
+  sees "0 1 2"
+  dlock inspect "$key" | grep -q '  slot 1  token '
+  run -75 dlock run -q -n --permits 3 "$key" -- touch ran
+  job d --permits 3
+  touch b.end
+  wait_until works d
+  [ "$(slot d)" = 1 ]
+  wait_until has_ended b
+  [ "$(jq -r .slot b.json)" = 1 ]
+  touch a.end c.end d.end
+  wait_until nobody_holds
+  [ ! -e ran ]
+}
+@test "with --permits N each command finds a number from 0 to N-1 that no other one has, the lowest free" {
+  on_each_backend each_job_has_its_number
+}
+
+each_job_has_its_database() {
+  job a --slots db1,db2
+  wait_until works a
+  job b --slots db1,db2
+  wait_until works b
+  [ "$(slot a) $(slot b)" = "db1 db2" ]
+  sees "db1 db2"
+  run -75 dlock run -q -n --slots db1,db2 "$key" -- true
+  run -78 dlock run -n --slots db1,db2,db3 "$key" -- true
+  touch a.end
+  run -0 dlock run -q --slots db1,db2 "$key" -- sh -c 'echo "$DLOCK_SLOT"; dlock run --slots db1,db2 "$DLOCK_KEY" -- printenv DLOCK_SLOT'
+  [ "$output" = $'db1\ndb1' ]
+  touch b.end
+  wait_until nobody_holds
+}
+@test "with --slots each command finds one of the names, in an inner dlock too" {
+  on_each_backend each_job_has_its_database
+}
+
+a_lease_has_a_slot() {
+  local grant
+  grant=$(dlock acquire --ttl 30s --slots db1,db2 "$key")
+  [[ "$grant" =~ ^([0-9a-f]{32})\ [0-9]+\ db1$ ]]
+  run -0 dlock renew --ttl 30s --owner "${grant%% *}" "$key"
+  [ "$(dlock acquire --ttl 30s --slots db1,db2 --json "$key" | tee second.json | jq -r .slot)" = db2 ]
+  sees "db1 db2"
+  run -0 dlock release --owner "${grant%% *}" "$key"
+  sees db2
+  [ "$(dlock run --slots db1,db2 "$key" -- printenv DLOCK_SLOT)" = db1 ]
+  run -0 dlock release --owner "$(jq -r .owner second.json)" "$key"
+}
+@test "acquire prints the slot behind owner and token; a renewal keeps it, its release frees it" {
+  on_each_backend a_lease_has_a_slot
+}
+
+@test "many jobs that come and go never share a database" {
+  local i
+  # A database that two have at once: mkdir fails.
+  script job-on-database <<'END'
+#!/bin/sh
+mkdir "busy.$DLOCK_SLOT" || { echo "$DLOCK_SLOT is shared" >>shared; exit 1; }
+echo "$DLOCK_SLOT" >>used
+rmdir "busy.$DLOCK_SLOT"
+END
+  churn() {
+    local pids=()
+    for i in {1..12}; do
+      start dlock run -q --slots db1,db2,db3 "$key" -- job-on-database
+      pids+=("$started_pid")
+    done
+    for i in "${pids[@]}"; do wait "$i"; done
+    [ ! -e shared ]
+    [ "$(wc -l <used)" = 12 ]
+  }
+  on_each_backend churn
+}
+
+@test "what says two things about slots is wrong usage" {
+  for words in "--slots a,b --permits 3" "--slots a,,b" "--slots a,a" "--slots a,b --shared" "--slots a -x"; do
+    # shellcheck disable=SC2086  # words
+    run -64 dlock run $words "$key" -- touch ran
+  done
+  run -64 dlock run --slots '' "$key" -- touch ran
+  [ ! -e ran ]
+}
+
+@test "a store without permits, and a recipe without slots, say so: 78" {
+  run -78 dlock run --slots a,b "$PWD/file" -- touch ran
+  if [ "${DLOCK_TEST_REDLOCK-}" ]; then run -78 dlock run -b "$DLOCK_TEST_REDLOCK" --slots a,b "$key" -- touch ran; fi
+  if [ "${DLOCK_TEST_ZK-}" ]; then
+    for recipe in semaphore kazoo-semaphore; do
+      run -78 dlock run -b "$DLOCK_TEST_ZK?recipe=$recipe" --slots a,b "$key" -- touch ran
+      [[ "$output" == *"recipe=$recipe has no slots"* ]]
+      run -0 dlock run -b "$DLOCK_TEST_ZK?recipe=$recipe" --permits 2 "$key" -- sh -c '[ ! "$DLOCK_SLOT" ]'
+    done
+  fi
+  [ ! -e ran ]
+}
+
+@test "-v says the slot that was granted" {
+  run -0 dlock run -v --slots db1,db2 "$key" -- true
+  [[ "$output" == *"granted"*", slot db1"* ]]
+}
