@@ -14,13 +14,23 @@ teardown() {
 
 @test "cron: the job runs, and is skipped without a word while the one before is at work" {
   stub "$stage/bin/sync-orders"
-  job=$(block "$readme" "A cron job" | sed -E 's/^([^ ]+ +){5}//')
+  run -0 block "$readme" "A cron job"
+  [[ ${lines[0]} == PATH=/* ]]
+  job=$(sed -E 's/^([^ ]+ +){5}//' <<<"${lines[1]}")
   sh -c "$job"
   [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders" ]
   hold sync-orders
   run sh -c "$job"
   [ "$status" = 0 ]
   [ "$output" = "" ]
+}
+
+@test "flock and dlock: both lines run the job" {
+  stub "$stage/bin/sync-orders"
+  command=$(block "$readme" dlock)
+  sh -ec "${command//\/run\/lock/$stage}"
+  [ "$(cat "$calls")" = "sync-orders --incremental under no lock
+sync-orders --incremental under sync" ]
 }
 
 @test "deploy: the script runs under its lock, and a second one is told who has it" {
@@ -33,11 +43,43 @@ teardown() {
   [[ $output == *"waiting for deploy/prod - held by "*" pid "*": release 2.4"* ]]
 }
 
-@test "CI: three run at a time, the fourth waits" {
-  stub "$stage/bin/make"
-  command=$(block "$readme" "A CI step")
-  sh -c "$command"
-  [ "$(cat "$calls")" = "make integration-test under test-db" ]
+@test "test databases: three run at a time, each with one of its own" {
+  cat >"$stage/bin/make" <<'END'
+#!/bin/sh
+echo "$*" >>"$calls"
+cat "$stage/gate" >/dev/null
+END
+  chmod +x "$stage/bin/make"
+  export stage
+  mkfifo "$stage/gate"
+  command=$(block "$readme" "One of three")
+  local makes=()
+  for _ in 1 2 3; do
+    sh -c "$command" 3>&- &
+    makes+=("$!")
+  done
+  for _ in {1..1000}; do
+    [ "$(wc -l <"$calls")" -lt 3 ] || break
+    sleep 0.02
+  done
+  run -75 sh -c "${command/--wait 30m/-n}"
+  exec {gate}>"$stage/gate"
+  exec {gate}>&-
+  wait "${makes[@]}"
+  [ "$(sort "$calls")" = "integration-test DB=db1
+integration-test DB=db2
+integration-test DB=db3" ]
+}
+
+@test "two steps: nothing more is done when the lock was lost between them" {
+  cat >"$stage/migrate.sh" <<'END'
+#!/bin/sh
+dlock force-release --yes db/schema >/dev/null
+END
+  stub "$stage/verify.sh"
+  chmod +x "$stage/migrate.sh"
+  run -79 sh -c "$(block "$readme" "Two steps")"
+  [ ! -s "$calls" ]
 }
 
 @test "two steps: the lock is held between them and free afterwards" {
@@ -54,13 +96,18 @@ verify.sh found 75" ]
   dlock run -n db/schema -- true
 }
 
+# What `inspect` prints, without what is another one each time.
+as_shown() {
+  sed -E 's,local:[^ ]+,local:DIRECTORY,; s,holder  [^ ]+ pid [0-9]+ \([^)]+\)  for .*  token [0-9]+  ,holder  HOST pid N (USER)  for AGE  token T  ,'
+}
+
 @test "operator: the holder is shown, and force-release frees it" {
-  dlock run --reason stuck deploy/prod -- sleep 100 3>&- &
+  dlock run --reason "release 2.4" deploy/prod -- sleep 100 3>&- &
   dlock_pid=$!
   until [ "$(dlock inspect deploy/prod --json | jq '.holders | length')" = 1 ]; do sleep 0.02; done
   steps=$(block "$readme" "An operator")
   run -0 sh -c "$(sed -n 1p <<<"$steps")"
-  [[ $output == *deploy/prod*stuck* ]]
+  [ "$(as_shown <<<"$output")" = "$(grep -A 1 '^    deploy/prod  held' "$readme" | cut -c 5- | as_shown)" ]
   [ "$(sh -c "$(sed -n 2p <<<"$steps")")" = "$(uname -n)" ]
   run -0 sh -c "$(sed -n 3p <<<"$steps") --yes"
   wait "$dlock_pid" && status=0 || status=$?
@@ -92,4 +139,10 @@ verify.sh found 75" ]
   head -n 24 "$root/README.md" | grep -q '^    ./scripts/quickstart '
   head -n 24 "$root/README.md" | grep -q '^    ./scripts/check '
   run -1 grep -nE '^.{111,}' "$root/README.md"
+}
+
+@test "the picture of two terminals is that of dlock as it is" {
+  (cd / && "$root/scripts/terminal-picture") >"$stage/terminals.svg"
+  words() { sed -E 's/<[^>]*>//g; s/[0-9.]+ (ms|s|µs)/AGE/g; s/pid [0-9]+/pid N/g; s/token [0-9]+/token T/g; s,local:[^ ]+,DIRECTORY,g; s/(held by|holder +) ?[^ ]+/\1 HOST/g; s/\(root\)|user [a-z]+/USER/g; s/(release 2.4) - .*/\1/' "$1"; }
+  diff <(words "$stage/terminals.svg") <(words "$root/man/terminals.svg")
 }
