@@ -10,8 +10,8 @@
 namespace dlock::zookeeper {
 
 /// What our nodes say of whom they belong to: one line of UTF-8, "dlock owner=... host=... pid=... user=... mode=...
-/// permits=... slot=... delay_ms=... ended=1 freed_by=... reason=...", values percent-encoded. For people, for re-entry,
-/// for force-release, and for whose slot is which; never decides who holds.
+/// permits=... slot=... delay_ms=... ended=1 freed_by=... reason=...", values percent-encoded. For people, for
+/// re-entry, for force-release, and for whose slot is which; never decides who holds.
 struct HolderRecord {
   std::string owner;
   std::string host;
