@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
@@ -15,7 +16,7 @@
 namespace dlock {
 
 struct RegisteredBackend {
-  const char* scheme;
+  std::string_view family;  ///< of the URLs
   Result<std::unique_ptr<LockAdmin>> (*admin)(const BackendUrl&, const Runtime&);
   /// In dlock itself: the sessions of a backend that needs no keeper. Null in keeper programs.
   OpenSession (*sessions)(const BackendUrl&, const Runtime&);

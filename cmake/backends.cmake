@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# A backend is one folder and one line in backends/CMakeLists.txt:
-#
-#   dlock_add_backend(NAME SCHEMES scheme...)           lives inside dlock, because it needs no client library
-#   dlock_add_keeper(NAME [STOCK] [MEMORY n] SCHEMES scheme... NEEDS lib...)  lives in a program of its own,
+# A backend is one folder and one line in backends/CMakeLists.txt. Its folder has
+#   backend.cmake   the libraries that it stands on, and one of these:
+#     dlock_add_backend(NAME)                           lives inside dlock, because it needs no client library
+#     dlock_add_keeper(NAME [STOCK] [LEAN] [MEMORY n] NEEDS lib...)  lives in a program of its own,
 #                                                       libexec/dlock/dlock-NAME, which may use n MiB of address
-#                                                       space (272: what it needs, and 256)
-#   dlock_add_stock_keeper(NAME SCHEMES scheme... NEEDS lib...)  only the stocks of a backend that lives inside dlock
+#                                                       space (272: what it needs, and 256); LEAN: also in programs
+#                                                       that load less (dlock_lean_keeper_programs)
+#     dlock_add_stock_keeper(NAME NEEDS lib...)         only the stocks of a backend that lives inside dlock
+#   url.h           its schemes and their parameters, dlock::NAME::kUrls (lib/config/url_schemes.h)
+#   package/        description, copyright and lintian of its package; none: it is in no package
 #
 # The folder's sources, those of its rooms too, become the library dlock_backend_NAME, with their
 # scripts (cmake/lua.cmake). NAME/backend.h must declare
@@ -17,18 +20,35 @@
 # and with STOCK (or for a stock keeper) NAME/stock/NAME_stock.h
 #   Result<std::unique_ptr<Stock>> make_NAME_stock(const BackendUrl&, const Runtime&)
 # A stock keeper's sources are in the folder NAME/stock; its NAME_stock.h declares keep_NAME_lock as well.
-# The lines make the programs' registries (backends/registry.h), one definition a program: dlock_registry_PROGRAM.
+# This makes the programs' registries (backends/registry.h), one definition a program: dlock_registry_PROGRAM; and
+# the table of all URLs, which dlock_lib has.
 
-set(dlock_all_backends local redis mysql zookeeper)
-set(DLOCK_BACKENDS ${dlock_all_backends} CACHE STRING "The backends that are built; only their libraries are needed")
-foreach(backend ${DLOCK_BACKENDS})
-  if(NOT backend IN_LIST dlock_all_backends)
-    message(FATAL_ERROR "DLOCK_BACKENDS: there is no backend '${backend}'; there are: ${dlock_all_backends}")
+# Of dlock_all_backends those that are built: DLOCK_BACKENDS.
+macro(dlock_choose_backends)
+  set(DLOCK_BACKENDS ${dlock_all_backends} CACHE STRING "The backends that are built; only their libraries are needed")
+  foreach(backend ${DLOCK_BACKENDS})
+    if(NOT backend IN_LIST dlock_all_backends)
+      message(FATAL_ERROR "DLOCK_BACKENDS: there is no backend '${backend}'; there are: ${dlock_all_backends}")
+    endif()
+  endforeach()
+  if(NOT "local" IN_LIST DLOCK_BACKENDS)
+    message(FATAL_ERROR "DLOCK_BACKENDS: 'local' is a part of dlock itself and cannot be left out: -DDLOCK_BACKENDS=\"local;${DLOCK_BACKENDS}\"")
   endif()
-endforeach()
-if(NOT "local" IN_LIST DLOCK_BACKENDS)
-  message(FATAL_ERROR "DLOCK_BACKENDS: 'local' is a part of dlock itself and cannot be left out: -DDLOCK_BACKENDS=\"local;${DLOCK_BACKENDS}\"")
-endif()
+  dlock_url_tables(${dlock_all_backends})
+endmacro()
+
+# Those that are not built as well: their URLs are known, and their packages are named.
+function(dlock_url_tables)
+  set(url_includes "")
+  set(url_rows "")
+  foreach(backend ${ARGN})
+    string(APPEND url_includes "#include \"backends/${backend}/url.h\"\n")
+    string(APPEND url_rows "    ${backend}::kUrls,\n")
+  endforeach()
+  set(file ${CMAKE_BINARY_DIR}/registries/url_tables.cpp)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/url_tables.cpp.in ${file} @ONLY)
+  target_sources(dlock_lib PRIVATE ${file})
+endfunction()
 
 function(dlock_backend_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -39,18 +59,15 @@ function(dlock_backend_library name)
   dlock_embed_lua(dlock_backend_${name} ${name})
 endfunction()
 
-function(dlock_registry program name sessions drive stock memory schemes)
+function(dlock_registry program name sessions drive stock memory)
   set(registry_program ${program})
   set(registry_backend ${name})
   set(registry_memory ${memory})
-  set(registry_rows "")
   set(registry_includes "")
   if(NOT stock STREQUAL nullptr)
     set(registry_includes "#include \"backends/${name}/stock/${name}_stock.h\"\n")
   endif()
-  foreach(scheme ${schemes})
-    string(APPEND registry_rows "    {\"${scheme}\", make_${name}_admin, ${sessions}, ${drive}, ${stock}},\n")
-  endforeach()
+  set(registry_row "{\"${name}\", make_${name}_admin, ${sessions}, ${drive}, ${stock}}")
   set(file ${CMAKE_BINARY_DIR}/registries/${program}.cpp)
   configure_file(${CMAKE_SOURCE_DIR}/cmake/registry.cpp.in ${file} @ONLY)
   add_library(dlock_registry_${program} OBJECT ${file})
@@ -58,13 +75,12 @@ function(dlock_registry program name sessions drive stock memory schemes)
 endfunction()
 
 function(dlock_add_backend name)
-  cmake_parse_arguments(arg "" "" "SCHEMES" ${ARGN})
   dlock_backend_library(${name} stock)
-  dlock_registry(dlock ${name} open_${name}_sessions nullptr nullptr 0 "${arg_SCHEMES}")
+  dlock_registry(dlock ${name} open_${name}_sessions nullptr nullptr 0)
 endfunction()
 
 function(dlock_add_keeper name)
-  cmake_parse_arguments(arg "STOCK" "MEMORY" "SCHEMES;NEEDS" ${ARGN})
+  cmake_parse_arguments(arg "STOCK;LEAN" "MEMORY" "NEEDS" ${ARGN})
   if(NOT arg_MEMORY)
     set(arg_MEMORY 272)
   endif()
@@ -74,16 +90,20 @@ function(dlock_add_keeper name)
   if(arg_STOCK)
     set(stock make_${name}_stock)
   endif()
-  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${arg_MEMORY} "${arg_SCHEMES}")
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${arg_MEMORY})
+  set_property(GLOBAL APPEND PROPERTY dlock_keepers ${name})
+  if(arg_LEAN)
+    set_property(GLOBAL APPEND PROPERTY dlock_lean_keepers ${name})
+  endif()
 endfunction()
 
 function(dlock_add_stock_keeper name)
-  cmake_parse_arguments(arg "" "" "SCHEMES;NEEDS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "NEEDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/stock/*.cpp)
   dlock_unite(sources ${sources})
   add_library(dlock_stock_${name} STATIC ${sources})
   target_link_libraries(dlock_stock_${name} PUBLIC dlock_backend_${name} ${arg_NEEDS})
-  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock make_${name}_stock 272 "${arg_SCHEMES}")
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock make_${name}_stock 272)
   target_link_libraries(dlock_registry_dlock-${name} PUBLIC dlock_stock_${name})
 endfunction()
 
@@ -145,6 +165,15 @@ function(dlock_lean_keeper_programs name)
     add_dependencies(dlock-${name} dlock-${name}-${kind})
     install(TARGETS dlock-${name}-${kind} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock/${kind} COMPONENT ${name})
   endforeach()
+endfunction()
+
+function(dlock_find_openssl)
+  if(NOT TARGET dlock_shared_ssl)
+    # Loaded by the programs, not linked into them, as zlib is: their security updates need no new dlock.
+    dlock_find_library(dlock_shared_ssl libssl.so openssl/ssl.h libssl-dev)
+    dlock_find_library(dlock_shared_crypto libcrypto.so openssl/ssl.h libssl-dev)
+    target_link_libraries(dlock_shared_ssl INTERFACE dlock_shared_crypto)
+  endif()
 endfunction()
 
 # A library of a Debian package; its absence is told by the package's name. With a MODULE of pkg-config, what

@@ -41,11 +41,12 @@ install(FILES ${packaging}/debian/tmpfiles.conf DESTINATION lib/tmpfiles.d RENAM
 set(CPACK_DEBIAN_DLOCK_PACKAGE_CONTROL_EXTRA ${packaging}/debian/postinst ${packaging}/debian/postrm)
 
 # The papers of the package NAME, which holds the programs of COMPONENT.
-function(dlock_package_papers name component copyright)
-  install(FILES ${packaging}/${copyright} DESTINATION ${doc_dir}/${name} RENAME copyright COMPONENT ${component})
+function(dlock_package_papers name component copyright lintian)
+  install(FILES ${copyright} DESTINATION ${doc_dir}/${name} RENAME copyright COMPONENT ${component})
   install(FILES ${CMAKE_BINARY_DIR}/changelog.gz ${CMAKE_BINARY_DIR}/changelog.Debian.gz DESTINATION ${doc_dir}/${name}
           COMPONENT ${component})
-  install(FILES ${packaging}/lintian/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides COMPONENT ${component})
+  install(FILES ${lintian} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME ${name}
+          COMPONENT ${component})
 endfunction()
 
 # --- the packages: the program, and one for each keeper program ---
@@ -64,21 +65,25 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE ${package_revision})
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_DLOCK_PACKAGE_NAME dlock)
-dlock_package_papers(dlock dlock copyright)
+dlock_package_papers(dlock dlock ${packaging}/copyright ${packaging}/lintian-dlock)
 if(CMAKE_CROSSCOMPILING)
   string(REGEX MATCH "^[^-]+" CPACK_DEBIAN_PACKAGE_ARCHITECTURE "${CMAKE_LIBRARY_ARCHITECTURE}")
   string(REPLACE aarch64 arm64 CPACK_DEBIAN_PACKAGE_ARCHITECTURE "${CPACK_DEBIAN_PACKAGE_ARCHITECTURE}")
 endif()
 # The two speak to each other: they are of one version. The libraries are found by dpkg-shlibdeps (dpkg-dev).
-foreach(backend redis zookeeper mysql)
-  if(backend IN_LIST DLOCK_BACKENDS)
+foreach(backend ${DLOCK_BACKENDS})
+  set(folder ${CMAKE_SOURCE_DIR}/backends/${backend}/package)
+  if(EXISTS ${folder})
     list(APPEND CPACK_COMPONENTS_ALL ${backend})
     list(APPEND suggests dlock-${backend})
     string(TOUPPER ${backend} upper)
     set(CPACK_DEBIAN_${upper}_PACKAGE_NAME dlock-${backend})
     set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "dlock (= ${PROJECT_VERSION}-${package_revision})")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS ON)
-    dlock_package_papers(dlock-${backend} ${backend} copyright-${backend})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/description)
+    file(READ ${folder}/description text)
+    string(STRIP "${text}" CPACK_DEBIAN_${upper}_DESCRIPTION)
+    dlock_package_papers(dlock-${backend} ${backend} ${folder}/copyright ${folder}/lintian)
   endif()
 endforeach()
 list(JOIN suggests ", " CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS)
@@ -95,24 +100,6 @@ This package holds the program with the backend for the locks of one machine.
 It is statically linked and depends on nothing but the kernel. Locks across
 machines need the package of their backend: dlock-redis, dlock-mysql or
 dlock-zookeeper.")
-set(CPACK_DEBIAN_REDIS_DESCRIPTION "run a command under a lock kept in Redis
-Lets dlock keep its locks in Redis or Valkey: one server, the primary that
-Sentinel names, a cluster, or a majority of independent servers (RedLock); and
-in Tair. The lock is the key itself, so it excludes redis-py's Lock,
-node-redlock and redsync.")
-set(CPACK_DEBIAN_ZOOKEEPER_DESCRIPTION "run a command under a lock kept in ZooKeeper
-Lets dlock keep its locks in Apache ZooKeeper, as the nodes that Curator (Java)
-and kazoo (Python) make: a command takes part in the same locks as programs on
-them, in the same order, and is ended before a lost lock can be somebody
-else's.")
-
-set(CPACK_DEBIAN_MYSQL_DESCRIPTION "run a command under a lock kept in MySQL or MariaDB
-Lets dlock keep its locks in a table of a database that is there already: fair,
-with fencing tokens, waiters woken at once, through reconnects and the
-switch-over to another server. It also takes part in the locks that programs
-make by themselves: GET_LOCK, SELECT ... FOR UPDATE on a row of their own, a
-unique key, a state column.")
-
 # What each package has from static libraries and headers alone: Static-Built-Using.
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h)
 foreach(component ${CPACK_COMPONENTS_ALL})

@@ -104,7 +104,7 @@ std::string report_json(const std::string& store, const std::vector<Finding>& co
 /// Who asks the doctor is not sent to the doctor.
 Finding with_remedy(Finding finding, const Options& options) {
   if (finding.remedy.find("dlock doctor") == std::string::npos) return finding;
-  const std::string family = family_name(options.backends.front().family);
+  const std::string family(options.backends.front().family);
   finding.remedy =
       "is it the server that the URL means, and does it run? Its log says more; what dlock needs there: man " +
       (family == "local" ? std::string("dlock") : "dlock-" + family);

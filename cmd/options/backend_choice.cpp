@@ -82,7 +82,7 @@ Result<BackendUrl> choose_backend(const Config& config, const std::string& text)
 }
 
 Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed) {
-  if (url.family == Family::kLocal) return {};
+  if (url.is_local()) return {};
   if (const auto file = url.params.find("password-file"); file != url.params.end()) {
     auto password = read_password_file(file->second, SecretKeeper::kUser);
     if (!password) return password.error();

@@ -92,7 +92,7 @@ class Placer {
 
   /// Two spellings of one file are one key. What a server or a fence calls "/x" is no file.
   bool means_file(const LockName& name) const {
-    const bool local = !options_.backends.empty() && options_.backends.front().family == Family::kLocal;
+    const bool local = !options_.backends.empty() && options_.backends.front().is_local();
     const bool pattern = takes_patterns() && is_pattern(name);
     return local && name.is_path() && row_.shape != Operands::kFence && !pattern;
   }

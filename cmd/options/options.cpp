@@ -117,8 +117,8 @@ class Composer {
   /// Stands in for one that is wrong.
   static BackendUrl unknown_backend(const std::string& name) {
     BackendUrl url;
-    url.scheme = "redis";
-    url.family = Family::kRedis;
+    url.scheme = "unknown";
+    url.family = "unknown";
     url.alias = name;
     return url;
   }
@@ -171,7 +171,7 @@ class Composer {
   Result<void> read_fallbacks() {
     const auto fallen = reader();
     const Setting* fallbacks = fallen.find(OptionId::kFallback);
-    const bool local = options_.backends.front().family == Family::kLocal;
+    const bool local = options_.backends.front().is_local();
     if (fallbacks != nullptr && local && fallen.given_by_flag(OptionId::kFallback)) {
       return useless_for_local("--fallback");
     }

@@ -34,7 +34,7 @@ std::string find_program(const BackendUrl& url, Role role) {
   };
   const bool keeper = role == Role::kKeeper;
   const Kind kinds[] = {{"/direct", keeper && is_direct(url)}, {"/plain", keeper && !speaks_tls(url)}, {"", true}};
-  const std::string file = std::string("/dlock-") + family_name(url.family);
+  const std::string file = "/dlock-" + std::string(url.family);
   for (const std::string& folder : {own_folder() + "/../libexec/dlock", std::string(DLOCK_LIBEXECDIR)}) {
     for (const Kind& kind : kinds) {
       const std::string path = folder + kind.folder + file;
@@ -46,15 +46,15 @@ std::string find_program(const BackendUrl& url, Role role) {
 
 const RegisteredBackend* find_built_in(const BackendUrl& url) {
   for (const RegisteredBackend& row : registered_backends()) {
-    if (url.scheme == row.scheme) return &row;
+    if (url.family == row.family) return &row;
   }
   return nullptr;
 }
 
 Result<std::string> need_program(const BackendUrl& url, Role role) {
   if (std::string program = find_program(url, role); !program.empty()) return program;
-  const std::string family = family_name(url.family);
-  const std::string package = url.family == Family::kLocal ? "dlock" : "dlock-" + family;
+  const std::string family(url.family);
+  const std::string package = url.is_local() ? "dlock" : "dlock-" + family;
   const std::string places = own_folder() + "/../libexec/dlock and " + DLOCK_LIBEXECDIR;
   return Error{ErrorCode::kUnsupported,
                "backend '" + family + "' is not installed, and " + url.redacted() + " needs it: there is no dlock-" +

@@ -25,7 +25,7 @@ Result<std::unique_ptr<LockDriver>> open_part(const RegisteredBackend& row, cons
 
 Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, const Runtime& runtime) {
   for (const RegisteredBackend& row : registered_backends()) {
-    if (request.url.scheme != row.scheme) continue;
+    if (request.url.family != row.family) continue;
     return request.spec.stock ? open_part(row, request, runtime) : row.drive(request.url, request.spec, runtime);
   }
   return Error{ErrorCode::kUnsupported, "this program keeps no locks of " + request.url.redacted()};

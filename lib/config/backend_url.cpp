@@ -195,7 +195,7 @@ class UrlReader {
 
   Error several_hosts() const {
     return {ErrorCode::kInvalid, "a " + url_.scheme + " URL names one host, this one has several",
-            "several servers are redis+sentinel://h1,h2/MASTER, redis+cluster://h1,h2 or redlock://h1,h2,h3"};
+            std::string(table_of(scheme_).several_hosts)};
   }
 
   Result<void> check_path() const {
@@ -239,6 +239,24 @@ class UrlReader {
   BackendUrl& url_;
 };
 
+template <typename Use>
+void for_each_scheme(Use use) {
+  for (const UrlTable& table : url_tables()) {
+    for (const UrlScheme& scheme : table.schemes) use(scheme);
+  }
+}
+
+/// "there are local:, redis:// and mysql://"
+std::string all_usual() {
+  std::string text;
+  const auto tables = url_tables();
+  for (const UrlTable& table : tables) {
+    const bool last = &table == &tables.back();
+    text.append(text.empty() ? "there are " : last ? " and " : ", ").append(table.usual);
+  }
+  return text;
+}
+
 /// "redis://host:6379" of "host:6379"; empty if `text` has another form, or may hold a secret.
 std::string with_scheme(std::string_view text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:/[]";
@@ -248,10 +266,11 @@ std::string with_scheme(std::string_view text) {
   if (host.empty() || text.size() > 80 || text.find_first_not_of(kPlain) != std::string_view::npos) return {};
   const auto port = has_port ? text.substr(host.size() + 1) : std::string_view("0");
   if (port.empty() || port.find_first_not_of("0123456789/") != std::string_view::npos) return {};
-  std::string_view scheme = "redis";
-  for (const UrlScheme& one : url_schemes()) {
-    if (one.port != 0 && port == std::to_string(one.port) && one.shape != UrlShape::kOneHost) scheme = one.name;
-  }
+  std::string_view scheme;
+  for_each_scheme([&](const UrlScheme& one) {
+    const bool likely = one.port != 0 && port == std::to_string(one.port) && one.shape != UrlShape::kOneHost;
+    if (likely || (scheme.empty() && one.port != 0)) scheme = one.name;
+  });
   std::string url = std::string(scheme) + "://" + std::string(text);
   return BackendUrl::parse(url) ? url : std::string();
 }
@@ -260,36 +279,21 @@ Error no_scheme(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view word = text.substr(0, colon);
   Nearest nearest(word);
-  for (const UrlScheme& scheme : url_schemes()) nearest.offer(scheme.name);
+  for_each_scheme([&](const UrlScheme& scheme) { nearest.offer(scheme.name); });
   // Only a word that can be a scheme is quoted: anything else may be a piece of a secret.
   const bool quotable = word.size() <= 32 && word.find_first_of("@/?") == std::string_view::npos;
   std::string message = quotable ? "'" + std::string(word) + "' is no backend" : std::string("not a backend URL");
   if (colon == std::string_view::npos) message += " URL: it has no scheme";
-  const std::string otherwise = "there are local:, redis://, redlock://, tair://, zk:// and mysql://";
   const std::string_view best = nearest.best();
   if (const std::string url = with_scheme(text); best.empty() && !url.empty()) {
     return {ErrorCode::kInvalid, std::move(message), did_you_mean(url)};
   }
-  if (best.empty()) return {ErrorCode::kInvalid, std::move(message), otherwise};
+  if (best.empty()) return {ErrorCode::kInvalid, std::move(message), all_usual()};
   return {ErrorCode::kInvalid, std::move(message),
           "did you mean '" + std::string(best) + (best == "local" ? ":'?" : "://...'?")};
 }
 
 }  // namespace
-
-const char* family_name(Family family) {
-  switch (family) {
-    case Family::kLocal:
-      return "local";
-    case Family::kRedis:
-      return "redis";
-    case Family::kZookeeper:
-      return "zookeeper";
-    case Family::kMysql:
-      return "mysql";
-  }
-  return "";
-}
 
 Result<BackendUrl> BackendUrl::parse(std::string_view text) {
   if (text.empty()) return Error{ErrorCode::kInvalid, "the backend URL is empty", "leave it out for local:"};
@@ -298,7 +302,7 @@ Result<BackendUrl> BackendUrl::parse(std::string_view text) {
   if (scheme == nullptr) return no_scheme(text);
   if (std::any_of(text.begin(), text.end(), is_control)) return malformed(*scheme, "it contains a control character");
   BackendUrl url;
-  url.family = scheme->family;
+  url.family = table_of(*scheme).family;
   url.scheme = scheme->name;
   if (auto read = UrlReader(*scheme, url).read(text.substr(colon + 1)); !read) return read.error();
   if (auto fit = check_url_params_together(*scheme, url.params); !fit) return fit.error();
@@ -308,7 +312,7 @@ Result<BackendUrl> BackendUrl::parse(std::string_view text) {
 std::string BackendUrl::redacted() const {
   std::string text = scheme + ":";
   const UrlScheme* known = find_url_scheme(scheme);
-  if (family != Family::kLocal) {
+  if (!(is_local() || (known && known->shape == UrlShape::kDirectory))) {
     text += "//";
     percent_encode(text, user, "-._~");
     if (!password.empty()) text += ":***";
@@ -321,7 +325,7 @@ std::string BackendUrl::redacted() const {
     }
   }
   percent_encode(text, path, "-._~/:");
-  if (family == Family::kLocal && path.empty()) {
+  if (is_local() && path.empty()) {
     if (const auto directory = default_local_directory()) percent_encode(text, *directory, "-._~/:");
   }
   char separator = '?';

@@ -11,12 +11,6 @@
 
 namespace dlock {
 
-/// Which program keeps the locks: "local" lives inside dlock, the others are programs of their own (dlock-redis, ...).
-enum class Family { kLocal, kRedis, kZookeeper, kMysql };
-
-/// "local", "redis", "zookeeper", "mysql": also the end of the program's and the package's name (dlock-redis).
-const char* family_name(Family family);
-
 /// scheme://[user[:password]@]host[:port][,host2[:port]...][/path][?name=value&...], parsed and checked.
 struct BackendUrl {
   struct Host {
@@ -25,7 +19,9 @@ struct BackendUrl {
     auto operator<=>(const Host&) const = default;
   };
 
-  Family family = Family::kLocal;
+  /// The backend's folder, of all life time: "local" lives inside dlock, the others are programs (dlock-redis) and
+  /// packages of their own.
+  std::string_view family = "local";
   std::string scheme;       ///< "rediss+sentinel"
   std::string user;         ///< percent-decoded, as everything here
   std::string password;     ///< SECRET: never printed, never in argv or in an environment
@@ -41,6 +37,9 @@ struct BackendUrl {
   /// The canonical text, with *** for the password: the only form that is ever shown, and what tells two stores apart.
   /// `local:` is shown with the directory that it means to this user.
   std::string redacted() const;
+
+  /// A lock of this machine, inside dlock: there is no server.
+  bool is_local() const { return family == "local"; }
 
   /// The value of a query parameter; empty if there is none of that name.
   std::string param(const char* name) const;

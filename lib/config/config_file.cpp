@@ -235,9 +235,9 @@ class ConfigReader {
     if (key.str() == "url") return read_value(section, key, node, Shape::kText);
     const ConfigKey* of_run = find_key(key.str());
     if (of_run != nullptr && of_run->of_backend) return read_value(section, key, node, of_run->shape);
-    for (const UrlParam& param : url_params()) {
-      if (param.name == key.str()) return read_param(section, key, node);
-    }
+    bool known = false;
+    for_each_url_param([&](std::string_view name) { known = known || name == key.str(); });
+    if (known) return read_param(section, key, node);
     return unknown_in_backend(backend, key);
   }
 
@@ -246,7 +246,7 @@ class ConfigReader {
       return unknown(name, " in [backend." + backend + "]", {}, place_of(*known));
     Nearest nearest(name.str());
     nearest.offer("url");
-    for (const UrlParam& param : url_params()) nearest.offer(param.name);
+    for_each_url_param([&](std::string_view name_of_param) { nearest.offer(name_of_param); });
     for (const ConfigKey& one : keys_) {
       if (one.of_backend) nearest.offer(one.name);
     }

@@ -9,60 +9,23 @@
 namespace dlock {
 namespace {
 
-enum Topic : std::uint32_t {
-  kLocalTopic = 1,
-  kServerTopic = 2,
-  kTlsTopic = 4,
-  kRedisTopic = 8,
-  kSocketTopic = 16,
-  kSentinelTopic = 32,
-  kTairTopic = 64,
-  kZookeeperTopic = 128,
-  kMysqlTopic = 256,
+/// What every server's URL has.
+constexpr UrlParam kServerParams[] = {
+    {"password-file", "<file>", kServerUrl, ""}, {"ca-file", "<file>", kTlsUrl, ""},
+    {"cert-file", "<file>", kTlsUrl, ""},        {"key-file", "<file>", kTlsUrl, ""},
+    {"server-name", "<text>", kTlsUrl, ""},
 };
 
-constexpr std::uint32_t kRedisServer = kServerTopic | kRedisTopic;
-
-constexpr UrlScheme kSchemes[] = {
-    {"local", Family::kLocal, UrlShape::kDirectory, UrlPath::kNone, 0, kLocalTopic},
-    {"redis", Family::kRedis, UrlShape::kOneHost, UrlPath::kDatabaseNumber, 6379, kRedisServer},
-    {"rediss", Family::kRedis, UrlShape::kOneHost, UrlPath::kDatabaseNumber, 6379, kRedisServer | kTlsTopic},
-    {"redis+unix", Family::kRedis, UrlShape::kSocket, UrlPath::kNone, 0, kRedisServer | kSocketTopic},
-    {"redis+sentinel", Family::kRedis, UrlShape::kHosts, UrlPath::kMaster, 26379, kRedisServer | kSentinelTopic},
-    {"rediss+sentinel", Family::kRedis, UrlShape::kHosts, UrlPath::kMaster, 26379,
-     kRedisServer | kSentinelTopic | kTlsTopic},
-    {"redis+cluster", Family::kRedis, UrlShape::kHosts, UrlPath::kNone, 6379, kRedisServer},
-    {"rediss+cluster", Family::kRedis, UrlShape::kHosts, UrlPath::kNone, 6379, kRedisServer | kTlsTopic},
-    {"redlock", Family::kRedis, UrlShape::kHosts, UrlPath::kDatabaseNumber, 6379, kServerTopic},
-    {"tair", Family::kRedis, UrlShape::kOneHost, UrlPath::kDatabaseNumber, 6379, kServerTopic | kTairTopic},
-    {"zk", Family::kZookeeper, UrlShape::kHosts, UrlPath::kAnywhere, 2181, kServerTopic | kZookeeperTopic},
-    {"mysql", Family::kMysql, UrlShape::kHosts, UrlPath::kDatabaseName, 3306, kServerTopic | kMysqlTopic | kTlsTopic},
-};
-
-constexpr UrlParam kParams[] = {
-    {"allow-network-fs", "<bool>", kLocalTopic, ""},
-    {"sync", "full|normal", kLocalTopic, ""},
-    {"password-file", "<file>", kServerTopic, ""},
-    {"ca-file", "<file>", kTlsTopic, ""},
-    {"cert-file", "<file>", kTlsTopic, ""},
-    {"key-file", "<file>", kTlsTopic, ""},
-    {"server-name", "<text>", kTlsTopic, ""},
-    {"db", "<number>", kSocketTopic, ""},
-    {"layout", "native|redisson", kRedisTopic, ""},
-    {"kind", "lock|fair|rw|fenced|semaphore|permits|spin", kRedisTopic, "layout=redisson"},
-    {"wait_replicas", "<number>|all", kRedisTopic, ""},
-    {"stock", "script|decr", kRedisTopic, ""},
-    {"stock_slots", "<number>", kRedisTopic | kTairTopic, ""},
-    {"sentinel-user", "<text>", kSentinelTopic, ""},
-    {"sentinel-password-file", "<file>", kSentinelTopic, ""},
-    {"mode", "cas|ex", kTairTopic, ""},
-    {"recipe", "bridge|mutex|semaphore-mutex|rw|semaphore|kazoo-lock|kazoo-rw|kazoo-semaphore|simple", kZookeeperTopic,
-     ""},
-    {"strategy", "lease|session|row|unique|occupy", kMysqlTopic, ""},
-    {"row", "<text>", kMysqlTopic, "strategy=row"},
-    {"stock", "guarded|pessimistic|optimistic", kMysqlTopic, ""},
-    {"socket", "<file>", kMysqlTopic, ""},
-};
+/// Calls `use` with each parameter of the scheme until it says true.
+template <typename Use>
+bool any_param(const UrlScheme& scheme, Use use) {
+  for (const std::span<const UrlParam> params : {std::span<const UrlParam>(kServerParams), table_of(scheme).params}) {
+    for (const UrlParam& param : params) {
+      if ((param.topic & scheme.topics) != 0 && use(param)) return true;
+    }
+  }
+  return false;
+}
 
 /// Calls `use` with each alternative of "a|b|<number>" until it says true.
 template <typename Use>
@@ -95,11 +58,11 @@ bool same_name(std::string_view a, std::string_view b) {
 Error unknown_param(const UrlScheme& scheme, std::string_view name) {
   Nearest nearest(name);
   std::string all;
-  for (const UrlParam& param : kParams) {
-    if ((param.topic & scheme.topics) == 0) continue;
+  any_param(scheme, [&](const UrlParam& param) {
     nearest.offer(param.name);
     all.append(all.empty() ? "it has: " : ", ").append(param.name);
-  }
+    return false;
+  });
   return {ErrorCode::kMisconfigured,
           "a " + std::string(scheme.name) + " URL has no parameter '" + std::string(name.substr(0, 64)) + "'",
           did_you_mean(nearest.best(), all)};
@@ -125,21 +88,37 @@ bool is_numeric(const std::string& host) {
 
 }  // namespace
 
-std::span<const UrlScheme> url_schemes() { return kSchemes; }
-std::span<const UrlParam> url_params() { return kParams; }
+void for_each_url_param(const std::function<void(std::string_view name)>& use) {
+  for (const UrlParam& param : kServerParams) use(param.name);
+  for (const UrlTable& table : url_tables()) {
+    for (const UrlParam& param : table.params) use(param.name);
+  }
+}
+
+const UrlTable& table_of(const UrlScheme& scheme) {
+  const auto tables = url_tables();
+  return *std::find_if(tables.begin(), tables.end(), [&](const UrlTable& table) {
+    return std::any_of(table.schemes.begin(), table.schemes.end(),
+                       [&](const UrlScheme& one) { return &one == &scheme; });
+  });
+}
 
 const UrlScheme* find_url_scheme(std::string_view name) {
-  for (const UrlScheme& scheme : kSchemes) {
-    if (scheme.name == name) return &scheme;
+  for (const UrlTable& table : url_tables()) {
+    for (const UrlScheme& scheme : table.schemes) {
+      if (scheme.name == name) return &scheme;
+    }
   }
   return nullptr;
 }
 
 const UrlParam* find_url_param(const UrlScheme& scheme, std::string_view name) {
-  for (const UrlParam& param : kParams) {
-    if ((param.topic & scheme.topics) != 0 && same_name(param.name, name)) return &param;
-  }
-  return nullptr;
+  const UrlParam* found = nullptr;
+  any_param(scheme, [&](const UrlParam& param) {
+    if (same_name(param.name, name)) found = &param;
+    return found != nullptr;
+  });
+  return found;
 }
 
 Result<std::string_view> check_url_param(const UrlScheme& scheme, std::string_view name, std::string_view value) {
@@ -165,12 +144,12 @@ Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<s
 
 bool speaks_tls(const BackendUrl& url) {
   const UrlScheme* scheme = find_url_scheme(url.scheme);
-  return !scheme || (scheme->topics & kTlsTopic) != 0;
+  return !scheme || (scheme->topics & kTlsUrl) != 0;
 }
 
 bool is_direct(const BackendUrl& url) {
-  // Sentinels and clusters name other servers, as they like.
-  const bool finds_others = url.scheme.ends_with("+sentinel") || url.scheme.ends_with("+cluster");
+  const UrlScheme* scheme = find_url_scheme(url.scheme);
+  const bool finds_others = scheme && (scheme->topics & kNamesOthersUrl) != 0;
   if (speaks_tls(url) || finds_others) return false;
   return std::all_of(url.hosts.begin(), url.hosts.end(),
                      [](const BackendUrl::Host& host) { return is_numeric(host.name); });

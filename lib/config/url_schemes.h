@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -23,13 +24,21 @@ enum class UrlShape {
 /// What the path behind the hosts may be.
 enum class UrlPath { kNone, kDatabaseNumber, kMaster, kAnywhere, kDatabaseName };
 
+/// Which query parameters a scheme has: bits. The first ones are those of every server; a backend counts its own from
+/// kOwnUrlTopic on.
+enum UrlTopic : std::uint32_t {
+  kServerUrl = 1,       ///< a server, which may want a password
+  kTlsUrl = 2,          ///< spoken to through TLS
+  kNamesOthersUrl = 4,  ///< the servers of the URL name others, as they like (no parameters)
+  kOwnUrlTopic = 8,
+};
+
 struct UrlScheme {
   std::string_view name;
-  Family family;
   UrlShape shape;
   UrlPath path;
-  std::uint16_t port;    ///< what is used when the URL names none; 0: there are no ports
-  std::uint32_t topics;  ///< which query parameters it has
+  std::uint16_t port;  ///< what is used when the URL names none; 0: there are no ports
+  std::uint32_t topics;
 };
 
 /// One query parameter. `values` are alternatives between bars: literals, or <text>, <file>, <number>, <bool>.
@@ -40,8 +49,23 @@ struct UrlParam {
   std::string_view needs;  ///< "layout=redisson": means nothing without that one; empty: needs none
 };
 
-std::span<const UrlScheme> url_schemes();
-std::span<const UrlParam> url_params();
+/// What backends/NAME/url.h says of the URLs of one backend, as its kUrls.
+struct UrlTable {
+  std::string_view family;  ///< the folder's name: also the end of the program's and the package's (dlock-redis)
+  std::span<const UrlScheme> schemes;
+  std::span<const UrlParam> params;
+  std::string_view usual;            ///< for people: "redis://, redlock:// and so on"
+  std::string_view several_hosts{};  ///< what to write for several servers, if not every scheme takes them
+};
+
+/// All backends, those that this build leaves out as well: made from backends/CMakeLists.txt.
+std::span<const UrlTable> url_tables();
+
+/// Calls `use(name)` for the parameters of all schemes.
+void for_each_url_param(const std::function<void(std::string_view name)>& use);
+
+/// The backend that has this scheme.
+const UrlTable& table_of(const UrlScheme& scheme);
 
 /// nullptr if there is none of that name.
 const UrlScheme* find_url_scheme(std::string_view name);

@@ -14,17 +14,17 @@
 namespace dlock::testing {
 namespace {
 
-std::string program_of(Family family) {
+std::string program_of(std::string_view family) {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
   const std::string own(path, length > 0 ? static_cast<std::size_t>(length) : 0);
   const std::string folder = own.substr(0, own.rfind("/tests/"));
-  return folder + "/libexec/dlock/dlock-" + family_name(family);
+  return folder + "/libexec/dlock/dlock-" + std::string(family);
 }
 
 Result<std::unique_ptr<LockAdmin>> make_backend(const BackendUrl& url, const Runtime& runtime) {
-  if (url.family == Family::kMysql) return make_mysql_admin(url, runtime);
-  if (url.family == Family::kZookeeper) return make_zookeeper_admin(url, runtime);
+  if (url.family == "mysql") return make_mysql_admin(url, runtime);
+  if (url.family == "zookeeper") return make_zookeeper_admin(url, runtime);
   return make_redis_admin(url, runtime);
 }
 

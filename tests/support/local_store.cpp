@@ -9,7 +9,7 @@ std::unique_ptr<Client> local_store(const std::string& directory) {
   static SystemClock clock;
   static const Log log;
   BackendUrl url;
-  url.family = Family::kLocal;
+  url.family = "local";
   url.scheme = "local";
   url.path = directory;
   const Runtime runtime{clock, log};

@@ -20,10 +20,10 @@ std::unique_ptr<Stock> connect_stock(const std::string& url) {
   static const Runtime runtime{test_clock(), log};
   const auto parsed = BackendUrl::parse(url);
   if (!parsed) throw std::runtime_error(parsed.error().message);
-  const auto make = parsed->family == Family::kLocal       ? make_local_stock
-                    : parsed->family == Family::kMysql     ? make_mysql_stock
-                    : parsed->family == Family::kZookeeper ? make_zookeeper_stock
-                                                           : make_redis_stock;
+  const auto make = parsed->family == "local"       ? make_local_stock
+                    : parsed->family == "mysql"     ? make_mysql_stock
+                    : parsed->family == "zookeeper" ? make_zookeeper_stock
+                                                    : make_redis_stock;
   auto stock = make(*parsed, runtime);
   if (!stock) throw std::runtime_error(stock.error().message);
   return std::move(*stock);

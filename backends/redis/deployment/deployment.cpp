@@ -144,7 +144,7 @@ Error user_without_password(const BackendUrl& url) {
 
 Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint, Greet greet) {
   const UrlScheme* scheme = find_url_scheme(url.scheme);
-  if (scheme == nullptr || scheme->family != Family::kRedis) {
+  if (scheme == nullptr || url.family != "redis") {
     return Error{ErrorCode::kInternal, "no Redis scheme: " + url.scheme};
   }
   auto number = database(url, *scheme);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lib/config/url_schemes.h"
+
+namespace dlock::mysql {
+
+/// The URLs of this backend. Compiled into every program: dlock refuses what no backend takes before it starts one.
+inline constexpr std::uint32_t kMysqlUrl = kOwnUrlTopic;
+
+inline constexpr UrlScheme kUrlSchemes[] = {
+    {"mysql", UrlShape::kHosts, UrlPath::kDatabaseName, 3306, kServerUrl | kTlsUrl | kMysqlUrl},
+};
+
+inline constexpr UrlParam kUrlParams[] = {
+    {"strategy", "lease|session|row|unique|occupy", kMysqlUrl, ""},
+    {"row", "<text>", kMysqlUrl, "strategy=row"},
+    {"stock", "guarded|pessimistic|optimistic", kMysqlUrl, ""},
+    {"socket", "<file>", kMysqlUrl, ""},
+};
+
+inline constexpr UrlTable kUrls{"mysql", kUrlSchemes, kUrlParams, "mysql://"};
+
+}  // namespace dlock::mysql
