@@ -107,7 +107,8 @@ Result<View> read_view(const LockFile& file, bool path_key) {
 std::string slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec) {
   const auto live = file.live();
   std::vector<std::string> taken;
-  for (const auto& [index, record] : file.read_records()) {
+  for (const auto& placed : file.read_records()) {
+    const Record& record = placed.record;
     const auto is_its = [&](const LiveTicket& one) { return one.ticket == record.ticket && one.ticket > revoked; };
     if (record.slot().empty() || std::none_of(live.begin(), live.end(), is_its)) continue;
     taken.emplace_back(record.slot());
