@@ -15,9 +15,9 @@ setup_file() {
   }
 }
 
-# Not optimized: what is asked is whether it fits together.
+# Neither optimized nor for a debugger: what is asked is whether it fits together.
 build() {
-  cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O0 -DDLOCK_TESTS=OFF \
+  cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DDLOCK_TESTS=OFF \
     "-DDLOCK_BACKENDS=local;toy" &&
     cmake --build "$build" --target dlock dlock-toy
 }
