@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/progress.h"
 #include "cmd/show/report.h"
@@ -122,18 +123,28 @@ Ending ending_of(const Options& options, const Runtime& runtime, const Taken& ta
   return WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status)};
 }
 
-RunReport make_report(const Options& options, const Runtime& runtime, const Taken& taken, const Ending& ending) {
-  const SupervisorState& s = taken.situation;
+/// What is known before the lock is asked for. `arguments` ends in a nullptr.
+RunReport begin_report(const Options& options, const Runtime& runtime, const std::vector<char*>& arguments) {
   RunReport report;
+  report.started = runtime.clock.wall();
+  report.host = this_process().host;
+  report.reason = options.reason;
+  report.command.assign(arguments.begin(), arguments.end() - 1);
+  report.keys = options.keys;
+  return report;
+}
+
+void complete(RunReport& report, const Runtime& runtime, const Taken& taken, const Ending& ending) {
+  const SupervisorState& s = taken.situation;
   report.outcome = reported(s);
   if (ending.signal) report.signal = ending.signal;
   else report.exit_code = ending.status;
   const bool granted = s.granted_at != TimePoint{};
   report.waited = (granted ? s.granted_at : runtime.clock.now()) - taken.started;
   if (granted && !s.locks.empty()) report.held = s.ended_at - s.granted_at;
-  report.keys = options.keys;
   report.locks = s.locks;
-  return report;
+  const bool named = s.contention && !s.contention->holders.empty();
+  if (report.outcome == RunReport::Outcome::kBusy && named) report.holder = s.contention->holders.front();
 }
 
 /// "run a b -c STR": without -- there is one KEY, and `b` is CMD.
@@ -144,17 +155,16 @@ bool looks_like_second_key(const Options& options, const Program& program) {
 }
 
 /// Found out before the lock is taken where it can be: nobody should wait an hour for a typing mistake.
-int refuse_program(const Options& options, const Runtime& runtime, const Program& program, const ReportFile& file) {
+int refuse_program(const Options& options, const Runtime& runtime, const Program& program, RunReport report,
+                   const ReportFile& file) {
   std::string next = "nothing was locked or run";
   if (looks_like_second_key(options, program)) {
     next += "; if '" + program.path + "' is a KEY, several keys need --: dlock run -c STR " +
             options.keys.front().text() + " " + program.path + " --";
   }
   runtime.log.error({ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, std::move(next)});
-  RunReport report;
   report.outcome = RunReport::Outcome::kExecFailed;
   report.exit_code = program.exit_status;
-  report.keys = options.keys;
   file.write(report, runtime.log);
   return program.exit_status;
 }
@@ -178,8 +188,9 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
   auto signals = ProcessSignals::open();  // from here on a dead reader of ours is an error, and no SIGPIPE
   if (!signals) return fail(runtime.log, signals.error());
   const std::vector<char*> arguments = command_line(options);
+  RunReport report = begin_report(options, runtime, arguments);
   Program program = find_program(arguments.front(), getenv("PATH"));
-  if (program.exit_status != 0) return refuse_program(options, runtime, program, *report_file);
+  if (program.exit_status != 0) return refuse_program(options, runtime, program, std::move(report), *report_file);
 
   ChildProcess command({std::move(program), arguments, environment, signals->inherited(), runtime.log,
                         stock_variables(options), options.close_lock});
@@ -189,7 +200,8 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
 
   say_how_it_went(runtime, *taken);
   const Ending ending = ending_of(options, runtime, *taken);
-  report_file->write(make_report(options, runtime, *taken, ending), runtime.log);
+  complete(report, runtime, *taken, ending);
+  report_file->write(report, runtime.log);
   if (ending.signal) die_of(ending.signal);
   return ending.status;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cmd/show/render.h"
+#include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 
 namespace dlock {
@@ -21,6 +23,15 @@ void put_lock(JsonWriter& json, const LockName* name, const HeldLock* lock) {
 const HeldLock* find_lock(const std::vector<HeldLock>& locks, const LockName& name) {
   const auto at = std::find_if(locks.begin(), locks.end(), [&](const HeldLock& lock) { return lock.name == name; });
   return at == locks.end() ? nullptr : &*at;
+}
+
+void put_circumstances(JsonWriter& json, const RunReport& report) {
+  json.key("started").text(rfc3339(report.started)).key("host").text_or_null(report.host);
+  json.key("reason").text_or_null(report.reason).key("command").begin_array();
+  for (const std::string& word : report.command) json.text(word);
+  json.end_array().key("holder");
+  if (report.holder) put_party(json, *report.holder);
+  else json.null();
 }
 
 void put_optional(JsonWriter& json, const char* name, std::optional<int> value) {
@@ -74,6 +85,7 @@ std::string report_line(const RunReport& report) {
     }
     json.end_array();
   }
+  put_circumstances(json, report);
   return json.end_object().line();
 }
 

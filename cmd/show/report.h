@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/base/time.h"
+#include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/lock_session.h"
 
@@ -21,6 +22,11 @@ struct RunReport {
   std::optional<Duration> held;  ///< unset: never held
   std::vector<LockName> keys;    ///< as asked for, in canonical order
   std::vector<HeldLock> locks;   ///< as granted; empty: never held
+  WallTime started{};            ///< when dlock was
+  std::string host = {};
+  std::string reason = {};                 ///< as --reason says
+  std::vector<std::string> command = {};   ///< with its arguments
+  std::optional<Participant> holder = {};  ///< when busy: the first of those who held it at the last look
 };
 
 /// "ran", "busy", "unavailable", "lost", "overheld", "exec_failed", "interrupted"; of a stock also "short", "repeated".

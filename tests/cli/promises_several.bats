@@ -281,6 +281,9 @@ report() {
 @test "report: busy, with what was waited" {
   hold_lock k
   report -w 200ms k -- true | jq -e '.outcome == "busy" and .exit_code == 75 and .waited_ms >= 200 and .held_ms == null and .token == null'
+  report -m mine -n k -- sleep 0 | jq -e --arg host "$(uname -n)" --arg pid "$holder" '.started[0:2] == "20" and .host == $host and .reason == "mine"
+    and .command == ["sleep", "0"] and .holder.pid == ($pid | tonumber) and .holder.host == $host'
+  report other -c 'exit 0' | jq -e '.command == ["/bin/sh", "-c", "exit 0"]'
   report -n -E 3 k -- true | jq -e '.outcome == "busy" and .exit_code == 3'
 }
 

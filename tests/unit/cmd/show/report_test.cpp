@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/show/granted_text.h"
+#include "lib/base/human_text.h"
 #include "tests/support/fake_backend.h"
 
 namespace report_test {
@@ -20,11 +21,18 @@ TEST_CASE("a command that ran is one dlock.report/1 line") {
                          .waited = 1500us,
                          .held = 41s,
                          .keys = {lock_name("k")},
-                         .locks = {{lock_name("k"), owner, FencingToken(17), "local:/d"}}};
+                         .locks = {{lock_name("k"), owner, FencingToken(17), "local:/d"}},
+                         .started = WallTime(),
+                         .host = "ci-4",
+                         .reason = "",
+                         .command = {"make", "-j 2"}};
   CHECK(
       report_line(report) ==
       "{\"schema\":\"dlock.report/1\",\"outcome\":\"ran\",\"exit_code\":3,\"signal\":null,\"waited_ms\":1,\"held_ms\":"
-      "41000,\"key\":\"k\",\"token\":17,\"owner\":\"0123456789abcdef0123456789abcdef\",\"store\":\"local:/d\"}\n");
+      "41000,\"key\":\"k\",\"token\":17,\"owner\":\"0123456789abcdef0123456789abcdef\",\"store\":\"local:/d\","
+      "\"started\":\"" +
+          rfc3339(WallTime()) +
+          "\",\"host\":\"ci-4\",\"reason\":null,\"command\":[\"make\",\"-j 2\"],\"holder\":null}\n");
 }
 
 TEST_CASE("a permit is told with its slot") {
@@ -40,12 +48,20 @@ TEST_CASE("a permit is told with its slot") {
 }
 
 TEST_CASE("with several keys each has an entry, granted or not") {
+  Participant holder;
+  holder.host = "ci-5";
+  holder.reason = "hangs";
   const RunReport report{.outcome = RunReport::Outcome::kBusy,
                          .exit_code = 75,
                          .signal = {},
                          .held = {},
                          .keys = {lock_name("a"), lock_name("b")},
-                         .locks = {}};
+                         .locks = {},
+                         .started = {},
+                         .host = "ci-4",
+                         .reason = "release 2.4",
+                         .command = {"true"},
+                         .holder = holder};
   const auto json = nlohmann::json::parse(report_line(report));
   CHECK(json["outcome"] == "busy");
   CHECK(json["held_ms"].is_null());
@@ -53,6 +69,9 @@ TEST_CASE("with several keys each has an entry, granted or not") {
   REQUIRE(json["locks"].size() == 2);
   CHECK(json["locks"][1]["key"] == "b");
   CHECK(json["locks"][1]["owner"].is_null());
+  CHECK(json["reason"] == "release 2.4");
+  CHECK(json["holder"]["host"] == "ci-5");
+  CHECK(json["holder"]["reason"] == "hangs");
 }
 
 }  // namespace report_test
