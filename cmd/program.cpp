@@ -164,11 +164,19 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
   return fail(runtime.log, {ErrorCode::kInternal, "a command without code"});
 }
 
+/// Before the command line has been read, or when it cannot be.
+Log log_of_mistakes(int argc, char** argv) {
+  Log::Style style;
+  if (asks_for_json_log(argc, argv)) style.format = Log::Format::kJson;
+  return Log(style);
+}
+
 int run_main(int argc, char** argv) {
   fill_closed_standard_descriptors();
   const auto options = parse_command_line(argc, argv, environ);
-  if (!options) return fail(Log(), options.error());
-  const Log log(options->log, STDERR_FILENO, options->same_store);
+  if (!options) return fail(log_of_mistakes(argc, argv), options.error());
+  const Log log(options->log, STDERR_FILENO, options->same_store,
+                options->keys.size() == 1 ? options->keys.front().text() : "");
   for (const std::string& warning : options->warnings) log.warn(warning);
   SystemClock clock;
   return dispatch(*options, Runtime{clock, log}, argv, environ);
@@ -182,11 +190,12 @@ int run_program(int argc, char** argv) {
   } catch (const std::exception& failure) {
     const std::string why = failure_text(failure);
     if (memory_for_stores() > 0) {
-      return fail(Log(), {ErrorCode::kUnavailable, "what the server sent is too much for dlock: " + why,
-                          "is it the server that it should be? See: dlock doctor"});
+      return fail(log_of_mistakes(argc, argv),
+                  {ErrorCode::kUnavailable, "what the server sent is too much for dlock: " + why,
+                   "is it the server that it should be? See: dlock doctor"});
     }
-    return fail(Log(), {ErrorCode::kInternal, "this is a bug in dlock: " + why,
-                        "please report it with the output of: dlock --version; dlock doctor"});
+    return fail(log_of_mistakes(argc, argv), {ErrorCode::kInternal, "this is a bug in dlock: " + why,
+                                              "please report it with the output of: dlock --version; dlock doctor"});
   }
 }
 

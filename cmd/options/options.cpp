@@ -378,6 +378,17 @@ class Composer {
 
 }  // namespace
 
+bool asks_for_json_log(int argc, char** argv) {
+  bool json = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    if (word == "--") break;
+    if (word == "--log-format" && i + 1 < argc) json = std::string_view(argv[i + 1]) == "json";
+    else if (word.starts_with("--log-format=")) json = word == "--log-format=json";
+  }
+  return json;
+}
+
 Result<Options> parse_command_line(int argc, char** argv, char** environment) {
   auto arguments = split_arguments(argc, argv);
   if (!arguments) return arguments.error();

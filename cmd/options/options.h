@@ -137,6 +137,9 @@ struct Options {
 /// that is wrong and the nearest right one; Misconfigured (78) names file:line:column.
 Result<Options> parse_command_line(int argc, char** argv, char** environment);
 
+/// Whether the words in front of -- ask for --log-format json, as far as can be told when the others are mistaken.
+bool asks_for_json_log(int argc, char** argv);
+
 /// The text of `dlock help [COMMAND [ACTION]]`; without words the overview. Invalid, with the nearest name, for an
 /// unknown one.
 Result<std::string> help_text(const std::vector<std::string>& words);

@@ -10,6 +10,7 @@
 
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
+#include "lib/base/json_writer.h"
 
 namespace dlock {
 namespace {
@@ -112,6 +113,15 @@ std::optional<Error> long_hold_error(const LockState& state, Duration limit, Wal
   const std::string key = shell_word(state.name.text());
   error.next = "look at it: dlock inspect " + key + "; if it is stuck: dlock force-release " + key;
   return error;
+}
+
+Log::About about_holder(const char* event, const LockState& state) {
+  Log::About about{event, state.name.text()};
+  if (state.holders.empty()) return about;
+  JsonWriter json;
+  put_party(json, state.holders.front());
+  about.holder = json.str();
+  return about;
 }
 
 Self this_process() {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "lib/base/log.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/lock/holder.h"
@@ -19,6 +20,9 @@ Error busy_error(const LockName& name, const std::optional<LockState>& state, st
 /// What --warn-held says of a busy lock that somebody has held for `limit` or longer: by whom, the one who has held it
 /// longest; nullopt if nobody has. Code Busy.
 std::optional<Error> long_hold_error(const LockState& state, Duration limit, WallTime now);
+
+/// What a message that says who holds a lock is about: that lock, and the first of its holders.
+Log::About about_holder(const char* event, const LockState& state);
 
 /// By what a waiter is known to be this process.
 struct Self {

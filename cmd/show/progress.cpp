@@ -73,7 +73,7 @@ void Progress::told_who(const LockState& state, TimePoint /*now*/) {
   if (manner_ == Manner::kNone) return;
   const WallTime wall = runtime_.clock.wall();
   if (manner_ == Manner::kPlain) {
-    runtime_.log.notice(progress_line(state, this_process(), wall, 0));
+    runtime_.log.notice(progress_line(state, this_process(), wall, 0), about_holder("waiting", state));
     return;
   }
   const std::string line = progress_line(state, this_process(), wall, terminal_width(runtime_.log.fd()));
@@ -140,7 +140,7 @@ void Progress::release_unconfirmed(const std::string& why, const SupervisorState
     const Duration left = *s.deadline - runtime_.clock.now();
     text += left > 0s ? "; the lease ends by itself in " + human_duration(left) : "; the lease has ended by itself";
   }
-  runtime_.log.warn(text);
+  runtime_.log.warn(text, {"release_unconfirmed"});
 }
 
 }  // namespace dlock

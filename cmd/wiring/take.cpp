@@ -63,7 +63,7 @@ std::optional<int> tell_of_long_hold(const Options& options, const Runtime& runt
   std::string why = "who holds it could not be asked";
   if (s.contention) {
     if (const auto error = long_hold_error(*s.contention, options.warn_held->after, runtime.clock.wall())) {
-      runtime.log.error(*error);
+      runtime.log.error(*error, about_holder("busy", *s.contention));
       return options.warn_held->status.value_or(options.conflict_exit_code);
     }
     const auto& holders = s.contention->holders;
@@ -92,10 +92,12 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
     taken.session = std::move(*session);
     supervise(taken, options, runtime, command, signals, observer);
     if (!is_unreachable(taken.situation) || i + 1 == options.backends.size()) break;
-    runtime.log.notice(taken.situation.error->message + "; falling back to " + options.backends[i + 1].redacted());
+    runtime.log.notice(taken.situation.error->message + "; falling back to " + options.backends[i + 1].redacted(),
+                       {"fallback"});
   }
   if (command && options.run_if_unavailable && is_unreachable(taken.situation)) {
-    runtime.log.warn(taken.situation.error->message + "; running WITHOUT the lock (--if-unavailable=run)");
+    runtime.log.warn(taken.situation.error->message + "; running WITHOUT the lock (--if-unavailable=run)",
+                     {"unlocked"});
     taken.session = std::make_unique<UnlockedSession>();
     supervise(taken, options, runtime, command, signals, observer);
   }
@@ -108,7 +110,7 @@ int explain_not_taken(const Options& options, const Runtime& runtime, const Take
   if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
   if (s.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
   if (s.error->code == ErrorCode::kRepeated) {
-    runtime.log.notice(s.error->message);
+    runtime.log.notice(s.error->message, {error_name(s.error->code)});
     return exit_status(ErrorCode::kRepeated);
   }
   if (s.error->code != ErrorCode::kBusy) return fail(runtime.log, *s.error);
@@ -121,7 +123,8 @@ int explain_not_taken(const Options& options, const Runtime& runtime, const Take
   } else if (!silent) {
     const LockName& name = s.contention ? s.contention->name : options.keys.front();
     const auto waited = options.nonblock ? std::nullopt : std::optional(runtime.clock.now() - taken.started);
-    runtime.log.error(busy_error(name, s.contention, waited, runtime.clock.wall()));
+    runtime.log.error(busy_error(name, s.contention, waited, runtime.clock.wall()),
+                      s.contention ? about_holder("busy", *s.contention) : Log::About{"busy", name.text()});
   }
   return status;
 }

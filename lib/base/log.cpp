@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "lib/base/clock.h"
 #include "lib/base/human_text.h"
 
 namespace dlock {
@@ -39,26 +40,74 @@ std::string with_options(std::string advice, std::string_view options) {
   return advice;
 }
 
-void Log::error(const Error& error) const { say("error", error.message, with_options(error.next, same_store_)); }
-
-void Log::warn(std::string_view message) const {
-  if (!style_.quiet) say("warning", message, {});
+const char* error_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kBusy:
+      return "busy";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kLost:
+      return "lost";
+    case ErrorCode::kOverheld:
+      return "overheld";
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kMisconfigured:
+      return "misconfigured";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kDenied:
+      return "denied";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kShort:
+      return "short";
+    case ErrorCode::kRepeated:
+      return "repeated";
+    case ErrorCode::kCancelled:
+      return "cancelled";
+    case ErrorCode::kSystem:
+      return "system";
+    case ErrorCode::kInternal:
+      return "internal";
+  }
+  return "internal";
 }
 
-void Log::notice(std::string_view message) const {
-  if (!style_.quiet) say("notice", message, {});
+void Log::error(const Error& error, const About& about) const {
+  const char* event = *about.event != '\0' ? about.event : error_name(error.code);
+  say("error", error.message, with_options(error.next, same_store_), {event, about.key, about.holder});
+}
+
+void Log::warn(std::string_view message, const About& about) const {
+  if (!style_.quiet) say("warning", message, {}, about);
+}
+
+void Log::notice(std::string_view message, const About& about) const {
+  if (!style_.quiet) say("notice", message, {}, about);
 }
 
 void Log::verbose(std::string_view message) const {
-  if (style_.verbosity > 0) say("verbose", message, {});
+  if (style_.verbosity > 0) say("verbose", message, {}, {"step"});
 }
 
-void Log::say(const char* level, std::string_view message, std::string_view next) const {
+std::string Log::json_line(const char* level, std::string_view message, std::string_view next,
+                           const About& about) const {
+  const std::string& key = about.key.empty() ? key_ : about.key;
+  std::string line =
+      "{\"schema\":\"dlock.log/1\",\"time\":\"" + rfc3339(SystemClock().wall()) + "\",\"level\":\"" + level;
+  line += std::string("\",\"event\":\"") + (*about.event != '\0' ? about.event : "note") + "\",\"key\":";
+  line += key.empty() ? "null" : json_quote(key);
+  line += ",\"holder\":" + (about.holder.empty() ? "null" : about.holder);
+  line += ",\"message\":" + json_quote(message);
+  if (!next.empty()) line += ",\"next\":" + json_quote(next);
+  return line + "}\n";
+}
+
+void Log::say(const char* level, std::string_view message, std::string_view next, const About& about) const {
   std::string line;
   if (style_.format == Format::kJson) {
-    line = std::string("{\"schema\":\"dlock.log/1\",\"level\":\"") + level + "\",\"message\":" + json_quote(message);
-    if (!next.empty()) line += ",\"next\":" + json_quote(next);
-    line += "}\n";
+    line = json_line(level, message, next, about);
   } else {
     const bool bad = std::string_view(level) == "error";
     line = style_.colour ? (bad ? "\033[31mdlock:\033[0m " : "\033[33mdlock:\033[0m ") : "dlock: ";

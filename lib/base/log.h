@@ -21,24 +21,40 @@ class Log {
     bool colour = false;
   };
 
+  /// What a message is about, as programs read it. People are told by the message itself.
+  struct About {
+    const char* event = "";   ///< one word; empty: of an error its kind, else "note"
+    std::string key = {};     ///< of the lock; empty: the only one that this process works on
+    std::string holder = {};  ///< who has it, as JSON; empty: the message names nobody
+  };
+
   Log() = default;
   /// `same_store` is what a dlock command in an advice needs to mean the store of this process: " -b URL", or nothing.
-  explicit Log(const Style& style, int fd = 2, std::string same_store = {})
-      : style_(style), fd_(fd), same_store_(std::move(same_store)) {}
+  /// `key`: the only one that this process works on, or empty.
+  explicit Log(const Style& style, int fd = 2, std::string same_store = {}, std::string key = {})
+      : style_(style), fd_(fd), same_store_(std::move(same_store)), key_(std::move(key)) {}
 
-  void error(const Error& error) const;          ///< always: "dlock: message", then "  next"
-  void warn(std::string_view message) const;     ///< unless quiet
-  void notice(std::string_view message) const;   ///< unless quiet
-  void verbose(std::string_view message) const;  ///< with -v
+  void error(const Error& error) const { this->error(error, About()); }  ///< always: "dlock: message", then "  next"
+  void error(const Error& error, const About& about) const;
+  void warn(std::string_view message) const { warn(message, About()); }  ///< unless quiet
+  void warn(std::string_view message, const About& about) const;
+  void notice(std::string_view message) const { notice(message, About()); }  ///< unless quiet
+  void notice(std::string_view message, const About& about) const;
+  void verbose(std::string_view message) const;  ///< with -v; the event is "step"
   const Style& style() const { return style_; }
   int fd() const { return fd_; }
 
  private:
-  void say(const char* level, std::string_view message, std::string_view next) const;
+  void say(const char* level, std::string_view message, std::string_view next, const About& about) const;
+  std::string json_line(const char* level, std::string_view message, std::string_view next, const About& about) const;
   Style style_;
   int fd_ = 2;
   std::string same_store_;
+  std::string key_;
 };
+
+/// The kind of an error in one word, as --log-format json has it: "busy", "invalid".
+const char* error_name(ErrorCode code);
 
 /// `advice` with `options` behind the name of each dlock command in it that asks a store: "see: dlock doctor" and
 /// " -b redis://h" are "see: dlock doctor -b redis://h".

@@ -63,7 +63,7 @@ void stop_blocking_stderr() {
 
 void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLockDriver& open, const Runtime& runtime,
                Processes& processes) {
-  const Log log(request.style, runtime.log.fd());
+  const Log log(request.style, runtime.log.fd(), {}, request.spec.name.text());
   const auto lock = open(request, {runtime.clock, log});
   if (!lock) return link.tell(Refused{lock.error(), std::nullopt});
   Keeping(link, **lock, request.spec, {runtime.clock, log}, processes).run();

@@ -540,7 +540,14 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
 @test "log: --log-format json is one object a line; -q is silent about being busy" {
   hold_lock k
   run -75 --separate-stderr dlock --log-format json run -n k -- true
-  jq -es 'length > 0 and all(.[]; type == "object")' <<<"$stderr"
+  jq -es --arg pid "$holder" 'length == 1 and (.[0] | .event == "busy" and .level == "error" and .key == "k" and .holder.pid == ($pid | tonumber)
+    and (.time | fromdateiso8601? // (.[0:19] + "Z" | fromdateiso8601)) > 0)' <<<"$stderr"
+  run -75 --separate-stderr dlock --log-format json run --progress always -w 200ms k -- true
+  jq -es --arg pid "$holder" 'map(.event) == ["waiting", "busy"] and all(.[]; .key == "k" and .holder.pid == ($pid | tonumber))' <<<"$stderr"
+  run -64 --separate-stderr dlock --log-format json run -n --nonsense k -- true
+  jq -es 'length == 1 and .[0].event == "invalid" and .[0].key == null' <<<"$stderr"
+  run -64 --separate-stderr dlock run --nonsense k -- true --log-format=json
+  [[ $stderr == "dlock: "* ]]
   run -75 dlock -q run -n k -- true
   [ "$output" = "" ]
   run -64 dlock -q run -n --nonsense k -- true
