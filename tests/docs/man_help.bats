@@ -151,28 +151,41 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     sleep 0.05
   done
   dlock bench --count 20 --json >bench.json
+  owner=$(dlock acquire --ttl 1m other --json | jq -r .owner)
+  dlock release --owner "$owner" other --json >release.json
+  dlock fence --json r 5 >fence.json
+  dlock config show --json >config.json
+  dlock config check --json >config_check.json
   dlock stock create s --quantity 1
   dlock stock show s --json >stock.json
   dlock --log-format json check k 1 2>log.json || true
-  schemas=$(grep -oE '\*dlock\.[a-z-]+/1\*' "$root/man/dlock.7.scd" | tr -d '*' | sort -u)
+  schemas=$(grep -oE '\*dlock\.[a-z_-]+/1\*' "$root/man/dlock.7.scd" | tr -d '*' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 11 ]
   for schema in $schemas; do
     name=${schema#dlock.}
     [ "$(head -n 1 "${name%/1}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
   done
-  for name in inspect report acquire renew check doctor log stock; do
+  for name in inspect report acquire renew release fence check doctor log stock; do
     for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock.7.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
       grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
     done
   done
   # Those that only sometimes are there, and the values that the page lists.
-  for word in inspect.permits inspect.slot report.slot acquire.slot inspect.note inspect.directory_of inspect.false inspect.exclusive inspect.shared report.locks report.ran report.busy report.unavailable \
+  for word in inspect.permits inspect.slot report.slot acquire.slot inspect.note inspect.directory_of inspect.false inspect.exclusive inspect.shared release.false report.locks report.ran report.busy report.unavailable \
     report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose \
     log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
     log.waiting log.fallback log.unlocked log.release_unconfirmed log.step log.note; do
     absent=${absent/"$word "/}
   done
   [ -z "$absent" ] || { echo "not printed: $absent"; return 1; }
+}
+
+@test "each JSON schema that the program prints is in dlock(7)" {
+  schemas=$(grep -rhoE '"dlock\.[a-z._-]+/1' "$root/cmd" "$root/lib" "$root/backends" | tr -d '"\\' | sort -u)
+  [ "$(wc -l <<<"$schemas")" -ge 15 ]
+  for schema in $schemas; do
+    grep -qF "*$schema*" "$root/man/dlock.7.scd" || { echo "$schema is not in the page"; return 1; }
+  done
 }
 
 @test "the man pages have no errors" {
