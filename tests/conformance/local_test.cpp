@@ -546,15 +546,21 @@ TEST_CASE("in a directory that a group shares, files are made for the group desp
   holder.release();
 }
 
-TEST_CASE("a missing directory is made with its parents, for nobody else") {
+TEST_CASE("a missing directory is made for nobody else, but a missing parent is a mistake") {
   TemporaryDirectory parent;
-  const auto client = local_store(parent.path() + "/a/b/dlock");
+  const auto client = local_store(parent.path() + "/dlock");
   Acquisition holder(*client, exclusive("k"));
   holder.held();
   struct stat st {};
-  REQUIRE(stat((parent.path() + "/a/b/dlock").c_str(), &st) == 0);
+  REQUIRE(stat((parent.path() + "/dlock").c_str(), &st) == 0);
   CHECK((st.st_mode & 07777) == 0700);
   holder.release();
+  const auto mistyped = local_store(parent.path() + "/a/dlock");
+  Acquisition never(*mistyped, exclusive("k"));
+  const auto refused = never.wait_for<Refused>();
+  REQUIRE(refused);
+  CHECK(refused->error.code == ErrorCode::kMisconfigured);
+  CHECK(stat((parent.path() + "/a").c_str(), &st) != 0);
 }
 
 }  // namespace dlock::testing::local_test

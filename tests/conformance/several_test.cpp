@@ -122,6 +122,7 @@ TEST_CASE("the loss of one lock while the next one is waited for refuses the who
     CHECK(both.taken->stays_quiet());
     both.lose(w.b);
     const auto refused = both.taken->wait_for<Refused>();
+    INFO("said: ", both.taken->last());
     REQUIRE(refused);
     CHECK(refused->error.code == ErrorCode::kLost);
     holder.release();
