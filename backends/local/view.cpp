@@ -26,7 +26,6 @@ std::string note_about(const Record& record, const LocalContext& context) {
     return record.flags & Record::kGranted ? "dlock is gone, what it started still runs" : "ended";
   }
   if (info->state == 'T' || info->state == 't') return "stopped";
-  if (record.watch_pid != 0) return "until process " + std::to_string(record.watch_pid) + " ends";
   return {};
 }
 
@@ -51,7 +50,9 @@ Participant party_of(const View::Seat& seat, bool holder, const LocalContext& co
   party.mode = record.lock_mode();
   party.since = wall_time(record.since_us);
   if (record.until_us != 0) party.until = wall_time(record.until_us);
-  party.note = note_about(record, context);
+  if (record.flags & Record::kDetached) mark_lease(party, record.watch_pid != 0 ? record.watch_pid : record.pid);
+  if (record.watch_pid == 0) party.note.clear();
+  if (const std::string note = note_about(record, context); !note.empty()) party.note = note;
   return party;
 }
 

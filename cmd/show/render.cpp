@@ -169,6 +169,11 @@ std::size_t longest_queue(const std::vector<Block>& blocks, std::size_t height) 
   return queue;
 }
 
+std::string process_text(const Participant& party) {
+  if (party.pid > 0) return "pid " + std::to_string(party.pid);
+  return party.lease ? "lease, no process" : "";
+}
+
 }  // namespace
 
 Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - since, Duration::zero()); }
@@ -180,15 +185,15 @@ std::string reason_text(const Participant& party) {
 
 std::string party_text(const Participant& party) {
   std::string text = printable(party.host);
-  const auto add = [&](const std::string& word) { text += (text.empty() ? "" : " ") + word; };
-  if (party.pid > 0) add("pid " + std::to_string(party.pid));
+  const auto add = [&](const std::string& word) { text += (text.empty() || word.empty() ? "" : " ") + word; };
+  add(process_text(party));
   if (!party.user.empty()) add("(" + printable(party.user) + ")");
   if (text.empty() && !party.owner.empty()) text = "owner " + printable(party.owner);
   return text.empty() ? "somebody" : text;
 }
 
 std::string party_sentence(const Participant& party) {
-  std::string inside = party.pid > 0 ? "pid " + std::to_string(party.pid) : "";
+  std::string inside = process_text(party);
   if (!party.user.empty()) inside += (inside.empty() ? "user " : ", user ") + printable(party.user);
   if (party.host.empty()) return inside.empty() ? party_text(party) : inside;
   return printable(party.host) + (inside.empty() ? "" : " (" + inside + ")");
@@ -221,6 +226,7 @@ void put_party(JsonWriter& json, const Participant& party) {
   json.begin_object();
   json.key("owner").text_or_null(party.owner).key("host").text_or_null(party.host);
   number("pid", party.pid);
+  if (party.lease) json.key("lease").boolean(true);
   json.key("user").text_or_null(party.user).key("reason").text_or_null(party.reason);
   number("token", static_cast<std::int64_t>(party.token.value()));
   if (!party.slot.empty()) json.key("slot").text(party.slot);

@@ -80,6 +80,7 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.renew_interval = options.renew_interval;
   spec.lock_delay = options.lock_delay;
   spec.kill_after = options.kill_after;
+  if (options.command == Command::kAcquire) spec.left_to = options.watch_pid.value_or(0);
   spec.ends_command = options.on_lost.kind == OnLost::Kind::kTerm || options.on_lost.kind == OnLost::Kind::kKill;
   return spec;
 }

@@ -87,6 +87,7 @@ void put_party(Message& message, const std::string& prefix, const Participant& p
   f[prefix + "mode"] = digits(static_cast<int>(party.mode));
   f[prefix + "token"] = party.token.text();
   f[prefix + "count"] = digits(party.count);
+  if (party.lease) f[prefix + "lease"] = "1";
   f[prefix + "note"] = utf8_prefix(party.note, kLongestName);
   if (!party.slot.empty()) f[prefix + "slot"] = utf8_prefix(party.slot, kLongestName);
   if (party.since) f[prefix + "since"] = digits(party.since->time_since_epoch().count());
@@ -103,6 +104,7 @@ Participant get_party(Reader& in) {
   party.mode = in.choice("mode", Mode::kPermits);
   party.token = FencingToken(static_cast<std::uint64_t>(in.number_or("token", 0)));
   party.count = static_cast<int>(in.number_or("count", 1));
+  party.lease = in.number_or("lease", 0) != 0;
   party.note = in.text_or_empty("note");
   party.slot = in.text_or_empty("slot");
   party.since = in.optional_wall("since");
@@ -312,6 +314,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
   f["kill"] = digits(spec.kill_after.count());
   f["ends"] = digits(static_cast<int>(spec.ends_command));
   f["take"] = digits(static_cast<int>(spec.take));
+  if (spec.left_to) f["left"] = digits(*spec.left_to);
   if (spec.stock) {
     f["stock.id"] = spec.stock->id.text();
     f["stock.quantity"] = digits(spec.stock->quantity);
@@ -358,6 +361,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   spec.kill_after = in.duration("kill");
   spec.ends_command = in.number("ends") != 0;
   spec.take = in.number("take") != 0;
+  if (in.has("left")) spec.left_to = static_cast<pid_t>(in.number("left"));
   if (in.has("stock.id")) {
     const auto id = LockName::parse(in.text("stock.id"));
     if (!id) return id.error();

@@ -33,4 +33,10 @@ std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
 }
 
+void mark_lease(Participant& party, std::int64_t left_to) {
+  party.lease = true;
+  party.pid = left_to;
+  if (left_to > 0) party.note = "until process " + std::to_string(left_to) + " ends";
+}
+
 }  // namespace dlock

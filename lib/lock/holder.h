@@ -32,6 +32,7 @@ struct Participant {
   int count = 1;                  ///< how often it has been entered (re-entry)
   std::optional<WallTime> since;  ///< holding, or waiting, since
   std::optional<WallTime> until;  ///< the lease ends by itself; nullopt: only with its holder
+  bool lease = false;             ///< left by `acquire`: `pid` is the living process whose life it has, or 0
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
   std::string slot = {};          ///< of a holder of a permit (slots.h); empty: it has none
 };
@@ -41,6 +42,9 @@ std::string forced_by(const std::string& by);
 
 /// The note of a holder whose lease has no end, though nobody is known who keeps it.
 inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
+
+/// `party` holds what `acquire` took for `left_to`, a process or 0: the process that took it has nothing to do with it.
+void mark_lease(Participant& party, std::int64_t left_to);
 
 /// One look at one lock. Stale as soon as it is made.
 struct LockState {

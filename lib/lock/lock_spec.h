@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,6 +59,8 @@ struct LockSpec {
   bool ends_command = true;                       ///< a loss ends the command: a keeper does it when dlock does not
   bool take = true;                               ///< false: only wait until nobody holds it
   std::optional<StockClaim> stock = {};           ///< `name` is that of a stock
+  /// `acquire`: who keeps the hold once it has been taken, for showing: 0 nobody, else this process of --watch-pid.
+  std::optional<pid_t> left_to = {};
   /// This process takes such locks one after the other: a connection is worth keeping, who has a busy one is not asked.
   bool one_of_many = false;
 };

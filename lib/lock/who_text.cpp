@@ -14,11 +14,13 @@ constexpr char kUnit = '\x1f';  // between the parts, and in none of them
 
 }  // namespace
 
-std::string who_text(const std::string& reason) {
+std::string who_text(const std::string& reason, std::optional<pid_t> left_to) {
   utsname name{};
   uname(&name);
   std::string text = name.nodename;
-  text.append(1, kUnit).append(std::to_string(getppid())).append(1, kUnit).append(user_name(geteuid()));
+  text.append(1, kUnit).append(std::to_string(getppid()));
+  if (left_to) text.append(1, ' ').append(std::to_string(*left_to));
+  text.append(1, kUnit).append(user_name(geteuid()));
   text += kUnit;
   for (const char c : reason) text += c == kUnit ? ' ' : c;
   return text;
@@ -31,10 +33,13 @@ std::string with_slot(std::string who, const std::string& slot) {
 
 void add_who(Participant& party, std::string_view text) {
   party.host = cut(text, kUnit);
-  party.pid = leading_number<std::int64_t>(cut(text, kUnit));
+  std::string_view left_to = cut(text, kUnit);
+  party.pid = leading_number<std::int64_t>(cut(left_to, ' '));
   party.user = cut(text, kUnit);
   party.reason = cut(text, kUnit);
   party.slot = text;
+  const bool holds = party.token != FencingToken();
+  if (holds && !left_to.empty()) mark_lease(party, leading_number<std::int64_t>(left_to));
 }
 
 std::string slot_of(std::string_view who) {

@@ -67,6 +67,17 @@ SCRIPT
   run -0 dlock run -n k -- true
 }
 
+@test "acquire: a lease is shown as one, with the pid of the process that keeps it or is watched for it" {
+  local owner
+  read -r owner _ < <(dlock acquire --ttl 1m k)
+  [ "$(holder_field k lease)" = true ]
+  run -0 kill -0 "$(holder_field k pid)"
+  run -0 dlock release --owner "$owner" k
+  run -0 dlock acquire --watch-pid $$ k
+  run -0 dlock inspect k
+  [[ "$output" == *"$(hostname) pid $$ "*"until process $$ ends"* ]]
+}
+
 @test "acquire: somebody else's handle, and a second release, are 79 and free nothing" {
   local owner token
   read -r owner token < <(dlock acquire --ttl 1m k)

@@ -26,6 +26,15 @@ teardown() { end_world; }
   run -0 dlock release --owner "$DLOCK_OWNER" "$DLOCK_KEY"
 }
 
+@test "a lease is shown as one, also to who is refused" {
+  use "$DLOCK_TEST_REDIS"
+  run -0 dlock acquire --ttl 1m "$key"
+  run -75 dlock run -n "$key" -- true
+  [[ "$output" == *"$key is held by $(hostname) (lease, no process, user $(id -un)) for "* ]]
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"lease, no process"* ]]
+}
+
 @test "redis://host:port/db: a database is a key space of its own" {
   use "$DLOCK_TEST_REDIS/3"
   hold_lock "$key"

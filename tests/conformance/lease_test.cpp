@@ -55,6 +55,23 @@ TEST_CASE("a detached lease outlives the process that took it, and is given back
   });
 }
 
+TEST_CASE("a lease is told from the hold of a process, and has no pid of one that is gone") {
+  on_every_backend("lease-of", [](World& w) {
+    if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
+    LockSpec spec = exclusive(w.key);
+    spec.left_to = 0;
+    leased(w.fixture, spec, "detach-ttl 60000");
+    const auto state = w.a.inspect(name(w.key));
+    REQUIRE(state);
+    REQUIRE(state->holders.size() == 1);
+    CHECK(state->holders.front().lease);
+    const auto pid = static_cast<pid_t>(state->holders.front().pid);
+    CHECK((pid == 0 || kill(pid, 0) == 0));  // on one machine a process keeps it
+    CHECK_FALSE(state->holders.front().user.empty());
+    CHECK(w.a.release(name(w.key), spec.owner));
+  });
+}
+
 TEST_CASE("leases of one key can be taken and given back again and again, and tokens grow") {
   on_every_backend("lease-again", [](World& w) {
     if (skips(w, !w.fixture.detaches, "no lease outlives its process")) return;
@@ -132,9 +149,17 @@ TEST_CASE("a lease that watches a process ends with it") {
     if (watched == 0) {
       for (;;) pause();
     }
-    leased(w.fixture, exclusive(w.key), "detach-pid " + std::to_string(watched));
+    LockSpec spec = exclusive(w.key);
+    spec.left_to = watched;
+    leased(w.fixture, spec, "detach-pid " + std::to_string(watched));
     Acquisition next(w.a, exclusive(w.key));
     CHECK(next.stays_quiet());
+    const auto state = w.b.inspect(name(w.key));
+    REQUIRE(state);
+    REQUIRE(state->holders.size() == 1);
+    CHECK(state->holders.front().lease);
+    CHECK(state->holders.front().pid == watched);
+    CHECK(state->holders.front().note == "until process " + std::to_string(watched) + " ends");
     kill(watched, SIGKILL);
     next.held();
     waitpid(watched, nullptr, 0);

@@ -37,7 +37,8 @@ std::vector<std::string> to_arguments(const std::string& store, const LockSpec& 
                                  spec.reason,
                                  spec.fair ? "1" : "0",
                                  spec.take ? "1" : "0",
-                                 std::to_string(spec.renew_interval.count())};
+                                 std::to_string(spec.renew_interval.count()),
+                                 spec.left_to ? std::to_string(*spec.left_to) : "-"};
   if (spec.ancestor) {
     words.push_back(spec.ancestor->owner.text());
     words.push_back(spec.ancestor->token.text());
@@ -57,7 +58,8 @@ LockSpec from_arguments(char** words, int count) {
   spec.fair = words[11][0] == '1';
   spec.take = words[12][0] == '1';
   spec.renew_interval = Duration(std::atoll(words[13]));
-  if (count > 15) spec.ancestor = HeldClaim{*Owner::parse(words[14]), *FencingToken::parse(words[15])};
+  if (words[14][0] != '-') spec.left_to = std::atoi(words[14]);
+  if (count > 16) spec.ancestor = HeldClaim{*Owner::parse(words[15]), *FencingToken::parse(words[16])};
   return spec;
 }
 

@@ -62,7 +62,9 @@ HolderRecord record_of(const LockSpec& spec) {
           spec.lock_delay,
           spec.reason,
           "",
-          false};
+          false,
+          "",
+          spec.left_to};
 }
 
 std::string encode(const HolderRecord& data) {
@@ -78,6 +80,7 @@ std::string encode(const HolderRecord& data) {
   }
   if (data.ended) out.append(" ended=1");
   if (!data.freed_by.empty()) out.append(" freed_by=").append(percent(data.freed_by));
+  if (data.left_to) out.append(" left_to=").append(std::to_string(*data.left_to));
   if (!data.reason.empty()) out.append(" reason=").append(percent(data.reason));
   return out;
 }
@@ -103,7 +106,8 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
                       text(fields, "reason"),
                       text(fields, "slot"),
                       text(fields, "ended") == "1",
-                      text(fields, "freed_by")};
+                      text(fields, "freed_by"),
+                      fields.contains("left_to") ? std::optional(number(fields, "left_to")) : std::nullopt};
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

@@ -235,7 +235,9 @@ Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std
 LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
   for (const Present& one : present) {
-    (one.holds ? state.holders : state.waiters).push_back(one.party);
+    auto& parties = one.holds ? state.holders : state.waiters;
+    parties.push_back(one.party);
+    if (one.holds && one.ours && one.ours->left_to) mark_lease(parties.back(), *one.ours->left_to);
     if (one.ours && one.ours->permits > 0) state.permits = one.ours->permits;
   }
   if (!state.holders.empty()) state.mode = state.holders.front().mode;

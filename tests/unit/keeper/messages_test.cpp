@@ -25,6 +25,9 @@ LockState busy_state() {
   holder.since = WallTime(5s);
   holder.slot = "db2";
   state.holders.push_back(holder);
+  holder.lease = true;
+  holder.pid = 0;
+  state.holders.push_back(holder);
   state.waiters = {Participant{}, Participant{}};
   return state;
 }
@@ -67,7 +70,9 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   const auto refused = std::get<Refused>(there_and_back(Refused{{ErrorCode::kBusy, "held", "wait"}, busy_state()}));
   CHECK(refused.error.code == ErrorCode::kBusy);
   REQUIRE(refused.state);
-  REQUIRE(refused.state->holders.size() == 1);
+  REQUIRE(refused.state->holders.size() == 2);
+  CHECK_FALSE(refused.state->holders[0].lease);
+  CHECK(refused.state->holders[1].lease);
   CHECK(refused.state->holders[0].reason == "line 1\nline 2 with 100 % of = signs");
   CHECK(refused.state->holders[0].since == WallTime(5s));
   CHECK(refused.state->holders[0].slot == "db2");
@@ -88,6 +93,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.ends_command = false;
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
+  spec.left_to = 4711;
   spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
   const auto message =
       decode(encode(acquire_message(*url, spec, {.format = Log::Format::kJson, .verbosity = 2, .colour = true})));
@@ -107,6 +113,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK_FALSE(request->spec.ends_command);
   CHECK(request->spec.wait.until == TimePoint(99s));
   CHECK(request->spec.ancestor->token == FencingToken(5));
+  CHECK(request->spec.left_to == 4711);
   REQUIRE(request->spec.stock);
   CHECK(request->spec.stock->id.text() == "order 77");
   CHECK(request->spec.stock->quantity == 12);
