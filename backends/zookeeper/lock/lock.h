@@ -64,6 +64,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   TimePoint believed() const;
   bool is_ours(const Answer& node) const;
   Renewal judge_watched();
+  RenewalLost lost_by_deletion() const;
   Renewal look_after_entries(TimePoint now);
   Result<void> release_entered(TimePoint until);
   Result<bool> enter(const Present& outer, Control& control);
@@ -89,6 +90,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   int unreached_ = 0;       ///< attempts without an answer
   bool denied_ = false;     ///< the ancestor's hold is not there
   std::size_t stage_ = 0;   ///< that is not passed yet
+  std::string freed_by_;    ///< who is about to delete our node, and why, as our node says
   Verdict verdict_;         ///< of that stage: what is waited for
   std::string last_there_;  ///< the node that is waited for by who takes nothing
   std::optional<TimePoint> watch_at_;

@@ -68,7 +68,7 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   if (failed && failed->code == ErrorCode::kLost) return RenewalLost{failed->message};
   if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
   if (failed) return RenewalUnknown{failed->message};
-  if (gone) return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
+  if (gone) return lost_by_deletion();
   previously_sent_ = sent_;
   sent_ = sent;
   return RenewalRenewed{believed()};
@@ -105,6 +105,10 @@ bool ZookeeperLock::is_ours(const Answer& node) const {
   return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
 }
 
+RenewalLost ZookeeperLock::lost_by_deletion() const {
+  return {freed_by_.empty() ? "it was force-released or deleted on " + ensemble_.store() : forced_by(freed_by_)};
+}
+
 /// What has been answered of these reads; never waits.
 Renewal ZookeeperLock::judge_watched() {
   while (!watching_.empty() && calls_->has_answer(watching_.back())) {
@@ -113,9 +117,9 @@ Renewal ZookeeperLock::judge_watched() {
     if (!answer) {
       watch_at_ = runtime_.clock.now() + kWatchAgain;
     } else if (!is_ours(*answer)) {
-      return RenewalLost{"it was force-released or deleted on " + ensemble_.store()};
+      return lost_by_deletion();
     } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
-      return RenewalLost{forced_by(told->freed_by)};
+      freed_by_ = told->freed_by;  // the lock is ours until the node goes: what keeps its place goes with it
     } else if (asks_to_release(answer->data)) {
       if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
       return RevocationRequested{"another client asked for it (" + answer->data + ")"};

@@ -21,9 +21,9 @@ struct HolderRecord {
   int permits = 0;
   Duration lock_delay{0};
   std::string reason;
-  std::string slot = {};      ///< of a holder of a permit (slots.h)
-  bool ended = false;         ///< whose hold it is has given it back; those that have entered it go on
-  std::string freed_by = {};  ///< an operator is about to delete the node: who, and why
+  std::string slot = {};                     ///< of a holder of a permit (slots.h)
+  bool ended = false;                        ///< whose hold it is has given it back; those that have entered it go on
+  std::string freed_by = {};                 ///< an operator is about to delete the node: who, and why
   std::optional<std::int64_t> left_to = {};  ///< as in LockSpec
 };
 
