@@ -10,8 +10,12 @@
 #include <mariadb/mysql.h>
 #include <mysql_connection.h>
 #include <mysql_driver.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
 
 #include "backends/mysql/connection/errors.h"
 
@@ -106,17 +110,36 @@ sql::Driver* driver() {
   return instance;
 }
 
+std::mutex threads_mutex;
+int threads_inside = 0;  ///< between the beginning of a session and its end
+
+/// The library's driver is destroyed at the end of the process, which waits for no thread: where one is still inside,
+/// the process ends without that.
+void end_process(int status, void* /*unused*/) {
+  {
+    const std::lock_guard hold(threads_mutex);
+    if (threads_inside == 0) return;
+  }
+  std::fflush(nullptr);
+  _exit(status);
+}
+
 }  // namespace
 
 void ConnectorSession::prepare_library() {
   mallopt(M_ARENA_MAX, 1);  // a thread with an arena of its own takes half the address space of a keeper
   mysql_port = MYSQL_PORT;  // otherwise /etc/services is asked for it, which opens fifty files
   driver();
+  on_exit(end_process, nullptr);  // behind the driver, so that it is called before the driver goes
   WireGuard::watch_library();
 }
 
 ConnectorSession::ConnectorSession(const DatabaseSettings& settings, WireGuard& guard)
     : settings_(settings), guard_(guard) {
+  {
+    const std::lock_guard hold(threads_mutex);
+    ++threads_inside;
+  }
   guard_.enter();
   driver()->threadInit();
 }
@@ -131,6 +154,8 @@ ConnectorSession::~ConnectorSession() {
   }
   driver()->threadEnd();
   WireGuard::leave();
+  const std::lock_guard hold(threads_mutex);
+  --threads_inside;
 }
 
 Failure ConnectorSession::too_much() const {
