@@ -32,12 +32,18 @@ elsewhere() { # SCRIPT ARGUMENT...
     install -d -m 700 -o "${user#*:}" "$BATS_TEST_TMPDIR/${user%:*}"
   done
   unset DLOCK_BACKEND
-  unshare --mount bash -c 'mount --bind "$HOME/passwd" /etc/passwd && mount -t tmpfs -o mode=755 none /var/lib || exit 42
+  "${apart[@]}" bash -c 'mount --bind "$HOME/passwd" /etc/passwd && mount -t tmpfs -o mode=755 none /var/lib || exit 42
     exec "$@"' - "$@"
 }
+# Sets $apart: how mounts stay with a command. In a root whose / is no mount point unshare(1) cannot make them private, and
+# need not where nothing of them is shared.
 may_mount() {
   need_root
-  unshare --mount mount -t tmpfs none /var/lib 2>/dev/null || skip "cannot mount"
+  apart=(unshare --mount)
+  if ! "${apart[@]}" true 2>/dev/null && ! grep -q ' shared:' /proc/self/mountinfo; then
+    apart+=(--propagation unchanged)
+  fi
+  "${apart[@]}" mount -t tmpfs none /var/lib 2>/dev/null || skip "cannot mount"
 }
 
 # In the scripts: as USER COMMAND... with the home that the user has. Members of the group dlock have 4000 besides.

@@ -181,7 +181,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "each JSON schema that the program prints is in dlock(7)" {
-  schemas=$(grep -rhoE '"dlock\.[a-z._-]+/1' "$root/cmd" "$root/lib" "$root/backends" | tr -d '"\\' | sort -u)
+  schemas=$(grep -rhoE '"dlock\.[a-z._-]+/1' "$root/cmd" "$root/lib" "$root/backends" | tr -d '"' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 15 ]
   for schema in $schemas; do
     grep -qF "*$schema*" "$root/man/dlock.7.scd" || { echo "$schema is not in the page"; return 1; }
