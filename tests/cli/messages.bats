@@ -27,6 +27,16 @@ says() {
   [ ! -e ran ]
 }
 
+# The same, in one of ten attempts: a majority that has refused is not waited for longer than 100 ms, and a machine at work
+# may need longer for the answer of the others.
+says_at_last() {
+  local _
+  for _ in {1..10}; do
+    if says "$@"; then return; fi
+  done
+  return 1
+}
+
 # file_says TEXT... -- LINE...: what a configuration of these lines is refused with.
 file_says() {
   local texts=()
@@ -143,9 +153,9 @@ file_says() {
   start_redis one
   use "redlock://127.0.0.1:$(port_of one),127.0.0.1:1,127.0.0.1:2"
   local answer='3 servers asked, 1 answers'
-  says 69 "$answer" '2 are needed' '127.0.0.1:2: connection refused' '!no answer in time' '!know the lock' \
+  says_at_last 69 "$answer" '2 are needed' '127.0.0.1:2: connection refused' '!no answer in time' '!know the lock' \
     -- dlock inspect k
-  says 69 "$answer" '!no answer in time' -- dlock run -n k -- touch ran
+  says_at_last 69 "$answer" '!no answer in time' -- dlock run -n k -- touch ran
 }
 
 @test "a foreign key without a TTL is not worth waiting for" {
