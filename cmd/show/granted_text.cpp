@@ -27,7 +27,7 @@ std::string granted_text(const Options& options, const char* schema, const std::
   std::string text;
   for (const HeldLock& lock : locks) {
     if (!options.json) {
-      text += lock.owner.text() + " " + lock.token.text() + (lock.slot.empty() ? "" : " " + lock.slot) + "\n";
+      text += lock.owner.text() + " " + lock.token.text() + "\n";
       continue;
     }
     JsonWriter json;

@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-/// What acquire and hold print: "OWNER TOKEN" a line for each lock, "OWNER TOKEN SLOT" if it has a slot; or with --json
+/// What acquire and hold print: "OWNER TOKEN" a line for each lock; or with --json
 /// an object of `schema`: key, owner, token, slot (if it has one), backend, reentered, until (RFC 3339, null when the
 /// lock does not end by itself).
 /// With --shell (acquire), the variables of a command's environment as assignments of a POSIX shell, one after the

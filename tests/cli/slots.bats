@@ -81,17 +81,19 @@ each_job_has_its_database() {
 
 a_lease_has_a_slot() {
   local grant
-  grant=$(dlock acquire --ttl 30s --slots db1,db2 "$key")
-  [[ "$grant" =~ ^([0-9a-f]{32})\ [0-9]+\ db1$ ]]
-  run -0 dlock renew --ttl 30s --owner "${grant%% *}" "$key"
+  eval "$(dlock acquire --ttl 30s --slots db1,db2 --shell "$key")"
+  [ "$DLOCK_SLOT" = db1 ]
+  grant=$DLOCK_OWNER
+  unset DLOCK_SLOT DLOCK_HELD
+  run -0 dlock renew --ttl 30s --owner "$grant" "$key"
   [ "$(dlock acquire --ttl 30s --slots db1,db2 --json "$key" | tee second.json | jq -r .slot)" = db2 ]
   sees "db1 db2"
-  run -0 dlock release --owner "${grant%% *}" "$key"
+  run -0 dlock release --owner "$grant" "$key"
   sees db2
   [ "$(dlock run --slots db1,db2 "$key" -- printenv DLOCK_SLOT)" = db1 ]
   run -0 dlock release --owner "$(jq -r .owner second.json)" "$key"
 }
-@test "acquire prints the slot behind owner and token; a renewal keeps it, its release frees it" {
+@test "acquire tells a script the slot; a renewal keeps it, its release frees it" {
   on_each_backend a_lease_has_a_slot
 }
 
