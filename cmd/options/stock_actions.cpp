@@ -217,12 +217,6 @@ LockName request_id(const StockOptions& stock) {
 
 std::span<const StockActionRow> stock_action_rows() { return kActionRows; }
 
-const StockActionRow& stock_action_row(StockAction action) {
-  const StockActionRow* row = kActionRows;
-  while (row->action != action) ++row;
-  return *row;
-}
-
 Result<void> read_stock_options(const Arguments& arguments, const OptionReader& from, Options& options) {
   return Reader(arguments, from, options).read();
 }

@@ -20,7 +20,6 @@ struct StockActionRow {
 };
 
 std::span<const StockActionRow> stock_action_rows();
-const StockActionRow& stock_action_row(StockAction action);
 
 /// The id of a request; one without gets one of its own.
 LockName request_id(const StockOptions& stock);

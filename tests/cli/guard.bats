@@ -4,19 +4,7 @@ load ../support/cli
 
 setup() {
   set_world
-  script note <<'SCRIPT'
-#!/bin/bash
-trap 'echo "$1 TERM" >>got; exit 0' TERM
-echo $$ >"$1.pid"
-until [ -e finish ]; do sleep 0.02; done
-exit 9
-SCRIPT
-  script stubborn <<'SCRIPT'
-#!/bin/bash
-trap 'echo "$1 TERM" >>got' TERM
-echo $$ >"$1.pid"
-while :; do sleep 0.02; done
-SCRIPT
+  script_victims
 }
 teardown() { end_world; }
 

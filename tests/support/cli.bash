@@ -53,6 +53,26 @@ script() {
   chmod +x "$BATS_TEST_TMPDIR/bin/$1"
 }
 
+# Commands that tell what reaches them.
+script_victims() {
+  # note NAME: writes its id into NAME.pid and "NAME TERM" into `got` when told to end; obeys, with status 0.
+  script note <<'SCRIPT'
+#!/bin/bash
+trap 'echo "$1 TERM" >>got; exit 0' TERM
+trap 'echo "$1 USR1" >>got' USR1
+echo $$ >"$1.pid"
+until [ -e finish ]; do sleep 0.02; done
+exit 9
+SCRIPT
+  # stubborn NAME: the same, but does not end.
+  script stubborn <<'SCRIPT'
+#!/bin/bash
+trap 'echo "$1 TERM" >>got' TERM
+echo $$ >"$1.pid"
+while :; do sleep 0.02; done
+SCRIPT
+}
+
 # install_keeper PROGRAM: a dlock of the test's own whose dlock-redis is this one of tests/support/programs.
 install_keeper() {
   local prefix=$BATS_TEST_TMPDIR/prefix
