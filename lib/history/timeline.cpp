@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/history/timeline.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "lib/base/human_text.h"
+#include "lib/history/time_axis.h"
+
+namespace dlock {
+namespace {
+
+// In pixels.
+constexpr double kWidth = 960;
+constexpr double kEdge = 16;
+constexpr double kLaneHeight = 24;
+constexpr double kBarHeight = 16;
+constexpr double kHeadingHeight = 28;
+constexpr double kCharacter = 6.3;  ///< of a text of 11 px, on average
+constexpr double kLeastBar = 2;
+constexpr std::size_t kMostLabelColumns = 40;
+
+constexpr const char* kInk = "#1a1a1a";
+constexpr const char* kGrey = "#6b6b6b";
+constexpr const char* kRed = "#c62828";
+constexpr const char* kDarkRed = "#7f0000";  ///< to be seen on red
+
+double width_of(std::string_view text) { return kCharacter * static_cast<double>(display_width(text)); }
+
+std::string px(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.1f", value);
+  return digits;
+}
+
+/// For the inside of an element or of an attribute in double quotes.
+std::string escaped_text(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    if (c == '&') out += "&amp;";
+    else if (c == '<') out += "&lt;";
+    else if (c == '>') out += "&gt;";
+    else if (c == '"') out += "&quot;";
+    else out += c;
+  }
+  return out;
+}
+
+struct Style {
+  const char* fill;
+  const char* line;
+  const char* text;
+};
+
+Style style_of(Span::Kind kind) {
+  switch (kind) {
+    case Span::Kind::kWait:
+      return {"#dbe7f3", "#9bb8d3", "#2b4a66"};
+    case Span::Kind::kHold:
+      return {"#1f4e79", "#1f4e79", "#ffffff"};
+    case Span::Kind::kLost:
+      return {kRed, kRed, "#ffffff"};
+  }
+  return {kGrey, kGrey, kInk};
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const Timeline& timeline) : timeline_(timeline), axis_(axis_of(timeline)) {
+    double widest = 0;
+    for (const LaneGroup& group : timeline.groups) {
+      for (const Lane& lane : group.lanes) widest = std::max(widest, width_of(shown(lane.label)));
+    }
+    left_ = kEdge + widest + 12;
+    right_ = kWidth - kEdge - 8;
+  }
+
+  std::string draw() {
+    y_ = kEdge;
+    if (!timeline_.title.empty()) {
+      y_ += 16;
+      text(kEdge, y_, timeline_.title, "font-size=\"16\" font-weight=\"bold\"", kInk);
+      y_ += 6;
+    }
+    if (!timeline_.subtitle.empty()) {
+      y_ += 13;
+      text(kEdge, y_, timeline_.subtitle, "", kGrey);
+      y_ += 6;
+    }
+    y_ += 22;  // the words of the axis
+    top_ = y_;
+    for (const LaneGroup& group : timeline_.groups) draw_group(group);
+    bottom_ = y_ + 4;
+    return head() + backdrop() + out_ + "</g>\n</svg>\n";
+  }
+
+ private:
+  static TimeAxis axis_of(const Timeline& timeline) {
+    std::optional<WallTime> first;
+    std::optional<WallTime> last;
+    const auto include = [&](WallTime at) {
+      first = first ? std::min(*first, at) : at;
+      last = last ? std::max(*last, at) : at;
+    };
+    for (const LaneGroup& group : timeline.groups) {
+      for (const Lane& lane : group.lanes) {
+        for (const Span& span : lane.spans) {
+          include(span.from);
+          include(span.to);
+        }
+        for (const Mark& mark : lane.marks) include(mark.at);
+      }
+    }
+    const WallTime from = timeline.from.value_or(first.value_or(WallTime{}));
+    const WallTime to = timeline.to.value_or(last.value_or(from));
+    return {from, to, timeline.zone_offset, timeline.from_zero};
+  }
+
+  static std::string shown(const std::string& label) { return elided(printable(label), kMostLabelColumns); }
+
+  double x(WallTime at) const { return left_ + (right_ - left_) * axis_.place(at); }
+
+  void text(double at_x, double at_y, const std::string& what, const std::string& attributes, const char* colour) {
+    out_ += "<text x=\"" + px(at_x) + "\" y=\"" + px(at_y) + "\" fill=\"" + colour + "\"" +
+            (attributes.empty() ? "" : " " + attributes) + ">" + escaped_text(what) + "</text>\n";
+  }
+
+  void draw_group(const LaneGroup& group) {
+    if (!group.heading.empty()) {
+      text(kEdge, y_ + kHeadingHeight - 9, group.heading, "font-size=\"13\" font-weight=\"bold\"", kInk);
+      y_ += kHeadingHeight;
+    }
+    for (const Lane& lane : group.lanes) {
+      draw_lane(lane);
+      y_ += kLaneHeight;
+    }
+  }
+
+  void draw_lane(const Lane& lane) {
+    const double middle = y_ + kLaneHeight / 2;
+    text(left_ - 12, middle + 4, shown(lane.label), "text-anchor=\"end\"", kInk);
+    for (std::size_t i = 0; i < lane.spans.size(); ++i) draw_span(lane, i);
+    for (const Mark& mark : lane.marks) draw_mark(lane, mark);
+  }
+
+  /// Where the next thing of this lane begins behind `at`.
+  double free_until(const Lane& lane, double at) const {
+    double until = right_;
+    for (const Span& span : lane.spans) {
+      if (x(span.from) >= at - 0.01) until = std::min(until, x(span.from));
+    }
+    for (const Mark& mark : lane.marks) {
+      if (x(mark.at) >= at - 0.01) until = std::min(until, x(mark.at));
+    }
+    return until;
+  }
+
+  void draw_span(const Lane& lane, std::size_t index) {
+    const Span& span = lane.spans[index];
+    if (!axis_.shows(span.from, span.to)) return;
+    const Style style = style_of(span.kind);
+    const double from = x(span.from);
+    const double to = std::max(x(span.to), from + kLeastBar);
+    const double top = y_ + (kLaneHeight - kBarHeight) / 2;
+    out_ += "<g>";
+    if (!span.detail.empty()) out_ += "<title>" + escaped_text(span.detail) + "</title>";
+    out_ += "<rect x=\"" + px(from) + "\" y=\"" + px(top) + "\" width=\"" + px(to - from) + "\" height=\"" +
+            px(kBarHeight) + "\" fill=\"" + style.fill + "\" stroke=\"" + style.line + "\"/>";
+    if (span.open) {
+      out_ += "<path d=\"M" + px(to) + " " + px(top - 3) + "V" + px(top + kBarHeight + 3) + "\" stroke=\"" + kInk +
+              "\" stroke-dasharray=\"2 2\"/>";
+    }
+    out_ += "</g>\n";
+    if (span.label.empty()) return;
+    const double wide = width_of(span.label);
+    const double baseline = y_ + kLaneHeight / 2 + 4;
+    if (wide + 8 <= to - from) text(from + 4, baseline, span.label, "", style.text);
+    else if (to + 4 + wide <= free_until(lane, to)) text(to + 4, baseline, span.label, "", colour_beside(span.kind));
+  }
+
+  static const char* colour_beside(Span::Kind kind) { return kind == Span::Kind::kLost ? kRed : kGrey; }
+
+  /// The word stands behind its line, or in front of it where the picture ends; on white, so that it can be read on a
+  /// bar as well.
+  void draw_mark(const Lane& lane, const Mark& mark) {
+    if (!axis_.shows(mark.at, mark.at)) return;
+    const char* colour = mark.bad ? kRed : kGrey;
+    const double at = x(mark.at);
+    out_ += "<path d=\"M" + px(at) + " " + px(y_ + 1) + "v" + px(kLaneHeight - 2) + "\" stroke=\"" +
+            (mark.bad ? kDarkRed : kGrey) + "\" stroke-width=\"2\"/>\n";
+    const double wide = width_of(mark.label);
+    if (mark.label.empty()) return;
+    const bool behind = at + 5 + wide <= right_;
+    // Of several close to each other the last one has its word: it is how it ended.
+    if (behind && crowded(lane, mark, at + 5 + wide)) return;
+    const double start = behind ? at + 3 : at - 7 - wide;
+    out_ += "<rect x=\"" + px(start) + "\" y=\"" + px(y_ + 6) + "\" width=\"" + px(wide + 4) +
+            "\" height=\"12\" fill=\"#ffffff\"/>";
+    text(start + 2, y_ + kLaneHeight / 2 + 4, mark.label, "font-weight=\"bold\"", colour);
+  }
+
+  bool crowded(const Lane& lane, const Mark& mark, double until) const {
+    return std::any_of(lane.marks.begin(), lane.marks.end(),
+                       [&](const Mark& other) { return other.at > mark.at && x(other.at) < until; });
+  }
+
+  std::string head() const {
+    const std::string height = px(bottom_ + kEdge);
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + px(kWidth) + "\" height=\"" + height +
+           "\" viewBox=\"0 0 " + px(kWidth) + " " + height +
+           "\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+           "<g font-family=\"DejaVu Sans, Verdana, sans-serif\" font-size=\"11\">\n";
+  }
+
+  /// What lies behind the lanes: highlights, the lines of the axis and its words.
+  std::string backdrop() const {
+    std::string out;
+    for (const Highlight& one : timeline_.highlights) {
+      if (!axis_.shows(one.from, one.to)) continue;
+      const double from = x(one.from);
+      const double wide = std::max(x(one.to) - from, kLeastBar);
+      out += "<rect x=\"" + px(from) + "\" y=\"" + px(top_) + "\" width=\"" + px(wide) + "\" height=\"" +
+             px(bottom_ - top_ + 14) + "\" fill=\"#fbd5d5\"/>\n";
+      const bool ends = from + width_of(one.label) > right_;
+      out += "<text x=\"" + px(ends ? right_ : from) + "\" y=\"" + px(bottom_ + 12) + "\" fill=\"" + kRed + "\"" +
+             (ends ? " text-anchor=\"end\"" : "") + ">" + escaped_text(one.label) + "</text>\n";
+    }
+    for (const TimeAxis::Tick& tick : axis_.ticks((right_ - left_) / 90)) {
+      const double at = x(tick.at);
+      out += "<path d=\"M" + px(at) + " " + px(top_) + "V" + px(bottom_) + "\" stroke=\"#e2e2e2\"/>\n";
+      out += "<text x=\"" + px(at) + "\" y=\"" + px(top_ - 6) + "\" fill=\"" + kGrey + "\" text-anchor=\"middle\">" +
+             tick.label + "</text>\n";
+    }
+    return out;
+  }
+
+  const Timeline& timeline_;
+  const TimeAxis axis_;
+  double left_ = 0;
+  double right_ = 0;
+  double y_ = 0;
+  double top_ = 0;
+  double bottom_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string timeline_svg(const Timeline& timeline) { return Drawing(timeline).draw(); }
+
+}  // namespace dlock

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/time.h"
+
+namespace dlock {
+
+/// Something that lasts, in one lane.
+struct Span {
+  enum class Kind {
+    kWait,  ///< light: asks for the lock
+    kHold,  ///< dark: has it
+    kLost,  ///< red: goes on without it
+  };
+  Kind kind = Kind::kHold;
+  WallTime from{};
+  WallTime to{};
+  bool open = false;        ///< nobody knows when it ended: drawn to `to` with a dashed end
+  std::string label = {};   ///< a few words, where there is room for them: "waits 3 s"
+  std::string detail = {};  ///< shown when somebody points at it
+};
+
+/// Something that happens at one moment, in one lane: a line across it with its word.
+struct Mark {
+  WallTime at{};
+  std::string label = {};  ///< "KILL"
+  bool bad = true;         ///< red; else grey
+};
+
+/// One holder.
+struct Lane {
+  std::string label;
+  std::vector<Span> spans = {};
+  std::vector<Mark> marks = {};
+};
+
+/// Lanes that belong together, under one heading: those of one lock.
+struct LaneGroup {
+  std::string heading = {};
+  std::vector<Lane> lanes = {};
+};
+
+/// A time that the eye should find, behind all lanes, in pale red: two held it, say.
+struct Highlight {
+  WallTime from{};
+  WallTime to{};
+  std::string label = {};
+};
+
+struct Timeline {
+  std::string title = {};
+  std::string subtitle = {};
+  std::vector<LaneGroup> groups = {};
+  std::vector<Highlight> highlights = {};
+  /// What is drawn; what reaches beyond is cut. nullopt: from the first to the last thing there is.
+  std::optional<WallTime> from = {};
+  std::optional<WallTime> to = {};
+  bool from_zero = false;              ///< the axis counts from its beginning ("1.5 s") instead of telling the time
+  std::chrono::seconds zone_offset{};  ///< of the times on the axis, from UTC
+};
+
+/// The picture: one SVG document without references to anything outside, on white. Every text is escaped. It is
+/// readable without a legend: what is drawn has its word inside or beside it where there is room. Pure.
+std::string timeline_svg(const Timeline& timeline);
+
+}  // namespace dlock
