@@ -8,6 +8,7 @@
 #                                                       that load less (dlock_lean_keeper_programs)
 #     dlock_add_stock_keeper(NAME NEEDS lib...)         only the stocks of a backend that lives inside dlock
 #   url.h           its schemes and their parameters, dlock::NAME::kUrls (lib/config/url_schemes.h)
+#   conformance.txt the stores of tests/conformance (tests/conformance/store_table.h)
 #   package/        description, copyright and lintian of its package; none: it is in no package
 #
 # The folder's sources, those of its rooms too, become the library dlock_backend_NAME, with their

@@ -10,9 +10,10 @@
 
 namespace dlock::testing {
 
-/// A kind of store that the suite runs against, and what it can do. A new backend adds one of these to fixtures() and
-/// is then held to every sentence of the port. What it cannot do must be refused with Unsupported, which is tested too;
-/// the cases that ask for it leave it out (skips.h), and skips.txt says that they may.
+/// A kind of store that the suite runs against, and what it can do. A new backend says which it has in its
+/// conformance.txt (store_table.h), and is then held to every sentence of the port. What it cannot do must be refused
+/// with Unsupported, which is tested too; the cases that ask for it leave it out (skips.h), and skips.txt says that
+/// they may.
 struct Fixture {
   std::string name;   ///< "local", "redis"
   std::string store;  ///< what connect() takes; the same text in every process means the same store, empty at first

@@ -4,9 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <stdexcept>
-
+#include "tests/conformance/store_table.h"
 #include "tests/support/acquisition.h"
 #include "tests/support/stock_clients.h"
 
@@ -20,32 +18,11 @@ const std::string& stock_directory() {
   return directory.path();
 }
 
-void add_server(std::vector<StockFixture>& all, const char* name, const char* variable, const std::string& more = "",
-                bool begins_at_start = true) {
-  const char* url = getenv(variable);
-  const char* ci = getenv("CI");
-  if (url && *url) all.push_back({name, url + more, begins_at_start});
-  if (!url && ci && std::string(ci) == "true") {
-    throw std::runtime_error(std::string(variable) + " is not set: there is no server to test against");
-  }
-}
-
 std::vector<StockFixture> all_stock_fixtures() {
-  std::vector<StockFixture> all{{"local", "local:" + stock_directory()}};
-  add_server(all, "redis", "DLOCK_TEST_REDIS");
-  add_server(all, "sentinel", "DLOCK_TEST_SENTINEL");
-  add_server(all, "cluster", "DLOCK_TEST_CLUSTER");
-  add_server(all, "redis, counters", "DLOCK_TEST_REDIS", "?stock=decr");
-  add_server(all, "redis, three slots", "DLOCK_TEST_REDIS", "?stock_slots=3", false);
-  add_server(all, "cluster, two slots", "DLOCK_TEST_CLUSTER", "?stock_slots=2", false);
-  add_server(all, "cluster, eight slots, counters", "DLOCK_TEST_CLUSTER", "?stock_slots=8&stock=decr", false);
-  add_server(all, "tair", "DLOCK_TEST_TAIR", "", false);
-  add_server(all, "tair, one slot", "DLOCK_TEST_TAIR", "?stock_slots=1");
-  for (const char* way : {"guarded", "pessimistic", "optimistic"}) {
-    add_server(all, way, "DLOCK_TEST_MYSQL", std::string("?stock=") + way);
+  std::vector<StockFixture> all;
+  for (const FoundStore& found : stores_of("stock", "local:" + stock_directory(), {"begins_at_start"})) {
+    all.push_back({found.row.name, found.url, found.row.lacks.empty()});
   }
-  add_server(all, "zk", "DLOCK_TEST_ZK");
-  add_server(all, "zk3", "DLOCK_TEST_ZK3");
   return all;
 }
 

@@ -9,8 +9,8 @@
 
 namespace dlock::testing {
 
-/// A kind of store that keeps stocks. A new one adds a row to stock_fixtures() and is then held to every sentence of
-/// lib/stock/stock.h.
+/// A kind of store that keeps stocks. A new one is a row of its backend's conformance.txt (store_table.h), and is then
+/// held to every sentence of lib/stock/stock.h.
 struct StockFixture {
   std::string name;
   std::string url;
