@@ -86,13 +86,13 @@ Result<SlotAnswer> SlottedStock::deduct(const SlotTake& take, const CallLimit& l
 /// nullopt: others came in between.
 Result<std::optional<SlotAnswer>> SlottedStock::gather(const SlotTake& take, int home, const CallLimit& limit) {
   const LockName& name = take.request.stock;
-  auto views = look(name, limit);
+  auto views = read_all(name, limit);
   if (!views) return views.error();
   auto parts = choose(take, *views);
   if (parts) {
     return try_to_gather(take, home, {random_hex(16), views->front().made, std::move(*parts)}, limit);
   }
-  const auto again = look(name, limit);
+  const auto again = read_all(name, limit);
   if (!again) return again.error();
   if (!nothing_gained(*views, *again)) return std::optional<SlotAnswer>();
   return std::optional(SlotAnswer{what_is_there(*again), ""});
@@ -178,7 +178,7 @@ Result<StockParts> SlottedStock::refund(const LockName& name, const LockName& id
                                         const CallLimit& limit) {
   return with_all_slots<StockParts>(name, limit, [&]() -> Result<StockParts> {
     auto change = slots_->refund({name, home_of(id)}, id, quantity, limit);
-    return brought(name, home_of(id), std::move(change), limit);
+    return deliver_credit(name, home_of(id), std::move(change), limit);
   });
 }
 
@@ -193,16 +193,16 @@ Result<StockParts> SlottedStock::add(const LockName& name, const LockName& id, Q
       for (const StockSegment& segment : state->segments) have.push_back(segment.quantity);
       parts = fill_emptiest(have, quantity);
     }
-    return brought(name, home_of(id), slots_->add({name, home_of(id)}, id, quantity, parts, limit), limit);
+    return deliver_credit(name, home_of(id), slots_->add({name, home_of(id)}, id, quantity, parts, limit), limit);
   });
 }
 
-/// The answer, once nothing is owed any more.
-Result<StockParts> SlottedStock::brought(const LockName& name, int home, Result<SlotChange> change,
-                                         const CallLimit& limit) {
+/// The answer, once no credit is pending.
+Result<StockParts> SlottedStock::deliver_credit(const LockName& name, int home, Result<SlotChange> change,
+                                                const CallLimit& limit) {
   if (!change) return change.error();
-  if (!change->owed.parts.empty()) {
-    if (auto done = bring(name, home, change->owed, change->made, limit); !done) return done.error();
+  if (!change->credit.parts.empty()) {
+    if (auto done = deliver(name, home, change->credit, change->made, limit); !done) return done.error();
   }
   return std::move(change->answer);
 }

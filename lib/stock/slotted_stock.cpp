@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 /// A look at slots that never stand still asks for peace, for so long.
 constexpr Duration kPeace = 200ms;
-constexpr int kLooksBeforePeace = 3;
+constexpr int kReadsBeforePeace = 3;
 
 Quantity to_take(const SlotView& view) {
   Quantity sum = 0;
@@ -48,7 +48,7 @@ Error SlottedStock::never_alone(const std::string& what) {
 
 /// Something can be tried again: what was begun is finished. Else the error.
 Result<void> SlottedStock::finish(const LockName& name, const CallLimit& limit, const Error& missing) {
-  const auto first = slots_->look({name, 0}, limit);
+  const auto first = slots_->read_state({name, 0}, limit);
   if (!first) return first.error();
   if (first->dropping) {
     if (auto dropped = drop_all(name, first->made, first->born, limit); !dropped) return dropped;
@@ -70,7 +70,7 @@ Result<void> SlottedStock::create(const LockName& name, Quantity quantity, int s
     if (born && count == 1) return {};
     if (born) return create_others(name, maker, *born, plan, limit);
     if (born.error().code != ErrorCode::kBusy) return born.error();
-    const auto first = slots_->look({name, 0}, limit);
+    const auto first = slots_->read_state({name, 0}, limit);
     if (!first && first.error().code == ErrorCode::kMisconfigured) continue;  // gone meanwhile
     if (!first) return first.error();
     if (!first->dropping) continue;
@@ -113,13 +113,13 @@ Result<void> SlottedStock::drop_all(const LockName& name, const std::string& mad
   return {};
 }
 
-/// Nothing in it is overdue or owed: that is settled first.
-Result<SlottedStock::Views> SlottedStock::look(const LockName& name, const CallLimit& limit) {
+/// Nothing in it is overdue or pending: that is recovered first.
+Result<SlottedStock::Views> SlottedStock::read_all(const LockName& name, const CallLimit& limit) {
   return with_all_slots<Views>(name, limit, [&]() -> Result<Views> {
     while (in_time(limit)) {
       Views views;
       for (int slot = 0; slot < slots_->count(); ++slot) {
-        auto view = slots_->look({name, slot}, limit);
+        auto view = slots_->read_state({name, slot}, limit);
         if (!view) return view.error();
         views.push_back(std::move(*view));
         if (slots_->count() == 1) return views;
@@ -132,33 +132,33 @@ Result<SlottedStock::Views> SlottedStock::look(const LockName& name, const CallL
         }
       }
       if (views.empty()) continue;
-      const auto settled = settle(name, views, limit);
-      if (!settled) return settled.error();
-      if (*settled) return views;
+      const auto recovered = recover(name, views, limit);
+      if (!recovered) return recovered.error();
+      if (*recovered) return views;
     }
     return never_alone("looking at " + name.text());
   });
 }
 
-/// False if there was something to settle.
-Result<bool> SlottedStock::settle(const LockName& name, const Views& views, const CallLimit& limit) {
+/// False if there was something to recover.
+Result<bool> SlottedStock::recover(const LockName& name, const Views& views, const CallLimit& limit) {
   bool nothing = true;
   for (std::size_t i = 0; i < views.size(); ++i) {
     const int slot = static_cast<int>(i);
     for (const SlotView::Held& held : views[i].overdue) {
       nothing = false;
-      if (auto done = settle_held(name, slot, held, limit); !done) return done.error();
+      if (auto done = recover_hold(name, slot, held, limit); !done) return done.error();
     }
-    for (const SlotOwed& owed : views[i].owed) {
+    for (const PendingCredit& credit : views[i].credits) {
       nothing = false;
-      if (auto done = bring(name, slot, owed, views[i].made, limit); !done) return done.error();
+      if (auto done = deliver(name, slot, credit, views[i].made, limit); !done) return done.error();
     }
   }
   return nothing;
 }
 
-Result<void> SlottedStock::settle_held(const LockName& name, int slot, const SlotView::Held& held,
-                                       const CallLimit& limit) {
+Result<void> SlottedStock::recover_hold(const LockName& name, int slot, const SlotView::Held& held,
+                                        const CallLimit& limit) {
   const auto id = LockName::parse(held.id);
   if (!id) return broken_stock(name, "something is held for '" + held.id + "', which is no request");
   const auto fate = slots_->ask_fate({name, home_of(*id)}, held, limit);
@@ -170,26 +170,26 @@ Result<void> SlottedStock::settle_held(const LockName& name, int slot, const Slo
   return slots_->end_hold({name, slot}, held.attempt, sold ? HeldEnd::kConfirm : HeldEnd::kCancel, limit);
 }
 
-Result<void> SlottedStock::bring(const LockName& name, int home, const SlotOwed& owed, const std::string& made,
-                                 const CallLimit& limit) {
+Result<void> SlottedStock::deliver(const LockName& name, int home, const PendingCredit& credit, const std::string& made,
+                                   const CallLimit& limit) {
   const int count = slots_->count();
-  for (const int slot : slots_of(owed.parts, count, -1)) {
-    const SlotOwed part{owed.id, owed.book, parts_in(owed.parts, slot, count)};
+  for (const int slot : slots_of(credit.parts, count, -1)) {
+    const PendingCredit part{credit.id, credit.book, parts_in(credit.parts, slot, count)};
     if (auto done = slots_->deliver({name, slot}, part, made, limit); !done) return done;
   }
-  return slots_->delivered({name, home}, owed.id, limit);
+  return slots_->delivered({name, home}, credit.id, limit);
 }
 
 /// While nothing was moved from slot to slot.
 Result<SlottedStock::Views> SlottedStock::look_still(const LockName& name, const CallLimit& limit) {
-  for (int looks = 1; in_time(limit); ++looks) {
-    auto views = look(name, limit);
+  for (int reads = 1; in_time(limit); ++reads) {
+    auto views = read_all(name, limit);
     if (!views || slots_->count() == 1) return views;
-    const auto first = slots_->look({name, 0}, limit);
+    const auto first = slots_->read_state({name, 0}, limit);
     if (!first) return first.error();
     const SlotView& before = views->front();
     if (first->made == before.made && first->epoch == before.epoch && first->levelling.empty()) return views;
-    if (looks < kLooksBeforePeace) continue;
+    if (reads < kReadsBeforePeace) continue;
     if (auto still = slots_->keep_still({name, 0}, kPeace, limit); !still) return still.error();
   }
   return never_alone("looking at " + name.text());
@@ -220,7 +220,7 @@ Result<void> SlottedStock::resize(const LockName& name, int segments, const Call
 Result<void> SlottedStock::level(const LockName& name, std::optional<int> segments, const CallLimit& limit) {
   if (slots_->count() == 1) return slots_->level({name, 0}, segments, limit);
   while (in_time(limit)) {
-    const auto views = look(name, limit);
+    const auto views = read_all(name, limit);
     if (!views) return views.error();
     const SlotView& first = views->front();
     Quantity total = 0;

@@ -19,7 +19,7 @@ namespace dlock {
 ///   take, reserve: the home slot alone if it has enough; that is one request. Else it is gathered: hold in the other
 ///       slots, in their order, then commit at home, then confirm the holds (or cancel them). A hold that is overdue is
 ///       asked for at home: what was committed is confirmed, what was not is refused for ever and cancelled.
-///   refund, add: decided at home, which owes other slots their parts until they are brought there, once.
+///   refund, add: decided at home, which keeps a pending credit for other slots until it was delivered there, once.
 ///   rebalance, resize: the plan is written down in the first slot; each slot pours out what it has above its target,
 ///       then each gets its part. Whoever meets a plan goes on with it.
 ///   create, drop: the first slot is claimed first, and goes last.
@@ -69,13 +69,13 @@ class SlottedStock final : public Stock {
                              const CallLimit& limit);
   Result<void> drop_all(const LockName& name, const std::string& made, const std::string& born, const CallLimit& limit);
 
-  Result<Views> look(const LockName& name, const CallLimit& limit);
+  Result<Views> read_all(const LockName& name, const CallLimit& limit);
   Result<Views> look_still(const LockName& name, const CallLimit& limit);
-  Result<bool> settle(const LockName& name, const Views& views, const CallLimit& limit);
-  Result<void> settle_held(const LockName& name, int slot, const SlotView::Held& held, const CallLimit& limit);
-  Result<void> bring(const LockName& name, int home, const SlotOwed& owed, const std::string& made,
-                     const CallLimit& limit);
-  Result<StockParts> brought(const LockName& name, int home, Result<SlotChange> change, const CallLimit& limit);
+  Result<bool> recover(const LockName& name, const Views& views, const CallLimit& limit);
+  Result<void> recover_hold(const LockName& name, int slot, const SlotView::Held& held, const CallLimit& limit);
+  Result<void> deliver(const LockName& name, int home, const PendingCredit& credit, const std::string& made,
+                       const CallLimit& limit);
+  Result<StockParts> deliver_credit(const LockName& name, int home, Result<SlotChange> change, const CallLimit& limit);
 
   Result<SlotAnswer> deduct(const SlotTake& take, const CallLimit& limit);
   Result<std::optional<SlotAnswer>> gather(const SlotTake& take, int home, const CallLimit& limit);

@@ -43,8 +43,8 @@ struct SlotParts {
   std::string attempt;
 };
 
-/// What is to be brought to other slots, exactly once: the decision is made already.
-struct SlotOwed {
+/// What is to be delivered to other slots, exactly once: the decision is made already.
+struct PendingCredit {
   enum class Book : char { kRefunded = 'r', kAdded = 'a' };
   std::string id;
   Book book = Book::kRefunded;
@@ -54,7 +54,7 @@ struct SlotOwed {
 /// The answer to a refund or a restock at the home slot.
 struct SlotChange {
   StockParts answer;
-  SlotOwed owed;  ///< still; no parts: nothing
+  PendingCredit credit;  ///< still; no parts: nothing
   std::string made;
 };
 
@@ -79,12 +79,12 @@ struct SlotView {
   std::string making;  ///< quantity and segments, while other slots may be missing
   int segments = 0;
   Quantity created = 0, added = 0, taken = 0, refunded = 0, open = 0;
-  Quantity epoch = 0;                ///< of the last levelling, in the first slot
-  std::string levelling;             ///< that is under way, in the first slot
-  Quantity gains = 0;                ///< grows whenever there is more to take than before
-  std::vector<StockSegment> places;  ///< the numbers slot, slot + slots, ...
-  std::vector<Held> overdue;         ///< held for attempts that nobody has heard of in time
-  std::vector<SlotOwed> owed;        ///< to other slots
+  Quantity epoch = 0;                  ///< of the last levelling, in the first slot
+  std::string levelling;               ///< that is under way, in the first slot
+  Quantity gains = 0;                  ///< grows whenever there is more to take than before
+  std::vector<StockSegment> places;    ///< the numbers slot, slot + slots, ...
+  std::vector<Held> overdue;           ///< held for attempts that nobody has heard of in time
+  std::vector<PendingCredit> credits;  ///< to other slots
 };
 
 /// THE PORT of a store whose slots decide one by one (SlottedStock makes one stock of them). Each call is one step of
@@ -114,7 +114,7 @@ class StockSlots {
                             const CallLimit& limit) = 0;
   virtual Result<std::vector<LockName>> names(const CallLimit& limit) = 0;
 
-  virtual Result<SlotView> look(const StockPlace& place, const CallLimit& limit) = 0;
+  virtual Result<SlotView> read_state(const StockPlace& place, const CallLimit& limit) = 0;
   /// Greater than any that the stock has given.
   virtual Result<FencingToken> token(const StockPlace& place, const CallLimit& limit) = 0;
 
@@ -138,7 +138,7 @@ class StockSlots {
   /// `parts` empty: to the emptiest of this slot.
   virtual Result<SlotChange> add(const StockPlace& place, const LockName& id, Quantity quantity,
                                  const StockParts& parts, const CallLimit& limit) = 0;
-  /// Nothing is owed any more.
+  /// The credit has arrived everywhere.
   virtual Result<void> delivered(const StockPlace& place, const std::string& id, const CallLimit& limit) = 0;
 
   // The other slots.
@@ -151,14 +151,14 @@ class StockSlots {
                                 const CallLimit& limit) = 0;
   virtual Result<void> extend_hold(const StockPlace& place, const std::string& attempt, Duration ttl,
                                    const CallLimit& limit) = 0;
-  virtual Result<void> deliver(const StockPlace& place, const SlotOwed& owed, const std::string& made,
+  virtual Result<void> deliver(const StockPlace& place, const PendingCredit& credit, const std::string& made,
                                const CallLimit& limit) = 0;
 
   // Levelling. The first slot has the plan, and no two at a time.
 
   /// Level this slot by itself; the only one.
   virtual Result<void> level(const StockPlace& place, std::optional<int> segments, const CallLimit& limit) = 0;
-  /// False: another one is under way, or was since; or look() asked for peace.
+  /// False: another one is under way, or was since; or read_state() asked for peace.
   virtual Result<bool> begin_levelling(const StockPlace& place, const Levelling& plan, const std::string& made,
                                        const CallLimit& limit) = 0;
   virtual Result<void> end_levelling(const StockPlace& place, const Levelling& plan, const std::string& made,

@@ -132,7 +132,7 @@ void ask_for_stock(const Reply& reply, const LockName& name) {
       make_stock_slots(std::make_unique<Parrot>(reply), "redis://h", {StockCounters::kHash, 1}, {}, runtime);
   const StockPlace place{name, 0};
   const CallLimit limit{clock.now(), nullptr};
-  judge(slots->look(place, limit));
+  judge(slots->read_state(place, limit));
   judge(slots->refund(place, name, std::nullopt, limit));
   judge(slots->take(place, SlotTake{{name, name, 1}, "", Duration(0), 0}, limit));
 }

@@ -177,7 +177,7 @@ class Controller {
     for (int i = 0; i < kWorkers; ++i) workers_.push_back(spawn());
     torment();
     for (const pid_t worker : workers_) end(worker);
-    const bool right = settle();
+    const bool right = recover();
     std::printf(
         "%s: %llu calls, %llu sold, %llu short, %llu repeated, %llu refunds, %u restocks, %d died, %d checks: "
         "%llu served twice, %d out of balance, %llu failures, %llu unknown: %s\n",
@@ -241,7 +241,7 @@ class Controller {
   }
 
   /// Every request is refunded, every restock done: what is there then is known without asking the stock's own books.
-  bool settle() {
+  bool recover() {
     const auto stock = connect_stock(url_);
     Quantity added = 0;
     for (std::uint32_t id = 0; id < board_.adds; ++id) {

@@ -108,7 +108,7 @@ Result<void> MemorySlots::drop(const StockPlace& place, const std::string& made,
 
 Result<std::vector<LockName>> MemorySlots::names(const CallLimit&) { return std::vector<LockName>(); }
 
-Result<SlotView> MemorySlots::look(const StockPlace& place, const CallLimit&) {
+Result<SlotView> MemorySlots::read_state(const StockPlace& place, const CallLimit&) {
   return step<SlotView>("look", place, [&](MemorySlot& slot) -> Result<SlotView> {
     SlotView view;
     view.made = slot.made, view.born = slot.born, view.dropping = slot.dropping, view.making = slot.making;
@@ -118,7 +118,7 @@ Result<SlotView> MemorySlots::look(const StockPlace& place, const CallLimit&) {
     for (const auto& [attempt, held] : slot.held) {
       if (held.until <= world_.clock.now()) view.overdue.push_back({attempt, held.id});
     }
-    for (const auto& [id, owed] : slot.owed) view.owed.push_back(owed);
+    for (const auto& [id, credit] : slot.credits) view.credits.push_back(credit);
     return view;
   });
 }
@@ -241,11 +241,11 @@ Result<SlotChange> MemorySlots::refund(const StockPlace& place, const LockName& 
     const auto record = slot.records.find(id.text());
     auto plan = plan_refund(record == slot.records.end() ? nullptr : &record->second, id, quantity);
     if (!plan) return plan.error();
-    SlotOwed owed{id.text(), SlotOwed::Book::kRefunded, {}};
+    PendingCredit credit{id.text(), PendingCredit::Book::kRefunded, {}};
     for (const StockPart& part : plan->back) {
       const int home = part.segment < slot.segments ? part.segment : part.segment % slot.segments;
       if (home % count() != place.slot) {
-        owed.parts.push_back({home, part.quantity});
+        credit.parts.push_back({home, part.quantity});
         continue;
       }
       at(slot, place.slot, home).quantity += part.quantity;
@@ -253,23 +253,23 @@ Result<SlotChange> MemorySlots::refund(const StockPlace& place, const LockName& 
       ++slot.gains;
     }
     slot.records[id.text()] = plan->record;
-    if (!owed.parts.empty()) slot.owed[id.text()] = owed;
-    if (slot.owed.count(id.text())) owed = slot.owed[id.text()];
-    return SlotChange{plan->answer, owed, slot.made};
+    if (!credit.parts.empty()) slot.credits[id.text()] = credit;
+    if (slot.credits.count(id.text())) credit = slot.credits[id.text()];
+    return SlotChange{plan->answer, credit, slot.made};
   });
 }
 
 Result<SlotChange> MemorySlots::add(const StockPlace& place, const LockName& id, Quantity quantity,
                                     const StockParts& parts, const CallLimit&) {
   return step<SlotChange>("add", place, [&](MemorySlot& slot) -> Result<SlotChange> {
-    SlotOwed owed{id.text(), SlotOwed::Book::kAdded, {}};
+    PendingCredit credit{id.text(), PendingCredit::Book::kAdded, {}};
     if (const auto before = slot.records.find(id.text()); before != slot.records.end()) {
-      if (slot.owed.count(id.text())) owed = slot.owed[id.text()];
-      return SlotChange{before->second.parts, owed, slot.made};
+      if (slot.credits.count(id.text())) credit = slot.credits[id.text()];
+      return SlotChange{before->second.parts, credit, slot.made};
     }
     for (const StockPart& part : parts) {
       if (part.segment % count() != place.slot) {
-        owed.parts.push_back(part);
+        credit.parts.push_back(part);
         continue;
       }
       at(slot, place.slot, part.segment).quantity += part.quantity;
@@ -277,14 +277,14 @@ Result<SlotChange> MemorySlots::add(const StockPlace& place, const LockName& id,
       ++slot.gains;
     }
     slot.records[id.text()] = {State::kAdded, quantity, parts, "", 0};
-    if (!owed.parts.empty()) slot.owed[id.text()] = owed;
-    return SlotChange{parts, owed, slot.made};
+    if (!credit.parts.empty()) slot.credits[id.text()] = credit;
+    return SlotChange{parts, credit, slot.made};
   });
 }
 
 Result<void> MemorySlots::delivered(const StockPlace& place, const std::string& id, const CallLimit&) {
   return step<void>("delivered", place, [&](MemorySlot& slot) -> Result<void> {
-    slot.owed.erase(id);
+    slot.credits.erase(id);
     return {};
   });
 }
@@ -326,12 +326,12 @@ Result<void> MemorySlots::extend_hold(const StockPlace& place, const std::string
   });
 }
 
-Result<void> MemorySlots::deliver(const StockPlace& place, const SlotOwed& owed, const std::string& made,
+Result<void> MemorySlots::deliver(const StockPlace& place, const PendingCredit& credit, const std::string& made,
                                   const CallLimit&) {
-  return step<void>("bring", place, [&](MemorySlot& slot) -> Result<void> {
-    if (made != slot.made || !slot.brought.insert(owed.id).second) return {};
-    for (const StockPart& part : owed.parts) at(slot, place.slot, part.segment).quantity += part.quantity;
-    (owed.book == SlotOwed::Book::kAdded ? slot.added : slot.refunded) += sum_of(owed.parts);
+  return step<void>("deliver", place, [&](MemorySlot& slot) -> Result<void> {
+    if (made != slot.made || !slot.delivered.insert(credit.id).second) return {};
+    for (const StockPart& part : credit.parts) at(slot, place.slot, part.segment).quantity += part.quantity;
+    (credit.book == PendingCredit::Book::kAdded ? slot.added : slot.refunded) += sum_of(credit.parts);
     ++slot.gains;
     return {};
   });

@@ -31,8 +31,8 @@ struct MemorySlot {
   std::map<std::string, std::string> attempts;   ///< by request
   std::map<std::string, TimePoint> until;        ///< of reservations
   std::map<std::string, Held> held;
-  std::map<std::string, SlotOwed> owed;
-  std::set<std::string> refused, brought;
+  std::map<std::string, PendingCredit> credits;
+  std::set<std::string> refused, delivered;
 };
 
 /// The slots of one stock; outlives its clients.
@@ -66,7 +66,7 @@ class MemorySlots final : public StockSlots {
   Result<void> drop(const StockPlace& place, const std::string& made, const std::string& born,
                     const CallLimit& limit) override;
   Result<std::vector<LockName>> names(const CallLimit& limit) override;
-  Result<SlotView> look(const StockPlace& place, const CallLimit& limit) override;
+  Result<SlotView> read_state(const StockPlace& place, const CallLimit& limit) override;
   Result<FencingToken> token(const StockPlace& place, const CallLimit& limit) override;
   Result<SlotAnswer> take(const StockPlace& place, const SlotTake& take, const CallLimit& limit) override;
   Result<SlotAnswer> commit(const StockPlace& place, const SlotTake& take, const SlotAttempt& attempt,
@@ -87,7 +87,7 @@ class MemorySlots final : public StockSlots {
                         const CallLimit& limit) override;
   Result<void> extend_hold(const StockPlace& place, const std::string& attempt, Duration ttl,
                            const CallLimit& limit) override;
-  Result<void> deliver(const StockPlace& place, const SlotOwed& owed, const std::string& made,
+  Result<void> deliver(const StockPlace& place, const PendingCredit& credit, const std::string& made,
                        const CallLimit& limit) override;
   Result<void> level(const StockPlace& place, std::optional<int> segments, const CallLimit& limit) override;
   Result<bool> begin_levelling(const StockPlace& place, const Levelling& plan, const std::string& made,

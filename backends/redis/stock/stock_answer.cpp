@@ -17,14 +17,14 @@ Result<SlotParts> parse_slot_parts(std::string_view text) {
   return all;
 }
 
-Result<SlotOwed> parse_owed(std::string id, const std::string& text) {
-  SlotOwed owed{std::move(id), SlotOwed::Book::kRefunded, {}};
-  if (text == "-") return owed;
+Result<PendingCredit> parse_credit(std::string id, const std::string& text) {
+  PendingCredit credit{std::move(id), PendingCredit::Book::kRefunded, {}};
+  if (text == "-") return credit;
   auto parts = parse_parts(std::string_view(text).substr(std::min<std::size_t>(2, text.size())), ',');
   if (!parts) return parts.error();
-  owed.book = text.starts_with('a') ? SlotOwed::Book::kAdded : SlotOwed::Book::kRefunded;
-  owed.parts = std::move(*parts);
-  return owed;
+  credit.book = text.starts_with('a') ? PendingCredit::Book::kAdded : PendingCredit::Book::kRefunded;
+  credit.parts = std::move(*parts);
+  return credit;
 }
 
 }  // namespace dlock::redis

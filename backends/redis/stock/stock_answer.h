@@ -13,7 +13,7 @@ namespace dlock::redis {
 /// "SEGMENT:QUANTITY,...@ATTEMPT", "-" for no parts; Invalid.
 Result<SlotParts> parse_slot_parts(std::string_view text);
 /// "BOOK SEGMENT:QUANTITY,...", "-" for nothing; Invalid.
-Result<SlotOwed> parse_owed(std::string id, const std::string& text);
+Result<PendingCredit> parse_credit(std::string id, const std::string& text);
 
 /// The answer of a stock's script: its first word, and texts or lists. REQUIRES: an array with an element.
 class StockReply {

@@ -14,15 +14,15 @@ namespace dlock::redis {
 /// of a lock there.
 struct StockNames {
   std::string meta;  ///< hash: made (by whom), segments, created, added, taken, refunded, token, and of several slots
-  std::string quantity;  ///< hash: segment -> what can be taken; or less ":SEGMENT": the counter
-  std::string reserved;  ///< hash: segment -> what is set aside
-  std::string open;      ///< hash: request -> "OWNER QUANTITY SEGMENT:QUANTITY,..."; the reservations
-  std::string until;     ///< zset: request -> end of the reservation, server ms
-  std::string request;   ///< less the request's id. String: "MADE STATE QUANTITY PARTS OWNER REFUNDED"
-  std::string held;      ///< hash: attempt -> "END SEGMENT:QUANTITY,... REQUEST": parts for requests of other slots
-  std::string owed;      ///< hash: request -> "BOOK SEGMENT:QUANTITY,...": what is to be brought to other slots
-  std::string refused;   ///< zset: attempt -> until when it is known that it must not be committed any more
-  std::string brought;   ///< less the request's id. String: MADE, if it was brought here
+  std::string quantity;   ///< hash: segment -> what can be taken; or less ":SEGMENT": the counter
+  std::string reserved;   ///< hash: segment -> what is set aside
+  std::string open;       ///< hash: request -> "OWNER QUANTITY SEGMENT:QUANTITY,..."; the reservations
+  std::string until;      ///< zset: request -> end of the reservation, server ms
+  std::string request;    ///< less the request's id. String: "MADE STATE QUANTITY PARTS OWNER REFUNDED"
+  std::string held;       ///< hash: attempt -> "END SEGMENT:QUANTITY,... REQUEST": parts for requests of other slots
+  std::string credits;    ///< hash: request -> "BOOK SEGMENT:QUANTITY,...": pending credits of other slots
+  std::string refused;    ///< zset: attempt -> until when it is known that it must not be committed any more
+  std::string delivered;  ///< less the request's id. String: MADE, if it was delivered here
 };
 
 /// The stocks of one kind: others on the same server are not seen.

@@ -13,8 +13,8 @@ enum class StockCounters {
 };
 
 /// One of stock_scripts, as it is sent. All have KEYS = meta, quantity, reserved, open, until, the record of one
-/// request (meta again where there is none), held, owed and refused. Every decision is made inside one of them, by the
-/// server's clock, and before the first write: what makes no sense changes nothing. What gives back begins with a
+/// request (meta again where there is none), held, credits and refused. Every decision is made inside one of them, by
+/// the server's clock, and before the first write: what makes no sense changes nothing. What gives back begins with a
 /// command that is allowed when memory is full. stock_slots.cpp is their only caller. All but create and drop answer
 /// {none} where there is no stock, and all {broken, why}.
 ///

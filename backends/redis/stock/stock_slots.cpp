@@ -62,7 +62,7 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<std::vector<LockName>> names(const CallLimit& limit) override;
 
-  Result<SlotView> look(const StockPlace& place, const CallLimit& limit) override;
+  Result<SlotView> read_state(const StockPlace& place, const CallLimit& limit) override;
   Result<FencingToken> token(const StockPlace& place, const CallLimit& limit) override {
     const auto answer = run(stock_scripts::kToken, place, {}, limit);
     if (!answer) return answer.error();
@@ -141,12 +141,12 @@ class RedisStockSlots final : public StockSlots {
                            const CallLimit& limit) override {
     return ok(run(stock_scripts::kExtendHold, place, {attempt, milliseconds(ttl)}, limit));
   }
-  Result<void> deliver(const StockPlace& place, const SlotOwed& owed, const std::string& made,
+  Result<void> deliver(const StockPlace& place, const PendingCredit& credit, const std::string& made,
                        const CallLimit& limit) override {
     const StockNames n = space_.names(place.stock, place.slot);
-    const char* book = owed.book == SlotOwed::Book::kAdded ? "added" : "refunded";
-    return ok(call(stock_scripts::kDeliver, place, n, n.brought + owed.id,
-                   {made, book, parts_text(owed.parts, ','), milliseconds(kKeepRequests)}, limit));
+    const char* book = credit.book == PendingCredit::Book::kAdded ? "added" : "refunded";
+    return ok(call(stock_scripts::kDeliver, place, n, n.delivered + credit.id,
+                   {made, book, parts_text(credit.parts, ','), milliseconds(kKeepRequests)}, limit));
   }
 
   Result<void> level(const StockPlace& place, std::optional<int> segments, const CallLimit& limit) override {
@@ -248,12 +248,12 @@ Result<SlotAnswer> RedisStockSlots::deduction(const StockRequest& request, const
   return SlotAnswer{StockTaken{std::move(got->parts), *token, false}, std::move(got->attempt)};
 }
 
-/// "{word, parts, owed, made}"
+/// "{word, parts, credit, made}"
 Result<SlotChange> RedisStockSlots::change(const LockName& id, const StockReply& answer) const {
   auto parts = parse_slot_parts(answer.text(1));
-  auto owed = parse_owed(id.text(), answer.text(2));
-  if (!parts || !owed) return not_understood();
-  return SlotChange{std::move(parts->parts), std::move(*owed), answer.text(3)};
+  auto credit = parse_credit(id.text(), answer.text(2));
+  if (!parts || !credit) return not_understood();
+  return SlotChange{std::move(parts->parts), std::move(*credit), answer.text(3)};
 }
 
 Result<SlotChange> RedisStockSlots::refund(const StockPlace& place, const LockName& id,
@@ -281,10 +281,10 @@ Result<SlotChange> RedisStockSlots::add(const StockPlace& place, const LockName&
   return answer->has("added", 3) ? change(id, *answer) : not_understood();
 }
 
-Result<SlotView> RedisStockSlots::look(const StockPlace& place, const CallLimit& limit) {
-  const auto answer = run(stock_scripts::kLook, place, {}, limit);
+Result<SlotView> RedisStockSlots::read_state(const StockPlace& place, const CallLimit& limit) {
+  const auto answer = run(stock_scripts::kReadState, place, {}, limit);
   if (!answer) return answer.error();
-  if (!answer->has("look", 17)) return not_understood();
+  if (!answer->has("state", 17)) return not_understood();
   SlotView view;
   view.created = answer->quantity(1);
   view.added = answer->quantity(2);
@@ -309,11 +309,11 @@ Result<SlotView> RedisStockSlots::look(const StockPlace& place, const CallLimit&
   view.gains = answer->quantity(15);
   const auto& late = answer->list(16);
   for (std::size_t i = 0; i + 1 < late.size(); i += 2) view.overdue.push_back({late[i].text, late[i + 1].text});
-  const auto& owed = answer->list(17);
-  for (std::size_t i = 0; i + 1 < owed.size(); i += 2) {
-    auto one = parse_owed(owed[i].text, owed[i + 1].text);
+  const auto& credit = answer->list(17);
+  for (std::size_t i = 0; i + 1 < credit.size(); i += 2) {
+    auto one = parse_credit(credit[i].text, credit[i + 1].text);
     if (!one) return not_understood();
-    view.owed.push_back(std::move(*one));
+    view.credits.push_back(std::move(*one));
   }
   return view;
 }
@@ -326,7 +326,7 @@ Result<StockReply> RedisStockSlots::call(const char* script, const StockPlace& p
   std::string& text = texts_[{script, place.slot}];
   if (text.empty()) text = script_text(script, space_.counters, place.slot, space_.slots);
   Command command{"EVAL", text,    "9",    n.meta, n.quantity, n.reserved,
-                  n.open, n.until, record, n.held, n.owed,     n.refused};
+                  n.open, n.until, record, n.held, n.credits,  n.refused};
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   ReplicaCheck replicas(replicas_);
   while (true) {

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARGV: id, quantity, keep ms, parts or "": the emptiest segments here are filled to one level
--- {added, parts, owed, made} {take} {reused, before}
+-- {added, parts, credit, made} {take} {reused, before}
 --- after counters_*.lua
 --- include parts/run.lua
 --- include parts/nearest.lua
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/record.lua
---- include parts/owing.lua
+--- include parts/pending_credit.lua
 local id, number, keep, given = unpack(ARGV)
 number = whole(number)
 
@@ -43,7 +43,7 @@ return run(function()
     if old.state ~= 'A' then return {'take'} end
     if old.number ~= number then return {'reused', decimal(old.number)} end
     call('PEXPIRE', request, keep)
-    return {'added', old.parts, owing(id), made}
+    return {'added', old.parts, pending_credit(id), made}
   end
   sweep()
   if reservation(id) then return {'take'} end
@@ -60,5 +60,5 @@ return run(function()
   end
   call('HINCRBY', meta, 'added', here)
   record('A', number, join(parts), '-', 0, keep)
-  return {'added', join(parts), owing(id, 'a ', others), made}
+  return {'added', join(parts), pending_credit(id, 'a ', others), made}
 end)

@@ -15,7 +15,7 @@ if born == '' then
 elseif tonumber(old[1] and old[2] or 0) >= tonumber(born) or tonumber(ask('GET', meta .. ':dead') or 0) >= tonumber(born) then
   return {'made', born}
 end
-call('DEL', meta, quantity, reserved, open, ends, held, owed, refused)
+call('DEL', meta, quantity, reserved, open, ends, held, credits, refused)
 for i = 6, #ARGV do
   local segment = FIRST + (i - 6) * STEP
   put(segment, tonumber(ARGV[i]))

@@ -4,6 +4,6 @@
 --- after counters_*.lua
 --- include parts/run.lua
 return run(function()
-  call('HDEL', owed, ARGV[1])
+  call('HDEL', credits, ARGV[1])
   return {'ok'}
 end)

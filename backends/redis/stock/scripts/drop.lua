@@ -11,5 +11,5 @@ if not shape[1] and made == '' then return {'none'} end
 if made ~= '' then call('SET', meta .. ':dead', born, 'PX', '86400000') end
 if not shape[1] or made ~= '' and shape[1] ~= made then return {'ok'} end
 for segment = FIRST, math.max(FIRST, (tonumber(shape[2]) or 1) - 1), STEP do forget(segment) end
-call('DEL', meta, quantity, reserved, open, ends, held, owed, refused)
+call('DEL', meta, quantity, reserved, open, ends, held, credits, refused)
 return {'ok'}

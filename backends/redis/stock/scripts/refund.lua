@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARGV: id, quantity or "", keep ms
--- {nothing} {back, parts, owed, made} {running} {restock} {more, taken} {otherwise, before}
+-- {nothing} {back, parts, credit, made} {running} {restock} {more, taken} {otherwise, before}
 --- after counters_*.lua
 --- include parts/run.lua
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/record.lua
---- include parts/owing.lua
+--- include parts/pending_credit.lua
 local id, number, keep = unpack(ARGV)
 
 -- The first of the parts that were taken, as many as are wanted back.
@@ -36,7 +36,7 @@ local function refund(old, want, back)
   end
   call('HINCRBY', meta, 'refunded', here)
   record('G', old.number, old.parts, old.owner, want, keep)
-  return {'back', join(back), owing(id, 'r ', others), made}
+  return {'back', join(back), pending_credit(id, 'r ', others), made}
 end
 
 return run(function()
@@ -59,7 +59,7 @@ return run(function()
   if old.state == 'G' then
     if old.back ~= want then return {'otherwise', decimal(old.back)} end
     call('PEXPIRE', request, keep)
-    return {'back', join(back), owing(id), made}
+    return {'back', join(back), pending_credit(id), made}
   end
   if want > old.number then return {'more', decimal(old.number)} end
   return refund(old, want, back)

@@ -27,7 +27,7 @@ TEST_CASE("stock names: all keys of a place are in one slot, no key belongs to t
         const StockNames names = space.names(name, slot);
         for (const std::string& key :
              {names.meta, names.quantity, names.quantity + ":3", names.reserved, names.open, names.until,
-              names.request + "id", names.held, names.owed, names.refused, names.brought + "id"}) {
+              names.request + "id", names.held, names.credits, names.refused, names.delivered + "id"}) {
           CHECK(key_slot(key) == key_slot(names.meta));
           CHECK(keys.insert(key).second);
         }
