@@ -4,9 +4,9 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-  export tree=$BATS_FILE_TMPDIR/tree build=$BATS_FILE_TMPDIR/build
+  export tree=$BATS_FILE_TMPDIR/tree build=$BATS_FILE_TMPDIR/tree/build/ci
   mkdir "$tree"
-  cp -r "$root"/{CMakeLists.txt,CHANGELOG.md,LICENSE,backends,cmake,cmd,examples,lib,man} "$tree/"
+  cp -r "$root"/{CMakeLists.txt,CMakePresets.json,CHANGELOG.md,LICENSE,backends,cmake,cmd,examples,lib,man} "$tree/"
   cp -r "$root/tests/support/toy_backend" "$tree/backends/toy"
   sed -i 's/^  local$/&\n  toy/' "$tree/backends/CMakeLists.txt"
   build >"$BATS_FILE_TMPDIR/log" 2>&1 || {
@@ -15,11 +15,11 @@ setup_file() {
   }
 }
 
-# Neither optimized nor for a debugger: what is asked is whether it fits together.
+# As the tests are built, from whose compiler cache most of it comes then.
 build() {
-  cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DDLOCK_TESTS=OFF \
-    "-DDLOCK_BACKENDS=local;toy" &&
-    cmake --build "$build" --target dlock dlock-toy
+  cd "$tree" || return
+  CCACHE_BASEDIR=$tree cmake --preset ci -DDLOCK_TESTS=OFF "-DDLOCK_BACKENDS=local;toy" &&
+    CCACHE_BASEDIR=$tree cmake --build --preset ci --target dlock dlock-toy
 }
 
 setup() {
