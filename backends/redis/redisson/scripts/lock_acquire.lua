@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Takes a lock of the kind lock, spin or fenced. KEYS[4] of fenced: the last token; it stays, without a time to live.
+--- include parts/prologue.lua
+--- include parts/hash_attempt.lua
+if kind ~= 'none' and kind ~= 'hash' then return busy_foreign() end
+if kind == 'hash' then
+  if call('HEXISTS', key, 'mode') == 1 then return busy_foreign() end
+  return repeat_grant() or join() or {'busy', call('PTTL', key), 0, 0}
+end
+local fence, token = KEYS[4], '0'
+if fence then
+  token = try('GET', fence)
+  if type(token) == 'table' then return bad('the token counter', call('TYPE', fence).ok) end
+  if token and not string.find(token, '^%d+$') then return bad('the token counter', token) end
+  call('INCR', fence)
+  token = call('GET', fence)
+end
+return grant(token)

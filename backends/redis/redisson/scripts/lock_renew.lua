@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- As the watchdog does: only while the hash has our field. Of the kinds lock, spin, fenced and fair.
+-- ARGV: ... lease in ms, exact (it may become shorter)
+-- {renewed, token} {lost, free|other}
+--- include parts/prologue.lua
+--- include parts/record.lua
+if kind ~= 'hash' or call('HEXISTS', key, me) == 0 then return {'lost', kind == 'none' and 'free' or 'other'} end
+local keep = tonumber(ARGV[5])
+if ARGV[6] ~= '1' then keep = math.max(keep, call('PTTL', key)) end
+call('PEXPIRE', key, keep)
+call('PEXPIRE', holders, keep)
+return {'renewed', record_of(me) or '0'}

@@ -1,0 +1,9 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- token, since, delay, entries, info
+local function record_of(field)
+  local record = call('HGET', holders, field)
+  if record then return string.match(record, '^(%S+) (%S+) (%S+) (%S+) (.*)$') end
+end
+local function write_record(field, token, since, entries, info)
+  call('HSET', holders, field, token .. ' ' .. since .. ' 0 ' .. entries .. ' ' .. info)
+end
