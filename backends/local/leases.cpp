@@ -64,8 +64,8 @@ void tell_who_frees(const LockFile& file, const View::Seat& seat, const std::str
   if (!seat.placed || by.empty()) return;
   LockFile::Placed placed = *seat.placed;
   placed.record.flags |= Record::kForced;
-  placed.record.set_reason(by);
-  (void)file.write_record(placed.index, placed.record);
+  placed.record.set_texts(by, {}, {});
+  if (file.write_record(placed.index, placed.record)) file.keep_reason(placed, by);
 }
 
 /// Waits until the holder has obeyed; false if it does not within 5 s.

@@ -309,7 +309,8 @@ void LocalLock::ask_who() {
   if (queue_entry_->ticket() != 0 && queue_entry_->record_index()) {
     // Our own ticket is invisible to our own probes, but whoever waits wants to know how many are in front.
     const View::Seat own{{queue_entry_->side(), queue_entry_->ticket(), 1},
-                         LockFile::Placed{*queue_entry_->record_index(), queue_entry_->record()}};
+                         LockFile::Placed{*queue_entry_->record_index(), queue_entry_->record()},
+                         spec_.reason};
     const auto behind = std::find_if(view->waiters.begin(), view->waiters.end(), [&](const View::Seat& seat) {
       return seat.ticket.ticket > queue_entry_->ticket();
     });
@@ -375,10 +376,8 @@ void LocalLock::refuse_busy(TimePoint now) {
   if (delayed > now && refused.state && refused.state->holders.empty()) {
     refused.error.message = spec_.name.text() + " was not given back in order; nobody gets it for another " +
                             seconds_text(delayed - now) + " (lock-delay)";
-  } else if (refused.state) {
-    refused.error.message = busy_message(*refused.state, context_.runtime.clock.wall());
   } else {
-    refused.error.message = spec_.name.text() + " is held";
+    refused.error.message = spec_.name.text() + " is held by somebody else";
   }
   if (!patience_.is_once()) refused.error.message += "; gave up after " + seconds_text(now - started_);
   let_go();

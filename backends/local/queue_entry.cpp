@@ -191,7 +191,7 @@ Result<bool> QueueEntry::lost() const {
 std::string QueueEntry::freed_by() const {
   const auto record = index_ ? file_.read_record(*index_) : std::nullopt;
   const bool told = record && record->ticket == ticket_ && (record->flags & Record::kForced);
-  return told ? std::string(record->reason) : std::string();
+  return told ? file_.reason_of({*index_, *record}) : std::string();
 }
 
 Result<bool> QueueEntry::queue_changed() const {
@@ -361,7 +361,7 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
   record_.since_us = wall.time_since_epoch().count();
   record_.drawn_boot_ns = boot_ns(now);
   record_.set_host(context_->host);
-  record_.set_reason(spec_->reason);
+  record_.set_texts(spec_->reason, {}, spec_->command);
   if (granted) header.delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
   if (granted && header.delay_ticket) header.delay_ns = spec_->lock_delay.count();
   // A granted writer is alone, whatever the ring has: it starts again at the front, and the file stays small.
@@ -371,19 +371,28 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
     header.next_record = 1;
     index_ = 0;
     if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
-    return file_.write(header, record_);
+    const auto written = file_.write(header, record_);
+    if (written) file_.keep_reason({0, record_}, spec_->reason);
+    return written;
   }
   index_ = file_.claim_record(header);
   if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
   if (const auto written = file_.write(header); !written) return written;
-  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+  return write_record();
+}
+
+Result<void> QueueEntry::write_record() {
+  if (!index_) return {};
+  const auto written = file_.write_record(*index_, record_);
+  if (written) file_.keep_reason({*index_, record_}, spec_->reason);
+  return written;
 }
 
 /// A ticket without a record has no slot either: nobody would see that it is taken.
 Result<void> QueueEntry::take_slot(const Header& header) {
   if (spec_->mode != Mode::kPermits) return {};
   if (index_) {
-    record_.set_slot(slot_for(file_, header.revoked, *spec_));
+    record_.set_texts(spec_->reason, slot_for(file_, header.revoked, *spec_), spec_->command);
     return {};
   }
   if (spec_->slots.empty()) return {};
@@ -402,9 +411,7 @@ Result<void> QueueEntry::grant(Header& header, WallTime wall) {
     record_.flags |= Record::kGranted;
     record_.since_us = wall.time_since_epoch().count();
   }
-  if (index_) {
-    if (const auto written = file_.write_record(*index_, record_); !written) return written;
-  }
+  if (const auto written = write_record(); !written) return written;
   const std::uint64_t delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
   if (delay_ticket != header.delay_ticket) {
     header.delay_ticket = delay_ticket;

@@ -97,6 +97,7 @@ class QueueEntry {
   Result<void> lock_own_bytes(Header& header, Ticket first, bool granted);
   Result<void> write_down(Header& header, TimePoint now, WallTime wall, bool granted);
   Result<void> grant(Header& header, WallTime wall);
+  Result<void> write_record();
   Result<void> take_slot(const Header& header);
   void unlock_all();
 

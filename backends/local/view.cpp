@@ -46,7 +46,8 @@ Participant party_of(const View::Seat& seat, bool holder, const LocalContext& co
   party.host = record.host;
   party.pid = record.pid;
   party.user = user_name(record.uid);
-  party.reason = record.reason;
+  party.reason = seat.reason;
+  party.command = record.command();
   party.mode = record.lock_mode();
   party.since = wall_time(record.since_us);
   if (record.until_us != 0) party.until = wall_time(record.until_us);
@@ -90,10 +91,11 @@ Result<View> read_view(const LockFile& file, bool path_key) {
   if (standing.holders.empty() && standing.waiters.empty()) return view;
   const auto records = file.read_records();
   const auto seat = [&](const LiveTicket& ticket) {
-    View::Seat found{ticket, std::nullopt};
+    View::Seat found{ticket, std::nullopt, {}};
     for (const auto& placed : records) {
       if (placed.record.ticket == ticket.ticket) found.placed = placed;
     }
+    if (found.placed) found.reason = file.reason_of(*found.placed);
     return found;
   };
   for (const LiveTicket& ticket : standing.holders) {
@@ -125,22 +127,6 @@ LockState describe(const View& view, const LocalContext& context, const LockName
   if (!state.holders.empty()) state.mode = state.holders.front().mode;
   if (state.mode == Mode::kPermits) state.permits = static_cast<int>(view.header.reader_permits);
   return state;
-}
-
-std::string busy_message(const LockState& state, WallTime now) {
-  if (state.holders.empty()) return state.name.text() + " was taken a moment ago";
-  const Participant& holder = state.holders.front();
-  std::string text = state.name.text() + " is held by " + (holder.host.empty() ? "somebody" : holder.host);
-  if (holder.pid != 0) {
-    text += " (pid " + std::to_string(holder.pid) + (holder.user.empty() ? "" : ", user " + holder.user) + ")";
-  }
-  if (state.holders.size() > 1) text += " and " + std::to_string(state.holders.size() - 1) + " more";
-  if (holder.since && *holder.since <= now) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - *holder.since).count();
-    text += " for " + std::to_string(seconds) + " s";
-  }
-  if (!holder.reason.empty()) text += ": " + holder.reason;
-  return text;
 }
 
 }  // namespace dlock::local

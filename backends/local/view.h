@@ -20,6 +20,7 @@ struct View {
   struct Seat {
     LiveTicket ticket;
     std::optional<LockFile::Placed> placed;  ///< nothing if its record is missing or torn
+    std::string reason;                      ///< the whole of it
   };
   Header header;
   std::vector<Seat> holders;
@@ -34,8 +35,5 @@ std::string slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec)
 
 /// A view for people, with foreign flock(2) users of a path key; `own_pid` waits for flock(2) on our behalf.
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid = 0);
-
-/// "k is held by ci-4 (pid 8812, user deploy) for 41 s".
-std::string busy_message(const LockState& state, WallTime now);
 
 }  // namespace dlock::local

@@ -31,7 +31,7 @@ std::string read_line(int fd) {
 }
 
 std::string next_text(const LockState& state) {
-  return state.waiters.empty() ? "" : "next in line: " + party_sentence(state.waiters.front()) + '\n';
+  return state.waiters.empty() ? "" : "next in line: " + party_text(state.waiters.front()) + '\n';
 }
 
 Result<void> confirm(const LockState& state, const Options& options, const Runtime& runtime, int input) {
@@ -60,7 +60,7 @@ Result<void> expect_token(const LockState& state, const Options& options) {
   const Participant& other = state.holders.front();
   return Error{ErrorCode::kBusy,
                state.name.text() + " is not held with token " + options.token->text() + " any more, but with " +
-                   other.token.text() + " by " + party_sentence(other),
+                   other.token.text() + " by " + party_text(other),
                "nothing was freed; look again: dlock inspect " + shell_word(state.name.text())};
 }
 
@@ -95,7 +95,7 @@ std::string freed_text(const Freed& freed, WallTime now) {
   if (freed.holders.empty()) return key + " is free already\n";
   std::string who;
   for (const Participant& party : freed.holders) {
-    who += (who.empty() ? "" : ", ") + party_sentence(party);
+    who += (who.empty() ? "" : ", ") + party_text(party);
     if (party.since) who += " for " + human_duration(age(*party.since, now));
   }
   const std::string next = next_text(freed.shown);

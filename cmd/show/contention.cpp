@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kNamed = 3;  ///< holders told by name; the others are counted
 
 std::string holder_sentence(const Participant& holder, WallTime now) {
-  std::string text = party_sentence(holder);
+  std::string text = party_text(holder);
   if (holder.since) text += " for " + human_duration(age(*holder.since, now));
   if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
   if (holder.until && *holder.until > now) text += ", lease ends in " + human_duration(*holder.until - now);
@@ -42,7 +42,7 @@ std::string holders_sentence(const std::vector<Participant>& holders, std::size_
 std::string who_holds(const LockName& name, const std::optional<LockState>& state, WallTime now) {
   if (!state || (state->holders.empty() && state->waiters.empty())) return name.text() + " is held by somebody else";
   if (state->holders.empty()) {
-    return name.text() + " is about to go to " + party_sentence(state->waiters.front()) + ", first in the queue";
+    return name.text() + " is about to go to " + party_text(state->waiters.front()) + ", first in the queue";
   }
   const std::string holders = holders_sentence(state->holders, state->more_holders, now);
   switch (state->mode) {
@@ -80,6 +80,24 @@ const char* longer_wait(std::optional<Duration> waited) {
   const auto* step =
       std::find_if(std::begin(kSteps), std::end(kSteps), [&](const Step& s) { return s.length >= wanted; });
   return step == std::end(kSteps) ? "1d" : step->text;
+}
+
+/// "next in line", "2nd in line"; how many wait if it is not known which of them we are, and nothing if nobody else is
+/// known to.
+std::string place_in_line(const LockState& state, const Self& self) {
+  const auto own = std::find_if(state.waiters.begin(), state.waiters.end(), [&](const Participant& waiter) {
+    return waiter.pid == self.pid && waiter.host == self.host;
+  });
+  const std::size_t waiters = state.waiters.size() + state.more_waiters;
+  if (own == state.waiters.end()) return waiters > 1 ? std::to_string(waiters) + " in line" : "";
+  const auto place = std::distance(state.waiters.begin(), own) + 1;
+  if (place == 1) return "next in line";
+  const bool is_teen = place % 100 / 10 == 1;
+  const char* ending = is_teen || place % 10 > 3 || place % 10 == 0 ? "th"
+                       : place % 10 == 1                            ? "st"
+                       : place % 10 == 2                            ? "nd"
+                                                                    : "rd";
+  return std::to_string(place) + ending + " in line";
 }
 
 }  // namespace
@@ -130,26 +148,24 @@ Self this_process() {
   return {name.nodename, getpid()};
 }
 
-std::string progress_line(const LockState& state, const Self& self, WallTime now, std::size_t width) {
-  std::string line = "waiting for " + state.name.text();
-  if (!state.holders.empty()) {
-    const Participant& first = state.holders.front();
-    line += " - held by " + party_text(first);
-    if (first.since) line += " for " + human_duration(age(*first.since, now));
-    if (!first.reason.empty()) line += ": " + reason_text(first);
-    const std::size_t others = state.holders.size() - 1 + state.more_holders;
-    if (others > 0) line += " and " + std::to_string(others) + " more";
-  }
-  const auto own = std::find_if(state.waiters.begin(), state.waiters.end(), [&](const Participant& waiter) {
-    return waiter.pid == self.pid && waiter.host == self.host;
-  });
-  const auto ahead = std::distance(state.waiters.begin(), own);
-  if (own != state.waiters.end()) {
-    line += ahead == 0 ? std::string(" - you are next") : " - " + std::to_string(ahead) + " ahead of you";
-  } else if (!state.waiters.empty()) {
-    line += " - " + std::to_string(state.waiters.size() + state.more_waiters) + " waiting";
-  }
-  return width > 0 ? elided(line, width) : line;
+std::string own_wait_text(const OwnWait& wait) {
+  const auto text = [](Duration length) { return human_duration(std::chrono::floor<std::chrono::seconds>(length)); };
+  return text(wait.so_far) + (wait.limit ? " of " + text(*wait.limit) : "");
+}
+
+std::string progress_line(const LockState& state, const Self& self, const OwnWait& wait, WallTime now,
+                          const std::string& lead) {
+  const std::string place = place_in_line(state, self);
+  std::string line = lead.empty() ? (place.empty() ? "waiting" : place) : lead + (place.empty() ? "" : ": " + place);
+  line += ", " + own_wait_text(wait);
+  if (state.holders.empty()) return line;
+  const Participant& first = state.holders.front();
+  line += " - held by " + short_party_text(first);
+  if (first.since) line += " for " + human_duration(age(*first.since, now));
+  const std::size_t others = state.holders.size() - 1 + state.more_holders;
+  if (others > 0) line += " and " + std::to_string(others) + " more";
+  if (!first.reason.empty()) line += ": " + reason_text(first);
+  return line;
 }
 
 }  // namespace dlock

@@ -31,9 +31,18 @@ struct Self {
 };
 Self this_process();
 
-/// One line, without newline, for somebody who watches while dlock waits: "waiting for deploy/prod - held by ci-4 pid
-/// 8812 (deploy) for 41 s - 2 ahead of you". `self` finds the waiter that is us among the others. Cut to `width`
-/// columns, 0 = never.
-std::string progress_line(const LockState& state, const Self& self, WallTime now, std::size_t width);
+/// How long we have waited, and are going to at the most (nullopt: for ever).
+struct OwnWait {
+  Duration so_far{0};
+  std::optional<Duration> limit;
+};
+/// "41 s of 10 min".
+std::string own_wait_text(const OwnWait& wait);
+
+/// One line, without newline, for somebody who watches while dlock waits: "2nd in line, 41 s of 10 min - held by ci-4
+/// (deploy.sh) for 3 min: release 2.4", with "LEAD: " in front if there is one. What may be cut off comes last. `self`
+/// finds the waiter that is us among the others.
+std::string progress_line(const LockState& state, const Self& self, const OwnWait& wait, WallTime now,
+                          const std::string& lead);
 
 }  // namespace dlock

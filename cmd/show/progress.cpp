@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kFirstOnTerminal = 100ms;
+constexpr Duration kFirstAnswer = 200ms;
 constexpr Duration kRedraw = 500ms;
 constexpr Duration kPlainAt[] = {1s, 30s, 2min, 10min};
 constexpr std::string_view kWipeLine = "\r\033[K";
@@ -27,9 +28,11 @@ bool is_terminal(int fd) {
   return isatty(fd) && kind && std::string_view(kind) != "dumb";
 }
 
-std::size_t terminal_width(int fd) {
+/// Of a line that is wiped again: with room for the "^C" that a terminal writes behind it.
+std::size_t line_width(int fd) {
+  constexpr std::size_t kRoom = 3;
   winsize size{};
-  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79u;
+  return (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > kRoom ? size.ws_col : 80u) - kRoom;
 }
 
 /// "USR1", or "signal 40" for one without a name.
@@ -57,10 +60,27 @@ Progress::Progress(const Options& options, const Runtime& runtime)
 
 std::optional<TimePoint> Progress::wake_at() const { return next_; }
 
+void Progress::asks(const std::string& server) {
+  server_ = server;
+  unanswered_ = 0;
+  met_ = false;
+}
+
+OwnWait Progress::own_wait(TimePoint now) const { return {now - started_, options_.wait}; }
+
+void Progress::draw(const std::string& line) {
+  const int fd = runtime_.log.fd();
+  write_all(fd, std::string(kWipeLine) + elided(line, line_width(fd)));
+  on_screen_ = true;
+}
+
 bool Progress::waiting(TimePoint now) {
   if (!next_ || now < *next_) return false;
   if (manner_ == Manner::kTerminal) {
-    next_ = now + kRedraw;
+    const bool silent = !server_.empty() && unanswered_ > (met_ ? 1 : 0);
+    if (silent) draw("connecting to " + server_ + ", " + own_wait_text(own_wait(now)));
+    next_ = now + (unanswered_ == 0 && !met_ ? kFirstAnswer : kRedraw);
+    ++unanswered_;
   } else {
     ++shown_;
     const bool more = shown_ < static_cast<int>(std::size(kPlainAt));
@@ -69,16 +89,15 @@ bool Progress::waiting(TimePoint now) {
   return true;
 }
 
-void Progress::told_who(const LockState& state, TimePoint /*now*/) {
+void Progress::told_who(const LockState& state, TimePoint now) {
+  unanswered_ = 0;
+  met_ = true;
   if (manner_ == Manner::kNone) return;
-  const WallTime wall = runtime_.clock.wall();
-  if (manner_ == Manner::kPlain) {
-    runtime_.log.notice(progress_line(state, this_process(), wall, 0), about_holder("waiting", state));
-    return;
-  }
-  const std::string line = progress_line(state, this_process(), wall, terminal_width(runtime_.log.fd()));
-  write_all(runtime_.log.fd(), std::string(kWipeLine) + line);
-  on_screen_ = true;
+  const bool plain = manner_ == Manner::kPlain;
+  const std::string lead = plain || options_.keys.size() > 1 ? "waiting for " + state.name.text() : "";
+  const std::string line = progress_line(state, this_process(), own_wait(now), runtime_.clock.wall(), lead);
+  if (plain) runtime_.log.notice(line, about_holder("waiting", state));
+  else draw(line);
 }
 
 void Progress::waited() {

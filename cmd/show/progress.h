@@ -5,18 +5,20 @@
 #include <string>
 
 #include "cmd/options/options.h"
+#include "cmd/show/contention.h"
 #include "lib/base/runtime.h"
 #include "lib/run/run_locked.h"
 
 namespace dlock {
 
 /// What people see of a run on stderr: whom we wait for, that the lock was lost, that the release is not certain.
-/// Waiting on a terminal: one line, rewritten twice a second, wiped when the waiting is over. Elsewhere a plain line
-/// after 1 s, 30 s, 2 m and 10 m.
+/// Waiting on a terminal: one line, rewritten twice a second, wiped when the waiting is over; a server that does not
+/// answer at once is named there. Elsewhere a plain line after 1 s, 30 s, 2 m and 10 m.
 class Progress final : public RunObserver {
  public:
   Progress(const Options& options, const Runtime& runtime);
 
+  void asks(const std::string& server) override;
   bool waiting(TimePoint now) override;
   void told_who(const LockState& state, TimePoint now) override;
   std::optional<TimePoint> wake_at() const override;
@@ -29,12 +31,18 @@ class Progress final : public RunObserver {
  private:
   enum class Manner { kNone, kTerminal, kPlain };
 
+  OwnWait own_wait(TimePoint now) const;
+  void draw(const std::string& line);
+
   const Options& options_;
   const Runtime& runtime_;
   Manner manner_;
   TimePoint started_;
   std::optional<TimePoint> next_;
-  int shown_ = 0;  ///< lines so far
+  int shown_ = 0;       ///< lines so far
+  std::string server_;  ///< that is asked; empty: none, or it cannot say whether it is there
+  int unanswered_ = 0;  ///< questions to it, one after the other
+  bool met_ = false;    ///< it has answered one
   bool on_screen_ = false;
 };
 

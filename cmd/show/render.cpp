@@ -96,10 +96,19 @@ std::string row_text(const Row& row, const Widths& widths, const Look& look) {
     }
     if (width > 0) pending += width - display_width(cell) + 2;
   };
-  for (std::size_t i = 0; i < Row::kColumns; ++i) {
-    add(row.cells[i], widths[i], i == 1 && row.holder ? std::optional(Paint::kBold) : std::nullopt);
-  }
   const std::size_t indent = 2 + widths[0] + 2;
+  bool aligned = true;
+  for (std::size_t i = 0; i < Row::kColumns; ++i) {
+    const std::size_t wide = display_width(row.cells[i]);
+    if (i > 1 && wide > 0 && look.width > 0 && used + pending + wide > look.width) {
+      line += '\n' + std::string(indent, ' ');
+      used = indent;
+      pending = 0;
+      aligned = false;
+    }
+    if (!aligned && wide == 0) continue;
+    add(row.cells[i], aligned ? widths[i] : wide, i == 1 && row.holder ? std::optional(Paint::kBold) : std::nullopt);
+  }
   const auto remark = [&](const std::string& text, std::optional<Paint> paint) {
     if (text.empty()) return;
     const std::size_t wide = display_width(text);
@@ -184,19 +193,24 @@ std::string reason_text(const Participant& party) {
 }
 
 std::string party_text(const Participant& party) {
-  std::string text = printable(party.host);
-  const auto add = [&](const std::string& word) { text += (text.empty() || word.empty() ? "" : " ") + word; };
-  add(process_text(party));
-  if (!party.user.empty()) add("(" + printable(party.user) + ")");
-  if (text.empty() && !party.owner.empty()) text = "owner " + printable(party.owner);
-  return text.empty() ? "somebody" : text;
+  const std::string process = process_text(party);
+  std::string inside = printable(party.command);
+  if (!process.empty()) inside += (inside.empty() ? "" : ", ") + process;
+  const std::string host = printable(party.host);
+  const std::string where = party.user.empty() ? host : printable(party.user) + (host.empty() ? "" : "@" + host);
+  if (!where.empty()) return where + (inside.empty() ? "" : " (" + inside + ")");
+  if (!inside.empty()) return inside;
+  return party.owner.empty() ? "somebody" : "owner " + printable(party.owner);
 }
 
-std::string party_sentence(const Participant& party) {
-  std::string inside = process_text(party);
-  if (!party.user.empty()) inside += (inside.empty() ? "user " : ", user ") + printable(party.user);
-  if (party.host.empty()) return inside.empty() ? party_text(party) : inside;
-  return printable(party.host) + (inside.empty() ? "" : " (" + inside + ")");
+std::string short_party_text(const Participant& party) {
+  Participant brief = party;
+  if (!party.host.empty()) brief.user.clear();
+  if (!party.command.empty()) {
+    brief.pid = 0;
+    brief.lease = false;
+  }
+  return party_text(brief);
 }
 
 std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look, const Remarks& remarks) {
@@ -229,6 +243,7 @@ void put_party(JsonWriter& json, const Participant& party) {
   if (party.lease) json.key("lease").boolean(true);
   json.key("user").text_or_null(party.user).key("reason").text_or_null(party.reason);
   number("token", static_cast<std::int64_t>(party.token.value()));
+  json.key("command").text_or_null(party.command);
   if (!party.slot.empty()) json.key("slot").text(party.slot);
   json.key("count").number(party.count);
   time("since", party.since);

@@ -27,11 +27,12 @@ std::string inspect_json(const LockState& state);
 /// One holder or waiter as a JSON object.
 void put_party(JsonWriter& json, const Participant& party);
 
-/// "ci-4 pid 8812 (deploy)", with what is known of it; "somebody" if nothing is. Never empty, safe to print.
+/// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
+/// all are. Never empty, safe to print.
 std::string party_text(const Participant& party);
 
-/// The same inside a sentence: "ci-4 (pid 8812, user deploy)".
-std::string party_sentence(const Participant& party);
+/// The same where there is little room: "ci-4 (deploy.sh)".
+std::string short_party_text(const Participant& party);
 
 /// What it says that it is about: one line of 80 columns at most, safe to print.
 std::string reason_text(const Participant& party);

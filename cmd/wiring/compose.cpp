@@ -11,6 +11,7 @@
 #include "lib/keeper/keeper_session.h"
 #include "lib/lock/held_claims.h"
 #include "lib/lock/multi_lock.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock {
 namespace {
@@ -70,6 +71,12 @@ Store store_of_keeper(const BackendUrl& url, const std::string& program, const R
   return {url, url.redacted(), open, true};
 }
 
+std::string name_of_command(const Options& options) {
+  if (options.shell_command) return "sh";
+  const bool none = options.child.empty() || options.child.front() == nullptr;
+  return none ? std::string() : command_name(options.child.front());
+}
+
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
   LockSpec spec{.name = name, .owner = Owner::random(), .wait = wait, .reason = options.reason, .ancestor = {}};
   spec.mode = options.mode;
@@ -80,6 +87,7 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.renew_interval = options.renew_interval;
   spec.lock_delay = options.lock_delay;
   spec.kill_after = options.kill_after;
+  spec.command = name_of_command(options);
   if (options.command == Command::kAcquire) spec.left_to = options.watch_pid.value_or(0);
   spec.ends_command = options.on_lost.kind == OnLost::Kind::kTerm || options.on_lost.kind == OnLost::Kind::kKill;
   return spec;

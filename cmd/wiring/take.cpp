@@ -90,6 +90,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
     auto session = open_locks(taken.store, options, intent, getenv("DLOCK_HELD"), runtime);
     if (!session) return session.error();
     taken.session = std::move(*session);
+    observer.asks(taken.store.has_keeper && !options.stock ? taken.store.name : "");
     supervise(taken, options, runtime, command, signals, observer);
     if (!is_unreachable(taken.situation) || i + 1 == options.backends.size()) break;
     runtime.log.notice(taken.situation.error->message + "; falling back to " + options.backends[i + 1].redacted(),

@@ -74,7 +74,11 @@ void Acquisition::pause(std::optional<TimePoint> until, Control& control) {
 
 void Acquisition::answer_who(Control& control) {
   if (!control.take_who()) return;
-  if (auto state = acquirer_.describe(control)) control.tell(Waiting{std::move(*state)});
+  auto state = acquirer_.describe(control);
+  if (state) return control.tell(Waiting{std::move(*state)});
+  // Somebody is there all the same, and only silence means that nobody is.
+  if (state.error().code != ErrorCode::kUnavailable)
+    control.tell(Waiting{{.name = spec_.name, .store = {}, .holders = {}, .waiters = {}}});
 }
 
 void Acquisition::trace(std::string step) {

@@ -90,6 +90,7 @@ void put_party(Message& message, const std::string& prefix, const Participant& p
   if (party.lease) f[prefix + "lease"] = "1";
   f[prefix + "note"] = utf8_prefix(party.note, kLongestName);
   if (!party.slot.empty()) f[prefix + "slot"] = utf8_prefix(party.slot, kLongestName);
+  if (!party.command.empty()) f[prefix + "command"] = utf8_prefix(party.command, kLongestName);
   if (party.since) f[prefix + "since"] = digits(party.since->time_since_epoch().count());
   if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
 }
@@ -107,6 +108,7 @@ Participant get_party(Reader& in) {
   party.lease = in.number_or("lease", 0) != 0;
   party.note = in.text_or_empty("note");
   party.slot = in.text_or_empty("slot");
+  party.command = in.text_or_empty("command");
   party.since = in.optional_wall("since");
   party.until = in.optional_wall("until");
   return party;
@@ -311,6 +313,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
   f["connect"] = digits(spec.wait.connect_timeout.count());
   f["fallback"] = digits(static_cast<int>(spec.wait.has_fallback));
   f["reason"] = spec.reason;
+  if (!spec.command.empty()) f["command"] = spec.command;
   f["kill"] = digits(spec.kill_after.count());
   f["ends"] = digits(static_cast<int>(spec.ends_command));
   f["take"] = digits(static_cast<int>(spec.take));
@@ -341,6 +344,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   const auto owner = Owner::parse(in.text("owner"));
   if (!owner) return owner.error();
   LockSpec spec{.name = *name, .owner = *owner, .wait = {}, .reason = in.text_or_empty("reason"), .ancestor = {}};
+  spec.command = in.text_or_empty("command");
   spec.mode = in.choice("mode", Mode::kPermits);
   spec.permits = static_cast<int>(in.number("permits"));
   if (in.has("slots")) {

@@ -35,6 +35,7 @@ struct Participant {
   bool lease = false;             ///< left by `acquire`: `pid` is the living process whose life it has, or 0
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
   std::string slot = {};          ///< of a holder of a permit (slots.h); empty: it has none
+  std::string command = {};       ///< the name of what runs, or would run, under the lock; empty: nothing does
 };
 
 /// Why a lock is lost that an operator has freed. `by`: who and why; empty: not known.

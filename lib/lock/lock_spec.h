@@ -54,6 +54,7 @@ struct LockSpec {
   Duration lock_delay{0};  ///< after an unclean end of this hold nobody gets the lock for this long
   WaitPolicy wait;
   std::string reason;                             ///< shown to those who wait
+  std::string command = {};                       ///< command_name() of what is to run; empty: nothing
   std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if the store confirms it, else ignore it
   Duration kill_after = std::chrono::seconds(5);  ///< between TERM and KILL, for a keeper that ends an orphaned command
   bool ends_command = true;                       ///< a loss ends the command: a keeper does it when dlock does not

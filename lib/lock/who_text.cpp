@@ -4,6 +4,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "lib/base/text.h"
 #include "lib/base/user_name.h"
 
@@ -12,19 +14,31 @@ namespace {
 
 constexpr char kUnit = '\x1f';  // between the parts, and in none of them
 
-}  // namespace
-
-std::string who_text(const std::string& reason, std::optional<pid_t> left_to) {
+std::string text_of(const std::string& reason, const std::string& command, std::optional<pid_t> left_to) {
   utsname name{};
   uname(&name);
   std::string text = name.nodename;
   text.append(1, kUnit).append(std::to_string(getppid()));
+  if (!command.empty()) text.append(1, ':').append(command);
   if (left_to) text.append(1, ' ').append(std::to_string(*left_to));
   text.append(1, kUnit).append(user_name(geteuid()));
   text += kUnit;
   for (const char c : reason) text += c == kUnit ? ' ' : c;
   return text;
 }
+
+}  // namespace
+
+std::string command_name(std::string_view path) {
+  std::string name(utf8_prefix(path.substr(path.rfind('/') + 1), kLongestCommandName));
+  for (char& c : name) {
+    if (static_cast<unsigned char>(c) <= ' ' || c == '\x7f') c = '_';
+  }
+  return name;
+}
+
+std::string who_text(const LockSpec& spec) { return text_of(spec.reason, spec.command, spec.left_to); }
+std::string who_text(const std::string& reason) { return text_of(reason, {}, {}); }
 
 std::string with_slot(std::string who, const std::string& slot) {
   if (!slot.empty()) who.append(1, kUnit).append(slot);
@@ -34,7 +48,9 @@ std::string with_slot(std::string who, const std::string& slot) {
 void add_who(Participant& party, std::string_view text) {
   party.host = cut(text, kUnit);
   std::string_view left_to = cut(text, kUnit);
-  party.pid = leading_number<std::int64_t>(cut(left_to, ' '));
+  std::string_view command = cut(left_to, ' ');
+  party.pid = leading_number<std::int64_t>(cut(command, ':'));
+  party.command = command;
   party.user = cut(text, kUnit);
   party.reason = cut(text, kUnit);
   party.slot = text;

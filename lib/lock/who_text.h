@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,9 +10,18 @@
 
 namespace dlock {
 
-/// Who we are, as a store keeps it beside a hold: host, pid of the supervisor (our parent), user and `reason`, with a
-/// control character in between. What `acquire` takes has the process to which it is left, or 0, behind the pid.
-std::string who_text(const std::string& reason, std::optional<pid_t> left_to = {});
+inline constexpr std::size_t kLongestCommandName = 32;  ///< bytes
+
+/// What a command is called in a record: the last part of `path`, without blanks and control characters, cut to
+/// kLongestCommandName.
+std::string command_name(std::string_view path);
+
+/// Who we are, as a store keeps it beside a hold: host, pid of the supervisor (our parent), user and reason, with a
+/// control character in between. The pid has the command's name behind a colon, and of what `acquire` takes the process
+/// to which it is left, or 0, behind a blank: "8812:deploy.sh", "8812 4711". A dlock that knows less of it reads the
+/// number.
+std::string who_text(const LockSpec& spec);
+std::string who_text(const std::string& reason);
 
 /// What who_text() wrote, of a holder who has this slot: one more part.
 std::string with_slot(std::string who, const std::string& slot);

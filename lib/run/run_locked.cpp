@@ -34,7 +34,8 @@ class Loop {
       const auto event = session_.next_event(clock_.now());
       if (!event) break;
       busy_ = true;
-      if (const auto* waiting = std::get_if<Waiting>(&*event)) observer_.told_who(waiting->state, clock_.now());
+      const auto* waiting = std::get_if<Waiting>(&*event);
+      if (waiting && s_.phase == Phase::kAcquiring) observer_.told_who(waiting->state, clock_.now());
       if (const auto* granted = std::get_if<Granted>(&*event)) warn(granted->locks);
       handle(*event);
     }
@@ -76,6 +77,7 @@ class Loop {
       case Action::Kind::kSignalTree:
         return command_.signal_tree(action.signal);
       case Action::Kind::kWithdraw:
+        observer_.waited();
         return session_.withdraw(action.deadline);
       case Action::Kind::kRelease:
         return session_.release(action.deadline);

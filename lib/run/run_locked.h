@@ -13,12 +13,15 @@ namespace dlock {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
+  /// The store that is asked next; `server`: its redacted URL if it is one, else empty.
+  virtual void asks(const std::string& /*server*/) {}
   /// Called after every wait while the lock is being waited for; true = ask the session whom we wait for.
   virtual bool waiting(TimePoint /*now*/) { return false; }
   virtual void told_who(const LockState& /*state*/, TimePoint /*now*/) {}
   /// When waiting() wants to be called again.
   virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
-  /// The waiting is over, with whatever result; what stands on the terminal is wiped.
+  /// The waiting is over, with whatever result, or given up; what stands on the terminal is wiped. More than once when
+  /// something went wrong.
   virtual void waited() {}
   /// What the store wants people to know about a lock that it has granted.
   virtual void warned(const std::string& /*warning*/) {}

@@ -579,8 +579,28 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
 
 @test "progress: on a terminal one line, erased before CMD starts" {
   hold_lock k
-  run -0 terminal 'expect:waiting for k' "run:dlock force-release --yes k" -- dlock run k -- echo started
-  [[ "$output" == *"waiting for k"*$'\r\e[K'"started"* ]]
+  run -0 terminal 'expect:next in line, 0 s of 1 min - held by [^ ]+ .pid [0-9]+. for' "run:dlock force-release --yes k" -- dlock run -w 1m k -- echo started
+  [[ "$output" == *"next in line, "*$'\r\e[K'"started"* ]]
+}
+
+@test "progress: ^C wipes the line, with what the terminal wrote behind it" {
+  hold_lock --reason "a reason that is cut off where the line ends, and that is longer than its 80 columns" k
+  run -130 terminal 'expect:in line' 'send:\x03' -- dlock run k -- true
+  [[ "$output" == *"…"*"^C"*$'\r\e[K' ]]
+  longest=$(tr '\r' '\n' <<<"$output" | sed 's/\x1b\[K//g' | wc -L)
+  [ "$longest" -le 79 ]
+}
+
+@test "a reason of 256 bytes is told whole, here as by servers" {
+  reason=$(printf '%0256d' 0)
+  start_watched run dlock run --reason "$reason" k -- sleep 100
+  wait_until is_held k
+  [ "$(holder_field k reason)" = "$reason" ]
+  [ "$(holder_field k command)" = sleep ]
+  run -75 dlock run -n k -- true
+  [[ "$output" == *" (sleep, pid $(cat run.pid)) for "* ]]
+  run -0 dlock force-release --yes --reason "$reason" k
+  [ "$(how_ended run)" = "exit 79" ]
 }
 
 @test "output that cannot be written is an error of those commands that only print" {

@@ -16,7 +16,7 @@ teardown() { end_world; }
   hold_lock -m 'monthly report' k
   run -75 --separate-stderr dlock run -n k -- touch ran
   [ "$output" = "" ]
-  [[ "$stderr" == "dlock: k is held by "*"pid $holder, user $(id -un)"*"monthly report"* ]]
+  [[ "$stderr" == "dlock: k is held by "*"$(id -un)@"*" (pid $holder)"*"monthly report"* ]]
   [[ "$stderr" == *"dlock inspect k"* ]]
   run -75 dlock run -w 0 k -- touch ran
   run -75 dlock run -w 50ms k -- touch ran

@@ -175,7 +175,7 @@ SCRIPT
 
 @test "7.9 ^C while waiting withdraws and stops a loop" {
   hold_lock k
-  run -130 terminal expect:waiting 'send:\x03' -- bash -c 'for i in 1 2; do dlock run k -- true; done; touch after'
+  run -130 terminal expect:in.line 'send:\x03' -- bash -c 'for i in 1 2; do dlock run k -- true; done; touch after'
   [ ! -e after ]
   [ "$(count waiters k)" = 0 ]
 }

@@ -30,7 +30,7 @@ teardown() { end_world; }
   use "$DLOCK_TEST_REDIS"
   run -0 dlock acquire --ttl 1m "$key"
   run -75 dlock run -n "$key" -- true
-  [[ "$output" == *"$key is held by $(hostname) (lease, no process, user $(id -un)) for "* ]]
+  [[ "$output" == *"$key is held by $(id -un)@$(hostname) (lease, no process) for "* ]]
   run -0 dlock inspect "$key"
   [[ "$output" == *"lease, no process"* ]]
 }

@@ -77,7 +77,7 @@ SCRIPT
   run -0 elsewhere scene
   [ "${lines[0]}" = "mine  free  local:$BATS_TEST_TMPDIR/bert/.local/state/dlock" ]
   [ "${lines[1]}" = "mine  held, exclusive  local:$BATS_TEST_TMPDIR/anna/.local/state/dlock" ]
-  [[ "${lines[2]}" == "  holder "*"(anna)"* ]]
+  [[ "${lines[2]}" == "  holder  anna@"* ]]
   [ "${lines[3]}" = "mine  free  local:/var/lib/dlock" ]
   [[ "${lines[4]}" == *"no lock of that name was ever taken; one of that name is held in local:$BATS_TEST_TMPDIR/anna/.local/state/dlock, by anna" ]]
   [ "${lines[5]}" = "mine  held, exclusive  local:$BATS_TEST_TMPDIR/anna/.local/state/dlock of anna" ]
@@ -113,7 +113,7 @@ SCRIPT
   run -0 elsewhere scene
   [[ "$output" == *"there is no /var/lib/dlock/system, which local:system means"*"missing: 78"* ]]
   [[ "$output" == *"adduser USER dlock"*"no member: 77"* ]]
-  [[ "$output" == *"k is held by "*"user anna"*"busy: 75"* ]]
+  [[ "$output" == *"k is held by anna@"*"busy: 75"* ]]
   [[ "$output" == *"k  held, exclusive  local:/var/lib/dlock/system"* ]]
   [[ "$output" == *"free: 0" ]]
 }

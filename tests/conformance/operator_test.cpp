@@ -26,7 +26,8 @@ TEST_CASE("a free lock has no holders and no waiters, even if it was never used"
 TEST_CASE("inspect tells who holds the lock, where, what for and since when") {
   on_every_backend("who-holds", [](World& w) {
     LockSpec spec = exclusive(w.key);
-    spec.reason = "nightly backup";
+    spec.reason = std::string(256, 'r');  // the longest that there is
+    spec.command = "backup.sh";
     const WallTime before = SystemClock().wall();
     Acquisition holder(w.a, spec);
     const HeldLock held = holder.held();
@@ -42,7 +43,8 @@ TEST_CASE("inspect tells who holds the lock, where, what for and since when") {
     CHECK(party.pid == getpid());
     CHECK(party.host == host);
     CHECK_FALSE(party.user.empty());
-    CHECK(party.reason == "nightly backup");
+    CHECK(party.reason == spec.reason);
+    CHECK(party.command == "backup.sh");
     CHECK(party.count == 1);
     CHECK(party.note == "");
     REQUIRE(party.since);

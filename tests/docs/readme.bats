@@ -40,7 +40,7 @@ sync-orders --incremental under sync" ]
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
   hold --reason "release 2.4" deploy/prod
   run -75 sh -c "${command/--wait 10m/--wait 2s}"
-  [[ $output == *"waiting for deploy/prod - held by "*" pid "*": release 2.4"* ]]
+  [[ $output == *"waiting for deploy/prod: next in line, 1 s of 2 s - held by "*": release 2.4"* ]]
 }
 
 @test "test databases: three run at a time, each with one of its own" {
@@ -98,7 +98,7 @@ verify.sh found 75" ]
 
 # What `inspect` prints, without what is another one each time.
 as_shown() {
-  sed -E 's,local:[^ ]+,local:DIRECTORY,; s,holder  [^ ]+ pid [0-9]+ \([^)]+\)  for .*  token [0-9]+  ,holder  HOST pid N (USER)  for AGE  token T  ,'
+  sed -E 's,local:[^ ]+,local:DIRECTORY,; s,holder  [^ ]+@[^ ]+ \([^)]+\)  for .*  token [0-9]+  ,holder  USER@HOST (CMD, pid N)  for AGE  token T  ,'
 }
 
 @test "operator: the holder is shown, and force-release frees it" {
@@ -143,6 +143,6 @@ as_shown() {
 
 @test "the picture of two terminals is that of dlock as it is" {
   (cd / && "$root/scripts/terminal-picture") >"$stage/terminals.svg"
-  words() { sed -E 's/<[^>]*>//g; s/[0-9.]+ (ms|s|µs)/AGE/g; s/pid [0-9]+/pid N/g; s/token [0-9]+/token T/g; s,local:[^ ]+,DIRECTORY,g; s/(held by|holder +) ?[^ ]+/\1 HOST/g; s/\(root\)|user [a-z]+/USER/g; s/(release 2.4) - .*/\1/' "$1"; }
+  words() { sed -E 's/<[^>]*>//g; s/[0-9.]+ (ms|s|µs)/AGE/g; s/pid [0-9]+/pid N/g; s/token [0-9]+/token T/g; s,local:[^ ]+,DIRECTORY,g; s/(held by|holder +) ?[^ ]+/\1 HOST/g;' "$1" | tr -d ' \n'; }
   diff <(words "$stage/terminals.svg") <(words "$root/man/terminals.svg")
 }

@@ -170,7 +170,7 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
 
 # --- servers that forget -----------------------------------------------------------------------------------------------------
 
-is_queued() { grep -q '^dlock: waiting for k - held by' said; }
+is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
 outage_of_all_under_a_waiter() { # hold|refuse
   five_servers_through_proxies 5
   network() { networks "$@"; }

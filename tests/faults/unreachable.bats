@@ -42,3 +42,15 @@ is_told_at_once() { # URL
   local url
   for url in $(urls one.invalid two.invalid three.invalid); do is_told_at_once "$url"; done
 }
+
+@test "a server that says nothing is named on the terminal, with how long we have waited, and ^C wipes that" {
+  start "${python[@]}" -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(100)' >port
+  wait_until filled port
+  local url server
+  server=127.0.0.1:$(cat port)
+  for url in "redis://$server" "mysql://app@$server/locks" "zk://$server"; do
+    run -130 terminal "expect:connecting to ${url}[^ ]*, [0-9] s of 1 min" 'send:\x03' -- dlock run -b "$url" --connect-timeout 30s -w 1m k -- touch ran
+    [[ "$output" == *"^C"*$'\r\e[K' ]]
+  done
+  [ ! -e ran ]
+}

@@ -10,6 +10,7 @@ namespace dlock::local {
 
 void seal(Prologue& prologue) { prologue.checksum = checksum_of(prologue); }
 void seal(Header& header) { header.checksum = checksum_of(header); }
+void seal(LongReason& reason) { reason.checksum = checksum_of(reason); }
 
 bool sound(const Prologue& prologue) {
   const Prologue expected;
@@ -23,6 +24,10 @@ bool sound(const Header& header) {
          header.last_writer <= header.counter && header.revoked <= header.counter &&
          header.delay_ticket <= header.counter && header.delay_ns >= 0 && header.ring >= kSmallRing &&
          header.ring <= kMaxRing && header.next_record < header.ring;
+}
+
+bool sound(const LongReason& reason) {
+  return reason.checksum == checksum_of(reason) && reason.text[sizeof reason.text - 1] == '\0';
 }
 
 Prologue prologue_for(std::string_view key) {

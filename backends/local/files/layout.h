@@ -14,7 +14,7 @@ namespace dlock::local {
 /// What lies in a lock file, byte for byte. Native byte order: the file never leaves its machine. Who holds the lock is
 /// decided by locked bytes alone; the file only tells people who they are, and keeps what must outlive a process.
 ///
-///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing
+///   Prologue (written once) | Header | Record 0 | Record 1 | ... up to kMaxRing | LongReason 0 | ...
 ///
 /// Header and record 0 are neighbours: the uncontended acquisition writes both with one system call. Everything read
 /// from a file is checked with sound() before it is believed.
@@ -42,6 +42,15 @@ struct Header {
   std::uint64_t checksum = 0;
 };
 
+/// A reason that is too long for its record, behind all records; missing where it is not. Belongs to the record only if
+/// it begins with what that has: whoever does not know of it writes another reason there.
+struct LongReason {
+  std::uint64_t ticket = 0;
+  char text[496] = {};  ///< NUL-terminated
+  std::uint64_t checksum = 0;
+};
+
+static_assert(sizeof(LongReason) == 512);
 static_assert(sizeof(Prologue) == 288 && sizeof(Header) == 96);
 
 constexpr std::size_t kHeaderAt = sizeof(Prologue);
@@ -50,12 +59,15 @@ constexpr std::uint32_t kSmallRing = 14;  ///< what fits into 4 KiB
 constexpr std::uint32_t kMaxRing = 1024;
 
 constexpr std::size_t record_at(std::uint32_t index) { return kRecordsAt + index * sizeof(Record); }
+constexpr std::size_t long_reason_at(std::uint32_t index) { return record_at(kMaxRing) + index * sizeof(LongReason); }
 
 void seal(Prologue& prologue);
 void seal(Header& header);
+void seal(LongReason& reason);
 
 bool sound(const Prologue& prologue);
 bool sound(const Header& header);
+bool sound(const LongReason& reason);
 
 Prologue prologue_for(std::string_view key);
 std::string key_of(const Prologue& prologue);

@@ -9,6 +9,7 @@
 #include "backends/local/files/rules.h"
 #include "lib/base/text.h"
 #include "lib/lock/slots.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::local {
 namespace {
@@ -18,6 +19,12 @@ void put_text(char (&field)[kSize], std::string_view text, std::size_t most = kS
   text = utf8_prefix(text, most);
   std::memset(field, 0, kSize);
   std::memcpy(field, text.data(), text.size());
+}
+
+/// Of texts that each end in a NUL, the one behind the first `skipped`.
+std::string_view text_behind(std::string_view texts, int skipped) {
+  for (; skipped > 0; --skipped) cut(texts, '\0');
+  return cut(texts, '\0');
 }
 
 }  // namespace
@@ -30,20 +37,21 @@ void Record::set_owner(const Owner& handle) {
 }
 
 void Record::set_host(std::string_view text) { put_text(host, text); }
-void Record::set_reason(std::string_view text) { put_text(reason, text); }
 
-std::string_view Record::slot() const {
-  const std::size_t behind = strnlen(reason, sizeof reason) + 1;
-  if (behind >= sizeof reason) return {};
-  return {reason + behind, strnlen(reason + behind, sizeof reason - behind)};
+void Record::set_texts(std::string_view why, std::string_view slot, std::string_view command) {
+  static_assert(kLongestSlot + kLongestCommandName + 3 < sizeof reason);
+  const std::size_t behind = slot.empty() && command.empty() ? 0 : slot.size() + 1 + command.size() + 1;
+  put_text(reason, why, sizeof reason - 1 - behind);
+  if (behind == 0) return;
+  char* at = reason + std::strlen(reason) + 1;
+  for (const std::string_view text : {slot, command}) {
+    std::memcpy(at, text.data(), text.size());
+    at += text.size() + 1;
+  }
 }
 
-void Record::set_slot(std::string_view text) {
-  static_assert(kLongestSlot + 2 < sizeof reason);
-  const std::string why = reason;
-  put_text(reason, why, sizeof reason - text.size() - 2);
-  std::memcpy(reason + std::strlen(reason) + 1, text.data(), text.size());
-}
+std::string_view Record::slot() const { return text_behind({reason, sizeof reason}, 1); }
+std::string_view Record::command() const { return text_behind({reason, sizeof reason}, 2); }
 
 void seal(Record& record) { record.checksum = checksum_of(record); }
 

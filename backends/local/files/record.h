@@ -29,18 +29,19 @@ struct Record {
   std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
   std::int64_t flock_pid = 0;      ///< who asked for the flock of a path key, as /proc/locks shows it
   char host[64] = {};              ///< NUL-terminated, as `reason`
-  char reason[80] = {};            ///< and behind it the slot; with kForced: who has freed it by force, and why
+  char reason[80] = {};            ///< and behind it the slot and the command; with kForced: who has freed it, and why
   std::uint64_t checksum = 0;
 
   Mode lock_mode() const { return static_cast<Mode>(mode); }
   std::string owner_text() const;
   void set_owner(const Owner& owner);
   void set_host(std::string_view text);
-  void set_reason(std::string_view text);  ///< cut at a character boundary if too long; takes the slot away
-  /// Of a holder of a permit (lib/lock/slots.h); empty: it has none. The reason is cut to make room for it. A dlock
-  /// that knows no slots reads the reason alone.
+  /// Three texts in `reason`: it is cut at a character boundary to make room for the slot of a holder of a permit
+  /// (lib/lock/slots.h) and the name of the command; either may be empty. A dlock that does not know of the later ones
+  /// reads the earlier ones.
+  void set_texts(std::string_view why, std::string_view slot, std::string_view command);
   std::string_view slot() const;
-  void set_slot(std::string_view text);
+  std::string_view command() const;
 };
 
 static_assert(sizeof(Record) == 256);

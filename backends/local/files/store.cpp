@@ -15,6 +15,7 @@
 
 #include "backends/local/files/byte_locks.h"
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 
 namespace dlock::local {
 namespace {
@@ -187,6 +188,25 @@ std::optional<Record> LockFile::read_record(std::uint32_t index) const {
   if (pread(fd(), &record, sizeof record, static_cast<off_t>(record_at(index))) != sizeof record) return std::nullopt;
   if (!sound(record)) return std::nullopt;
   return record;
+}
+
+void LockFile::keep_reason(const Placed& placed, std::string_view reason) const {
+  if (reason.size() <= std::strlen(placed.record.reason)) return;
+  LongReason whole;
+  whole.ticket = placed.record.ticket;
+  reason = utf8_prefix(reason, sizeof whole.text - 1);
+  std::memcpy(whole.text, reason.data(), reason.size());
+  seal(whole);
+  (void)write_at(fd(), &whole, sizeof whole, long_reason_at(placed.index));  // for people: the record has its beginning
+}
+
+std::string LockFile::reason_of(const Placed& placed) const {
+  const std::string_view begin = placed.record.reason;
+  LongReason whole;
+  const ssize_t n = pread(fd(), &whole, sizeof whole, static_cast<off_t>(long_reason_at(placed.index)));
+  const bool its = n == sizeof whole && sound(whole) && whole.ticket == placed.record.ticket && !begin.empty() &&
+                   std::string_view(whole.text).starts_with(begin);
+  return std::string(its ? std::string_view(whole.text) : begin);
 }
 
 std::vector<LockFile::Placed> LockFile::read_records() const {

@@ -64,6 +64,11 @@ class LockFile {
     std::uint32_t index = 0;
     Record record;
   };
+  /// REQUIRES: the record of `placed` has been written, with `reason` as far as there was room. Keeps the whole of it
+  /// behind the records if there was not enough.
+  void keep_reason(const Placed& placed, std::string_view reason) const;
+  /// The whole of it, or what the record has.
+  std::string reason_of(const Placed& placed) const;
   std::vector<Placed> read_records() const;
 
   /// Is any byte of this ticket locked through another description?

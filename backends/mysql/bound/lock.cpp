@@ -44,7 +44,7 @@ ConnectionBoundLock::ConnectionBoundLock(Settings settings, const Dial& dial, co
       servers_(with_lease(settings_.servers, spec.ttl), dial, runtime.clock),
       record_(servers_, runtime.clock, settings_.strategy, spec.name),
       store_(settings_, spec.name, runtime.clock),
-      who_(who_text(spec.reason, spec.left_to)),
+      who_(who_text(spec)),
       acquisition_(spec_, runtime_, *this),
       holder_(spec.owner.text()) {}
 

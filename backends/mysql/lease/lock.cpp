@@ -46,7 +46,7 @@ LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, 
       store_name_(settings.store),
       servers_(with_idle_time(std::move(settings.servers), spec.ttl), dial, runtime.clock),
       store_(servers_, runtime.clock, Strategy::kLease, spec.name),
-      who_(who_text(spec.reason, spec.left_to)),
+      who_(who_text(spec)),
       acquisition_(spec_, runtime_, *this),
       claim_(spec.take ? spec.ancestor : std::nullopt),
       holder_(spec.owner.text()) {}

@@ -30,7 +30,7 @@ class RowLock final : public PollableLock {
         servers_(settings_.servers, dial, runtime.clock),
         table_(settings_.strategy, servers_, runtime.clock),
         owner_(spec.owner.text()),
-        who_(who_text(spec.reason, spec.left_to)) {}
+        who_(who_text(spec)) {}
 
   Attempt take(Control& control) override {
     const TimePoint sent = runtime_.clock.now();

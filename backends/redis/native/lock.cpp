@@ -36,7 +36,7 @@ NativeLock::NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names
       wake_(runtime.clock),
       acquisition_(spec_, runtime_, *this),
       holder_(spec_.owner),
-      info_(who_text(spec_.reason, spec_.left_to)) {}
+      info_(who_text(spec_)) {}
 
 /// How often a waiter is heard of, and looks, at the least.
 Duration NativeLock::interval() const { return std::clamp<Duration>(spec_.ttl / 6, 500ms, 5s); }

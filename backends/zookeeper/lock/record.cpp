@@ -64,7 +64,8 @@ HolderRecord record_of(const LockSpec& spec) {
           "",
           false,
           "",
-          spec.left_to};
+          spec.left_to,
+          spec.command};
 }
 
 std::string encode(const HolderRecord& data) {
@@ -81,6 +82,7 @@ std::string encode(const HolderRecord& data) {
   if (data.ended) out.append(" ended=1");
   if (!data.freed_by.empty()) out.append(" freed_by=").append(percent(data.freed_by));
   if (data.left_to) out.append(" left_to=").append(std::to_string(*data.left_to));
+  if (!data.command.empty()) out.append(" command=").append(percent(data.command));
   if (!data.reason.empty()) out.append(" reason=").append(percent(data.reason));
   return out;
 }
@@ -107,7 +109,8 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
                       text(fields, "slot"),
                       text(fields, "ended") == "1",
                       text(fields, "freed_by"),
-                      fields.contains("left_to") ? std::optional(number(fields, "left_to")) : std::nullopt};
+                      fields.contains("left_to") ? std::optional(number(fields, "left_to")) : std::nullopt,
+                      text(fields, "command")};
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

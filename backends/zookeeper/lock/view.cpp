@@ -49,6 +49,7 @@ Present present_of(const Node& node, const char* kind, bool is_kazoo) {
     party.reason = present.ours->reason;
     party.mode = present.ours->mode;
     party.slot = present.ours->slot;
+    party.command = present.ours->command;
   } else {
     add_foreign(party, kind, is_kazoo, node);
   }

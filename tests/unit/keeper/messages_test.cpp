@@ -24,6 +24,7 @@ LockState busy_state() {
   holder.token = FencingToken(41);
   holder.since = WallTime(5s);
   holder.slot = "db2";
+  holder.command = "deploy.sh";
   state.holders.push_back(holder);
   holder.lease = true;
   holder.pid = 0;
@@ -77,6 +78,8 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   CHECK(refused.state->holders[0].since == WallTime(5s));
   CHECK(refused.state->holders[0].slot == "db2");
   CHECK(refused.state->waiters[0].slot.empty());
+  CHECK(refused.state->holders[0].command == "deploy.sh");
+  CHECK(refused.state->waiters[0].command.empty());
   CHECK_FALSE(refused.state->holders[0].until);
   CHECK(refused.state->waiters.size() == 2);
 }
@@ -94,6 +97,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   spec.wait.until = TimePoint(99s);
   spec.ancestor = HeldClaim{Owner::random(), FencingToken(5)};
   spec.left_to = 4711;
+  spec.command = "deploy.sh";
   spec.stock = StockClaim{*LockName::parse("order 77"), 12, true};
   const auto message =
       decode(encode(acquire_message(*url, spec, {.format = Log::Format::kJson, .verbosity = 2, .colour = true})));
@@ -108,6 +112,7 @@ TEST_CASE("What is wanted reaches the keeper whole, password included") {
   CHECK(request->style.colour);
   CHECK(request->spec.permits == 3);
   CHECK(request->spec.slots == spec.slots);
+  CHECK(request->spec.command == "deploy.sh");
   CHECK(request->spec.ttl == 7s);
   CHECK(request->spec.kill_after == 1234ms);
   CHECK_FALSE(request->spec.ends_command);

@@ -45,8 +45,9 @@ TEST_CASE("A lock is believed for two thirds of the session, and not beyond what
 }
 
 TEST_CASE("What a node says of its holder is read back, whatever is in it") {
-  const HolderRecord data{"0123456789abcdef0123456789abcdef", "host name", 42, "me%", Mode::kPermits, 5, 300ms,
-                          "line 1\nwith = and 100 %",         "db2"};
+  HolderRecord data{"0123456789abcdef0123456789abcdef", "host name", 42, "me%", Mode::kPermits, 5, 300ms,
+                    "line 1\nwith = and 100 %",         "db2"};
+  data.command = "100%=x.sh";
   const std::string text = encode(data);
   CHECK(text.find('\n') == std::string::npos);
   const auto back = decode_record(text);
@@ -60,7 +61,9 @@ TEST_CASE("What a node says of its holder is read back, whatever is in it") {
   CHECK(back->lock_delay == data.lock_delay);
   CHECK(back->reason == data.reason);
   CHECK(back->slot == data.slot);
-  CHECK(decode_record("dlock owner=o permits=3 reason=x")->slot.empty());  // of a dlock without slots
+  CHECK(back->command == data.command);
+  CHECK(decode_record("dlock owner=o permits=3 reason=x")->slot.empty());     // of a dlock without slots,
+  CHECK(decode_record("dlock owner=o permits=3 reason=x")->command.empty());  // and without commands
   for (const char* foreign : {"", "127.0.0.1", "dlock", "dlock host=x", "__REVOKE__"}) {
     CHECK_FALSE(decode_record(foreign));
   }

@@ -56,7 +56,7 @@ TEST_CASE_FIXTURE(World, "with --yes the holder is freed, and may still be runni
   CHECK(run() == 0);
   CHECK_FALSE(held());
   CHECK(out ==
-        "deploy/prod is free now; it was held by ci-4 (pid 8812, user deploy) for 41 s\n"
+        "deploy/prod is free now; it was held by deploy@ci-4 (pid 8812) for 41 s\n"
         "  the old holder may still be running: pid 8812 on ci-4\n");
 }
 
@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(World, "without a terminal and without --yes nothing is freed:
   CHECK(held());
   CHECK(said() ==
         "deploy/prod  held, exclusive  local:/var/lib/dlock\n"
-        "  holder  ci-4 pid 8812 (deploy)  for 41 s  token 1042\n"
+        "  holder  deploy@ci-4 (pid 8812)  for 41 s  token 1042\n"
         "dlock: force-release of deploy/prod has to be confirmed, and nobody is there to ask\n"
         "  if this holder is the one to be freed: dlock force-release --yes deploy/prod\n");
 }
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(World, "--token of another holder is 75 and frees nothing") {
   CHECK(run() == 75);
   CHECK(held());
   CHECK(said().starts_with(
-      "dlock: deploy/prod is not held with token 1041 any more, but with 1042 by ci-4 (pid 8812, user deploy)\n"));
+      "dlock: deploy/prod is not held with token 1041 any more, but with 1042 by deploy@ci-4 (pid 8812)\n"));
   options.token = FencingToken(1042);
   CHECK(run() == 0);
 }
@@ -150,7 +150,7 @@ TEST_CASE_FIXTURE(World, "the holder and the question stand on a screen of 24 li
   const std::size_t question = shown.find("type the key");
   REQUIRE(question != std::string::npos);
   CHECK(std::count(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(question), '\n') < 24);
-  CHECK(shown.find("ci-4 pid 8812 (deploy)") != std::string::npos);
+  CHECK(shown.find("deploy@ci-4 (pid 8812)") != std::string::npos);
   CHECK(shown.find(" more\r\n") != std::string::npos);
 }
 

@@ -35,7 +35,7 @@ LockState held(std::vector<Participant> holders, std::vector<Participant> waiter
 TEST_CASE("a busy lock names its holder, for how long, how long we waited, and what to do") {
   const Error error = busy_error(lock_name("deploy/prod"), held({party("ci-4", 8812, 41s)}), 30s, kNow);
   CHECK(error.code == ErrorCode::kBusy);
-  CHECK(error.message == "deploy/prod is held by ci-4 (pid 8812, user deploy) for 41 s; gave up after 30 s");
+  CHECK(error.message == "deploy/prod is held by deploy@ci-4 (pid 8812) for 41 s; gave up after 30 s");
   CHECK(error.next == "wait longer with --wait 5m, or see the queue: dlock inspect deploy/prod");
 }
 
@@ -57,8 +57,9 @@ TEST_CASE("a reason is one line of 80 columns at the most, and those who are not
   CHECK(busy.find('\033') == std::string::npos);
   CHECK(busy.find(std::string(81, 'x')) == std::string::npos);
   CHECK(busy.find("\u2026) and 7 more; 42 others wait") != std::string::npos);
-  const std::string line = progress_line(state, {"elsewhere", 1}, kNow, 0);
-  CHECK(line.find("\u2026 and 7 more - 42 waiting") != std::string::npos);
+  const std::string line = progress_line(state, {"elsewhere", 1}, {5s, {}}, kNow, "");
+  CHECK(line.starts_with("42 in line, 5 s - held by ci-4 (pid 8812) for 41 s and 7 more: line 1"));
+  CHECK(line.ends_with("\u2026"));
 }
 
 TEST_CASE("reason, end of the lease and the others who wait are told when they are known") {
@@ -68,7 +69,7 @@ TEST_CASE("reason, end of the lease and the others who wait are told when they a
   const Error error =
       busy_error(lock_name("deploy/prod"), held({holder}, {party("a", 1, 1s), party("b", 2, 1s)}), std::nullopt, kNow);
   CHECK(error.message ==
-        "deploy/prod is held by ci-4 (pid 8812, user deploy) for 41 s (rollout), lease ends in 12 s; 2 others wait");
+        "deploy/prod is held by deploy@ci-4 (pid 8812) for 41 s (rollout), lease ends in 12 s; 2 others wait");
 }
 
 TEST_CASE("--warn-held names the one who has held it longest, once that is too long") {
@@ -76,7 +77,7 @@ TEST_CASE("--warn-held names the one who has held it longest, once that is too l
   const auto error = told(held({party("ci-5", 1, 1min), party("ci-4", 8812, 3h + 20min)}));
   REQUIRE(error);
   CHECK(error->message ==
-        "deploy/prod is held by ci-4 (pid 8812, user deploy) for 3 h 20 min; that is longer than 2 h (--warn-held); "
+        "deploy/prod is held by deploy@ci-4 (pid 8812) for 3 h 20 min; that is longer than 2 h (--warn-held); "
         "1 other holds it too");
   CHECK(error->next == "look at it: dlock inspect deploy/prod; if it is stuck: dlock force-release deploy/prod");
   CHECK(told(held({party("ci-4", 8812, 2h)})));
@@ -90,21 +91,41 @@ TEST_CASE("three holders are named, more are counted") {
   state.mode = Mode::kPermits;
   state.permits = 4;
   const Error error = busy_error(state.name, state, std::nullopt, kNow);
-  CHECK(
-      error.message ==
-      "deploy/prod has 4 of 4 permits held, by a (pid 1, user deploy) for 1 s; b (pid 2, user deploy) for 2 s; c (pid "
-      "3, user deploy) for 3 s and 1 more");
+  CHECK(error.message ==
+        "deploy/prod has 4 of 4 permits held, by deploy@a (pid 1) for 1 s; deploy@b (pid 2) for 2 s; deploy@c (pid 3) "
+        "for 3 s and 1 more");
 }
 
-TEST_CASE("the progress line says whom we wait for and how many stand before us") {
-  Participant own = party("here", 9, 1s);
+TEST_CASE("the progress line begins with our place, then says how long, and ends in what may be cut off") {
+  Participant holder = party("ci-4", 8812, 3min);
+  holder.command = "deploy.sh";
+  holder.reason = "release 2.4";
+  Participant own = party("here", 9, 41s);
   const Self self{"here", 9};
-  const LockState state = held({party("ci-4", 8812, 41s)}, {party("a", 1, 5s), party("b", 2, 4s), own});
-  CHECK(progress_line(state, self, kNow, 0) ==
-        "waiting for deploy/prod - held by ci-4 pid 8812 (deploy) for 41 s - 2 ahead of you");
-  CHECK(progress_line(state, {"elsewhere", 9}, kNow, 0).ends_with(" - 3 waiting"));
-  CHECK(progress_line(held({}, {own}), self, kNow, 0) == "waiting for deploy/prod - you are next");
-  CHECK(progress_line(state, self, kNow, 30) == "waiting for deploy/prod - hel…");
+  const OwnWait wait{41s + 900ms, 10min};
+  const LockState state = held({holder}, {party("a", 1, 5s), own, party("b", 2, 4s)});
+  CHECK(progress_line(state, self, wait, kNow, "") ==
+        "2nd in line, 41 s of 10 min - held by ci-4 (deploy.sh) for 3 min: release 2.4");
+  CHECK(progress_line(state, self, {41s, {}}, kNow, "waiting for deploy/prod") ==
+        "waiting for deploy/prod: 2nd in line, 41 s - held by ci-4 (deploy.sh) for 3 min: release 2.4");
+  CHECK(progress_line(state, {"elsewhere", 9}, wait, kNow, "").starts_with("3 in line, 41 s of 10 min - "));
+  CHECK(progress_line(held({}, {own}), self, wait, kNow, "") == "next in line, 41 s of 10 min");
+  CHECK(progress_line(held({}), self, wait, kNow, "") == "waiting, 41 s of 10 min");
+  CHECK(progress_line(held({}), self, wait, kNow, "waiting for k") == "waiting for k, 41 s of 10 min");
+}
+
+TEST_CASE("places in a line are counted as people count them") {
+  struct Row {
+    std::size_t place;
+    const char* text;
+  };
+  for (const Row& row : {Row{2, "2nd"}, Row{3, "3rd"}, Row{4, "4th"}, Row{10, "10th"}, Row{11, "11th"}, Row{12, "12th"},
+                         Row{13, "13th"}, Row{21, "21st"}, Row{102, "102nd"}, Row{113, "113th"}}) {
+    LockState state = held({});
+    state.waiters.resize(row.place - 1);
+    state.waiters.push_back(party("here", 9, 1s));
+    CHECK(progress_line(state, {"here", 9}, {}, kNow, "") == std::string(row.text) + " in line, 0 s");
+  }
 }
 
 }  // namespace contention_test

@@ -23,6 +23,7 @@ LockState busy_lock() {
   holder.owner = "0123456789abcdef0123456789abcdef";
   holder.host = "ci-4";
   holder.pid = 8812;
+  holder.command = "deploy.sh";
   holder.user = "deploy";
   holder.reason = "rolling out 4.2 to all of the european machines";
   holder.token = FencingToken(1042);
@@ -33,7 +34,7 @@ LockState busy_lock() {
   waiter.host = "web-11";
   waiter.pid = 211;
   waiter.user = "www";
-  waiter.since = kNow - 65s;
+  waiter.since = kNow - 5s;
   waiter.mode = Mode::kShared;
   state.waiters = {waiter};
   return state;
@@ -56,10 +57,23 @@ TEST_CASE(
   const std::string text = inspect_text({busy_lock()}, kNow, {.width = 80});
   CHECK(text ==
         "deploy/prod  held, exclusive  local:/var/lib/dlock\n"
-        "  holder   ci-4 pid 8812 (deploy)  for 41 s       token 1042  ends in 12 s\n"
+        "  holder   deploy@ci-4 (deploy.sh, pid 8812)  for 41 s  token 1042  ends in 12 s\n"
         "           rolling out 4.2 to all of the european machines\n"
-        "  waits 1  web-11 pid 211 (www)    for 1 min 5 s  shared\n");
+        "  waits 1  www@web-11 (pid 211)               for 5 s  shared\n");
   CHECK(widest(text) <= 80);
+}
+
+TEST_CASE("what has no room on a line of 80 columns goes on below it") {
+  LockState state = busy_lock();
+  state.holders[0].command = "nightly-backup-of-everything.sh";
+  state.holders[0].token = FencingToken(1795356344441725);
+  CHECK(inspect_text({state}, kNow, {.width = 80}) ==
+        "deploy/prod  held, exclusive  local:/var/lib/dlock\n"
+        "  holder   deploy@ci-4 (nightly-backup-of-everything.sh, pid 8812)  for 41 s\n"
+        "           token 1795356344441725  ends in 12 s\n"
+        "           rolling out 4.2 to all of the european machines\n"
+        "  waits 1  www@web-11 (pid 211)                                     for 5 s\n"
+        "           shared\n");
 }
 
 TEST_CASE("at 110 columns nothing is wider than the terminal, and without a width everything stands on one line") {
@@ -74,7 +88,7 @@ TEST_CASE("40 waiters on 24 lines: the holder stands on top, the first in line b
   state.waiters.resize(40, state.waiters.front());
   const std::string text = inspect_text({state}, kNow, {.width = 80, .height = 12});
   CHECK(std::count(text.begin(), text.end(), '\n') == 12);
-  CHECK(text.find("\n  holder    ci-4 pid 8812") != std::string::npos);
+  CHECK(text.find("\n  holder    deploy@ci-4 (deploy.sh, pid 8812)") != std::string::npos);
   CHECK(text.find("waits 8 ") != std::string::npos);
   CHECK(text.ends_with("\n  32 more\n"));
   CHECK(inspect_text({state}, kNow, {.width = 80}).find("waits 40") != std::string::npos);
@@ -90,6 +104,25 @@ TEST_CASE("those who are known by their number alone are counted") {
   const std::string text = inspect_text({state}, kNow, {});
   CHECK(text.find("\n  2 more\n  waits 1") != std::string::npos);
   CHECK(text.ends_with("\n  5 more\n"));
+}
+
+TEST_CASE("of a holder is said what is known, in one order") {
+  Participant party;
+  CHECK(party_text(party) == "somebody");
+  party.owner = "uuid";
+  CHECK(party_text(party) == "owner uuid");
+  party.pid = 7;
+  CHECK(party_text(party) == "pid 7");
+  party.user = "www";
+  CHECK(party_text(party) == "www (pid 7)");
+  party.host = "web-11";
+  party.command = "backup";
+  CHECK(party_text(party) == "www@web-11 (backup, pid 7)");
+  CHECK(short_party_text(party) == "web-11 (backup)");
+  mark_lease(party, 0);
+  party.command.clear();
+  CHECK(party_text(party) == "www@web-11 (lease, no process)");
+  CHECK(short_party_text(party) == "web-11 (lease, no process)");
 }
 
 TEST_CASE("a free lock says free") {
@@ -115,14 +148,14 @@ TEST_CASE("without colour no escape sequence is written, whatever others have pu
   const std::string text = inspect_text({state}, kNow, {});
   CHECK(text.find('\033') == std::string::npos);
   CHECK(text.find("a\xEF\xBF\xBD"
-                  "b pid 8812") != std::string::npos);
+                  "b (deploy.sh, pid 8812)") != std::string::npos);
 }
 
 TEST_CASE("in colour the holder is bold and a note yellow") {
   LockState state = busy_lock();
   state.holders[0].note = "stopped";
   const std::string text = inspect_text({state}, kNow, {.colour = true});
-  CHECK(text.find("\033[1mci-4 pid 8812 (deploy)\033[0m") != std::string::npos);
+  CHECK(text.find("\033[1mdeploy@ci-4 (deploy.sh, pid 8812)\033[0m") != std::string::npos);
   CHECK(text.find("\033[33mstopped\033[0m") != std::string::npos);
 }
 
@@ -138,6 +171,7 @@ TEST_CASE("dlock.inspect/1 has every field, in UTC, with null for what is not kn
   CHECK(holder["host"] == "ci-4");
   CHECK(holder["pid"] == 8812);
   CHECK(holder["user"] == "deploy");
+  CHECK(holder["command"] == "deploy.sh");
   CHECK(holder["token"] == 1042);
   CHECK(holder["count"] == 1);
   CHECK(holder["since"] == "2026-02-03T04:04:25.789Z");
@@ -145,8 +179,9 @@ TEST_CASE("dlock.inspect/1 has every field, in UTC, with null for what is not kn
   const auto& waiter = json["waiters"][0];
   CHECK(waiter["owner"].is_null());
   CHECK(waiter["token"].is_null());
+  CHECK(waiter["command"].is_null());
   CHECK(waiter["until"].is_null());
-  CHECK(waiter["since"] == "2026-02-03T04:04:01.789Z");
+  CHECK(waiter["since"] == "2026-02-03T04:05:01.789Z");
 }
 
 TEST_CASE("JSON survives quotes, line ends and broken UTF-8 in what others wrote") {

@@ -7,6 +7,7 @@
 
 #include "backends/local/fence_file.h"
 #include "lib/lock/slots.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::local::layout_test {
 namespace {
@@ -16,7 +17,7 @@ Record some_record() {
   record.ticket = 7;
   record.set_owner(Owner::random());
   record.set_host("ci-4");
-  record.set_reason("deploy");
+  record.set_texts("deploy", {}, {});
   seal(record);
   return record;
 }
@@ -57,7 +58,8 @@ TEST_CASE("a sealed block is sound, and a flipped bit anywhere makes it unsound"
   for (std::size_t i = 0; i < sizeof record; ++i) CHECK_FALSE(sound(with_flipped_bit(record, i)));
 }
 
-TEST_CASE("a slot lies behind the reason, which makes room for it, and what lies there by chance does no harm") {
+TEST_CASE(
+    "slot and command lie behind the reason, which makes room for them, and what lies there by chance does no harm") {
   const std::string longest(kLongestSlot, 'x');
   for (const std::string& reason :
        {std::string(), std::string("deploy"), std::string(79, 'r'), std::string(40, '\xC3')}) {
@@ -66,9 +68,9 @@ TEST_CASE("a slot lies behind the reason, which makes room for it, and what lies
       CAPTURE(slot);
       Record record;
       record.ticket = 7;
-      record.set_reason(reason);
+      record.set_texts(reason, {}, {});
       CHECK(record.slot().empty());
-      record.set_slot(slot);
+      record.set_texts(reason, slot, {});
       seal(record);
       CHECK(sound(record));
       CHECK(record.slot() == slot);
@@ -76,12 +78,21 @@ TEST_CASE("a slot lies behind the reason, which makes room for it, and what lies
       CHECK(std::strlen(record.reason) >= std::min<std::size_t>(reason.size(), 44));
     }
   }
+  Record record;
+  record.set_texts(std::string(79, 'r'), longest, std::string(kLongestCommandName, 'c'));
+  CHECK(record.slot() == longest);
+  CHECK(record.command() == std::string(kLongestCommandName, 'c'));
+  CHECK(std::string_view(record.reason) == std::string(13, 'r'));
+  record.set_texts("deploy", {}, "make");
+  CHECK(record.slot().empty());
+  CHECK(record.command() == "make");
   Record full;
   full.ticket = 7;
   std::memset(full.reason, 'x', sizeof full.reason - 1);
   seal(full);
   CHECK(sound(full));
   CHECK(full.slot().empty());
+  CHECK(full.command().empty());
 }
 
 TEST_CASE("a header that contradicts itself is not sound, even with the right checksum") {
@@ -132,11 +143,11 @@ TEST_CASE("an owner comes out of its record as it went in") {
 
 TEST_CASE("a long reason is cut at a character, not inside one") {
   Record record;
-  record.set_reason(std::string(sizeof record.reason - 2, 'x') + "\xc3\xa9");
+  record.set_texts(std::string(sizeof record.reason - 2, 'x') + "\xc3\xa9", {}, {});
   CHECK(std::string(record.reason) == std::string(sizeof record.reason - 2, 'x'));
-  record.set_reason(std::string(sizeof record.reason - 3, 'x') + "\xc3\xa9");
+  record.set_texts(std::string(sizeof record.reason - 3, 'x') + "\xc3\xa9", {}, {});
   CHECK(std::string(record.reason) == std::string(sizeof record.reason - 3, 'x') + "\xc3\xa9");
-  record.set_reason("short");
+  record.set_texts("short", {}, {});
   CHECK(std::string(record.reason) == "short");
 }
 

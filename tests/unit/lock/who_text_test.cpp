@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/who_text.h"
+
+#include <doctest/doctest.h>
+
+namespace who_text_test {
+
+using namespace dlock;
+
+namespace {
+
+Participant holder_of(std::string_view who) {
+  Participant party;
+  party.token = FencingToken(1);
+  add_who(party, who);
+  return party;
+}
+
+}  // namespace
+
+TEST_CASE("a command is called by the last part of its path, in one word") {
+  CHECK(command_name("/opt/deploy/deploy.sh") == "deploy.sh");
+  CHECK(command_name("make") == "make");
+  CHECK(command_name("./my job\t1") == "my_job_1");
+  CHECK(command_name(std::string(31, 'x') + "\xc3\xa9") == std::string(31, 'x'));
+  CHECK(command_name("/").empty());
+}
+
+TEST_CASE("what a holder says of itself is read back") {
+  LockSpec spec{.name = *LockName::parse("k"),
+                .owner = Owner::random(),
+                .wait = {},
+                .reason =
+                    "a\x1f"
+                    "b",
+                .ancestor = {}};
+  spec.command = "deploy:2.sh";
+  const std::string mine = who_text("a b");
+  const Participant running = holder_of(with_slot(who_text(spec), "db2"));
+  CHECK(running.command == "deploy:2.sh");
+  CHECK(running.pid == holder_of(mine).pid);
+  CHECK(running.reason == "a b");
+  CHECK(running.slot == "db2");
+  CHECK_FALSE(running.lease);
+  spec.command.clear();
+  spec.left_to = 4711;
+  const Participant left = holder_of(who_text(spec));
+  CHECK(left.lease);
+  CHECK(left.pid == 4711);
+  CHECK(left.command.empty());
+}
+
+TEST_CASE("records of earlier versions are read, and what is new in ours stands where those look for a number only") {
+  const Participant old = holder_of(
+      "ci-4\x1f"
+      "8812\x1f"
+      "deploy\x1frelease 2.4\x1f"
+      "db2");
+  CHECK(old.host == "ci-4");
+  CHECK(old.pid == 8812);
+  CHECK(old.user == "deploy");
+  CHECK(old.reason == "release 2.4");
+  CHECK(old.slot == "db2");
+  CHECK(old.command.empty());
+  const Participant lease = holder_of(
+      "ci-4\x1f"
+      "8812 0\x1f"
+      "deploy\x1fnightly");
+  CHECK(lease.lease);
+  CHECK(lease.pid == 0);
+  // Without a command the text is byte for byte that of a dlock that knows of none; with one, the digits come first.
+  LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = "r", .ancestor = {}};
+  CHECK(who_text(spec) == who_text("r"));
+  spec.command = "make";
+  const std::string who = who_text(spec);
+  const std::string pid = std::to_string(holder_of(who).pid);
+  const std::string host = holder_of(who).host;
+  CHECK(who.starts_with(host + "\x1f" + pid + ":make\x1f"));
+}
+
+}  // namespace who_text_test
