@@ -1,0 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Of the kind permits.
+--- include parts/prologue.lua
+--- include parts/their_ledger.lua
+--- include parts/renew_permit.lua

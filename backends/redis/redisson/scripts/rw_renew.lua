@@ -1,0 +1,19 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- As the watchdog does: only while the hash has our field, and each of our reads. Of the kind rw.
+-- ARGV: ... lease in ms, exact (it may become shorter, but for other holders)
+-- {renewed, token} {lost, free|other}
+--- include parts/prologue.lua
+--- include parts/rw_state.lua
+local reads = state and call('HGET', key, me)
+if not state or not reads and call('HEXISTS', key, writer) == 0 then
+  return {'lost', kind == 'none' and 'free' or 'other'}
+end
+local px, exact = tonumber(ARGV[5]), ARGV[6] == '1'
+for number = 1, reads_in(reads) do
+  local read = timeout_of(me, number)
+  call('SET', read, '1', 'PX', exact and px or math.max(px, call('PTTL', read)))
+end
+local keep = math.max(px, exact and rest_of_readers() or call('PTTL', key))
+call('PEXPIRE', key, keep)
+call('PEXPIRE', holders, keep)
+return {'renewed', '0'}
