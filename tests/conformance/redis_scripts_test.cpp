@@ -1,89 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scripts of a lock, state by state, on a real Redis.
-#include <doctest/doctest.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <stdexcept>
 
-#include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/names.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/scripts.h"
-#include "lib/base/clock.h"
+#include "tests/conformance/script_table.h"
 
 namespace dlock::redis::redis_scripts_test {
 namespace {
 
-using namespace std::chrono_literals;
-
-/// Words are apart by blanks; in one of them _ stands for a blank, and '' for no text. {+100}: the server's time in ms
-/// and 100 s; {us}: its time in us; 100s: about as many ms. Keys are called by what they are: lock, fence, holders,
-/// ends, queue, waiting, fenced.
-struct Row {
-  const char* what;
-  std::vector<const char*> before;  ///< commands
-  const char* script;               ///< and its arguments, less the first
-  const char* answer;
-  const char* after;  ///< each key that is there: its name, what is in it, and the rest of its life
-};
-
-std::vector<std::string> words_of_row(const std::string& text) {
-  std::vector<std::string> words;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    std::string word = text.substr(at, end - at);
-    if (word == "''") word.clear();
-    for (char& c : word) {
-      if (c == '_') c = ' ';
-    }
-    words.push_back(std::move(word));
-    at = end + 1;
-  }
-  return words;
-}
-
-class Table {
+/// Keys are called by what they are: lock, fence, holders, ends, queue, waiting, fenced.
+class Table final : public ScriptTable {
  public:
-  explicit Table(const std::string& url) : url_(BackendUrl::parse(url)) {
-    REQUIRE(url_);
-    auto server = single_deployment(*url_, clock_, 5s);
-    REQUIRE(server);
-    server_ = std::move(*server);
-  }
-
-  void check(const Row& row) {
-    CAPTURE(row.what);
-    begin();
-    for (const char* command : row.before) ask(words(command));
-    const std::string answer = shown(run(words(row.script)));
-    CHECK(answer == row.answer);
-    CHECK(state() == row.after);
-    ask({"DEL", names_.key, names_.fence, names_.holders, names_.until, names_.queue, names_.waiting, names_.fenced});
-  }
+  using ScriptTable::ScriptTable;
 
  private:
-  /// Another lock, and the time.
-  void begin() {
-    const auto name = LockName::parse("scripts-" + std::to_string(getpid()) + "-" + std::to_string(++rows_));
-    REQUIRE(name);
-    const auto names = native_names(*name);
+  Keys keys_of(const LockName& name) override {
+    const auto names = native_names(name);
     REQUIRE(names);
     names_ = *names;
-    const Reply time = ask({"TIME"});
-    now_us_ = std::stoll(time.elements[0].text) * 1'000'000 + std::stoll(time.elements[1].text);
+    return {{"lock", names_.key},    {"fence", names_.fence},     {"holders", names_.holders}, {"ends", names_.until},
+            {"queue", names_.queue}, {"waiting", names_.waiting}, {"fenced", names_.fenced}};
   }
 
-  Reply ask(const Command& command) {
-    auto replies = server_->call(names_.key, {command}, clock_.now() + 10s, nullptr);
-    REQUIRE(replies);
-    INFO(words_of(replies->front()));
-    REQUIRE(!replies->front().is_error());
-    return std::move(replies->front());
-  }
-
-  Reply run(const std::vector<std::string>& script) {
+  Command command_of(const std::vector<std::string>& script) override {
     const NativeNames& n = names_;
     Command command{"EVAL", text_of(script[0])};
     if (script[0] == "fence") command.insert(command.end(), {"2", n.key, n.fenced, n.wake});
@@ -93,7 +34,7 @@ class Table {
                      {"7", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.forced, n.wake, ""});
     else command.insert(command.end(), {"6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.wake});
     command.insert(command.end(), script.begin() + 1, script.end());
-    return ask(command);
+    return command;
   }
 
   static const char* text_of(const std::string& name) {
@@ -107,89 +48,10 @@ class Table {
     throw std::runtime_error("there is no script " + name);
   }
 
-  std::vector<std::string> words(const std::string& text) const {
-    std::vector<std::string> words = words_of_row(text);
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      std::string& word = words[i];
-      if (i > 0) {
-        for (const auto& [name, key] : keys()) {
-          if (word == name) word = key;
-        }
-      }
-      for (std::size_t at = word.find("{+"); at != std::string::npos; at = word.find("{+", at)) {
-        const std::size_t end = word.find('}', at);
-        word.replace(at, end + 1 - at, std::to_string(now_us_ / 1000 + std::stoll(word.substr(at + 2)) * 1000));
-      }
-      if (const auto at = word.find("{us}"); at != std::string::npos) word.replace(at, 4, std::to_string(now_us_));
-    }
-    return words;
-  }
-
-  std::vector<std::pair<std::string, std::string>> keys() const {
-    return {{"lock", names_.key},    {"fence", names_.fence},     {"holders", names_.holders}, {"ends", names_.until},
-            {"queue", names_.queue}, {"waiting", names_.waiting}, {"fenced", names_.fenced}};
-  }
-
-  std::string state() {
-    std::string all;
-    for (const auto& [name, key] : keys()) {
-      const std::string type = ask({"TYPE", key}).text;
-      if (type == "none") continue;
-      const Reply value = ask(type == "string" ? Command{"GET", key}
-                              : type == "hash" ? Command{"HGETALL", key}
-                                               : Command{"ZRANGE", key, "0", "-1", "WITHSCORES"});
-      all += (all.empty() ? "" : ", ") + name + " " + shown(value);
-      if (const std::int64_t rest = ask({"PTTL", key}).integer; rest >= 0) all += " for " + number(rest);
-    }
-    return all;
-  }
-
-  std::string shown(const Reply& reply) const {
-    if (reply.kind == Reply::Kind::kInteger) return number(reply.integer);
-    if (reply.kind != Reply::Kind::kArray) return text(reply.text);
-    std::string all;
-    for (const Reply& element : reply.elements) {
-      const std::string one = shown(element);
-      all += (all.empty() ? "" : " ") + (element.kind == Reply::Kind::kArray ? "[" + one + "]" : one);
-    }
-    return all;
-  }
-
-  std::string text(const std::string& said) const {
-    if (said.empty()) return "''";
-    std::string all;
-    for (std::size_t at = 0; at < said.size();) {
-      const std::size_t end = std::min(said.find_first_not_of("0123456789", at), said.size());
-      if (end > at) all += number(std::stoll(said.substr(at, end - at)));
-      else all += said[at] == ' ' ? '_' : said[at];
-      at = std::max(end, at + 1);
-    }
-    return all;
-  }
-
-  /// As a row says it. Tests take less than 50 s.
-  std::string number(std::int64_t n) const {
-    constexpr std::int64_t kStep = 100'000;
-    const auto rounded = [](std::int64_t ms) { return std::to_string((ms + kStep + kStep / 2) / kStep * 100 - 100); };
-    if (std::llabs(n - now_us_) < 50'000'000) return "{us}";
-    if (std::llabs(n - now_us_ / 1000) < 1'000'000) return "{+" + rounded(n - now_us_ / 1000) + "}";
-    return n > 1000 && n < 1'000'000 ? rounded(n) + "s" : std::to_string(n);
-  }
-
-  SystemClock clock_;
-  Result<BackendUrl> url_;
-  std::unique_ptr<Deployment> server_;
   NativeNames names_;
-  std::int64_t now_us_ = 0;
-  int rows_ = 0;
 };
 
-void check(const std::vector<Row>& rows) {
-  const char* url = getenv("DLOCK_TEST_REDIS");
-  if (!url || *url == 0) return;  // the fixtures say what is missing
-  Table table(url);
-  for (const Row& row : rows) table.check(row);
-}
+void check(const std::vector<ScriptRow>& rows) { check_scripts<Table>(rows); }
 
 constexpr const char* kHeldByOther = "SET lock other PX 500000";
 constexpr const char* kOthersRecord = "HSET holders other 7_5_0_other_who";
