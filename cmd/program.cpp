@@ -25,6 +25,8 @@
 #include "cmd/options/options.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/output.h"
+#include "cmd/verify/section.h"
+#include "cmd/verify/verify.h"
 #include "cmd/wiring/compose.h"
 #include "lib/base/memory_limit.h"
 #include "lib/base/system_error.h"
@@ -150,6 +152,10 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
       return on(setup_command, out);
     case Command::kStock:
       return on_stock(options, runtime, argv, environment, out);
+    case Command::kVerify:
+      return verify_command(options, runtime, out);
+    case Command::kSection:
+      return section_command(options.words, environment);
     case Command::kConfig:
       return config_command(options, runtime, out);
     case Command::kCompletion:

@@ -13,12 +13,13 @@ constexpr CommandSet kTakers = kForRun | kHold | kAcquire;
 constexpr CommandSet kWaiters = kTakers | bit(Command::kWait);
 constexpr CommandSet kFence = bit(Command::kFence);
 constexpr CommandSet kStock = bit(Command::kStock);
+constexpr CommandSet kVerify = bit(Command::kVerify);
 constexpr CommandSet kPrinters = kHold | kAcquire | kFence | bit(Command::kRenew) | bit(Command::kRelease) |
                                  bit(Command::kInspect) | bit(Command::kForceRelease) | bit(Command::kCheck) |
                                  bit(Command::kGc) | bit(Command::kDoctor) | bit(Command::kPing) |
-                                 bit(Command::kBench) | bit(Command::kConfig) | kStock;
-constexpr CommandSet kConnecting =
-    kEveryCommand & ~(bit(Command::kConfig) | bit(Command::kCompletion) | bit(Command::kHelp) | bit(Command::kVersion));
+                                 bit(Command::kBench) | bit(Command::kConfig) | kStock | kVerify;
+constexpr CommandSet kConnecting = kEveryCommand & ~(kVerify | bit(Command::kConfig) | bit(Command::kCompletion) |
+                                                     bit(Command::kHelp) | bit(Command::kVersion));
 
 using enum ValueKind;
 
@@ -136,7 +137,7 @@ constexpr OptionRow kOptionRows[] = {
      .letter = 't',
      .kind = kDuration,
      .value = "D",
-     .commands = kTakers | bit(Command::kRenew) | kStock,
+     .commands = kTakers | bit(Command::kRenew) | kStock | kVerify,
      .variable = "DLOCK_TTL",
      .config_key = "ttl",
      .of_backend = true,
@@ -321,6 +322,39 @@ constexpr OptionRow kOptionRows[] = {
      .commands = bit(Command::kBench),
      .preset = "4",
      .help = "how many contend"},
+    {.id = OptionId::kDuration,
+     .name = "duration",
+     .kind = ValueKind::kDuration,
+     .value = "D",
+     .commands = kVerify,
+     .preset = "1m",
+     .help = "for how long"},
+    {.id = OptionId::kWorkers,
+     .name = "workers",
+     .kind = kNumber,
+     .value = "N",
+     .commands = kVerify,
+     .preset = "8",
+     .help = "how many take locks at the same time"},
+    {.id = OptionId::kFaults,
+     .name = "faults",
+     .kind = kText,
+     .value = "FAULT,FAULT,...",
+     .commands = kVerify,
+     .preset = "all",
+     .help = "what is done to them: kill, stop, cut, stall, delay, oneway; all; none"},
+    {.id = OptionId::kSeed,
+     .name = "seed",
+     .kind = kNumber,
+     .value = "N",
+     .commands = kVerify,
+     .help = "repeat the schedule of the run that printed N"},
+    {.id = OptionId::kHook,
+     .name = "hook",
+     .kind = kText,
+     .value = "CMD",
+     .commands = kVerify,
+     .help = "a shell's command that troubles the server; called three times, with the phase as $1"},
     {.id = OptionId::kQuantity,
      .name = "quantity",
      .kind = kText,

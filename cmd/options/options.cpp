@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "cmd/options/arguments.h"
 #include "cmd/options/backend_choice.h"
@@ -30,10 +31,12 @@ constexpr int kMostRounds = 100'000'000;
 constexpr int kMostProcesses = 1000;
 constexpr Duration kAnything{0};
 constexpr Duration kSomething{1};
+constexpr Duration kVerifyTtl = 3s;
 
 /// Does the command talk to a backend at all?
 bool needs_no_backend(Command command) {
-  return command == Command::kHelp || command == Command::kVersion || command == Command::kCompletion;
+  return command == Command::kHelp || command == Command::kVersion || command == Command::kCompletion ||
+         command == Command::kSection;
 }
 
 /// Merges the settings into Options step by step. The first error ends it.
@@ -54,9 +57,9 @@ class Composer {
     if (auto chosen = choose_key_settings(options_.config, lock_keys(arguments_), arguments_.command); !chosen) {
       return chosen.error();
     }
-    for (const Step step :
-         {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
-          &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_operands}) {
+    for (const Step step : {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting,
+                            &Composer::read_mode, &Composer::read_lease, &Composer::read_running,
+                            &Composer::read_switches, &Composer::read_verify, &Composer::read_operands}) {
       if (auto done = (this->*step)(); !done) return done.error();
     }
     return std::move(options_);
@@ -362,6 +365,21 @@ class Composer {
     if (from.find(OptionId::kInterval) == nullptr) return {};
     if (!options_.watch) return usage_error("--interval means nothing without --watch", "add --watch");
     return from.read(OptionId::kInterval, 100ms, options_.interval.emplace());
+  }
+
+  Result<void> read_verify() {
+    if (arguments_.command != Command::kVerify) return {};
+    const auto from = reader();
+    VerifyOptions& verify = options_.verify;
+    // What a file says about other locks would make these faults rare.
+    if (!from.given_by_flag(OptionId::kTtl)) options_.ttl = kVerifyTtl;
+    if (auto read = from.read(OptionId::kDuration, 1s, verify.duration); !read) return read;
+    if (auto read = from.read(OptionId::kWorkers, 2, kMostProcesses, verify.workers); !read) return read;
+    if (auto read = from.read(OptionId::kFaults, verify.faults); !read) return read;
+    int seed = -1;
+    if (auto read = from.read(OptionId::kSeed, 0, std::numeric_limits<int>::max(), seed); !read) return read;
+    if (seed >= 0) verify.seed = static_cast<std::uint64_t>(seed);
+    return from.read(OptionId::kHook, verify.hook);
   }
 
   Result<void> read_operands() {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,11 +40,13 @@ enum class Command {
   kSetup,
   kGc,
   kBench,
+  kVerify,
   kConfig,
   kCompletion,
   kHelp,
   kVersion,
   kComplete,  ///< hidden: words for the completion scripts
+  kSection,   ///< hidden: what the workers of verify run under their locks
 };
 
 /// --warn-held: from when on a busy lock is told of, whatever else is silent.
@@ -68,6 +71,16 @@ struct StockOptions {
   std::optional<LockName> id = {};         ///< --id
   bool lock_segment = false;               ///< run --mode lock
   std::optional<StockClaim> claim = {};    ///< of run: what is set aside
+};
+
+/// The arguments of `dlock verify`.
+struct VerifyOptions {
+  Duration duration = std::chrono::minutes(1);
+  int workers = 8;
+  std::string faults = "all";
+  std::optional<std::uint64_t> seed = {};  ///< of the schedule; nullopt: a new one
+  std::string svg = {};                    ///< the file of the picture; empty: none
+  std::string hook = {};                   ///< a shell's command; empty: none
 };
 
 /// One call of dlock, complete: flags, environment and configuration files merged, every value checked. Made once by
@@ -124,6 +137,7 @@ struct Options {
   std::optional<pid_t> watch_pid;
   std::optional<Duration> interval;   ///< of --watch
   std::optional<StockOptions> stock;  ///< of `dlock stock`
+  VerifyOptions verify;               ///< of `dlock verify`
 
   bool strict = false;                ///< config check, doctor: a warning is a failure
   std::vector<Error> mistakes;        ///< config check: all that is wrong, in files that are in use or not

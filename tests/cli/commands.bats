@@ -429,7 +429,7 @@ SCRIPT
   [ "$stderr" = "" ]
   [[ "$output" == *"dlock run"* ]]
   local command
-  for command in run hold acquire renew release wait inspect force-release check fence doctor ping setup gc bench config completion help; do
+  for command in run hold acquire renew release wait inspect force-release check fence doctor ping setup gc bench verify config completion help; do
     [[ "$output" == *"$command"* ]]
     run -0 --separate-stderr dlock help $command
     [ "$stderr" = "" ]

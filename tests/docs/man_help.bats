@@ -151,6 +151,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     sleep 0.05
   done
   dlock bench --count 20 --json >bench.json
+  dlock verify --duration 1s --json >verify.json
   owner=$(dlock acquire --ttl 1m other --json | jq -r .owner)
   dlock release --owner "$owner" other --json >release.json
   dlock fence --json r 5 >fence.json
@@ -165,7 +166,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     name=${schema#dlock.}
     [ "$(head -n 1 "${name%/1}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
   done
-  for name in inspect report acquire renew release fence check doctor log stock; do
+  for name in inspect report acquire renew release fence check doctor log stock verify; do
     for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock.7.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
       grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
     done
@@ -174,7 +175,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   for word in inspect.permits inspect.slot report.slot acquire.slot inspect.note inspect.directory_of inspect.false inspect.exclusive inspect.shared release.false report.locks report.ran report.busy report.unavailable \
     report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose \
     log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
-    log.waiting log.fallback log.unlocked log.release_unconfirmed log.step log.note; do
+    verify.what verify.history log.waiting log.fallback log.unlocked log.release_unconfirmed log.step log.note; do
     absent=${absent/"$word "/}
   done
   [ -z "$absent" ] || { echo "not printed: $absent"; return 1; }
@@ -189,7 +190,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "the man pages have no errors" {
-  for name in dlock.1 dlock.toml.5 dlock.7 dlock-redis.7 dlock-mysql.7 dlock-zookeeper.7; do
+  for name in dlock.1 dlock-verify.1 dlock.toml.5 dlock.7 dlock-redis.7 dlock-mysql.7 dlock-zookeeper.7; do
     SOURCE_DATE_EPOCH=0 scdoc <"$root/man/$name.scd" >"$stage/$name"
     mandoc -T lint -W error "$stage/$name"
     mandoc -T utf8 "$stage/$name" >"$stage/$name.txt"

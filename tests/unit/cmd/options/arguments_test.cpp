@@ -212,7 +212,7 @@ TEST_CASE("what cannot be understood is refused with the nearest right word") {
       {{"--ttl", "5", "run", "k", "x"}, "--ttl stands before the command", "behind"},
       {{"force-release", "k", "--ttl", "5"},
        "'dlock force-release' has no option --ttl",
-       "run, hold, acquire, renew and stock"},
+       "run, hold, acquire, renew, stock and verify"},
       {{"run", "--yes", "k", "x"}, "'dlock run' has no option --yes", "force-release"},
       {{"run", "k", "-n", "x"}, "'-n' stands behind a key", "before the key"},
       {{"run", "k", "-n", "--", "x"}, "'-n' stands behind a key", "before the key"},

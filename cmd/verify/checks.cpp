@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verify/checks.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cmd/verify/windows.h"
+#include "lib/base/human_text.h"
+
+namespace dlock {
+namespace {
+
+Breach breach(const Chronicle& chronicle, std::string what, std::vector<std::string> who, std::size_t from,
+              std::size_t to) {
+  return {std::move(what), chronicle.excerpt(who, from, to), std::move(who)};
+}
+
+/// It was stopped as a whole beyond its lease: that it goes on for a moment is what tokens are for.
+bool is_excused(const Section& old, const Section& next, const Bounds& bounds) {
+  for (const Trouble& hit : old.hits) {
+    if (hit.what != "stop-all" || hit.from > *next.begun) continue;
+    const bool fenced = old.token && next.token && *old.token < *next.token;
+    const TimePoint resumed = hit.until.value_or(old.last);
+    return fenced && old.last <= resumed + bounds.slack;
+  }
+  return false;
+}
+
+bool exclude_each_other(const Section& a, const Section& b) {
+  return a.mode == Mode::kExclusive || b.mode == Mode::kExclusive;
+}
+
+/// Two that hold what only one of them can hold. `among`: is the promise about these two?
+template <typename Among>
+void find_overlaps(const Chronicle& chronicle, const Bounds& bounds, Among among, Judgement& judgement) {
+  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+    std::vector<const Section*> open;
+    for (const Section* next : sections) {
+      std::erase_if(open, [&](const Section* old) { return old->last_line < next->first_line; });
+      for (const Section* old : open) {
+        if (!exclude_each_other(*old, *next) || !among(*old, *next) || is_excused(*old, *next, bounds)) continue;
+        judgement.breaches.push_back(
+            breach(chronicle,
+                   old->name + " and " + next->name + " hold " + key + " at the same time, " +
+                       human_duration(std::min(old->last, next->last) - *next->begun) + " long",
+                   {old->name, next->name}, old->first_line, std::min(old->last_line, next->last_line)));
+      }
+      open.push_back(next);
+    }
+  }
+}
+
+bool is_shared(const Section& section) { return section.mode == Mode::kShared; }
+
+}  // namespace
+
+Judgement check_exclusion(const Chronicle& chronicle, const Bounds& bounds) {
+  Judgement judgement{.promise = "one holder at a time", .name = "exclusion", .unit = "holds"};
+  find_overlaps(
+      chronicle, bounds, [](const Section& a, const Section& b) { return !is_shared(a) && !is_shared(b); }, judgement);
+  for (const Section& section : chronicle.sections()) {
+    judgement.tried += section.begun && section.mode == Mode::kExclusive ? 1 : 0;
+  }
+  return judgement;
+}
+
+Judgement check_sharing(const Chronicle& chronicle, const Bounds& bounds) {
+  Judgement judgement{.promise = "shared beside shared only", .name = "sharing", .unit = "shared holds"};
+  find_overlaps(
+      chronicle, bounds, [](const Section& a, const Section& b) { return is_shared(a) || is_shared(b); }, judgement);
+  for (const Section& section : chronicle.sections()) judgement.tried += section.begun && is_shared(section) ? 1 : 0;
+  return judgement;
+}
+
+Judgement check_permits(const Chronicle& chronicle, const Bounds& bounds) {
+  Judgement judgement{
+      .promise = std::to_string(bounds.permits) + " permits, one for each slot", .name = "permits", .unit = "permits"};
+  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+    std::vector<const Section*> open;
+    for (const Section* next : sections) {
+      if (next->mode != Mode::kPermits) continue;
+      ++judgement.tried;
+      std::erase_if(open, [&](const Section* old) {
+        return old->last_line < next->first_line || is_excused(*old, *next, bounds);
+      });
+      open.push_back(next);
+      std::set<std::string> slots;
+      std::vector<std::string> who;
+      for (const Section* one : open) {
+        slots.insert(one->slot);
+        who.push_back(one->name);
+      }
+      const bool too_many = open.size() > static_cast<std::size_t>(bounds.permits);
+      if (!too_many && slots.size() == open.size()) continue;
+      judgement.breaches.push_back(breach(chronicle,
+                                          too_many
+                                              ? std::to_string(open.size()) + " hold a permit of " + key + " at once"
+                                              : next->name + " has the slot of another holder of " + key,
+                                          std::move(who), open.front()->first_line, next->first_line));
+    }
+  }
+  return judgement;
+}
+
+Judgement check_tokens(const Chronicle& chronicle) {
+  Judgement judgement{.promise = "tokens grow", .name = "tokens", .unit = "tokens"};
+  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+    const Section* highest = nullptr;
+    for (const Section* next : sections) {
+      if (next->mode != Mode::kExclusive || !next->token) continue;
+      ++judgement.tried;
+      if (highest && *next->token <= *highest->token) {
+        judgement.breaches.push_back(breach(
+            chronicle, "the token of " + next->name + " is not above the one that " + highest->name + " had before it",
+            {highest->name, next->name}, highest->first_line, next->first_line));
+      } else {
+        highest = next;
+      }
+    }
+  }
+  return judgement;
+}
+
+Judgement check_order(const Chronicle& chronicle) {
+  Judgement judgement{.promise = "first come, first served", .name = "order", .unit = "pairs"};
+  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+    for (auto b = sections.begin(); b != sections.end(); ++b) {
+      if (!(*b)->fair) continue;
+      for (auto a = sections.begin(); a != sections.end(); ++a) {
+        const bool comparable = (*a)->fair && (*a)->queued && exclude_each_other(**a, **b) && (*a)->hits.empty() &&
+                                *(*a)->queued<(*b)->asked&&*(*a)->begun>(*b)->asked;
+        if (!comparable) continue;
+        if (was_outage(chronicle, (*a)->asked, std::min(*(*a)->begun, *(*b)->begun))) continue;
+        ++judgement.tried;
+        if (a < b) continue;
+        judgement.breaches.push_back(breach(
+            chronicle, (*b)->name + " was served before " + (*a)->name + ", which had been in the queue before it came",
+            {(*a)->name, (*b)->name}, 1, (*a)->first_line));
+      }
+    }
+  }
+  return judgement;
+}
+
+}  // namespace dlock

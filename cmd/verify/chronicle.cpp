@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verify/chronicle.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "lib/base/text.h"
+
+namespace dlock {
+namespace {
+
+void heal_last(std::vector<Trouble>& troubles, TimePoint at) {
+  for (auto trouble = troubles.rbegin(); trouble != troubles.rend(); ++trouble) {
+    if (trouble->until) continue;
+    trouble->until = at;
+    return;
+  }
+}
+
+Mode mode_of(std::string_view word) {
+  return word == "shared" ? Mode::kShared : word == "permits" ? Mode::kPermits : Mode::kExclusive;
+}
+
+std::string after_start(Duration since) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+9.3f s  ", std::chrono::duration<double>(since).count());
+  return text;
+}
+
+}  // namespace
+
+bool Section::was_hit(std::string_view what) const {
+  return std::any_of(hits.begin(), hits.end(), [&](const Trouble& hit) { return hit.what == what; });
+}
+
+const Section* Chronicle::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &sections_[found->second];
+}
+
+void Chronicle::add_line(std::string_view line) {
+  const auto act = parse_act(line);
+  if (act) add(*act);
+  else ++torn_;
+}
+
+void Chronicle::note_outage(const Act& act) {
+  if (act.what == Act::What::kHit) outages_.push_back({act.words, act.at});
+  if (act.what == Act::What::kHealed) heal_last(outages_, act.at);
+}
+
+void Chronicle::add(const Act& act) {
+  acts_.push_back(act);
+  if (act.who == "net" || act.who == "hook") return note_outage(act);
+  const auto [known, fresh] = by_name_.emplace(act.who, sections_.size());
+  if (fresh) sections_.push_back({.name = act.who, .asked = act.at});
+  Section& section = sections_[known->second];
+  std::string_view words = act.words;
+  const bool under_lock = act.what == Act::What::kBegin || act.what == Act::What::kTick || act.what == Act::What::kEnd;
+  if (under_lock) {
+    section.last = act.at;
+    section.last_line = acts_.size();
+  }
+  switch (act.what) {
+    case Act::What::kAsk:
+      section.key = cut(words, ' ');
+      section.mode = mode_of(cut(words, ' '));
+      section.fair = cut(words, ' ') == "fair";
+      section.proxied = cut(words, ' ') == "proxied";
+      break;
+    case Act::What::kQueued:
+      section.queued = act.at;
+      break;
+    case Act::What::kBegin:
+      section.begun = act.at;
+      section.first_line = acts_.size();
+      section.token = whole_number<std::uint64_t>(cut(words, ' '));
+      section.slot = words;
+      break;
+    case Act::What::kTick:
+      break;
+    case Act::What::kEnd:
+      section.ended = act.at;
+      break;
+    case Act::What::kGone:
+      section.gone = act.at;
+      section.how = words;
+      break;
+    case Act::What::kHit:
+      section.hits.push_back({act.words, act.at});
+      break;
+    case Act::What::kHealed:
+      heal_last(section.hits, act.at);
+      break;
+  }
+}
+
+std::vector<std::string> Chronicle::excerpt(const std::vector<std::string>& who, std::size_t from,
+                                            std::size_t to) const {
+  std::vector<std::string> lines;
+  std::optional<TimePoint> start;
+  const Act* ticking = nullptr;
+  std::size_t ticks = 0;
+  const auto end_ticks = [&] {
+    if (ticks > 1) lines.back() += " x " + std::to_string(ticks);
+    ticking = nullptr;
+    ticks = 0;
+  };
+  for (std::size_t number = std::max<std::size_t>(from, 1); number <= std::min(to, acts_.size()); ++number) {
+    const Act& act = acts_[number - 1];
+    const bool all = act.who == "net" || act.who == "hook";
+    if (!all && std::find(who.begin(), who.end(), act.who) == who.end()) continue;
+    if (!start) start = act.at;
+    const bool tick = act.what == Act::What::kTick;
+    if (tick && ticking && ticking->who == act.who) {
+      ++ticks;
+      continue;
+    }
+    end_ticks();
+    if (tick) {
+      ticking = &act;
+      ticks = 1;
+    }
+    lines.push_back(after_start(act.at - *start) + act.who + "  " + std::string(act_name(act.what)) +
+                    (act.words.empty() ? "" : " " + act.words));
+  }
+  end_ticks();
+  return lines;
+}
+
+}  // namespace dlock

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verify/conductor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "cmd/verify/history_reader.h"
+#include "lib/base/process.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How often the processes are looked at when nothing wakes us.
+constexpr Duration kLookEvery = 20ms;
+
+struct Worker {
+  int number = 0;
+  Dice dice{0};
+  int round = 0;
+  Order order = {};
+  std::string section = {};
+  LabProcess run = {};
+  std::string said = {};
+  bool queued = false;
+  TimePoint next{};  ///< when its next round begins
+  bool busy() const { return run.pid != 0; }
+};
+
+/// Something that goes on until it is healed.
+struct Ongoing {
+  TimePoint until{};
+  Fault fault = Fault::kKillRun;
+  std::string section;
+  std::vector<ProcessId> stopped;
+};
+
+std::string_view mode_word(Mode mode) {
+  return mode == Mode::kShared ? "shared" : mode == Mode::kPermits ? "permits" : "exclusive";
+}
+
+class Conductor {
+ public:
+  Conductor(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals)
+      : plan_(plan), lab_(lab), network_(network), clock_(clock), signals_(signals), reader_(lab.history()) {
+    for (int i = 0; i < plan.workers; ++i) {
+      workers_.push_back({.number = i, .dice = Dice(plan.seed * 1000 + static_cast<std::uint64_t>(i) + 1)});
+    }
+  }
+
+  Conducted run() {
+    start_ = clock_.now();
+    end_ = start_ + plan_.duration;
+    progress_ = start_;
+    for (Worker& worker : workers_) plan_round(worker);
+    while (clock_.now() < end_ || any_busy()) {
+      const TimePoint now = clock_.now();
+      if (now >= end_ && !draining_) drain();
+      for (Worker& worker : workers_) {
+        if (!worker.busy() && now >= worker.next && !draining_) start_round(worker);
+      }
+      do_what_is_due(now);
+      if (draining_ && is_stuck()) give_up();
+      wait_a_little();
+    }
+    if (hook_ > 0) reap_hook(0);
+    heal_all();
+    return std::move(conducted_);
+  }
+
+ private:
+  Act act(std::string who, Act::What what, std::string words = {}) const {
+    return {clock_.now(), std::move(who), what, std::move(words)};
+  }
+  bool any_busy() const {
+    return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.busy(); });
+  }
+
+  // --- workers ---
+
+  void plan_round(Worker& worker) {
+    worker.order = next_order(worker.dice, plan_.can, plan_.ttl);
+    worker.next = clock_.now() + worker.order.pause;
+  }
+
+  void start_round(Worker& worker) {
+    const Order& order = worker.order;
+    const bool proxied = !plan_.proxied.empty() && worker.number % 2 == 0;
+    worker.section = order.key + '.' + std::to_string(worker.number) + '.' + std::to_string(++worker.round);
+    auto words = run_words(order, proxied ? plan_.proxied : plan_.direct, plan_.ttl);
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(order.hold).count();
+    words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, std::to_string(ms)});
+    lab_.note(act(worker.section, Act::What::kAsk,
+                  order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
+                      (proxied ? " proxied" : " direct")));
+    auto started = lab_.start(words);
+    if (!started) {
+      lab_.note(act(worker.section, Act::What::kGone, "exit 71 " + started.error().message));
+      worker.next = clock_.now() + 100ms;
+      return;
+    }
+    worker.run = std::move(*started);
+    worker.said.clear();
+    worker.queued = false;
+  }
+
+  void listen(Worker& worker) {
+    char block[4096];
+    ssize_t size = 0;
+    while ((size = read(worker.run.said.get(), block, sizeof block)) > 0) {
+      worker.said.append(block, static_cast<std::size_t>(size));
+    }
+    if (worker.queued || worker.said.find("\"event\":\"waiting\"") == std::string::npos) return;
+    worker.queued = true;
+    lab_.note(act(worker.section, Act::What::kQueued));
+  }
+
+  void end_round(Worker& worker) {
+    listen(worker);
+    const int status = reap(worker.run.pid);
+    std::string how = status > 128 ? "signal " + std::to_string(status - 128) : "exit " + std::to_string(status);
+    if (status != 0 && status <= 128) how += ' ' + last_message(worker.said);
+    lab_.note(act(worker.section, Act::What::kGone, how));
+    worker.run = {};
+    progress_ = clock_.now();
+    plan_round(worker);
+    if (status == 69 || status == 77) worker.next += 100ms;  // unreachable: not at once again
+  }
+
+  // --- faults ---
+
+  void do_what_is_due(TimePoint now) {
+    for (auto it = ongoing_.begin(); it != ongoing_.end();) {
+      if (it->until > now) {
+        ++it;
+        continue;
+      }
+      heal(*it);
+      it = ongoing_.erase(it);
+    }
+    if (hook_ > 0) reap_hook(WNOHANG);
+    while (next_fault_ < plan_.faults.size() && now >= start_ + plan_.faults[next_fault_].at && !draining_) {
+      const PlannedFault& planned = plan_.faults[next_fault_++];
+      if (planned.fault == Fault::kHook) call_hook();
+      else if (is_of_network(planned.fault)) disturb(planned);
+      else hit(planned);
+    }
+  }
+
+  void disturb(const PlannedFault& planned) {
+    lab_.note(act("net", Act::What::kHit, std::string(fault_name(planned.fault))));
+    network_->start(planned);
+    ++conducted_.done[planned.fault];
+    // A cut is over when its message came; it is given a moment.
+    const Duration lasts = planned.fault == Fault::kCut ? Duration(200ms) : planned.lasts;
+    ongoing_.push_back({clock_.now() + lasts, planned.fault, "net", {}});
+  }
+
+  /// Three times of four a holder, and one for whom somebody waits, if there is one.
+  const Worker* choose(std::uint64_t target) {
+    reader_.read_into(chronicle_);
+    std::vector<const Worker*> holders;
+    std::vector<const Worker*> wanted;
+    std::vector<const Worker*> waiters;
+    for (const Worker& worker : workers_) {
+      const Section* section = worker.busy() ? chronicle_.find(worker.section) : nullptr;
+      if (!section || !section->hits.empty()) continue;
+      if (section->waits()) waiters.push_back(&worker);
+      if (!section->holds()) continue;
+      holders.push_back(&worker);
+      if (section->mode == Mode::kExclusive && is_wanted(section->key)) wanted.push_back(&worker);
+    }
+    if (!wanted.empty()) holders = std::move(wanted);
+    const auto& from = (target % 4 != 0 && !holders.empty()) || waiters.empty() ? holders : waiters;
+    return from.empty() ? nullptr : from[target / 4 % from.size()];
+  }
+
+  bool is_wanted(const std::string& key) const {
+    return std::any_of(workers_.begin(), workers_.end(),
+                       [&](const Worker& worker) { return worker.busy() && worker.queued && worker.order.key == key; });
+  }
+
+  void hit(const PlannedFault& planned) {
+    const Worker* worker = choose(planned.target);
+    if (!worker) {
+      ++conducted_.missed;
+      return;
+    }
+    const RunFamily family = family_of(worker->run.pid);
+    Fault fault = planned.fault;
+    if (family.keeper == 0) {  // a lock of this machine, or not there yet
+      fault = fault_family(fault) == "kill" ? Fault::kKillRun : Fault::kStopRun;
+    }
+    const bool stops = fault_family(fault) == "stop";
+    std::vector<ProcessId> targets;
+    const auto aim = [&](pid_t pid) {
+      const auto seen = pid > 0 ? look_up_process(pid) : std::nullopt;
+      if (seen) targets.push_back(seen->id);
+    };
+    if (fault != Fault::kKillRun && fault != Fault::kStopRun) aim(family.keeper);
+    if (fault != Fault::kKillKeeper && fault != Fault::kStopKeeper) aim(worker->run.pid);
+    if (fault == Fault::kStopRun || fault == Fault::kStopAll) aim(family.command);
+    lab_.note(act(worker->section, Act::What::kHit, std::string(fault_name(fault))));
+    for (const ProcessId& process : targets) signal_process(process, stops ? SIGSTOP : SIGKILL);
+    ++conducted_.done[fault];
+    if (stops) ongoing_.push_back({clock_.now() + planned.lasts, fault, worker->section, std::move(targets)});
+  }
+
+  void heal(const Ongoing& one) {
+    // Noted before, so that no act can come in front of it.
+    lab_.note(act(one.section, Act::What::kHealed, std::string(fault_name(one.fault))));
+    for (const ProcessId& process : one.stopped) signal_process(process, SIGCONT);
+    if (is_of_network(one.fault)) network_->heal();
+  }
+
+  void heal_all() {
+    for (const Ongoing& one : ongoing_) heal(one);
+    ongoing_.clear();
+  }
+
+  // --- the hook ---
+
+  void call_hook() {
+    if (hook_ > 0) return;  // the one before it is still at work
+    const std::string phase = "fault-" + std::to_string(++conducted_.done[Fault::kHook]);
+    lab_.note(act("hook", Act::What::kHit, "hook " + phase));
+    hook_ = fork();
+    if (hook_ != 0) return;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the verdict
+    execl("/bin/sh", "sh", "-c", (plan_.hook + " \"$@\"").c_str(), "sh", phase.c_str(), nullptr);
+    _exit(127);
+  }
+
+  void reap_hook(int flags) {
+    if (waitpid(hook_, nullptr, flags) == 0) return;
+    lab_.note(act("hook", Act::What::kHealed));
+    hook_ = 0;
+  }
+
+  // --- the end ---
+
+  void drain() {
+    draining_ = true;
+    progress_ = clock_.now();
+    heal_all();
+  }
+
+  /// Nobody has got on for longer than everything takes that may hold up all.
+  bool is_stuck() {
+    const std::size_t before = chronicle_.lines();
+    reader_.read_into(chronicle_);
+    if (chronicle_.lines() != before) progress_ = clock_.now();
+    return clock_.now() - progress_ > 4 * plan_.ttl + 10s;
+  }
+
+  void give_up() {
+    for (const Worker& worker : workers_) {
+      if (!worker.busy()) continue;
+      lab_.note(act(worker.section, Act::What::kHit, "given-up"));
+      kill(worker.run.pid, SIGKILL);
+    }
+    progress_ = clock_.now();
+  }
+
+  void wait_a_little() {
+    std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};
+    std::vector<Worker*> whose;
+    for (Worker& worker : workers_) {
+      if (!worker.busy()) continue;
+      fds.push_back({worker.run.process.get(), POLLIN, 0});
+      fds.push_back({worker.run.said.get(), POLLIN, 0});
+      whose.push_back(&worker);
+    }
+    const TimePoint before = clock_.now();
+    clock_.wait(fds, before + kLookEvery);
+    conducted_.late = std::max(conducted_.late, clock_.now() - before - kLookEvery);
+    while (const auto signal = signals_.next()) {
+      if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
+      conducted_.interrupted = true;
+      end_ = std::min(end_, clock_.now());
+    }
+    for (std::size_t i = 0; i < whose.size(); ++i) {
+      const short ended = fds[1 + 2 * i].revents;
+      const short speaks = fds[2 + 2 * i].revents;
+      if (ended != 0) end_round(*whose[i]);
+      else if ((speaks & POLLIN) != 0) listen(*whose[i]);
+      else if (speaks != 0) whose[i]->run.said.reset();
+    }
+  }
+
+  const VerifyPlan& plan_;
+  const Lab& lab_;
+  FaultyNetwork* network_;
+  Clock& clock_;
+  SignalInbox& signals_;
+  HistoryReader reader_;
+  Chronicle chronicle_;
+  std::vector<Worker> workers_;
+  std::vector<Ongoing> ongoing_;
+  std::size_t next_fault_ = 0;
+  pid_t hook_ = 0;
+  bool draining_ = false;
+  TimePoint start_{};
+  TimePoint end_{};
+  TimePoint progress_{};
+  Conducted conducted_;
+};
+
+}  // namespace
+
+std::vector<std::string> run_words(const Order& order, const std::string& url, Duration ttl) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(ttl).count();
+  std::vector<std::string> words{
+      "run",    "--backend",         url, "--ttl", std::to_string(ms) + "ms", "--log-format", "json", "--progress",
+      "always", "--connect-timeout", "2s"};
+  if (order.fair) words.emplace_back("--fair");
+  if (order.mode == Mode::kShared) words.emplace_back("--shared");
+  if (order.mode == Mode::kPermits) words.insert(words.end(), {"--permits", std::to_string(kVerifyPermits)});
+  words.push_back(kVerifyPrefix + order.key);
+  return words;
+}
+
+Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals) {
+  return Conductor(plan, lab, network, clock, signals).run();
+}
+
+}  // namespace dlock

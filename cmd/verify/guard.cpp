@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verify/guard.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "cmd/verify/conductor.h"
+#include "lib/base/system_error.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Until the other end is closed; true if a byte came before.
+bool was_dismissed(int fd) {
+  char byte = 0;
+  ssize_t size = 0;
+  while ((size = read(fd, &byte, 1)) < 0 && errno == EINTR) {
+  }
+  return size == 1;
+}
+
+}  // namespace
+
+std::string clean_up(const Lab& lab, Duration ttl) {
+  std::string left;
+  if (!lab.end_processes()) left = "processes that do not end";
+  const std::string url = lab.url().redacted();
+  (void)lab.ask({"stock", "drop", "--backend", url, "--yes", std::string(kVerifyPrefix) + "s"});
+  for (const char* key : {"x", "q", "p", "one"}) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(3 * ttl + 10s).count();
+    const auto freed = lab.ask(
+        {"wait", "--backend", url, "-q", "--wait", std::to_string(ms) + "ms", std::string(kVerifyPrefix) + key});
+    if (freed && freed->status == 75) left += (left.empty() ? "" : ", ") + std::string(kVerifyPrefix) + key;
+  }
+  lab.remove_directory();
+  return left;
+}
+
+Result<Guard> Guard::start(const Lab& lab, Duration ttl) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe", errno);
+  Guard guard;
+  guard.pid_ = fork();
+  if (guard.pid_ < 0) return system_error("cannot start the process that cleans up", errno);
+  if (guard.pid_ > 0) {
+    close(ends[0]);
+    guard.pipe_ = UniqueFd(ends[1]);
+    return guard;
+  }
+  // Deaf to what ends a job: it has to outlive it.
+  close(ends[1]);
+  setsid();
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
+  if (!was_dismissed(ends[0])) clean_up(lab, ttl);
+  _exit(0);
+}
+
+void Guard::dismiss() {
+  if (write(pipe_.get(), "", 1) == 1) reap(pid_);
+}
+
+}  // namespace dlock

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verify/lab.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+
+#include "cmd/options/option_table.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/process.h"
+#include "lib/base/random.h"
+#include "lib/base/system_error.h"
+#include "lib/base/text.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kMarkName = "VERIFIED_BY_DLOCK=";
+
+bool is_kept(std::string_view entry) {
+  for (const std::string_view name : {"DLOCK_", "HOME=", "XDG_CONFIG_HOME=", "VERIFIED_BY_DLOCK="}) {
+    if (entry.starts_with(name)) return false;
+  }
+  return true;
+}
+
+Result<void> write_secret(const std::string& path, const std::string& text) {
+  const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.valid() && write_all(file.get(), text + '\n')) return {};
+  return system_error("cannot write " + path, errno);
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  char block[4096];
+  ssize_t size = 0;
+  while ((size = read(fd, block, sizeof block)) > 0 || (size < 0 && errno == EINTR)) {
+    if (size > 0) text.append(block, static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+/// A file without a name.
+UniqueFd scratch_file() { return UniqueFd(open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)); }
+
+bool carries(pid_t pid, std::string_view mark) {
+  const std::string environment = read_proc(pid, "environ");
+  std::string_view rest = environment;
+  while (!rest.empty()) {
+    if (cut(rest, '\0') == mark) return true;
+  }
+  return false;
+}
+
+template <typename Use>
+void for_each_process(Use use) {
+  DIR* proc = opendir("/proc");
+  while (const dirent* entry = proc ? readdir(proc) : nullptr) {
+    if (const auto pid = whole_number<pid_t>(entry->d_name)) use(*pid);
+  }
+  if (proc) closedir(proc);
+}
+
+}  // namespace
+
+int reap(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string last_message(const std::string& log) {
+  constexpr std::size_t kMost = 200;
+  constexpr std::string_view kBefore = "\"message\":\"";
+  const std::size_t at = log.rfind(kBefore);
+  if (at == std::string::npos) return log.substr(0, kMost);
+  const std::size_t begin = at + kBefore.size();
+  return log.substr(begin, log.find("\",\"next\"", begin) - begin).substr(0, kMost);
+}
+
+RunFamily family_of(pid_t supervisor) {
+  RunFamily family;
+  const std::string children = read_proc(supervisor, ("task/" + std::to_string(supervisor) + "/children").c_str());
+  std::string_view rest = children;
+  while (!rest.empty()) {
+    const auto pid = whole_number<pid_t>(cut(rest, ' '));
+    if (!pid) continue;
+    const bool keeper = read_proc(*pid, "cmdline").find(std::string_view("\0--keeper", 9)) != std::string::npos;
+    (keeper ? family.keeper : family.command) = *pid;
+  }
+  return family;
+}
+
+Result<Lab> Lab::make(const BackendUrl& url) {
+  Lab lab;
+  const char* place = getenv("TMPDIR");
+  std::string path = std::string(place && *place == '/' ? place : "/tmp") + "/dlock-verify.XXXXXX";
+  if (!mkdtemp(path.data())) return system_error("cannot make the directory " + path, errno);
+  lab.directory_ = path;
+  lab.history_path_ = path + "/history";
+  lab.history_ = UniqueFd(open(lab.history_path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!lab.history_.valid()) return system_error("cannot write " + lab.history_path_, errno);
+
+  char program[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", program, sizeof program);
+  if (size <= 0) return system_error("cannot find the program of this process", errno);
+  lab.program_.assign(program, static_cast<std::size_t>(size));
+
+  lab.url_ = url;
+  lab.url_.alias.clear();
+  if (!url.password.empty() && !url.is_local()) {
+    const std::string file = path + "/password";
+    if (auto written = write_secret(file, url.password); !written) return written.error();
+    lab.url_.password.clear();
+    lab.url_.params["password-file"] = file;
+  }
+  lab.mark_ = std::string(kMarkName) + random_hex(8);
+  for (char** entry = environ; *entry; ++entry) {
+    if (is_kept(*entry)) lab.environment_.emplace_back(*entry);
+  }
+  lab.environment_.push_back(lab.mark_);
+  lab.environment_.push_back("HOME=" + path);
+  return lab;
+}
+
+void Lab::note(const Act& act) const { write_all(history_.get(), act_line(act)); }
+
+pid_t Lab::spawn(const std::vector<std::string>& words, int in, int out, int err) const {
+  std::vector<char*> arguments{const_cast<char*>("dlock")};
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::vector<char*> environment;
+  for (const std::string& entry : environment_) environment.push_back(const_cast<char*>(entry.c_str()));
+  environment.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setpgid(0, 0);
+  const int nothing = open("/dev/null", O_RDWR);
+  dup2(in < 0 ? nothing : in, STDIN_FILENO);
+  dup2(out < 0 ? nothing : out, STDOUT_FILENO);
+  dup2(err < 0 ? nothing : err, STDERR_FILENO);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (getppid() == parent) execve(program_.c_str(), arguments.data(), environment.data());
+  _exit(127);
+}
+
+Result<LabProcess> Lab::start(const std::vector<std::string>& words, int in) const {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe", errno);
+  LabProcess started{.pid = 0, .process = {}, .said = UniqueFd(ends[0])};
+  const UniqueFd theirs(ends[1]);
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  started.pid = spawn(words, in, -1, theirs.get());
+  if (started.pid < 0) return system_error("cannot start a worker", errno);
+  started.process = open_process(started.pid);
+  return started;
+}
+
+Result<LabAnswer> Lab::ask(const std::vector<std::string>& words) const {
+  const UniqueFd out = scratch_file();
+  const UniqueFd said = scratch_file();
+  if (!out.valid() || !said.valid()) return system_error("cannot make a file in /tmp", errno);
+  const pid_t pid = spawn(words, -1, out.get(), said.get());
+  if (pid < 0) return system_error("cannot start dlock", errno);
+  LabAnswer answer{.status = reap(pid), .out = {}, .said = {}};
+  lseek(out.get(), 0, SEEK_SET);
+  lseek(said.get(), 0, SEEK_SET);
+  answer.out = read_all(out.get());
+  answer.said = read_all(said.get());
+  return answer;
+}
+
+bool Lab::end_processes() const {
+  SystemClock clock;
+  const TimePoint limit = clock.now() + 5s;
+  while (clock.now() < limit) {
+    bool some = false;
+    for_each_process([&](pid_t pid) {
+      const auto seen = look_up_process(pid);
+      if (!seen || seen->state == 'Z' || pid == getpid() || !carries(pid, mark_)) return;
+      some = signal_process(seen->id, SIGKILL) || some;
+    });
+    if (!some) return true;
+    std::vector<pollfd> nothing;
+    clock.wait(nothing, clock.now() + 5ms);
+  }
+  return false;
+}
+
+void Lab::remove_directory() const {
+  for (const char* name : {"/history", "/password"}) unlink((directory_ + name).c_str());
+  rmdir(directory_.c_str());
+}
+
+}  // namespace dlock

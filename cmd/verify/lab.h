@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cmd/verify/acts.h"
+#include "lib/base/result.h"
+#include "lib/base/time.h"
+#include "lib/base/unique_fd.h"
+#include "lib/config/backend_url.h"
+
+namespace dlock {
+
+/// A process that was started in the lab.
+struct LabProcess {
+  pid_t pid = 0;
+  UniqueFd process;  ///< readable when it has ended
+  UniqueFd said;     ///< its stderr, not blocking
+};
+
+struct LabAnswer {
+  int status = 0;    ///< of exit; 128 + N for signal N
+  std::string out;   ///< stdout
+  std::string said;  ///< stderr
+};
+
+/// Where `dlock verify` works: a directory of its own, and processes of this program that carry its mark, are in
+/// process groups of their own and die with us. Their configuration is the system's, never the user's.
+class Lab {
+ public:
+  /// `url` without its password, which goes into a file of the directory. System if there is no room for one.
+  static Result<Lab> make(const BackendUrl& url);
+
+  /// dlock with `words` behind its name. System if it cannot be started.
+  Result<LabProcess> start(const std::vector<std::string>& words, int in = -1) const;
+  /// The same, to its end.
+  Result<LabAnswer> ask(const std::vector<std::string>& words) const;
+
+  void note(const Act& act) const;  ///< one line of the history
+  const std::string& history() const { return history_path_; }
+  const std::string& directory() const { return directory_; }
+  const std::string& program() const { return program_; }
+  const BackendUrl& url() const { return url_; }
+  const std::string& mark() const { return mark_; }
+
+  /// Kills whatever still carries the mark, until nothing does; false if that did not help.
+  bool end_processes() const;
+  void remove_directory() const;
+
+ private:
+  pid_t spawn(const std::vector<std::string>& words, int in, int out, int err) const;
+
+  BackendUrl url_;
+  std::string directory_;
+  std::string history_path_;
+  std::string program_;
+  std::string mark_;  ///< NAME=value in the environment of everything started here
+  std::vector<std::string> environment_;
+  UniqueFd history_;
+};
+
+/// Waits for the process, which is reaped: 128 + N for signal N.
+int reap(pid_t pid);
+
+/// The last message in what a run with --log-format json has said.
+std::string last_message(const std::string& log);
+
+/// The processes of one run.
+struct RunFamily {
+  pid_t keeper = 0;   ///< 0: it has none
+  pid_t command = 0;  ///< 0: not started
+};
+RunFamily family_of(pid_t supervisor);
+
+}  // namespace dlock

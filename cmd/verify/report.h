@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/show/output.h"
+#include "cmd/verify/checks.h"
+#include "cmd/verify/schedule.h"
+
+namespace dlock {
+
+/// All that a run of `dlock verify` found out.
+struct VerifyReport {
+  std::string store;  ///< redacted URL
+  std::uint64_t seed = 0;
+  Duration took{0};
+  Duration ttl{0};
+  int workers = 0;
+  std::vector<Judgement> judgements = {};
+  std::vector<std::string> not_promised = {};  ///< "permits: this store has none"
+  std::vector<std::string> not_tried = {};     ///< "cut, stall: ..."
+  std::map<Fault, int> faults = {};
+  int missed = 0;
+  std::size_t torn = 0;  ///< lines of the history that could not be read
+  bool interrupted = false;
+  Gaps gaps = {};
+
+  bool held() const;
+};
+
+/// One page for people.
+std::string verify_text(const VerifyReport& report, const Look& look);
+/// dlock.verify/1, with its newline.
+std::string verify_json(const VerifyReport& report);
+
+}  // namespace dlock

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dlock {
+
+/// The hidden `dlock __section FILE NAME MILLISECONDS`: what the workers of `dlock verify` run under their locks.
+/// Writes BEGIN, a TICK every 10 ms and, when the time is over, END to FILE. Returns the exit status.
+int section_command(const std::vector<std::string>& words, char** environment);
+
+}  // namespace dlock

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verify/verify.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cmd/show/exit_status.h"
+#include "cmd/verify/conductor.h"
+#include "cmd/verify/guard.h"
+#include "cmd/verify/history_reader.h"
+#include "cmd/verify/lab.h"
+#include "cmd/verify/proxy.h"
+#include "cmd/verify/report.h"
+#include "lib/base/random.h"
+#include "lib/lock/lease.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A waiter has a lock that was given back to it within this, however busy the machine is that all of this shares.
+constexpr Duration kWake = 2s;
+constexpr Duration kLeastSlack = 1s;
+
+ErrorCode code_of(int status) {
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kDenied, ErrorCode::kMisconfigured}) {
+    if (exit_status(code) == status) return code;
+  }
+  return ErrorCode::kSystem;
+}
+
+/// Only one verify is at work in a store: a lease that ends with this process says so. Stores that have no such leases
+/// go without.
+class OnlyOne {
+ public:
+  OnlyOne(const Lab& lab, Duration ttl) : lab_(lab), ttl_(ttl) {}
+  ~OnlyOne() {
+    if (owner_.empty()) return;
+    (void)lab_.ask({"release", "--backend", lab_.url().redacted(), "--owner", owner_, "--if-held", kKey});
+  }
+  OnlyOne(const OnlyOne&) = delete;
+  OnlyOne& operator=(const OnlyOne&) = delete;
+
+  Result<void> begin() {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(ttl_).count();
+    auto answer = lab_.ask({"acquire", "-n", "--log-format", "json", "--backend", lab_.url().redacted(), "--ttl",
+                            std::to_string(ms) + "ms", "--watch-pid", std::to_string(getpid()), kKey});
+    if (!answer) return answer.error();
+    if (answer->status == 0) owner_ = answer->out.substr(0, answer->out.find(' '));
+    if (answer->status != exit_status(ErrorCode::kBusy)) return {};
+    return Error{ErrorCode::kBusy, "another dlock verify is at work in this store: " + last_message(answer->said),
+                 "wait until it is done"};
+  }
+
+ private:
+  static constexpr char kKey[] = "dlock.verify/one";
+  const Lab& lab_;
+  Duration ttl_;
+  std::string owner_;
+};
+
+/// Asks the store for one lock of each kind.
+class Probe {
+ public:
+  Probe(const Lab& lab, Duration ttl, VerifyReport& report) : lab_(lab), ttl_(ttl), report_(report) {}
+
+  Result<Abilities> run() {
+    auto exclusive = can({.key = "x"}, "");
+    if (!exclusive) return exclusive.error();
+    auto fair = can({.key = "q", .fair = true}, "first come, first served");
+    if (!fair) return fair.error();
+    auto shared = can({.key = "q", .mode = Mode::kShared}, "shared holders");
+    if (!shared) return shared.error();
+    auto permits = can({.key = "p", .mode = Mode::kPermits}, "permits");
+    if (!permits) return permits.error();
+    return Abilities{.shared = *shared, .fair = *fair, .permits = *permits, .stock = false};
+  }
+
+ private:
+  Result<bool> can(const Order& order, const std::string& what) {
+    auto words = run_words(order, lab_.url().redacted(), ttl_);
+    words.insert(words.begin() + 1, "-n");
+    words.insert(words.end(), {"--", lab_.program(), "--version"});
+    auto answer = lab_.ask(words);
+    if (!answer) return answer.error();
+    if (answer->status == 0) return true;
+    const std::string said = last_message(answer->said);
+    if (answer->status == exit_status(ErrorCode::kUnsupported) && !what.empty()) {
+      report_.not_promised.push_back(what + " (" + said + ")");
+      return false;
+    }
+    if (answer->status == exit_status(ErrorCode::kBusy)) {
+      return Error{ErrorCode::kBusy, "a dlock verify that was killed has not let go yet: " + said, "wait for a ttl"};
+    }
+    return Error{code_of(answer->status), said, "see: dlock doctor"};
+  }
+
+  const Lab& lab_;
+  Duration ttl_;
+  VerifyReport& report_;
+};
+
+void judge(const Lab& lab, const VerifyPlan& plan, const Conducted& conducted, VerifyReport& report) {
+  Chronicle chronicle;
+  HistoryReader(lab.history()).read_into(chronicle);
+  const Bounds bounds{.lease = plan.ttl,
+                      .kill_after = default_kill_after(plan.ttl),
+                      .wake = kWake,
+                      .slack = kLeastSlack + 2 * conducted.late,
+                      .permits = kVerifyPermits};
+  report.judgements = {check_exclusion(chronicle, bounds), check_tokens(chronicle), check_hand_over(chronicle, bounds),
+                       check_recovery(chronicle, bounds), check_ends(chronicle, bounds)};
+  if (plan.can.fair) report.judgements.push_back(check_order(chronicle));
+  if (plan.can.shared) report.judgements.push_back(check_sharing(chronicle, bounds));
+  if (plan.can.permits) report.judgements.push_back(check_permits(chronicle, bounds));
+  report.gaps = measure_gaps(chronicle, bounds);
+  report.faults = conducted.done;
+  report.missed = conducted.missed;
+  report.interrupted = conducted.interrupted;
+  report.torn = chronicle.torn();
+}
+
+/// Leaves out of `faults` what cannot be done here, and says so.
+template <typename Which>
+void leave_out(std::vector<Fault>& faults, Which which, const std::string& why, VerifyReport& report) {
+  std::string names;
+  for (const Fault fault : faults) {
+    if (which(fault)) names.append(names.empty() ? "" : ", ").append(fault_name(fault));
+  }
+  if (!names.empty()) report.not_tried.push_back(names + ": " + why);
+  std::erase_if(faults, which);
+}
+
+bool needs_keeper(Fault fault) {
+  return fault == Fault::kKillKeeper || fault == Fault::kKillBoth || fault == Fault::kStopKeeper ||
+         fault == Fault::kStopAll;
+}
+
+/// The proxy, if one is wanted and possible; else its faults are left out.
+Result<std::optional<Proxy>> start_proxy(const BackendUrl& url, std::vector<Fault>& faults, VerifyReport& report) {
+  if (std::none_of(faults.begin(), faults.end(), is_of_network)) return std::optional<Proxy>();
+  const auto servers = servers_to_proxy(url);
+  if (!servers) {
+    leave_out(faults, is_of_network, servers.error().message, report);
+    return std::optional<Proxy>();
+  }
+  auto proxy = Proxy::start(*servers);
+  if (!proxy) return proxy.error();
+  return std::optional(std::move(*proxy));
+}
+
+int run_verify(const Options& options, const Lab& lab, std::vector<Fault> faults, const Runtime& runtime,
+               SignalInbox& signals, VerifyReport& report) {
+  VerifyPlan plan{.seed = report.seed,
+                  .duration = options.verify.duration,
+                  .ttl = options.ttl,
+                  .workers = options.verify.workers,
+                  .direct = lab.url().redacted(),
+                  .hook = options.verify.hook};
+  OnlyOne only_one(lab, options.ttl);
+  if (auto begun = only_one.begin(); !begun) return fail(runtime.log, begun.error());
+  auto can = Probe(lab, options.ttl, report).run();
+  if (!can) return fail(runtime.log, can.error());
+  plan.can = *can;
+  if (lab.url().is_local()) leave_out(faults, needs_keeper, "there are no keepers", report);
+  auto proxy = start_proxy(lab.url(), faults, report);
+  if (!proxy) return fail(runtime.log, proxy.error());
+  if (*proxy) plan.proxied = through_proxy(lab.url(), (*proxy)->ports()).redacted();
+  plan.faults = plan_faults(
+      {.seed = plan.seed, .duration = plan.duration, .ttl = plan.ttl, .faults = faults, .hook = !plan.hook.empty()});
+  const TimePoint start = runtime.clock.now();
+  const Conducted conducted = conduct(plan, lab, *proxy ? &**proxy : nullptr, runtime.clock, signals);
+  report.took = runtime.clock.now() - start;
+  judge(lab, plan, conducted, report);
+  return report.held() ? 0 : 1;
+}
+
+}  // namespace
+
+int verify_command(const Options& options, const Runtime& runtime, Output& out) {
+  const BackendUrl& url = options.backends.front();
+  const auto faults = parse_faults(options.verify.faults);
+  if (!faults) return fail(runtime.log, faults.error());
+  auto signals = ProcessSignals::open();
+  if (!signals) return fail(runtime.log, signals.error());
+  auto lab = Lab::make(url);
+  if (!lab) return fail(runtime.log, lab.error());
+  auto guard = Guard::start(*lab, options.ttl);
+  if (!guard) {
+    lab->remove_directory();
+    return fail(runtime.log, guard.error());
+  }
+  VerifyReport report{.store = url.redacted(),
+                      .seed = options.verify.seed.value_or(random_below(1'000'000'000)),
+                      .ttl = options.ttl,
+                      .workers = options.verify.workers};
+  int status = run_verify(options, *lab, *faults, runtime, *signals, report);
+  const std::string left = clean_up(*lab, options.ttl);
+  guard->dismiss();
+  if (report.judgements.empty()) return status;
+  if (!left.empty()) {
+    report.judgements.push_back({.promise = "nothing is left behind",
+                                 .name = "clean",
+                                 .unit = "stores",
+                                 .tried = 1,
+                                 .breaches = {{.what = "still there: " + left}}});
+    status = 1;
+  }
+  return print(out, runtime.log, options.json ? verify_json(report) : verify_text(report, out.look()), status);
+}
+
+}  // namespace dlock

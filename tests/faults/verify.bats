@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# dlock verify says yes to a right store and no to a wrong one, and leaves nothing behind.
+load ../support/cli
+load ../support/redis
+
+setup() { set_world; }
+teardown() {
+  end_world
+}
+
+verified() { # [OPTION...]
+  run --separate-stderr dlock verify --ttl 3s --json "$@"
+  jq -c . <<<"$output" >&2
+  echo "$stderr" >&2
+}
+is_held() { jq -e ".promises[] | select(.promise == \"$1\") | .tried > 0 and .broken == 0" <<<"$output"; } # PROMISE
+is_broken() { jq -e ".promises[] | select(.promise == \"$1\") | .broken > 0 and (.first.history | length) > 1" <<<"$output"; }
+marked() { grep -lzs '^VERIFIED_BY_DLOCK=' /proc/[0-9]*/environ; }
+
+@test "this machine holds: no network, no keepers, everything else" {
+  verified --duration 5s --seed 3
+  [ "$status" = 0 ]
+  local promise
+  for promise in exclusion tokens ends hand-over order sharing permits; do is_held "$promise"; done
+  [ "$(jq '.not_tried | length' <<<"$output")" = 2 ]
+  [ "$(jq .seed <<<"$output")" = '"3"' ]
+  [ -z "$(marked)" ]
+  [ -z "$(compgen -G '/tmp/dlock-verify.*')" ]
+}
+
+@test "a Redis holds, through a network that fails" {
+  start_redis one
+  verified -b "$(redis_url one)" --duration 10s
+  [ "$status" = 0 ]
+  is_held exclusion
+  is_held tokens
+  [ "$(jq '[.faults[]] | add' <<<"$output")" -gt 3 ]
+}
+
+@test "killed: no process of it is left, and its keys are free" {
+  start_redis one
+  use "$(redis_url one)"
+  export TMPDIR=$BATS_TEST_TMPDIR
+  start_watched end dlock verify --ttl 2s --duration 60s
+  wait_until has 1 holders dlock.verify/one
+  begun_some() { grep -qs BEGIN "$BATS_TEST_TMPDIR"/dlock-verify.*/history; }
+  wait_until begun_some
+  kill -KILL "$(pid_of end)"
+  gone() { [ -z "$(marked)" ] && [ -z "$(compgen -G "$BATS_TEST_TMPDIR/dlock-verify.*")" ]; }
+  wait_until gone
+  run -0 dlock inspect --json
+  [ "$output" = "" ]
+}
+
+@test "one at a time, and what is asked for must make sense" {
+  use "local:$locks"
+  start_watched end dlock verify --ttl 2s --duration 60s
+  wait_until has 1 holders dlock.verify/one
+  run -75 dlock verify
+  [[ "$output" == *"another dlock verify is at work"* ]]
+  kill "$(pid_of end)"
+  [ "$(how_ended end)" = "exit 0" ]
+  run -64 dlock verify --faults kil
+  [[ "$output" == *"kill, stop, cut, stall, delay, oneway"* ]]
+  run -64 dlock verify --workers 1
+  run -69 dlock verify -b redis://127.0.0.1:1
+}
