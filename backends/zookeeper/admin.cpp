@@ -69,7 +69,7 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   return calls_.get();
 }
 
-Result<std::vector<Present>> ZookeeperAdmin::look(const LockName& name, TimePoint until) {
+Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, TimePoint until) {
   const auto directory = directory_of(ensemble_.root(), name);
   if (!directory) return directory.error();
   const auto calls = session(until);
@@ -82,13 +82,13 @@ Result<std::vector<Present>> ZookeeperAdmin::look(const LockName& name, TimePoin
 }
 
 Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {
-  const auto present = look(name, soon());
+  const auto present = present_at(name, soon());
   if (!present) return present.error();
   return state_of(name, store(), *present);
 }
 
 Result<void> ZookeeperAdmin::check(const LockName& name, FencingToken token) {
-  const auto present = look(name, soon());
+  const auto present = present_at(name, soon());
   if (!present) return present.error();
   const bool is_held = std::any_of(present->begin(), present->end(),
                                    [token](const Present& one) { return one.holds && one.party.token == token; });
@@ -117,7 +117,7 @@ Result<LiveLocks> ZookeeperAdmin::inspect_all() {
   if (!names) return names.error();
   LiveLocks live;
   for (const LockName& name : *names) {
-    const auto present = look(name, until);
+    const auto present = present_at(name, until);
     if (!present) return present.error();
     if (!present->empty()) live.locks.push_back(state_of(name, store(), *present));
   }
@@ -176,7 +176,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
 Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const LockState& shown,
                                                     const std::string& by) {
   const TimePoint until = soon();
-  auto present = look(name, until);
+  auto present = present_at(name, until);
   if (!present) return present.error();
   std::erase_if(*present, [](const Present& one) { return !one.holds; });
   if (present->empty() && shown.holders.empty()) return ForceReleased{};
@@ -198,7 +198,7 @@ Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner
   auto lease = files.read(owner);
   if (!lease) return lease.error();
   if (*lease && (*lease)->name == name && (*lease)->store == store()) return std::move(**lease);
-  const auto present = look(name, until);
+  const auto present = present_at(name, until);
   if (!present) return present.error();
   for (const Present& one : *present) {
     if (!one.holds || one.party.owner != owner.text()) continue;

@@ -34,7 +34,7 @@ class ZookeeperAdmin final : public LockAdmin {
   TimePoint soon() const;
   /// The session, connected or not yet.
   Result<Calls*> session(TimePoint until);
-  Result<std::vector<Present>> look(const LockName& name, TimePoint until);
+  Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
   /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.
   Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
   Result<std::vector<LockName>> locks_below_root(TimePoint until);

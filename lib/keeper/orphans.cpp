@@ -24,25 +24,25 @@ Orphans::Orphans(Processes& processes, const ProcessId& command, CommandMarks ma
       marks_(std::move(marks)),
       kill_at_(now + kill_after),
       pause_(kFirstPause),
-      next_look_(now) {}
+      next_search_(now) {}
 
 void Orphans::step(TimePoint now, std::optional<TimePoint> last) {
   if (!killing_ && now >= kills_at(last)) {
     killing_ = true;
     pause_ = kFirstPause;
-    next_look_ = now;
+    next_search_ = now;
   }
-  if (look_is_due(now)) look(now);
+  if (search_is_due(now)) search(now);
 }
 
 /// The end of one that is watched is the moment to see whether there are others, and what it may have started.
-bool Orphans::look_is_due(TimePoint now) const {
-  return now >= next_look_ || std::any_of(orphans_.begin(), orphans_.end(), [](const Orphan& orphan) {
+bool Orphans::search_is_due(TimePoint now) const {
+  return now >= next_search_ || std::any_of(orphans_.begin(), orphans_.end(), [](const Orphan& orphan) {
            return orphan.watched && has_ended(orphan.watch);
          });
 }
 
-void Orphans::look(TimePoint now) {
+void Orphans::search(TimePoint now) {
   std::vector<ProcessId> roots;
   if (command_.pid != 0) roots.push_back(command_);
   for (const Orphan& orphan : orphans_) roots.push_back(orphan.id);
@@ -62,7 +62,7 @@ void Orphans::look(TimePoint now) {
   orphans_ = std::move(left);
   empty_looks_ = orphans_.empty() ? empty_looks_ + 1 : 0;
   if (orphans_.empty()) pause_ = kFirstPause;
-  next_look_ = now + pause_;
+  next_search_ = now + pause_;
   pause_ = std::min(pause_ * 3 / 2, kLongestPause);
 }
 
@@ -78,7 +78,7 @@ void Orphans::add_interest(std::vector<pollfd>& fds) const {
 }
 
 TimePoint Orphans::wake_at(std::optional<TimePoint> last) const {
-  return killing_ ? next_look_ : std::min(next_look_, kills_at(last));
+  return killing_ ? next_search_ : std::min(next_search_, kills_at(last));
 }
 
 }  // namespace dlock

@@ -40,8 +40,8 @@ class Orphans {
     bool watched = false;  ///< else nothing tells of its end, and the next look must
   };
 
-  bool look_is_due(TimePoint now) const;
-  void look(TimePoint now);
+  bool search_is_due(TimePoint now) const;
+  void search(TimePoint now);
   void send(const ProcessId& process);
 
   Processes& processes_;
@@ -51,7 +51,7 @@ class Orphans {
   bool killing_ = false;
   int empty_looks_ = 0;
   Duration pause_;
-  TimePoint next_look_;
+  TimePoint next_search_;
   std::vector<Orphan> orphans_;
   std::optional<pid_t> untouchable_;
 };

@@ -138,10 +138,10 @@ Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockR
   const std::string if_none = std::string(" AND LAST_INSERT_ID()=") + kNone;
   const std::string last = " ORDER BY segment LIMIT 1";
   const std::string take = "SELECT LAST_INSERT_ID(segment),1" + from;
-  const std::string look = "SELECT LAST_INSERT_ID(segment),0" + from;
+  const std::string choose = "SELECT LAST_INSERT_ID(segment),0" + from;
   std::string batch = std::string("DO LAST_INSERT_ID(") + kNone + ")";
   batch += ";" + take + ">=" + first + free + last + ";" + take + "<" + first + if_none + free + last;
-  batch += ";" + look + ">=" + first + if_none + last + ";" + look + "<" + first + if_none + last;
+  batch += ";" + choose + ">=" + first + if_none + last + ";" + choose + "<" + first + if_none + last;
   const auto answer = ask(batch, ttl, limit.until, limit.control);
   if (!answer && refused_) return std::optional<Choice>();
   if (!answer) return answer.error();

@@ -267,7 +267,7 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
                  "choose a shorter --lock-delay, or raise maxSessionTimeout on the servers"};
   }
   if (runtime_.clock.now() + least_to_start(spec_.ttl) >= believed() && !joined_) {  // it took its time to get here
-    const auto verdict = contenders_.back().look(asked_by(), &control);
+    const auto verdict = contenders_.back().judge_again(asked_by(), &control);
     if (!verdict) return verdict.error();
     if (verdict->kind != Verdict::Kind::kHolds) {
       return Error{ErrorCode::kLost, "the lock was deleted on " + ensemble_.store() + " while it was granted"};

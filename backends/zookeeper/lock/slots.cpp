@@ -26,7 +26,7 @@ class Choice {
 
   /// nullopt: somebody else has chosen meanwhile.
   Result<std::optional<SlotTaken>> attempt() {
-    if (const auto looked = look(); !looked) return looked.error();
+    if (const auto read = read_directory(); !read) return read.error();
     HolderRecord record = decode_record(first_.data).value_or(record_of(spec_));
     if (!record.slot.empty()) return std::optional(SlotTaken{record.slot, first_.stat.version});
     const auto taken = taken_by_others();
@@ -38,18 +38,18 @@ class Choice {
  private:
   /// The directory's version before its children: who took a slot up to that version is among them. The server answers
   /// in the order in which it was asked.
-  Result<void> look() {
+  Result<void> read_directory() {
     const auto directory = calls_.send(make_read(stage_.directory));
     const auto first = calls_.send(make_read(own_.front()));
     const auto list = calls_.send({.kind = Request::Kind::kList, .path = stage_.directory});
-    Result<void> looked;
+    Result<void> read;
     for (const auto& [ticket, answer] : {std::pair(directory, &directory_), {first, &first_}, {list, &list_}}) {
       auto got = calls_.answer(ticket, until_, control_);
-      if (!got) looked = got.error();
+      if (!got) read = got.error();
       else *answer = std::move(*got);
-      if (looked && answer->code != Code::kOk) looked = refused(answer->code);
+      if (read && answer->code != Code::kOk) read = refused(answer->code);
     }
-    return looked;
+    return read;
   }
 
   Result<std::vector<std::string>> taken_by_others() {

@@ -143,7 +143,7 @@ Result<Verdict> ContenderStore::enter(TimePoint until, Control* control) {
   if (unknown_) {
     if (const auto found = find(until, control); !found) return found.error();
   }
-  if (!own_.empty()) return look(until, control);
+  if (!own_.empty()) return judge_again(until, control);
   return stage_.families.empty() ? enter_when_free(until, control) : enter_numbered(until, control);
 }
 
@@ -258,7 +258,7 @@ Result<Verdict> ContenderStore::enter_when_free(TimePoint until, Control* contro
   return create_one(path_of(guid_.hex()), until, control);
 }
 
-Result<Verdict> ContenderStore::look(TimePoint until, Control* control) {
+Result<Verdict> ContenderStore::judge_again(TimePoint until, Control* control) {
   if (own_.empty()) return enter(until, control);
   const TimePoint sent = calls_.clock().now();
   const auto synced = calls_.send({.kind = Request::Kind::kSync, .path = stage_.directory});

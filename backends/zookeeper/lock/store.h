@@ -31,7 +31,7 @@ class ContenderStore {
   Result<Verdict> enter(TimePoint until, Control* control);
 
   /// Judges again, by what the leader knows.
-  Result<Verdict> look(TimePoint until, Control* control);
+  Result<Verdict> judge_again(TimePoint until, Control* control);
 
   /// Watches what the verdict names. False: it has happened already.
   Result<bool> watch(const Verdict& verdict, TimePoint until, Control* control);

@@ -66,9 +66,9 @@ bool is_kazoo(Family family) { return family == Family::kKazooLock || family == 
 
 Request make(Request::Kind kind, const std::string& path) { return {.kind = kind, .path = path.empty() ? "/" : path}; }
 
-class Look {
+class PresentReader {
  public:
-  Look(Calls& calls, TimePoint until, Control* control) : calls_(calls), until_(until), control_(control) {}
+  PresentReader(Calls& calls, TimePoint until, Control* control) : calls_(calls), until_(until), control_(control) {}
 
   Result<std::vector<Present>> at(Recipe recipe, const std::string& directory) {
     if (const auto synced = calls_.call_until(make(Request::Kind::kSync, directory), until_, control_); !synced) {
@@ -230,7 +230,7 @@ std::vector<Present> present_in(const std::vector<std::string>& children, const 
 
 Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, TimePoint until,
                                           Control* control) {
-  return Look(calls, until, control).at(recipe, directory);
+  return PresentReader(calls, until, control).at(recipe, directory);
 }
 
 LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present) {

@@ -63,7 +63,7 @@ Result<bool> StockCall::attempt(int gate_after, const Decision& decide) {
   const auto step = decide(*this);
   if (!step) return step.error();
   if (*step == Step::kConclude) return std::exchange(is_fresh_, true);
-  if (*step != Step::kLook) {
+  if (*step != Step::kReadAgain) {
     const auto written = write();
     if (!written) return written.error();
     if (*written != Written::kLostRace) return *step == Step::kWrite && *written == Written::kDone;

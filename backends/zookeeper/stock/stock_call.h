@@ -34,11 +34,11 @@ struct SeenNote {
 enum class Step {
   kConclude,       ///< there is nothing to change
   kWrite,          ///< the changes are to be made; then it is done
-  kWriteThenLook,  ///< they are to be made, and then it has to look again
-  kLook,           ///< what was read was changing meanwhile
+  kWriteThenRead,  ///< they are to be made, and then it has to read again
+  kReadAgain,      ///< what was read was changing meanwhile
 };
 
-/// One call on one stock: looks, decides, writes all or nothing against the versions that it has seen, and begins again
+/// One call on one stock: reads, decides, writes all or nothing against the versions that it has seen, and begins again
 /// when somebody else was faster. A server may be behind: without a write only what was read after a sync is concluded
 /// from. Who has lost several times closes the gate: everybody else waits then until this call has written, or for a
 /// tenth of a second, should its process be gone. What keeps the books right is the versions; the gate keeps anybody

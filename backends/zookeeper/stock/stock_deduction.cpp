@@ -13,7 +13,7 @@ Result<Step> Deduction::decide(StockCall& call) {
   bool given = false;
   const auto seen = call.request_now(request_.id, &given, is_there ? start : -1);
   if (!seen) return seen.error();
-  if (given) return Step::kWriteThenLook;
+  if (given) return Step::kWriteThenRead;
   auto again = dlock::answer_again(*seen ? &(*seen)->note.record : nullptr, request_, owner_);
   if (!again) return again.error();
   if (*again) return answer_again(call, **seen, std::move(**again));
@@ -36,14 +36,14 @@ Result<Step> Deduction::look_everywhere(StockCall& call, int start) {
   auto parts = request_.only_segment ? choose_from(have, start, request_.quantity)
                                      : choose_parts(have, start, request_.quantity);
   if (parts) return deduct(call, std::move(*parts));
-  return steady ? say_short(call) : Step::kLook;
+  return steady ? say_short(call) : Step::kReadAgain;
 }
 
 /// Unless something comes back whose time is over.
 Result<Step> Deduction::say_short(StockCall& call) {
   const auto swept = call.open() > 0 ? call.sweep() : Result<bool>(false);
   if (!swept) return swept.error();
-  if (*swept) return Step::kWriteThenLook;
+  if (*swept) return Step::kWriteThenRead;
   StockShort by;
   for (int i = 0; i < call.segments(); ++i) {
     by.available += call.counts(i).quantity;

@@ -125,9 +125,9 @@ Result<StockState> ZooKeeperStock::show(const LockName& name, const CallLimit& l
     if (call.open() > 0) {
       const auto swept = call.sweep();
       if (!swept) return swept.error();
-      if (*swept) return Step::kWriteThenLook;
+      if (*swept) return Step::kWriteThenRead;
     }
-    if (!steady) return Step::kLook;
+    if (!steady) return Step::kReadAgain;
     StockCounts sum;
     state.segments.clear();
     for (int i = 0; i < call.segments(); ++i) {
@@ -183,7 +183,7 @@ Result<void> ZooKeeperStock::extend(const StockRequest& request, const Owner& ow
     bool given = false;
     const auto seen = call.request_now(request.id, &given);
     if (!seen) return seen.error();
-    if (given) return Step::kWriteThenLook;
+    if (given) return Step::kWriteThenRead;
     over = !*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner);
     if (over) return Step::kConclude;
     call.remember(request.id, {(*seen)->note.record, ms(ttl)}, *seen);
@@ -201,7 +201,7 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
     bool given = false;
     const auto seen = call.request_now(request.id, &given, segment_of(request.id, call.segments()));
     if (!seen) return seen.error();
-    if (given) return Step::kWriteThenLook;
+    if (given) return Step::kWriteThenRead;
     const bool ours = *seen && (*seen)->is_of(owner);
     const State state = ours ? (*seen)->note.record.state : State::kRefused;
     if (state == State::kTaken || state == State::kRefunded) return Step::kConclude;
@@ -237,7 +237,7 @@ Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& 
     bool given = false;
     const auto seen = call.request_now(id, &given);
     if (!seen) return seen.error();
-    if (given) return Step::kWriteThenLook;
+    if (given) return Step::kWriteThenRead;
     auto plan = plan_refund(*seen ? &(*seen)->note.record : nullptr, id, quantity);
     if (!plan) return plan.error();
     answer = std::move(plan->answer);
@@ -258,7 +258,7 @@ Result<StockParts> ZooKeeperStock::add(const LockName& name, const LockName& id,
     bool given = false;
     const auto seen = call.request_now(id, &given);
     if (!seen) return seen.error();
-    if (given) return Step::kWriteThenLook;
+    if (given) return Step::kWriteThenRead;
     if (*seen) {
       const RequestRecord& record = (*seen)->note.record;
       if (record.state != State::kAdded) return id_of_take(id);
@@ -302,7 +302,7 @@ Result<void> ZooKeeperStock::level(const LockName& name, std::optional<int> segm
       }
     }
     if (reserved != 0 && call.has_gate()) return broken_stock(name, "its reservations are not what is set aside");
-    if (reserved != 0) return Step::kLook;  // some came or went
+    if (reserved != 0) return Step::kReadAgain;  // some came or went
     call.replace(after);
     return Step::kWrite;
   });

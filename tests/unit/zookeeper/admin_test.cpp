@@ -68,7 +68,7 @@ TEST_CASE("A force-release removes what was shown and nobody else, and refuses h
   const auto now = commands->inspect(kName);
   REQUIRE(now);
   REQUIRE(now->holders.size() == 1);
-  const auto granted = waiter.contender->look(world.clock.now() + 1s, nullptr);
+  const auto granted = waiter.contender->judge_again(world.clock.now() + 1s, nullptr);
   REQUIRE(granted);
   CHECK(granted->kind == Verdict::Kind::kHolds);
   CHECK(now->holders[0].token == waiter.contender->token());
@@ -86,7 +86,7 @@ TEST_CASE(
   REQUIRE(shown);
   REQUIRE(commands->force_release(kName, *shown, ""));
   CHECK(world.ensemble.children("/k").size() == 6);
-  const auto verdict = waiter.contender->look(world.clock.now() + 1s, nullptr);
+  const auto verdict = waiter.contender->judge_again(world.clock.now() + 1s, nullptr);
   REQUIRE(verdict);
   CHECK(verdict->kind == Verdict::Kind::kWaits);
   CHECK(world.ensemble.last_timeout == 4s);
