@@ -41,6 +41,11 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   return Error{ErrorCode::kUnavailable, what, "look at it with: dlock doctor"};
 }
 
+Error not_understood(const std::string& store) {
+  return {ErrorCode::kUnavailable, store + " answered what dlock does not understand",
+          "is another program using names that begin with 'dlock:' there? See: dlock doctor"};
+}
+
 Error reply_error(const Reply& reply) {
   const std::string said = "it answered \"" + words_of(reply) + "\"";
   if (is_denied(reply)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};

@@ -3,7 +3,9 @@
 
 #include <set>
 
+#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/lock_times.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/doctor.h"
 #include "backends/redis/native/store.h"
@@ -15,10 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kCommandBudget = 5s;
-constexpr Duration kScanBudget = 60s;
-constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
-
 }  // namespace
 
 Result<NativeStore> NativeAdmin::store_of(const LockName& name) {
@@ -29,51 +27,16 @@ Result<NativeStore> NativeAdmin::store_of(const LockName& name) {
 
 TimePoint NativeAdmin::soon() const { return runtime_.clock.now() + kCommandBudget; }
 
-template <typename T>
-bool NativeAdmin::may_ask_again(const Result<T>& answer, TimePoint until) const {
-  if (answer || answer.error().code != ErrorCode::kUnavailable) return false;
-  const TimePoint next = runtime_.clock.now() + kRetryPause;
-  if (next >= until) return false;
-  std::vector<pollfd> nothing;
-  while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
-  return true;
-}
-
 Result<LockState> NativeAdmin::inspect(const LockName& name) {
   auto lock = store_of(name);
   if (!lock) return lock.error();
   return lock->read_state(soon(), nullptr);
 }
 
-Result<std::vector<LockName>> NativeAdmin::names_with(const std::string& suffix) {
-  const TimePoint until = runtime_.clock.now() + kScanBudget;
-  const auto servers = deployment_->all_servers(until);
-  if (!servers) return servers.error();
-  std::set<LockName> names;
-  for (Connection* server : *servers) {
-    std::string cursor = "0";
-    do {
-      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "500"}},
-                                    runtime_.clock, soon(), until, nullptr);
-      if (!replies) return replies.error();
-      const Reply& page = replies->front();
-      if (auto error = error_of(page, store_)) return *error;
-      if (page.elements.size() != 2) return Error{ErrorCode::kUnavailable, store_ + " answered SCAN with nonsense"};
-      cursor = page.elements[0].text;
-      for (const Reply& key : page.elements[1].elements) {
-        const auto text = name_of_companion(key.text, suffix);
-        if (!text) continue;
-        if (auto name = LockName::parse(*text)) names.insert(*name);
-      }
-    } while (cursor != "0");
-  }
-  return std::vector<LockName>(names.begin(), names.end());
-}
-
 Result<LiveLocks> NativeAdmin::inspect_all() {
   std::set<LockName> names;
   for (const char* suffix : {"holders", "waiting"}) {
-    auto some = names_with(suffix);
+    auto some = names_with_companion(*deployment_, suffix, store_, runtime_.clock);
     if (!some) return some.error();
     names.insert(some->begin(), some->end());
   }
@@ -107,7 +70,7 @@ Result<HeldLock> NativeAdmin::renew(const LockName& name, const Owner& owner, Du
   if (!lock) return lock.error();
   const TimePoint until = soon();
   auto token = lock->renew(owner, ttl, true, until, nullptr);
-  while (may_ask_again(token, until)) token = lock->renew(owner, ttl, true, until, nullptr);
+  while (may_ask_again(token, runtime_.clock, until)) token = lock->renew(owner, ttl, true, until, nullptr);
   if (!token) return token.error();
   return HeldLock{name, owner, *token, store_};
 }
@@ -118,7 +81,7 @@ Result<void> NativeAdmin::release(const LockName& name, const Owner& owner) {
   const TimePoint until = soon();
   auto released = lock->release(owner, nullptr, until, nullptr);
   bool unanswered = false;
-  while (may_ask_again(released, until)) {
+  while (may_ask_again(released, runtime_.clock, until)) {
     unanswered = true;
     released = lock->release(owner, nullptr, until, nullptr);
   }
@@ -136,7 +99,7 @@ Result<UniqueFd> NativeAdmin::fence(const LockName& resource, FencingToken token
 }
 
 Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {
-  auto names = names_with("fence");
+  auto names = names_with_companion(*deployment_, "fence", store_, runtime_.clock);
   if (!names) return names.error();
   std::vector<Swept> swept;
   for (const LockName& name : *names) {
@@ -153,7 +116,7 @@ Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {
   return swept;
 }
 
-std::vector<Finding> NativeAdmin::diagnose() { return diagnose_servers(*deployment_, store_, runtime_); }
+std::vector<Finding> NativeAdmin::diagnose() { return diagnose_native(*deployment_, store_, runtime_); }
 
 Result<Duration> NativeAdmin::ping() {
   const auto name = LockName::parse("dlock-ping-" + random_hex(8));

@@ -32,11 +32,6 @@ class NativeAdmin final : public LockAdmin {
   TimePoint soon() const;
   /// The store of one lock.
   Result<NativeStore> store_of(const LockName& name);
-  /// True, after a pause: the answer is missing, and there is time to ask again.
-  template <typename T>
-  bool may_ask_again(const Result<T>& answer, TimePoint until) const;
-  /// The names of all locks that have a companion with this suffix, in canonical order.
-  Result<std::vector<LockName>> names_with(const std::string& suffix);
 
   std::unique_ptr<Deployment> deployment_;
   const std::string store_;

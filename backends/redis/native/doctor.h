@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backends/redis/deployment/deployment.h"
-#include "backends/redis/wire/server_info.h"
 #include "lib/base/runtime.h"
 #include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
 
-/// What can be said of one server from its INFO: version, eviction, persistence, replicas, memory. Pure.
-std::vector<Finding> judge_info(const std::string& server, const std::map<std::string, std::string>& info);
-
-/// Every server of a deployment: reachable, round trip, clock, INFO, rights of this user.
-std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const Runtime& runtime);
+/// What can be said of the servers of the native layout.
+std::vector<Finding> diagnose_native(Deployment& deployment, const std::string& store, const Runtime& runtime);
 
 }  // namespace dlock::redis

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "backends/redis/deployment/lock_times.h"
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
@@ -15,14 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kFirstWatch = 200ms;     ///< a lock held for less is not worth a second connection
-constexpr Duration kGiveUpBudget = 1s;      ///< to take back what may have been created
-constexpr Duration kFirstPollPause = 10ms;  ///< of a poller
 constexpr Duration kLongestPollPause = 250ms;
-constexpr Duration kLeavePause = 40ms;  ///< before a server that could not be reached is asked again to leave it alone
-constexpr Duration kLookBudget = 1s;
-constexpr int kDeafEnough = 3;              ///< then it is not tried any more: the renewals tell as well, only later
-constexpr Duration kLeastPatience = 500ms;  ///< with one attempt of several
 
 }  // namespace
 
@@ -266,14 +260,10 @@ Result<void> NativeLock::release(TimePoint until) {
 }
 
 Result<void> NativeLock::leave(Duration ttl, TimePoint until) {
-  while (true) {
-    const auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
-    if (renewed) return {};
-    const TimePoint next = runtime_.clock.now() + kLeavePause;
-    if (renewed.error().code != ErrorCode::kUnavailable || next >= until) return renewed.error();
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, next);
-  }
+  auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
+  while (may_ask_again(renewed, runtime_.clock, until)) renewed = store_.renew(holder_, ttl, true, until, nullptr);
+  if (!renewed) return renewed.error();
+  return {};
 }
 
 }  // namespace dlock::redis

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/redis/native/store.h"
-#include "backends/redis/native/wake_channel.h"
+#include "backends/redis/wire/wake_channel.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/acquisition.h"
 #include "lib/keeper/lock_driver.h"

@@ -4,30 +4,16 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
-#include "backends/redis/deployment/redirect.h"
-#include "backends/redis/deployment/scripts.h"
 #include "backends/redis/native/scripts.h"
 #include "backends/redis/native/view.h"
-#include "backends/redis/wire/record.h"
+#include "backends/redis/wire/values.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/lock/slots.h"
 
 namespace dlock::redis {
-namespace {
-
-constexpr Duration kReplicaPatience = std::chrono::seconds(1);
-
-std::string ms_text(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
-
-Error not_understood(const std::string& store) {
-  return {ErrorCode::kUnavailable, store + " answered what dlock does not understand",
-          "is another program using names that begin with 'dlock:' there? See: dlock doctor"};
-}
-
-}  // namespace
-
 Command NativeStore::command_of(const char* script, std::vector<std::string> arguments) const {
   const NativeNames& n = names_;
   const bool forces = script == native_scripts::kForce;
@@ -38,67 +24,22 @@ Command NativeStore::command_of(const char* script, std::vector<std::string> arg
   return command;
 }
 
-Result<NativeStore::Answer> NativeStore::answer_of(std::vector<Reply>& replies) const {
-  for (const Reply& reply : replies) {
-    if (auto error = error_of(reply, store_)) return *error;
-  }
-  Reply& answer = replies.front();
-  if (answer.kind != Reply::Kind::kArray || answer.elements.empty()) return not_understood(store_);
-  return std::move(answer.elements);
-}
-
-Result<NativeStore::Answer> NativeStore::run(const char* script, std::vector<std::string> arguments, TimePoint until,
-                                             Control* control) {
-  std::vector<Command> command;  // braces would copy it, script and all
-  command.push_back(command_of(script, std::move(arguments)));
-  auto replies = deployment_.call(names_.key, command, until, control);
-  answered_ = static_cast<bool>(replies);
-  if (!replies) return replies.error();
-  sent_ = deployment_.asked_at();
-  return answer_of(*replies);
-}
-
-Result<NativeStore::Answer> NativeStore::run_confirmed(const char* script, std::vector<std::string> arguments,
-                                                       bool (*done)(const Answer&), TimePoint until, Control* control) {
-  ReplicaCheck check(replicas_);
-  if (!check.any()) return run(script, std::move(arguments), until, control);
-  std::vector<Command> commands{command_of(script, std::move(arguments))};
-  while (true) {
-    commands.resize(1);
-    const Duration patience = std::min<Duration>(kReplicaPatience, (until - clock_.now()) / 2);
-    for (Command& command : check.commands(patience)) commands.push_back(std::move(command));
-    auto replies = deployment_.call(names_.key, commands, until, control);
-    answered_ = static_cast<bool>(replies);
-    if (!replies) return unmet_ && replies.error().code == ErrorCode::kUnavailable ? *unmet_ : replies.error();
-    sent_ = deployment_.asked_at();
-    auto answer = answer_of(*replies);
-    if (!answer || !done(*answer)) return answer;
-    const auto outcome =
-        check.judge({std::make_move_iterator(replies->begin() + 1), std::make_move_iterator(replies->end())});
-    if (outcome == ReplicaCheck::Outcome::kAgain) continue;
-    unmet_.reset();
-    if (outcome == ReplicaCheck::Outcome::kMet) return answer;
-    unmet_ = {ErrorCode::kUnavailable,
-              "the lock on " + name_.text() + " was confirmed by only " + check.text() + " of " + store_,
-              "bring the replicas back, or lower wait_replicas"};
-    return *unmet_;
-  }
-}
-
 Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
   std::string flags;
   if (ask.enqueue) flags += 'e';
   if (ask.fair) flags += 'f';
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
-  auto answer = run_confirmed(
-      native_scripts::kAcquire,
-      {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay), std::to_string(ask.permits),
-       ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "", ask.ancestor ? ask.ancestor->token.text() : "",
-       ask.arrival, ms_text(ask.lock_delay), ms_text(ask.alive), slots_text(ask.slots)},
-      [](const Answer& e) { return e[0].text == "granted" && e.size() > 3 && e[3].integer == 0; }, until, control);
+  auto answer = calls_.run_confirmed(
+      command_of(native_scripts::kAcquire,
+                 {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay),
+                  std::to_string(ask.permits), ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "",
+                  ask.ancestor ? ask.ancestor->token.text() : "", ask.arrival, ms_text(ask.lock_delay),
+                  ms_text(ask.alive), slots_text(ask.slots)}),
+      [](const ScriptCalls::Answer& e) { return e[0].text == "granted" && e.size() > 3 && e[3].integer == 0; }, until,
+      control);
   if (!answer) return answer.error();
-  const Answer& e = *answer;
+  const ScriptCalls::Answer& e = *answer;
   const std::string& word = e[0].text;
   if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{.owner = ask.owner, .token = {}, .free_only = true});
   if (word == "granted" && (e.size() == 4 || e.size() == 5)) {
@@ -130,11 +71,11 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
 
 Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
                                         Control* control) {
-  auto answer = run_confirmed(
-      native_scripts::kRenew, {owner.text(), ms_text(ttl), exact ? "1" : "0"},
-      [](const Answer& e) { return e[0].text == "renewed"; }, until, control);
+  auto answer = calls_.run_confirmed(
+      command_of(native_scripts::kRenew, {owner.text(), ms_text(ttl), exact ? "1" : "0"}),
+      [](const ScriptCalls::Answer& e) { return e[0].text == "renewed"; }, until, control);
   if (!answer) return answer.error();
-  const Answer& e = *answer;
+  const ScriptCalls::Answer& e = *answer;
   if (e[0].text == "renewed" && e.size() == 3)
     return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(e[2].text)));
   if (e[0].text != "lost") return not_understood(store_);
@@ -145,9 +86,10 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto answer = run(native_scripts::kRelease, {owner.text(), entry ? entry->text() : ""}, until, control);
+  auto answer =
+      calls_.run(command_of(native_scripts::kRelease, {owner.text(), entry ? entry->text() : ""}), until, control);
   if (!answer) return answer.error();
-  const Answer& e = *answer;
+  const ScriptCalls::Answer& e = *answer;
   if (e[0].text == "released") return {};
   if (e[0].text == "gone") return Error{ErrorCode::kLost, name_.text() + " was not held by this owner any more"};
   return not_understood(store_);
@@ -159,7 +101,7 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
     arguments.push_back(party.owner);
     arguments.push_back(party.token.text());
   }
-  auto answer = run(native_scripts::kForce, std::move(arguments), until, nullptr);
+  auto answer = calls_.run(command_of(native_scripts::kForce, std::move(arguments)), until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
@@ -173,13 +115,11 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
 }
 
 std::string NativeStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
-  const auto replies = deployment_.call(names_.key, {{"HGET", names_.forced, owner.text()}}, until, control);
-  const bool told = replies && replies->size() == 1 && replies->front().is_text();
-  return told ? replies->front().text : std::string();
+  return forced_by_whom(deployment_, names_, owner.text(), until, control);
 }
 
 Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
-  auto parts = run(native_scripts::kReadState, {}, until, control);
+  auto parts = calls_.run(command_of(native_scripts::kReadState, {}), until, control);
   if (!parts) return parts.error();
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_view(*parts, state)) return not_understood(store_);
@@ -187,17 +127,7 @@ Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
 }
 
 Result<void> NativeStore::fence(FencingToken token, TimePoint until) {
-  auto replies = deployment_.call(
-      names_.key, {{"EVAL", deployment_scripts::kFence, "2", names_.key, names_.fenced, names_.wake, token.text()}},
-      until, nullptr);
-  if (!replies) return replies.error();
-  const Reply& answer = replies->front();
-  if (auto error = error_of(answer, store_)) return *error;
-  if (answer.elements.empty()) return not_understood(store_);
-  if (answer.elements[0].text == "passed") return {};
-  if (answer.elements[0].text != "lower" || answer.elements.size() != 2) return not_understood(store_);
-  const std::string seen = printable(answer.elements[1].text, kForeignWords);
-  return Error{ErrorCode::kLost, name_.text() + ": token " + token.text() + " is out of date, " + seen + " was seen"};
+  return pass_fence(deployment_, names_, token, store_, until);
 }
 
 }  // namespace dlock::redis

@@ -9,6 +9,7 @@
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/names.h"
 #include "backends/redis/deployment/replicas.h"
+#include "backends/redis/deployment/script_calls.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 
@@ -57,15 +58,14 @@ class NativeStore {
         name_(std::move(name)),
         names_(std::move(names)),
         store_(std::move(store)),
-        replicas_(replicas),
-        clock_(clock) {}
+        calls_(deployment, names_.key, name_.text(), store_, replicas, clock) {}
 
   const NativeNames& names() const { return names_; }
 
   /// A lease that acquire() or renew() has just got counts from here: the request went out then or later.
-  TimePoint sent() const { return sent_; }
+  TimePoint sent() const { return calls_.sent(); }
   /// The last call of acquire() was answered, whatever the answer: the server is there.
-  bool was_answered() const { return answered_; }
+  bool was_answered() const { return calls_.was_answered(); }
 
   /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
   Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
@@ -83,24 +83,13 @@ class NativeStore {
   Result<void> fence(FencingToken token, TimePoint until);
 
  private:
-  using Answer = std::vector<Reply>;  ///< the elements of a script's reply; at least one
-
   Command command_of(const char* script, std::vector<std::string> arguments) const;
-  Result<Answer> run(const char* script, std::vector<std::string> arguments, TimePoint until, Control* control);
-  /// The same; an answer that is `done` counts only when the replicas that are demanded have it.
-  Result<Answer> run_confirmed(const char* script, std::vector<std::string> arguments, bool (*done)(const Answer&),
-                               TimePoint until, Control* control);
-  Result<Answer> answer_of(std::vector<Reply>& replies) const;
 
   Deployment& deployment_;
   LockName name_;
   NativeNames names_;
   std::string store_;
-  ReplicaDemand replicas_;
-  std::optional<Error> unmet_;  ///< what the replicas last did not confirm: the reason even if the next answer is late
-  Clock& clock_;
-  TimePoint sent_{};
-  bool answered_ = false;
+  ScriptCalls calls_;
 };
 
 }  // namespace dlock::redis

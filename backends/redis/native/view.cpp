@@ -6,20 +6,12 @@
 #include <string>
 
 #include "backends/redis/wire/record.h"
+#include "backends/redis/wire/values.h"
 #include "lib/base/text.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
-
-WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
-
-std::map<std::string, std::string> pairs(const Reply& reply) {
-  std::map<std::string, std::string> map;
-  for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2)
-    map[reply.elements[i].text] = reply.elements[i + 1].text;
-  return map;
-}
 
 bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });

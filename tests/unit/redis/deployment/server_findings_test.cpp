@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/native/doctor.h"
+#include "backends/redis/deployment/server_findings.h"
 
 #include <doctest/doctest.h>
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/native/wake_channel.h"
+#include "backends/redis/wire/wake_channel.h"
 
 namespace dlock::redis {
 
-bool WakeChannel::open(const Connection& main, const std::string& channel, TimePoint until, Control* control) {
+bool WakeChannel::open(const Connection& main, const std::string& channel, TimePoint until, Control* control,
+                       bool sharded) {
   id_.clear();
   connection_ = std::make_unique<Connection>(main.settings());
   const auto replies =
       exchange(*connection_, {{"CLIENT", "ID"}, {"SUBSCRIBE", channel}}, clock_, until, until, control);
   if (!replies || (*replies)[1].is_error()) {
+    close();
+    return false;
+  }
+  if (sharded && !exchange(*connection_, {{"SSUBSCRIBE", channel}}, clock_, until, until, control)) {
     close();
     return false;
   }

@@ -17,8 +17,10 @@ class WakeChannel {
  public:
   explicit WakeChannel(Clock& clock) : clock_(clock) {}
 
-  /// Connects to where `main` is connected and subscribes; is confirmed when it returns true.
-  bool open(const Connection& main, const std::string& channel, TimePoint until, Control* control);
+  /// Connects to where `main` is connected and subscribes; is confirmed when it returns true. `sharded`: to what is
+  /// published within the slot as well (SPUBLISH, Redis 7).
+  bool open(const Connection& main, const std::string& channel, TimePoint until, Control* control,
+            bool sharded = false);
   bool is_open() const { return connection_ && !connection_->is_closed(); }
   void close() { connection_.reset(); }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/companions.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/scripts.h"
+#include "lib/base/human_text.h"
+
+namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kScanBudget = 60s;
+constexpr Duration kPageBudget = 5s;
+
+}  // namespace
+
+Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
+                                                   const std::string& store, Clock& clock) {
+  const TimePoint until = clock.now() + kScanBudget;
+  const auto servers = deployment.all_servers(until);
+  if (!servers) return servers.error();
+  std::set<LockName> names;
+  for (Connection* server : *servers) {
+    std::string cursor = "0";
+    do {
+      const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "500"}}, clock,
+                                    clock.now() + kPageBudget, until, nullptr);
+      if (!replies) return replies.error();
+      const Reply& page = replies->front();
+      if (auto error = error_of(page, store)) return *error;
+      if (page.elements.size() != 2) return Error{ErrorCode::kUnavailable, store + " answered SCAN with nonsense"};
+      cursor = page.elements[0].text;
+      for (const Reply& key : page.elements[1].elements) {
+        const auto text = name_of_companion(key.text, suffix);
+        if (!text) continue;
+        if (auto name = LockName::parse(*text)) names.insert(*name);
+      }
+    } while (cursor != "0");
+  }
+  return std::vector<LockName>(names.begin(), names.end());
+}
+
+std::string forced_by_whom(Deployment& deployment, const NativeNames& names, const std::string& holder, TimePoint until,
+                           Control* control) {
+  const auto replies = deployment.call(names.key, {{"HGET", names.forced, holder}}, until, control);
+  const bool told = replies && replies->size() == 1 && replies->front().is_text();
+  return told ? replies->front().text : std::string();
+}
+
+Result<void> pass_fence(Deployment& deployment, const NativeNames& names, FencingToken token, const std::string& store,
+                        TimePoint until) {
+  auto replies = deployment.call(
+      names.key, {{"EVAL", deployment_scripts::kFence, "2", names.key, names.fenced, names.wake, token.text()}}, until,
+      nullptr);
+  if (!replies) return replies.error();
+  const Reply& answer = replies->front();
+  if (auto error = error_of(answer, store)) return *error;
+  if (answer.elements.empty()) return not_understood(store);
+  if (answer.elements[0].text == "passed") return {};
+  if (answer.elements[0].text != "lower" || answer.elements.size() != 2) return not_understood(store);
+  const std::string seen = printable(answer.elements[1].text, kForeignWords);
+  return Error{ErrorCode::kLost, names.key + ": token " + token.text() + " is out of date, " + seen + " was seen"};
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/script_calls.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "backends/redis/deployment/errors.h"
+
+namespace dlock::redis {
+namespace {
+
+constexpr Duration kReplicaPatience = std::chrono::seconds(1);
+
+}  // namespace
+
+Result<ScriptCalls::Answer> ScriptCalls::answer_of(std::vector<Reply>& replies) const {
+  for (const Reply& reply : replies) {
+    if (auto error = error_of(reply, store_)) return *error;
+  }
+  Reply& answer = replies.front();
+  if (answer.kind != Reply::Kind::kArray || answer.elements.empty()) return not_understood(store_);
+  return std::move(answer.elements);
+}
+
+Result<ScriptCalls::Answer> ScriptCalls::run(Command command, TimePoint until, Control* control) {
+  std::vector<Command> commands;  // braces would copy it, script and all
+  commands.push_back(std::move(command));
+  auto replies = deployment_.call(key_, commands, until, control);
+  answered_ = static_cast<bool>(replies);
+  if (!replies) return replies.error();
+  sent_ = deployment_.asked_at();
+  return answer_of(*replies);
+}
+
+Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until,
+                                                       Control* control) {
+  ReplicaCheck check(replicas_);
+  if (!check.any()) return run(std::move(command), until, control);
+  std::vector<Command> commands{std::move(command)};
+  while (true) {
+    commands.resize(1);
+    const Duration patience = std::min<Duration>(kReplicaPatience, (until - clock_.now()) / 2);
+    for (Command& behind : check.commands(patience)) commands.push_back(std::move(behind));
+    auto replies = deployment_.call(key_, commands, until, control);
+    answered_ = static_cast<bool>(replies);
+    if (!replies) return unmet_ && replies.error().code == ErrorCode::kUnavailable ? *unmet_ : replies.error();
+    sent_ = deployment_.asked_at();
+    auto answer = answer_of(*replies);
+    if (!answer || !done(*answer)) return answer;
+    const auto outcome =
+        check.judge({std::make_move_iterator(replies->begin() + 1), std::make_move_iterator(replies->end())});
+    if (outcome == ReplicaCheck::Outcome::kAgain) continue;
+    unmet_.reset();
+    if (outcome == ReplicaCheck::Outcome::kMet) return answer;
+    unmet_ = {ErrorCode::kUnavailable,
+              "the lock on " + name_ + " was confirmed by only " + check.text() + " of " + store_,
+              "bring the replicas back, or lower wait_replicas"};
+    return *unmet_;
+  }
+}
+
+}  // namespace dlock::redis

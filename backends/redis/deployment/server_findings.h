@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/wire/server_info.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock::redis {
+
+/// What can be said of one server from its INFO: version, eviction, persistence, replicas, memory. Pure.
+std::vector<Finding> judge_info(const std::string& server, const std::map<std::string, std::string>& info);
+
+/// The channels that a layout publishes to: one of them, which means nothing, and how to grant them all.
+struct ChannelRights {
+  std::string example;
+  std::string grant;
+};
+
+/// Every server of a deployment: reachable, round trip, clock, INFO, rights of this user.
+std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const ChannelRights& channels,
+                                      const Runtime& runtime);
+
+}  // namespace dlock::redis
