@@ -173,9 +173,9 @@ void say_how_it_went(const Runtime& runtime, const Taken& taken) {
   const SupervisorState& s = taken.situation;
   if (runtime.log.style().verbosity == 0 || s.granted_at == TimePoint{}) return;
   for (const HeldLock& lock : s.locks) {
-    runtime.log.verbose("held " + lock.name.text() + " in " + lock.store + " with token " + lock.token.text() +
-                        " for " + human_duration(s.ended_at - s.granted_at) +
-                        (lock.reentered ? " (entered again)" : ""));
+    runtime.log.verbose("held " + lock.name.text() + " in " + lock.store +
+                        (lock.token.is_none() ? "" : " with token " + lock.token.text()) + " for " +
+                        human_duration(s.ended_at - s.granted_at) + (lock.reentered ? " (entered again)" : ""));
   }
 }
 

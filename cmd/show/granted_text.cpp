@@ -27,12 +27,14 @@ std::string granted_text(const Options& options, const char* schema, const std::
   std::string text;
   for (const HeldLock& lock : locks) {
     if (!options.json) {
-      text += lock.owner.text() + " " + lock.token.text() + "\n";
+      text += lock.owner.text() + (lock.token.is_none() ? "" : " " + lock.token.text()) + "\n";
       continue;
     }
     JsonWriter json;
     json.begin_object().key("schema").text(schema).key("key").text(lock.name.text());
-    json.key("owner").text(lock.owner.text()).key("token").number(static_cast<std::int64_t>(lock.token.value()));
+    json.key("owner").text(lock.owner.text()).key("token");
+    if (lock.token.is_none()) json.null();
+    else json.number(static_cast<std::int64_t>(lock.token.value()));
     if (!lock.slot.empty()) json.key("slot").text(lock.slot);
     json.key("backend").text(lock.store).key("reentered").boolean(lock.reentered).key("until");
     if (until) json.text(rfc3339(*until));

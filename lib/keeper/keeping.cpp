@@ -38,7 +38,7 @@ void Keeping::trace_grant(const Granted& granted) const {
   if (log_.style().verbosity == 0 || granted.locks.empty()) return;
   const HeldLock& lock = granted.locks.front();
   trace(std::string(lock.reentered ? "entered" : "granted") + " by " + lock.store + " after " +
-        human_duration(clock_.now() - began_) + ", token " + lock.token.text() +
+        human_duration(clock_.now() - began_) + (lock.token.is_none() ? "" : ", token " + lock.token.text()) +
         (lock.slot.empty() ? "" : ", slot " + lock.slot) +
         (granted.deadline ? ", lease for " + human_duration(*granted.deadline - clock_.now()) : ""));
 }

@@ -11,7 +11,7 @@
 namespace dlock {
 
 /// A number per key that only grows from one exclusive acquisition to the next (Burrows, "The Chubby lock service",
-/// OSDI 2006, section 2.4: the sequencer). 0 is never granted.
+/// OSDI 2006, section 2.4: the sequencer). 0 is none: nobody holds, or the store has no such numbers.
 class FencingToken {
  public:
   FencingToken() = default;
@@ -19,8 +19,11 @@ class FencingToken {
   /// Invalid unless `text` is a decimal number from 1 to 2^63 - 1, without sign or blanks.
   static Result<FencingToken> parse(std::string_view text);
 
+  bool is_none() const { return value_ == 0; }
   std::uint64_t value() const { return value_; }
   std::string text() const { return std::to_string(value_); }
+  /// As scripts read it: nothing where there is none.
+  std::string shown() const { return is_none() ? std::string() : text(); }
   auto operator<=>(const FencingToken&) const = default;
 
  private:

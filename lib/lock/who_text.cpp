@@ -45,7 +45,9 @@ std::string with_slot(std::string who, const std::string& slot) {
   return who;
 }
 
-void add_who(Participant& party, std::string_view text) {
+void add_who(Participant& party, std::string_view text) { add_who(party, text, party.token != FencingToken()); }
+
+void add_who(Participant& party, std::string_view text, bool holds) {
   party.host = cut(text, kUnit);
   std::string_view left_to = cut(text, kUnit);
   std::string_view command = cut(left_to, ' ');
@@ -54,7 +56,6 @@ void add_who(Participant& party, std::string_view text) {
   party.user = cut(text, kUnit);
   party.reason = cut(text, kUnit);
   party.slot = text;
-  const bool holds = party.token != FencingToken();
   if (holds && !left_to.empty()) mark_lease(party, leading_number<std::int64_t>(left_to));
 }
 

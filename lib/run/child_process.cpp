@@ -96,7 +96,7 @@ std::vector<std::string> lock_variables(char** environment, const std::vector<He
     const char* blank = first ? "" : " ";
     key.append(blank).append(lock.name.text());
     keys.append(first ? "" : "\n").append(lock.name.text());
-    token.append(blank).append(lock.token.text());
+    token.append(blank).append(lock.token.shown());
     owner.append(blank).append(lock.owner.text());
   }
   std::vector<std::string> set = {key, keys, token, owner, "DLOCK_STORE=" + locks.front().store};

@@ -12,7 +12,7 @@ std::int64_t add_record(Participant& party, std::string_view record) {
   const std::int64_t delay = leading_number<std::int64_t>(cut(record, ' '));
   const std::string_view entries = cut(record, ' ');
   party.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));
-  add_who(party, record);
+  add_who(party, record, true);
   return delay;
 }
 

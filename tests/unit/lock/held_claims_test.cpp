@@ -26,9 +26,16 @@ TEST_CASE("A newer hold of the same lock replaces the older claim") {
   CHECK(entries[0].claim.token == FencingToken(9));
 }
 
+TEST_CASE("A hold in a store that has no tokens is claimed without one") {
+  const HeldLock lock{*LockName::parse("k"), Owner::random(), FencingToken(), "redis://h?layout=redisson"};
+  const auto entries = parse_held(format_held("", {lock}));
+  REQUIRE(entries.size() == 1);
+  CHECK(entries[0].claim.token.is_none());
+}
+
 TEST_CASE("What is not a claim is left out and harms nobody") {
   for (const char* text : {"", " ", "|||", "a|b|c|d", "store|key|0123|1",
-                           "store|key|0123456789abcdef0123456789abcdef|0", "%|%2|0123456789abcdef0123456789abcdef|x"}) {
+                           "store|key|0123456789abcdef0123456789abcdef|00", "%|%2|0123456789abcdef0123456789abcdef|x"}) {
     CAPTURE(text);
     CHECK(parse_held(text).empty());
   }
