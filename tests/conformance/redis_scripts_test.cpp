@@ -513,7 +513,7 @@ TEST_CASE("redis scripts: look") {
        "look",
        "{us} string dlock:shared 500s [me 7_5_0_me_who] [me 5 other {+500}] [] []",
        "lock dlock:shared for 500s, holders me 7_5_0_me_who, ends me 5 other {+500}"},
-      {"another kind of key", {"HSET lock a b"}, "look", "{us} hash hash -1 [] [] [] []", "lock a b"},
+      {"another kind of key", {"HSET lock a b"}, "look", "{us} hash a -1 [] [] [] []", "lock a b"},
   });
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "backends/redis/deployment/families.h"
 #include "backends/redis/wire/record.h"
 #include "backends/redis/wire/values.h"
 #include "lib/base/text.h"
@@ -76,7 +77,7 @@ class ViewReader {
       delay = add_record(party, record->second);
     } else {
       party.owner = foreign_owner(value_);
-      party.note = "another lock client";
+      party.note = family_note("string", value_);
     }
     if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_ - delay);
     else party.note += std::string(party.note.empty() ? "" : ", ") + kEndlessNote;
@@ -86,7 +87,7 @@ class ViewReader {
 
   void other_family(LockState& state, const std::string& kind, std::int64_t now_ms) {
     Participant party;
-    party.note = "another lock family: the key is a " + kind;
+    party.note = family_note(kind, value_);
     if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_);
     state.holders.push_back(std::move(party));
   }
