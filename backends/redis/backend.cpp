@@ -7,6 +7,8 @@
 #include "backends/redis/native/lock.h"
 #include "backends/redis/quorum/admin.h"
 #include "backends/redis/quorum/lock.h"
+#include "backends/redis/redisson/admin.h"
+#include "backends/redis/redisson/lock.h"
 #include "lib/lock/patience.h"
 
 namespace dlock {
@@ -14,10 +16,13 @@ namespace {
 
 bool is_quorum(const BackendUrl& url) { return url.scheme == "redlock" || url.scheme == "tair"; }
 
+bool is_redisson(const BackendUrl& url) { return url.param("layout") == "redisson"; }
+
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_redis_admin(const BackendUrl& url, const Runtime& runtime) {
   if (is_quorum(url)) return redis::make_quorum_admin(url, runtime);
+  if (is_redisson(url)) return redis::make_redisson_admin(url, runtime);
   auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of({}));
   if (!deployment) return deployment.error();
   return std::unique_ptr<LockAdmin>(
@@ -27,6 +32,7 @@ Result<std::unique_ptr<LockAdmin>> make_redis_admin(const BackendUrl& url, const
 Result<std::unique_ptr<LockDriver>> keep_redis_lock(const BackendUrl& url, const LockSpec& spec,
                                                     const Runtime& runtime) {
   if (is_quorum(url)) return redis::keep_quorum_lock(url, spec, runtime);
+  if (is_redisson(url)) return redis::keep_redisson_lock(url, spec, runtime);
   auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of(spec.wait), redis::Greet::kAlong);
   if (!deployment) return deployment.error();
   auto names = redis::native_names(spec.name);

@@ -9,14 +9,12 @@ namespace dlock {
 
 Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
                                                             Duration connect_timeout, redis::Greet greet) {
-  if (const auto layout = url.params.find("layout"); layout != url.params.end() && layout->second != "native") {
-    return Error{ErrorCode::kUnsupported, "layout=" + layout->second + " is not part of this release",
-                 "use layout=native"};
-  }
   if (url.scheme.ends_with("+sentinel")) return redis::sentinel_deployment(url, clock, connect_timeout, greet);
-  if (url.scheme.ends_with("+cluster")) return redis::cluster_deployment(url, clock, connect_timeout, greet);
+  if (is_redis_cluster(url)) return redis::cluster_deployment(url, clock, connect_timeout, greet);
   return redis::single_deployment(url, clock, connect_timeout, greet);
 }
+
+bool is_redis_cluster(const BackendUrl& url) { return url.scheme.ends_with("+cluster"); }
 
 redis::ReplicaDemand redis_replicas(const BackendUrl& url) {
   const auto wanted = url.params.find("wait_replicas");

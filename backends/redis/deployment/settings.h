@@ -9,10 +9,11 @@
 
 namespace dlock {
 
-/// What a URL with the native layout means. Unsupported for another layout.
+/// What a URL means, whatever its layout.
 Result<std::unique_ptr<redis::Deployment>> redis_deployment(const BackendUrl& url, Clock& clock,
                                                             Duration connect_timeout,
                                                             redis::Greet greet = redis::Greet::kFirst);
+bool is_redis_cluster(const BackendUrl& url);
 /// Its wait_replicas.
 redis::ReplicaDemand redis_replicas(const BackendUrl& url);
 

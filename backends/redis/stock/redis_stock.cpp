@@ -40,6 +40,10 @@ Result<std::unique_ptr<Stock>> make_redis_stock(const BackendUrl& url, const Run
                  "on how many items are left",
                  "keep the stock on one server (redis://), on a cluster, or in a database"};
   }
+  if (url.param("layout") == "redisson") {
+    return Error{ErrorCode::kUnsupported, "Redisson has no stocks: layout=redisson is for locks",
+                 "leave layout=redisson out of the stock's URL"};
+  }
   const redis::StockSpace space{counters_of(url), slots_of(url)};
   if (space.slots < 1 || space.slots > kMostSlots) {
     return Error{ErrorCode::kMisconfigured,

@@ -34,8 +34,9 @@ TEST_CASE("A hold in a store that has no tokens is claimed without one") {
 }
 
 TEST_CASE("What is not a claim is left out and harms nobody") {
-  for (const char* text : {"", " ", "|||", "a|b|c|d", "store|key|0123|1",
-                           "store|key|0123456789abcdef0123456789abcdef|00", "%|%2|0123456789abcdef0123456789abcdef|x"}) {
+  for (const char* text :
+       {"", " ", "|||", "a|b|c|d", "store|key|0123|1", "store|key|0123456789abcdef0123456789abcdef|00",
+        "%|%2|0123456789abcdef0123456789abcdef|x"}) {
     CAPTURE(text);
     CHECK(parse_held(text).empty());
   }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/redisson/doctor.h"
+
+#include "backends/redis/deployment/server_findings.h"
+
+namespace dlock::redis {
+namespace {
+
+using Level = Finding::Verdict;
+
+Finding about(RedissonKind kind) {
+  if (kind == RedissonKind::kSemaphore) {
+    return {Level::kWarn, "kind=semaphore: a permit of a service that died is never given back",
+            "use kind=permits, whose permits end by themselves; dlock gives back what a dlock has left"};
+  }
+  if (kind == RedissonKind::kSpin) {
+    return {Level::kWarn, "kind=spin: Redisson tells nobody of a release, so waiters look again and again",
+            "use kind=lock, if the services can use a RLock"};
+  }
+  if (kind == RedissonKind::kReadWrite)
+    return {Level::kWarn, "kind=rw: a writer waits for as long as readers overlap", "let the readers pause"};
+  if (kind == RedissonKind::kFair) {
+    return {Level::kWarn, "kind=fair: a service that died while it waited holds up the queue for up to 5 minutes",
+            "make fairLockWaitTimeout shorter in the services"};
+  }
+  return {Level::kOk, std::string("kind=") + kind_word(kind), {}};
+}
+
+}  // namespace
+
+std::vector<Finding> diagnose_redisson(Deployment& deployment, RedissonKind kind, const std::string& store,
+                                       const Runtime& runtime) {
+  auto findings = diagnose_servers(
+      deployment, store, {"redisson_lock__channel:{dlock-doctor}", "'&redisson_*' '&__redis__:invalidate'"}, runtime);
+  findings.push_back(about(kind));
+  return findings;
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/redisson/names.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock::redis {
+
+/// What can be said of the servers of Redisson's layout, and what people should know of this kind.
+std::vector<Finding> diagnose_redisson(Deployment& deployment, RedissonKind kind, const std::string& store,
+                                       const Runtime& runtime);
+
+}  // namespace dlock::redis

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/redisson/store.h"
+
+#include <iterator>
+
+#include "backends/redis/deployment/companions.h"
+#include "backends/redis/deployment/errors.h"
+#include "backends/redis/redisson/scripts.h"
+#include "backends/redis/redisson/view.h"
+#include "backends/redis/wire/values.h"
+#include "lib/base/human_text.h"
+#include "lib/base/text.h"
+
+namespace dlock::redis {
+namespace {
+
+namespace lua = redisson_scripts;
+
+struct Scripts {
+  const char* acquire;
+  const char* renew;
+  const char* release;
+  const char* force;
+};
+
+Scripts scripts_of(RedissonKind kind) {
+  switch (kind) {
+    case RedissonKind::kLock:
+    case RedissonKind::kSpin:
+    case RedissonKind::kFenced:
+      return {lua::kLockAcquire, lua::kLockRenew, lua::kLockRelease, lua::kLockForce};
+    case RedissonKind::kFair:
+      return {lua::kFairAcquire, lua::kLockRenew, lua::kFairRelease, lua::kFairForce};
+    case RedissonKind::kReadWrite:
+      return {lua::kRwAcquire, lua::kRwRenew, lua::kRwRelease, lua::kRwForce};
+    case RedissonKind::kSemaphore:
+      return {lua::kSemaphoreAcquire, lua::kSemaphoreRenew, lua::kSemaphoreRelease, lua::kSemaphoreForce};
+    case RedissonKind::kPermits:
+      return {lua::kPermitsAcquire, lua::kPermitsRenew, lua::kPermitsRelease, lua::kPermitsForce};
+  }
+  return {};
+}
+
+/// What Redisson adds to a place in the queue of a fair lock: who is not heard of for so long is passed over.
+constexpr Duration kFairWait = std::chrono::seconds(5);
+
+FencingToken token_of(const Reply& reply) {
+  return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(reply.text)));
+}
+
+}  // namespace
+
+Command RedissonStore::command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const {
+  const NativeNames& beside = names_.beside;
+  Command command{"EVAL", script, std::to_string(3 + names_.others.size()), beside.key, beside.holders, beside.forced};
+  command.insert(command.end(), names_.others.begin(), names_.others.end());
+  command.insert(command.end(), {names_.channel, names_.sharded ? "PUBLISH,SPUBLISH" : "PUBLISH", names_.stem, me});
+  command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
+  return command;
+}
+
+Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint until, Control* control) {
+  const std::string ancestor = ask.ancestor ? redisson_field(kind_, ask.ancestor->owner) : "";
+  auto answer = calls_.run_confirmed(
+      command_of(scripts_of(kind_).acquire, redisson_field(kind_, ask.owner),
+                 {ask.owner.text(), ms_text(ask.ttl), ask.info, mode_letter(ask.mode), ancestor, ask.enqueue ? "q" : "",
+                  std::to_string(ask.permits), ms_text(kFairWait)}),
+      [](const ScriptCalls::Answer& e) { return e[0].text == "granted"; }, until, control);
+  if (!answer) return answer.error();
+  const ScriptCalls::Answer& e = *answer;
+  const std::string& word = e[0].text;
+  if (word == "granted" && e.size() == 4) {
+    const auto owner = owner_of_field(kind_, e[2].text);
+    if (!owner) return not_understood(store_);
+    return RedissonAnswer(RedissonGrant{*owner, token_of(e[1]), e[3].integer == 1});
+  }
+  if (word == "busy" && e.size() == 4) {
+    RedissonBusy busy{std::nullopt, static_cast<int>(e[2].integer), e[3].integer == 1};
+    if (e[1].integer >= 0) busy.remaining = std::chrono::milliseconds(e[1].integer);
+    else if (e[1].integer == -2) busy.remaining = Duration(0);
+    return RedissonAnswer(busy);
+  }
+  if (word == "self") {
+    return Error{ErrorCode::kUnsupported,
+                 "a write lock on " + name_.text() + " would wait for the read lock it is inside of",
+                 "take it exclusive in the outer command"};
+  }
+  if (word == "conflict" && e.size() == 2) {
+    return Error{ErrorCode::kConflict, name_.text() + ": " + printable(e[1].text, kForeignWords),
+                 "all callers of one key must agree: see dlock inspect " + name_.text()};
+  }
+  if (word == "bad" && e.size() == 2) {
+    return Error{
+        ErrorCode::kMisconfigured,
+        name_.text() + " on " + store_ + " is not what Redisson writes: " + printable(e[1].text, kForeignWords),
+        "see who writes there, or name another ?kind="};
+  }
+  return not_understood(store_);
+}
+
+Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
+                                          Control* control) {
+  auto answer = calls_.run_confirmed(
+      command_of(scripts_of(kind_).renew, redisson_field(kind_, owner), {ms_text(ttl), exact ? "1" : "0"}),
+      [](const ScriptCalls::Answer& e) { return e[0].text == "renewed"; }, until, control);
+  if (!answer) return answer.error();
+  const ScriptCalls::Answer& e = *answer;
+  if (e.size() != 2) return not_understood(store_);
+  if (e[0].text == "renewed") return token_of(e[1]);
+  if (e[0].text != "lost") return not_understood(store_);
+  return Error{ErrorCode::kLost, e[1].text == "free"
+                                     ? store_ +
+                                           " has no such lock any more (it expired, was force-unlocked, or the "
+                                           "server forgot it)"
+                                     : "somebody else holds it on " + store_};
+}
+
+Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
+  auto answer =
+      calls_.run(command_of(scripts_of(kind_).release, redisson_field(kind_, owner), {entry ? entry->text() : ""}),
+                 until, control);
+  if (!answer) return answer.error();
+  const std::string& word = answer->front().text;
+  if (word == "released") return {};
+  if (word == "gone") return Error{ErrorCode::kLost, name_.text() + " was not held by this owner any more"};
+  return not_understood(store_);
+}
+
+Result<void> RedissonStore::force(const LockState& shown, const std::string& by, TimePoint until) {
+  std::vector<std::string> arguments{by};
+  for (const Participant& party : shown.holders) {
+    if (party.owner.empty()) continue;
+    const auto owner = Owner::parse(party.owner);
+    arguments.push_back(owner ? redisson_field(kind_, *owner) : party.owner);
+  }
+  auto answer = calls_.run(command_of(scripts_of(kind_).force, "", std::move(arguments)), until, nullptr);
+  if (!answer) return answer.error();
+  const std::string& word = answer->front().text;
+  if (word == "freed") return {};
+  if (word == "conflict")
+    return Error{ErrorCode::kConflict, name_.text() + " has other holders by now; nothing was freed"};
+  if (word == "foreign") {
+    return Error{ErrorCode::kUnsupported,
+                 name_.text() + " is not held by a Redisson " + kind_word(kind_) + ", and dlock does not delete it",
+                 "dlock inspect " + name_.text() + " says what it is"};
+  }
+  return not_understood(store_);
+}
+
+std::string RedissonStore::forced_by(const Owner& owner, TimePoint until, Control* control) {
+  return forced_by_whom(deployment_, names_.beside, redisson_field(kind_, owner), until, control);
+}
+
+Result<LockState> RedissonStore::read_state(TimePoint until, Control* control) {
+  auto parts = calls_.run(command_of(lua::kLook, "", {kind_word(kind_)}), until, control);
+  if (!parts) return parts.error();
+  LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
+  if (!read_redisson_view(kind_, *parts, state)) return not_understood(store_);
+  return state;
+}
+
+Result<void> RedissonStore::fence(FencingToken token, TimePoint until) {
+  return pass_fence(deployment_, names_.beside, token, store_, until);
+}
+
+void RedissonStore::erase(TimePoint until) {
+  std::vector<Command> commands{{"DEL", names_.beside.key}};
+  for (const std::string& key : names_.others) commands.push_back({"DEL", key});
+  (void)deployment_.call(names_.beside.key, commands, until, nullptr);
+}
+
+}  // namespace dlock::redis

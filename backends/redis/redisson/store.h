@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/deployment/replicas.h"
+#include "backends/redis/deployment/script_calls.h"
+#include "backends/redis/redisson/names.h"
+#include "lib/lock/lock_admin.h"
+#include "lib/lock/lock_spec.h"
+
+namespace dlock::redis {
+
+/// One attempt to take a lock of Redisson's.
+struct RedissonAsk {
+  Owner owner;  ///< names this acquisition as well: who repeats it after a lost answer gets it once
+  Mode mode = Mode::kExclusive;
+  Duration ttl{0};
+  int permits = 0;  ///< with Mode::kPermits: made if the object is not there
+  std::optional<HeldClaim> ancestor;
+  bool enqueue = false;  ///< of a fair lock: take a place in its queue, or keep it alive
+  std::string info;      ///< who_text()
+};
+
+struct RedissonGrant {
+  Owner owner;  ///< ours, or the ancestor's that we joined
+  FencingToken token;
+  bool joined = false;
+};
+struct RedissonBusy {
+  std::optional<Duration> remaining;  ///< until it may be ours without a message; nullopt: unknown
+  int place = 0;                      ///< in the queue of a fair lock, 0 = first
+  bool foreign = false;               ///< the key has something else, whose release is told to nobody
+};
+using RedissonAnswer = std::variant<RedissonGrant, RedissonBusy>;
+
+/// One object of Redisson's on one deployment: each call is one script, with the effect that Redisson's own have on its
+/// keys and channels. Errors as of ScriptCalls.
+class RedissonStore {
+ public:
+  RedissonStore(Deployment& deployment, RedissonKind kind, LockName name, RedissonNames names, std::string store,
+                ReplicaDemand replicas, Clock& clock)
+      : deployment_(deployment),
+        kind_(kind),
+        name_(std::move(name)),
+        names_(std::move(names)),
+        store_(std::move(store)),
+        calls_(deployment, names_.beside.key, name_.text(), store_, replicas, clock) {}
+
+  RedissonKind kind() const { return kind_; }
+  const RedissonNames& names() const { return names_; }
+  TimePoint sent() const { return calls_.sent(); }             ///< as of ScriptCalls
+  bool was_answered() const { return calls_.was_answered(); }  ///< as of ScriptCalls
+
+  /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
+  /// Misconfigured for what Redisson cannot have written: nothing was changed.
+  Result<RedissonAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
+  /// Lost if `owner` does not hold it; Unavailable if too few replicas have confirmed it. `exact`: the lease may become
+  /// shorter. Gives back the holder's token, 0 if this kind has none.
+  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control);
+  /// Takes `entry` out of the hold (nullptr: all entries) and out of the queue. Lost if it was not held.
+  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control);
+  /// As Redisson's forceUnlock. Conflict if the holders are not those in `shown`.
+  Result<void> force(const LockState& shown, const std::string& by, TimePoint until);
+  /// Who has freed the lock of `owner` by force with dlock, and why; empty if nobody has said so.
+  std::string forced_by(const Owner& owner, TimePoint until, Control* control);
+  Result<LockState> read_state(TimePoint until, Control* control);
+  Result<void> fence(FencingToken token, TimePoint until);
+  /// Deletes what a lock that nobody knows of has left: the object itself, its counters.
+  void erase(TimePoint until);
+
+ private:
+  Command command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const;
+
+  Deployment& deployment_;
+  RedissonKind kind_;
+  LockName name_;
+  RedissonNames names_;
+  std::string store_;
+  ScriptCalls calls_;
+};
+
+}  // namespace dlock::redis

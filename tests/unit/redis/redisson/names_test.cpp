@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/redisson/names.h"
+
+#include <doctest/doctest.h>
+
+#include "backends/redis/deployment/families.h"
+#include "backends/redis/redisson/rules.h"
+
+namespace dlock::redis::redisson_names_test {
+namespace {
+
+RedissonNames names_of(RedissonKind kind, const std::string& text, bool cluster = false) {
+  return *redisson_names(kind, *LockName::parse(text), cluster);
+}
+
+constexpr RedissonKind kKinds[] = {RedissonKind::kLock,   RedissonKind::kSpin,      RedissonKind::kFenced,
+                                   RedissonKind::kFair,   RedissonKind::kReadWrite, RedissonKind::kSemaphore,
+                                   RedissonKind::kPermits};
+
+}  // namespace
+
+TEST_CASE("keys and channels have Redisson's names, byte for byte: an opening brace anywhere is a tag") {
+  for (const RedissonKind kind : kKinds) CHECK(names_of(kind, "L").beside.key == "L");
+  CHECK(names_of(RedissonKind::kLock, "L").channel == "redisson_lock__channel:{L}");
+  CHECK(names_of(RedissonKind::kLock, "a{t}b").channel == "redisson_lock__channel:a{t}b");
+  CHECK(names_of(RedissonKind::kLock, "a{b").channel == "redisson_lock__channel:a{b");
+  CHECK(names_of(RedissonKind::kReadWrite, "L").channel == "redisson_rwlock:{L}");
+  CHECK(names_of(RedissonKind::kReadWrite, "L").stem == "{L}");
+  CHECK(names_of(RedissonKind::kReadWrite, "a{t}b").stem == "a{t}b");
+  CHECK(names_of(RedissonKind::kFenced, "L").others == std::vector<std::string>{"redisson_lock_token:{L}"});
+  const std::vector<std::string> fair{"redisson_lock_queue:{L}", "redisson_lock_timeout:{L}", "dlock:{L}:waiting"};
+  CHECK(names_of(RedissonKind::kFair, "L").others == fair);
+  CHECK(names_of(RedissonKind::kSemaphore, "L").channel == "redisson_sc:{L}");
+  CHECK(names_of(RedissonKind::kPermits, "L").others == std::vector<std::string>{"{L}:timeout"});
+  CHECK(names_of(RedissonKind::kPermits, "a{t}b").others == std::vector<std::string>{"a{t}b:timeout"});
+}
+
+TEST_CASE("on a cluster a name is refused whose keys Redisson's rule puts into several slots") {
+  for (const RedissonKind kind : kKinds) {
+    for (const char* name : {"L", "a{t}b", "a{b}{c}", "a}b{c}", "{k}"}) {
+      CHECK(redisson_names(kind, *LockName::parse(name), true));
+    }
+    for (const char* name : {"a{b", "a{}b", "a{}{b}"}) {
+      const auto names = redisson_names(kind, *LockName::parse(name), true);
+      REQUIRE(!names);
+      CHECK(names.error().code == ErrorCode::kUnsupported);
+      CHECK(redisson_names(kind, *LockName::parse(name), false));
+    }
+  }
+}
+
+TEST_CASE("an owner is a field of Redisson's form, and back; other fields are nobody's of ours") {
+  const Owner owner = *Owner::parse("0123456789abcdef0123456789abcdef");
+  CHECK(redisson_field(RedissonKind::kLock, owner) == "01234567-89ab-cdef-0123-456789abcdef:1");
+  CHECK(redisson_field(RedissonKind::kPermits, owner).size() == 16);
+  for (const RedissonKind kind : kKinds) CHECK(owner_of_field(kind, redisson_field(kind, owner)) == owner);
+  for (const char* field : {"", "mode", "01234567-89ab-cdef-0123-456789abcdef:2", "0123456789abcdef0123456789abcdef:1",
+                            "01234567-89ab-cdef-0123-456789abcdef:1:write"}) {
+    CHECK(!owner_of_field(RedissonKind::kLock, field));
+  }
+}
+
+TEST_CASE("what another family has left at a key is said with the layout to name") {
+  const char* thread = "01234567-89ab-cdef-0123-456789abcdef:77";
+  CHECK(family_note("hash", "read") == "a Redisson read lock; add ?layout=redisson&kind=rw");
+  CHECK(family_note("hash", "write") == "a Redisson write lock; add ?layout=redisson&kind=rw");
+  CHECK(family_note("hash", thread) == "a Redisson lock; add ?layout=redisson&kind=lock");
+  CHECK(family_note("hash", "name") == "another lock family: the key is a hash");
+  CHECK(family_note("list", "list") == "another lock family: the key is a list");
+  CHECK(family_note("string", "3").ends_with("kind=semaphore"));
+  CHECK(family_note("string", "1234567890") == "another lock client");
+  CHECK(is_redisson_owner("01234567-89ab-cdef-0123-456789abcdef:01234567-89ab-cdef-0123-456789abcdef"));
+}
+
+TEST_CASE("what Redisson's object of a kind has not is refused") {
+  const auto fits = [](RedissonKind kind, auto change) {
+    LockSpec spec{.name = *LockName::parse("k"), .owner = Owner::random(), .wait = {}, .reason = {}, .ancestor = {}};
+    change(spec);
+    return static_cast<bool>(check_fits(kind, spec));
+  };
+  for (const RedissonKind kind : kKinds) {
+    INFO(kind_word(kind));
+    CHECK(fits(kind, [](LockSpec&) {}) == !hands_out_permits(kind));
+    CHECK(fits(kind, [](LockSpec& spec) { spec.mode = Mode::kPermits; }) == hands_out_permits(kind));
+    CHECK(fits(kind, [](LockSpec& spec) { spec.mode = Mode::kShared; }) == (kind == RedissonKind::kReadWrite));
+    CHECK(fits(kind, [](LockSpec& spec) { spec.fair = true; }) == (kind == RedissonKind::kFair));
+    CHECK(!fits(kind, [](LockSpec& spec) { spec.lock_delay = std::chrono::seconds(1); }));
+    CHECK(static_cast<bool>(check_has_tokens(kind)) == (kind == RedissonKind::kFenced));
+  }
+}
+
+}  // namespace dlock::redis::redisson_names_test
