@@ -11,8 +11,10 @@ using namespace std::chrono_literals;
 constexpr Duration kConnectTimeout = 5s;
 constexpr Duration kBetweenTries = 1s;
 constexpr Duration kShortestAttempt = 40ms;
-/// Near the end of the wait, so that a server is not taken for dead that was asked late.
+/// At or near the end of the wait, so that a server is not taken for dead that was asked late, or had to be reached
+/// first.
 constexpr Duration kLateAttempt = 500ms;
+constexpr Duration kFirstAttempt = 1s;
 
 }  // namespace
 
@@ -29,7 +31,8 @@ TimePoint Patience::attempt_end(TimePoint now) const {
   const bool patient = waits_through_outages();
   const TimePoint since = patient ? now : out_since_.value_or(now);
   const TimePoint end = std::max(since + outage_limit(), now + kShortestAttempt);
-  return patient && policy_.until ? std::min(end, std::max(*policy_.until, now + kLateAttempt)) : end;
+  if (!policy_.until) return end;
+  return std::min(end, std::max(*policy_.until, now + (met_ ? kLateAttempt : kFirstAttempt)));
 }
 
 void Patience::reached() {

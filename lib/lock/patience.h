@@ -31,7 +31,8 @@ class Patience {
   /// When the pause of counted tries ends, or the wait does; nullopt: no end but that of the wait in a queue.
   std::optional<TimePoint> wait_end(TimePoint now) const;
 
-  /// When an attempt that begins `now` gives up on a server that is silent. Never in less than 40 ms.
+  /// When an attempt that begins `now` gives up on a server that is silent: with the wait, or up to a second later.
+  /// Never in less than 40 ms.
   TimePoint attempt_end(TimePoint now) const;
 
   /// The store has answered, whatever it said: it is there.

@@ -75,7 +75,7 @@ bool ConnectionBoundLock::may_be_a_look() {
 
 Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   const TimePoint now = runtime_.clock.now();
-  const TimePoint until = attempt_until(acquisition_.patience(), now);
+  const TimePoint until = acquisition_.patience().attempt_end(now);
   if (!std::exchange(got_it_, false)) {
     const auto record = record_.read(false, until, &control);
     if (!record) return Failed{record.error()};
@@ -186,7 +186,7 @@ void ConnectionBoundLock::wait_in_queue(std::optional<TimePoint> until, Control&
   const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_, spec_.take};
   const std::string server = servers_.server();
   const auto begun = store_.begin_wait(*database, server, note, static_cast<int>(seconds),
-                                       attempt_until(acquisition_.patience(), now), &control);
+                                       acquisition_.patience().attempt_end(now), &control);
   if (!begun) return;
   const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, end, control);
   if (!outcome) return;

@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/connection/waiting.h"
 
-#include <algorithm>
-
 #include "backends/mysql/connection/common_statements.h"
 
 namespace dlock::mysql {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr Duration kShortestAttempt = 500ms;  ///< so that a wait of next to nothing is not mistaken for a dead server
-
-}  // namespace
-
-TimePoint attempt_until(const Patience& patience, TimePoint now) {
-  const TimePoint end = patience.attempt_end(now);
-  return patience.until() ? std::min(end, std::max(*patience.until(), now + kShortestAttempt)) : end;
-}
 
 std::optional<Outcome> wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
                                       TimePoint until, Control& control) {

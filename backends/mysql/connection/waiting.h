@@ -9,10 +9,6 @@
 
 namespace dlock::mysql {
 
-/// When an attempt that begins `now` gives up on a silent server: as Patience says, and not long after the wait is
-/// over.
-TimePoint attempt_until(const Patience& patience, TimePoint now);
-
 /// Waits for the outcome of what was begun on the connection, as Acquisition::wait_on() does. nullopt: control wants it
 /// to end, or `until` has come; then the connection is gone, and its session `id` on the server too.
 std::optional<Outcome> wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,

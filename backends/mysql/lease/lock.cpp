@@ -69,7 +69,7 @@ std::optional<std::variant<Granted, Refused>> LeaseLock::acquire(Control& contro
 }
 
 /// For one request: what was answered before it is kept.
-TimePoint LeaseLock::asked_by() const { return attempt_until(acquisition_.patience(), runtime_.clock.now()); }
+TimePoint LeaseLock::asked_by() const { return acquisition_.patience().attempt_end(runtime_.clock.now()); }
 
 Acquirer::Attempt LeaseLock::attempt(TimePoint /*until*/, Control& control) {
   while (true) {

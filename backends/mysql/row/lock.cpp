@@ -34,7 +34,7 @@ class RowLock final : public PollableLock {
 
   Attempt take(Control& control) override {
     const TimePoint sent = runtime_.clock.now();
-    const TimePoint until = std::max(attempt_until(Patience(spec_.wait), sent), sent + kRowWait);
+    const TimePoint until = std::max(Patience(spec_.wait).attempt_end(sent), sent + kRowWait);
     const auto token = table_.take(spec_.name, spec_.owner.text(), who_, spec_.ttl, until, &control);
     if (!token) return token.error();
     if (*token) {
@@ -49,7 +49,7 @@ class RowLock final : public PollableLock {
 
   Attempt join(const HeldClaim& claim, Control& control) override {
     const TimePoint sent = runtime_.clock.now();
-    const TimePoint until = attempt_until(Patience(spec_.wait), sent);
+    const TimePoint until = Patience(spec_.wait).attempt_end(sent);
     const auto joined = table_.join(spec_.name, claim.owner.text(), claim.token.value(), spec_.owner.text(), spec_.ttl,
                                     until, &control);
     if (!joined) return joined.error();

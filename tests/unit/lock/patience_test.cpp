@@ -115,5 +115,12 @@ TEST_CASE("an attempt has what is left of the connection's time, and that of a w
   CHECK(patience.attempt_end(at(60s)) == at(60s) + 500ms);
 }
 
+TEST_CASE("a wait that is shorter than the connection's time ends the first contact, which has a second") {
+  CHECK(Patience(waits(3s)).attempt_end(at(0s)) == at(3s));
+  CHECK(Patience(waits(100ms)).attempt_end(at(0s)) == at(1s));
+  Patience impatient({.until = at(3s), .connect_timeout = 200ms});
+  CHECK(impatient.attempt_end(at(0s)) == at(0s) + 200ms);
+}
+
 }  // namespace
 }  // namespace dlock::patience_test
