@@ -179,10 +179,10 @@ SCRIPT
 }
 history() { "${python[@]}" "$support/history.py" "$1" history "${@:2}"; }
 begun() { [ -e history ] && [ "$(grep -c BEGIN history)" -ge "$1" ]; } # N sections
-# The gap between the first two sections is below MS on a quiet machine.
+# gap_below MS [--after N]: the gap behind the first section, or the Nth, is below MS on a quiet machine.
 gap_below() {
   local gap
-  gap=$(history gap)
+  gap=$(history gap "${@:2}")
   echo "gap: $gap ms"
   [ "$gap" -lt $(($1 * slowness)) ]
 }

@@ -4,8 +4,8 @@
 history.py section FILE [--for SECONDS] [--stubborn]    a section: what runs under the lock, ticking every 10 ms
 history.py check FILE [--sections N] [--unfenced]       0 if the history is right; else says each thing that is wrong
 history.py check FILE --sections N --ours               the same where only sections with a token, dlock's, run alone
-history.py gap FILE                                     prints the ms between the last act of the first section and the
-                                                        second's BEGIN
+history.py gap FILE [--after N]                         prints the ms between the last act of the Nth section (1) and the
+                                                        next one's BEGIN
 
 A line of FILE is "NANOSECONDS SECTION WHAT [TOKEN]", one write(2) each to a file opened with O_APPEND, so that the order
 of lines is the order of acts. NANOSECONDS is CLOCK_MONOTONIC, WHAT is BEGIN, TICK, TERM (ignored with --stubborn) or
@@ -32,7 +32,7 @@ def section(path, seconds, stubborn):
     history = History(path, os.getpid())
     if stubborn:
         signal.signal(signal.SIGTERM, lambda *_: history.write("TERM"))
-    history.write("BEGIN " + os.environ.get("DLOCK_TOKEN", "-"))
+    history.write("BEGIN " + (os.environ.get("DLOCK_TOKEN") or "-"))
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.01)
@@ -88,13 +88,13 @@ def check_ours(path, sections):
     return 1 if wrong else 0
 
 
-def gap(path):
+def gap(path, number):
     acts = read(path)
     begins = [act for act in acts if act[2] == "BEGIN"]
-    if len(begins) < 2:
-        sys.exit("history.py: there are no two sections")
-    last = max(act[0] for act in acts if act[1] == begins[0][1])
-    print((begins[1][0] - last) // 1000000)
+    if len(begins) <= number:
+        sys.exit(f"history.py: there are no {number + 1} sections")
+    last = max(act[0] for act in acts if act[1] == begins[number - 1][1])
+    print((begins[number][0] - last) // 1000000)
 
 
 def value(name, default):
@@ -111,6 +111,6 @@ if __name__ == "__main__":
             sys.exit(check_ours(file, int(count)))
         sys.exit(check(file, None if count is None else int(count), "--unfenced" not in sys.argv))
     elif verb == "gap":
-        gap(file)
+        gap(file, int(value("--after", "1")))
     else:
         sys.exit(__doc__)

@@ -5,6 +5,7 @@
 --- include parts/prologue.lua
 --- include parts/hash_attempt.lua
 --- include parts/queue.lua
+--- include parts/tell.lua
 local their_wait = 300000
 if kind ~= 'none' and kind ~= 'hash' or call('HEXISTS', key, 'mode') == 1 then return busy_foreign() end
 local queue_kind, timeouts_kind = call('TYPE', queue).ok, call('TYPE', timeouts).ok
@@ -24,7 +25,7 @@ local function place()
   return before, patience, false
 end
 
-pass_over()
+local passed = pass_over()
 local before, patience, is_in = place()
 if kind == 'none' and before == 0 then
   if is_in then
@@ -34,7 +35,12 @@ if kind == 'none' and before == 0 then
   return grant('0')
 end
 local rest = call('PTTL', key)
-if kind == 'none' then rest = math.max(call('ZSCORE', timeouts, call('LINDEX', queue, 0)) - ms, 0) end
+if kind == 'none' then
+  local first = call('LINDEX', queue, 0)
+  rest = math.max(call('ZSCORE', timeouts, first) - ms, 0)
+  -- Whoever stood before it was dead, and nobody else tells it.
+  if passed then tell(channel .. ':' .. first, '0') end
+end
 -- Who is not heard of for `wait` when its turn has come is passed over, by Redisson's rule: so we say when that is, each
 -- time anew.
 if string.find(flags, 'q') then

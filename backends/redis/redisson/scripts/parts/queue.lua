@@ -7,13 +7,14 @@ local function leave_front(field)
   call('HDEL', waiting, field)
 end
 
--- Those at the front whose time is over are out of it.
+-- Those at the front whose time is over are out of it. True: there were some.
 local function pass_over()
+  local passed = false
   while true do
     local first = call('LINDEX', queue, 0)
-    if not first then return end
-    local ending = call('ZSCORE', timeouts, first)
-    if ending and tonumber(ending) > ms then return end
+    local ending = first and call('ZSCORE', timeouts, first)
+    if not first or ending and tonumber(ending) > ms then return passed end
     leave_front(first)
+    passed = true
   end
 end
