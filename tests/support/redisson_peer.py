@@ -6,8 +6,6 @@ Redisson's does, and a waiter subscribes, tries again, and sleeps until a messag
     if lock.acquire(seconds): ...; lock.release()        seconds 0: tries once
     lock.refused                                         the server's error of the last attempt ("WRONGTYPE ..."), or empty
 """
-
-
 import os
 import time
 import uuid
@@ -61,6 +59,11 @@ if redis.call('EXISTS', KEYS[1]) == 0 and (not head or head == ARGV[2]) then
     for _, one in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do redis.call('ZINCRBY', KEYS[3], -ARGV[3], one) end
   end
   redis.call('HSET', KEYS[1], ARGV[2], 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  return nil
+end
+if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
+  redis.call('HINCRBY', KEYS[1], ARGV[2], 1)
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
   return nil
 end
