@@ -11,6 +11,7 @@
 #include "cmd/bench/bench_stock.h"
 #include "cmd/commands/acquire.h"
 #include "cmd/commands/check.h"
+#include "cmd/commands/complete.h"
 #include "cmd/commands/config.h"
 #include "cmd/commands/doctor.h"
 #include "cmd/commands/fence.h"
@@ -110,6 +111,18 @@ int setup_command(const Options& options, LockAdmin& backend, const Runtime& run
   return text ? print(out, runtime.log, *text) : fail(runtime.log, text.error());
 }
 
+int complete(const Options& options, const Runtime& runtime, char** argv, Output& out) {
+  const std::string& what = options.words.front();
+  if (what == "backends") return complete_backends(options, runtime, out);
+  hurry();
+  if (what == "keys") return on_store(complete_keys, options, runtime, argv, out);
+  auto store = open_stock(options.backends.front(), runtime);
+  if (!store) return 0;
+  if (const auto* other = std::get_if<OtherProgram>(&*store))
+    return exec_keeper_program(other->path, argv, runtime.log);
+  return complete_stocks(options, *std::get<std::unique_ptr<Stock>>(*store), runtime, out);
+}
+
 int print_result(const Result<std::string>& text, const Log& log, Output& out) {
   return text ? print(out, log, *text) : fail(log, text.error());
 }
@@ -161,7 +174,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kCompletion:
       return print_result(completion_script(options.words.front()), runtime.log, out);
     case Command::kComplete:
-      return print(out, runtime.log, completion_words(options));
+      return complete(options, runtime, argv, out);
     case Command::kHelp:
       return print_result(help_text(options.words), runtime.log, out);
     case Command::kVersion:

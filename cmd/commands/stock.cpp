@@ -8,7 +8,6 @@
 #include "cmd/show/exit_status.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
-#include "lib/config/suggest.h"
 #include "lib/stock/taking.h"
 
 namespace dlock {
@@ -165,16 +164,6 @@ std::string stock_parts_text(const StockParts& parts) {
     text += std::to_string(part.segment) + " " + std::to_string(part.quantity) + "\n";
   }
   return text;
-}
-
-Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit) {
-  if (error.message != no_such_stock(name, stock.store()).message) return error;
-  const auto names = stock.names(limit);
-  if (!names) return error;
-  Nearest nearest(name.text());
-  for (const LockName& one : *names) nearest.offer(one.text());
-  if (!nearest.best().empty()) error.next = did_you_mean(nearest.best()) + " Else " + error.next;
-  return error;
 }
 
 int stock_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {

@@ -14,9 +14,6 @@ int stock_command(const Options& options, Stock& stock, const Runtime& runtime, 
 /// dlock stock show.
 int stock_show(const Options& options, Stock& stock, const Runtime& runtime, Output& out);
 
-/// `error`, with the name nearest to `name` if it says that there is no stock of that name. Asks for the names.
-Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit);
-
 /// Stocks for people: a heading each, and a line for each segment; with bars on a terminal.
 std::string stock_text(const StockState& state, const Look& look);
 /// dlock.stock/1, without the newline.

@@ -102,7 +102,7 @@ constexpr CommandRow kCommandRows[] = {
     {Command::kHelp, "help", "", "[COMMAND [ACTION]]", Operands::kMaybeCommand, "", kSetUp,
      "explain dlock, or one command", "", "dlock help run\n"},
     {Command::kVersion, "version", "", "", Operands::kNone, "", kSetUp, "print the version", "", "dlock --version\n"},
-    {Command::kComplete, "__complete", "", "backends", Operands::kOneWord, "backends", "",
+    {Command::kComplete, "__complete", "", "backends|keys|stocks", Operands::kOneWord, "backends keys stocks", "",
      "words for the completion scripts", "", ""},
     {Command::kSection, "__section", "", "FILE NAME MILLISECONDS", Operands::kMaybeCommand, "", "",
      "what the workers of verify run under their locks", "", ""},

@@ -39,6 +39,12 @@ std::string value_words(const OptionRow& row) {
   return words;
 }
 
+/// Does it take keys of locks that somebody else may have?
+bool takes_keys(const CommandRow& row) {
+  return row.shape == Operands::kKeysAndCommand || row.shape == Operands::kOneKey || row.shape == Operands::kAnyKeys ||
+         row.shape == Operands::kKeyAndToken;
+}
+
 /// The words behind a command that are neither options nor keys.
 std::string operand_words(const CommandRow& row) {
   if (row.shape == Operands::kOneWord || row.shape == Operands::kMaybeWord || row.shape == Operands::kStock ||
@@ -74,6 +80,8 @@ std::string bash_patterns(Chosen chosen) {
   return patterns;
 }
 
+bool names_backend(const OptionRow& row) { return row.kind == ValueKind::kBackend; }
+
 std::string bash_value_cases() {
   std::string out;
   const auto add = [&](const std::string& patterns, const std::string& reply) {
@@ -83,8 +91,7 @@ std::string bash_value_cases() {
     const std::string words = value_words(row);
     if (!words.empty()) add("--" + std::string(row.name), "-W '" + words + "'");
   }
-  add(bash_patterns([](const OptionRow& row) { return row.kind == ValueKind::kBackend; }),
-      "-W \"local: $(dlock __complete backends 2>/dev/null)\"");
+  add(bash_patterns(names_backend), "-W \"local: $(dlock __complete backends 2>/dev/null)\"");
   add(bash_patterns([](const OptionRow& row) { return row.kind == ValueKind::kFile; }), "-f");
   const auto unknown = [](const OptionRow& row) {
     return row.kind == ValueKind::kDuration || row.kind == ValueKind::kNumber ||
@@ -104,23 +111,34 @@ std::string bash_script() {
     if (const std::string words = operand_words(row); !words.empty()) {
       operands += "    " + names_of(row, '|') + ") operands='" + words + "' ;;\n";
     }
+    if (takes_keys(row)) operands += "    " + names_of(row, '|') + ") live=keys ;;\n";
   }
   std::string general;
   for (const OptionRow& row : option_rows()) {
     if (row.anywhere) general.append(general.empty() ? "--" : " --").append(row.name);
   }
-  const auto takes_value = [](const OptionRow& row) { return row.anywhere && row.kind != ValueKind::kFlag; };
+  const auto takes_value = [](const OptionRow& row) { return row.kind != ValueKind::kFlag; };
+  const auto names_file = [](const OptionRow& row) { return row.id == OptionId::kConfig; };
   return "# bash completion for dlock\n"
          "_dlock() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= options= operands= i\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= action= options= operands= "
+         "live= i\n"
+         "  local -a where=()\n"
          "  COMPREPLY=()\n"
          "  [[ $cur == = ]] && cur=\n"
          "  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
          "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
          "    case ${COMP_WORDS[i]} in\n"
          "      " +
+         bash_patterns(names_backend) + "|" + bash_patterns(names_file) +
+         ")\n"
+         "        # Whose keys are meant.\n"
+         "        [[ ${COMP_WORDS[i+1]} == = ]] && where+=(\"${COMP_WORDS[i]}=${COMP_WORDS[i+2]}\") && ((i += 2)) && "
+         "continue\n"
+         "        where+=(\"${COMP_WORDS[i]}\" \"${COMP_WORDS[i+1]}\"); ((i++)) ;;\n"
+         "      " +
          bash_patterns(takes_value) +
-         ") [[ $command ]] || ((i++)) ;;\n"
+         ") [[ ${COMP_WORDS[i+1]} == = ]] || ((i++)) ;;\n"
          "      --)\n"
          "        # What stands behind is a command line of its own.\n"
          "        if declare -F _command_offset >/dev/null; then _command_offset $((i + 1))\n"
@@ -128,7 +146,7 @@ std::string bash_script() {
          "        else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
          "        return ;;\n"
          "      -*) ;;\n"
-         "      *) [[ $command ]] || command=${COMP_WORDS[i]} ;;\n"
+         "      *) if [[ ! $command ]]; then command=${COMP_WORDS[i]}; else action=${COMP_WORDS[i]}; fi ;;\n"
          "    esac\n"
          "  done\n"
          "  case $prev in\n" +
@@ -146,8 +164,12 @@ std::string bash_script() {
          "  case $command in\n" +
          operands +
          "  esac\n"
+         "  if [[ $command == stock && $action ]]; then operands= live=stocks; fi\n"
          "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-         "  else COMPREPLY=($(compgen -W \"$operands\" -- \"$cur\")); fi\n"
+         "  else\n"
+         "    [[ ! $live ]] || operands+=\" $(dlock \"${where[@]}\" __complete $live 2>/dev/null)\"\n"
+         "    COMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
+         "  fi\n"
          "}\n"
          "complete -F _dlock dlock\n";
 }
@@ -181,7 +203,13 @@ std::string zsh_script() {
       if (has_option(row.command, option)) cases += zsh_option(option);
     }
     const std::string words = operand_words(row);
-    cases += "    '*:" + (words.empty() ? std::string("key: ") : "word:(" + words + ")") + "') ;;\n";
+    if (row.shape == Operands::kStock) {
+      cases += "    '1:action:(" + words + ")' '*:stock:_dlock_live stocks') ;;\n";
+    } else if (takes_keys(row)) {
+      cases += "    '*:key:_dlock_live keys') ;;\n";
+    } else {
+      cases += "    '*:" + (words.empty() ? std::string("word: ") : "word:(" + words + ")") + "') ;;\n";
+    }
   }
   std::string general;
   for (const OptionRow& option : option_rows()) {
@@ -191,8 +219,11 @@ std::string zsh_script() {
          "_dlock_backends() {\n"
          "  compadd -- local: ${(f)\"$(dlock __complete backends 2>/dev/null)\"}\n"
          "}\n"
+         "_dlock_live() {\n"
+         "  compadd \"${(@)argv[1,-2]}\" -- ${(f)\"$(dlock $dlock_where __complete $argv[-1] 2>/dev/null)\"}\n"
+         "}\n"
          "_dlock() {\n"
-         "  local -a commands options\n"
+         "  local -a commands options dlock_where\n"
          "  local command=\n"
          "  integer i at=0\n"
          "  commands=(\n" +
@@ -200,7 +231,9 @@ std::string zsh_script() {
          "  )\n"
          "  for ((i = 2; i < CURRENT; i++)); do\n"
          "    case $words[i] in\n"
-         "    (-b|-C|--backend|--config|--color|--log-format) [[ -n $command ]] || ((i++)) ;;\n"
+         "    (-b|-C|--backend|--config) dlock_where+=($words[i] $words[i+1]); ((i++)) ;;\n"
+         "    (--backend=*|--config=*) dlock_where+=($words[i]) ;;\n"
+         "    (--color|--log-format) [[ -n $command ]] || ((i++)) ;;\n"
          "    (--) # what stands behind is a command line of its own\n"
          "      words=(\"${(@)words[i+1,-1]}\"); ((CURRENT -= i)); _normal; return ;;\n"
          "    (-*) ;;\n"
@@ -246,6 +279,20 @@ std::string fish_script() {
       "    set -e words[1..$at]\n"
       "    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))\n"
       "end\n"
+      "# Of the store that the command line names.\n"
+      "function __dlock_live\n"
+      "    set -l words (commandline -opc)\n"
+      "    set -l where\n"
+      "    for i in (seq 2 (count $words))\n"
+      "        switch $words[$i]\n"
+      "            case -b --backend -C --config\n"
+      "                set -a where $words[$i] $words[(math $i + 1)]\n"
+      "            case '--backend=*' '--config=*'\n"
+      "                set -a where $words[$i]\n"
+      "        end\n"
+      "    end\n"
+      "    dlock $where __complete $argv[1] 2>/dev/null\n"
+      "end\n"
       "complete -c dlock -f\n"
       "complete -c dlock -n __dlock_behind_dashes -a '(__dlock_child)'\n";
   std::string every;
@@ -262,7 +309,14 @@ std::string fish_script() {
     for (const OptionRow& option : option_rows()) {
       if (has_option(row.command, option) && !option.anywhere) out += fish_option(option, seen);
     }
-    if (const std::string words = operand_words(row); !words.empty()) {
+    const std::string words = operand_words(row);
+    if (row.shape == Operands::kStock) {
+      const std::string chosen = "__fish_seen_subcommand_from " + words;
+      out += "complete -c dlock -n '" + seen + "; and not " + chosen + "' -a '" + words + "'\n";
+      out += "complete -c dlock -n '" + seen + "; and " + chosen + "' -a '(__dlock_live stocks)'\n";
+    } else if (takes_keys(row)) {
+      out += "complete -c dlock -n '" + seen + "' -a '(__dlock_live keys)'\n";
+    } else if (!words.empty()) {
       out += "complete -c dlock -n '" + seen + "' -a '" + words + "'\n";
     }
   }
@@ -279,12 +333,6 @@ Result<std::string> completion_script(const std::string& shell) {
   if (shell == "zsh") return zsh_script();
   if (shell == "fish") return fish_script();
   return Error{ErrorCode::kInvalid, "no completion for '" + shell + "'", "there are bash, zsh and fish"};
-}
-
-std::string completion_words(const Options& options) {
-  std::string words;
-  for (const std::string& name : options.config.backend_names()) words += name + "\n";
-  return words;
 }
 
 }  // namespace dlock

@@ -158,9 +158,6 @@ bool asks_for_json_log(int argc, char** argv);
 /// unknown one.
 Result<std::string> help_text(const std::vector<std::string>& words);
 
-/// What the hidden `dlock __complete WORD` prints, one a line: the names of the configured backends.
-std::string completion_words(const Options& options);
-
 /// The text of `dlock config show`: every setting with its origin, secrets left out; as text or JSON, ready for stdout.
 std::string config_text(const Options& options);
 /// The same of `dlock config check`; mistakes are in the JSON only.

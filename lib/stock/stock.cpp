@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/stock/stock.h"
 
+#include "lib/config/suggest.h"
 namespace dlock {
 
 Quantity StockState::total() const {
@@ -22,6 +23,16 @@ Error no_stock_in(const BackendUrl& url) {
 Error no_such_stock(const LockName& name, const std::string& store) {
   return {ErrorCode::kMisconfigured, "there is no stock '" + name.text() + "' in " + store,
           "make it with: dlock stock create " + name.text() + " --quantity N --segments S"};
+}
+
+Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit) {
+  if (error.message != no_such_stock(name, stock.store()).message) return error;
+  const auto names = stock.names(limit);
+  if (!names) return error;
+  Nearest nearest(name.text());
+  for (const LockName& one : *names) nearest.offer(one.text());
+  if (!nearest.best().empty()) error.next = did_you_mean(nearest.best()) + " Else " + error.next;
+  return error;
 }
 
 Error stock_exists(const LockName& name, const std::string& store) {

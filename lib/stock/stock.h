@@ -131,6 +131,8 @@ inline constexpr int kMostSegments = 1000;
 /// For backends: the errors that the port speaks of.
 Error no_stock_in(const BackendUrl& url);
 Error no_such_stock(const LockName& name, const std::string& store);
+/// `error`, with the name nearest to `name` if it says that there is no stock of that name. Asks for the names.
+Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit);
 Error stock_exists(const LockName& name, const std::string& store);
 Error id_reused(const LockName& id, Quantity before, Quantity now);
 Error id_refunded(const LockName& id);

@@ -80,7 +80,9 @@ std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& contro
     give_back(runtime_.clock.now() + kGiveBackBudget);
   unlock();
   if (control.stop_requested()) return std::nullopt;
-  return Refused{taken ? repeated(request_, *taken) : taken.error(), std::nullopt};
+  if (taken) return Refused{repeated(request_, *taken), std::nullopt};
+  const CallLimit soon{runtime_.clock.now() + kGiveBackBudget, &control};
+  return Refused{with_nearest_stock(taken.error(), *stock_, request_.stock, soon), std::nullopt};
 }
 
 /// Without locks the answer to the same request says what an attempt before it has set aside. With locks that may be of

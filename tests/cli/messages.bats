@@ -118,6 +118,7 @@ file_says() {
   says 0 "stock 'phone' is empty" 'dlock stock add phone --qty N' -- dlock stock create phone --quantity 0
   says 78 "there is no stock 'phoen'" "did you mean 'phone'?" -- dlock stock show phoen
   says 78 "did you mean 'phone'?" -- dlock stock take phoen
+  says 78 "did you mean 'phone'?" -- dlock stock run phoen -- true
   says 78 "did you mean 'phone'?" -- dlock stock add phoen --qty 1
   says 78 'dlock stock create zzz' '!did you mean' -- dlock stock show zzz
 }

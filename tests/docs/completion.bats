@@ -37,6 +37,56 @@ in_fish() { # LINE
   [ "$(in_bash dlock run k -- cat only-)" = only-this-file ]
 }
 
+# Live keys and stocks in $store, which the command line has to name.
+hold_some() {
+  store=local:$stage/store
+  mkdir "$stage/store"
+  dlock stock create -b "$store" phone --quantity 1
+  dlock acquire -b "$store" --ttl 1m deploy/prod
+  dlock acquire -b "$store" --ttl 1m 'not one word'
+}
+
+@test "bash: live keys of the store that is named, actions of stock before the names of stocks" {
+  hold_some
+  [ "$(in_bash dlock inspect -b "$store" dep)" = deploy/prod ]
+  [ "$(in_bash dlock run --wait 5s --backend = "$store" "")" = deploy/prod ]
+  [ -z "$(in_bash dlock inspect dep)" ]
+  [ "$(in_bash dlock stock ta)" = take ]
+  [ "$(in_bash dlock -b "$store" stock take ph)" = phone ]
+  [ -z "$(in_bash dlock stock -b "$store" take re)" ]
+}
+
+@test "live keys are waited for 300 ms at the most" {
+  /usr/bin/python3 -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(20)' >"$stage/port" 3>&- &
+  until [ -s "$stage/port" ]; do sleep 0.02; done
+  for url in "redis://127.0.0.1:$(cat "$stage/port")" "zk://127.0.0.1:$(cat "$stage/port")" "mysql://u@127.0.0.1:$(cat "$stage/port")/d"; do
+    run -0 timeout 5 dlock -b "$url" __complete keys
+    [ -z "$output" ]
+  done
+  kill %1
+}
+
+@test "fish: live keys of the store that is named, actions of stock before the names of stocks" {
+  hold_some
+  [ "$(in_fish "dlock inspect -b $store dep")" = deploy/prod ]
+  [ "$(in_fish "dlock stock ta")" = take ]
+  [ "$(in_fish "dlock stock take --backend=$store ph")" = phone ]
+}
+
+@test "zsh: live keys of the store that is named, actions of stock before the names of stocks" {
+  hold_some
+  dlock completion zsh >"$stage/_dlock"
+  zsh_rc=$stage/zdot
+  mkdir "$zsh_rc"
+  printf 'fpath=(%s $fpath); autoload -Uz compinit; compinit -u -d %s/dump; PS1="ready%%%% "\n' "$stage" "$stage" >"$zsh_rc/.zshrc"
+  in_zsh() { # LINE EXPECTED
+    ZDOTDIR=$zsh_rc TERM=vt100 /usr/bin/python3 "$root/tests/support/terminal.py" 'expect:ready%' "send:$1\\t" "expect:$2" 'send:\x15\x04' -- zsh -i || [ $? != 99 ]
+  }
+  in_zsh "dlock inspect -b $store dep" 'deploy/prod'
+  in_zsh "dlock stock ta" 'stock take'
+  in_zsh "dlock stock take --backend=$store ph" 'phone'
+}
+
 @test "fish: commands, options and values" {
   in_fish 'dlock ru' | grep -q '^run'
   in_fish 'dlock run --nonb' | grep -q '^--nonblock'
