@@ -12,6 +12,7 @@ redis_rows() {
   DLOCK_BACKEND=$(redis_url bench)
   export DLOCK_BACKEND
   redis_start_up
+  redis_layouts
   redis_requests
   local waiters
   in_order=(--fair)
@@ -42,6 +43,14 @@ redis_start_up() {
     etcdctl --endpoints "http://127.0.0.1:$etcd_port" lock k true
   kill "$etcd_pid"
   wait "$etcd_pid" 2>/dev/null || true
+}
+
+# Redisson's keys and messages instead of our own.
+redis_layouts() {
+  local ours theirs ratio
+  read -r ours theirs ratio < <("$programs/spawn_pairs" "$rounds" dlock run -b "$DLOCK_BACKEND?layout=redisson&kind=lock" r -- true \
+    --- dlock run -b "$DLOCK_BACKEND" n -- true | tail -n 1)
+  row 'redis: dlock run k -- true, kind=lock' '<= 1.1' "$ours µs" "layout=native: $theirs µs" "$ratio"
 }
 
 # As it is installed: that what it grants is on the disk is what its users wait for.

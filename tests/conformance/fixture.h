@@ -21,14 +21,21 @@ struct Fixture {
   bool permits = true;
   bool fair = true;  ///< first come first served, always
   bool lock_delay = true;
-  bool sees_waiters = true;     ///< inspect lists them
-  bool told_at_once = true;     ///< of a force-release, without a renewal
-  bool tells_who_freed = true;  ///< the loser of a force-release is told who did it, and why
-  bool freed_at_once = true;    ///< after SIGKILL of the holder; else within its ttl
+  bool readers_give_way = true;  ///< to a writer that waits
+  bool sees_waiters = true;      ///< inspect lists them
+  bool told_at_once = true;      ///< of a force-release, without a renewal
+  bool tells_who_freed = true;   ///< the loser of a force-release is told who did it, and why
+  bool freed_at_once = true;     ///< after SIGKILL of the holder; else within its ttl
   bool detaches = true;
+  bool tokens = true;            ///< each grant has a fencing token
   bool tells_end = true;         ///< inspect knows when a lease ends by itself
   bool counts_entries = true;    ///< an inner hold outlives the outer one
   bool fence_stays_open = true;  ///< an open fence keeps other checks out
+
+  /// Of a later grant the token is `newer`, of an earlier one `older`: it has grown, or there is none.
+  bool grows(FencingToken older, FencingToken newer) const {
+    return tokens ? older < newer : older.is_none() && newer.is_none();
+  }
 };
 
 /// Those that can run here, each with an empty store. Made on first use, gone at exit.

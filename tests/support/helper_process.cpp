@@ -21,6 +21,14 @@ extern char** environ;
 namespace dlock::testing {
 namespace {
 
+/// "0" of a store that has none.
+FencingToken token_of(const std::string& text) {
+  if (text == "0") return {};
+  const auto token = FencingToken::parse(text);
+  if (!token) throw std::runtime_error(token.error().message);
+  return *token;
+}
+
 constexpr const char* kSwitch = "--dlock-test-helper";
 
 std::vector<std::string> to_arguments(const std::string& store, const LockSpec& spec) {
@@ -59,7 +67,7 @@ LockSpec from_arguments(char** words, int count) {
   spec.take = words[12][0] == '1';
   spec.renew_interval = Duration(std::atoll(words[13]));
   if (words[14][0] != '-') spec.left_to = std::atoi(words[14]);
-  if (count > 16) spec.ancestor = HeldClaim{*Owner::parse(words[15]), *FencingToken::parse(words[16])};
+  if (count > 16) spec.ancestor = HeldClaim{*Owner::parse(words[15]), token_of(words[16])};
   return spec;
 }
 
@@ -196,9 +204,9 @@ std::optional<std::string> HelperProcess::line(Duration patience) {
 
 FencingToken HelperProcess::granted() {
   const std::string said = line().value_or("nothing");
-  const auto token = FencingToken::parse(said.starts_with("granted ") ? said.substr(8, said.find(' ', 8) - 8) : "");
-  if (!token) throw std::runtime_error("the helper was not granted the lock: " + said);
-  return *token;
+  const std::string token = said.starts_with("granted ") ? said.substr(8, said.find(' ', 8) - 8) : "";
+  if (token.empty()) throw std::runtime_error("the helper was not granted the lock: " + said);
+  return token_of(token);
 }
 
 void HelperProcess::say(const std::string& text) { write_all(to_.get(), text + "\n"); }

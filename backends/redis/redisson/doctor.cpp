@@ -13,16 +13,6 @@ Finding about(RedissonKind kind) {
     return {Level::kWarn, "kind=semaphore: a permit of a service that died is never given back",
             "use kind=permits, whose permits end by themselves; dlock gives back what a dlock has left"};
   }
-  if (kind == RedissonKind::kSpin) {
-    return {Level::kWarn, "kind=spin: Redisson tells nobody of a release, so waiters look again and again",
-            "use kind=lock, if the services can use a RLock"};
-  }
-  if (kind == RedissonKind::kReadWrite)
-    return {Level::kWarn, "kind=rw: a writer waits for as long as readers overlap", "let the readers pause"};
-  if (kind == RedissonKind::kFair) {
-    return {Level::kWarn, "kind=fair: a service that died while it waited holds up the queue for up to 5 minutes",
-            "make fairLockWaitTimeout shorter in the services"};
-  }
   return {Level::kOk, std::string("kind=") + kind_word(kind), {}};
 }
 

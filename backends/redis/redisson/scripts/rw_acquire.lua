@@ -58,8 +58,9 @@ if state then
   local rest = call('PTTL', key)
   if state == 'write' or not reads or rest < 0 then return {'busy', rest, 0, 0} end
 else
-  call('DEL', holders)
+  -- First what a full server refuses.
   call('HSET', key, 'mode', reads and 'read' or 'write')
+  call('DEL', holders)
 end
 grant(me, our_entry, ms, info)
 return {'granted', '0', me, 0}

@@ -31,9 +31,10 @@ local function join()
   return {'granted', token or '0', ancestor, 1}
 end
 
+-- A full server refuses the first write, if that needs memory: so the lock comes first.
 local function grant(token)
-  call('DEL', holders)
   call('HINCRBY', key, me, 1)
+  call('DEL', holders)
   write_record(me, token, ms, entry, info)
   extend()
   return {'granted', token, me, 0}

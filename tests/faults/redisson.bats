@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Redisson's layout when something goes wrong: killed processes, servers and networks. Each test has a server of its own.
+# What the commands did is judged by their histories (history.py). A RFairLock has a list of who waits.
+load ../support/cli
+load ../support/faults
+load ../support/redis
+
+setup() {
+  set_world
+  script_section
+  start_redis one
+  use "$(redis_url one)?layout=redisson&kind=fair"
+}
+teardown() { end_world; }
+
+through_proxy() {
+  start_proxy one
+  direct="$(redis_url one)?layout=redisson&kind=fair"
+  use "$(redis_url proxy)?layout=redisson&kind=fair"
+}
+
+@test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
+@test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" { keeper_killed 2500; }
+@test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 3; }
+@test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" {
+  use "$(redis_url one)?layout=redisson&kind=fenced"
+  everything_stopped
+}
+@test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
+@test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
+
+@test "memory is full: acquire is refused with the reason, renew and release still work" {
+  start_watched a dlock run --ttl 2s k -- section --for 4
+  wait_until begun 1
+  redis_cli one config set maxmemory 1
+  run -69 dlock run -n other -- touch ran
+  [[ "$output" == *memory* ]]
+  [ ! -e ran ]
+  [ "$(how_ended a)" = "exit 0" ]
+  redis_cli one config set maxmemory 0
+  run -0 dlock run -n k -- true
+}
+
+@test "CLIENT KILL on everybody: the holder keeps the lock, and the waiter comes right behind it" {
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  local type
+  for type in normal pubsub normal pubsub; do
+    redis_cli one client kill type "$type" skipme yes
+    sleep 0.3
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}
+
+@test "server restarted empty: the next renewal says lost, 79" {
+  hold_section a
+  kill_redis one
+  restart_redis one
+  [ "$(how_ended a)" = "exit 79" ]
+}
+
+@test "a dead waiter of a fair lock is passed over after the 5 s of Redisson's rule, and one that lives keeps its place" {
+  use "$(redis_url one)?layout=redisson&kind=fair"
+  hold_lock k
+  start_watched dead dlock run -q k -- true
+  wait_until has 1 waiters k
+  start_watched next dlock run -q k -- touch done
+  wait_until has 2 waiters k
+  kill -KILL "$(keeper_of dead)" "$(pid_of dead)"
+  sleep 1
+  local before
+  before=$(now_ms)
+  let_go
+  [ "$(how_ended next)" = "exit 0" ]
+  (($(now_ms) - before < 6000))
+}
+
+@test "a dlock that was killed with a permit of a semaphore: the next one that asks gives it back after its lease" {
+  use "$(redis_url one)?layout=redisson&kind=semaphore"
+  start_watched a dlock run -q --ttl 2s --permits 1 k -- sleep 100
+  wait_until is_held k
+  kill -KILL "$(keeper_of a)" "$(pid_of a)"
+  run -0 dlock run -w 20 --permits 1 k -- true
+  [ "$(redis_cli one GET k)" = 1 ]
+}
