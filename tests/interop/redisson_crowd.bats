@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# dlock (two kinds), node-redisson and clients that do what Redisson does in one crowd on one key, and each of them is
+# killed now and then. For 10 s; for as many as DLOCK_TEST_CROWD says.
+load ../support/cli
+load ../support/redis
+load ../support/peers
+
+setup() { set_world_of_peers; server=$DLOCK_BACKEND; }
+teardown() { end_world; }
+
+# again NAME COMMAND...: runs it, and again when it has ended, until there is a file "stop".
+script_again() {
+  script again <<'CODE'
+#!/bin/bash
+name=$1
+shift
+while [ ! -e stop ]; do
+  "$@" &
+  echo $! >"$name.victim"
+  wait $!
+done 2>>"$name.err"
+exit 0
+CODE
+}
+
+# Sections by kind of client: a program's have its name and number, a token tells dlock's two kinds apart.
+everyone_served() {
+  awk '$3 == "BEGIN" { by = $2; sub(/[0-9.]+$/, "", by); if (by == "") by = $4 == "-" ? "dlock kind=lock" : "dlock kind=fenced"; n[by]++ }
+    END { for (by in n) print by ": " n[by] " sections" }' history >figures
+  [ "$(wc -l <figures)" = 4 ]
+}
+
+@test "sections of dlocks, services and node-redisson never overlap, whoever is killed, and everyone is served" {
+  script_again
+  python_peer service <<'CODE'
+lock = Redisson(server, sys.argv[1], "k", lease=3000)
+while not os.path.exists("stop"):
+    if lock.acquire(5):
+        hold(0.02)
+        lock.release()
+    time.sleep(0.05) # others' turn
+CODE
+  node_peer js_service <<'CODE'
+const lock = redisson('k');
+while (!fs.existsSync('stop')) {
+  if (!await lock.tryLock(5000, 3000)) continue;
+  await hold(20);
+  await lock.unlock();
+  await pause(10);
+}
+CODE
+  local kind name names=(lock1 lock2 fenced1 fenced2 service1 service2 node1)
+  for name in lock1 lock2 fenced1 fenced2; do
+    kind=${name%?}
+    start_watched "again-$name" again "$name" dlock run -b "$server?layout=redisson&kind=$kind" -q -w 20 --ttl 2s k -- \
+      section --for 0.02
+  done
+  start_watched again-service1 again service1 service lock
+  start_watched again-service2 again service2 service spin
+  start_watched again-node1 again node1 js_service
+  wait_until begun 5
+  local kills=0 victim end=$((SECONDS + ${DLOCK_TEST_CROWD:-10}))
+  while ((SECONDS < end)); do
+    sleep 0.7
+    name=${names[kills % ${#names[@]}]}
+    victim=$(cat "$name.victim")
+    # The keeper would free the lock of a dlock that was killed alone.
+    ((kills % 2)) || kill -KILL "$(pgrep -P "$victim" '^dlock-')" 2>/dev/null || true
+    kill -KILL "$victim" 2>/dev/null || continue
+    kills=$((kills + 1))
+  done
+  wait_until everyone_served
+  touch stop
+  patience=60
+  for name in "${names[@]}"; do [ "$(how_ended "again-$name")" = "exit 0" ]; done
+  history check
+  cat figures
+  echo "$kills kills"
+  ((kills > 5))
+}
