@@ -130,7 +130,7 @@ Judgement check_order(const Chronicle& chronicle) {
         const bool comparable = (*a)->fair && (*a)->queued && exclude_each_other(**a, **b) && (*a)->hits.empty() &&
                                 *(*a)->queued<(*b)->asked&&*(*a)->begun>(*b)->asked;
         if (!comparable) continue;
-        if (was_outage(chronicle, (*a)->asked, std::min(*(*a)->begun, *(*b)->begun))) continue;
+        if (was_outage(chronicle, **a, (*a)->asked, std::min(*(*a)->begun, *(*b)->begun))) continue;
         ++judgement.tried;
         if (a < b) continue;
         judgement.breaches.push_back(breach(

@@ -45,7 +45,7 @@ void Chronicle::add_line(std::string_view line) {
 }
 
 void Chronicle::note_outage(const Act& act) {
-  if (act.what == Act::What::kHit) outages_.push_back({act.words, act.at});
+  if (act.what == Act::What::kHit) outages_.push_back({act.words, act.at, {}, act.who == "hook"});
   if (act.what == Act::What::kHealed) heal_last(outages_, act.at);
 }
 

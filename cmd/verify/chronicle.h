@@ -19,6 +19,7 @@ struct Trouble {
   std::string what;  ///< "kill-keeper", "stall", "hook ..."
   TimePoint from{};
   std::optional<TimePoint> until = {};  ///< nullopt: not over yet
+  bool of_server = false;               ///< meets everybody; else, of an outage, who goes through the proxy
 };
 
 /// One run that wants a lock, and what it did under it.

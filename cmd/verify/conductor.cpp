@@ -182,8 +182,10 @@ class Conductor {
   }
 
   bool is_wanted(const std::string& key) const {
-    return std::any_of(workers_.begin(), workers_.end(),
-                       [&](const Worker& worker) { return worker.busy() && worker.queued && worker.order.key == key; });
+    return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& worker) {
+      const Section* section = worker.busy() && worker.queued ? chronicle_.find(worker.section) : nullptr;
+      return section && section->waits() && section->key == key;
+    });
   }
 
   void hit(const PlannedFault& planned) {

@@ -60,7 +60,7 @@ Breach too_long(const Chronicle& chronicle, const Gap& gap, const std::string& w
 /// What may end a run otherwise than with 0: something done to itself, or to the network or the server meanwhile.
 bool has_an_excuse(const Chronicle& chronicle, const Section& section, const Bounds& bounds) {
   if (!section.hits.empty()) return true;
-  return was_outage(chronicle, section.asked - bounds.lease, section.gone.value_or(TimePoint::max()));
+  return was_outage(chronicle, section, section.asked - bounds.lease, section.gone.value_or(TimePoint::max()));
 }
 
 }  // namespace

@@ -84,7 +84,6 @@ Result<std::vector<Address>> servers_to_proxy(const BackendUrl& url) {
   const UrlScheme& scheme = *find_url_scheme(url.scheme);
   if (url.is_local()) return no("there is no network");
   if (url.hosts.empty()) return no("it is a socket of this machine");
-  if (speaks_tls(url)) return no("TLS does not let a proxy stand in between");
   if ((scheme.topics & kNamesOthersUrl) != 0) return no("its servers name each other, past any proxy");
   std::vector<Address> servers;
   for (const BackendUrl::Host& host : url.hosts) {

@@ -32,7 +32,7 @@ class Proxy final : public FaultyNetwork {
 };
 
 /// Where the servers of a URL are, in its order. Unsupported, with the reason, if not all that a client speaks to can
-/// be told from the URL, or if TLS would notice a proxy.
+/// be told from the URL.
 Result<std::vector<Address>> servers_to_proxy(const BackendUrl& url);
 
 /// The URL with 127.0.0.1 and `ports` in the place of its hosts.

@@ -110,7 +110,7 @@ std::vector<PlannedFault> plan_faults(const SchedulePlan& plan) {
   Dice dice(plan.seed);
   Duration at = plan.ttl / 10;
   while (!plan.faults.empty()) {
-    at += dice.between(plan.ttl / 10, plan.ttl * 4 / 10);
+    at += dice.between(plan.ttl / 10, plan.ttl * 6 / 10);
     PlannedFault next{.at = at, .fault = plan.faults[dice.below(plan.faults.size())]};
     next.lasts = how_long(next.fault, dice, plan.ttl);
     next.target = dice.next();

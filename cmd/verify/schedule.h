@@ -68,7 +68,7 @@ struct SchedulePlan {
   bool hook = false;
 };
 
-/// What is done when, in time order: about four faults a ttl, and the hook three times in all. Pure.
+/// What is done when, in time order: about three faults a ttl, and the hook three times in all. Pure.
 std::vector<PlannedFault> plan_faults(const SchedulePlan& plan);
 
 /// What one worker does next.

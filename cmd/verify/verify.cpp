@@ -61,6 +61,14 @@ class OnlyOne {
   std::string owner_;
 };
 
+/// A run that tries once, and does nothing.
+std::vector<std::string> try_words(const Order& order, const std::string& url, Duration ttl, const Lab& lab) {
+  auto words = run_words(order, url, ttl);
+  words.insert(words.begin() + 1, "-n");
+  words.insert(words.end(), {"--", lab.program(), "--version"});
+  return words;
+}
+
 /// Asks the store for one lock of each kind.
 class Probe {
  public:
@@ -80,10 +88,7 @@ class Probe {
 
  private:
   Result<bool> can(const Order& order, const std::string& what) {
-    auto words = run_words(order, lab_.url().redacted(), ttl_);
-    words.insert(words.begin() + 1, "-n");
-    words.insert(words.end(), {"--", lab_.program(), "--version"});
-    auto answer = lab_.ask(words);
+    auto answer = lab_.ask(try_words(order, lab_.url().redacted(), ttl_, lab_));
     if (!answer) return answer.error();
     if (answer->status == 0) return true;
     const std::string said = last_message(answer->said);
@@ -139,15 +144,24 @@ bool needs_keeper(Fault fault) {
 }
 
 /// The proxy, if one is wanted and possible; else its faults are left out.
-Result<std::optional<Proxy>> start_proxy(const BackendUrl& url, std::vector<Fault>& faults, VerifyReport& report) {
+Result<std::optional<Proxy>> start_proxy(const Lab& lab, VerifyPlan& plan, std::vector<Fault>& faults,
+                                         VerifyReport& report) {
   if (std::none_of(faults.begin(), faults.end(), is_of_network)) return std::optional<Proxy>();
-  const auto servers = servers_to_proxy(url);
+  const auto servers = servers_to_proxy(lab.url());
   if (!servers) {
     leave_out(faults, is_of_network, servers.error().message, report);
     return std::optional<Proxy>();
   }
   auto proxy = Proxy::start(*servers);
   if (!proxy) return proxy.error();
+  const std::string through = through_proxy(lab.url(), proxy->ports()).redacted();
+  const auto answer = lab.ask(try_words({.key = "x"}, through, plan.ttl, lab));
+  if (!answer) return answer.error();
+  if (answer->status != 0) {
+    leave_out(faults, is_of_network, "not through a proxy: " + last_message(answer->said), report);
+    return std::optional<Proxy>();
+  }
+  plan.proxied = through;
   return std::optional(std::move(*proxy));
 }
 
@@ -165,9 +179,8 @@ int run_verify(const Options& options, const Lab& lab, std::vector<Fault> faults
   if (!can) return fail(runtime.log, can.error());
   plan.can = *can;
   if (lab.url().is_local()) leave_out(faults, needs_keeper, "there are no keepers", report);
-  auto proxy = start_proxy(lab.url(), faults, report);
+  auto proxy = start_proxy(lab, plan, faults, report);
   if (!proxy) return fail(runtime.log, proxy.error());
-  if (*proxy) plan.proxied = through_proxy(lab.url(), (*proxy)->ports()).redacted();
   plan.faults = plan_faults(
       {.seed = plan.seed, .duration = plan.duration, .ttl = plan.ttl, .faults = faults, .hook = !plan.hook.empty()});
   const TimePoint start = runtime.clock.now();

@@ -34,10 +34,11 @@ std::map<std::string, std::vector<const Section*>> begun_by_key(const Chronicle&
   return keys;
 }
 
-bool was_outage(const Chronicle& chronicle, TimePoint from, TimePoint to) {
+bool was_outage(const Chronicle& chronicle, const Section& section, TimePoint from, TimePoint to) {
   const auto& outages = chronicle.outages();
-  return std::any_of(outages.begin(), outages.end(),
-                     [&](const Trouble& outage) { return reaches(outage, from, to, kAftermath); });
+  return std::any_of(outages.begin(), outages.end(), [&](const Trouble& outage) {
+    return (section.proxied || outage.of_server) && reaches(outage, from, to, kAftermath);
+  });
 }
 
 Duration allowance(const Chronicle& chronicle, const std::string& key, TimePoint from, TimePoint to, Duration lease,

@@ -12,8 +12,9 @@ namespace dlock {
 /// The sections that have begun, by key, in the order in which they did.
 std::map<std::string, std::vector<const Section*>> begun_by_key(const Chronicle& chronicle);
 
-/// Was the network or the server disturbed at any time from `from` to `to`? An outage is over a moment after its end.
-bool was_outage(const Chronicle& chronicle, TimePoint from, TimePoint to);
+/// Was the network of this section, or the server, disturbed at any time from `from` to `to`? An outage is over a
+/// moment after its end.
+bool was_outage(const Chronicle& chronicle, const Section& section, TimePoint from, TimePoint to);
 
 /// How much longer than usual a lock of `key` may be out of reach between the two, for all that was done meanwhile: for
 /// each one that was hit (besides `except`), and each outage, its own length and a lease.

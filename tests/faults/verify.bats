@@ -2,6 +2,7 @@
 # dlock verify says yes to a right store and no to a wrong one, and leaves nothing behind.
 load ../support/cli
 load ../support/redis
+load ../support/mysql
 
 setup() { set_world; }
 teardown() {
@@ -64,4 +65,49 @@ marked() { grep -lzs '^VERIFIED_BY_DLOCK=' /proc/[0-9]*/environ; }
   [[ "$output" == *"kill, stop, cut, stall, delay, oneway"* ]]
   run -64 dlock verify --workers 1
   run -69 dlock verify -b redis://127.0.0.1:1
+}
+
+# --- stores that are wrong on purpose: each is caught ------------------------------------------------------------------
+
+@test "caught: a Redis that is flushed meanwhile" {
+  start_redis one
+  verified -b "$(redis_url one)" --duration 4s --faults none \
+    --hook "for i in \$(seq 20); do redis-cli -p $(port_of one) flushall; sleep 0.05; done #"
+  [ "$status" = 1 ]
+  is_broken exclusion
+}
+
+@test "caught: a keeper that grants what it has not" {
+  install_keeper memory_keeper
+  verified -b redis://memory --duration 3s --faults none
+  [ "$status" = 1 ]
+  is_broken exclusion
+}
+
+@test "caught: a keeper that renews too late" {
+  start_redis one
+  local real
+  real=$(dirname "$(realpath "$DLOCK")")/../libexec/dlock
+  install_keeper memory_keeper
+  cat >"$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis" <<SCRIPT
+#!/bin/bash
+[ "\$1" != --keeper ] || (sleep 0.2; kill -STOP \$\$; sleep 4; kill -CONT \$\$) </dev/null &>/dev/null 3>&- &
+exec $real/dlock-redis "\$@"
+SCRIPT
+  chmod +x "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
+  verified -b "$(redis_url one)" --duration 4s --faults none
+  [ "$status" = 1 ]
+  is_broken ends
+}
+
+@test "caught: strategy=occupy without its condition" {
+  start_mysql one
+  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  "${python[@]}" "$support/rewriting_proxy.py" "$BATS_TEST_TMPDIR/work/proxy" "$(port_of one)" \
+    't.state,' '0+0+0+0,' 'AND version=' 'AND -1    <=' '(state=0 ' '(state<9 ' 3>&- &
+  started+=($!)
+  wait_until filled proxy
+  verified -b "mysql://app@127.0.0.1:$(cat proxy)/locks?strategy=occupy" --duration 4s --faults none
+  [ "$status" = 1 ]
+  is_broken exclusion
 }
