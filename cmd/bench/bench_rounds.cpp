@@ -29,7 +29,7 @@ LockSpec bench_spec(const LockName& key, const WaitPolicy& wait) {
 }
 
 /// What one contending process leaves for its parent, in shared memory.
-struct Lane {
+struct BenchLane {
   std::size_t rounds;
   std::size_t samples;
   int failure;  ///< of ErrorCode, -1: none
@@ -40,14 +40,14 @@ struct Lane {
 struct Track {
   std::atomic<std::int64_t> released_at;  ///< when the last holder let go, boot clock in ns
   std::atomic<pid_t> last_holder;
-  Lane lanes[];
+  BenchLane lanes[];
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
 
 /// Memory that all contending processes see.
 class SharedTrack {
  public:
-  explicit SharedTrack(int lanes) : bytes_(sizeof(Track) + static_cast<std::size_t>(lanes) * sizeof(Lane)) {
+  explicit SharedTrack(int lanes) : bytes_(sizeof(Track) + static_cast<std::size_t>(lanes) * sizeof(BenchLane)) {
     memory_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   }
   ~SharedTrack() {
@@ -63,7 +63,8 @@ class SharedTrack {
   void* memory_;
 };
 
-void run_lane(const TakeLock& take, const BenchPlan& plan, const Log& log, TimePoint until, Track& track, Lane& lane) {
+void run_lane(const TakeLock& take, const BenchPlan& plan, const Log& log, TimePoint until, Track& track,
+              BenchLane& lane) {
   SystemClock clock;  // the parent's may own a timer, which fork would make us share
   const Runtime runtime{clock, log};
   LockSpec spec = bench_spec(plan.key, {.until = until});
@@ -171,7 +172,7 @@ Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, co
   result.fewest = plan.rounds;
   std::vector<Duration> samples;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    const Lane& lane = (*track).lanes[i];
+    const BenchLane& lane = (*track).lanes[i];
     if (lane.failure >= 0) return Error{static_cast<ErrorCode>(lane.failure), lane.message};
     result.rounds += lane.rounds;
     result.fewest = std::min(result.fewest, lane.rounds);

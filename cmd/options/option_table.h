@@ -52,6 +52,7 @@ enum class OptionId {
   kWorkers,
   kFaults,
   kSeed,
+  kSvgFile,
   kHook,
   kQuantity,
   kSegments,

@@ -379,6 +379,7 @@ class Composer {
     int seed = -1;
     if (auto read = from.read(OptionId::kSeed, 0, std::numeric_limits<int>::max(), seed); !read) return read;
     if (seed >= 0) verify.seed = static_cast<std::uint64_t>(seed);
+    if (auto read = from.read(OptionId::kSvgFile, verify.svg); !read) return read;
     return from.read(OptionId::kHook, verify.hook);
   }
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verify/verify.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/verify/conductor.h"
 #include "cmd/verify/guard.h"
 #include "cmd/verify/history_reader.h"
 #include "cmd/verify/lab.h"
+#include "cmd/verify/picture.h"
 #include "cmd/verify/proxy.h"
 #include "cmd/verify/report.h"
 #include "lib/base/random.h"
+#include "lib/base/system_error.h"
 #include "lib/lock/lease.h"
 
 namespace dlock {
@@ -107,9 +111,7 @@ class Probe {
   VerifyReport& report_;
 };
 
-void judge(const Lab& lab, const VerifyPlan& plan, const Conducted& conducted, VerifyReport& report) {
-  Chronicle chronicle;
-  HistoryReader(lab.history()).read_into(chronicle);
+void judge(const Chronicle& chronicle, const VerifyPlan& plan, const Conducted& conducted, VerifyReport& report) {
   const Bounds bounds{.lease = plan.ttl,
                       .kill_after = default_kill_after(plan.ttl),
                       .wake = kWake,
@@ -166,7 +168,7 @@ Result<std::optional<Proxy>> start_proxy(const Lab& lab, VerifyPlan& plan, std::
 }
 
 int run_verify(const Options& options, const Lab& lab, std::vector<Fault> faults, const Runtime& runtime,
-               SignalInbox& signals, VerifyReport& report) {
+               SignalInbox& signals, const UniqueFd& picture, VerifyReport& report) {
   VerifyPlan plan{.seed = report.seed,
                   .duration = options.verify.duration,
                   .ttl = options.ttl,
@@ -186,7 +188,15 @@ int run_verify(const Options& options, const Lab& lab, std::vector<Fault> faults
   const TimePoint start = runtime.clock.now();
   const Conducted conducted = conduct(plan, lab, *proxy ? &**proxy : nullptr, runtime.clock, signals);
   report.took = runtime.clock.now() - start;
-  judge(lab, plan, conducted, report);
+  Chronicle chronicle;
+  HistoryReader(lab.history()).read_into(chronicle);
+  judge(chronicle, plan, conducted, report);
+  if (picture.valid()) {
+    const bool empty = ftruncate(picture.get(), 0) == 0;
+    if (!empty || !write_all(picture.get(), timeline_svg(picture_of(chronicle, report)))) {
+      return fail(runtime.log, system_error("cannot write " + options.verify.svg, errno));
+    }
+  }
   return report.held() ? 0 : 1;
 }
 
@@ -196,6 +206,11 @@ int verify_command(const Options& options, const Runtime& runtime, Output& out) 
   const BackendUrl& url = options.backends.front();
   const auto faults = parse_faults(options.verify.faults);
   if (!faults) return fail(runtime.log, faults.error());
+  UniqueFd picture;
+  if (const std::string& file = options.verify.svg; !file.empty()) {
+    picture = UniqueFd(open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    if (!picture.valid()) return fail(runtime.log, system_error("cannot write " + file, errno));
+  }
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
   auto lab = Lab::make(url);
@@ -209,7 +224,7 @@ int verify_command(const Options& options, const Runtime& runtime, Output& out) 
                       .seed = options.verify.seed.value_or(random_below(1'000'000'000)),
                       .ttl = options.ttl,
                       .workers = options.verify.workers};
-  int status = run_verify(options, *lab, *faults, runtime, *signals, report);
+  int status = run_verify(options, *lab, *faults, runtime, *signals, picture, report);
   const std::string left = clean_up(*lab, options.ttl);
   guard->dismiss();
   if (report.judgements.empty()) return status;

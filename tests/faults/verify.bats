@@ -79,9 +79,10 @@ marked() { grep -lzs '^VERIFIED_BY_DLOCK=' /proc/[0-9]*/environ; }
 
 @test "caught: a keeper that grants what it has not" {
   install_keeper memory_keeper
-  verified -b redis://memory --duration 3s --faults none
+  verified -b redis://memory --duration 3s --faults none --svg picture.svg
   [ "$status" = 1 ]
   is_broken exclusion
+  grep -q 'exclusion broken' picture.svg
 }
 
 @test "caught: a keeper that renews too late" {
