@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "cmd/verify/history_reader.h"
+#include "cmd/verify/stocktaking.h"
 #include "lib/base/process.h"
 
 namespace dlock {
@@ -93,7 +94,8 @@ class Conductor {
     const Order& order = worker.order;
     const bool proxied = !plan_.proxied.empty() && worker.number % 2 == 0;
     worker.section = order.key + '.' + std::to_string(worker.number) + '.' + std::to_string(++worker.round);
-    auto words = run_words(order, proxied ? plan_.proxied : plan_.direct, plan_.ttl);
+    const std::string& url = proxied ? plan_.proxied : plan_.direct;
+    auto words = order.key == "s" ? selling_words(worker.section, url, plan_.ttl) : run_words(order, url, plan_.ttl);
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(order.hold).count();
     words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, std::to_string(ms)});
     lab_.note(act(worker.section, Act::What::kAsk,

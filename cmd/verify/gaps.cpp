@@ -98,7 +98,9 @@ Judgement check_ends(const Chronicle& chronicle, const Bounds& bounds) {
     ++judgement.tried;
     const std::size_t end = chronicle.lines();
     const bool stuck = section.was_hit("given-up");
-    if (!stuck && (section.how.starts_with("exit 0") || has_an_excuse(chronicle, section, bounds))) continue;
+    const bool sold_out = section.key == "s" && section.how.starts_with("exit 80");
+    if (!stuck && (sold_out || section.how.starts_with("exit 0") || has_an_excuse(chronicle, section, bounds)))
+      continue;
     const std::string what = stuck ? " waited for ever" : " ended with " + section.how + ", and nothing was done to it";
     judgement.breaches.push_back({section.name + what, chronicle.excerpt({section.name}, 1, end), {section.name}});
   }

@@ -15,6 +15,7 @@
 #include "cmd/verify/picture.h"
 #include "cmd/verify/proxy.h"
 #include "cmd/verify/report.h"
+#include "cmd/verify/stocktaking.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/lock/lease.h"
@@ -87,7 +88,10 @@ class Probe {
     if (!shared) return shared.error();
     auto permits = can({.key = "p", .mode = Mode::kPermits}, "permits");
     if (!permits) return permits.error();
-    return Abilities{.shared = *shared, .fair = *fair, .permits = *permits, .stock = false};
+    const auto made = make_stock(lab_);
+    const bool stock = static_cast<bool>(made);
+    if (!stock) report_.not_promised.push_back("a stock (" + made.error().message + ")");
+    return Abilities{.shared = *shared, .fair = *fair, .permits = *permits, .stock = stock};
   }
 
  private:
@@ -191,6 +195,7 @@ int run_verify(const Options& options, const Lab& lab, std::vector<Fault> faults
   Chronicle chronicle;
   HistoryReader(lab.history()).read_into(chronicle);
   judge(chronicle, plan, conducted, report);
+  if (plan.can.stock) report.judgements.push_back(take_stock(chronicle, lab, plan.ttl, runtime.clock));
   if (picture.valid()) {
     const bool empty = ftruncate(picture.get(), 0) == 0;
     if (!empty || !write_all(picture.get(), timeline_svg(picture_of(chronicle, report)))) {

@@ -25,7 +25,7 @@ bool reaches(const Trouble& trouble, TimePoint from, TimePoint to, Duration afte
 std::map<std::string, std::vector<const Section*>> begun_by_key(const Chronicle& chronicle) {
   std::map<std::string, std::vector<const Section*>> keys;
   for (const Section& section : chronicle.sections()) {
-    if (section.begun) keys[section.key].push_back(&section);
+    if (section.begun && section.key != "s") keys[section.key].push_back(&section);
   }
   for (auto& [key, sections] : keys) {
     std::sort(sections.begin(), sections.end(),

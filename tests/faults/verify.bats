@@ -22,7 +22,7 @@ marked() { grep -lzs '^VERIFIED_BY_DLOCK=' /proc/[0-9]*/environ; }
   verified --duration 5s --seed 3
   [ "$status" = 0 ]
   local promise
-  for promise in exclusion tokens ends hand-over order sharing permits; do is_held "$promise"; done
+  for promise in exclusion tokens ends hand-over order sharing permits stock; do is_held "$promise"; done
   [ "$(jq '.not_tried | length' <<<"$output")" = 2 ]
   [ "$(jq .seed <<<"$output")" = '"3"' ]
   [ -z "$(marked)" ]
