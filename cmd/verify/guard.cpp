@@ -15,20 +15,30 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Until the other end is closed; true if a byte came before.
-bool was_dismissed(int fd) {
+constexpr char kClaimed = 'c';
+constexpr char kDismissed = 'd';
+
+/// The last word of who has the other end; 0: it died without one.
+char last_word(int fd) {
+  char word = 0;
   char byte = 0;
   ssize_t size = 0;
-  while ((size = read(fd, &byte, 1)) < 0 && errno == EINTR) {
+  while ((size = read(fd, &byte, 1)) > 0 || (size < 0 && errno == EINTR)) {
+    if (size > 0) word = byte;
+    if (word == kDismissed) break;
   }
-  return size == 1;
+  return word;
 }
 
 }  // namespace
 
-std::string clean_up(const Lab& lab, Duration ttl) {
+std::string clean_up(const Lab& lab, Duration ttl, bool claimed) {
   std::string left;
   if (!lab.end_processes()) left = "processes that do not end";
+  if (!claimed) {
+    lab.remove_directory();
+    return left;
+  }
   const std::string url = lab.url().redacted();
   (void)lab.ask({"stock", "drop", "--backend", url, "--yes", std::string(kVerifyPrefix) + "s"});
   for (const char* key : {"x", "q", "p", "one"}) {
@@ -58,12 +68,15 @@ Result<Guard> Guard::start(const Lab& lab, Duration ttl) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) signal(number, SIG_IGN);
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
-  if (!was_dismissed(ends[0])) clean_up(lab, ttl);
+  const char word = last_word(ends[0]);
+  if (word != kDismissed) clean_up(lab, ttl, word == kClaimed);
   _exit(0);
 }
 
+void Guard::claim() { claimed_ = write(pipe_.get(), &kClaimed, 1) == 1; }
+
 void Guard::dismiss() {
-  if (write(pipe_.get(), "", 1) == 1) reap(pid_);
+  if (write(pipe_.get(), &kDismissed, 1) == 1) reap(pid_);
 }
 
 }  // namespace dlock

@@ -132,9 +132,9 @@ Order next_order(Dice& dice, const Abilities& can, Duration ttl) {
   Order order;
   const std::uint64_t key = dice.below(10);
   const std::uint64_t mode = dice.below(3);
-  const std::uint64_t length = dice.below(20);
+  const std::uint64_t length = dice.below(30);
   order.pause = dice.between(Duration(0), 20ms);
-  order.hold = length == 0 ? dice.between(ttl * 4 / 10, ttl * 7 / 10) : dice.between(2ms, 50ms);
+  order.hold = length == 0 ? dice.between(ttl * 7 / 10, ttl * 11 / 10) : dice.between(2ms, 50ms);
   if (key == 9 && can.stock) {
     order.key = "s";
   } else if (key >= 7 && can.permits) {

@@ -171,7 +171,7 @@ Result<std::optional<Proxy>> start_proxy(const Lab& lab, VerifyPlan& plan, std::
   return std::optional(std::move(*proxy));
 }
 
-int run_verify(const Options& options, const Lab& lab, std::vector<Fault> faults, const Runtime& runtime,
+int run_verify(const Options& options, const Lab& lab, Guard& guard, std::vector<Fault> faults, const Runtime& runtime,
                SignalInbox& signals, const UniqueFd& picture, VerifyReport& report) {
   VerifyPlan plan{.seed = report.seed,
                   .duration = options.verify.duration,
@@ -181,6 +181,7 @@ int run_verify(const Options& options, const Lab& lab, std::vector<Fault> faults
                   .hook = options.verify.hook};
   OnlyOne only_one(lab, options.ttl);
   if (auto begun = only_one.begin(); !begun) return fail(runtime.log, begun.error());
+  guard.claim();
   auto can = Probe(lab, options.ttl, report).run();
   if (!can) return fail(runtime.log, can.error());
   plan.can = *can;
@@ -229,8 +230,8 @@ int verify_command(const Options& options, const Runtime& runtime, Output& out) 
                       .seed = options.verify.seed.value_or(random_below(1'000'000'000)),
                       .ttl = options.ttl,
                       .workers = options.verify.workers};
-  int status = run_verify(options, *lab, *faults, runtime, *signals, picture, report);
-  const std::string left = clean_up(*lab, options.ttl);
+  int status = run_verify(options, *lab, *guard, *faults, runtime, *signals, picture, report);
+  const std::string left = clean_up(*lab, options.ttl, guard->claimed());
   guard->dismiss();
   if (report.judgements.empty()) return status;
   if (!left.empty()) {
