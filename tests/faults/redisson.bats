@@ -63,6 +63,35 @@ through_proxy() {
   [ "$(how_ended a)" = "exit 79" ]
 }
 
+@test "every kind: its data is flushed, expires or is given to others while it is held: 79, and nothing is made anew" {
+  local kind what words n=0
+  while read -r kind what; do
+    words=()
+    [[ $kind != semaphore && $kind != permits ]] || words=(--permits 1)
+    [ "$kind" != read ] || words=(-s)
+    use "$(redis_url one)?layout=redisson&kind=${kind/#read/rw}"
+    n=$((n + 1))
+    start_watched "holder$n" dlock run -q --ttl 2s "${words[@]}" k -- section --for 30
+    wait_until begun $n
+    # shellcheck disable=SC2086  # the words of a command
+    redis_cli one $what
+    [ "$(how_ended "holder$n")" = "exit 79" ]
+    [ "$kind" = permits ] || redis_says one 0 exists k
+    redis_cli one flushall
+  done <<'CASES'
+lock flushall
+lock pexpire k 1
+fenced del k
+fair pexpire k 1
+rw flushall
+rw pexpire k 1
+read del k
+semaphore flushall
+permits flushall
+permits zremrangebyrank {k}:timeout 0 -1
+CASES
+}
+
 @test "a dead waiter of a fair lock is passed over after the 5 s of Redisson's rule, and one that lives keeps its place" {
   use "$(redis_url one)?layout=redisson&kind=fair"
   hold_lock k
