@@ -15,7 +15,7 @@ int renew_command(const Options& options, LockAdmin& backend, const Runtime& run
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.renew/1").key("key").text(held->name.text());
   json.key("backend").text(held->store).key("owner").text(held->owner.text());
-  json.key("token").number(static_cast<std::int64_t>(held->token.value()));
+  json.key("token").number_or_null(static_cast<std::int64_t>(held->token.value()));
   json.key("ttl_ms").whole_ms(options.ttl).end_object();
   return print(out, runtime.log, json.line());
 }

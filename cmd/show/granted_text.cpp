@@ -32,9 +32,8 @@ std::string granted_text(const Options& options, const char* schema, const std::
     }
     JsonWriter json;
     json.begin_object().key("schema").text(schema).key("key").text(lock.name.text());
-    json.key("owner").text(lock.owner.text()).key("token");
-    if (lock.token.is_none()) json.null();
-    else json.number(static_cast<std::int64_t>(lock.token.value()));
+    json.key("owner").text(lock.owner.text());
+    json.key("token").number_or_null(static_cast<std::int64_t>(lock.token.value()));
     if (!lock.slot.empty()) json.key("slot").text(lock.slot);
     json.key("backend").text(lock.store).key("reentered").boolean(lock.reentered).key("until");
     if (until) json.text(rfc3339(*until));

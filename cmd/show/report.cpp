@@ -12,9 +12,7 @@ namespace {
 
 void put_lock(JsonWriter& json, const LockName* name, const HeldLock* lock) {
   json.key("key").text_or_null(name ? name->text() : "");
-  json.key("token");
-  if (lock) json.number(static_cast<std::int64_t>(lock->token.value()));
-  else json.null();
+  json.key("token").number_or_null(lock ? static_cast<std::int64_t>(lock->token.value()) : 0);
   json.key("owner").text_or_null(lock ? lock->owner.text() : "");
   json.key("store").text_or_null(lock ? lock->store : "");
   if (lock && !lock->slot.empty()) json.key("slot").text(lock->slot);

@@ -19,6 +19,8 @@ JsonWriter& JsonWriter::text(std::string_view value) { return raw(json_quote(val
 
 JsonWriter& JsonWriter::text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
 
+JsonWriter& JsonWriter::number_or_null(std::int64_t value) { return value == 0 ? null() : number(value); }
+
 JsonWriter& JsonWriter::number(std::int64_t value) { return raw(std::to_string(value)); }
 
 JsonWriter& JsonWriter::boolean(bool value) { return raw(value ? "true" : "false"); }

@@ -22,6 +22,7 @@ class JsonWriter {
   JsonWriter& text(std::string_view value);
   JsonWriter& text_or_null(std::string_view value);  ///< null for an empty text: not known
   JsonWriter& number(std::int64_t value);
+  JsonWriter& number_or_null(std::int64_t value);  ///< null for 0: there is none
   JsonWriter& boolean(bool value);
   JsonWriter& null();
   JsonWriter& whole_ms(Duration value);  ///< milliseconds, rounded down: 41

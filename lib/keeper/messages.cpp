@@ -77,12 +77,6 @@ std::string digits(Number number) {
 }
 std::string digits(TimePoint point) { return std::to_string(point.time_since_epoch().count()); }
 
-/// "0" of a store that has no tokens.
-Result<FencingToken> token_of(const std::string& text) {
-  if (text == "0") return FencingToken();
-  return FencingToken::parse(text);
-}
-
 void put_party(Message& message, const std::string& prefix, const Participant& party) {
   auto& f = message.fields;
   f[prefix + "owner"] = utf8_prefix(party.owner, kLongestName);
@@ -201,7 +195,7 @@ Result<SessionEvent> parse_granted(const Message& message) {
     if (!name) return name.error();
     const auto owner = Owner::parse(in.text("owner"));
     if (!owner) return owner.error();
-    const auto token = token_of(in.text("token"));
+    const auto token = FencingToken::parse_any(in.text("token"));
     if (!token) return token.error();
     granted.locks.push_back({*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0,
                              in.text_or_empty("warning"), in.text_or_empty("parts"), in.text_or_empty("slot")});
@@ -381,7 +375,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   if (in.has("ancestor.owner")) {
     const auto outer = Owner::parse(in.text("ancestor.owner"));
     if (!outer) return outer.error();
-    const auto token = token_of(in.text("ancestor.token"));
+    const auto token = FencingToken::parse_any(in.text("ancestor.token"));
     if (!token) return token.error();
     spec.ancestor = HeldClaim{*outer, *token};
   }

@@ -14,4 +14,9 @@ Result<FencingToken> FencingToken::parse(std::string_view text) {
   return FencingToken(static_cast<std::uint64_t>(*value));
 }
 
+Result<FencingToken> FencingToken::parse_any(std::string_view text) {
+  if (text == "0") return FencingToken();
+  return parse(text);
+}
+
 }  // namespace dlock

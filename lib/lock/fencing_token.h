@@ -18,6 +18,8 @@ class FencingToken {
   explicit FencingToken(std::uint64_t value) : value_(value) {}
   /// Invalid unless `text` is a decimal number from 1 to 2^63 - 1, without sign or blanks.
   static Result<FencingToken> parse(std::string_view text);
+  /// What text() wrote: "0" is none.
+  static Result<FencingToken> parse_any(std::string_view text);
 
   bool is_none() const { return value_ == 0; }
   std::uint64_t value() const { return value_; }

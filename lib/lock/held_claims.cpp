@@ -30,7 +30,7 @@ std::vector<HeldEntry> parse_held(std::string_view text) {
     const std::string store = unescape(cut(rest, '|'));
     const std::string key = unescape(cut(rest, '|'));
     const auto owner = Owner::parse(cut(rest, '|'));
-    const auto token = rest == "0" ? Result(FencingToken()) : FencingToken::parse(rest);  // 0: the store has none
+    const auto token = FencingToken::parse_any(rest);
     if (owner && token) entries.push_back({store, key, {*owner, *token}});
   }
   return entries;
