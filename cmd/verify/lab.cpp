@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ std::string read_all(int fd) {
 }
 
 /// A file without a name.
-UniqueFd scratch_file() { return UniqueFd(open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)); }
+UniqueFd scratch_file() { return UniqueFd(memfd_create("dlock-verify", MFD_CLOEXEC)); }
 
 bool carries(pid_t pid, std::string_view mark) {
   const std::string environment = read_proc(pid, "environ");
@@ -177,7 +178,7 @@ Result<LabProcess> Lab::start(const std::vector<std::string>& words, int in) con
 Result<LabAnswer> Lab::ask(const std::vector<std::string>& words) const {
   const UniqueFd out = scratch_file();
   const UniqueFd said = scratch_file();
-  if (!out.valid() || !said.valid()) return system_error("cannot make a file in /tmp", errno);
+  if (!out.valid() || !said.valid()) return system_error("cannot make a file in memory", errno);
   const pid_t pid = spawn(words, -1, out.get(), said.get());
   if (pid < 0) return system_error("cannot start dlock", errno);
   LabAnswer answer{.status = reap(pid), .out = {}, .said = {}};

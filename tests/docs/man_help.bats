@@ -203,3 +203,10 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     [ -e "$root/man/$(sed -E 's/\(([0-9])\)/.\1.scd/' <<<"$name")" ] || { echo "there is no page $name"; return 1; }
   done
 }
+
+@test "the examples of dlock-verify(1) that need no server work as they stand" {
+  example() { awk -v n="$1" '/^```/ { inside = !inside; if (inside) count++; next } inside && count == n' "$root/man/dlock-verify.1.scd"; }
+  [ "$(example 2 | bash)" = true ]
+  example 3 | bash
+  grep -q '<svg' verify.svg
+}
