@@ -184,7 +184,9 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   made() { server del "$key" >/dev/null && server "$@" >/dev/null; }
   says() { # KIND WORDS
     if [ "$1" = native ]; then use "$store"; else kind "$1"; fi
-    run -75 dlock run -n $([[ $1 != semaphore && $1 != permits ]] || echo --permits 2) "$key" -- touch ran
+    local words=()
+    [[ $1 != semaphore && $1 != permits ]] || words=(--permits 2)
+    run -75 dlock run -n "${words[@]}" "$key" -- touch ran
     echo "$1: $output"
     [[ "$output" == *"$2"* && "$output" != *WRONGTYPE* ]]
   }

@@ -97,7 +97,7 @@ CASES
   hold_lock k
   start_watched dead dlock run -q k -- true
   wait_until has 1 waiters k
-  start_watched next dlock run -q k -- touch done
+  start_watched next dlock run -q k -- true
   wait_until has 2 waiters k
   kill -KILL "$(keeper_of dead)" "$(pid_of dead)"
   sleep 1

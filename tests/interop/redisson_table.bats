@@ -85,7 +85,7 @@ CODE
     done
   done
   while read -r holder asker said; do
-    echo "$(family $holder) $(family $asker) $said"
+    echo "$(family "$holder") $(family "$asker") $said"
   done <seen | LC_ALL=C sort -u >cells
   cells_of_page | LC_ALL=C sort -u | diff - cells
 }
