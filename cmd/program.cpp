@@ -29,6 +29,7 @@
 #include "cmd/verify/section.h"
 #include "cmd/verify/verify.h"
 #include "cmd/wiring/compose.h"
+#include "lib/base/json_writer.h"
 #include "lib/base/memory_limit.h"
 #include "lib/base/system_error.h"
 
@@ -102,13 +103,23 @@ int force_release(const Options& options, LockAdmin& backend, const Runtime& run
   return force_release_command(options, backend, runtime, out);
 }
 
-/// What --version prints.
-constexpr char kVersion[] = "dlock " DLOCK_VERSION "\n";
+std::string version_text(bool as_json) {
+  if (!as_json) return "dlock " DLOCK_VERSION "\n";
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.version/1").key("version").text(DLOCK_VERSION).end_object();
+  return json.line();
+}
 
 int setup_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   auto text = backend.set_up(options.print);
-  if (text && text->empty()) text = backend.store() + " needs no setup\n";
-  return text ? print(out, runtime.log, *text) : fail(runtime.log, text.error());
+  if (!text) return fail(runtime.log, text.error());
+  if (options.json) {
+    JsonWriter json;
+    json.begin_object().key("schema").text("dlock.setup/1").key("backend").text(backend.store());
+    json.key("print").boolean(options.print).key("text").text_or_null(*text).end_object();
+    return print(out, runtime.log, json.line());
+  }
+  return print(out, runtime.log, text->empty() ? backend.store() + " needs no setup\n" : *text);
 }
 
 int complete(const Options& options, const Runtime& runtime, char** argv, Output& out) {
@@ -178,7 +189,7 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kHelp:
       return print_result(help_text(options.words), runtime.log, out);
     case Command::kVersion:
-      return print(out, runtime.log, kVersion);
+      return print(out, runtime.log, version_text(options.json));
   }
   return fail(runtime.log, {ErrorCode::kInternal, "a command without code"});
 }

@@ -17,7 +17,8 @@ constexpr CommandSet kVerify = bit(Command::kVerify);
 constexpr CommandSet kPrinters = kHold | kAcquire | kFence | bit(Command::kRenew) | bit(Command::kRelease) |
                                  bit(Command::kInspect) | bit(Command::kForceRelease) | bit(Command::kCheck) |
                                  bit(Command::kGc) | bit(Command::kDoctor) | bit(Command::kPing) |
-                                 bit(Command::kBench) | bit(Command::kConfig) | kStock | kVerify;
+                                 bit(Command::kBench) | bit(Command::kConfig) | bit(Command::kSetup) |
+                                 bit(Command::kVersion) | kStock | kVerify;
 constexpr CommandSet kConnecting = kEveryCommand & ~(kVerify | bit(Command::kConfig) | bit(Command::kCompletion) |
                                                      bit(Command::kHelp) | bit(Command::kVersion));
 

@@ -150,6 +150,7 @@ Block make_block(const LockState& state, const std::vector<Row>& rows, const Wid
     else block.queue.push_back(std::move(text));
   }
   block.top += more_line(state.more_holders);
+  if (!state.waiters_known && !state.holders.empty()) block.top += "  who waits is not known: this store keeps no queue\n";
   return block;
 }
 
@@ -263,6 +264,7 @@ std::string inspect_json(const LockState& state) {
   json.end_array().key("waiters").begin_array();
   for (const Participant& waiter : state.waiters) put_party(json, waiter);
   json.end_array();
+  if (!state.waiters_known) json.key("waiters_known").boolean(false);
   if (!state.directory_of.empty()) json.key("directory_of").text(state.directory_of);
   if (state.ever_taken) json.key("ever_taken").boolean(*state.ever_taken);
   json.end_object();

@@ -57,6 +57,8 @@ struct LockState {
   std::vector<Participant> waiters;  ///< first come first
   std::size_t more_holders = 0;      ///< that are not listed, because the list would be too long
   std::size_t more_waiters = 0;      ///< the same, behind the last one that is
+  /// False: the store keeps no queue, and whoever waits asks it again and again.
+  bool waiters_known = true;
   /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones for good.
   std::optional<bool> ever_taken = {};
   /// The user who alone has this store, if that is not who looks.

@@ -145,6 +145,8 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock run --report report.json k -- true
   dlock doctor --json >doctor.json || true
   dlock ping --json >ping.json
+  dlock setup --print --json >setup.json
+  dlock version --json >version.json
   for _ in {1..200}; do # until the force-released holder has ended
     dlock gc --json >gc.json
     [ ! -s gc.json ] || break

@@ -54,6 +54,7 @@ std::string where(const ServerGroup& group, const std::vector<std::size_t>& serv
 LockState view_of(const Viewed& lock, const std::vector<Ballot>& ballots, const std::vector<Vote>& votes, WallTime now,
                   bool only_majorities) {
   LockState state{lock.name, lock.store, Mode::kExclusive, 0, {}, {}};
+  state.waiters_known = false;
   std::map<std::string, Hold> holds;
   for (std::size_t i = 0; i < ballots.size(); ++i) {
     const Ballot& ballot = ballots[i];

@@ -125,6 +125,15 @@ TEST_CASE("of a holder is said what is known, in one order") {
   CHECK(short_party_text(party) == "web-11 (lease, no process)");
 }
 
+TEST_CASE("a store without a queue says that nobody knows who waits") {
+  LockState state = busy_lock();
+  CHECK_FALSE(nlohmann::json::parse(inspect_json(state)).contains("waiters_known"));
+  state.waiters.clear();
+  state.waiters_known = false;
+  CHECK(inspect_text({state}, kNow, {}).ends_with("\n  who waits is not known: this store keeps no queue\n"));
+  CHECK(nlohmann::json::parse(inspect_json(state))["waiters_known"] == false);
+}
+
 TEST_CASE("a free lock says free") {
   const LockState state{.name = lock_name("k"), .store = "local:", .holders = {}, .waiters = {}};
   CHECK(inspect_text({state}, kNow, {}) == "k  free  local:\n");
