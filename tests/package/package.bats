@@ -40,6 +40,7 @@ unpack() { # PACKAGE...
   [ "$(basename "$package")" = "dlock_$(dpkg-deb -f "$package" Version)_$(dpkg --print-architecture).deb" ]
   [ "$(dpkg-deb -f "$package" Package)" = dlock ]
   [ -z "$(dpkg-deb -f "$package" Depends)" ]
+  [[ "$(dpkg-deb -f "$package" Homepage)" == https://* ]]
   unpack "$package"
   run ldd "$tree/usr/bin/dlock"
   [[ $output == *"not a dynamic executable"* || $output == *"statically linked"* ]]
