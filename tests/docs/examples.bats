@@ -73,3 +73,68 @@ ci_lines() { # JOB PART
 deploy.sh under deploy
 slow-test.sh 7 under slow-tests" ]
 }
+
+# What Python makes of a YAML file: `d` is the document.
+in_yaml() { # FILE EXPRESSION
+  /usr/bin/python3 -c 'import sys, shlex, yaml; d = yaml.safe_load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$root/examples/$1" "$2"
+}
+
+@test "GitHub Actions: the step deploys under its lock" {
+  stub "$stage/deploy.sh"
+  GITHUB_RUN_ID=7 bash -e -c "$(in_yaml github-actions.yml 'd["jobs"]["deploy"]["steps"][-1]["run"]')"
+  [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
+  [ "$(in_yaml github-actions.yml 'sorted(d["jobs"]["deploy"]["env"])')" = "['DLOCK_BACKEND', 'DLOCK_PASSWORD']" ]
+}
+
+@test "Kubernetes: the container runs its job under the lock, and one that finds it taken ends with 0" {
+  stub "$stage/bin/sync-orders"
+  container='d["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]'
+  [ "$(in_yaml kubernetes-cronjob.yml '(d["apiVersion"], d["kind"])')" = "('batch/v1', 'CronJob')" ]
+  command=$(in_yaml kubernetes-cronjob.yml "shlex.join($container['args'])")
+  sh -c "$command"
+  [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders" ]
+  hold sync-orders
+  run -0 sh -c "$command"
+  [ -z "$output" ]
+}
+
+@test "Ansible: the task migrates under the lock" {
+  stub "$stage/migrate.sh"
+  task='d[0]["tasks"][0]'
+  command=$(in_yaml ansible.yml "shlex.join($task['ansible.builtin.command']['argv'])")
+  sh -c "$command"
+  [ "$(cat "$calls")" = "migrate.sh --all under db/schema" ]
+  [ "$(in_yaml ansible.yml "$task['failed_when']")" = "migration.rc not in [0, 75]" ]
+}
+
+@test "Jenkins: the step deploys under its lock" {
+  stub "$stage/deploy.sh"
+  BUILD_TAG=shop-7 sh -c "$(sed -nE "s/^ *sh '(.*)'$/\1/p" "$root/examples/Jenkinsfile")"
+  [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
+}
+
+@test "Docker: dlock as process 1 runs the job, passes TERM on, reaps orphans and ends as the job did" {
+  [ "$(id -u)" = 0 ] || skip "needs root for a pid namespace"
+  line() { sed -n "s/^$1 //p" "$root/examples/Dockerfile" | jq -r '@sh'; }
+  stub "$stage/bin/sync-orders"
+  in_container() { unshare --pid --fork --mount-proc --kill-child sh -c "exec $(line ENTRYPOINT) \"\$@\"" sh "$@"; }
+  eval "in_container $(line CMD)"
+  [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders" ]
+  run -7 in_container sh -c '(sleep 0.1 &) ; [ "$PPID" = 1 ] && exit 7'
+  run -0 dlock inspect sync-orders
+  [[ $output == *free* ]]
+  in_container sh -c 'trap "echo told >told; exit 3" TERM; echo up >up; while :; do sleep 0.05; done' 3>&- &
+  outer=$!
+  until [ -s up ]; do sleep 0.02; done
+  first=$(pgrep -P "$outer" -x dlock || pgrep -P "$(pgrep -P "$outer")" -x dlock)
+  kill "$first"
+  wait "$outer" && status=0 || status=$?
+  [ "$status" = 3 ]
+  [ "$(cat told)" = told ]
+}
+
+@test "dlock.toml is a configuration without a mistake" {
+  run -0 dlock config check --strict --config "$root/examples/dlock.toml"
+  run -0 dlock config show --config "$root/examples/dlock.toml" --json deploy/shop
+  [[ "$output" == *'"1h"'* ]]
+}
