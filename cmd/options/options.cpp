@@ -142,6 +142,7 @@ class Composer {
   /// help, version and completion work whatever the configuration says.
   Result<Options> without_settings() {
     options_.backends.emplace_back().scheme = "local";
+    options_.json = arguments_.find(OptionId::kJson) != nullptr;
     if (auto read = read_operands(); !read) return read.error();
     return std::move(options_);
   }

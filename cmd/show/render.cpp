@@ -150,7 +150,8 @@ Block make_block(const LockState& state, const std::vector<Row>& rows, const Wid
     else block.queue.push_back(std::move(text));
   }
   block.top += more_line(state.more_holders);
-  if (!state.waiters_known && !state.holders.empty()) block.top += "  who waits is not known: this store keeps no queue\n";
+  if (!state.waiters_known && !state.holders.empty())
+    block.top += "  who waits is not known: this store keeps no queue\n";
   return block;
 }
 
