@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <optional>
 
 namespace dlock {
 namespace {

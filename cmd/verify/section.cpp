@@ -3,6 +3,9 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "cmd/options/environment.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/verify/acts.h"

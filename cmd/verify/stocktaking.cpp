@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verify/stocktaking.h"
 
+#include <functional>
+
 #include "cmd/show/exit_status.h"
 #include "cmd/verify/conductor.h"
 #include "lib/base/text.h"

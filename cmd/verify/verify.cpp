@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/verify/conductor.h"
