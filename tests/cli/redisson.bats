@@ -48,6 +48,7 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   run -75 dlock run -n "$key" -- touch ran
   [[ "$output" == *"$key is held by owner $theirs"* ]]
   [ "$(holder_field "$key" owner) $(holder_field "$key" count)" = "$theirs 1" ]
+  [ "$(dlock inspect --json "$key" | jq .waiters_known)" = false ]
   start_watched waiter dlock run -q "$key" -- sh -c 'now_ms() { awk "{ printf \"%d\\n\", \$1 * 1000 }" /proc/uptime; }; now_ms >got'
   wait_until waits "redisson_lock__channel:{$key}"
   local before

@@ -43,6 +43,7 @@ class RedissonView {
         waiting_(pairs(parts[6])) {}
 
   void read() {
+    state_.waiters_known = kind_ == RedissonKind::kFair;
     if (hands_out_permits(kind_)) permits();
     else if (type_ == "hash") hash();
     else if (type_ != "none") other_family(type_ == "string" ? content_.elements.front().text : "");
