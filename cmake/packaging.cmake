@@ -115,3 +115,16 @@ set(CPACK_DLOCK_PACKAGING ${packaging})
 file(WRITE ${CMAKE_BINARY_DIR}/cpack_project.cmake "if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})\n  set(ENV{SOURCE_DATE_EPOCH} ${DLOCK_RELEASE_EPOCH})\nendif()\n")
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_BINARY_DIR}/cpack_project.cmake)
 include(CPack)
+
+# cmake --build --preset package --target tarball
+set(tarball dlock-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+add_custom_target(tarball
+  COMMAND ${CMAKE_COMMAND} -DBUILD=${CMAKE_BINARY_DIR} -DNAME=${tarball} -DEPOCH=${DLOCK_RELEASE_EPOCH}
+          -P ${packaging}/tarball.cmake
+  DEPENDS dlock changelog
+  VERBATIM)
+foreach(part man completions dlock-local)
+  if(TARGET ${part})
+    add_dependencies(tarball ${part})
+  endif()
+endforeach()

@@ -90,7 +90,7 @@ in_yaml() { # FILE EXPRESSION
   stub "$stage/bin/sync-orders"
   container='d["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]'
   [ "$(in_yaml kubernetes-cronjob.yml '(d["apiVersion"], d["kind"])')" = "('batch/v1', 'CronJob')" ]
-  command=$(in_yaml kubernetes-cronjob.yml "shlex.join($container['args'])")
+  command=$(in_yaml kubernetes-cronjob.yml "shlex.join(${container}['args'])")
   sh -c "$command"
   [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders" ]
   hold sync-orders
@@ -101,10 +101,10 @@ in_yaml() { # FILE EXPRESSION
 @test "Ansible: the task migrates under the lock" {
   stub "$stage/migrate.sh"
   task='d[0]["tasks"][0]'
-  command=$(in_yaml ansible.yml "shlex.join($task['ansible.builtin.command']['argv'])")
+  command=$(in_yaml ansible.yml "shlex.join(${task}['ansible.builtin.command']['argv'])")
   sh -c "$command"
   [ "$(cat "$calls")" = "migrate.sh --all under db/schema" ]
-  [ "$(in_yaml ansible.yml "$task['failed_when']")" = "migration.rc not in [0, 75]" ]
+  [ "$(in_yaml ansible.yml "${task}['failed_when']")" = "migration.rc not in [0, 75]" ]
 }
 
 @test "Jenkins: the step deploys under its lock" {

@@ -36,6 +36,23 @@ unpack() { # PACKAGE...
   for file in "$@"; do dpkg-deb -x "$file" "$tree"; done
 }
 
+@test "the tarball has its checksum, is the same each time, and runs where it is unpacked" {
+  cmake --build "$build" --target tarball >/dev/null
+  cd "$build"
+  local tarball
+  tarball=$(echo dlock-*-linux-*.tar.gz)
+  before=$(sha256sum "$tarball")
+  cmake --build "$build" --target tarball >/dev/null
+  [ "$(sha256sum "$tarball")" = "$before" ]
+  sha256sum -c "$tarball.sha256"
+  tar -xzf "$tarball" -C "$BATS_TEST_TMPDIR"
+  local dlock=$BATS_TEST_TMPDIR/${tarball%.tar.gz}/bin/dlock
+  mkdir -m 700 "$BATS_TEST_TMPDIR/locks"
+  export DLOCK_BACKEND=local:$BATS_TEST_TMPDIR/locks
+  [ "$("$dlock" run k -- printenv DLOCK_KEY)" = k ]
+  "$dlock" stock create phone --quantity 1
+}
+
 @test "the package is named as Debian names it and depends on nothing" {
   [ "$(basename "$package")" = "dlock_$(dpkg-deb -f "$package" Version)_$(dpkg --print-architecture).deb" ]
   [ "$(dpkg-deb -f "$package" Package)" = dlock ]
