@@ -107,7 +107,7 @@ find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h)
 foreach(component ${CPACK_COMPONENTS_ALL})
   get_property(CPACK_DLOCK_MAPS_${component} GLOBAL PROPERTY dlock_maps_${component})
 endforeach()
-set(CPACK_DLOCK_HEADERS ${TOMLPLUSPLUS_INCLUDE}/toml++/toml.h ${CLI11_INCLUDE}/CLI/CLI.hpp)
+set(CPACK_DLOCK_HEADERS ${TOMLPLUSPLUS_INCLUDE}/toml++/toml.h ${CLI11_INCLUDE}/CLI/CLI.hpp ${NLOHMANN_INCLUDE}/nlohmann/json.hpp)
 set(CPACK_POST_BUILD_SCRIPTS ${packaging}/finish_packages.cmake)
 set(CPACK_DLOCK_PACKAGING ${packaging})
 

@@ -11,6 +11,7 @@
 #include "cmd/show/exit_status.h"
 #include "cmd/show/locks.h"
 #include "cmd/show/render.h"
+#include "cmd/wiring/recorder.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/user_name.h"
@@ -114,6 +115,20 @@ std::string freed_json(const Freed& freed, const std::string& store) {
   return json.end_object().line();
 }
 
+void record(const LockName& name, const std::vector<Participant>& freed, const Options& options,
+            const LockAdmin& backend, const Runtime& runtime) {
+  EventLog log(options.events, runtime.log);
+  if (log.is_off()) return;
+  for (const Participant& party : freed) {
+    Event event = new_event(Event::Kind::kForceReleased, name, backend.store(), options, runtime);
+    event.owner = party.owner;
+    event.token = party.token.value();
+    event.mode = party.mode;
+    event.holder = party;
+    log.append(event);
+  }
+}
+
 /// What was freed: exactly the holders that were shown and confirmed.
 Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin& backend, const Runtime& runtime,
                          int input) {
@@ -126,7 +141,10 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
   if (auto expected = expect_token(*state, options); !expected) return expected.error();
   if (auto confirmed = confirm(*state, options, runtime, input); !confirmed) return confirmed.error();
   auto freed = backend.force_release(name, *state, who_frees(options));
-  if (freed) return Freed{std::move(*state), std::move(freed->freed), {}};
+  if (freed) {
+    record(name, freed->freed, options, backend, runtime);
+    return Freed{std::move(*state), std::move(freed->freed), {}};
+  }
   Error error = freed.error();
   // To the caller a holder that changed in between is the same as the wrong token: held by somebody else.
   if (error.code == ErrorCode::kConflict) error.code = ErrorCode::kBusy;

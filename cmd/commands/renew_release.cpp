@@ -1,16 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/renew_release.h"
 
+#include <chrono>
+
 #include "cmd/show/exit_status.h"
+#include "cmd/wiring/recorder.h"
 #include "lib/base/json_writer.h"
 
 namespace dlock {
+namespace {
+
+void record_lease(Event::Kind kind, const std::string& store, FencingToken token, const Options& options,
+                  const Runtime& runtime) {
+  EventLog log(options.events, runtime.log);
+  if (log.is_off()) return;
+  Event event = new_event(kind, options.keys.front(), store, options, runtime);
+  event.owner = options.owner->text();
+  event.token = token.value();
+  event.lease = true;
+  if (kind == Event::Kind::kRenewed) {
+    event.until = event.time + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
+  }
+  log.append(event);
+}
+
+}  // namespace
 
 int renew_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
   const auto held = backend.renew(key, owner, options.ttl);
   if (!held) return fail(runtime.log, held.error());
+  record_lease(Event::Kind::kRenewed, held->store, held->token, options, runtime);
   if (!options.json) return 0;
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.renew/1").key("key").text(held->name.text());
@@ -24,6 +45,7 @@ int release_command(const Options& options, LockAdmin& backend, const Runtime& r
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
   const auto released = backend.release(key, owner);
+  if (released) record_lease(Event::Kind::kReleased, backend.store(), {}, options, runtime);
   const bool was_lost = !released && released.error().code == ErrorCode::kLost;
   if (!released && !(was_lost && options.if_held)) return fail(runtime.log, released.error());
   if (!options.json) return 0;

@@ -37,6 +37,7 @@ enum class OptionId {
   kClose,
   kReason,
   kReport,
+  kEvents,
   kWatchPid,
   kOwner,
   kIfHeld,

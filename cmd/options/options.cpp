@@ -323,6 +323,7 @@ class Composer {
       if (auto fit = check_report(report->value()); !fit) return OptionReader::at(*report, fit.error());
       options_.report = report->value();
     }
+    if (auto read = from.read_with(OptionId::kEvents, parse_event_place, options_.events); !read) return read;
     if (const GivenOption* text = arguments_.find(OptionId::kCommandText)) {
       options_.shell_command = std::string(text->value);
     }

@@ -13,6 +13,7 @@
 #include "lib/base/time.h"
 #include "lib/config/backend_url.h"
 #include "lib/config/config.h"
+#include "lib/history/event_log.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
@@ -118,6 +119,7 @@ struct Options {
   bool close_lock = false;  ///< -o
   std::string reason;
   std::optional<std::string> report;  ///< FILE or fd:N
+  EventPlace events;
   When progress = When::kAuto;
   When colour = When::kAuto;
   Log::Style log;          ///< colour already decided for stderr

@@ -230,31 +230,6 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
   return text;
 }
 
-void put_party(JsonWriter& json, const Participant& party) {
-  const auto number = [&](const char* name, std::int64_t value) {
-    json.key(name);
-    if (value > 0) json.number(value);
-    else json.null();
-  };
-  const auto time = [&](const char* name, const std::optional<WallTime>& value) {
-    json.key(name).text_or_null(value ? rfc3339(*value) : "");
-  };
-  json.begin_object();
-  json.key("owner").text_or_null(party.owner).key("host").text_or_null(party.host);
-  number("pid", party.pid);
-  if (party.lease) json.key("lease").boolean(true);
-  json.key("user").text_or_null(party.user).key("reason").text_or_null(party.reason);
-  number("token", static_cast<std::int64_t>(party.token.value()));
-  json.key("command").text_or_null(party.command);
-  if (!party.slot.empty()) json.key("slot").text(party.slot);
-  json.key("count").number(party.count);
-  time("since", party.since);
-  time("until", party.until);
-  json.key("mode").text(mode_name(party.mode));
-  if (!party.note.empty()) json.key("note").text(party.note);
-  json.end_object();
-}
-
 std::string inspect_json(const LockState& state) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.inspect/1");

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cmd/show/output.h"
-#include "lib/base/json_writer.h"
 #include "lib/base/time.h"
 #include "lib/lock/holder.h"
 
@@ -23,9 +22,6 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
 
 /// The same as dlock.inspect/1: one object, without the newline. Unknown fields are null.
 std::string inspect_json(const LockState& state);
-
-/// One holder or waiter as a JSON object.
-void put_party(JsonWriter& json, const Participant& party);
 
 /// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
 /// all are. Never empty, safe to print.

@@ -71,12 +71,6 @@ Store store_of_keeper(const BackendUrl& url, const std::string& program, const R
   return {url, url.redacted(), open, true};
 }
 
-std::string name_of_command(const Options& options) {
-  if (options.shell_command) return "sh";
-  const bool none = options.child.empty() || options.child.front() == nullptr;
-  return none ? std::string() : command_name(options.child.front());
-}
-
 LockSpec make_spec(const Options& options, const LockName& name, const WaitPolicy& wait) {
   LockSpec spec{.name = name, .owner = Owner::random(), .wait = wait, .reason = options.reason, .ancestor = {}};
   spec.mode = options.mode;
@@ -94,6 +88,12 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
 }
 
 }  // namespace
+
+std::string name_of_command(const Options& options) {
+  if (options.shell_command) return "sh";
+  const bool none = options.child.empty() || options.child.front() == nullptr;
+  return none ? std::string() : command_name(options.child.front());
+}
 
 std::size_t memory_for_stores() { return memory_of_keeper(); }
 

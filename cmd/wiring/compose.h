@@ -28,6 +28,9 @@ struct Store {
   bool has_keeper;   ///< each lock has a keeper program
 };
 
+/// command_name() of what is to run; empty: nothing is.
+std::string name_of_command(const Options& options);
+
 /// The address space in bytes that this program may have while it asks a store; 0: no limit.
 std::size_t memory_for_stores();
 

@@ -6,6 +6,7 @@
 
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/wiring/recorder.h"
 #include "lib/run/unlocked_session.h"
 
 namespace dlock {
@@ -46,11 +47,35 @@ bool is_unreachable(const SupervisorState& s) {
   return s.outcome == Outcome::kRefused && s.error && s.error->code == ErrorCode::kUnavailable;
 }
 
+/// Who is told what happens: people, and whoever reads the events (--events). A stock has a ledger of its own.
+class Watchers {
+ public:
+  Watchers(const Options& options, const Runtime& runtime, Intent intent, RunObserver& people) : people_(people) {
+    const bool recorded = options.events.kind != EventPlace::Kind::kOff && !options.stock;
+    if (recorded) recorder_.emplace(options, runtime, intent, people);
+  }
+
+  RunObserver& begin(const Store& store) {
+    if (!recorder_) return people_;
+    recorder_->begin(store.name);
+    return *recorder_;
+  }
+  void finish(const SupervisorState& s) {
+    if (recorder_) recorder_->finish(s);
+  }
+
+ private:
+  RunObserver& people_;
+  std::optional<Recorder> recorder_;
+};
+
 void supervise(Taken& taken, const Options& options, const Runtime& runtime, LockedCommand* command,
-               SignalInbox& signals, RunObserver& observer) {
+               SignalInbox& signals, Watchers& watchers) {
   NoCommand nothing;
   const SupervisionPolicy policy = make_policy(options, taken.store, runtime.clock.now(), command != nullptr);
+  RunObserver& observer = watchers.begin(taken.store);
   taken.situation = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
+  watchers.finish(taken.situation);
   // Who dies of a signal has no destructors, and a keeper that does not answer must not be left behind.
   const bool in_order = taken.situation.outcome == Outcome::kRan && !taken.situation.release_unconfirmed;
   if (!in_order && taken.situation.outcome != Outcome::kGranted) taken.session.reset();
@@ -82,6 +107,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
                          SignalInbox& signals, RunObserver& observer) {
   Taken taken;
   taken.started = runtime.clock.now();
+  Watchers watchers(options, runtime, intent, observer);
   for (std::size_t i = 0; i < options.backends.size(); ++i) {
     auto store =
         options.stock ? open_stock_keeper(options.backends[i], runtime) : open_store(options.backends[i], runtime);
@@ -91,7 +117,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
     if (!session) return session.error();
     taken.session = std::move(*session);
     observer.asks(taken.store.has_keeper && !options.stock ? taken.store.name : "");
-    supervise(taken, options, runtime, command, signals, observer);
+    supervise(taken, options, runtime, command, signals, watchers);
     if (!is_unreachable(taken.situation) || i + 1 == options.backends.size()) break;
     runtime.log.notice(taken.situation.error->message + "; falling back to " + options.backends[i + 1].redacted(),
                        {"fallback"});
@@ -100,7 +126,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
     runtime.log.warn(taken.situation.error->message + "; running WITHOUT the lock (--if-unavailable=run)",
                      {"unlocked"});
     taken.session = std::make_unique<UnlockedSession>();
-    supervise(taken, options, runtime, command, signals, observer);
+    supervise(taken, options, runtime, command, signals, watchers);
   }
   return taken;
 }

@@ -33,6 +33,31 @@ std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
 }
 
+void put_party(JsonWriter& json, const Participant& party) {
+  const auto number = [&](const char* name, std::int64_t value) {
+    json.key(name);
+    if (value > 0) json.number(value);
+    else json.null();
+  };
+  const auto time = [&](const char* name, const std::optional<WallTime>& value) {
+    json.key(name).text_or_null(value ? rfc3339(*value) : "");
+  };
+  json.begin_object();
+  json.key("owner").text_or_null(party.owner).key("host").text_or_null(party.host);
+  number("pid", party.pid);
+  if (party.lease) json.key("lease").boolean(true);
+  json.key("user").text_or_null(party.user).key("reason").text_or_null(party.reason);
+  number("token", static_cast<std::int64_t>(party.token.value()));
+  json.key("command").text_or_null(party.command);
+  if (!party.slot.empty()) json.key("slot").text(party.slot);
+  json.key("count").number(party.count);
+  time("since", party.since);
+  time("until", party.until);
+  json.key("mode").text(mode_name(party.mode));
+  if (!party.note.empty()) json.key("note").text(party.note);
+  json.end_object();
+}
+
 void mark_lease(Participant& party, std::int64_t left_to) {
   party.lease = true;
   party.pid = left_to;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/json_writer.h"
 #include "lib/base/time.h"
 #include "lib/lock/fencing_token.h"
 #include "lib/lock/lock_name.h"
@@ -46,6 +47,9 @@ inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
 
 /// `party` holds what `acquire` took for `left_to`, a process or 0: the process that took it has nothing to do with it.
 void mark_lease(Participant& party, std::int64_t left_to);
+
+/// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
+void put_party(JsonWriter& json, const Participant& party);
 
 /// One look at one lock. Stale as soon as it is made.
 struct LockState {

@@ -37,7 +37,10 @@ class Loop {
       const auto* waiting = std::get_if<Waiting>(&*event);
       if (waiting && s_.phase == Phase::kAcquiring) observer_.told_who(waiting->state, clock_.now());
       if (const auto* granted = std::get_if<Granted>(&*event)) warn(granted->locks);
+      if (const auto* unrenewed = std::get_if<Unrenewed>(&*event)) observer_.unrenewed(unrenewed->why);
+      const bool asking = s_.granted_at == TimePoint{};
       handle(*event);
+      if (asking && s_.granted_at != TimePoint{}) observer_.granted(s_);
     }
     handle(TimePassed{});
     // Signals before the command's end: one that came first is still forwarded, or dropped with the command.
@@ -73,9 +76,11 @@ class Loop {
       case Action::Kind::kStartCommand:
         return start();
       case Action::Kind::kSignalCommand:
-        return command_.signal(action.signal);
+        command_.signal(action.signal);
+        return observer_.signalled(action.signal, s_);
       case Action::Kind::kSignalTree:
-        return command_.signal_tree(action.signal);
+        command_.signal_tree(action.signal);
+        return observer_.signalled(action.signal, s_);
       case Action::Kind::kWithdraw:
         observer_.waited();
         return session_.withdraw(action.deadline);

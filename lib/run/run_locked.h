@@ -23,6 +23,12 @@ class RunObserver {
   /// The waiting is over, with whatever result, or given up; what stands on the terminal is wiped. More than once when
   /// something went wrong.
   virtual void waited() {}
+  /// The lock is ours; nothing has been started under it yet.
+  virtual void granted(const SupervisorState& /*s*/) {}
+  /// A renewal was not confirmed. It is asked for again.
+  virtual void unrenewed(const std::string& /*why*/) {}
+  /// The command has been sent this signal: alone, or with all its descendants.
+  virtual void signalled(int /*signal*/, const SupervisorState& /*s*/) {}
   /// What the store wants people to know about a lock that it has granted.
   virtual void warned(const std::string& /*warning*/) {}
   virtual void lost(const std::string& /*why*/, const SupervisorState& /*s*/, pid_t /*command*/) {}

@@ -61,9 +61,9 @@ network_programs() { programs | grep -v '/usr/bin/dlock$'; }
 }
 
 @test "each package names the sources, with their versions, of what is linked statically into it, and nothing else" {
-  declare -A wanted=([dlock]='glibc gcc-[0-9]+ cli11 tomlplusplus sqlite3' [dlock-redis]='glibc gcc-[0-9]+ cli11 tomlplusplus hiredis'
-    [dlock-mysql]='glibc gcc-[0-9]+ cli11 tomlplusplus mysql-connector-c\+\+ mariadb'
-    [dlock-zookeeper]='glibc gcc-[0-9]+ cli11 tomlplusplus zookeeper')
+  declare -A wanted=([dlock]='glibc gcc-[0-9]+ cli11 tomlplusplus nlohmann-json3 sqlite3' [dlock-redis]='glibc gcc-[0-9]+ cli11 tomlplusplus nlohmann-json3 hiredis'
+    [dlock-mysql]='glibc gcc-[0-9]+ cli11 tomlplusplus nlohmann-json3 mysql-connector-c\+\+ mariadb'
+    [dlock-zookeeper]='glibc gcc-[0-9]+ cli11 tomlplusplus nlohmann-json3 zookeeper')
   for package in "${!wanted[@]}"; do
     field=$(dpkg-deb -f "$build/${package}"_*.deb Static-Built-Using)
     mapfile -t sources <<<"${field//, /$'\n'}"

@@ -28,6 +28,7 @@ refused() { # FILE INCLUDE
   refused cmd/x.cpp '<toml++/toml.h>'
   refused cmd/options/arguments.cpp '<CLI/CLI.hpp>'
   refused lib/x.h '<CLI/App.hpp>'
+  refused lib/x.cpp '<nlohmann/json.hpp>'
   refused cmd/x.cpp '<iostream>'
   refused lib/x.cpp '<sstream>'
   refused backends/local/x.cpp '  <regex>'

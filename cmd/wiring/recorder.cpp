@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/wiring/recorder.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "cmd/show/contention.h"
+#include "lib/base/user_name.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A wait that is shorter is told by the event that ends it.
+constexpr Duration kWorthTelling = 1s;
+
+/// They end nothing, and a terminal sends many.
+bool is_chatter(int signal) {
+  return signal == SIGWINCH || signal == SIGCONT || signal == SIGTSTP || signal == SIGURG || signal == SIGCHLD;
+}
+
+const char* outcome_of(const SupervisorState& s) {
+  if (s.outcome == Outcome::kLost) return "lost";
+  if (s.outcome == Outcome::kOverheld) return "overheld";
+  if (s.outcome == Outcome::kNotStarted) return "exec_failed";
+  return s.outcome == Outcome::kInterrupted ? "interrupted" : "ran";
+}
+
+void put_end_of_command(Event& event, const SupervisorState& s) {
+  event.outcome = outcome_of(s);
+  if (s.outcome == Outcome::kNotStarted) event.exit_code = s.not_started_status;
+  if (!s.command_status) return;
+  if (WIFSIGNALED(*s.command_status)) event.signal = WTERMSIG(*s.command_status);
+  else event.exit_code = WEXITSTATUS(*s.command_status);
+}
+
+std::optional<Participant> first_holder(const std::optional<LockState>& state, const LockName& key) {
+  if (!state || state->name != key || state->holders.empty()) return std::nullopt;
+  return state->holders.front();
+}
+
+}  // namespace
+
+Event new_event(Event::Kind kind, const LockName& key, const std::string& store, const Options& options,
+                const Runtime& runtime) {
+  const Self self = this_process();
+  Event event;
+  event.kind = kind;
+  event.time = runtime.clock.wall();
+  event.key = key.text();
+  event.store = store;
+  event.mode = options.mode;
+  event.host = self.host;
+  event.pid = self.pid;
+  event.user = user_name(geteuid());
+  event.reason = options.reason;
+  event.command = name_of_command(options);
+  return event;
+}
+
+Recorder::Recorder(const Options& options, const Runtime& runtime, Intent intent, RunObserver& shown)
+    : options_(options),
+      runtime_(runtime),
+      intent_(intent),
+      shown_(shown),
+      log_(options.events, runtime.log),
+      started_(runtime.clock.now()) {}
+
+void Recorder::begin(const std::string& store) {
+  store_ = store;
+  if (!said_waiting_) ask_at_ = started_ + kWorthTelling;
+}
+
+Event Recorder::event(Event::Kind kind, const LockName& key) const {
+  return new_event(kind, key, store_, options_, runtime_);
+}
+
+Event Recorder::event(Event::Kind kind, const HeldLock& lock) const {
+  Event event = new_event(kind, lock.name, lock.store, options_, runtime_);
+  event.owner = lock.owner.text();
+  event.token = lock.token.value();
+  event.slot = lock.slot;
+  event.reentered = lock.reentered;
+  return event;
+}
+
+bool Recorder::waiting(TimePoint now) {
+  const bool wanted = shown_.waiting(now);
+  const bool due = ask_at_ && now >= *ask_at_;
+  if (due) ask_at_.reset();
+  return wanted || due;
+}
+
+std::optional<TimePoint> Recorder::wake_at() const { return earlier(shown_.wake_at(), ask_at_); }
+
+void Recorder::told_who(const LockState& state, TimePoint now) {
+  shown_.told_who(state, now);
+  if (said_waiting_) return;
+  said_waiting_ = true;
+  ask_at_.reset();
+  Event waits = event(Event::Kind::kWaiting, state.name);
+  waits.waited = waited_until(now);
+  if (!state.holders.empty()) waits.holder = state.holders.front();
+  log_.append(waits);
+}
+
+void Recorder::granted(const SupervisorState& s) {
+  shown_.granted(s);
+  locks_ = s.locks;
+  for (const HeldLock& lock : s.locks) {
+    Event granted = event(Event::Kind::kGranted, lock);
+    granted.waited = waited_until(s.granted_at);
+    if (options_.command == Command::kAcquire) {
+      granted.lease = true;
+      if (!options_.watch_pid) {
+        granted.until = granted.time + std::chrono::duration_cast<std::chrono::microseconds>(options_.ttl);
+      }
+    }
+    log_.append(granted);
+  }
+  if (!s.locks.empty() || intent_ != Intent::kTake) return;
+  for (const LockName& key : options_.keys) log_.append(event(Event::Kind::kUnlocked, key));
+}
+
+void Recorder::unrenewed(const std::string& why) {
+  shown_.unrenewed(why);
+  for (const HeldLock& lock : locks_) {
+    Event unrenewed = event(Event::Kind::kUnrenewed, lock);
+    unrenewed.why = why;
+    log_.append(unrenewed);
+  }
+}
+
+void Recorder::lost(const std::string& why, const SupervisorState& s, pid_t command) {
+  shown_.lost(why, s, command);
+  why_signalled_ = "the lock was lost";
+  for (const HeldLock& lock : locks_) {
+    Event lost = event(Event::Kind::kLost, lock);
+    lost.held = runtime_.clock.now() - s.granted_at;
+    lost.why = why;
+    log_.append(lost);
+  }
+}
+
+void Recorder::overheld(const SupervisorState& s, pid_t command) {
+  shown_.overheld(s, command);
+  why_signalled_ = "held for as long as --max-hold allows";
+}
+
+void Recorder::signalled(int signal, const SupervisorState& s) {
+  shown_.signalled(signal, s);
+  // KILL is sent again and again until nothing is left.
+  if (signal == last_signal_ || is_chatter(signal)) return;
+  last_signal_ = signal;
+  for (const HeldLock& lock : locks_) {
+    Event sent = event(Event::Kind::kSignalled, lock);
+    sent.signal = signal;
+    sent.held = runtime_.clock.now() - s.granted_at;
+    sent.why = why_signalled_.empty() ? "dlock got it" : why_signalled_;
+    log_.append(sent);
+  }
+}
+
+void Recorder::release_unconfirmed(const std::string& why, const SupervisorState& s) {
+  shown_.release_unconfirmed(why, s);
+  why_unconfirmed_ = "the release could not be confirmed: " + why;
+}
+
+void Recorder::finish(const SupervisorState& s) {
+  if (s.outcome == Outcome::kGranted) return;  // whatever comes next is another call's
+  if (s.granted_at == TimePoint{}) finish_asking(s);
+  else finish_holding(s);
+}
+
+void Recorder::finish_asking(const SupervisorState& s) {
+  const auto kind_of = [](const SupervisorState& state) {
+    if (state.outcome == Outcome::kInterrupted) return Event::Kind::kWithdrawn;
+    const ErrorCode code = state.error ? state.error->code : ErrorCode::kInternal;
+    if (code == ErrorCode::kBusy) return Event::Kind::kBusy;
+    return code == ErrorCode::kUnavailable ? Event::Kind::kUnavailable : Event::Kind::kRefused;
+  };
+  const Event::Kind kind = kind_of(s);
+  for (const LockName& key : options_.keys) {
+    // Of several keys the one that was busy is known, as a rule.
+    if (kind == Event::Kind::kBusy && s.contention && s.contention->name != key) continue;
+    Event end = event(kind, key);
+    end.waited = waited_until(runtime_.clock.now());
+    if (kind == Event::Kind::kWithdrawn) end.signal = s.die_of;
+    if (kind == Event::Kind::kBusy) end.holder = first_holder(s.contention, key);
+    if (kind == Event::Kind::kUnavailable || kind == Event::Kind::kRefused) end.why = s.error->message;
+    if (kind == Event::Kind::kRefused) end.outcome = error_name(s.error->code);
+    log_.append(end);
+  }
+}
+
+void Recorder::finish_holding(const SupervisorState& s) {
+  const TimePoint now = runtime_.clock.now();
+  for (const HeldLock& lock : locks_) {
+    Event end = event(s.lost ? Event::Kind::kEnded : Event::Kind::kReleased, lock);
+    end.held = now - s.granted_at;
+    end.why = why_unconfirmed_;
+    put_end_of_command(end, s);
+    log_.append(end);
+  }
+  if (!locks_.empty()) return;
+  for (const LockName& key : options_.keys) {
+    Event end = event(Event::Kind::kEnded, key);
+    put_end_of_command(end, s);
+    log_.append(end);
+  }
+}
+
+}  // namespace dlock

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lib/base/time.h"
+#include "lib/lock/holder.h"
+
+namespace dlock {
+
+/// Something that happened to one lock, as whoever noticed it wrote it down: a line of dlock.event/1 (dlock(7)).
+struct Event {
+  enum class Kind {
+    kWaiting,        ///< it is not to be had at once; `holder` has it
+    kGranted,        ///< after `waited`
+    kUnrenewed,      ///< a renewal was not confirmed: `why`; it is asked for again
+    kRenewed,        ///< a lease that `acquire` left lasts until `until`
+    kLost,           ///< after `held`: `why`
+    kSignalled,      ///< the command got `signal`
+    kReleased,       ///< given back after `held`; `why` if that could not be confirmed
+    kEnded,          ///< of a lock that was lost, or never had: the command is gone
+    kBusy,           ///< given up after `waited`; `holder` has it
+    kWithdrawn,      ///< the same, because of `signal`
+    kUnavailable,    ///< the store could not be asked: `why`
+    kRefused,        ///< not granted for another reason: `why`
+    kUnlocked,       ///< the command runs without it (--if-unavailable)
+    kForceReleased,  ///< `holder` had it; whose event this is freed it, for `reason`
+  };
+  Kind kind = Kind::kGranted;
+  WallTime time{};
+  std::string key = {};
+  std::string store = {};   ///< redacted URL
+  std::string owner = {};   ///< of the hold; empty: there is none
+  std::uint64_t token = 0;  ///< of the hold; 0: there is none
+  std::string slot = {};
+  Mode mode = Mode::kExclusive;
+  std::string host = {};  ///< whoever it happened to, and who wrote it down
+  std::int64_t pid = 0;
+  std::string user = {};
+  std::string command = {};  ///< its name; empty: nothing is run
+  std::string reason = {};
+  std::optional<Duration> waited = {};
+  std::optional<Duration> held = {};
+  std::optional<int> exit_code = {};  ///< of the command
+  std::optional<int> signal = {};     ///< that it died of, or got
+  std::string outcome = {};           ///< as dlock.report/1 has it; of a refusal the kind of the error
+  std::string why = {};
+  bool reentered = false;              ///< it joined the hold of an ancestor
+  bool lease = false;                  ///< `acquire` left it without a process
+  std::optional<WallTime> until = {};  ///< the end of a lease that nobody renews
+  std::optional<Participant> holder = {};
+};
+
+/// "waiting", "granted", "force-released".
+const char* event_name(Event::Kind kind);
+
+/// The line, with its newline.
+std::string event_line(const Event& event);
+
+/// The same for people, without newline: "deploy/prod: granted to deploy@ci-4 (deploy.sh, pid 8812) after 3 s".
+std::string event_text(const Event& event);
+
+/// What one line says.
+struct ReadLine {
+  std::optional<Event> event;
+  bool torn = false;  ///< something in front of the event, or all of the line, is a piece of one
+};
+
+/// The event in `line`, which may stand behind other words (those of a syslog file) or behind a piece of another event
+/// that was never finished. Unknown fields are left alone; an unknown kind of event is none of ours.
+ReadLine read_event(std::string_view line);
+
+/// The text of one entry of `journalctl -o json` in which an event may stand; nullopt if it is no such entry.
+std::optional<std::string> journal_message(std::string_view line);
+
+}  // namespace dlock

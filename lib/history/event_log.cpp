@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/history/event_log.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "lib/base/human_text.h"
+#include "lib/base/system_error.h"
+#include "lib/base/text.h"
+
+namespace dlock {
+namespace {
+
+constexpr std::string_view kJournal = "journald";
+constexpr std::string_view kSyslog = "syslog";
+constexpr std::string_view kDescriptor = "fd:";
+constexpr const char* kJournalSocket = "/run/systemd/journal/socket";
+constexpr const char* kSyslogSocket = "/dev/log";
+
+/// 0, or the errno. A piece of a line is as good as none: its reader knows it by its missing end.
+int written(ssize_t bytes, std::size_t wanted) {
+  if (bytes < 0) return errno;
+  return static_cast<std::size_t>(bytes) == wanted ? 0 : ENOSPC;
+}
+
+int append_to_file(const std::string& path, const std::string& line) {
+  // Not to wait for whoever should read a pipe.
+  const UniqueFd file(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
+  if (!file.valid()) return errno;
+  return written(write(file.get(), line.data(), line.size()), line.size());
+}
+
+/// The descriptor is not ours alone: it is not made non-blocking, a pipe or terminal is opened again instead.
+int append_to_descriptor(int fd, const std::string& line) {
+  struct stat about {};
+  if (fstat(fd, &about) != 0) return errno;
+  if (S_ISSOCK(about.st_mode)) {
+    return written(send(fd, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL), line.size());
+  }
+  if (!S_ISFIFO(about.st_mode) && !S_ISCHR(about.st_mode)) {
+    return written(write(fd, line.data(), line.size()), line.size());
+  }
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const UniqueFd again(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!again.valid()) return errno;
+  return written(write(again.get(), line.data(), line.size()), line.size());
+}
+
+int send_to(const std::string& path, const std::string& datagram) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const UniqueFd sender(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!sender.valid()) return errno;
+  return written(sendto(sender.get(), datagram.data(), datagram.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+                        reinterpret_cast<const sockaddr*>(&address), sizeof address),
+                 datagram.size());
+}
+
+int priority_of(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::kLost:
+    case Event::Kind::kUnavailable:
+    case Event::Kind::kUnlocked:
+      return LOG_WARNING;
+    case Event::Kind::kForceReleased:
+      return LOG_NOTICE;
+    case Event::Kind::kWaiting:
+    case Event::Kind::kGranted:
+    case Event::Kind::kUnrenewed:
+    case Event::Kind::kRenewed:
+    case Event::Kind::kSignalled:
+    case Event::Kind::kReleased:
+    case Event::Kind::kEnded:
+    case Event::Kind::kBusy:
+    case Event::Kind::kWithdrawn:
+    case Event::Kind::kRefused:
+      break;
+  }
+  return LOG_INFO;
+}
+
+/// Values with line ends have their length in front of them; these have none, since dlock.event/1 is one line of JSON.
+void put_field(std::string& out, const char* name, std::string_view value) {
+  if (!value.empty()) out.append(name).append("=").append(printable(value)).append("\n");
+}
+
+void put_ms(std::string& out, const char* name, std::optional<Duration> value) {
+  if (!value) return;
+  put_field(out, name, std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(*value).count()));
+}
+
+std::string one_line(const Event& event) {
+  std::string line = event_line(event);
+  line.pop_back();
+  return line;
+}
+
+bool is_socket_of(std::string_view text, std::string_view name, EventPlace::Kind kind, EventPlace& out) {
+  if (!text.starts_with(name)) return false;
+  const std::string_view rest = text.substr(name.size());
+  if (!rest.empty() && !rest.starts_with(":/")) return false;
+  out.kind = kind;
+  out.path = rest.empty() ? "" : rest.substr(1);
+  return true;
+}
+
+}  // namespace
+
+std::string EventPlace::text() const {
+  const std::string where = path.empty() ? "" : ":" + path;
+  switch (kind) {
+    case Kind::kOff:
+      return "off";
+    case Kind::kFile:
+      return path;
+    case Kind::kJournal:
+      return std::string(kJournal) + where;
+    case Kind::kSyslog:
+      return std::string(kSyslog) + where;
+    case Kind::kDescriptor:
+      return std::string(kDescriptor) + std::to_string(fd);
+  }
+  return {};
+}
+
+Result<EventPlace> parse_event_place(std::string_view text) {
+  EventPlace place;
+  if (text == "off") return place;
+  if (is_socket_of(text, kJournal, EventPlace::Kind::kJournal, place)) return place;
+  if (is_socket_of(text, kSyslog, EventPlace::Kind::kSyslog, place)) return place;
+  if (text.starts_with(kDescriptor)) {
+    place.kind = EventPlace::Kind::kDescriptor;
+    place.fd = whole_number<int>(text.substr(kDescriptor.size())).value_or(-1);
+    if (place.fd >= 0) return place;
+    return Error{ErrorCode::kInvalid, "'" + printable(text, 80) + "' is no descriptor",
+                 "write for example fd:3, or ./fd:3 for a file of that name"};
+  }
+  if (text.empty())
+    return Error{ErrorCode::kInvalid, "the file is empty", "write a file name, journald, syslog, fd:N or off"};
+  place.kind = EventPlace::Kind::kFile;
+  place.path = text;
+  return place;
+}
+
+void EventLog::append(const Event& event) {
+  if (is_off()) return;
+  const int failure = write_down(event);
+  if (failure == 0 || warned_) return;
+  warned_ = true;
+  log_.warn("what happens to " + event.key + " is not recorded: " + place_.text() + ": " + errno_text(failure) +
+            "; everything else goes on");
+}
+
+int EventLog::write_down(const Event& event) {
+  switch (place_.kind) {
+    case EventPlace::Kind::kOff:
+      return 0;
+    case EventPlace::Kind::kFile:
+      return append_to_file(place_.path, event_line(event));
+    case EventPlace::Kind::kDescriptor:
+      return append_to_descriptor(place_.fd, event_line(event));
+    case EventPlace::Kind::kJournal:
+      return send_to(place_.path.empty() ? kJournalSocket : place_.path, journal_datagram(event));
+    case EventPlace::Kind::kSyslog:
+      return send_to(place_.path.empty() ? kSyslogSocket : place_.path, syslog_datagram(event));
+  }
+  return 0;
+}
+
+std::string journal_datagram(const Event& event) {
+  std::string out;
+  put_field(out, "MESSAGE", event_text(event));
+  put_field(out, "PRIORITY", std::to_string(priority_of(event)));
+  put_field(out, "SYSLOG_IDENTIFIER", "dlock");
+  put_field(out, "DLOCK_EVENT", event_name(event.kind));
+  put_field(out, "DLOCK_KEY", event.key);
+  put_field(out, "DLOCK_STORE", event.store);
+  put_field(out, "DLOCK_OWNER", event.owner);
+  if (event.token > 0) put_field(out, "DLOCK_TOKEN", std::to_string(event.token));
+  put_field(out, "DLOCK_HOST", event.host);
+  put_field(out, "DLOCK_USER", event.user);
+  put_field(out, "DLOCK_REASON", event.reason);
+  put_ms(out, "DLOCK_WAITED_MS", event.waited);
+  put_ms(out, "DLOCK_HELD_MS", event.held);
+  if (event.exit_code) put_field(out, "DLOCK_EXIT_CODE", std::to_string(*event.exit_code));
+  put_field(out, "DLOCK_JSON", one_line(event));
+  return out;
+}
+
+std::string syslog_datagram(const Event& event) {
+  return "<" + std::to_string(LOG_USER | priority_of(event)) + ">dlock[" + std::to_string(event.pid) +
+         "]: " + one_line(event);
+}
+
+}  // namespace dlock

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/base/log.h"
+#include "lib/base/result.h"
+#include "lib/base/unique_fd.h"
+#include "lib/history/event.h"
+
+namespace dlock {
+
+/// Where events are written to, and read from (--events).
+struct EventPlace {
+  enum class Kind { kOff, kFile, kJournal, kSyslog, kDescriptor };
+  Kind kind = Kind::kOff;
+  std::string path = {};  ///< of the file; of the socket of the journal or of syslog
+  int fd = -1;
+
+  /// As it is given: "/var/log/dlock.events", "journald", "fd:3".
+  std::string text() const;
+};
+
+/// off, journald, journald:SOCKET, syslog, syslog:SOCKET, fd:N; anything else is a file. Invalid for an empty text, and
+/// for fd: without a number.
+Result<EventPlace> parse_event_place(std::string_view text);
+
+/// Appends events where they belong, in one write each. Nothing that goes wrong here is the business of the command
+/// that runs under the lock: append() does not wait for a reader and does not fail; the first event that is not taken
+/// is told as a warning, those behind it are tried in silence. A file is opened for each event, so that whoever rotates
+/// it need tell nobody. `log` must outlive this.
+class EventLog {
+ public:
+  EventLog(EventPlace place, const Log& log) : place_(std::move(place)), log_(log) {}
+
+  bool is_off() const { return place_.kind == EventPlace::Kind::kOff; }
+  void append(const Event& event);
+
+ private:
+  /// 0, or the errno.
+  int write_down(const Event& event);
+
+  EventPlace place_;
+  const Log& log_;
+  bool warned_ = false;
+};
+
+/// The fields of one event as systemd-journald takes them (systemd.io/JOURNAL_NATIVE_PROTOCOL).
+std::string journal_datagram(const Event& event);
+
+/// The event as a datagram for syslog: "<14>dlock[8812]: " and the line.
+std::string syslog_datagram(const Event& event);
+
+}  // namespace dlock

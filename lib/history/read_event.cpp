@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file that knows the JSON library.
+#include <array>
+#include <chrono>
+
+#define JSON_NO_IO 1
+#include <nlohmann/json.hpp>
+
+#include "lib/base/text.h"
+#include "lib/history/event.h"
+#include "lib/history/moment.h"
+
+namespace dlock {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kStart = "{\"schema\":\"dlock.event/1\"";
+
+std::string text_of(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::optional<std::int64_t> number_of(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_number_integer() ? std::optional(at->get<std::int64_t>()) : std::nullopt;
+}
+
+std::optional<Duration> ms_of(const Json& object, const char* name) {
+  const auto ms = number_of(object, name);
+  return ms && *ms >= 0 ? std::optional<Duration>(std::chrono::milliseconds(*ms)) : std::nullopt;
+}
+
+std::optional<int> small_number_of(const Json& object, const char* name) {
+  const auto number = number_of(object, name);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+bool is_true(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_boolean() && at->get<bool>();
+}
+
+Mode mode_of(const Json& object) {
+  const std::string name = text_of(object, "mode");
+  return name == "shared" ? Mode::kShared : name == "permits" ? Mode::kPermits : Mode::kExclusive;
+}
+
+Participant party_of(const Json& object) {
+  Participant party;
+  party.owner = text_of(object, "owner");
+  party.host = text_of(object, "host");
+  party.pid = number_of(object, "pid").value_or(0);
+  party.user = text_of(object, "user");
+  party.command = text_of(object, "command");
+  party.reason = text_of(object, "reason");
+  party.mode = mode_of(object);
+  party.token = FencingToken(static_cast<std::uint64_t>(number_of(object, "token").value_or(0)));
+  party.since = parse_rfc3339(text_of(object, "since"));
+  return party;
+}
+
+std::optional<Event::Kind> kind_of(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Event::Kind::kForceReleased); ++i) {
+    const auto kind = static_cast<Event::Kind>(i);
+    if (name == event_name(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<Event> event_of(const Json& object) {
+  const auto kind = kind_of(text_of(object, "event"));
+  const auto time = parse_rfc3339(text_of(object, "time"));
+  if (!kind || !time || text_of(object, "key").empty()) return std::nullopt;
+  Event event;
+  event.kind = *kind;
+  event.time = *time;
+  event.key = text_of(object, "key");
+  event.store = text_of(object, "store");
+  event.owner = text_of(object, "owner");
+  event.token = static_cast<std::uint64_t>(number_of(object, "token").value_or(0));
+  event.slot = text_of(object, "slot");
+  event.mode = mode_of(object);
+  event.host = text_of(object, "host");
+  event.pid = number_of(object, "pid").value_or(0);
+  event.user = text_of(object, "user");
+  event.command = text_of(object, "command");
+  event.reason = text_of(object, "reason");
+  event.waited = ms_of(object, "waited_ms");
+  event.held = ms_of(object, "held_ms");
+  event.exit_code = small_number_of(object, "exit_code");
+  event.signal = small_number_of(object, "signal");
+  event.outcome = text_of(object, "outcome");
+  event.why = text_of(object, "why");
+  event.reentered = is_true(object, "reentered");
+  event.lease = is_true(object, "lease");
+  event.until = parse_rfc3339(text_of(object, "until"));
+  if (const auto holder = object.find("holder"); holder != object.end() && holder->is_object()) {
+    event.holder = party_of(*holder);
+  }
+  return event;
+}
+
+}  // namespace
+
+ReadLine read_event(std::string_view line) {
+  const std::size_t last = line.rfind(kStart);
+  if (last == std::string_view::npos) return {std::nullopt, line.starts_with("{\"schema\":\"dlock.ev")};
+  const Json object = Json::parse(line.substr(last), nullptr, false);
+  if (!object.is_object()) return {std::nullopt, true};
+  return {event_of(object), line.find(kStart) != last};
+}
+
+std::optional<std::string> journal_message(std::string_view line) {
+  const Json object = Json::parse(line, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  std::string text = text_of(object, "DLOCK_JSON");
+  return text.empty() ? text_of(object, "MESSAGE") : text;
+}
+
+}  // namespace dlock

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is recorded about locks (--events), and what is told of it afterwards.
+load ../support/cli
+
+setup() {
+  set_world
+  export TZ=UTC
+  events=$BATS_TEST_TMPDIR/work/events
+}
+teardown() { end_world; }
+
+# The events of a key in short: "granted released(0)".
+story() { # KEY [FILE]
+  jq -r "select(.key == \"$1\") | .event + (if .exit_code != null then \"(\\(.exit_code))\" else \"\" end)" "${2:-$events}" | xargs
+}
+recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
+
+@test "each step of a run is an event: waiting, granted, busy, lost, signalled, ended, released, force-released" {
+  export DLOCK_EVENTS=$events
+  script_victims
+  start_watched first dlock run -m 'release 2.4' deploy -- note first
+  wait_until is_held deploy
+  run -75 dlock run -n deploy -- true
+  start_watched second dlock run -q deploy -- sh -c 'exit 3'
+  wait_until recorded deploy waiting
+  dlock force-release --yes --reason 'hangs since 2.4' deploy
+  [ "$(how_ended first)" = "exit 79" ]
+  [ "$(how_ended second)" = "exit 3" ]
+  for event in 'granted' 'busy' 'waiting' 'force-released' 'lost' 'signalled' 'ended(0)' 'released(3)'; do
+    [[ " $(story deploy) " == *" $event "* ]] || { echo "no $event in: $(story deploy)"; return 1; }
+  done
+  one() { jq -c "select(.event == \"$1\") | $2" "$events" | head -n 1; } # EVENT FIELDS
+  [ "$(one granted '[.schema, .reason, .user, .store, .waited_ms < 10000, .pid > 0, .token > 0]')" = \
+    "[\"dlock.event/1\",\"release 2.4\",\"$(id -un)\",\"local:$locks\",true,true,true]" ]
+  [ "$(one busy '.holder.reason')" = '"release 2.4"' ]
+  [ "$(one force-released '[.reason, .holder.reason]')" = '["hangs since 2.4","release 2.4"]' ]
+  [[ "$(one lost .why)" == *"hangs since 2.4"* ]]
+  [ "$(one signalled '[.signal, .why]')" = '[15,"the lock was lost"]' ]
+  [ "$(one granted .owner)" = "$(one lost .owner)" ] && [ "$(one lost .owner)" = "$(one force-released .owner)" ]
+  [ "$(one released '.held_ms >= 0')" = true ]
+}
+
+@test "leases that acquire leaves, nested runs, several keys and waits that are ended are told apart" {
+  export DLOCK_EVENTS=$events
+  dlock run b a -- dlock run a -- true
+  [ "$(story b)" = "granted released(0)" ]
+  [ "$(jq -c 'select(.key == "a") | [.event, .reentered]' "$events" | xargs)" = \
+    "[granted,null] [granted,true] [released,true] [released,null]" ]
+  eval "$(dlock acquire --ttl 5m --shell lease)"
+  dlock renew --ttl 10m --owner "$DLOCK_OWNER" lease
+  dlock release --owner "$DLOCK_OWNER" lease
+  unset DLOCK_OWNER DLOCK_HELD
+  [ "$(jq -r 'select(.key == "lease") | .event + " " + (.until != null | tostring)' "$events" | xargs)" = \
+    "granted true renewed true released false" ]
+  hold_lock k
+  start_watched waiter dlock run -q k -- true
+  wait_until has 1 waiters k
+  kill -TERM "$(pid_of waiter)"
+  [ "$(how_ended waiter)" = "signal 15" ]
+  let_go
+  [[ "$(story k)" == *withdrawn* ]]
+  dlock run --max-hold 200ms -q long -- sleep 100 || [ $? = 124 ]
+  [ "$(jq -r 'select(.key == "long") | .event + " " + .outcome' "$events" | xargs)" = "granted signalled released overheld" ]
+}
+
+@test "writers that run side by side, and a file that is rotated meanwhile, lose no line" {
+  export DLOCK_EVENTS=$events
+  mv_when_half() {
+    wait_until lines_in "$events" 40
+    mv "$events" rotated
+  }
+  mv_when_half &
+  for n in {1..8}; do
+    for _ in {1..10}; do dlock run "key$n" -- true; done &
+  done
+  wait
+  cat rotated "$events" >all
+  [ "$(jq -s length all)" = 160 ]
+  [ "$(jq -s '[.[] | select(.event == "granted")] | length' all)" = 80 ]
+}
+
+@test "what cannot be recorded is one warning, and changes neither the command nor its exit status" {
+  mkfifo pipe
+  for place in /dev/full pipe fd:9 journald:/nowhere/socket syslog:/nowhere/socket /nowhere/file; do
+    run -5 --separate-stderr dlock run --events "$place" k -- sh -c 'echo ran; exit 5'
+    [ "$output" = ran ]
+    [[ "$stderr" == "dlock: what happens to k is not recorded: $place: "*"; everything else goes on" ]]
+    [ "${#stderr_lines[@]}" = 1 ]
+  done
+  run -64 dlock run --events fd:x k -- true
+  run -0 dlock run --events off k -- true
+  [ "$output" = "" ]
+}
+
+@test "a pipe that is full and not read, and a log daemon that hangs, hold up nobody" {
+  "${python[@]}" - "$BATS_TEST_TMPDIR/log" 3>&- <<'PY' &
+import os, signal, socket, sys
+daemon = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+daemon.bind(sys.argv[1])
+client = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+client.setblocking(False)
+client.connect(sys.argv[1])
+try:
+    while True: client.send(b"x" * 1000)
+except BlockingIOError: open("full", "w").write("x")
+signal.pause()
+PY
+  started+=($!)
+  wait_until filled full
+  for place in journald syslog; do
+    run -0 timeout $((5 * slowness)) dlock run --events "$place:$BATS_TEST_TMPDIR/log" k -- true
+    [[ "$output" == *"is not recorded"*"Resource temporarily unavailable"* ]]
+  done
+  mkfifo pipe
+  exec {full}<>pipe
+  head -c 65536 /dev/zero >&"$full"
+  run -0 timeout $((5 * slowness)) dlock run --events "fd:$full" k -- true
+  [[ "$output" == *"is not recorded: fd:$full: Resource temporarily unavailable"* ]]
+}
+
+@test "the journal gets fields, syslog a line" {
+  "${python[@]}" - "$BATS_TEST_TMPDIR/journal" <<'PY' >received 3>&- &
+import os, socket, sys
+journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+journal.bind(sys.argv[1])
+open("listening", "w").write("x")
+while True:
+    print(journal.recv(65536).decode(), flush=True)
+PY
+  started+=($!)
+  wait_until filled listening
+  dlock run --events "journald:$BATS_TEST_TMPDIR/journal" -m why deploy/prod -- true
+  wait_until grep -q DLOCK_EVENT=released received
+  for field in 'MESSAGE=deploy/prod: granted to ' DLOCK_KEY=deploy/prod DLOCK_EVENT=granted DLOCK_REASON=why 'DLOCK_TOKEN=[0-9]' PRIORITY=6 \
+    SYSLOG_IDENTIFIER=dlock DLOCK_EXIT_CODE=0; do
+    grep -q "^$field" received || { echo "no $field"; return 1; }
+  done
+  sed -n 's/^DLOCK_JSON=//p' received >"$events"
+  [ "$(story deploy/prod)" = "granted released(0)" ]
+  : >received
+  dlock run --events "syslog:$BATS_TEST_TMPDIR/journal" k -- true
+  wait_until grep -q '^<14>dlock\[[0-9]*\]: {.*"event":"released"' received
+}
+
+@test "the configuration says where, for all keys or some" {
+  mkdir -p "$HOME/.config/dlock"
+  printf '[defaults]\nevents = "%s"\n[key."quiet/*"]\nevents = "off"\n' "$events" >"$HOME/.config/dlock/config.toml"
+  dlock run loud -- true
+  dlock run quiet/x -- true
+  dlock run --events other quiet/x -- true
+  [ "$(jq -r .key "$events" | sort -u)" = loud ]
+  [ "$(jq -r .key other | sort -u)" = quiet/x ]
+}

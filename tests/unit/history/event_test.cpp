@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/history/event.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "lib/history/event_log.h"
+#include "lib/history/moment.h"
+
+namespace event_test {
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+constexpr WallTime kThree = WallTime{} + 1770087600s;  // 2026-02-03T03:00:00Z
+
+Event full_event(Event::Kind kind) {
+  Event event;
+  event.kind = kind;
+  event.time = kThree + 5ms;
+  event.key = "deploy/\"prod\"";
+  event.store = "redis://h:6379";
+  event.owner = "0123";
+  event.token = 41;
+  event.slot = "db1";
+  event.mode = Mode::kPermits;
+  event.host = "ci-4";
+  event.pid = 8812;
+  event.user = "deploy";
+  event.command = "deploy.sh";
+  event.reason = "release 2.4";
+  event.waited = 3s;
+  event.held = 41s;
+  event.exit_code = 3;
+  event.signal = 15;
+  event.outcome = "lost";
+  event.why = "the lease\nended";
+  event.reentered = true;
+  event.lease = true;
+  event.until = kThree + 1h;
+  Participant& holder = event.holder.emplace();
+  holder.owner = "4567";
+  holder.host = "ci-5";
+  holder.pid = 7;
+  holder.since = kThree;
+  return event;
+}
+
+TEST_CASE("every kind of event is read back as it was written") {
+  for (int i = 0; i <= static_cast<int>(Event::Kind::kForceReleased); ++i) {
+    const Event event = full_event(static_cast<Event::Kind>(i));
+    CAPTURE(event_name(event.kind));
+    const std::string line = event_line(event);
+    CHECK(line.find('\n') == line.size() - 1);
+    const auto read = read_event(line.substr(0, line.size() - 1));
+    REQUIRE(read.event);
+    CHECK_FALSE(read.torn);
+    CHECK(event_line(*read.event) == line);  // nothing was left out
+    CHECK(read.event->kind == event.kind);
+    CHECK(read.event->holder->host == "ci-5");
+    CHECK(event_text(event).find("deploy/\"prod\": ") == 0);
+  }
+}
+
+TEST_CASE("what is not known is null, and stays unknown") {
+  Event event;
+  event.key = "k";
+  const auto read = read_event(event_line(event));
+  REQUIRE(read.event);
+  CHECK_FALSE(read.event->waited);
+  CHECK_FALSE(read.event->exit_code);
+  CHECK_FALSE(read.event->holder);
+  CHECK(read.event->owner.empty());
+}
+
+TEST_CASE("an event is found behind the words of syslog, and behind a piece of another one") {
+  Event event = full_event(Event::Kind::kGranted);
+  std::string line = event_line(event);
+  line.pop_back();
+  const auto in_syslog = read_event("Feb  3 03:00:00 ci-4 dlock[8812]: " + line);
+  REQUIRE(in_syslog.event);
+  CHECK_FALSE(in_syslog.torn);
+  for (const std::size_t cut : {line.size() / 2, line.size() - 1, std::size_t{30}}) {
+    const auto after_a_piece = read_event(line.substr(0, cut) + line);
+    REQUIRE(after_a_piece.event);
+    CHECK(after_a_piece.event->token == 41);
+    CHECK(after_a_piece.torn);
+    const auto piece = read_event(line.substr(0, cut));
+    CHECK_FALSE(piece.event);
+    CHECK(piece.torn);
+  }
+}
+
+TEST_CASE("foreign lines, and events of a kind that is not known, are no events and not torn") {
+  for (const char* line :
+       {"", "hello", "{}", "[1,2]", "{\"schema\":\"dlock.report/1\",\"key\":\"k\"}", "\xff\xfe",
+        "{\"schema\":\"dlock.event/1\",\"time\":\"2026-02-03T03:00:00Z\",\"event\":\"danced\",\"key\":\"k\"}",
+        "{\"schema\":\"dlock.event/1\",\"time\":\"yesterday\",\"event\":\"granted\",\"key\":\"k\"}",
+        "{\"schema\":\"dlock.event/1\",\"time\":7,\"event\":[],\"key\":{}}"}) {
+    CAPTURE(line);
+    const auto read = read_event(line);
+    CHECK_FALSE(read.event);
+    CHECK_FALSE(read.torn);
+  }
+}
+
+TEST_CASE("numbers that are none, too large or negative do no harm") {
+  const auto read = read_event(
+      R"({"schema":"dlock.event/1","time":"2026-02-03T03:00:00Z","event":"released","key":"k","token":-1,"pid":"x",)"
+      R"("held_ms":-5,"waited_ms":1e99,"exit_code":4.5,"holder":[]})");
+  REQUIRE(read.event);
+  CHECK_FALSE(read.event->held);
+  CHECK_FALSE(read.event->waited);
+  CHECK_FALSE(read.event->exit_code);
+}
+
+TEST_CASE("an entry of the journal has the event in a field, or as the message of syslog") {
+  CHECK(journal_message(R"({"DLOCK_JSON":"{a}","MESSAGE":"k: granted"})") == "{a}");
+  CHECK(journal_message(R"({"MESSAGE":"{b}"})") == "{b}");
+  CHECK(journal_message(R"({"MESSAGE":[1,2,3]})") == "");
+  CHECK_FALSE(journal_message("-- No entries --"));
+}
+
+TEST_CASE("what the journal gets has a field for what people look for, and a line for each") {
+  const std::string fields = journal_datagram(full_event(Event::Kind::kLost));
+  for (const char* field : {"DLOCK_KEY=deploy/\"prod\"\n", "DLOCK_EVENT=lost\n", "DLOCK_TOKEN=41\n", "PRIORITY=4\n",
+                            "SYSLOG_IDENTIFIER=dlock\n", "DLOCK_HELD_MS=41000\n",
+                            "MESSAGE=deploy/\"prod\": LOST by deploy@ci-4 (deploy.sh, pid 8812) "})
+    CHECK_MESSAGE(fields.find(field) != std::string::npos, field);
+  CHECK(syslog_datagram(full_event(Event::Kind::kGranted)).starts_with("<14>dlock[8812]: {\"schema\":"));
+}
+
+TEST_CASE("places of events") {
+  CHECK(parse_event_place("off")->kind == EventPlace::Kind::kOff);
+  CHECK(parse_event_place("journald")->kind == EventPlace::Kind::kJournal);
+  CHECK(parse_event_place("journald:/run/x")->path == "/run/x");
+  CHECK(parse_event_place("journald.log")->kind == EventPlace::Kind::kFile);
+  CHECK(parse_event_place("syslog")->kind == EventPlace::Kind::kSyslog);
+  CHECK(parse_event_place("fd:3")->fd == 3);
+  CHECK(parse_event_place("./fd:3")->kind == EventPlace::Kind::kFile);
+  CHECK_FALSE(parse_event_place("fd:x"));
+  CHECK_FALSE(parse_event_place(""));
+  for (const char* text : {"off", "journald", "journald:/run/x", "syslog:/x", "fd:3", "/var/log/x"})
+    CHECK(parse_event_place(text)->text() == text);
+}
+
+TEST_CASE("a full pipe, a full disk and a missing folder cost one warning and no time") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd reader(ends[0]);
+  const UniqueFd writer(ends[1]);
+  for (const std::string& where :
+       {"fd:" + std::to_string(writer.get()), std::string("/dev/full"), std::string("/nowhere/x")}) {
+    CAPTURE(where);
+    const UniqueFd said(memfd_create("stderr", MFD_CLOEXEC));
+    const Log log(Log::Style{}, said.get());
+    EventLog events(*parse_event_place(where), log);
+    for (int i = 0; i < 200; ++i) events.append(full_event(Event::Kind::kGranted));  // more than a pipe takes
+    char text[4096] = {};
+    REQUIRE(pread(said.get(), text, sizeof text - 1, 0) > 0);
+    const std::string warning(text);
+    CHECK(warning.find("is not recorded: " + where) != std::string::npos);
+    CHECK(warning.find('\n') == warning.size() - 1);
+  }
+}
+
+TEST_CASE("moments: how long ago, when today, which day; in the zone of the process") {
+  setenv("TZ", "CET-1", 1);
+  tzset();
+  CHECK(*parse_moment("1h", kThree) == kThree - 1h);
+  CHECK(*parse_moment("2026-02-03", kThree) == kThree - 4h);
+  CHECK(*parse_moment("2026-02-03 03:00", kThree) == kThree - 1h);
+  CHECK(*parse_moment("2026-02-03T03:00:05.5", kThree) == kThree - 1h + 5500ms);
+  CHECK(*parse_moment("2026-02-03T03:00:05Z", kThree) == kThree + 5s);
+  CHECK(*parse_moment("2026-02-03T03:00:05+01:00", kThree) == kThree - 1h + 5s);
+  CHECK(*parse_moment("03:30", kThree) == kThree - 30min);
+  CHECK(local_time(kThree) == "2026-02-03 04:00:00");
+  CHECK(zone_at(kThree).name == "CET");
+  unsetenv("TZ");
+  tzset();
+  for (const char* text :
+       {"", "yesterday", "2026-13-01", "2026-02-03 25:00", "2026-02-03x", "12:00Z", "-1h", "2026-2-3"})
+    CHECK_FALSE_MESSAGE(parse_moment(text, kThree), text);
+}
+
+TEST_CASE("RFC 3339 is read back as it was written") {
+  CHECK(parse_rfc3339("2026-02-03T03:00:00.005Z") == kThree + 5ms);
+  CHECK(parse_rfc3339("1969-12-31T23:59:59.999Z") == WallTime{} - 1ms);
+  CHECK_FALSE(parse_rfc3339("2026-02-03 03:00:00Z"));
+  CHECK_FALSE(parse_rfc3339("2026-02-03T03:00:00"));
+}
+
+}  // namespace event_test
