@@ -17,8 +17,10 @@
 #include "cmd/commands/fence.h"
 #include "cmd/commands/force_release.h"
 #include "cmd/commands/gc.h"
+#include "cmd/commands/history.h"
 #include "cmd/commands/hold.h"
 #include "cmd/commands/inspect.h"
+#include "cmd/commands/metrics.h"
 #include "cmd/commands/ping.h"
 #include "cmd/commands/renew_release.h"
 #include "cmd/commands/run.h"
@@ -180,6 +182,10 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
       return verify_command(options, runtime, out);
     case Command::kSection:
       return section_command(options.words, environment);
+    case Command::kHistory:
+      return history_command(options, runtime, out);
+    case Command::kMetrics:
+      return on(metrics_command, out);
     case Command::kConfig:
       return config_command(options, runtime, out);
     case Command::kCompletion:

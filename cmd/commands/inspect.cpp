@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/inspect.h"
 
+#include <algorithm>
+
 #include "cmd/show/exit_status.h"
+#include "cmd/show/history_text.h"
 #include "cmd/show/locks.h"
 #include "cmd/show/render.h"
 #include "cmd/show/watch.h"
 #include "lib/base/human_text.h"
+#include "lib/history/event_source.h"
 
 namespace dlock {
 namespace {
@@ -16,12 +20,39 @@ std::string live_json(const LiveLocks& live) {
   return lines;
 }
 
+/// How the last hold of a lock that is free ended, as far as that was recorded.
+std::string last_hold_text(const std::vector<Episode>& past, const LockState& state, WallTime now) {
+  if (!state.holders.empty()) return {};
+  const auto last = std::find_if(past.rbegin(), past.rend(), [&](const Episode& one) {
+    return one.granted && one.key == state.name.text() && (one.store.empty() || one.store == state.store);
+  });
+  if (last == past.rend()) return {};
+  std::string text = "last held by " + party_text(last->who);
+  if (last->held) text += " for " + human_duration(*last->held);
+  if (last->ended) text += ", until " + human_duration(age(*last->ended, now)) + " ago";
+  return text + ": " + outcome_text(*last);
+}
+
+std::vector<Episode> read_past(const LiveLocks& live, const Options& options, WallTime now) {
+  const auto is_free = [](const LockState& state) { return state.holders.empty(); };
+  const bool wanted = std::any_of(live.locks.begin(), live.locks.end(), is_free);
+  if (!wanted || options.events.kind == EventPlace::Kind::kOff) return {};
+  History history;
+  // Whoever only wants to know who holds it need not be able to read what was.
+  (void)read_events(options.events, [&](std::string_view line) { history.add_line(line); });
+  history.finish(now);
+  return history.episodes();
+}
+
 std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& backend, WallTime now,
                       const Look& look) {
   if (!live.locks.empty()) {
     Remarks remarks;
+    const std::vector<Episode> past = read_past(live, options, now);
     for (const LockState& state : live.locks) {
-      if (std::string said = why_free_text(state, backend); !said.empty()) remarks[state.name] = std::move(said);
+      std::string said = last_hold_text(past, state, now);
+      if (said.empty()) said = why_free_text(state, backend);
+      if (!said.empty()) remarks[state.name] = std::move(said);
     }
     return inspect_text(live.locks, now, look, remarks);
   }

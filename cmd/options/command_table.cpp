@@ -68,6 +68,16 @@ constexpr CommandRow kCommandRows[] = {
      "dlock force-release deploy\n"
      "dlock force-release deploy --yes --token 41\n"
      "dlock force-release 'ci/*'                  # each that is held, one after the other\n"},
+    {Command::kHistory, "history", "", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
+     "what happened: who waited, held, lost what, and for how long",
+     "From what --events records, in a file or the journal. 'deploy/*' means all keys that it matches.",
+     "dlock history --since 1h\n"
+     "dlock history deploy/prod --since 03:00 --until 04:00\n"
+     "dlock history 'deploy/*' --since 1d --svg > night.svg\n"},
+    {Command::kMetrics, "metrics", "", "", Operands::kNone, "", kLookHelp,
+     "holders, waiters, and what was recorded, as OpenMetrics text", "For node_exporter's textfile collector.",
+     "dlock metrics --match 'deploy/*'\n"
+     "dlock metrics > dlock.prom.new && mv dlock.prom.new dlock.prom\n"},
     {Command::kGc, "gc", "", "", Operands::kNone, "", kLookHelp, "sweep what dead holders left", "",
      "dlock gc --dry-run\n"},
     {Command::kDoctor, "doctor", "", "", Operands::kNone, "", kLookHelp,

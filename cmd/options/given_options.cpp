@@ -114,7 +114,7 @@ class GivenOptionReader {
 
   std::string register_long(std::string_view word) {
     const std::string_view spelled = spelled_long(word);
-    const OptionRow* row = find_option(spelled.substr(2));
+    const OptionRow* row = find_long(spelled.substr(2));
     const bool has_value = spelled.size() < word.size();
     std::string copy(word);
     if (row == nullptr || !belongs_here(*row) || (has_value && row->kind == ValueKind::kFlag)) {
@@ -141,6 +141,10 @@ class GivenOptionReader {
       break;
     }
     return copy;
+  }
+
+  const OptionRow* find_long(std::string_view name) const {
+    return command_ == nullptr ? find_option(name) : find_option(name, command_->command);
   }
 
   bool belongs_here(const OptionRow& row) const {
@@ -185,7 +189,7 @@ class GivenOptionReader {
     const std::string_view misfit = marked.substr(letter ? 1 : 2);
     const std::string spelled = letter ? std::string{'-', misfit[0]} : std::string(spelled_long(misfit));
     const std::string_view name = letter ? misfit.substr(0, 1) : spelled_long(misfit).substr(2);
-    const OptionRow* row = letter ? find_option(misfit[0]) : find_option(name);
+    const OptionRow* row = letter ? find_option(misfit[0]) : find_long(name);
     if (row == nullptr) return unknown(spelled, name);
     if (!belongs_here(*row)) return misplaced(*row, spelled);
     return usage_error("option " + spelled + " takes no value",
@@ -214,10 +218,10 @@ class GivenOptionReader {
   }
 
   /// Of the last word, "--name" or letters: every other one has had the next word.
-  static Error value_missing(std::string_view word) {
+  Error value_missing(std::string_view word) const {
     const bool letters = !word.starts_with("--");
     const std::string name = letters ? std::string{'-', word.back()} : std::string(word);
-    const OptionRow* row = letters ? find_option(word.back()) : find_option(word.substr(2));
+    const OptionRow* row = letters ? find_option(word.back()) : find_long(word.substr(2));
     return usage_error("option " + name + " needs a value", "write: " + name + " " + std::string(row->value));
   }
 

@@ -97,7 +97,10 @@ class Placer {
     return local && name.is_path() && row_.shape != Operands::kFence && !pattern;
   }
 
-  bool takes_patterns() const { return row_.command == Command::kInspect || row_.command == Command::kForceRelease; }
+  bool takes_patterns() const {
+    return row_.command == Command::kInspect || row_.command == Command::kForceRelease ||
+           row_.command == Command::kHistory;
+  }
 
   Result<void> add_key_and_token() {
     if (auto added = add_keys(1); !added) return added;

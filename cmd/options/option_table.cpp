@@ -14,13 +14,16 @@ constexpr CommandSet kWaiters = kTakers | bit(Command::kWait);
 constexpr CommandSet kFence = bit(Command::kFence);
 constexpr CommandSet kStock = bit(Command::kStock);
 constexpr CommandSet kVerify = bit(Command::kVerify);
+constexpr CommandSet kHistory = bit(Command::kHistory);
+constexpr CommandSet kMetrics = bit(Command::kMetrics);
 constexpr CommandSet kPrinters = kHold | kAcquire | kFence | bit(Command::kRenew) | bit(Command::kRelease) |
                                  bit(Command::kInspect) | bit(Command::kForceRelease) | bit(Command::kCheck) |
                                  bit(Command::kGc) | bit(Command::kDoctor) | bit(Command::kPing) |
                                  bit(Command::kBench) | bit(Command::kConfig) | bit(Command::kSetup) |
-                                 bit(Command::kVersion) | kStock | kVerify;
-constexpr CommandSet kConnecting = kEveryCommand & ~(kVerify | bit(Command::kConfig) | bit(Command::kCompletion) |
-                                                     bit(Command::kHelp) | bit(Command::kVersion));
+                                 bit(Command::kVersion) | kStock | kVerify | kHistory;
+constexpr CommandSet kConnecting =
+    kEveryCommand & ~(kVerify | kHistory | bit(Command::kConfig) | bit(Command::kCompletion) | bit(Command::kHelp) |
+                      bit(Command::kVersion));
 
 using enum ValueKind;
 
@@ -271,7 +274,8 @@ constexpr OptionRow kOptionRows[] = {
      .name = "events",
      .kind = kFile,
      .value = "FILE|journald|syslog|fd:N",
-     .commands = kWaiters | bit(Command::kRenew) | bit(Command::kRelease) | bit(Command::kForceRelease),
+     .commands = kWaiters | bit(Command::kRenew) | bit(Command::kRelease) | bit(Command::kForceRelease) | kHistory |
+                 kMetrics | bit(Command::kInspect),
      .variable = "DLOCK_EVENTS",
      .config_key = "events",
      .of_key = true,
@@ -316,6 +320,28 @@ constexpr OptionRow kOptionRows[] = {
      .name = "dry-run",
      .commands = bit(Command::kGc),
      .help = "say what would be swept, sweep nothing"},
+    {.id = OptionId::kSince,
+     .name = "since",
+     .kind = kText,
+     .value = "WHEN",
+     .commands = kHistory,
+     .help = "from then on: 1h (ago), 03:00, 2026-02-03, '2026-02-03 03:00'"},
+    {.id = OptionId::kUntil,
+     .name = "until",
+     .kind = kText,
+     .value = "WHEN",
+     .commands = kHistory,
+     .help = "until then"},
+    {.id = OptionId::kSvg,
+     .name = "svg",
+     .commands = kHistory,
+     .help = "print a picture: who waited, held, lost, and when"},
+    {.id = OptionId::kMatch,
+     .name = "match",
+     .kind = kText,
+     .value = "PATTERN",
+     .commands = kMetrics,
+     .help = "only keys that it matches"},
     {.id = OptionId::kPrint,
      .name = "print",
      .commands = bit(Command::kSetup),
@@ -512,6 +538,13 @@ const OptionRow* find_option(std::string_view name) {
     if (alias.name == name) return &option_row(alias.id);
   }
   return nullptr;
+}
+
+const OptionRow* find_option(std::string_view name, Command command) {
+  for (const OptionRow& row : kOptionRows) {
+    if (row.name == name && has_option(command, row)) return &row;
+  }
+  return find_option(name);
 }
 
 const OptionRow* find_option(char letter) {

@@ -46,6 +46,10 @@ enum class OptionId {
   kWatch,
   kInterval,
   kDryRun,
+  kSince,
+  kUntil,
+  kSvg,
+  kMatch,
   kPrint,
   kCount,
   kProcesses,
@@ -103,6 +107,8 @@ const OptionRow& option_row(OptionId id);
 /// By its long name (without "--") or an alias that other tools use; nullptr if there is none.
 const OptionRow* find_option(std::string_view name);
 const OptionRow* find_option(char letter);
+/// The same for `command`, where an option of that name may mean another thing than elsewhere.
+const OptionRow* find_option(std::string_view name, Command command);
 
 /// The name (without "--") nearest to `word` among the options of `command`; empty if none is near.
 std::string_view nearest_option(std::string_view word, Command command);

@@ -17,8 +17,10 @@
 #include "cmd/options/settings.h"
 #include "cmd/options/stock_actions.h"
 #include "cmd/options/usage_error.h"
+#include "lib/base/clock.h"
 #include "lib/base/human_text.h"
 #include "lib/config/duration_text.h"
+#include "lib/history/moment.h"
 #include "lib/lock/slots.h"
 
 namespace dlock {
@@ -344,6 +346,14 @@ class Composer {
                                   "choose a longer --max-hold, or a shorter --at-least"}));
   }
 
+  Result<void> read_period(const OptionReader& from) {
+    const auto moment = [](std::string_view text) { return parse_moment(text, SystemClock().wall()); };
+    if (auto read = from.read_with(OptionId::kSince, moment, options_.since); !read) return read;
+    if (auto read = from.read_with(OptionId::kUntil, moment, options_.until); !read) return read;
+    if (!options_.since || !options_.until || *options_.since < *options_.until) return {};
+    return usage_error("--since is not before --until", "swap them");
+  }
+
   /// The options of the commands that run nothing.
   Result<void> read_switches() {
     const auto from = reader();
@@ -357,6 +367,13 @@ class Composer {
       if (auto read = from.read(id, *value); !read) return read;
     }
     if (options_.json && options_.shell) return usage_error("--json and --shell exclude each other", "choose one");
+    // Another command has a FILE of this name.
+    if (has_option(arguments_.command, option_row(OptionId::kSvg))) {
+      if (auto read = from.read(OptionId::kSvg, options_.svg); !read) return read;
+    }
+    if (options_.json && options_.svg) return usage_error("--json and --svg exclude each other", "choose one");
+    if (auto read = read_period(from); !read) return read;
+    if (auto read = from.read(OptionId::kMatch, options_.match); !read) return read;
     if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
     if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;
     if (auto read = from.read(OptionId::kCount, 1, kMostRounds, options_.count); !read) return read;

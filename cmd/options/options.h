@@ -42,6 +42,8 @@ enum class Command {
   kGc,
   kBench,
   kVerify,
+  kHistory,
+  kMetrics,
   kConfig,
   kCompletion,
   kHelp,
@@ -120,6 +122,10 @@ struct Options {
   std::string reason;
   std::optional<std::string> report;  ///< FILE or fd:N
   EventPlace events;
+  std::optional<WallTime> since;  ///< history
+  std::optional<WallTime> until;
+  bool svg = false;
+  std::string match;  ///< metrics: a pattern; empty: every key
   When progress = When::kAuto;
   When colour = When::kAuto;
   Log::Style log;          ///< colour already decided for stderr

@@ -18,6 +18,7 @@ constexpr double kLaneHeight = 24;
 constexpr double kBarHeight = 16;
 constexpr double kHeadingHeight = 28;
 constexpr double kCharacter = 6.3;  ///< of a text of 11 px, on average
+constexpr double kBold = 1.3;       ///< how much wider that is
 constexpr double kLeastBar = 2;
 constexpr std::size_t kMostLabelColumns = 40;
 
@@ -189,7 +190,7 @@ class Drawing {
     const double at = x(mark.at);
     out_ += "<path d=\"M" + px(at) + " " + px(y_ + 1) + "v" + px(kLaneHeight - 2) + "\" stroke=\"" +
             (mark.bad ? kDarkRed : kGrey) + "\" stroke-width=\"2\"/>\n";
-    const double wide = width_of(mark.label);
+    const double wide = kBold * width_of(mark.label);
     if (mark.label.empty()) return;
     const bool behind = at + 5 + wide <= right_;
     // Of several close to each other the last one has its word: it is how it ended.

@@ -151,3 +151,144 @@ PY
   [ "$(jq -r .key "$events" | sort -u)" = loud ]
   [ "$(jq -r .key other | sort -u)" = quiet/x ]
 }
+
+# --- dlock history ---------------------------------------------------------------------------------------------------
+
+# A night that somebody asks about: a deployment was lost, another one waited for it, a third one gave up.
+record_a_night() {
+  export DLOCK_EVENTS=$events
+  script_victims
+  start_watched first dlock run -m 'release 2.4' deploy/prod -- note first
+  wait_until is_held deploy/prod
+  run -75 dlock run -n deploy/prod -- true
+  start_watched second dlock run -q deploy/prod -- sh -c 'exit 3'
+  wait_until recorded deploy/prod waiting
+  dlock force-release --yes --reason 'hangs since 2.4' deploy/prod
+  [ "$(how_ended second)" = "exit 3" ]
+  dlock run nightly -- true
+}
+
+@test "history tells who waited, held, lost and gave up, with totals for each key" {
+  record_a_night
+  run -0 dlock history
+  [[ "${lines[0]}" == when*key*who*waited*held*outcome ]]
+  told() { [[ "$output" =~ $1 ]] || { echo "not told: $1 in:"; echo "$output"; return 1; }; }
+  told "deploy/prod .*LOST: force-released by .*hangs since 2.4.*\(release 2.4\)"
+  told "deploy/prod .*busy: held by .*note"
+  told "deploy/prod .*exit 3"
+  told "nightly .* ok"
+  told "key +grants +busy +lost +wait p50 +p95 +hold p50 +p95 +longest"
+  told "deploy/prod +2 +1 +1 "
+  told "nightly +1 +0 +0 "
+  run -0 dlock history 'deploy/*'
+  [[ "$output" != *nightly* ]]
+  run -0 dlock history --until '2020-01-01'
+  [ "$output" = "nothing is recorded about it in $events" ]
+  run -64 dlock history --since yesterday
+  run -64 dlock history --since 03:00 --until 02:00
+}
+
+@test "history as JSON has the same figures, and as a picture the lanes, the loss and the signal" {
+  record_a_night
+  dlock history --json >all.json
+  [ "$(jq -c 'select(.schema == "dlock.history.key/1") | [.key, .grants, .busy, .lost]' all.json | xargs)" = \
+    "[deploy/prod,2,1,1] [nightly,1,0,0]" ]
+  [ "$(jq -r 'select(.key == "deploy/prod" and .schema == "dlock.history/1") | .end' all.json | sort | xargs)" = "busy lost released" ]
+  [ "$(jq -c 'select(.end == "lost") | [.signals, .who.reason, .held_ms > 0]' all.json)" = '[[15],"release 2.4",true]' ]
+  dlock history --since 1h --svg >picture.svg
+  for part in '<svg ' '>deploy/prod<' '>nightly<' '>LOST, TERM<' 'fill="#c62828"' '>holds '; do
+    grep -qF -- "$part" picture.svg || { echo "no $part in the picture"; return 1; }
+  done
+  rsvg-convert picture.svg -o picture.png
+  filled picture.png
+  run -64 dlock history --svg --json
+}
+
+@test "a record with torn and foreign lines is read all the same, and what was skipped is said" {
+  dlock run --events "$events" k -- true
+  {
+    head -c 100 "$events"
+    cat "$events"
+    echo 'not ours'
+    tail -n 1 "$events" | head -c 50
+  } >broken
+  run -0 --separate-stderr dlock history --events broken
+  [[ "$output" == *" ok"* ]]
+  [[ "$stderr" == *"broken has 2 events of which only a piece is there: skipped"* ]]
+  [[ "$stderr" == *"broken has 1 line that is no event: skipped"* ]]
+  mv "$events" rotated.1
+  dlock run --events rotated k -- true
+  [ "$(dlock history --events rotated --json | jq -c 'select(.schema == "dlock.history.key/1") | .grants')" = 2 ]
+}
+
+@test "a record that cannot be read is an error that says what to do" {
+  run -78 dlock history
+  [[ "$output" == *"no events are recorded"*"events = "* ]]
+  run -78 dlock history --events nowhere
+  [[ "$output" == *"there is no such file"* ]]
+  run -78 dlock history --events fd:3
+  need_root
+  open_world
+  install -m 600 /dev/null secret
+  run -77 nobody dlock history --events secret
+  [[ "$output" == *"cannot read the events in secret: Permission denied"* ]]
+}
+
+@test "history asks the journal through journalctl" {
+  dlock run --events "$events" -m why k -- true
+  script journalctl <<SCRIPT
+#!/bin/sh
+case "\$*" in *--identifier=dlock*) ;; *) exit 1 ;; esac
+jq -Rc '{DLOCK_JSON: .}' "$events" | head -n 1
+jq -Rc '{MESSAGE: .}' "$events" | tail -n 1
+SCRIPT
+  for place in journald syslog; do
+    run -0 dlock history --events "$place"
+    [[ "$output" == *"k "*" ok  (why)"* ]]
+  done
+  script journalctl <<'SCRIPT'
+#!/bin/sh
+echo 'No journal files were opened due to insufficient permissions.' >&2
+exit 1
+SCRIPT
+  run -77 dlock history --events journald
+  [[ "$output" == *"insufficient permissions"*"cannot read the journal"*"systemd-journal"* ]]
+}
+
+@test "inspect tells of a free lock who had it last, and how that ended" {
+  export DLOCK_EVENTS=$events
+  run -3 dlock run -m why k -- sh -c 'exit 3'
+  run -0 dlock inspect k
+  [[ "$output" == *"last held by $(id -un)@$(uname -n) (sh, pid "*"ago: exit 3"* ]]
+  run -0 env -u DLOCK_EVENTS dlock inspect k
+  [[ "$output" != *"last held"* ]]
+  run -0 dlock inspect --events /nowhere/at/all k
+  [[ "$output" == *free* ]]
+}
+
+# --- dlock metrics ---------------------------------------------------------------------------------------------------
+
+@test "metrics are of the store and of the record, by key" {
+  run -0 dlock run --events "$events" 'a"b\c' -- true
+  dlock run --events "$events" deploy/prod -- true
+  hold_lock --events "$events" deploy/prod
+  start dlock run -q deploy/prod -- true
+  wait_until has 1 waiters deploy/prod
+  run -75 dlock run -n --events "$events" deploy/prod -- true
+  run -0 --separate-stderr dlock metrics --events "$events"
+  [ "$stderr" = "" ]
+  labels="{store=\"local:$locks\",key=\"deploy/prod\""
+  for line in "dlock_holders$labels} 1" "dlock_waiters$labels} 1" "dlock_grants_total$labels} 2" "dlock_busy_total$labels} 1" \
+    "dlock_losses_total$labels} 0" "dlock_hold_seconds_bucket$labels,le=\"10\"} 1" "dlock_hold_seconds_bucket$labels,le=\"+Inf\"} 1" \
+    "dlock_hold_seconds_count$labels} 1" "dlock_wait_seconds_count$labels} 2" "dlock_grants_total{store=\"local:$locks\",key=\"a\\\"b\\\\c\"} 1" \
+    '# TYPE dlock_hold_seconds histogram' '# EOF'; do
+    grep -qxF -- "$line" <<<"$output" || { echo "no line: $line"; echo "$output"; return 1; }
+  done
+  grep -qE '^dlock_oldest_hold_seconds\{.*\} [0-9.e-]+$' <<<"$output"
+  [ "${lines[-1]}" = '# EOF' ]
+  run -0 dlock metrics --events "$events" --match 'a*'
+  [[ "$output" != *deploy/prod* ]] && [[ "$output" == *dlock_grants_total* ]]
+  run -0 --separate-stderr dlock metrics --events nowhere
+  [[ "$output" == *dlock_holders* ]] && [[ "$stderr" == *"only what is held now is told"* ]]
+  let_go
+}

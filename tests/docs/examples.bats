@@ -138,3 +138,15 @@ in_yaml() { # FILE EXPRESSION
   run -0 dlock config show --config "$root/examples/dlock.toml" --json deploy/shop
   [[ "$output" == *'"1h"'* ]]
 }
+
+@test "systemd: the metrics of the locks are a file that node_exporter takes, and the alert rules ask for what is in it" {
+  hold storage
+  export TEXTFILES=$stage DLOCK_EVENTS=$stage/events
+  dlock run other -- true
+  sh -c "$(sed -nE "s/^ExecStart=\/bin\/sh -c '(.*)'$/\1/p" "$root/examples/systemd/dlock-metrics.service")"
+  grep -q '^dlock_holders{.*key="storage"} 1$' "$stage/dlock.prom"
+  [ ! -e "$stage/dlock.prom.new" ]
+  for metric in $(sed -n 's/^ *expr: //p' "$root/examples/prometheus/dlock.rules.yml" | grep -oE 'dlock_[a-z_]+'); do
+    grep -q "^$metric{" "$stage/dlock.prom" || { echo "nothing is called $metric"; return 1; }
+  done
+}

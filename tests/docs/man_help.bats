@@ -144,6 +144,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock hold k --json </dev/null >hold.json
   dlock run --report report.json k -- true
   dlock run --events event.json k -- true
+  dlock history --events event.json --json >history.json
   dlock doctor --json >doctor.json || true
   dlock ping --json >ping.json
   dlock setup --print --json >setup.json
@@ -169,7 +170,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     name=${schema#dlock.}
     [ "$(head -n 1 "${name%/1}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
   done
-  for name in inspect report acquire event renew release fence check doctor log stock verify; do
+  for name in inspect report acquire event history renew release fence check doctor log stock verify; do
     for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock.7.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
       grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
     done
@@ -178,6 +179,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   for word in inspect.permits inspect.slot report.slot acquire.slot inspect.note inspect.directory_of inspect.waiters_known inspect.false inspect.exclusive inspect.shared release.false report.locks report.ran report.busy report.unavailable \
     report.lost report.overheld report.exec_failed report.interrupted report.short report.repeated doctor.ok doctor.warn doctor.fail log.warning log.notice log.verbose \
     log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
+    history.expired history.withdrawn history.unavailable history.refused history.unlocked history.waiting history.held history.unseen \
     event.slot event.holder event.why event.lease event.until event.reentered event.waiting event.unrenewed event.lost event.signalled event.ended event.busy \
     event.withdrawn event.unavailable event.refused event.unlocked event.renewed event.force-released event.journald event.syslog \
     verify.what verify.history log.waiting log.fallback log.unlocked log.release_unconfirmed log.step log.note; do

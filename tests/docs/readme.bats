@@ -119,7 +119,7 @@ as_shown() {
   for command in $(grep -ohE '(^|[`(-] ?|  |= )dlock [a-z][a-z-]+' "${files[@]}" | sed 's/.*dlock //' | sort -u); do
     dlock help "$command" >/dev/null || { echo "dlock $command does not exist"; return 1; }
   done
-  all=$(dlock help run; dlock help acquire; dlock help release; dlock help renew; dlock help inspect; dlock help force-release; dlock help stock)
+  all=$(dlock help run; dlock help acquire; dlock help release; dlock help renew; dlock help inspect; dlock help history; dlock help force-release; dlock help stock)
   for option in $(grep -hE '^[^|]*dlock ' "${files[@]}" | sed 's/ -- .*//' | grep -oE -- ' --[a-z][a-z-]+' | sort -u); do
     grep -q -- "$option" <<<"$all" || { echo "$option does not exist"; return 1; }
   done

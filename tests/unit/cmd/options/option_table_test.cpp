@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <map>
 #include <set>
 #include <string>
 
@@ -12,19 +14,20 @@ namespace option_table_test {
 
 using namespace dlock;
 
-TEST_CASE("no two options share a name, a letter, a variable or a key") {
-  std::set<std::string_view> names;
+TEST_CASE("no two options of a command share a name, and no two a letter, a variable or a key") {
+  std::map<std::string_view, CommandSet> names;
   std::set<char> letters;
   std::set<std::string_view> variables;
   for (const OptionRow& row : option_rows()) {
     CAPTURE(row.name);
-    CHECK(names.insert(row.name).second);
+    CHECK((names[row.name] & row.commands) == 0);
+    names[row.name] |= row.commands;
     if (row.letter != 0) CHECK(letters.insert(row.letter).second);
     if (!row.variable.empty()) CHECK(variables.insert(row.variable).second);
     CHECK(!row.help.empty());
     CHECK(row.commands != 0);
     CHECK((row.kind == ValueKind::kFlag) == row.value.empty());
-    CHECK(find_option(row.name) == &row);
+    CHECK(find_option(row.name, static_cast<Command>(std::countr_zero(row.commands))) == &row);
     if (row.letter != 0) CHECK(find_option(row.letter) == &row);
     // In a file a key is called as its option is.
     if (row.id != OptionId::kBackend && !row.config_key.empty()) CHECK(row.config_key == row.name);
@@ -57,7 +60,7 @@ TEST_CASE("help names every option of a command with its default and its variabl
           ", --" + std::string(row.name) + (row.value.empty() ? "" : " " + std::string(row.value));
       const std::string lone = "      --" + label.substr(4);
       const bool told =
-          (*text).find((row.letter != 0 ? label : lone) + (row.value.empty() ? " " : "")) != std::string::npos;
+          (*text).find((row.letter != 0 ? label : lone) + (row.value.empty() ? "  " : "")) != std::string::npos;
       CHECK(told == has_option(command.command, row));
       if (told && !row.variable.empty()) CHECK((*text).find("$" + std::string(row.variable)) != std::string::npos);
     }

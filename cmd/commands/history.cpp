@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/history.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "cmd/show/exit_status.h"
+#include "cmd/show/history_picture.h"
+#include "cmd/show/history_text.h"
+#include "lib/history/event_source.h"
+
+namespace dlock {
+namespace {
+
+bool is_wanted(const Episode& episode, const Options& options, WallTime now) {
+  const WallTime end = episode.ended.value_or(now);
+  if (options.since && end < *options.since) return false;
+  if (options.until && episode.asked > *options.until) return false;
+  const auto matches = [&](const LockName& key) {
+    return key.text() == episode.key || fnmatch(key.text().c_str(), episode.key.c_str(), 0) == 0;
+  };
+  return options.keys.empty() || std::any_of(options.keys.begin(), options.keys.end(), matches);
+}
+
+std::string count_of(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+/// What a reader should know of the record itself.
+void tell_flaws(const History& history, const Options& options, const Log& log) {
+  if (history.torn() > 0) {
+    log.warn(options.events.text() + " has " + count_of(history.torn(), "event", "events") +
+             " of which only a piece is there: skipped");
+  }
+  if (history.foreign() > 0) {
+    log.notice(options.events.text() + " has " + count_of(history.foreign(), "line that is", "lines that are") +
+               " no event: skipped");
+  }
+  if (history.clock_steps() > 0) {
+    log.warn("the clock went back " + count_of(history.clock_steps(), "time", "times") +
+             ": lengths are right, times of day may not be");
+  }
+}
+
+std::string rendered(const std::vector<Episode>& episodes, const Options& options, WallTime now, const Look& look) {
+  if (options.svg) return timeline_svg(history_picture(episodes, now, options.since, options.until));
+  const auto totals = totals_of(episodes);
+  if (options.json) return history_json(episodes, totals);
+  if (episodes.empty()) return "nothing is recorded about it in " + options.events.text() + '\n';
+  return history_text(episodes, totals, look);
+}
+
+}  // namespace
+
+int history_command(const Options& options, const Runtime& runtime, Output& out) {
+  History history;
+  const auto read = read_events(options.events, [&](std::string_view line) { history.add_line(line); });
+  if (!read) return fail(runtime.log, read.error());
+  const WallTime now = runtime.clock.wall();
+  history.finish(now);
+  tell_flaws(history, options, runtime.log);
+  std::vector<Episode> episodes;
+  for (const Episode& episode : history.episodes()) {
+    if (is_wanted(episode, options, now)) episodes.push_back(episode);
+  }
+  return print(out, runtime.log, rendered(episodes, options, now, out.look()));
+}
+
+}  // namespace dlock

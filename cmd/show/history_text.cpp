@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/history_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "cmd/show/render.h"
+#include "lib/base/human_text.h"
+#include "lib/base/json_writer.h"
+#include "lib/history/moment.h"
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t kLongestOutcome = 300;
+
+std::string name_of_signal(int number) {
+  const char* name = sigabbrev_np(number);
+  return name ? name : "signal " + std::to_string(number);
+}
+
+std::string told(std::optional<Duration> length) { return length ? human_duration(*length) : "-"; }
+
+std::string with_why(std::string word, const std::string& why) {
+  return why.empty() ? word : word + ": " + printable(why, kLongestOutcome);
+}
+
+std::string end_of_command(const Episode& episode) {
+  if (episode.outcome == "overheld") return "ended by --max-hold";
+  if (episode.outcome == "exec_failed")
+    return "could not be started (" + std::to_string(episode.exit_code.value_or(71)) + ")";
+  if (episode.signal) return "died of " + name_of_signal(*episode.signal);
+  if (!episode.exit_code) return episode.outcome == "interrupted" ? "interrupted" : "released";
+  return *episode.exit_code == 0 ? "ok" : "exit " + std::to_string(*episode.exit_code);
+}
+
+bool was_killed(const Episode& episode) {
+  return std::any_of(episode.signals.begin(), episode.signals.end(),
+                     [](const Episode::Sent& sent) { return sent.signal == 9; });
+}
+
+const char* end_name(Episode::End end) {
+  switch (end) {
+    case Episode::End::kWaiting:
+      return "waiting";
+    case Episode::End::kHeld:
+      return "held";
+    case Episode::End::kUnseen:
+      return "unseen";
+    case Episode::End::kReleased:
+      return "released";
+    case Episode::End::kExpired:
+      return "expired";
+    case Episode::End::kLost:
+      return "lost";
+    case Episode::End::kBusy:
+      return "busy";
+    case Episode::End::kWithdrawn:
+      return "withdrawn";
+    case Episode::End::kUnavailable:
+      return "unavailable";
+    case Episode::End::kRefused:
+      return "refused";
+    case Episode::End::kUnlocked:
+      return "unlocked";
+  }
+  return "?";
+}
+
+/// Lines of cells, each column as wide as its widest cell, the last one as wide as there is room.
+template <std::size_t N>
+class Table {
+ public:
+  using Line = std::array<std::string, N>;
+
+  void add(Line line) { lines_.push_back(std::move(line)); }
+
+  /// The first line is the heading.
+  std::string text(const Look& look) const {
+    std::array<std::size_t, N> widths{};
+    for (const Line& line : lines_) {
+      for (std::size_t i = 0; i < N; ++i) widths[i] = std::max(widths[i], display_width(line[i]));
+    }
+    std::string out;
+    for (const Line& line : lines_) {
+      std::string row;
+      for (std::size_t i = 0; i < N; ++i) {
+        const bool last = i + 1 == N;
+        row += line[i];
+        if (!last) row.append(widths[i] - display_width(line[i]) + 2, ' ');
+      }
+      if (look.width > 0) row = elided(row, look.width);
+      out += (&line == &lines_.front() ? painted(row, Paint::kDim, look.colour) : row) + '\n';
+    }
+    return out;
+  }
+
+ private:
+  std::vector<Line> lines_;
+};
+
+std::string longest_text(const Totals& totals) {
+  if (!totals.longest.granted) return "";
+  return told(totals.longest.held) + ", " + party_text(totals.longest.who) + ", " + local_time(*totals.longest.granted);
+}
+
+void put_ms(JsonWriter& json, const char* name, std::optional<Duration> value) {
+  json.key(name);
+  if (value) json.whole_ms(*value);
+  else json.null();
+}
+
+void put_time(JsonWriter& json, const char* name, std::optional<WallTime> value) {
+  json.key(name).text_or_null(value ? rfc3339(*value) : "");
+}
+
+void put_number(JsonWriter& json, const char* name, std::optional<int> value) {
+  json.key(name);
+  if (value) json.number(*value);
+  else json.null();
+}
+
+std::string episode_json(const Episode& episode) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.history/1").key("key").text(episode.key);
+  json.key("store").text_or_null(episode.store).key("end").text(end_name(episode.end)).key("who");
+  put_party(json, episode.who);
+  put_time(json, "asked", episode.asked);
+  put_time(json, "granted", episode.granted);
+  put_time(json, "lost", episode.lost_at);
+  put_time(json, "ended", episode.ended);
+  put_ms(json, "waited_ms", episode.waited);
+  put_ms(json, "held_ms", episode.held);
+  put_number(json, "exit_code", episode.exit_code);
+  put_number(json, "signal", episode.signal);
+  json.key("why").text_or_null(episode.why).key("signals").begin_array();
+  for (const Episode::Sent& sent : episode.signals) json.number(sent.signal);
+  json.end_array().key("holder");
+  if (episode.holder) put_party(json, *episode.holder);
+  else json.null();
+  return json.end_object().line();
+}
+
+std::string totals_json(const std::string& key, const Totals& totals) {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.history.key/1").key("key").text(key);
+  json.key("grants").number(static_cast<std::int64_t>(totals.grants));
+  json.key("busy").number(static_cast<std::int64_t>(totals.busy));
+  json.key("lost").number(static_cast<std::int64_t>(totals.lost));
+  put_ms(json, "wait_p50_ms", percentile(totals.waits, 0.5));
+  put_ms(json, "wait_p95_ms", percentile(totals.waits, 0.95));
+  put_ms(json, "hold_p50_ms", percentile(totals.holds, 0.5));
+  put_ms(json, "hold_p95_ms", percentile(totals.holds, 0.95));
+  put_ms(json, "longest_ms", totals.longest.held);
+  return json.end_object().line();
+}
+
+}  // namespace
+
+std::string outcome_text(const Episode& episode) {
+  const auto held_by = [&] { return episode.holder ? "held by " + party_text(*episode.holder) : ""; };
+  switch (episode.end) {
+    case Episode::End::kWaiting:
+      return with_why("waits, no end is known", held_by());
+    case Episode::End::kHeld:
+      return "no end is known";
+    case Episode::End::kUnseen:
+      return "its end was not seen; the next had it at " + local_time(*episode.ended);
+    case Episode::End::kReleased:
+      return end_of_command(episode) + (episode.why.empty() ? "" : "; " + printable(episode.why, kLongestOutcome));
+    case Episode::End::kExpired:
+      return "its ttl was over";
+    case Episode::End::kLost:
+      return with_why("LOST", episode.why) + (was_killed(episode) ? "; KILL" : "");
+    case Episode::End::kBusy:
+      return with_why("busy", held_by());
+    case Episode::End::kWithdrawn:
+      return "gave up: " + name_of_signal(episode.signal.value_or(0));
+    case Episode::End::kUnavailable:
+      return with_why("unavailable", episode.why);
+    case Episode::End::kRefused:
+      return with_why("refused", episode.why);
+    case Episode::End::kUnlocked:
+      return "ran WITHOUT the lock";
+  }
+  return {};
+}
+
+std::string history_text(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals,
+                         const Look& look) {
+  Table<6> attempts;
+  attempts.add({"when", "key", "who", "waited", "held", "outcome"});
+  for (const Episode& episode : episodes) {
+    const std::string reason = reason_text(episode.who);
+    attempts.add({local_time(episode.begin()), printable(episode.key), short_party_text(episode.who),
+                  told(episode.waited), told(episode.held),
+                  outcome_text(episode) + (reason.empty() ? "" : "  (" + reason + ")")});
+  }
+  Table<9> sums;
+  sums.add({"key", "grants", "busy", "lost", "wait p50", "p95", "hold p50", "p95", "longest"});
+  for (const auto& [key, of_key] : totals) {
+    sums.add({printable(key), std::to_string(of_key.grants), std::to_string(of_key.busy), std::to_string(of_key.lost),
+              told(percentile(of_key.waits, 0.5)), told(percentile(of_key.waits, 0.95)),
+              told(percentile(of_key.holds, 0.5)), told(percentile(of_key.holds, 0.95)), longest_text(of_key)});
+  }
+  return attempts.text(look) + '\n' + sums.text(look);
+}
+
+std::string history_json(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals) {
+  std::string lines;
+  for (const Episode& episode : episodes) lines += episode_json(episode);
+  for (const auto& [key, of_key] : totals) lines += totals_json(key, of_key);
+  return lines;
+}
+
+}  // namespace dlock

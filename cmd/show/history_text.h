@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cmd/show/output.h"
+#include "lib/history/history.h"
+
+namespace dlock {
+
+/// How an attempt ended, in a few words: "ok", "exit 3", "LOST: force-released by ops@ci-4; KILL", "busy: held by ...".
+/// Safe to print, of any length.
+std::string outcome_text(const Episode& episode);
+
+/// For people: a line for each attempt (when, which lock, who, waited, held, outcome), then the totals of each key. In
+/// aligned columns, no line wider than the terminal; times are those of this machine's zone.
+std::string history_text(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals,
+                         const Look& look);
+
+/// The same as JSON, one object a line: dlock.history/1 for each attempt, dlock.history.key/1 for each key.
+std::string history_json(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals);
+
+}  // namespace dlock

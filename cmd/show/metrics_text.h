@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "lib/history/history.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock {
+
+/// What is to be measured.
+struct Measured {
+  std::string store;  ///< redacted URL
+  LiveLocks live;
+  std::vector<Episode> past;  ///< as recorded; empty: nothing is
+  WallTime now{};
+};
+
+/// So many keys have series of their own; those behind them, by name, are counted in dlock_keys_left_out.
+inline constexpr std::size_t kMostMeasuredKeys = 500;
+
+/// OpenMetrics text, which node_exporter's textfile collector takes as well: holders, waiters and the age of the oldest
+/// hold of each key of the store; grants, busy attempts, losses, waits and holds of each key that was recorded.
+std::string metrics_text(const Measured& measured);
+
+}  // namespace dlock

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/history/event_source.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "lib/base/system_error.h"
+
+namespace dlock {
+namespace {
+
+/// What is longer is no event: its beginning is told alone.
+constexpr std::size_t kLongestLine = 1 << 20;
+
+using UseLine = std::function<void(std::string_view)>;
+
+/// 0, or the errno.
+int read_lines(int fd, const UseLine& use) {
+  std::string rest;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    if (n == 0) break;
+    rest.append(buffer, static_cast<std::size_t>(n));
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = rest.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      use(std::string_view(rest).substr(begin, end - begin));
+    }
+    rest.erase(0, begin);
+    if (rest.size() > kLongestLine) rest.resize(kLongestLine);
+  }
+  if (!rest.empty()) use(rest);
+  return 0;
+}
+
+Error no_such_file(const std::string& path) {
+  return {ErrorCode::kMisconfigured, "no events are recorded in " + path + ": there is no such file",
+          "it is made when a lock is taken with --events " + path + ", or with events = in the configuration"};
+}
+
+Result<void> read_file(const std::string& path, const UseLine& use, bool needed) {
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file.valid() && errno == ENOENT) return needed ? Result<void>(no_such_file(path)) : Result<void>();
+  const int failure = file.valid() ? read_lines(file.get(), use) : errno;
+  if (failure == 0) return {};
+  Error error = system_error("cannot read the events in " + path, failure);
+  error.next = "what happened is not known; look as a user who may read it";
+  return error;
+}
+
+Error no_journal(const std::string& why) {
+  return {ErrorCode::kMisconfigured, "cannot read the journal: " + why,
+          "events in a file are read with: dlock history --events FILE"};
+}
+
+Result<void> read_journal(const UseLine& use) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe", errno);
+  const UniqueFd output(ends[0]);
+  UniqueFd input(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
+  const char* const words[] = {
+      "journalctl",         "--no-pager", "--quiet", "--output=json", "--output-fields=DLOCK_JSON,MESSAGE",
+      "--identifier=dlock", nullptr};
+  pid_t pid = 0;
+  const int failure = posix_spawnp(&pid, words[0], &actions, nullptr, const_cast<char* const*>(words), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  input.reset();
+  if (failure != 0) return no_journal("journalctl: " + errno_text(failure));
+  const int broken = read_lines(output.get(), [&](std::string_view line) {
+    if (const auto message = journal_message(line)) use(*message);
+    else use(line);
+  });
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (broken != 0) return no_journal(errno_text(broken));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  Error error = no_journal("journalctl failed");
+  error.code = ErrorCode::kDenied;
+  error.next = "its reason stands above; members of the group systemd-journal may read it";
+  return error;
+}
+
+}  // namespace
+
+Result<void> read_events(const EventPlace& place, const UseLine& use) {
+  switch (place.kind) {
+    case EventPlace::Kind::kOff:
+      return Error{ErrorCode::kMisconfigured, "no events are recorded",
+                   "record them: events = \"/var/log/dlock.events\" in the configuration, or --events FILE"};
+    case EventPlace::Kind::kDescriptor:
+      return Error{ErrorCode::kMisconfigured, "nobody knows where the events of " + place.text() + " went",
+                   "name the file: --events FILE"};
+    case EventPlace::Kind::kJournal:
+    case EventPlace::Kind::kSyslog:
+      return read_journal(use);
+    case EventPlace::Kind::kFile:
+      if (auto rotated = read_file(place.path + ".1", use, false); !rotated) return rotated;
+      return read_file(place.path, use, true);
+  }
+  return {};
+}
+
+}  // namespace dlock

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "lib/base/result.h"
+#include "lib/history/event_log.h"
+
+namespace dlock {
+
+/// Calls `use` with each line that was recorded in `place`, the oldest first. Of a file FILE.1, which logrotate leaves,
+/// comes before FILE; the journal, and what it gets of syslog, is asked through journalctl(1). Misconfigured if no
+/// events are recorded, or where nobody can read them; Denied if that is not ours to read.
+Result<void> read_events(const EventPlace& place, const std::function<void(std::string_view line)>& use);
+
+}  // namespace dlock

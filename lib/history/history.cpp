@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/history/history.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+/// Events of several processes do not always come in order.
+constexpr Duration kNoStep = 2s;
+
+microseconds in_us(Duration length) { return std::chrono::duration_cast<microseconds>(length); }
+
+std::string process_key(const Event& event) { return event.host + '\n' + std::to_string(event.pid) + '\n' + event.key; }
+
+std::string hold_key(const std::string& owner, const std::string& key) { return owner + '\n' + key; }
+
+Participant who_of(const Event& event) {
+  Participant who;
+  who.owner = event.owner;
+  who.host = event.host;
+  who.pid = event.lease ? 0 : event.pid;
+  who.user = event.user;
+  who.command = event.command;
+  who.reason = event.reason;
+  who.mode = event.mode;
+  who.token = FencingToken(event.token);
+  who.lease = event.lease;
+  who.slot = event.slot;
+  return who;
+}
+
+Episode episode_of(const Event& event) {
+  Episode episode;
+  episode.key = event.key;
+  episode.store = event.store;
+  episode.who = who_of(event);
+  episode.asked = event.time - in_us(event.waited.value_or(0s));
+  return episode;
+}
+
+void put_end(Episode& episode, const Event& event) {
+  episode.exit_code = event.exit_code;
+  episode.signal = event.signal;
+  episode.outcome = event.outcome;
+  if (!event.why.empty()) episode.why += (episode.why.empty() ? "" : "; ") + event.why;
+}
+
+/// By the clock that does not step, where it was looked at.
+WallTime end_of_hold(const Episode& episode, const Event& event) {
+  return episode.granted && event.held ? *episode.granted + in_us(*event.held) : event.time;
+}
+
+bool is_granted(const Episode& episode) { return episode.granted.has_value(); }
+
+}  // namespace
+
+std::optional<Duration> percentile(const std::vector<Duration>& sorted, double part) {
+  if (sorted.empty()) return std::nullopt;
+  const double rank = std::ceil(part * static_cast<double>(sorted.size()));
+  return sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+}
+
+void History::add_line(std::string_view line) {
+  const ReadLine read = read_event(line);
+  if (read.torn) ++torn_;
+  else if (!read.event && !line.empty()) ++foreign_;
+  if (read.event) add(*read.event);
+}
+
+Episode& History::open_wait(const Event& event) {
+  const auto [at, is_new] = waits_.try_emplace(process_key(event), episodes_.size());
+  if (is_new) episodes_.push_back(episode_of(event));
+  return episodes_[at->second];
+}
+
+Episode& History::open_hold(const Event& event) {
+  const auto [at, is_new] = holds_.try_emplace(hold_key(event.owner, event.key), episodes_.size());
+  if (is_new) {  // its grant was written down before this file began
+    episodes_.push_back(episode_of(event));
+    Episode& episode = episodes_.back();
+    episode.end = Episode::End::kHeld;
+    episode.granted = event.time - in_us(event.held.value_or(0s));
+    episode.asked = *episode.granted;
+  }
+  return episodes_[at->second];
+}
+
+void History::give_up(const Event& event, Episode::End end) {
+  Episode& episode = open_wait(event);
+  waits_.erase(process_key(event));
+  episode.end = end;
+  episode.ended = event.time;
+  episode.waited = event.waited;
+  episode.holder = event.holder;
+  put_end(episode, event);
+}
+
+void History::force_released(const Event& event) {
+  Event theirs = event;
+  if (event.holder) {
+    theirs.host = event.holder->host;
+    theirs.pid = event.holder->pid;
+    theirs.user = event.holder->user;
+    theirs.command = event.holder->command;
+    theirs.reason = event.holder->reason;
+    theirs.lease = event.holder->lease;
+    if (event.holder->since) theirs.held = std::max<Duration>(event.time - *event.holder->since, 0s);
+  }
+  Episode& episode = open_hold(theirs);
+  if (episode.end == Episode::End::kLost) return;  // its holder has said so
+  episode.end = Episode::End::kLost;
+  episode.lost_at = event.time;
+  episode.ended = event.time;
+  if (episode.granted) episode.held = std::max<Duration>(event.time - *episode.granted, 0s);
+  episode.why = forced_by(event.user + "@" + event.host + (event.reason.empty() ? "" : ": " + event.reason));
+}
+
+void History::note_clock(const Event& event) {
+  WallTime& last = clocks_.try_emplace(event.host, event.time).first->second;
+  if (event.time + in_us(kNoStep) < last) ++clock_steps_;
+  last = event.time;
+}
+
+void History::add(const Event& event) {
+  note_clock(event);
+  if (event.reentered) return;  // the hold is that of the run outside
+  switch (event.kind) {
+    case Event::Kind::kWaiting:
+      open_wait(event).holder = event.holder;
+      return;
+    case Event::Kind::kGranted: {
+      Episode& episode = open_wait(event);
+      holds_[hold_key(event.owner, event.key)] = waits_[process_key(event)];
+      waits_.erase(process_key(event));
+      episode.who = who_of(event);
+      episode.store = event.store;
+      episode.end = Episode::End::kHeld;
+      episode.granted = event.time;
+      episode.waited = event.waited;
+      if (event.waited) episode.asked = event.time - in_us(*event.waited);
+      episode.holder.reset();
+      if (event.until) leases_[hold_key(event.owner, event.key)] = *event.until;
+      return;
+    }
+    case Event::Kind::kUnrenewed:
+      return;
+    case Event::Kind::kRenewed:
+      open_hold(event);
+      if (event.until) leases_[hold_key(event.owner, event.key)] = *event.until;
+      return;
+    case Event::Kind::kLost: {
+      Episode& episode = open_hold(event);
+      episode.end = Episode::End::kLost;
+      episode.held = event.held;
+      episode.lost_at = end_of_hold(episode, event);
+      episode.ended = episode.lost_at;
+      episode.why = event.why;
+      return;
+    }
+    case Event::Kind::kSignalled:
+      open_hold(event).signals.push_back({end_of_hold(open_hold(event), event), event.signal.value_or(0)});
+      return;
+    case Event::Kind::kReleased: {
+      Episode& episode = open_hold(event);
+      episode.end = Episode::End::kReleased;
+      episode.ended = end_of_hold(episode, event);
+      episode.held = event.held ? event.held : std::max<Duration>(*episode.ended - *episode.granted, 0s);
+      return put_end(episode, event);
+    }
+    case Event::Kind::kEnded: {
+      if (event.owner.empty()) return give_up(event, Episode::End::kUnlocked);
+      Episode& episode = open_hold(event);
+      episode.ended = end_of_hold(episode, event);
+      return put_end(episode, event);
+    }
+    case Event::Kind::kUnlocked:
+      open_wait(event).end = Episode::End::kUnlocked;
+      return;
+    case Event::Kind::kBusy:
+      return give_up(event, Episode::End::kBusy);
+    case Event::Kind::kWithdrawn:
+      return give_up(event, Episode::End::kWithdrawn);
+    case Event::Kind::kUnavailable:
+      return give_up(event, Episode::End::kUnavailable);
+    case Event::Kind::kRefused:
+      return give_up(event, Episode::End::kRefused);
+    case Event::Kind::kForceReleased:
+      return force_released(event);
+  }
+}
+
+void History::settle_leases(WallTime now) {
+  for (const auto& [hold, until] : leases_) {
+    Episode& episode = episodes_[holds_.at(hold)];
+    if (episode.end != Episode::End::kHeld || until > now) continue;
+    episode.end = Episode::End::kExpired;
+    episode.ended = until;
+    episode.held = std::max<Duration>(until - *episode.granted, 0s);
+  }
+}
+
+/// One who holds a lock alone has ended when the next one has it, though nobody was left to say so.
+void History::settle_unseen_ends() {
+  std::map<std::string, Episode*> open;
+  for (Episode& episode : episodes_) {
+    if (!is_granted(episode)) continue;
+    const std::string lock = episode.store + '\n' + episode.key;
+    if (Episode* before = std::exchange(open[lock], nullptr); before != nullptr) {
+      before->end = Episode::End::kUnseen;
+      before->ended = *episode.granted;
+    }
+    const bool alone = episode.who.mode == Mode::kExclusive;
+    if (alone && episode.end == Episode::End::kHeld) open[lock] = &episode;
+  }
+}
+
+void History::finish(WallTime now) {
+  settle_leases(now);
+  std::stable_sort(episodes_.begin(), episodes_.end(),
+                   [](const Episode& a, const Episode& b) { return a.begin() < b.begin(); });
+  waits_.clear();
+  holds_.clear();
+  settle_unseen_ends();
+}
+
+std::map<std::string, Totals> totals_of(const std::vector<Episode>& episodes) {
+  std::map<std::string, Totals> all;
+  for (const Episode& episode : episodes) {
+    Totals& totals = all[episode.key];
+    if (episode.end == Episode::End::kBusy) ++totals.busy;
+    if (episode.end == Episode::End::kLost) ++totals.lost;
+    if (!is_granted(episode)) continue;
+    ++totals.grants;
+    totals.waits.push_back(episode.waited.value_or(0s));
+    if (!episode.held) continue;
+    totals.holds.push_back(*episode.held);
+    if (!is_granted(totals.longest) || *episode.held > *totals.longest.held) totals.longest = episode;
+  }
+  for (auto& [key, totals] : all) {
+    std::sort(totals.waits.begin(), totals.waits.end());
+    std::sort(totals.holds.begin(), totals.holds.end());
+  }
+  return all;
+}
+
+}  // namespace dlock
