@@ -6,10 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/names.h"
-#include "backends/redis/deployment/replicas.h"
-#include "backends/redis/deployment/script_calls.h"
+#include "backends/redis/deployment/script_store.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
 
@@ -50,34 +48,22 @@ using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
 
 /// The native layout of one lock on one deployment: each call is one script. Unavailable has an unknown outcome; other
 /// errors say that nothing was changed. `control` as in Deployment::call.
-class NativeStore {
+class NativeStore final : public ScriptStore {
  public:
   NativeStore(Deployment& deployment, LockName name, NativeNames names, std::string store, ReplicaDemand replicas,
               Clock& clock)
-      : deployment_(deployment),
-        name_(std::move(name)),
-        names_(std::move(names)),
-        store_(std::move(store)),
-        calls_(deployment, names_.key, name_.text(), store_, replicas, clock) {}
+      : ScriptStore(deployment, names.key, std::move(name), std::move(store), replicas, clock),
+        names_(std::move(names)) {}
 
   const NativeNames& names() const { return names_; }
 
-  /// A lease that acquire() or renew() has just got counts from here: the request went out then or later.
-  TimePoint sent() const { return calls_.sent(); }
-  /// The last call of acquire() was answered, whatever the answer: the server is there.
-  bool was_answered() const { return calls_.was_answered(); }
-
   /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
   Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
-  /// Lost if `owner` does not hold it; Unavailable if too few replicas have confirmed it. `exact`: the lease may become
-  /// shorter. Gives back the holder's token.
-  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control);
-  /// Takes `entry` out of the hold (nullptr: all entries) and out of the queue. Lost if it was not held.
-  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control);
+  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
+  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   /// Conflict if the holders are not those in `shown`.
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until);
-  /// Who has freed the lock of `owner` by force, and why; empty if nobody has said so.
-  std::string forced_by(const Owner& owner, TimePoint until, Control* control);
+  std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
   Result<LockState> read_state(TimePoint until, Control* control);
   /// Lost if a higher token was seen.
   Result<void> fence(FencingToken token, TimePoint until);
@@ -85,11 +71,7 @@ class NativeStore {
  private:
   Command command_of(const char* script, std::vector<std::string> arguments) const;
 
-  Deployment& deployment_;
-  LockName name_;
   NativeNames names_;
-  std::string store_;
-  ScriptCalls calls_;
 };
 
 }  // namespace dlock::redis

@@ -8,7 +8,6 @@
 #include "backends/redis/redisson/rules.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
-#include "lib/lock/lease.h"
 #include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
 
@@ -26,14 +25,8 @@ constexpr Duration kBehindPause = 50ms;
 
 RedissonLock::RedissonLock(std::unique_ptr<Deployment> deployment, RedissonKind kind, RedissonNames names,
                            std::string store, LockSpec spec, ReplicaDemand replicas, const Runtime& runtime)
-    : deployment_(std::move(deployment)),
-      runtime_(runtime),
-      spec_(std::move(spec)),
-      store_(*deployment_, kind, spec_.name, std::move(names), store, replicas, runtime.clock),
-      store_name_(std::move(store)),
-      wake_(runtime.clock),
-      acquisition_(spec_, runtime_, *this),
-      holder_(spec_.owner),
+    : ScriptLock(std::move(deployment), std::move(store), std::move(spec), runtime),
+      store_(*deployment_, kind, spec_.name, std::move(names), store_name_, replicas, runtime.clock),
       info_(who_text(spec_)) {}
 
 /// How often a waiter looks, at the least.
@@ -52,28 +45,13 @@ RedissonAsk RedissonLock::make_ask() const {
           .info = info_};
 }
 
-std::optional<std::variant<Granted, Refused>> RedissonLock::acquire(Control& control) {
-  control_ = &control;
-  since_ = runtime_.clock.wall();
-  return acquisition_.run(control);
-}
-
-/// If an answer was lost, the same owner asks again and learns what it has.
 Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
-  const Patience& patience = acquisition_.patience();
-  // A server that hangs must not have all of the time: another one may have taken its place meanwhile.
-  const Duration share = std::max<Duration>(patience.connect_timeout() / 3, kLeastPatience);
-  if (!patience.is_once()) until = std::min(until, runtime_.clock.now() + share);
-  if (!spec_.take) return look(until, control);
-  asked_ = true;
-  deployment_->insist(!patience.is_once());
-  auto answer = store_.acquire(make_ask(), until, &control);
-  deployment_->insist(true);
-  denied_ = !answer && answer.error().code == ErrorCode::kDenied;
-  unknown_ =
-      !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
+  if (!spec_.take) return look(attempt_limit(until), control);
+  auto answer = ask(until, [&](TimePoint limit) { return store_.acquire(make_ask(), limit, &control); });
   if (!answer) return Failed{answer.error(), store_.was_answered()};
-  if (const auto* grant = std::get_if<RedissonGrant>(&*answer)) return granted(*grant);
+  if (const auto* granted = std::get_if<RedissonGrant>(&*answer)) {
+    return grant(granted->owner, granted->token, granted->joined, {});
+  }
   by_ = std::get<RedissonBusy>(*answer);
   trace();
   return Busy{};
@@ -173,14 +151,6 @@ Result<LockState> RedissonLock::describe(Control& control) {
   return state;
 }
 
-Acquirer::Attempt RedissonLock::granted(const RedissonGrant& grant) {
-  holder_ = grant.owner;
-  // Until then a waiter's channel stays: to close it would take time now.
-  watch_at_ = runtime_.clock.now() + kFirstWatch;
-  return Granted{{HeldLock{spec_.name, holder_, grant.token, store_name_, grant.joined}},
-                 lease_deadline(store_.sent(), spec_.ttl)};
-}
-
 /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
 /// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this.
 void RedissonLock::give_up() {
@@ -192,34 +162,7 @@ void RedissonLock::give_up() {
   (void)store_.release(holder_, &entry, runtime_.clock.now() + kGiveUpBudget, nullptr);
 }
 
-Renewal RedissonLock::renew(Control& control, TimePoint until) {
-  const auto renewed = store_.renew(holder_, spec_.ttl, false, until, &control);
-  if (renewed) {
-    unknown_ = false;
-    if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
-    return RenewalRenewed{lease_deadline(store_.sent(), spec_.ttl)};
-  }
-  if (renewed.error().code == ErrorCode::kLost) return lost(renewed.error().message, until);
-  return RenewalUnknown{renewed.error().message};
-}
-
-void RedissonLock::add_interest(std::vector<pollfd>& fds) const {
-  if (!watch_at_) wake_.add_interest(fds);
-}
-
-/// `otherwise`: why, if nobody has said that it was freed by force.
-Renewal RedissonLock::lost(std::string otherwise, TimePoint until) {
-  const TimePoint soon = std::min(until, runtime_.clock.now() + look_budget());
-  const std::string by = store_.forced_by(holder_, soon, control_);
-  return RenewalLost{by.empty() ? std::move(otherwise) : forced_by(by)};
-}
-
-/// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
-Duration RedissonLock::look_budget() const { return std::min<Duration>(kLookBudget, spec_.ttl / 6); }
-
-/// Asks to be told when the key changes, and whether it is ours now; nullopt: the server cannot.
 std::optional<bool> RedissonLock::is_still_ours(TimePoint until) {
-  if (!wake_.is_open()) return std::nullopt;
   const std::string& key = store_.names().beside.key;
   std::string field = redisson_field(store_.kind(), holder_);
   if (store_.kind() == RedissonKind::kReadWrite) field += ":write";
@@ -227,57 +170,6 @@ std::optional<bool> RedissonLock::is_still_ours(TimePoint until) {
   if (!replies || replies->front().is_error()) return std::nullopt;
   if (replies->back().kind != Reply::Kind::kInteger) return std::nullopt;
   return replies->back().integer == 1;
-}
-
-/// Only the one holder of an exclusive lock is told: renewals of many readers would wake each other.
-Renewal RedissonLock::held(TimePoint now) {
-  if (spec_.mode != Mode::kExclusive) {
-    watch_at_.reset();
-    wake_.close();
-    return RenewalHeld{};
-  }
-  const TimePoint until = now + look_budget();
-  if (watch_at_) {
-    if (now < *watch_at_) return RenewalHeld{};
-    watch_at_.reset();
-    if (!listen(until, control_)) {
-      ++deaf_;
-      return RenewalHeld{};
-    }
-  } else if (!wake_.heard(now)) {
-    return RenewalHeld{};
-  }
-  const auto ours = is_still_ours(until);
-  if (!ours) {
-    wake_.close();
-    ++deaf_;
-    return RenewalHeld{};
-  }
-  deaf_ = 0;
-  if (*ours) return RenewalHeld{};
-  return lost("it was force-unlocked or deleted on " + store_name_, until);
-}
-
-Result<void> RedissonLock::release(TimePoint until) {
-  const Owner entry = spec_.owner;
-  bool unanswered = unknown_;
-  while (true) {
-    const auto released = store_.release(holder_, &entry, until, nullptr);
-    if (released) return {};
-    const ErrorCode code = released.error().code;
-    if (code == ErrorCode::kLost) return unanswered ? Result<void>() : released;
-    if (code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return released;
-    unanswered = true;
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPollPause));
-  }
-}
-
-Result<void> RedissonLock::leave(Duration ttl, TimePoint until) {
-  auto renewed = store_.renew(holder_, ttl, true, until, nullptr);
-  while (may_ask_again(renewed, runtime_.clock, until)) renewed = store_.renew(holder_, ttl, true, until, nullptr);
-  if (!renewed) return renewed.error();
-  return {};
 }
 
 Result<std::unique_ptr<LockDriver>> keep_redisson_lock(const BackendUrl& url, const LockSpec& spec,

@@ -6,9 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "backends/redis/deployment/deployment.h"
-#include "backends/redis/deployment/replicas.h"
-#include "backends/redis/deployment/script_calls.h"
+#include "backends/redis/deployment/script_store.h"
 #include "backends/redis/redisson/names.h"
 #include "lib/lock/lock_admin.h"
 #include "lib/lock/lock_spec.h"
@@ -40,34 +38,25 @@ using RedissonAnswer = std::variant<RedissonGrant, RedissonBusy>;
 
 /// One object of Redisson's on one deployment: each call is one script, with the effect that Redisson's own have on its
 /// keys and channels. Errors as of ScriptCalls.
-class RedissonStore {
+class RedissonStore final : public ScriptStore {
  public:
   RedissonStore(Deployment& deployment, RedissonKind kind, LockName name, RedissonNames names, std::string store,
                 ReplicaDemand replicas, Clock& clock)
-      : deployment_(deployment),
+      : ScriptStore(deployment, names.beside.key, std::move(name), std::move(store), replicas, clock),
         kind_(kind),
-        name_(std::move(name)),
-        names_(std::move(names)),
-        store_(std::move(store)),
-        calls_(deployment, names_.beside.key, name_.text(), store_, replicas, clock) {}
+        names_(std::move(names)) {}
 
   RedissonKind kind() const { return kind_; }
   const RedissonNames& names() const { return names_; }
-  TimePoint sent() const { return calls_.sent(); }             ///< as of ScriptCalls
-  bool was_answered() const { return calls_.was_answered(); }  ///< as of ScriptCalls
 
   /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
   /// Misconfigured for what Redisson cannot have written: nothing was changed.
   Result<RedissonAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
-  /// Lost if `owner` does not hold it; Unavailable if too few replicas have confirmed it. `exact`: the lease may become
-  /// shorter. Gives back the holder's token, 0 if this kind has none.
-  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control);
-  /// Takes `entry` out of the hold (nullptr: all entries) and out of the queue. Lost if it was not held.
-  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control);
+  Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
+  Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   /// As Redisson's forceUnlock. Conflict if the holders are not those in `shown`.
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until);
-  /// Who has freed the lock of `owner` by force with dlock, and why; empty if nobody has said so.
-  std::string forced_by(const Owner& owner, TimePoint until, Control* control);
+  std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
   Result<LockState> read_state(TimePoint until, Control* control);
   Result<void> fence(FencingToken token, TimePoint until);
   /// Deletes what a lock that nobody knows of has left: the object itself, its counters.
@@ -76,12 +65,8 @@ class RedissonStore {
  private:
   Command command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const;
 
-  Deployment& deployment_;
   RedissonKind kind_;
-  LockName name_;
   RedissonNames names_;
-  std::string store_;
-  ScriptCalls calls_;
 };
 
 }  // namespace dlock::redis

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/deployment/script_lock.h"
+
+#include <utility>
+
+#include "lib/lock/lease.h"
+
+namespace dlock::redis {
+
+ScriptLock::ScriptLock(std::unique_ptr<Deployment> deployment, std::string store, LockSpec spec, const Runtime& runtime)
+    : deployment_(std::move(deployment)),
+      runtime_(runtime),
+      spec_(std::move(spec)),
+      store_name_(std::move(store)),
+      wake_(runtime.clock),
+      acquisition_(spec_, runtime_, *this),
+      holder_(spec_.owner) {}
+
+std::optional<std::variant<Granted, Refused>> ScriptLock::acquire(Control& control) {
+  control_ = &control;
+  since_ = runtime_.clock.wall();
+  return acquisition_.run(control);
+}
+
+TimePoint ScriptLock::attempt_limit(TimePoint until) const {
+  const Patience& patience = acquisition_.patience();
+  if (patience.is_once()) return until;
+  const Duration share = std::max<Duration>(patience.connect_timeout() / 3, kLeastPatience);
+  return std::min(until, runtime_.clock.now() + share);
+}
+
+Granted ScriptLock::grant(const Owner& holder, FencingToken token, bool joined, std::string slot) {
+  holder_ = holder;
+  // Until then a waiter's channel stays: to close it would take time now.
+  watch_at_ = runtime_.clock.now() + kFirstWatch;
+  HeldLock lock{spec_.name, holder_, token, store_name_, joined};
+  lock.slot = std::move(slot);
+  return {{std::move(lock)}, lease_deadline(held_in().sent(), spec_.ttl)};
+}
+
+Renewal ScriptLock::renew(Control& control, TimePoint until) {
+  const auto renewed = held_in().renew(holder_, spec_.ttl, false, until, &control);
+  if (renewed) {
+    unknown_ = false;
+    if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
+    return RenewalRenewed{lease_deadline(held_in().sent(), spec_.ttl)};
+  }
+  if (renewed.error().code == ErrorCode::kLost) return lost(renewed.error().message, until);
+  return RenewalUnknown{renewed.error().message};
+}
+
+void ScriptLock::add_interest(std::vector<pollfd>& fds) const {
+  if (!watch_at_) wake_.add_interest(fds);
+}
+
+/// `otherwise`: why, if nobody has said that it was freed by force.
+Renewal ScriptLock::lost(std::string otherwise, TimePoint until) {
+  const TimePoint soon = std::min(until, runtime_.clock.now() + look_budget());
+  const std::string by = held_in().forced_by(holder_, soon, control_);
+  return RenewalLost{by.empty() ? std::move(otherwise) : forced_by(by)};
+}
+
+/// For what a holder does besides renewing: little beside a lease, so that the renewal is never late by it.
+Duration ScriptLock::look_budget() const { return std::min<Duration>(kLookBudget, spec_.ttl / 6); }
+
+/// Only the one holder of an exclusive lock is told: renewals of many readers would wake each other.
+Renewal ScriptLock::held(TimePoint now) {
+  if (spec_.mode != Mode::kExclusive) {
+    watch_at_.reset();
+    wake_.close();
+    return RenewalHeld{};
+  }
+  const TimePoint until = now + look_budget();
+  if (watch_at_) {
+    if (now < *watch_at_) return RenewalHeld{};
+    watch_at_.reset();
+    if (!listen_as_holder(until)) {
+      ++deaf_;
+      return RenewalHeld{};
+    }
+  } else if (!wake_.heard(now)) {
+    return RenewalHeld{};
+  }
+  const auto ours = wake_.is_open() ? is_still_ours(until) : std::nullopt;
+  if (!ours) {
+    wake_.close();
+    ++deaf_;
+    return RenewalHeld{};
+  }
+  deaf_ = 0;
+  if (*ours) return RenewalHeld{};
+  return lost(taken_away() + store_name_, until);
+}
+
+/// The channel is closed when nobody waits any more, neither for us nor for the lock: with this object.
+Result<void> ScriptLock::release(TimePoint until) {
+  const Owner entry = spec_.owner;
+  bool unanswered = unknown_;
+  while (true) {
+    const auto released = held_in().release(holder_, &entry, until, nullptr);
+    if (released) return {};
+    const ErrorCode code = released.error().code;
+    if (code == ErrorCode::kLost) return unanswered ? Result<void>() : released;
+    if (code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return released;
+    unanswered = true;
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPollPause));
+  }
+}
+
+Result<void> ScriptLock::leave(Duration ttl, TimePoint until) {
+  ScriptStore& store = held_in();
+  auto renewed = store.renew(holder_, ttl, true, until, nullptr);
+  while (may_ask_again(renewed, runtime_.clock, until)) renewed = store.renew(holder_, ttl, true, until, nullptr);
+  if (!renewed) return renewed.error();
+  return {};
+}
+
+}  // namespace dlock::redis

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/redis/deployment/lock_times.h"
+#include "backends/redis/deployment/script_store.h"
+#include "backends/redis/wire/wake_channel.h"
+#include "lib/base/runtime.h"
+#include "lib/keeper/acquisition.h"
+#include "lib/keeper/lock_driver.h"
+
+namespace dlock::redis {
+
+/// What the lock of every layout on one deployment does alike, for its keeper: it asks until an answer is known,
+/// renews, hears of changes of its key while it is held, and gives back. How it is taken, and waited for, is its
+/// layout's.
+class ScriptLock : public LockDriver, protected Acquirer {
+ public:
+  std::optional<std::variant<Granted, Refused>> acquire(Control& control) final;
+  Renewal renew(Control& control, TimePoint until) final;
+  void add_interest(std::vector<pollfd>& fds) const final;
+  std::optional<TimePoint> wake_at() const final { return watch_at_; }
+  Renewal held(TimePoint now) final;
+  Result<void> release(TimePoint until) final;
+  Result<void> leave(Duration ttl, TimePoint until) final;
+
+ protected:
+  /// `store` names it for people.
+  ScriptLock(std::unique_ptr<Deployment> deployment, std::string store, LockSpec spec, const Runtime& runtime);
+
+  // --- what a layout says ---
+
+  virtual ScriptStore& held_in() = 0;
+  /// Opens wake_ to what a holder has to hear. False: there is no such connection now.
+  virtual bool listen_as_holder(TimePoint until) = 0;
+  /// Asks to be told when the key changes, and whether it is ours now; nullopt: the server cannot.
+  virtual std::optional<bool> is_still_ours(TimePoint until) = 0;
+  virtual const char* taken_away() const = 0;  ///< "it was deleted on "
+
+  // --- what a layout does with it ---
+
+  /// One attempt, by which `acquire(until)` asks the store; notes what became of it. If an answer was lost, the same
+  /// owner asks again and learns what it has.
+  template <typename Ask>
+  auto ask(TimePoint until, const Ask& acquire) {
+    const Patience& patience = acquisition_.patience();
+    asked_ = true;
+    deployment_->insist(!patience.is_once());
+    auto answer = acquire(attempt_limit(until));
+    deployment_->insist(true);
+    denied_ = !answer && answer.error().code == ErrorCode::kDenied;
+    unknown_ =
+        !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
+    return answer;
+  }
+  /// A server that hangs must not have all of the time: another one may have taken its place meanwhile.
+  TimePoint attempt_limit(TimePoint until) const;
+  Granted grant(const Owner& holder, FencingToken token, bool joined, std::string slot);
+
+  std::unique_ptr<Deployment> deployment_;
+  const Runtime runtime_;
+  const LockSpec spec_;
+  const std::string store_name_;
+  WakeChannel wake_;
+  Acquisition acquisition_;
+  Owner holder_;                       ///< whose hold it is: ours, or the ancestor's that we joined
+  WallTime since_{};                   ///< when acquire() began
+  Control* control_ = nullptr;         ///< of acquire(): nothing that is done while the lock is held goes on without it
+  bool enqueue_ = false;               ///< the next attempt takes a place in the queue
+  bool asked_ = false;                 ///< something of ours may be in the store
+  bool unknown_ = false;               ///< an answer is missing
+  bool denied_ = false;                ///< the last attempt was, with or without having been done
+  Duration pause_{0};                  ///< of a poller, growing
+  std::optional<TimePoint> watch_at_;  ///< granted: when a holder begins to listen
+
+ private:
+  Renewal lost(std::string otherwise, TimePoint until);
+  Duration look_budget() const;
+
+  int deaf_ = 0;  ///< how often the channel of a holder could not be opened
+};
+
+}  // namespace dlock::redis
