@@ -32,7 +32,7 @@ int metrics_command(const Options& options, LockAdmin& backend, const Runtime& r
     return !options.match.empty() && fnmatch(options.match.c_str(), key.c_str(), 0) != 0;
   };
   std::erase_if(measured.live.locks, [&](const LockState& one) { return unwanted(one.name.text()); });
-  std::erase_if(measured.past, [&](const Episode& one) { return unwanted(one.key); });
+  std::erase_if(measured.past, [&](const Episode& one) { return one.store != measured.store || unwanted(one.key); });
   return print(out, runtime.log, metrics_text(measured));
 }
 

@@ -271,6 +271,7 @@ SCRIPT
 @test "metrics are of the store and of the record, by key" {
   run -0 dlock run --events "$events" 'a"b\c' -- true
   dlock run --events "$events" deploy/prod -- true
+  dlock run -q -b "local:$PWD/other" --events "$events" deploy/prod -- true # counts for its own store
   hold_lock --events "$events" deploy/prod
   start dlock run -q deploy/prod -- true
   wait_until has 1 waiters deploy/prod
