@@ -97,7 +97,7 @@ constexpr CommandRow kCommandRows[] = {
      "1: broken. The ttl is 3s unless --ttl says otherwise. What that can show and what not: man dlock-verify.",
      "dlock verify --duration 10s\n"
      "dlock verify -b redis://10.0.3.7 --faults kill,cut --json\n"
-     "dlock verify -b redis://10.0.3.7 --hook 'redis-cli -h 10.0.3.7 debug sleep 3'\n"},
+     "dlock verify -b redis://10.0.3.7 --hook 'redis-cli -h 10.0.3.7 client pause 3000 #'\n"},
     {Command::kSetup, "setup", "", "", Operands::kNone, "", kSetUp, "create what the backend needs on its server", "",
      "dlock setup --print\n"},
     {Command::kConfig, "config", "", "show [KEY]|check", Operands::kConfig, "show check", kSetUp,
