@@ -41,38 +41,38 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 
 @test "a keeper that hangs after the grant: the command is ended before its lease is, 79" {
   script_ticking
-  keeper_does 'grant 2000; hang'
-  run -79 dlock run --ttl 2s k -- ticking
-  acted_for_less_than 1.8
-  acted_for_more_than 1.2
-  [[ "$output" == *"LOST k: no renewal for 1"* ]]
+  keeper_does "grant $((2000 * slowness)); hang"
+  run -79 dlock run --ttl "$((2 * slowness))s" k -- ticking
+  acted_for_less_than "$((1800 * slowness))e-3"
+  acted_for_more_than "$((1200 * slowness))e-3"
+  [[ "$output" == *"LOST k: no renewal for "* ]]
 }
 
 @test "the same for a command that ignores TERM: KILL" {
   script_ticking
-  keeper_does 'grant 2000; hang'
-  run -79 dlock run --ttl 2s k -- ticking --stubborn
-  acted_for_less_than 2.0
-  acted_for_more_than 1.4
+  keeper_does "grant $((2000 * slowness)); hang"
+  run -79 dlock run --ttl "$((2 * slowness))s" k -- ticking --stubborn
+  acted_for_less_than "$((2000 * slowness))e-3"
+  acted_for_more_than "$((1400 * slowness))e-3"
   [[ "$output" == *TERM* ]]
 }
 
 @test "a keeper that is stopped (SIGSTOP): the same" {
   script_ticking
-  keeper_does 'grant 2000; stop'
-  start_watched end dlock run --ttl 2s k -- ticking
+  keeper_does "grant $((2000 * slowness)); stop"
+  start_watched end dlock run --ttl "$((2 * slowness))s" k -- ticking
   wait_until filled keeper.pid
   wait_until in_state "$(cat keeper.pid)" T
   [ "$(how_ended end)" = "exit 79" ]
-  acted_for_less_than 1.8
+  acted_for_less_than "$((1800 * slowness))e-3"
 }
 
 @test "a keeper that is killed (SIGKILL): the command has what is left of the lease, then 79" {
   script_ticking
-  keeper_does 'grant 2000; hear; die'
-  run -79 dlock run --ttl 2s k -- ticking
-  acted_for_less_than 1.8
-  acted_for_more_than 1.2
+  keeper_does "grant $((2000 * slowness)); hear; die"
+  run -79 dlock run --ttl "$((2 * slowness))s" k -- ticking
+  acted_for_less_than "$((1800 * slowness))e-3"
+  acted_for_more_than "$((1200 * slowness))e-3"
 }
 
 @test "a grant behind which its loss waits to be read: nothing is started, 79" {
@@ -88,10 +88,10 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 }
 
 @test "a keeper that is killed under a short command: its status, and a warning that names the end of the lease" {
-  keeper_does 'grant 2000; hear; die'
-  run -3 dlock run --ttl 2s k -- sh -c 'sleep 0.3; exit 3'
+  keeper_does "grant $((2000 * slowness)); hear; die"
+  run -3 dlock run --ttl "$((2 * slowness))s" k -- sh -c 'sleep 0.3; exit 3'
   [[ "$output" == *"could not be confirmed"*"the lease ends by itself in"* ]]
-  run -69 dlock run --strict-release --ttl 2s k -- true
+  run -69 dlock run --strict-release --ttl "$((2 * slowness))s" k -- true
 }
 
 @test "a keeper that says lost: TERM at once, to the descendants too" {
