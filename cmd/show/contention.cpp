@@ -149,7 +149,12 @@ Self this_process() {
 }
 
 std::string own_wait_text(const OwnWait& wait) {
-  const auto text = [](Duration length) { return human_duration(std::chrono::floor<std::chrono::seconds>(length)); };
+  const bool is_short = wait.limit && *wait.limit < std::chrono::seconds(10);
+  const auto text = [&](Duration length) {
+    const auto tenths = std::chrono::floor<std::chrono::duration<std::int64_t, std::deci>>(length).count();
+    if (is_short && tenths % 10 != 0) return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+    return human_duration(std::chrono::floor<std::chrono::seconds>(length));
+  };
   return text(wait.so_far) + (wait.limit ? " of " + text(*wait.limit) : "");
 }
 

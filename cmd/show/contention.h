@@ -36,7 +36,7 @@ struct OwnWait {
   Duration so_far{0};
   std::optional<Duration> limit;
 };
-/// "41 s of 10 min".
+/// "41 s of 10 min"; in tenths where the whole is below ten seconds: "0.6 s of 1.5 s".
 std::string own_wait_text(const OwnWait& wait);
 
 /// One line, without newline, for somebody who watches while dlock waits: "2nd in line, 41 s of 10 min - held by ci-4

@@ -40,7 +40,7 @@ sync-orders --incremental under sync" ]
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
   hold --reason "release 2.4" deploy/prod
   run -75 sh -c "${command/--wait 10m/--wait 2s}"
-  [[ $output == *"waiting for deploy/prod: next in line, 1 s of 2 s - held by "*": release 2.4"* ]]
+  [[ $output == *"waiting for deploy/prod: next in line, 1"*" s of 2 s - held by "*": release 2.4"* ]]
 }
 
 @test "test databases: three run at a time, each with one of its own" {

@@ -112,6 +112,8 @@ TEST_CASE("the progress line begins with our place, then says how long, and ends
   CHECK(progress_line(held({}, {own}), self, wait, kNow, "") == "next in line, 41 s of 10 min");
   CHECK(progress_line(held({}), self, wait, kNow, "") == "waiting, 41 s of 10 min");
   CHECK(progress_line(held({}), self, wait, kNow, "waiting for k") == "waiting for k, 41 s of 10 min");
+  CHECK(progress_line(held({}), self, {1049ms, 1500ms}, kNow, "") == "waiting, 1 s of 1.5 s");
+  CHECK(progress_line(held({}), self, {560ms, 9s}, kNow, "") == "waiting, 0.5 s of 9 s");
 }
 
 TEST_CASE("places in a line are counted as people count them") {
