@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "cmd/options/operands.h"
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/locks.h"
+#include "cmd/show/old_holders.h"
 #include "cmd/show/render.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/base/human_text.h"
@@ -65,17 +67,6 @@ Result<void> expect_token(const LockState& state, const Options& options) {
                "nothing was freed; look again: dlock inspect " + shell_word(state.name.text())};
 }
 
-/// "the old holder may still be running: pid 8812 on ci-4".
-std::string still_running(const std::vector<Participant>& freed) {
-  std::string where;
-  for (const Participant& party : freed) {
-    std::string one = party.pid > 0 ? "pid " + std::to_string(party.pid) : "";
-    if (!party.host.empty()) one += (one.empty() ? "on " : " on ") + printable(party.host);
-    if (!one.empty()) where += (where.empty() ? ": " : ", ") + one;
-  }
-  return std::string(freed.size() > 1 ? "the old holders" : "the old holder") + " may still be running" + where;
-}
-
 /// What the loser reads.
 std::string who_frees(const Options& options) {
   const Self self = this_process();
@@ -88,6 +79,7 @@ struct Freed {
   LockState shown;
   std::vector<Participant> holders;
   std::string remark;  ///< why nobody was freed, if that is worth a word
+  std::optional<OldHolders> old = {};
 };
 
 std::string freed_text(const Freed& freed, WallTime now) {
@@ -100,8 +92,7 @@ std::string freed_text(const Freed& freed, WallTime now) {
     if (party.since) who += " for " + human_duration(age(*party.since, now));
   }
   const std::string next = next_text(freed.shown);
-  return key + " is free now; it was held by " + who + '\n' + (next.empty() ? "" : "  " + next) + "  " +
-         still_running(freed.holders) + '\n';
+  return key + " is free now; it was held by " + who + '\n' + (next.empty() ? "" : "  " + next);
 }
 
 std::string freed_json(const Freed& freed, const std::string& store) {
@@ -140,10 +131,11 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
   }
   if (auto expected = expect_token(*state, options); !expected) return expected.error();
   if (auto confirmed = confirm(*state, options, runtime, input); !confirmed) return confirmed.error();
+  OldHolders old(state->holders, runtime);
   auto freed = backend.force_release(name, *state, who_frees(options));
   if (freed) {
     record(name, freed->freed, options, backend, runtime);
-    return Freed{std::move(*state), std::move(freed->freed), {}};
+    return Freed{std::move(*state), std::move(freed->freed), {}, std::move(old)};
   }
   Error error = freed.error();
   // To the caller a holder that changed in between is the same as the wrong token: held by somebody else.
@@ -155,8 +147,10 @@ int free_one(const LockName& key, const Options& options, LockAdmin& backend, co
              int input) {
   const auto freed = free_shown(key, options, backend, runtime, input);
   if (!freed) return fail(runtime.log, freed.error());
-  return print(out, runtime.log,
-               options.json ? freed_json(*freed, backend.store()) : freed_text(*freed, runtime.clock.wall()));
+  if (options.json) return print(out, runtime.log, freed_json(*freed, backend.store()));
+  const int status = print(out, runtime.log, freed_text(*freed, runtime.clock.wall()));
+  if (status != 0 || freed->holders.empty()) return status;
+  return print(out, runtime.log, freed->old->fate(freed->holders));
 }
 
 /// All that are held, each shown and confirmed. What was not freed does not keep the others from being.

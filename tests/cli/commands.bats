@@ -264,10 +264,19 @@ SCRIPT
   [[ "$output" == *--yes* ]]
   [ "$(holder_field k owner)" = "$holder_owner" ]
   run -0 dlock force-release --yes k
-  [[ "$output" == *"pid $holder"*"may still be running"* ]]
+  [[ "$output" == *"the old holder has ended: pid $holder on $(uname -n)" ]]
   run -0 dlock run -n k -- true
   run -0 dlock break --yes k
   [[ "$output" == *free* ]]
+}
+
+@test "force-release says that the old holder still runs when it sees it" {
+  script_victims
+  start_watched first dlock run k -- stubborn first
+  wait_until filled first.pid
+  holder_pid=$(holder_field k pid)
+  run -0 dlock force-release --yes k
+  [[ "$output" == *"the old holder still runs: pid $holder_pid on $(uname -n)" ]]
 }
 
 @test "force-release: on a terminal it shows the holder and asks for the key" {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/show/old_holders.h"
+
+#include <poll.h>
+
+#include <chrono>
+#include <utility>
+
+#include "cmd/show/contention.h"
+#include "cmd/show/render.h"
+#include "lib/base/human_text.h"
+#include "lib/base/process.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kPatience = 1s;      ///< most commands end at once when they get TERM
+constexpr Duration kClocksDiffer = 1s;  ///< the store's, which says since when, and this machine's
+
+/// Who `party` is, if that is a process on this machine; invalid if it is not, or nobody can tell.
+UniqueFd recognised(const Participant& party, const Runtime& runtime) {
+  if (party.owner.empty() || party.pid <= 0 || party.lease || !party.since || party.host != this_process().host)
+    return {};
+  const auto pid = static_cast<pid_t>(party.pid);
+  UniqueFd process = open_process(pid);
+  const auto seen = look_up_process(pid);
+  if (!process.valid() || !seen || read_proc(pid, "comm") != "dlock\n") return {};
+  const Duration lived = runtime.clock.now().time_since_epoch() - std::chrono::nanoseconds(started_ns(seen->id));
+  if (lived + kClocksDiffer < age(*party.since, runtime.clock.wall()) || has_ended(process)) return {};
+  return process;
+}
+
+std::string place_text(const Participant& party) {
+  std::string text = party.pid > 0 ? "pid " + std::to_string(party.pid) : "";
+  if (!party.host.empty()) text += (text.empty() ? "on " : " on ") + printable(party.host);
+  return text;
+}
+
+/// Those of whom the same is to be said.
+class Fate {
+ public:
+  Fate(const char* of_one, const char* of_several) : of_one_(of_one), of_several_(of_several) {}
+
+  void add(const Participant& party) {
+    ++count_;
+    if (const std::string place = place_text(party); !place.empty()) who_ += (who_.empty() ? ": " : ", ") + place;
+  }
+
+  std::string line() const {
+    if (count_ == 0) return {};
+    return std::string(count_ > 1 ? "  the old holders " : "  the old holder ") + (count_ > 1 ? of_several_ : of_one_) +
+           who_ + '\n';
+  }
+
+ private:
+  const char* of_one_;
+  const char* of_several_;
+  int count_ = 0;
+  std::string who_;
+};
+
+}  // namespace
+
+OldHolders::OldHolders(const std::vector<Participant>& holders, const Runtime& runtime) : runtime_(runtime) {
+  for (const Participant& party : holders) {
+    if (UniqueFd process = recognised(party, runtime); process.valid())
+      known_.push_back({party.owner, std::move(process)});
+  }
+}
+
+const UniqueFd* OldHolders::process_of(const Participant& party) const {
+  for (const Known& one : known_) {
+    if (one.owner == party.owner) return &one.process;
+  }
+  return nullptr;
+}
+
+bool OldHolders::any_lives(const std::vector<Participant>& freed) const {
+  for (const Participant& party : freed) {
+    if (const UniqueFd* process = process_of(party); process != nullptr && !has_ended(*process)) return true;
+  }
+  return false;
+}
+
+std::string OldHolders::fate(const std::vector<Participant>& freed) const {
+  const TimePoint until = runtime_.clock.now() + kPatience;
+  while (any_lives(freed) && runtime_.clock.now() < until) {
+    std::vector<pollfd> lives;
+    for (const Known& one : known_) {
+      if (!has_ended(one.process)) lives.push_back({one.process.get(), POLLIN, 0});
+    }
+    runtime_.clock.wait(lives, until);
+  }
+  Fate ended{"has ended", "have ended"};
+  Fate runs{"still runs", "still run"};
+  Fate unknown{"may still be running", "may still be running"};
+  for (const Participant& party : freed) {
+    const UniqueFd* process = process_of(party);
+    (process == nullptr ? unknown : has_ended(*process) ? ended : runs).add(party);
+  }
+  return ended.line() + runs.line() + unknown.line();
+}
+
+}  // namespace dlock
