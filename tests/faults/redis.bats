@@ -322,3 +322,29 @@ life_with_cut() { # DIRECTION N
 @test "supervisor SIGKILLed over a descendant without its variables: free when that has been ended, and not before" {
   supervisor_killed 1500 sh -c 'env -i HOME="$HOME" PATH="$PATH" DLOCK_TOKEN="$DLOCK_TOKEN" section --for 30 & sleep 60'
 }
+
+# --- events ----------------------------------------------------------------------------------------------------------
+
+@test "a renewal that is not confirmed, a loss by force and a server that is gone are events" {
+  export DLOCK_EVENTS=$PWD/events
+  script_victims
+  recorded() { jq -e "select(.event == \"$1\")" events >/dev/null; }
+  why() { jq -r "select(.event == \"$1\") | .why" events; }
+  start_watched first dlock run -q --ttl 20s --renew-interval 200ms k -- note first
+  wait_until filled first.pid
+  kill -STOP "$(pid_of_server one)"
+  wait_until recorded unrenewed
+  kill -CONT "$(pid_of_server one)"
+  run -0 dlock force-release --yes --reason 'hangs since 2.4' k
+  [[ "$output" == *"the old holder has ended: pid "* ]]
+  [ "$(how_ended first)" = "exit 79" ]
+  kill_server one
+  run -69 dlock run -n k -- touch ran
+  [ "$(jq -r .event events | sort -u | xargs)" = "ended force-released granted lost signalled unavailable unrenewed" ]
+  [ "$(jq -r .store events | sort -u)" = "$DLOCK_BACKEND" ]
+  [[ "$(why unrenewed)" == *"in time"* ]]
+  [[ "$(why lost)" == *"hangs since 2.4"* ]]
+  [[ "$(why unavailable)" == *refused* ]]
+  run -0 dlock history
+  [[ "$output" == *"LOST: "*"hangs since 2.4"*"unavailable"* ]]
+}
