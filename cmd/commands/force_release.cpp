@@ -37,6 +37,12 @@ std::string next_text(const LockState& state) {
   return state.waiters.empty() ? "" : "next in line: " + party_text(state.waiters.front()) + '\n';
 }
 
+Result<void> check_answer(const LockState& state, const std::string& typed) {
+  const std::string& key = state.name.text();
+  if (typed == key) return {};
+  return Error{ErrorCode::kInvalid, "'" + printable(typed) + "' is not " + key + ": nothing was freed"};
+}
+
 Result<void> confirm(const LockState& state, const Options& options, const Runtime& runtime, int input) {
   if (options.yes) return {};
   constexpr std::size_t kBelow = 2;  // who is next, and the question
@@ -48,10 +54,8 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
     return Error{ErrorCode::kInvalid, "force-release of " + key + " has to be confirmed, and nobody is there to ask",
                  "if this holder is the one to be freed: dlock force-release --yes " + shell_word(key)};
   }
-  write_all(runtime.log.fd(), next_text(state) + "type the key to free it: ");
-  const std::string typed = read_line(input);
-  if (typed == key) return {};
-  return Error{ErrorCode::kInvalid, "'" + printable(typed) + "' is not " + key + ": nothing was freed"};
+  write_all(runtime.log.fd(), free_question(state));
+  return check_answer(state, read_line(input));
 }
 
 /// With --token: Busy unless one of the holders has it.
@@ -120,6 +124,20 @@ void record(const LockName& name, const std::vector<Participant>& freed, const O
   }
 }
 
+/// Exactly the holders in `shown`.
+Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& backend, const Runtime& runtime) {
+  OldHolders old(shown.holders, runtime);
+  auto freed = backend.force_release(shown.name, shown, who_frees(options));
+  if (freed) {
+    record(shown.name, freed->freed, options, backend, runtime);
+    return Freed{std::move(shown), std::move(freed->freed), {}, std::move(old)};
+  }
+  Error error = freed.error();
+  // To the caller a holder that changed in between is the same as the wrong token: held by somebody else.
+  if (error.code == ErrorCode::kConflict) error.code = ErrorCode::kBusy;
+  return error;
+}
+
 /// What was freed: exactly the holders that were shown and confirmed.
 Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin& backend, const Runtime& runtime,
                          int input) {
@@ -131,16 +149,7 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
   }
   if (auto expected = expect_token(*state, options); !expected) return expected.error();
   if (auto confirmed = confirm(*state, options, runtime, input); !confirmed) return confirmed.error();
-  OldHolders old(state->holders, runtime);
-  auto freed = backend.force_release(name, *state, who_frees(options));
-  if (freed) {
-    record(name, freed->freed, options, backend, runtime);
-    return Freed{std::move(*state), std::move(freed->freed), {}, std::move(old)};
-  }
-  Error error = freed.error();
-  // To the caller a holder that changed in between is the same as the wrong token: held by somebody else.
-  if (error.code == ErrorCode::kConflict) error.code = ErrorCode::kBusy;
-  return error;
+  return free_holders(std::move(*state), options, backend, runtime);
 }
 
 int free_one(const LockName& key, const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out,
@@ -171,6 +180,17 @@ int free_matching(const Options& options, LockAdmin& backend, const Runtime& run
 }
 
 }  // namespace
+
+std::string free_question(const LockState& state) { return next_text(state) + "type the key to free it: "; }
+
+Result<std::string> free_if_confirmed(const LockState& shown, const std::string& typed, const Options& options,
+                                      LockAdmin& backend, const Runtime& runtime) {
+  if (auto confirmed = check_answer(shown, typed); !confirmed) return confirmed.error();
+  const auto freed = free_holders(shown, options, backend, runtime);
+  if (!freed) return freed.error();
+  const std::string text = freed_text(*freed, runtime.clock.wall());
+  return freed->holders.empty() ? text : text + freed->old->fate(freed->holders);
+}
 
 int force_release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
   const LockName& key = options.keys.front();

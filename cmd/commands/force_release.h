@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "cmd/options/options.h"
 #include "cmd/show/output.h"
 #include "lib/base/runtime.h"
@@ -13,5 +15,11 @@ namespace dlock {
 /// meanwhile, 64 if nobody confirmed. The answer is read from `input`, the question goes where the log goes.
 int force_release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out,
                           int input = 0);
+
+/// The same where the lock is on a screen already: what is asked below it (its last line is to be completed), and what
+/// an answer does. The text says what was freed, Invalid that it was the wrong answer, Busy that the holder changed.
+std::string free_question(const LockState& state);
+Result<std::string> free_if_confirmed(const LockState& shown, const std::string& typed, const Options& options,
+                                      LockAdmin& backend, const Runtime& runtime);
 
 }  // namespace dlock

@@ -11,9 +11,9 @@
 
 namespace dlock {
 
-/// dlock inspect --watch on a terminal: the locks on the alternate screen, looked at again every --interval (1 s); q
-/// and ^C leave with 0 and give the terminal back as it was. A store that does not answer is shown, not fatal. Keys are
-/// read from `input`. Blocks INT, TERM, HUP and WINCH while it runs.
+/// dlock inspect --watch on a terminal without a keyboard (stdin is something else): the locks on the alternate screen,
+/// looked at again every --interval (1 s); q and ^C leave with 0 and give the terminal back as it was. A store that
+/// does not answer is shown, not fatal. Keys are read from `input`. Blocks INT, TERM, HUP and WINCH while it runs.
 int watch_on_terminal(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input = 0);
 
 /// Without a terminal, or with --json: the locks that have changed, as one block whenever some have; one that is gone
