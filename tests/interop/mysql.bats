@@ -331,10 +331,10 @@ is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST
   jq -e --arg session "$session" '.holders | length == 1 and (.[0] | .owner == "connection " + $session and .user == "app" and
     (.host | startswith("127.0.0.1:")) and .since != null and (.note | contains("another program")))' <<<"$output"
   run -0 as_operator inspect k
-  [[ "$output" == *"127.0.0.1:"*"(app)"*"another program, connection $session"* ]]
+  [[ "$output" == *"app@127.0.0.1:"*"another program, connection $session"* ]]
   waits
   run -0 as_operator force-release --yes k
-  [[ "$output" == *"127.0.0.1:"*app* ]]
+  [[ "$output" == *"app@127.0.0.1:"* ]]
   run ! is_session "$session"
   [ "$(how_ended waiter)" = "exit 0" ]
   [ "$(say_in bystander 'SELECT 1')" = 1 ]

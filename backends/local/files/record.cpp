@@ -45,8 +45,7 @@ void Record::set_texts(std::string_view why, std::string_view slot, std::string_
   if (behind == 0) return;
   char* at = reason + std::strlen(reason) + 1;
   for (const std::string_view text : {slot, command}) {
-    std::memcpy(at, text.data(), text.size());
-    at += text.size() + 1;
+    at = std::copy(text.begin(), text.end(), at) + 1;
   }
 }
 
