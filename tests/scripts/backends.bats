@@ -32,5 +32,7 @@ configure() { cmake -S "$root" -B "$tree" -G Ninja -DDLOCK_TESTS=OFF "$@" 2>&1; 
   echo 'set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)' >"$BATS_TEST_TMPDIR/nothing.cmake"
   echo 'set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)' >>"$BATS_TEST_TMPDIR/nothing.cmake"
   run ! configure "-DDLOCK_BACKENDS=local;redis" "-DCMAKE_PROJECT_INCLUDE=$BATS_TEST_TMPDIR/nothing.cmake"
+  [[ $output == *"apt install nlohmann-json3-dev"* ]]
+  run ! configure "-DDLOCK_BACKENDS=local;redis" "-DCMAKE_PROJECT_INCLUDE=$BATS_TEST_TMPDIR/nothing.cmake" -DNLOHMANN_INCLUDE=/usr/include
   [[ $output == *"apt install libsqlite3-dev"* ]]
 }

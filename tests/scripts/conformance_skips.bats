@@ -7,7 +7,7 @@ setup() {
   suite=$(dirname "$DLOCK")/../tests/dlock_conformance
   list=$root/tests/conformance/skips.txt
   local variable
-  for variable in $(grep -ohE 'DLOCK_TEST_[A-Z0-9_]+' "$root"/tests/conformance/*fixture.cpp); do export "$variable="; done
+  for variable in $(grep -ohE 'DLOCK_TEST_[A-Z0-9_]+' "$root"/backends/*/conformance.txt); do export "$variable="; done
 }
 teardown() { end_world; }
 
