@@ -21,7 +21,7 @@ std::optional<int> digits(std::string_view& rest, std::size_t count) {
   return number;
 }
 
-bool skip(std::string_view& rest, char what) {
+bool take_char(std::string_view& rest, char what) {
   if (!rest.starts_with(what)) return false;
   rest.remove_prefix(1);
   return true;
@@ -31,9 +31,9 @@ bool skip(std::string_view& rest, char what) {
 bool take_date(std::string_view& rest, tm& out) {
   std::string_view ahead = rest;
   const auto year = digits(ahead, 4);
-  if (!year || !skip(ahead, '-')) return false;
+  if (!year || !take_char(ahead, '-')) return false;
   const auto month = digits(ahead, 2);
-  if (!month || *month < 1 || *month > 12 || !skip(ahead, '-')) return false;
+  if (!month || *month < 1 || *month > 12 || !take_char(ahead, '-')) return false;
   const auto day = digits(ahead, 2);
   if (!day || *day < 1 || *day > 31) return false;
   out.tm_year = *year - 1900;
@@ -47,18 +47,18 @@ bool take_date(std::string_view& rest, tm& out) {
 bool take_time(std::string_view& rest, tm& out, microseconds& fraction) {
   std::string_view ahead = rest;
   const auto hour = digits(ahead, 2);
-  if (!hour || *hour > 23 || !skip(ahead, ':')) return false;
+  if (!hour || *hour > 23 || !take_char(ahead, ':')) return false;
   const auto minute = digits(ahead, 2);
   if (!minute || *minute > 59) return false;
   out.tm_hour = *hour;
   out.tm_min = *minute;
   out.tm_sec = 0;
   fraction = 0us;
-  if (skip(ahead, ':')) {
+  if (take_char(ahead, ':')) {
     const auto second = digits(ahead, 2);
     if (!second || *second > 60) return false;
     out.tm_sec = *second;
-    if (skip(ahead, '.')) {
+    if (take_char(ahead, '.')) {
       microseconds unit = 100ms;
       while (!ahead.empty() && ahead.front() >= '0' && ahead.front() <= '9') {
         fraction += (ahead.front() - '0') * unit;
@@ -73,12 +73,12 @@ bool take_time(std::string_view& rest, tm& out, microseconds& fraction) {
 
 /// Z, +01:00
 std::optional<std::chrono::seconds> take_zone(std::string_view& rest) {
-  if (skip(rest, 'Z')) return 0s;
+  if (take_char(rest, 'Z')) return 0s;
   const bool west = rest.starts_with('-');
   if (!west && !rest.starts_with('+')) return std::nullopt;
   std::string_view ahead = rest.substr(1);
   const auto hours = digits(ahead, 2);
-  if (!hours || !skip(ahead, ':')) return std::nullopt;
+  if (!hours || !take_char(ahead, ':')) return std::nullopt;
   const auto minutes = digits(ahead, 2);
   if (!minutes) return std::nullopt;
   rest = ahead;
@@ -107,7 +107,7 @@ std::optional<WallTime> parse_date_and_time(std::string_view text, WallTime now)
   microseconds fraction{};
   if (dated) parts.tm_hour = parts.tm_min = parts.tm_sec = 0;
   if (dated && text.empty()) return from_local(parts, fraction);
-  if (dated && !skip(text, 'T') && !skip(text, ' ')) return std::nullopt;
+  if (dated && !take_char(text, 'T') && !take_char(text, ' ')) return std::nullopt;
   if (!take_time(text, parts, fraction)) return std::nullopt;
   if (text.empty()) return from_local(parts, fraction);
   const auto zone = take_zone(text);
@@ -120,7 +120,7 @@ std::optional<WallTime> parse_date_and_time(std::string_view text, WallTime now)
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
   tm parts{};
   microseconds fraction{};
-  if (!take_date(text, parts) || !skip(text, 'T') || !take_time(text, parts, fraction)) return std::nullopt;
+  if (!take_date(text, parts) || !take_char(text, 'T') || !take_time(text, parts, fraction)) return std::nullopt;
   const auto zone = take_zone(text);
   if (!zone || !text.empty()) return std::nullopt;
   return from_utc(parts, fraction) - *zone;

@@ -5,7 +5,7 @@ load ../support/cli
 setup() {
   set_world
   export TZ=UTC
-  events=$BATS_TEST_TMPDIR/work/events
+  events=$PWD/events
 }
 teardown() { end_world; }
 

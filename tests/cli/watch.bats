@@ -4,7 +4,7 @@ load ../support/cli
 
 setup() {
   set_world
-  export TZ=UTC LC_ALL=C.UTF-8 DLOCK_EVENTS=$BATS_TEST_TMPDIR/work/events
+  export TZ=UTC LC_ALL=C.UTF-8 DLOCK_EVENTS=$PWD/events
 }
 teardown() { end_world; }
 

@@ -13,7 +13,7 @@ teardown() {
 cron_command() { grep -E '^[0-9*]' "$root/examples/crontab" | sed -nE "$1"'s/^([^ ]+ +){5}//p'; }
 
 @test "crontab: every job runs its command under its lock" {
-  stub "$stage"/bin/{sync-orders,backup,report}
+  recorded "$stage"/bin/{sync-orders,backup,report}
   for line in 1 2 3; do
     sh -c "$(cron_command "$line")"
   done
@@ -23,7 +23,7 @@ report under storage" ]
 }
 
 @test "crontab: a job whose predecessor still runs is skipped with status 0 and without a word" {
-  stub "$stage/bin/sync-orders"
+  recorded "$stage/bin/sync-orders"
   hold sync-orders
   run sh -c "$(cron_command 1)"
   [ "$status" = 0 ]
@@ -32,7 +32,7 @@ report under storage" ]
 }
 
 @test "systemd: ExecStart runs the job under its lock" {
-  stub "$stage/bin/backup"
+  recorded "$stage/bin/backup"
   command=$(sed -n 's/^ExecStart=//p' "$root/examples/systemd/nightly.service")
   command=${command//%n/nightly.service}
   command=${command/#\/usr\/bin\//}
@@ -49,13 +49,13 @@ ci_lines() { # JOB PART
 }
 
 @test "GitLab CI: the deployment runs under its lock" {
-  stub "$stage/deploy.sh"
+  recorded "$stage/deploy.sh"
   CI_JOB_URL=https://ci.example/1 bash -e -c "$(ci_lines deploy script)"
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
 }
 
 @test "GitLab CI: the lock of one step is held until another step gives it back" {
-  stub "$stage/migrate.sh"
+  recorded "$stage/migrate.sh"
   CI_JOB_URL=https://ci.example/2 bash -e -c "$(ci_lines migrate script)"
   [ "$(cat "$calls")" = "migrate.sh under no lock" ]
   run -75 dlock run -n db/schema -- true
@@ -67,7 +67,7 @@ ci_lines() { # JOB PART
 }
 
 @test "Makefile: make deploy builds, then deploys under the lock" {
-  stub "$stage/deploy.sh" "$stage/build.sh" "$stage/slow-test.sh"
+  recorded "$stage/deploy.sh" "$stage/build.sh" "$stage/slow-test.sh"
   make -f "$root/examples/Makefile" deploy slow-test-7
   [ "$(cat "$calls")" = "build.sh under no lock
 deploy.sh under deploy
@@ -80,14 +80,14 @@ in_yaml() { # FILE EXPRESSION
 }
 
 @test "GitHub Actions: the step deploys under its lock" {
-  stub "$stage/deploy.sh"
+  recorded "$stage/deploy.sh"
   GITHUB_RUN_ID=7 bash -e -c "$(in_yaml github-actions.yml 'd["jobs"]["deploy"]["steps"][-1]["run"]')"
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
   [ "$(in_yaml github-actions.yml 'sorted(d["jobs"]["deploy"]["env"])')" = "['DLOCK_BACKEND', 'DLOCK_PASSWORD']" ]
 }
 
 @test "Kubernetes: the container runs its job under the lock, and one that finds it taken ends with 0" {
-  stub "$stage/bin/sync-orders"
+  recorded "$stage/bin/sync-orders"
   container='d["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]'
   [ "$(in_yaml kubernetes-cronjob.yml '(d["apiVersion"], d["kind"])')" = "('batch/v1', 'CronJob')" ]
   command=$(in_yaml kubernetes-cronjob.yml "shlex.join(${container}['args'])")
@@ -99,7 +99,7 @@ in_yaml() { # FILE EXPRESSION
 }
 
 @test "Ansible: the task migrates under the lock" {
-  stub "$stage/migrate.sh"
+  recorded "$stage/migrate.sh"
   task='d[0]["tasks"][0]'
   command=$(in_yaml ansible.yml "shlex.join(${task}['ansible.builtin.command']['argv'])")
   sh -c "$command"
@@ -108,7 +108,7 @@ in_yaml() { # FILE EXPRESSION
 }
 
 @test "Jenkins: the step deploys under its lock" {
-  stub "$stage/deploy.sh"
+  recorded "$stage/deploy.sh"
   BUILD_TAG=shop-7 sh -c "$(sed -nE "s/^ *sh '(.*)'$/\1/p" "$root/examples/Jenkinsfile")"
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
 }
@@ -116,7 +116,7 @@ in_yaml() { # FILE EXPRESSION
 @test "Docker: dlock as process 1 runs the job, passes TERM on, reaps orphans and ends as the job did" {
   [ "$(id -u)" = 0 ] || skip "needs root for a pid namespace"
   line() { sed -n "s/^$1 //p" "$root/examples/Dockerfile" | jq -r '@sh'; }
-  stub "$stage/bin/sync-orders"
+  recorded "$stage/bin/sync-orders"
   # In a root whose / is no mount point mounts cannot be made private, and need not where nothing of them is shared.
   local apart=(unshare --pid --fork --kill-child --mount)
   if ! "${apart[@]}" true 2>/dev/null && ! grep -q ' shared:' /proc/self/mountinfo; then

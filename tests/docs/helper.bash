@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# For tests of what the documents show: a stage with stub commands that write down how they were called.
+# For tests of what the documents show: a stage with commands that write down how they were called.
 root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 
 # Locks, HOME and PATH of the test's own. `calls` is what the stubs were called with, one line each.
@@ -16,14 +16,14 @@ set_stage() {
 }
 
 # A command that writes down its name, its arguments and the lock it runs under.
-stub() {
+recorded() {
   local path
   for path in "$@"; do
     mkdir -p "$(dirname "$path")"
-    cat >"$path" <<'STUB'
+    cat >"$path" <<'END'
 #!/bin/sh
 echo "$(basename "$0")${1:+ $*} under ${DLOCK_KEY-no lock}" >>"$calls"
-STUB
+END
     chmod +x "$path"
   done
 }

@@ -56,7 +56,7 @@ type_all() { # PAGE [SKIPPED]
 @test "dlock(1)" {
   start_redis one
   here redis://locks.example "$(redis_url one)"
-  stub {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two} "$BATS_TEST_TMPDIR"/bin/{sync-orders,wget}
+  recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two} "$BATS_TEST_TMPDIR"/bin/{sync-orders,wget}
   export url=https://files.example/1
   type_all dlock.1 1
   [ "$(cat "$calls")" = "sync-orders under sync
@@ -78,7 +78,7 @@ step-two under no lock" ]
 }
 
 @test "dlock(7)" {
-  stub build publish migrate switch-over backup
+  recorded build publish migrate switch-over backup
   run -0 type_all dlock.7
   [[ "$output" == *"waited "*" ms: ran"* && "$output" == *"nightly "*" ok"* ]]
   [ "$(cat "$calls")" = "build under deploy/prod
@@ -98,7 +98,7 @@ backup under nightly" ]
 }
 
 @test "dlock-stock(1)" {
-  stub charge-card
+  recorded charge-card
   run -0 type_all dlock-stock.1
   [ "${lines[-1]}" = 499 ]
   [ "$(cat "$calls")" = "charge-card under tickets" ]
@@ -120,7 +120,7 @@ backup under nightly" ]
   here redis://locks.example "$(redis_url one)"
   here redis+sentinel://s1,s2,s3/main "$DLOCK_TEST_SENTINEL"
   here '&password-file=[^"]*' '' # the test servers want none
-  stub deploy.sh nightly-report
+  recorded deploy.sh nightly-report
   type_all dlock-redis.7
   [ "$(cat "$calls")" = "deploy.sh under deploy/prod
 nightly-report under order-import
@@ -139,7 +139,7 @@ deploy.sh under catalog" ]
   here mysql://app@db1,db2/locks "${DLOCK_TEST_MYSQL/app@/guarded@}" # only this one has TLS
   here /etc/ssl/db-ca.pem "$DLOCK_TEST_CERTIFICATES/ca.crt"
   here /etc/dlock/mysql.password "$PWD/password"
-  stub deploy.sh export-order
+  recorded deploy.sh export-order
   type_all dlock-mysql.7
   [ "$(cat "$calls")" = "deploy.sh under deploy/prod
 export-order 42 under order-42" ]
@@ -148,7 +148,7 @@ export-order 42 under order-42" ]
 @test "dlock-zookeeper(7)" {
   need_servers
   here zk://zk1,zk2,zk3 "$DLOCK_TEST_ZK3/man-pages"
-  stub reindex.sh
+  recorded reindex.sh
   type_all dlock-zookeeper.7
   [ "$(cat "$calls")" = "reindex.sh under reindex" ]
 }

@@ -13,7 +13,7 @@ teardown() {
 }
 
 @test "cron: the job runs, and is skipped without a word while the one before is at work" {
-  stub "$stage/bin/sync-orders"
+  recorded "$stage/bin/sync-orders"
   run -0 block "$readme" "A cron job"
   [[ ${lines[0]} == PATH=/* ]]
   job=$(sed -E 's/^([^ ]+ +){5}//' <<<"${lines[1]}")
@@ -26,7 +26,7 @@ teardown() {
 }
 
 @test "flock and dlock: both lines run the job" {
-  stub "$stage/bin/sync-orders"
+  recorded "$stage/bin/sync-orders"
   command=$(block "$readme" dlock)
   sh -ec "${command//\/run\/lock/$stage}"
   [ "$(cat "$calls")" = "sync-orders --incremental under no lock
@@ -34,7 +34,7 @@ sync-orders --incremental under sync" ]
 }
 
 @test "deploy: the script runs under its lock, and a second one is told who has it" {
-  stub "$stage/deploy.sh"
+  recorded "$stage/deploy.sh"
   command=$(block "$readme" "A deployment")
   sh -c "$command"
   [ "$(cat "$calls")" = "deploy.sh --all under deploy/prod" ]
@@ -76,14 +76,14 @@ integration-test DB=db3" ]
 #!/bin/sh
 dlock force-release --yes db/schema >/dev/null
 END
-  stub "$stage/verify.sh"
+  recorded "$stage/verify.sh"
   chmod +x "$stage/migrate.sh"
   run -79 sh -c "$(block "$readme" "Two steps")"
   [ ! -s "$calls" ]
 }
 
 @test "two steps: the lock is held between them and free afterwards" {
-  stub "$stage/migrate.sh"
+  recorded "$stage/migrate.sh"
   cat >"$stage/verify.sh" <<'END'
 #!/bin/sh
 dlock run -n db/schema -- true 2>/dev/null

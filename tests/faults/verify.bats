@@ -106,7 +106,7 @@ SCRIPT
 @test "caught: strategy=occupy without its condition" {
   start_mysql one
   dlock setup -b "$(mysql_url one owner)" >/dev/null
-  "${python[@]}" "$support/rewriting_proxy.py" "$BATS_TEST_TMPDIR/work/proxy" "$(port_of one)" \
+  "${python[@]}" "$support/rewriting_proxy.py" "$PWD/proxy" "$(port_of one)" \
     't.state,' '0+0+0+0,' 'AND version=' 'AND -1    <=' '(state=0 ' '(state<9 ' 3>&- &
   started+=($!)
   wait_until filled proxy

@@ -9,8 +9,8 @@
 
 namespace dlock::redis {
 
-/// One lock in one layout on one deployment, as its ScriptLock asks about it while it is held: each call is one script,
-/// with the errors of ScriptCalls. Single-threaded.
+/// One lock in one layout on one deployment, as ScriptLock asks about it while it is held and ScriptAdmin at any time:
+/// each call is one script, with the errors of ScriptCalls. Single-threaded.
 class ScriptStore {
  public:
   virtual ~ScriptStore() = default;
@@ -23,6 +23,12 @@ class ScriptStore {
   virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) = 0;
   /// Who has freed the lock of `owner` by force with dlock, and why; empty if nobody has said so.
   virtual std::string forced_by(const Owner& owner, TimePoint until, Control* control) = 0;
+
+  virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
+  /// Conflict if the holders are not those in `shown`.
+  virtual Result<void> force(const LockState& shown, const std::string& by, TimePoint until) = 0;
+  /// Lost if a higher token was seen.
+  virtual Result<void> fence(FencingToken token, TimePoint until) = 0;
 
   TimePoint sent() const { return calls_.sent(); }             ///< as of ScriptCalls
   bool was_answered() const { return calls_.was_answered(); }  ///< as of ScriptCalls

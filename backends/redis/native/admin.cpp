@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/native/admin.h"
 
-#include <set>
-
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/lock_times.h"
@@ -25,77 +23,10 @@ Result<NativeStore> NativeAdmin::store_of(const LockName& name) {
   return NativeStore(*deployment_, name, std::move(*names), store_, replicas_, runtime_.clock);
 }
 
-TimePoint NativeAdmin::soon() const { return runtime_.clock.now() + kCommandBudget; }
-
-Result<LockState> NativeAdmin::inspect(const LockName& name) {
+Result<std::unique_ptr<ScriptStore>> NativeAdmin::open(const LockName& name) {
   auto lock = store_of(name);
   if (!lock) return lock.error();
-  return lock->read_state(soon(), nullptr);
-}
-
-Result<LiveLocks> NativeAdmin::inspect_all() {
-  std::set<LockName> names;
-  for (const char* suffix : {"holders", "waiting"}) {
-    auto some = names_with_companion(*deployment_, suffix, store_, runtime_.clock);
-    if (!some) return some.error();
-    names.insert(some->begin(), some->end());
-  }
-  LiveLocks live;
-  for (const LockName& name : names) {
-    auto state = inspect(name);
-    if (!state) return state.error();
-    if (!state->holders.empty() || !state->waiters.empty()) live.locks.push_back(std::move(*state));
-  }
-  return live;
-}
-
-Result<ForceReleased> NativeAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
-  auto lock = store_of(name);
-  if (!lock) return lock.error();
-  if (const auto freed = lock->force(shown, by, soon()); !freed) return freed.error();
-  return ForceReleased{shown.holders};
-}
-
-Result<void> NativeAdmin::check(const LockName& name, FencingToken token) {
-  const auto state = inspect(name);
-  if (!state) return state.error();
-  for (const Participant& holder : state->holders) {
-    if (holder.token == token) return {};
-  }
-  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
-}
-
-Result<HeldLock> NativeAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
-  auto lock = store_of(name);
-  if (!lock) return lock.error();
-  const TimePoint until = soon();
-  auto token = lock->renew(owner, ttl, true, until, nullptr);
-  while (may_ask_again(token, runtime_.clock, until)) token = lock->renew(owner, ttl, true, until, nullptr);
-  if (!token) return token.error();
-  return HeldLock{name, owner, *token, store_};
-}
-
-Result<void> NativeAdmin::release(const LockName& name, const Owner& owner) {
-  auto lock = store_of(name);
-  if (!lock) return lock.error();
-  const TimePoint until = soon();
-  auto released = lock->release(owner, nullptr, until, nullptr);
-  bool unanswered = false;
-  while (may_ask_again(released, runtime_.clock, until)) {
-    unanswered = true;
-    released = lock->release(owner, nullptr, until, nullptr);
-  }
-  // Gone after an answer that was lost: that was us.
-  if (unanswered && !released && released.error().code == ErrorCode::kLost) return {};
-  return released;
-}
-
-/// The check alone: a server cannot keep other checks out for as long as a command runs.
-Result<UniqueFd> NativeAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {
-  auto lock = store_of(resource);
-  if (!lock) return lock.error();
-  if (const auto passed = lock->fence(token, soon()); !passed) return passed.error();
-  return UniqueFd();
+  return std::unique_ptr<ScriptStore>(std::make_unique<NativeStore>(std::move(*lock)));
 }
 
 Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {

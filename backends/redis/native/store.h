@@ -61,12 +61,10 @@ class NativeStore final : public ScriptStore {
   Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
-  /// Conflict if the holders are not those in `shown`.
-  Result<void> force(const LockState& shown, const std::string& by, TimePoint until);
+  Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
-  Result<LockState> read_state(TimePoint until, Control* control);
-  /// Lost if a higher token was seen.
-  Result<void> fence(FencingToken token, TimePoint until);
+  Result<LockState> read_state(TimePoint until, Control* control) override;
+  Result<void> fence(FencingToken token, TimePoint until) override;
 
  private:
   Command command_of(const char* script, std::vector<std::string> arguments) const;

@@ -54,11 +54,11 @@ class RedissonStore final : public ScriptStore {
   Result<RedissonAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
-  /// As Redisson's forceUnlock. Conflict if the holders are not those in `shown`.
-  Result<void> force(const LockState& shown, const std::string& by, TimePoint until);
+  /// As Redisson's forceUnlock.
+  Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
-  Result<LockState> read_state(TimePoint until, Control* control);
-  Result<void> fence(FencingToken token, TimePoint until);
+  Result<LockState> read_state(TimePoint until, Control* control) override;
+  Result<void> fence(FencingToken token, TimePoint until) override;
   /// Deletes what a lock that nobody knows of has left: the object itself, its counters.
   void erase(TimePoint until);
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/deployment/script_store.h"
+#include "lib/base/runtime.h"
+#include "lib/lock/lock_admin.h"
+
+namespace dlock::redis {
+
+/// What commands that supervise nothing ask alike of every layout on one deployment. Each call is bounded by a few
+/// seconds.
+class ScriptAdmin : public LockAdmin {
+ public:
+  const std::string& store() const final { return store_; }
+  Result<LockState> inspect(const LockName& name) final;
+  /// Those that dlock holds or waits for.
+  Result<LiveLocks> inspect_all() final;
+  Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) final;
+  Result<void> check(const LockName& name, FencingToken token) final;
+  Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) final;
+  Result<void> release(const LockName& name, const Owner& owner) final;
+  /// The check alone: a server cannot keep other checks out for as long as a command runs.
+  Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
+
+ protected:
+  ScriptAdmin(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)
+      : deployment_(std::move(deployment)), store_(std::move(store)), runtime_(runtime) {}
+
+  // --- what a layout says ---
+
+  virtual Result<std::unique_ptr<ScriptStore>> open(const LockName& name) = 0;
+  virtual Result<void> check_has_tokens() const { return {}; }
+
+  TimePoint soon() const;  ///< when a call gives up
+
+  std::unique_ptr<Deployment> deployment_;
+  const std::string store_;
+  const Runtime runtime_;
+};
+
+}  // namespace dlock::redis
