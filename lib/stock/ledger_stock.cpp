@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/stock/ledger_stock.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "lib/stock/segment_plan.h"
 #include "lib/stock/take_order.h"
 
@@ -63,14 +66,15 @@ class LedgerStock final : public Stock {
   }
 
   Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
-    const auto at_once = ledger_->confirm_at_once(request, owner, limit);
-    if (!at_once) return at_once.error();
-    if (*at_once) return {};
+    if (!in_group_) {
+      const auto at_once = ledger_->confirm_at_once(request, owner, limit);
+      if (!at_once) return at_once.error();
+      if (*at_once) return {};
+    }
     return in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
       const auto record = ledger_->record(request.id);
       if (!record) return record.error();
-      const bool ours = *record && (*record)->owner == owner.text();
-      if (ours && ((*record)->state == State::kTaken || (*record)->state == State::kRefunded)) return {};
+      if (*record && is_sold_to(**record, owner)) return {};
       if (!is_reserved_by(*record, owner)) return reservation_over(request.stock, request.id);
       RequestRecord sold = **record;
       sold.state = State::kTaken;
@@ -85,6 +89,7 @@ class LedgerStock final : public Stock {
     const auto cancelled = in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
       const auto record = ledger_->record(request.id);
       if (!record) return record.error();
+      if (*record && (*record)->state == State::kTaken) return sold_already(request.id);
       if (is_reserved_by(*record, owner)) ledger_->give_back(request.id, **record);
       return {};
     });
@@ -125,6 +130,28 @@ class LedgerStock final : public Stock {
     });
   }
 
+  /// Group commit: one transaction for all of them. A step decides before it writes, so one that is refused has written
+  /// nothing, and the others are committed beside it.
+  std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
+                                        const CallLimit& limit) override {
+    using Answers = std::vector<Result<StepAnswer>>;
+    if (steps.size() < 2) return serve_each(stock, steps, limit);
+    const auto is_add = [](const StockStep& step) { return step.kind == StockStep::Kind::kAdd; };
+    const Access access = std::any_of(steps.begin(), steps.end(), is_add) ? Access::kAlone : Access::kShared;
+    auto served = in_stock<Answers>(stock, access, limit, [&]() -> Result<Answers> {
+      in_group_ = true;
+      Answers answers;
+      for (std::size_t i = 0; i < steps.size() && !ledger_->failed(); ++i) {
+        answers.push_back(serve_one(stock, steps[i], limit));
+      }
+      in_group_ = false;
+      return answers;
+    });
+    if (served) return std::move(*served);
+    if (served.error().code == ErrorCode::kUnavailable) return Answers(steps.size(), served.error());
+    return serve_each(stock, steps, limit);  // nothing has happened; one by one it is seen which of them fails
+  }
+
   Result<void> rebalance(const LockName& name, const CallLimit& limit) override {
     return in_stock<void>(name, Access::kAlone, limit, [&] { return ledger_->level(ledger_->segments()); });
   }
@@ -163,9 +190,10 @@ class LedgerStock final : public Stock {
     }
   }
 
-  /// One transaction on the stock `name`.
+  /// One transaction on the stock `name`, or a part of the group's.
   template <typename T, typename Body>
   Result<T> in_stock(const LockName& name, Access access, const CallLimit& limit, Body body) {
+    if (in_group_) return body();
     return in_transaction<T>(access, limit, [&]() -> Result<T> {
       const bool found = ledger_->find(name);
       missing_ = !found && !ledger_->failed();
@@ -178,9 +206,11 @@ class LedgerStock final : public Stock {
   /// `owner` null: for good.
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                              const CallLimit& limit) {
-    auto at_once = ledger_->deduct_at_once(request, owner, ttl, start, limit);
-    if (!at_once) return at_once.error();
-    if (*at_once) return std::move(**at_once);
+    if (!in_group_) {
+      auto at_once = ledger_->deduct_at_once(request, owner, ttl, start, limit);
+      if (!at_once) return at_once.error();
+      if (*at_once) return std::move(**at_once);
+    }
     return in_stock<StockAnswer>(request.stock, Access::kShared, limit,
                                  [&] { return deduct_locked(request, owner, ttl, start); });
   }
@@ -213,7 +243,8 @@ class LedgerStock final : public Stock {
   }
 
   const std::unique_ptr<StockLedger> ledger_;
-  bool missing_ = false;  ///< the last call found no stock of that name
+  bool in_group_ = false;  ///< serve() has begun a transaction and found the stock
+  bool missing_ = false;   ///< the last call found no stock of that name
 };
 
 }  // namespace

@@ -51,6 +51,11 @@ Result<std::optional<StockAnswer>> answer_again(const RequestRecord* record, con
   return std::optional<StockAnswer>(StockTaken{record->parts, {}, record->state == State::kTaken});
 }
 
+bool is_sold_to(const RequestRecord& record, const Owner& owner) {
+  if (record.owner.empty()) return record.state == State::kTaken;
+  return record.owner == owner.text() && (record.state == State::kTaken || record.state == State::kRefunded);
+}
+
 Result<RefundPlan> plan_refund(const RequestRecord* record, const LockName& id, std::optional<Quantity> quantity) {
   if (!record || record->state == State::kRefused) return RefundPlan{{}, {}, {State::kRefused, 0, {}, {}, 0}};
   if (record->state == State::kAdded) return id_of_restock(id);

@@ -41,6 +41,9 @@ Result<RequestRecord> parse_record(std::string_view text);
 Result<std::optional<StockAnswer>> answer_again(const RequestRecord* record, const StockRequest& request,
                                                 const Owner* owner);
 
+/// Sold to this owner, whatever became of it, or at once, to nobody's.
+bool is_sold_to(const RequestRecord& record, const Owner& owner);
+
 /// What a refund has to do.
 struct RefundPlan {
   StockParts back;       ///< to be given back now; nothing if it was done before

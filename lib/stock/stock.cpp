@@ -16,6 +16,54 @@ Quantity StockState::reserved() const {
   return sum;
 }
 
+namespace {
+
+/// What a step without parts of its own answers.
+Result<StepAnswer> done(const Result<void>& call) { return call ? Result<StepAnswer>(StockParts()) : call.error(); }
+
+Result<StepAnswer> parts(Result<StockParts> call) {
+  if (!call) return call.error();
+  return StepAnswer(std::move(*call));
+}
+
+}  // namespace
+
+StepAnswer step_answer(StockAnswer answer) {
+  return std::visit([](auto& one) { return StepAnswer(std::move(one)); }, answer);
+}
+
+Result<StepAnswer> Stock::serve_one(const LockName& stock, const StockStep& step, const CallLimit& limit) {
+  const StockRequest request{stock, step.id, step.quantity.value_or(1)};
+  switch (step.kind) {
+    case StockStep::Kind::kTake: {
+      auto answer =
+          step.owner ? reserve(request, *step.owner, step.ttl, step.start, limit) : take(request, step.start, limit);
+      if (!answer) return answer.error();
+      return step_answer(std::move(*answer));
+    }
+    case StockStep::Kind::kConfirm:
+      return done(confirm(request, *step.owner, limit));
+    case StockStep::Kind::kCancel:
+      return done(cancel(request, *step.owner, limit));
+    case StockStep::Kind::kRefund:
+      return parts(refund(stock, step.id, step.quantity, limit));
+    case StockStep::Kind::kAdd:
+      return parts(add(stock, step.id, *step.quantity, limit));
+  }
+  return Error{ErrorCode::kInternal, "a step of no kind"};
+}
+
+std::vector<Result<StepAnswer>> Stock::serve_each(const LockName& stock, std::span<const StockStep> steps,
+                                                  const CallLimit& limit) {
+  std::vector<Result<StepAnswer>> answers;
+  answers.reserve(steps.size());
+  for (const StockStep& step : steps) {
+    const bool stopped = !answers.empty() && !answers.back() && answers.back().error().code == ErrorCode::kUnavailable;
+    answers.push_back(stopped ? answers.back() : serve_one(stock, step, limit));
+  }
+  return answers;
+}
+
 Error no_stock_in(const BackendUrl& url) {
   return {ErrorCode::kUnsupported, url.redacted() + " cannot keep stock", "choose another backend with --backend URL"};
 }
@@ -76,6 +124,11 @@ Error more_than_taken(const LockName& id, Quantity taken, Quantity wanted) {
 Error refund_while_running(const LockName& id) {
   return {ErrorCode::kBusy, "request '" + id.text() + "' cannot be refunded yet: its command is still running",
           "wait until it has ended, or stop it: what it has set aside comes back then"};
+}
+
+Error sold_already(const LockName& id) {
+  return {ErrorCode::kConflict, "request '" + id.text() + "' was sold already: it cannot be cancelled",
+          "to give back what it took: refund it"};
 }
 
 Error reservation_over(const LockName& name, const LockName& id) {

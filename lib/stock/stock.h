@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -60,6 +61,20 @@ struct StockShort {
 struct StockInProgress {};
 using StockAnswer = std::variant<StockTaken, StockShort, StockInProgress>;
 
+/// One line of a batch: what a call of Stock is for the one request `id`.
+struct StockStep {
+  enum class Kind { kTake, kConfirm, kCancel, kRefund, kAdd };
+  Kind kind = Kind::kTake;
+  LockName id;
+  std::optional<Quantity> quantity = {};  ///< take: 1 without one; refund: all; add: REQUIRED
+  std::optional<Owner> owner = {};        ///< take: reserve for this one; confirm, cancel: whose it is, REQUIRED
+  Duration ttl{0};                        ///< of a reservation
+  int start = 0;                          ///< of a take, as of Stock::take
+};
+/// What a step answers: a take what take() and reserve() do; refund and add their parts; confirm and cancel no parts.
+using StepAnswer = std::variant<StockTaken, StockShort, StockInProgress, StockParts>;
+StepAnswer step_answer(StockAnswer answer);
+
 class SegmentLocks;
 
 /// How long a call may take. With `control`, also until it wants an end (Cancelled).
@@ -99,9 +114,10 @@ class Stock {
   /// Makes a reservation end `ttl` from now. Lost if it is over.
   virtual Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl,
                               const CallLimit& limit) = 0;
-  /// What was set aside is sold. Lost if the reservation is over; confirmed already by this owner is fine.
+  /// What was set aside is sold. Lost if the reservation is over; sold already, by this owner or at once (take), is
+  /// fine.
   virtual Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
-  /// What was set aside comes back, and the id is free again. Not there any more is fine.
+  /// What was set aside comes back, and the id is free again. Not there any more is fine. Conflict if it was sold.
   virtual Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
 
   /// Gives what `id` took (or `quantity` of it) back to the segments it came from, once: again it changes nothing and
@@ -113,6 +129,16 @@ class Stock {
   virtual Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity,
                                  const CallLimit& limit) = 0;
 
+  /// Many steps of one stock, in their order, with one answer each: what its own call would say. Each is a step by
+  /// itself: what one is refused changes nothing for its neighbours, and a dead client leaves a beginning of them done
+  /// (of each id; elsewhere, where slots decide one by one). A store does in one go what it can: pipelined, or in one
+  /// transaction. Unavailable: the outcome of this step is not known, or it was not begun, and no later step of the
+  /// same id has another answer; the caller serves those again, in their order. `steps` outlive the call.
+  virtual std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
+                                                const CallLimit& limit) {
+    return serve_each(stock, steps, limit);
+  }
+
   /// Levels what can be taken.
   virtual Result<void> rebalance(const LockName& name, const CallLimit& limit) = 0;
   /// Levels it over another number of segments.
@@ -123,6 +149,13 @@ class Stock {
   /// Locks of segments that this client can hold by itself; nullptr: it has none, the store's locks for everybody
   /// serve.
   virtual SegmentLocks* segment_locks() { return nullptr; }
+
+ protected:
+  /// One step by its own call.
+  Result<StepAnswer> serve_one(const LockName& stock, const StockStep& step, const CallLimit& limit);
+  /// One after the other; behind the first Unavailable nothing is begun.
+  std::vector<Result<StepAnswer>> serve_each(const LockName& stock, std::span<const StockStep> steps,
+                                             const CallLimit& limit);
 };
 
 /// How many segments a stock can have.
@@ -141,6 +174,7 @@ Error id_of_take(const LockName& id);
 Error refunded_otherwise(const LockName& id, Quantity before);
 Error more_than_taken(const LockName& id, Quantity taken, Quantity wanted);
 Error refund_while_running(const LockName& id);
+Error sold_already(const LockName& id);
 Error reservation_over(const LockName& name, const LockName& id);
 Error broken_stock(const LockName& name, const std::string& what);
 

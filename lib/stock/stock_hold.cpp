@@ -258,7 +258,10 @@ Renewal StockHold::held(TimePoint now) {
 
 Result<void> StockHold::release(TimePoint until) {
   const auto end = [&](const CallLimit& limit) {
-    return sold_ ? stock_->confirm(request_, spec_.owner, limit) : stock_->cancel(request_, spec_.owner, limit);
+    if (sold_) return stock_->confirm(request_, spec_.owner, limit);
+    auto cancelled = stock_->cancel(request_, spec_.owner, limit);
+    // Sold by another command since the reservation was over: nothing of ours is set aside.
+    return !cancelled && cancelled.error().code == ErrorCode::kConflict ? Result<void>() : cancelled;
   };
   auto ended = insist(end, until, runtime_.clock, nullptr);
   unlock();

@@ -251,7 +251,7 @@ TEST_CASE("stock: reserve sets aside, confirm sells; each may be asked again") {
     CHECK(state.open == 0);
     CHECK(taken(w.b.take(request, 0, w.limit())).repeated);
     CHECK(taken(w.b.reserve(request, Owner::random(), 30s, 0, w.limit())).repeated);
-    CHECK(w.a.cancel(request, owner, w.limit()));  // too late, and harmless
+    CHECK(code_of(w.a.cancel(request, owner, w.limit())) == ErrorCode::kConflict);  // too late, and harmless
     CHECK(w.state().taken == 2);
   });
 }
@@ -268,6 +268,20 @@ TEST_CASE("stock: what is cancelled comes back, and the id is free again") {
     CHECK(code_of(w.a.confirm(request, owner, w.limit())) == ErrorCode::kLost);
     CHECK(code_of(w.a.extend(request, owner, 30s, w.limit())) == ErrorCode::kLost);
     CHECK(w.take("a", 1).parts.size() == 1);
+  });
+}
+
+TEST_CASE("stock: what was sold at once is sold to whoever confirms it, and cannot be cancelled") {
+  on_every_stock("sold-at-once", [](StockWorld& w) {
+    w.create(3, 1);
+    w.take("a", 2);
+    const StockRequest request = w.request("a", 2);
+    CHECK(w.b.confirm(request, Owner::random(), w.limit()));
+    CHECK(code_of(w.b.cancel(request, Owner::random(), w.limit())) == ErrorCode::kConflict);
+    CHECK(w.quantities() == Quantities{1});
+    CHECK(w.a.refund(w.name, id("a"), {}, w.limit()));
+    CHECK(code_of(w.b.confirm(request, Owner::random(), w.limit())) == ErrorCode::kLost);
+    CHECK(w.b.cancel(request, Owner::random(), w.limit()));
   });
 }
 

@@ -211,7 +211,8 @@ Result<SlotParts> MemorySlots::confirm(const StockRequest& request, int number, 
   return step<SlotParts>("confirm", {request.stock, number}, [&](MemorySlot& slot) -> Result<SlotParts> {
     const std::string& id = request.id.text();
     const auto record = slot.records.find(id);
-    if (record == slot.records.end() || record->second.owner != owner.text()) {
+    const bool sold = record != slot.records.end() && is_sold_to(record->second, owner);
+    if (!sold && (record == slot.records.end() || record->second.owner != owner.text())) {
       return reservation_over(request.stock, request.id);
     }
     if (slot.until.erase(id)) {
@@ -228,7 +229,10 @@ Result<SlotParts> MemorySlots::confirm(const StockRequest& request, int number, 
 Result<SlotParts> MemorySlots::cancel(const StockRequest& request, int number, const Owner& owner, const CallLimit&) {
   return step<SlotParts>("cancel", {request.stock, number}, [&](MemorySlot& slot) -> Result<SlotParts> {
     const std::string& id = request.id.text();
-    if (!slot.until.count(id) || slot.records[id].owner != owner.text()) return SlotParts{};
+    const auto record = slot.records.find(id);
+    if (record == slot.records.end()) return SlotParts{};
+    if (record->second.state == State::kTaken) return sold_already(request.id);
+    if (!slot.until.count(id) || record->second.owner != owner.text()) return SlotParts{};
     SlotParts back{slot.records[id].parts, slot.attempts[id]};
     give_back(slot, number, id);
     return back;

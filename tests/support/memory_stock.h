@@ -62,8 +62,7 @@ class MemoryStock final : public Stock {
   Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit&) override {
     return answered<void>([&]() -> Result<void> {
       const auto record = shelf_.records.find(request.id);
-      const bool ours = record != shelf_.records.end() && record->second.owner == owner.text();
-      if (ours && record->second.state == RequestRecord::State::kTaken) return {};
+      if (record != shelf_.records.end() && is_sold_to(record->second, owner)) return {};
       if (!reserved_by(request.id, owner)) return reservation_over(request.stock, request.id);
       record->second.state = RequestRecord::State::kTaken;
       shelf_.until.erase(request.id);
@@ -75,7 +74,9 @@ class MemoryStock final : public Stock {
   Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit&) override {
     return answered<void>([&]() -> Result<void> {
       if (reserved_by(request.id, owner)) give_back(request.id);
-      return {};
+      const auto record = shelf_.records.find(request.id);
+      return record == shelf_.records.end() || shelf_.until.count(request.id) ? Result<void>()
+                                                                              : sold_already(request.id);
     });
   }
   Result<StockParts> refund(const LockName&, const LockName&, std::optional<Quantity>, const CallLimit&) override {

@@ -114,8 +114,10 @@ class RedisStockSlots final : public StockSlots {
     return parts_of(answer);
   }
   Result<SlotParts> cancel(const StockRequest& request, int slot, const Owner& owner, const CallLimit& limit) override {
-    return parts_of(
-        run_for(request.id, stock_scripts::kCancel, {request.stock, slot}, {request.id.text(), owner.text()}, limit));
+    const auto answer =
+        run_for(request.id, stock_scripts::kCancel, {request.stock, slot}, {request.id.text(), owner.text()}, limit);
+    if (answer && answer->is("sold")) return sold_already(request.id);
+    return parts_of(answer);
   }
   Result<SlotChange> refund(const StockPlace& place, const LockName& id, std::optional<Quantity> quantity,
                             const CallLimit& limit) override;

@@ -202,10 +202,8 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
     const auto seen = call.request_now(request.id, &given, segment_of(request.id, call.segments()));
     if (!seen) return seen.error();
     if (given) return Step::kWriteThenRead;
-    const bool ours = *seen && (*seen)->is_of(owner);
-    const State state = ours ? (*seen)->note.record.state : State::kRefused;
-    if (state == State::kTaken || state == State::kRefunded) return Step::kConclude;
-    over = state != State::kReserved;
+    if (*seen && is_sold_to((*seen)->note.record, owner)) return Step::kConclude;
+    over = !*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner);
     if (over) return Step::kConclude;
     StockNote sold{(*seen)->note.record, 0};
     sold.record.state = State::kTaken;
@@ -223,6 +221,7 @@ Result<void> ZooKeeperStock::cancel(const StockRequest& request, const Owner& ow
   const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
     const auto seen = call.request(request.id, segment_of(request.id, call.segments()));
     if (!seen) return seen.error();
+    if (*seen && (*seen)->note.record.state == State::kTaken) return sold_already(request.id);
     if (!*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner)) return Step::kConclude;
     auto given = call.give_back(**seen);
     return given ? Result<Step>(Step::kWrite) : given.error();

@@ -8,9 +8,16 @@
 --- include parts/total.lua
 --- include parts/record.lua
 local id, owner, keep = unpack(ARGV)
+
+-- To this owner, whatever became of it, or at once.
+local function is_sold(old)
+  if old.owner == '-' then return old.state == 'T' end
+  return old.owner == owner and (old.state == 'T' or old.state == 'G')
+end
+
 return run(function()
   local old = recorded()
-  if old and old.owner == owner and (old.state == 'T' or old.state == 'G') then
+  if old and is_sold(old) then
     call('PEXPIRE', request, keep)
     return {'ok', old.parts}
   end

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <span>
+
+#include "tests/conformance/stock_fixture.h"
+
+namespace dlock::testing::stock_serve_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <typename T>
+ErrorCode code_of(const Result<T>& result) {
+  return result ? ErrorCode::kInternal : result.error().code;
+}
+
+LockName id(const std::string& text) { return *LockName::parse(text); }
+
+}  // namespace
+
+TEST_CASE("stock: steps in one go are answered as their own calls are, in order, each by itself") {
+  using Kind = StockStep::Kind;
+  on_every_stock("serve", [](StockWorld& w) {
+    w.create(5, 2);
+    const Owner owner = Owner::random();
+    const std::vector<StockStep> steps{
+        {.id = id("a"), .quantity = 2},
+        {.id = id("a"), .quantity = 2},
+        {.id = id("a"), .quantity = 3},  // Conflict
+        {.id = id("b"), .quantity = 4},  // short
+        {.kind = Kind::kAdd, .id = id("truck"), .quantity = 1},
+        {.id = id("b"), .quantity = 4, .owner = owner, .ttl = 30s},
+        {.kind = Kind::kConfirm, .id = id("b"), .owner = owner},
+        {.kind = Kind::kCancel, .id = id("b"), .owner = owner},  // Conflict
+        {.kind = Kind::kRefund, .id = id("b"), .quantity = 3},
+        {.id = id("c"), .owner = owner, .ttl = 30s},
+        {.kind = Kind::kCancel, .id = id("c"), .owner = owner},
+        {.kind = Kind::kConfirm, .id = id("c"), .owner = owner},  // Lost
+        {.kind = Kind::kRefund, .id = id("late")},
+        {.id = id("late")},  // Lost
+        {.kind = Kind::kConfirm, .id = id("a"), .owner = owner},
+    };
+    const auto served = w.a.serve(w.name, steps, w.limit());
+    REQUIRE(served.size() == steps.size());
+    const auto parts = [&](std::size_t i) {
+      INFO(i << ": " << (served[i] ? "" : served[i].error().message));
+      REQUIRE(served[i]);
+      if (const auto* taken = std::get_if<StockTaken>(&*served[i])) return sum_of(taken->parts);
+      REQUIRE(std::holds_alternative<StockParts>(*served[i]));
+      return sum_of(std::get<StockParts>(*served[i]));
+    };
+    CHECK(parts(0) == 2);
+    CHECK_FALSE(std::get<StockTaken>(*served[0]).repeated);
+    CHECK(parts(1) == 2);
+    CHECK(std::get<StockTaken>(*served[1]).repeated);
+    CHECK(code_of(served[2]) == ErrorCode::kConflict);
+    REQUIRE(std::holds_alternative<StockShort>(*served[3]));
+    CHECK(std::get<StockShort>(*served[3]).available == 3);
+    CHECK(parts(4) == 1);
+    CHECK(parts(5) == 4);
+    CHECK(std::get<StockTaken>(*served[5]).token.value() > 0);
+    CHECK(parts(6) == 0);
+    CHECK(code_of(served[7]) == ErrorCode::kConflict);
+    CHECK(parts(8) == 3);
+    CHECK(parts(9) == 1);
+    CHECK(parts(10) == 0);
+    CHECK(code_of(served[11]) == ErrorCode::kLost);
+    CHECK(parts(12) == 0);
+    CHECK(code_of(served[13]) == ErrorCode::kLost);
+    CHECK(parts(14) == 0);
+    CHECK(w.state().total() == 3);
+    const std::span takes(steps.data(), 4);
+    for (const auto& answer : w.b.serve(id(w.name.text() + ".none"), takes, w.limit())) {
+      CHECK(code_of(answer) == ErrorCode::kMisconfigured);
+    }
+  });
+}
+
+}  // namespace dlock::testing::stock_serve_test
