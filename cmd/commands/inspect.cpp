@@ -17,25 +17,7 @@
 namespace dlock {
 namespace {
 
-std::string live_json(const LiveLocks& live) {
-  std::string lines;
-  for (const LockState& state : live.locks) lines += inspect_json(state) + '\n';
-  return lines;
-}
-
-/// How the last hold of a lock that is free ended, as far as that was recorded.
-std::string last_hold_text(const std::vector<Episode>& past, const LockState& state, WallTime now) {
-  if (!state.holders.empty()) return {};
-  const auto last = std::find_if(past.rbegin(), past.rend(), [&](const Episode& one) {
-    return one.granted && one.key == state.name.text() && (one.store.empty() || one.store == state.store);
-  });
-  if (last == past.rend()) return {};
-  std::string text = "last held by " + party_text(last->who);
-  if (last->held) text += " for " + human_duration(*last->held);
-  if (last->ended) text += ", until " + human_duration(age(*last->ended, now)) + " ago";
-  return text + ": " + outcome_text(*last);
-}
-
+/// What was recorded of the holds before now, if any of these locks is free.
 std::vector<Episode> read_past(const LiveLocks& live, const Options& options, WallTime now) {
   const auto is_free = [](const LockState& state) { return state.holders.empty(); };
   const bool wanted = std::any_of(live.locks.begin(), live.locks.end(), is_free);
@@ -47,14 +29,37 @@ std::vector<Episode> read_past(const LiveLocks& live, const Options& options, Wa
   return history.episodes();
 }
 
+/// The last hold of a lock that is free, if it was recorded.
+const Episode* last_hold(const std::vector<Episode>& past, const LockState& state) {
+  if (!state.holders.empty()) return nullptr;
+  const auto last = std::find_if(past.rbegin(), past.rend(), [&](const Episode& one) {
+    return one.granted && one.key == state.name.text() && (one.store.empty() || one.store == state.store);
+  });
+  return last == past.rend() ? nullptr : &*last;
+}
+
+std::string last_hold_text(const Episode& last, WallTime now) {
+  std::string text = "last held by " + party_text(last.who);
+  if (last.held) text += " for " + human_duration(*last.held);
+  if (last.ended) text += ", until " + human_duration(age(*last.ended, now)) + " ago";
+  return text + ": " + outcome_text(last);
+}
+
+std::string live_json(const LiveLocks& live, const Options& options, WallTime now) {
+  const std::vector<Episode> past = read_past(live, options, now);
+  std::string lines;
+  for (const LockState& state : live.locks) lines += inspect_json(state, last_hold(past, state)) + '\n';
+  return lines;
+}
+
 std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& backend, WallTime now,
                       const Look& look) {
   if (!live.locks.empty()) {
     Remarks remarks;
     const std::vector<Episode> past = read_past(live, options, now);
     for (const LockState& state : live.locks) {
-      std::string said = last_hold_text(past, state, now);
-      if (said.empty()) said = why_free_text(state, backend);
+      const Episode* last = last_hold(past, state);
+      std::string said = last ? last_hold_text(*last, now) : why_free_text(state, backend);
       if (!said.empty()) remarks[state.name] = std::move(said);
     }
     return inspect_text(live.locks, now, look, remarks);
@@ -77,9 +82,10 @@ int inspect_command(const Options& options, LockAdmin& backend, const Runtime& r
   if (options.watch) return watch_as_stream(options, backend, runtime, out);
   const auto live = look_at_locks(options, backend);
   if (!live) return fail(runtime.log, live.error());
+  const WallTime now = runtime.clock.wall();
   const int printed =
       print(out, runtime.log,
-            options.json ? live_json(*live) : live_text(*live, options, backend, runtime.clock.wall(), out.look()));
+            options.json ? live_json(*live, options, now) : live_text(*live, options, backend, now, out.look()));
   if (printed != 0 || live->unreadable == 0) return printed;
   return fail(runtime.log, unreadable_error(*live, backend));
 }

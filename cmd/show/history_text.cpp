@@ -121,8 +121,23 @@ void put_number(JsonWriter& json, const char* name, std::optional<int> value) {
   else json.null();
 }
 
-std::string episode_json(const Episode& episode) {
+std::string totals_json(const std::string& key, const Totals& totals) {
   JsonWriter json;
+  json.begin_object().key("schema").text("dlock.history.key/1").key("key").text(key);
+  json.key("grants").number(static_cast<std::int64_t>(totals.grants));
+  json.key("busy").number(static_cast<std::int64_t>(totals.busy));
+  json.key("lost").number(static_cast<std::int64_t>(totals.lost));
+  put_ms(json, "wait_p50_ms", percentile(totals.waits, 0.5));
+  put_ms(json, "wait_p95_ms", percentile(totals.waits, 0.95));
+  put_ms(json, "hold_p50_ms", percentile(totals.holds, 0.5));
+  put_ms(json, "hold_p95_ms", percentile(totals.holds, 0.95));
+  put_ms(json, "longest_ms", totals.longest.held);
+  return json.end_object().line();
+}
+
+}  // namespace
+
+void put_episode(JsonWriter& json, const Episode& episode) {
   json.begin_object().key("schema").text("dlock.history/1").key("key").text(episode.key);
   json.key("store").text_or_null(episode.store).key("end").text(end_name(episode.end)).key("who");
   put_party(json, episode.who);
@@ -139,24 +154,8 @@ std::string episode_json(const Episode& episode) {
   json.end_array().key("holder");
   if (episode.holder) put_party(json, *episode.holder);
   else json.null();
-  return json.end_object().line();
+  json.end_object();
 }
-
-std::string totals_json(const std::string& key, const Totals& totals) {
-  JsonWriter json;
-  json.begin_object().key("schema").text("dlock.history.key/1").key("key").text(key);
-  json.key("grants").number(static_cast<std::int64_t>(totals.grants));
-  json.key("busy").number(static_cast<std::int64_t>(totals.busy));
-  json.key("lost").number(static_cast<std::int64_t>(totals.lost));
-  put_ms(json, "wait_p50_ms", percentile(totals.waits, 0.5));
-  put_ms(json, "wait_p95_ms", percentile(totals.waits, 0.95));
-  put_ms(json, "hold_p50_ms", percentile(totals.holds, 0.5));
-  put_ms(json, "hold_p95_ms", percentile(totals.holds, 0.95));
-  put_ms(json, "longest_ms", totals.longest.held);
-  return json.end_object().line();
-}
-
-}  // namespace
 
 std::string outcome_text(const Episode& episode) {
   const auto held_by = [&] { return episode.holder ? "held by " + party_text(*episode.holder) : ""; };
@@ -209,7 +208,11 @@ std::string history_text(const std::vector<Episode>& episodes, const std::map<st
 
 std::string history_json(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals) {
   std::string lines;
-  for (const Episode& episode : episodes) lines += episode_json(episode);
+  for (const Episode& episode : episodes) {
+    JsonWriter json;
+    put_episode(json, episode);
+    lines += json.line();
+  }
   for (const auto& [key, of_key] : totals) lines += totals_json(key, of_key);
   return lines;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cmd/show/output.h"
+#include "lib/base/json_writer.h"
 #include "lib/history/history.h"
 
 namespace dlock {
@@ -18,6 +19,9 @@ std::string outcome_text(const Episode& episode);
 /// aligned columns, no line wider than the terminal; times are those of this machine's zone.
 std::string history_text(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals,
                          const Look& look);
+
+/// A dlock.history/1 object.
+void put_episode(JsonWriter& json, const Episode& episode);
 
 /// The same as JSON, one object a line: dlock.history/1 for each attempt, dlock.history.key/1 for each key.
 std::string history_json(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals);

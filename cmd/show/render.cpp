@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "cmd/show/history_text.h"
 #include "lib/base/human_text.h"
 
 namespace dlock {
@@ -230,7 +231,7 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
   return text;
 }
 
-std::string inspect_json(const LockState& state) {
+std::string inspect_json(const LockState& state, const Episode* last) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.inspect/1");
   json.key("key").text(state.name.text()).key("backend").text(state.store).key("mode").text(mode_name(state.mode));
@@ -243,6 +244,7 @@ std::string inspect_json(const LockState& state) {
   if (!state.waiters_known) json.key("waiters_known").boolean(false);
   if (!state.directory_of.empty()) json.key("directory_of").text(state.directory_of);
   if (state.ever_taken) json.key("ever_taken").boolean(*state.ever_taken);
+  if (last) put_episode(json.key("last"), *last);
   json.end_object();
   return json.str();
 }

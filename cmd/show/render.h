@@ -7,6 +7,7 @@
 
 #include "cmd/show/output.h"
 #include "lib/base/time.h"
+#include "lib/history/history.h"
 #include "lib/lock/holder.h"
 
 namespace dlock {
@@ -20,8 +21,9 @@ using Remarks = std::map<LockName, std::string>;
 std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look,
                          const Remarks& remarks = {});
 
-/// The same as dlock.inspect/1: one object, without the newline. Unknown fields are null.
-std::string inspect_json(const LockState& state);
+/// The same as dlock.inspect/1: one object, without the newline. Unknown fields are null. `last` is its last hold, if
+/// it is free and that is known.
+std::string inspect_json(const LockState& state, const Episode* last = nullptr);
 
 /// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
 /// all are. Never empty, safe to print.

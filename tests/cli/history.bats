@@ -260,6 +260,10 @@ SCRIPT
   run -3 dlock run -m why k -- sh -c 'exit 3'
   run -0 dlock inspect k
   [[ "$output" == *"last held by $(id -un)@$(uname -n) (sh, pid "*"ago: exit 3"* ]]
+  last() { dlock inspect --json "$@" k | jq -r '.last // {} | "\(.schema) \(.end) \(.exit_code) \(.who.command) \(.who.reason)"'; }
+  [ "$(last)" = "dlock.history/1 released 3 sh why" ]
+  [ "$(last --events /nowhere/at/all)" = "null null null null null" ]
+  [ "$(dlock run k -- dlock inspect --json k | jq 'has("last")')" = false ]
   run -0 env -u DLOCK_EVENTS dlock inspect k
   [[ "$output" != *"last held"* ]]
   run -0 dlock inspect --events /nowhere/at/all k

@@ -136,6 +136,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock run --report report.json k -- true
   dlock run --events event.json k -- true
   dlock history --events event.json --json >history.json
+  dlock inspect --events event.json k --json >>inspect.json
   dlock doctor --json >doctor.json || true
   dlock ping --json >ping.json
   dlock setup --print --json >setup.json
