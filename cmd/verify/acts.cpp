@@ -9,7 +9,7 @@
 namespace dlock {
 namespace {
 
-constexpr std::string_view kActNames[] = {"ASK", "QUEUED", "BEGIN", "TICK", "END", "GONE", "HIT", "HEALED"};
+constexpr std::string_view kActNames[] = {"ASK", "QUEUED", "BEGIN", "TICK", "TERM", "END", "GONE", "HIT", "HEALED"};
 
 }  // namespace
 

@@ -20,6 +20,7 @@ struct Act {
     kQueued,  ///< it said that it waits: from here on it has its place
     kBegin,   ///< its command runs: TOKEN SLOT, each "-" if there is none
     kTick,    ///< the command still runs
+    kTerm,    ///< it was asked to end, and goes on
     kEnd,     ///< the command has done its work
     kGone,    ///< the run has ended: exit N|signal N [MESSAGE]
     kHit,     ///< something is done to it: the name of the fault

@@ -21,7 +21,7 @@ bool is_excused(const Section& old, const Section& next, const Bounds& bounds) {
     if (hit.what != "stop-all" || hit.from > *next.begun) continue;
     const bool fenced = old.token && next.token && *old.token < *next.token;
     const TimePoint resumed = hit.until.value_or(old.last);
-    return fenced && old.last <= resumed + bounds.slack;
+    return fenced && old.last <= resumed + bounds.kill_after + bounds.slack;
   }
   return false;
 }

@@ -45,7 +45,7 @@ struct Gaps {
 // Each of these is pure, and looks at the whole history.
 
 /// Nobody acts while another one holds the lock: exclusive beside nothing, shared beside shared. Excused is who was
-/// stopped as a whole beyond its lease, if it acts under the lower token and is ended within the slack.
+/// stopped as a whole beyond its lease, if it acts under the lower token and is ended within `kill_after`.
 Judgement check_exclusion(const Chronicle& chronicle, const Bounds& bounds);
 Judgement check_sharing(const Chronicle& chronicle, const Bounds& bounds);
 /// At most so many at once, each with a slot of its own.

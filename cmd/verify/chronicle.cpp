@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "lib/base/text.h"
 
@@ -56,7 +57,7 @@ void Chronicle::add(const Act& act) {
   if (fresh) sections_.push_back({.name = act.who, .asked = act.at});
   Section& section = sections_[known->second];
   std::string_view words = act.words;
-  const bool under_lock = act.what == Act::What::kBegin || act.what == Act::What::kTick || act.what == Act::What::kEnd;
+  const bool under_lock = act.what >= Act::What::kBegin && act.what <= Act::What::kEnd;
   if (under_lock) {
     section.last = act.at;
     section.last_line = acts_.size();
@@ -78,6 +79,7 @@ void Chronicle::add(const Act& act) {
       section.slot = words;
       break;
     case Act::What::kTick:
+    case Act::What::kTerm:
       break;
     case Act::What::kEnd:
       section.ended = act.at;
@@ -99,27 +101,24 @@ std::vector<std::string> Chronicle::excerpt(const std::vector<std::string>& who,
                                             std::size_t to) const {
   std::vector<std::string> lines;
   std::optional<TimePoint> start;
-  const Act* ticking = nullptr;
-  std::size_t ticks = 0;
+  std::map<std::string, std::pair<std::size_t, int>> ticking;  // who: its line, and how often
   const auto end_ticks = [&] {
-    if (ticks > 1) lines.back() += " x " + std::to_string(ticks);
-    ticking = nullptr;
-    ticks = 0;
+    for (const auto& [name, ticks] : ticking) {
+      if (ticks.second > 1) lines[ticks.first] += " x " + std::to_string(ticks.second);
+    }
+    ticking.clear();
   };
   for (std::size_t number = std::max<std::size_t>(from, 1); number <= std::min(to, acts_.size()); ++number) {
     const Act& act = acts_[number - 1];
     const bool all = act.who == "net" || act.who == "hook";
     if (!all && std::find(who.begin(), who.end(), act.who) == who.end()) continue;
     if (!start) start = act.at;
-    const bool tick = act.what == Act::What::kTick;
-    if (tick && ticking && ticking->who == act.who) {
-      ++ticks;
-      continue;
-    }
-    end_ticks();
-    if (tick) {
-      ticking = &act;
-      ticks = 1;
+    if (act.what == Act::What::kTick) {
+      const auto [ticks, fresh] = ticking.try_emplace(act.who, lines.size(), 0);
+      ++ticks->second.second;
+      if (!fresh) continue;
+    } else {
+      end_ticks();
     }
     lines.push_back(after_start(act.at - *start) + act.who + "  " + std::string(act_name(act.what)) +
                     (act.words.empty() ? "" : " " + act.words));

@@ -58,7 +58,7 @@ class Chronicle {
   std::size_t lines() const { return acts_.size(); }
   std::size_t torn() const { return torn_; }
   /// The lines from number `from` to `to` in which one of `who` acts, and what was done to all: times count from the
-  /// first one, ticks in a row are one line.
+  /// first one; ticks with nothing else in between are one line for each who ticks.
   std::vector<std::string> excerpt(const std::vector<std::string>& who, std::size_t from, std::size_t to) const;
 
  private:

@@ -96,8 +96,12 @@ class Conductor {
     worker.section = order.key + '.' + std::to_string(worker.number) + '.' + std::to_string(++worker.round);
     const std::string& url = proxied ? plan_.proxied : plan_.direct;
     auto words = order.key == "s" ? selling_words(worker.section, url, plan_.ttl) : run_words(order, url, plan_.ttl);
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(order.hold).count();
+    // What a hook loses is seen by who holds it for longer than that takes, and takes its time to end.
+    const bool stubborn = hook_ > 0;
+    const Duration hold = stubborn ? order.long_hold : order.hold;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(hold).count();
     words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, std::to_string(ms)});
+    if (stubborn) words.emplace_back("stubborn");
     lab_.note(act(worker.section, Act::What::kAsk,
                   order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
                       (proxied ? " proxied" : " direct")));

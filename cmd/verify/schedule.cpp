@@ -134,7 +134,8 @@ Order next_order(Dice& dice, const Abilities& can, Duration ttl) {
   const std::uint64_t mode = dice.below(3);
   const std::uint64_t length = dice.below(30);
   order.pause = dice.between(Duration(0), 20ms);
-  order.hold = length == 0 ? dice.between(ttl * 7 / 10, ttl * 11 / 10) : dice.between(2ms, 50ms);
+  order.long_hold = dice.between(ttl * 7 / 10, ttl * 11 / 10);
+  order.hold = length == 0 ? order.long_hold : dice.between(2ms, 50ms);
   if (key == 9 && can.stock) {
     order.key = "s";
   } else if (key >= 7 && can.permits) {

@@ -77,7 +77,8 @@ struct Order {
   Mode mode = Mode::kExclusive;
   bool fair = false;
   Duration hold{0};
-  Duration pause{0};  ///< before it
+  Duration long_hold{0};  ///< in its place while the hook is at work
+  Duration pause{0};      ///< before it
 };
 
 /// Which of its keys a store is fit for.

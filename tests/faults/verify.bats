@@ -2,6 +2,7 @@
 # dlock verify says yes to a right store and no to a wrong one, and leaves nothing behind.
 load ../support/cli
 load ../support/redis
+load ../support/deployments
 load ../support/mysql
 
 setup() {
@@ -76,6 +77,42 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
     --hook "for i in \$(seq 20); do redis-cli -p $(port_of one) flushall; sleep 0.05; done #"
   [ "$status" = 1 ]
   is_broken exclusion
+}
+
+# A failover while the replica hears of nothing, once the primary has had a lock for a while that its replica has not.
+# Returns when the new primary has a replica.
+script_failover() {
+  script failover <<SCRIPT
+#!/bin/bash
+[ "\$1" = fault-1 ] || exit 0
+at() { redis-cli -p "\$1" "\${@:2}"; }
+at $(port_of one) acl setuser default -psync -sync
+at $(port_of one) client kill type replica
+until [ "\$lost" ] && [ "\$lost" = "\$before" ]; do
+  before=\$lost
+  sleep 0.3
+  lost=\$(comm -23 <(at $(port_of one) mget dlock.verify/{x,q} | sort) <(at $(port_of two) mget dlock.verify/{x,q} | sort))
+done
+until at $(port_of s1) sentinel failover main | grep -q OK; do sleep 0.1; done
+until at $(port_of two) info replication | grep -q 'state=online'; do sleep 0.1; done
+SCRIPT
+}
+
+@test "caught: a Sentinel failover that loses what was confirmed" {
+  start_sentinels
+  script_failover
+  verified -b "$url" --ttl 4s --workers 6 --duration 6s --faults none --hook failover
+  [ "$status" = 1 ]
+  is_broken exclusion
+}
+
+@test "the same failover with wait_replicas=1: nothing that was granted is lost" {
+  start_sentinels
+  script_failover
+  verified -b "$url?wait_replicas=1" --ttl 4s --workers 6 --duration 6s --faults none --hook failover
+  [ "$status" = 0 ]
+  is_held exclusion
+  is_held tokens
 }
 
 @test "caught: a keeper that grants what it has not" {

@@ -69,7 +69,7 @@ const Row kRows[] = {
      check_exclusion,
      1,
      {"1 a ASK x exclusive any direct", "3 a BEGIN 5 -", "4 a HIT stop-all", "5 b ASK x exclusive any direct",
-      "3500 b BEGIN 6 -", "4000 a HEALED stop-all", "4001 a TICK", "4600 a TICK", "4700 b END"}},
+      "3500 b BEGIN 6 -", "4000 a HEALED stop-all", "4001 a TICK", "5100 a TERM", "5200 b END"}},
     {"readers beside each other",
      check_sharing,
      0,
@@ -194,15 +194,18 @@ TEST_CASE("verify: torn and foreign lines are counted and left out") {
   CHECK(chronicle.find("a")->token == 5);
 }
 
-TEST_CASE("verify: the shortest history has the two it is about, with ticks in one line") {
+TEST_CASE("verify: the shortest history has the two it is about, with ticks of each in one line") {
   const Judgement judgement = check_exclusion(
       told({"1 a ASK x exclusive any direct", "2 b ASK x exclusive any direct", "3 c ASK q exclusive any direct",
-            "10 a BEGIN 5 -", "11 c BEGIN 5 -", "20 a TICK", "21 c TICK", "30 a TICK", "40 b BEGIN 6 -", "50 a END"}),
+            "10 a BEGIN 5 -", "11 c BEGIN 5 -", "20 a TICK", "21 c TICK", "30 a TICK", "40 b BEGIN 6 -", "41 a TICK",
+            "42 b TICK", "50 a TICK", "51 b TICK", "52 a TERM", "60 a TICK", "70 b END"}),
       kBounds);
   REQUIRE(judgement.breaches.size() == 1);
-  CHECK(judgement.breaches[0].what == "a and b hold x at the same time, 0 s long");
+  CHECK(judgement.breaches[0].what == "a and b hold x at the same time, 20 ms long");
   CHECK(judgement.breaches[0].history ==
-        std::vector<std::string>{"   +0.000 s  a  BEGIN 5 -", "   +0.010 s  a  TICK x 2", "   +0.030 s  b  BEGIN 6 -"});
+        std::vector<std::string>{"   +0.000 s  a  BEGIN 5 -", "   +0.010 s  a  TICK x 2", "   +0.030 s  b  BEGIN 6 -",
+                                 "   +0.031 s  a  TICK x 2", "   +0.032 s  b  TICK x 2", "   +0.042 s  a  TERM",
+                                 "   +0.050 s  a  TICK"});
 }
 
 TEST_CASE("verify: gaps are measured where nothing was done, and by what was done") {
