@@ -10,6 +10,8 @@
 //                                      after a pause as long as that of "stamp": a start right after another one finds
 //                                      warm caches, which who was handed a lock does not
 //   moments round-trips PORT ROUNDS    prints how long each PING took, to the Redis server at 127.0.0.1:PORT
+//   moments rate PORT CLIENTS WORD...  prints how often a second so many processes together had that command answered
+//                                      by that server, each one after the other; a "#" is a number of their own
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -24,6 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 
 extern char** environ;
 
@@ -73,7 +76,7 @@ int starts(int rounds) {
   return 0;
 }
 
-int round_trips(int port, int rounds) {
+int connect_to(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -81,13 +84,61 @@ int round_trips(int port, int rounds) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failed("connect");
+  return connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? fd : -1;
+}
+
+int round_trips(int port, int rounds) {
+  const int fd = connect_to(port);
+  if (fd < 0) return failed("connect");
   for (int i = 0; i < rounds; ++i) {
     char answer[64];
     const double before = now_us();
     if (write(fd, "PING\r\n", 6) != 6 || read(fd, answer, sizeof answer) <= 0) return failed("PING");
     std::printf("%.1f\n", now_us() - before);
   }
+  return 0;
+}
+
+/// As the protocol has it: the number of the words, then each behind its length.
+std::string request_of(char** words, const std::string& number) {
+  std::string text;
+  int count = 0;
+  for (; words[count]; ++count) {
+    const std::string word = std::strcmp(words[count], "#") == 0 ? number : words[count];
+    text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+  }
+  return "*" + std::to_string(count) + "\r\n" + text;
+}
+
+long ask_for_a_second(int fd, char** words) {
+  const std::string prefix = std::to_string(getpid()) + "-";
+  long rounds = 0;
+  for (const double end = now_us() + 1e6; now_us() < end; ++rounds) {
+    const std::string request = request_of(words, prefix + std::to_string(rounds));
+    char answer[256];
+    const auto size = static_cast<ssize_t>(request.size());
+    if (write(fd, request.data(), request.size()) != size || read(fd, answer, sizeof answer) <= 0) _exit(1);
+    if (answer[0] == '-') _exit(failed("the server refuses"));
+  }
+  return rounds;
+}
+
+int rate(int port, int clients, char** words) {
+  int channel[2];
+  if (pipe(channel) != 0) return failed("pipe");
+  for (int i = 0; i < clients; ++i) {
+    if (fork() != 0) continue;
+    const int fd = connect_to(port);
+    if (fd < 0) _exit(failed("connect"));
+    const long rounds = ask_for_a_second(fd, words);
+    _exit(write(channel[1], &rounds, sizeof rounds) == sizeof rounds ? 0 : 1);
+  }
+  close(channel[1]);
+  long all = 0;
+  for (long rounds = 0; read(channel[0], &rounds, sizeof rounds) == sizeof rounds;) all += rounds;
+  while (wait(nullptr) > 0) {
+  }
+  std::printf("%ld\n", all);
   return 0;
 }
 
@@ -101,6 +152,9 @@ int main(int argc, char** argv) {
     return stamp(begin, argv[2], argc == 4 ? argv[3] : nullptr);
   if (std::strcmp(word, "starts") == 0 && argc == 3) return starts(std::atoi(argv[2]));
   if (std::strcmp(word, "round-trips") == 0 && argc == 4) return round_trips(std::atoi(argv[2]), std::atoi(argv[3]));
-  std::fputs("usage: moments [stamp FILE [GATE] | starts ROUNDS | round-trips PORT ROUNDS]\n", stderr);
+  if (std::strcmp(word, "rate") == 0 && argc > 4) return rate(std::atoi(argv[2]), std::atoi(argv[3]), argv + 4);
+  std::fputs(
+      "usage: moments [stamp FILE [GATE] | starts ROUNDS | round-trips PORT ROUNDS | rate PORT CLIENTS WORD...]\n",
+      stderr);
   return 64;
 }
