@@ -57,6 +57,8 @@ Result<void> StockCall::run(int gate_after, const Decision& decide) {
 /// False: again.
 Result<bool> StockCall::attempt(int gate_after, const Decision& decide) {
   pages_.clear();
+  group_.reset();
+  swept_ = false;
   changes_.clear();
   head_change_.reset();
   if (auto found = find_head(gate_after); !found) return found.error();
@@ -168,6 +170,7 @@ Result<StockCall::Page> StockCall::page_of(int segment, const Answer& answer) co
 }
 
 Result<std::optional<SeenNote>> StockCall::request(const LockName& id, int segment) {
+  if (group_) return group_->notes.at(id.text());
   std::vector<Request> requests{read(request_path(life(), id))};
   if (segment >= 0) requests.push_back(read(segment_path(life(), segment)));
   const auto answers = session_.ask(requests, limit_);
@@ -189,6 +192,7 @@ Result<void> StockCall::load(const StockParts& parts) {
     missing.push_back(home);
     requests.push_back(read(segment_path(life(), home)));
   }
+  if (requests.empty()) return {};
   const auto answers = session_.ask(requests, limit_);
   if (!answers) return answers.error();
   for (std::size_t i = 0; i < missing.size(); ++i) {
@@ -199,7 +203,25 @@ Result<void> StockCall::load(const StockParts& parts) {
   return {};
 }
 
+Result<void> StockCall::load_group(const std::vector<LockName>& ids) {
+  std::vector<Request> requests;
+  for (const LockName& id : ids) requests.push_back(read(request_path(life(), id)));
+  const auto answers = session_.ask(requests, limit_);
+  if (!answers) return answers.error();
+  Group group;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    auto note = note_of(ids[i], (*answers)[i]);
+    if (!note) return note.error();
+    group.notes.emplace(ids[i].text(), std::move(*note));
+  }
+  if (auto loaded = load_all(&group.steady); !loaded) return loaded;
+  group_ = std::move(group);
+  return {};
+}
+
 Result<void> StockCall::load_all(bool* steady) {
+  if (group_ && steady) *steady = group_->steady;
+  if (group_) return {};
   const auto count = static_cast<std::size_t>(segments());
   std::vector<Request> requests;
   for (std::size_t i = 0; i < count; ++i) requests.push_back(read(segment_path(life(), static_cast<int>(i))));

@@ -76,6 +76,9 @@ class StockCall {
   Result<void> load(const StockParts& parts);
   /// Reads all segments, and how many reservations there are; `steady`: all of it was so at one moment.
   Result<void> load_all(bool* steady = nullptr);
+  /// Reads these requests and, steadily, all segments. Whatever this try asks for afterwards it is told from there, as
+  /// it has been changed since.
+  Result<void> load_group(const std::vector<LockName>& ids);
   const StockCounts& counts(int segment) const { return pages_.at(segment).counts; }
   std::vector<Quantity> quantities() const;  ///< REQUIRES: load_all()
   int open() const { return open_; }         ///< REQUIRES: load_all(true)
@@ -84,7 +87,7 @@ class StockCall {
   Result<std::vector<SeenNote>> reservations();
   /// Its time is over, by the leader's clock.
   Result<bool> is_over(const SeenNote& reservation);
-  /// Those whose time is over come back. False: there are none.
+  /// Those whose time is over come back. False: there are none (said once in a try; then it looks no more).
   Result<bool> sweep();
 
   /// Misconfigured if a segment would have less than nothing, or more than can be counted. REQUIRES: it is read.
@@ -107,6 +110,11 @@ class StockCall {
   FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(token_)); }
 
  private:
+  /// What a group of requests has read.
+  struct Group {
+    std::map<std::string, std::optional<SeenNote>> notes;
+    bool steady = false;
+  };
   struct Page {
     StockCounts counts;
     int version = 0;
@@ -126,6 +134,7 @@ class StockCall {
   enum class Written { kDone, kLostRace, kMadeRoom };
   Result<Written> write();
   Result<Written> refused(const std::vector<Change>& changes, const Answer& answer);
+  Result<bool> make_room(const std::vector<Change>& changes);
   std::vector<Change> gathered() const;
   Result<void> pause_after_race();
   Result<Page> page_of(int segment, const Answer& answer) const;
@@ -146,6 +155,8 @@ class StockCall {
   int open_ = 0;
   std::int64_t token_ = 0;
   std::map<int, Page> pages_;
+  std::optional<Group> group_;
+  bool swept_ = false;
   std::vector<Change> changes_;
   std::optional<Change> head_change_;
 };

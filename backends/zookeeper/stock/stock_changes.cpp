@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The half of StockCall that changes something.
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "backends/zookeeper/lock/names.h"
 #include "backends/zookeeper/stock/stock_call.h"
@@ -76,10 +78,12 @@ Result<std::optional<SeenNote>> StockCall::request_now(const LockName& id, bool*
 }
 
 Result<bool> StockCall::sweep() {
+  if (std::exchange(swept_, true)) return false;
   const auto all = reservations();
   if (!all) return all.error();
   std::size_t count = 0;
   for (const SeenNote& one : *all) {
+    if (group_ && group_->notes.contains(one.id.text())) continue;  // that is for its own step to see
     const auto over = is_over(one);
     if (!over) return over.error();
     if (!*over) continue;
@@ -183,17 +187,31 @@ Result<StockCall::Written> StockCall::write() {
   return Written::kDone;
 }
 
+/// The directories of what is to be created: these are the first requests there. False: that is not it.
+Result<bool> StockCall::make_room(const std::vector<Change>& changes) {
+  std::set<std::string> rooms;
+  for (const Change& one : changes) {
+    if (one.kind == Change::Kind::kCreate) rooms.insert(parent_of(one.path));
+  }
+  std::vector<Request> requests;
+  for (const std::string& room : rooms) {
+    requests.push_back({.kind = Request::Kind::kCreate, .changes = {change(Change::Kind::kCreate, room)}});
+  }
+  const auto made = session_.ask(requests, limit_);
+  if (!made) return made.error();
+  return std::all_of(made->begin(), made->end(),
+                     [](const Answer& answer) { return answer.code == Code::kOk || answer.code == Code::kNodeExists; });
+}
+
 Result<StockCall::Written> StockCall::refused(const std::vector<Change>& changes, const Answer& answer) {
   std::size_t at = 0;
   while (at < answer.changed.size() && answer.changed[at].code == Code::kOk) ++at;
   if (at == 0 || at >= changes.size()) {
     known_.reset();
   } else if (changes[at].kind == Change::Kind::kCreate && answer.code == Code::kNoNode) {
-    // The first request of this directory.
-    const Change room = change(Change::Kind::kCreate, parent_of(changes[at].path));
-    const auto made = session_.ask({.kind = Request::Kind::kCreate, .changes = {room}}, limit_);
+    const auto made = make_room(changes);
     if (!made) return made.error();
-    if (made->code == Code::kOk || made->code == Code::kNodeExists) return Written::kMadeRoom;
+    if (*made) return Written::kMadeRoom;
   }
   for (const Code race : {Code::kBadVersion, Code::kNodeExists, Code::kNoNode, Code::kNotEmpty}) {
     if (answer.code == race) return Written::kLostRace;

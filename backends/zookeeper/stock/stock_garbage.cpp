@@ -10,13 +10,13 @@ namespace dlock::zookeeper {
 namespace {
 
 constexpr std::size_t kRequestsAtOnce = 256;  ///< requests that wait for their answers
+constexpr std::size_t kRemovalsAtOnce = 64;   ///< nodes that one transaction removes
 constexpr std::int64_t kManyIds = 1'000'000;  ///< about half a gigabyte of a server's memory
 
 Request list_of(const std::string& path) { return {.kind = Request::Kind::kList, .path = path}; }
 Request read_of(const std::string& path) { return {.kind = Request::Kind::kRead, .path = path}; }
-Request delete_of(const std::string& path, int version = -1) {
-  return {.kind = Request::Kind::kChange,
-          .changes = {{Change::Kind::kDelete, path, "", NodeKind::kPersistent, version}}};
+Change delete_of(const std::string& path, int version = -1) {
+  return {Change::Kind::kDelete, path, "", NodeKind::kPersistent, version};
 }
 
 /// As ask(), for any number of them.
@@ -32,6 +32,29 @@ Result<std::vector<Answer>> ask_all(StockSession& session, const std::vector<Req
     std::move(some->begin(), some->end(), std::back_inserter(all));
   }
   return all;
+}
+
+/// By transactions of many, which cost the server's disk as much as one of one. What one of them is refused for goes by
+/// itself, so that the others do.
+Result<void> remove_all(StockSession& session, const std::vector<Change>& removals, const CallLimit& limit) {
+  std::vector<Request> together;
+  for (std::size_t begin = 0; begin < removals.size(); begin += kRemovalsAtOnce) {
+    const std::size_t end = std::min(removals.size(), begin + kRemovalsAtOnce);
+    together.push_back({.kind = Request::Kind::kChange,
+                        .changes = {removals.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    removals.begin() + static_cast<std::ptrdiff_t>(end)}});
+  }
+  const auto answers = ask_all(session, together, limit);
+  if (!answers) return answers.error();
+  std::vector<Request> single;
+  for (std::size_t i = 0; i < together.size(); ++i) {
+    if ((*answers)[i].code == Code::kOk || together[i].changes.size() == 1) continue;
+    for (const Change& one : together[i].changes) {
+      single.push_back({.kind = Request::Kind::kChange, .changes = {one}});
+    }
+  }
+  const auto rest = ask_all(session, single, limit);
+  return rest ? Result<void>() : rest.error();
 }
 
 /// The children of all of these, with their whole paths.
@@ -92,7 +115,7 @@ Result<int> forget_requests(StockSession& session, const std::string& life, bool
     for (const std::string& path : *paths) reads.push_back(read_of(path));
     const auto notes = ask_all(session, reads, limit);
     if (!notes) return notes.error();
-    std::vector<Request> removals;
+    std::vector<Change> removals;
     for (std::size_t i = 0; i < paths->size(); ++i) {
       const Answer& note = (*notes)[i];
       const auto seen = parse_note(note.data);
@@ -102,7 +125,7 @@ Result<int> forget_requests(StockSession& session, const std::string& life, bool
     }
     count += static_cast<int>(removals.size());
     if (dry_run) continue;
-    if (const auto removed = ask_all(session, removals, limit); !removed) return removed.error();
+    if (const auto removed = remove_all(session, removals, limit); !removed) return removed.error();
   }
   return count;
 }
@@ -117,9 +140,9 @@ Result<void> remove_tree(StockSession& session, const std::string& path, const C
     levels.push_back(std::move(*next));
   }
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
-    std::vector<Request> removals;
+    std::vector<Change> removals;
     for (const std::string& node : *level) removals.push_back(delete_of(node));
-    if (const auto removed = ask_all(session, removals, limit); !removed) return removed.error();
+    if (auto removed = remove_all(session, removals, limit); !removed) return removed;
   }
   return {};
 }

@@ -2,11 +2,14 @@
 #include "backends/zookeeper/stock/zookeeper_stock.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "backends/zookeeper/lock/names.h"
 #include "backends/zookeeper/stock/stock_call.h"
 #include "backends/zookeeper/stock/stock_deduction.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
+#include "backends/zookeeper/stock/stock_group.h"
+#include "backends/zookeeper/stock/stock_requests.h"
 #include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
 
@@ -14,12 +17,11 @@ namespace dlock {
 namespace zookeeper {
 namespace {
 
-using State = RequestRecord::State;
-
 // After how many lost tries a call closes the gate: a few segments are won sooner or later, a quiet moment to look at
-// all of them comes as well; to write all of them it hardly ever does.
+// all of them comes as well; to write all of them it hardly ever does. What a group has read is much, and old soon.
 constexpr int kGateForSome = 30;
 constexpr int kGateToLook = 30;
+constexpr int kGateForGroup = 3;
 constexpr int kGateForAll = 2;
 
 std::int64_t ms(Duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
@@ -54,6 +56,9 @@ class ZooKeeperStock final : public Stock {
                             const CallLimit& limit) override;
   Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override;
 
+  std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
+                                        const CallLimit& limit) override;
+
   Result<void> rebalance(const LockName& name, const CallLimit& limit) override { return level(name, {}, limit); }
   Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override {
     return level(name, segments, limit);
@@ -68,6 +73,9 @@ class ZooKeeperStock final : public Stock {
   }
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                              const CallLimit& limit);
+  /// Of the first of them, one at least.
+  std::vector<Result<StepAnswer>> serve_group(const LockName& stock, std::span<const StockStep> steps,
+                                              const CallLimit& limit);
   Result<void> level(const LockName& name, std::optional<int> segments, const CallLimit& limit);
   /// The segment that the end of this reservation will need, as far as we remember; -1: none.
   int segment_of(const LockName& id, int segments) const {
@@ -195,84 +203,65 @@ Result<void> ZooKeeperStock::extend(const StockRequest& request, const Owner& ow
 
 Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
   StockCall stock = call(request.stock, limit);
-  bool over = false;
-  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
-    over = false;
-    bool given = false;
-    const auto seen = call.request_now(request.id, &given, segment_of(request.id, call.segments()));
-    if (!seen) return seen.error();
-    if (given) return Step::kWriteThenRead;
-    if (*seen && is_sold_to((*seen)->note.record, owner)) return Step::kConclude;
-    over = !*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner);
-    if (over) return Step::kConclude;
-    StockNote sold{(*seen)->note.record, 0};
-    sold.record.state = State::kTaken;
-    call.remember(request.id, sold, *seen);
-    call.close_reservation(request.id);
-    auto moved = call.move_parts(sold.record.parts, {.reserved = -1, .taken = 1});
-    return moved ? Result<Step>(Step::kWrite) : moved.error();
+  Confirmation confirmation{request.id, owner};
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) {
+    confirmation.segment = segment_of(request.id, call.segments());
+    return confirmation.decide(call);
   });
-  if (done ? over : stock.is_missing()) return reservation_over(request.stock, request.id);
+  if (done ? confirmation.over : stock.is_missing()) return reservation_over(request.stock, request.id);
   return done;
 }
 
 Result<void> ZooKeeperStock::cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
   StockCall stock = call(request.stock, limit);
-  const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {
-    const auto seen = call.request(request.id, segment_of(request.id, call.segments()));
-    if (!seen) return seen.error();
-    if (*seen && (*seen)->note.record.state == State::kTaken) return sold_already(request.id);
-    if (!*seen || !(*seen)->is_reserved() || !(*seen)->is_of(owner)) return Step::kConclude;
-    auto given = call.give_back(**seen);
-    return given ? Result<Step>(Step::kWrite) : given.error();
+  Cancellation cancellation{request.id, owner};
+  const auto done = stock.run(kGateForSome, [&](StockCall& call) {
+    cancellation.segment = segment_of(request.id, call.segments());
+    return cancellation.decide(call);
   });
   return stock.is_missing() ? Result<void>() : done;  // no stock: nothing is set aside
 }
 
 Result<StockParts> ZooKeeperStock::refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
                                           const CallLimit& limit) {
-  StockParts answer;
-  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
-    bool given = false;
-    const auto seen = call.request_now(id, &given);
-    if (!seen) return seen.error();
-    if (given) return Step::kWriteThenRead;
-    auto plan = plan_refund(*seen ? &(*seen)->note.record : nullptr, id, quantity);
-    if (!plan) return plan.error();
-    answer = std::move(plan->answer);
-    const bool done_before = *seen && record_text((*seen)->note.record) == record_text(plan->record);
-    if (done_before) return Step::kConclude;
-    call.remember(id, {std::move(plan->record), 0}, *seen);
-    auto moved = call.move_parts(plan->back, {.quantity = 1, .refunded = 1});
-    return moved ? Result<Step>(Step::kWrite) : moved.error();
-  });
+  Refunding refunding{id, quantity};
+  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) { return refunding.decide(call); });
   if (!done) return done.error();
-  return answer;
+  return std::move(refunding.parts);
 }
 
 Result<StockParts> ZooKeeperStock::add(const LockName& name, const LockName& id, Quantity quantity,
                                        const CallLimit& limit) {
-  StockParts parts;
-  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) -> Result<Step> {
-    bool given = false;
-    const auto seen = call.request_now(id, &given);
-    if (!seen) return seen.error();
-    if (given) return Step::kWriteThenRead;
-    if (*seen) {
-      const RequestRecord& record = (*seen)->note.record;
-      if (record.state != State::kAdded) return id_of_take(id);
-      if (record.quantity != quantity) return id_reused(id, record.quantity, quantity);
-      parts = record.parts;
-      return Step::kConclude;
-    }
-    if (auto loaded = call.load_all(); !loaded) return loaded.error();
-    parts = fill_emptiest(call.quantities(), quantity);
-    call.remember(id, {{State::kAdded, quantity, parts, {}, 0}, 0}, std::nullopt);
-    auto moved = call.move_parts(parts, {.quantity = 1, .added = 1});
-    return moved ? Result<Step>(Step::kWrite) : moved.error();
-  });
+  Restocking restocking{id, quantity};
+  const auto done = call(name, limit).run(kGateForSome, [&](StockCall& call) { return restocking.decide(call); });
   if (!done) return done.error();
-  return parts;
+  return std::move(restocking.parts);
+}
+
+std::vector<Result<StepAnswer>> ZooKeeperStock::serve(const LockName& stock, std::span<const StockStep> steps,
+                                                      const CallLimit& limit) {
+  std::vector<Result<StepAnswer>> answers;
+  while (answers.size() < steps.size()) {
+    const auto rest = steps.subspan(answers.size());
+    const auto together = rest.first(group_size(rest));
+    auto served = together.size() == 1 ? serve_each(stock, together, limit) : serve_group(stock, together, limit);
+    std::move(served.begin(), served.end(), std::back_inserter(answers));
+    if (answers.back() || answers.back().error().code != ErrorCode::kUnavailable) continue;
+    const Error unknown = answers.back().error();
+    answers.resize(steps.size(), unknown);  // nothing is begun behind what is not known
+  }
+  return answers;
+}
+
+std::vector<Result<StepAnswer>> ZooKeeperStock::serve_group(const LockName& stock, std::span<const StockStep> steps,
+                                                            const CallLimit& limit) {
+  StockCall together = call(stock, limit);
+  StockGroup group(stock, steps);
+  const auto done = together.freshly().run(kGateForGroup, [&](StockCall& call) { return group.decide(call); });
+  if (done) return group.answers(together.token());
+  const ErrorCode code = done.error().code;
+  const bool unknown = code == ErrorCode::kUnavailable || code == ErrorCode::kCancelled;
+  return unknown ? std::vector<Result<StepAnswer>>(steps.size(), done.error()) : serve_each(stock, steps, limit);
 }
 
 /// What is reserved is counted at the homes that its parts have from then on; the rest of what a segment that goes has

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "backends/zookeeper/stock/stock_garbage.h"
+#include "backends/zookeeper/stock/stock_group.h"
 #include "backends/zookeeper/stock/stock_nodes.h"
 #include "backends/zookeeper/stock/zookeeper_stock.h"
 #include "tests/support/fake_clock.h"
@@ -80,6 +81,29 @@ void reserved(World& w, Stock& stock) { REQUIRE(stock.reserve(order("a", 5), kOw
 void taken(World& w, Stock& stock) { REQUIRE(stock.take(order("a", 5), 0, w.limit())); }
 void nothing(World& /*w*/, Stock& /*stock*/) {}
 
+/// What is refused stands between what is not.
+Result<void> serve_some(World& w, Stock& stock) {
+  const std::vector<StockStep> steps{{.kind = StockStep::Kind::kConfirm, .id = id("a"), .owner = kOwner},
+                                     {.id = id("b"), .quantity = 100},
+                                     {.kind = StockStep::Kind::kConfirm, .id = id("nobody"), .owner = kOwner},
+                                     {.id = id("c"), .quantity = 2},
+                                     {.id = id("c"), .quantity = 3},
+                                     {.kind = StockStep::Kind::kAdd, .id = id("truck"), .quantity = 4}};
+  const auto answers = stock.serve(kPhone, steps, w.limit());
+  REQUIRE(answers.size() == steps.size());
+  for (const auto& answer : answers) {
+    if (code_of(answer) == ErrorCode::kUnavailable) return answer.error();
+  }
+  REQUIRE(answers[1]);
+  CHECK(std::holds_alternative<StockShort>(*answers[1]));
+  CHECK(code_of(answers[2]) == ErrorCode::kLost);
+  CHECK(code_of(answers[4]) == ErrorCode::kConflict);
+  for (const std::size_t fine : {0, 3, 5}) {
+    if (!answers[fine]) return answers[fine].error();
+  }
+  return {};
+}
+
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> all{
       {"take", nothing, [](World& w, Stock& s) { return plain(s.take(order("a", 5), 0, w.limit())); },
@@ -117,6 +141,13 @@ const std::vector<Case>& all_cases() {
        [](World& w) {
          CHECK(w.state().added == 4);
          CHECK(w.state().total() == 8);
+       }},
+      {"serve", reserved, serve_some,
+       [](World& w) {
+         CHECK(w.state().taken == 7);
+         CHECK(w.state().added == 4);
+         CHECK(w.state().total() == 6);
+         CHECK(w.state().open == 0);
        }},
       {"rebalance", taken, [](World& w, Stock& s) { return s.rebalance(kPhone, w.limit()); },
        [](World& w) {
@@ -396,6 +427,35 @@ TEST_CASE("gc forgets requests of more than 30 days, by the leader's clock, and 
   CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("new"))));
   CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("aside"))));
   CHECK(w.state().taken == 2);
+}
+
+TEST_CASE("Steps of many requests are one transaction, and what it loses to somebody else is decided again") {
+  World w;
+  w.create(1000, 4);
+  std::vector<StockStep> steps;
+  for (int i = 0; i < 100; ++i) steps.push_back({.id = id(std::to_string(i)), .start = 2});
+  const auto stock = w.client();
+  const auto other = w.client();
+  int changes = 0;
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    if (request.changes.size() < 100) return;
+    if (++changes == 2) CHECK(other->take({kPhone, id("other"), 1, 2}, 2, w.limit()));
+  };
+  for (const auto& answer : stock->serve(kPhone, steps, w.limit())) CHECK(answer);
+  CHECK(changes == 3);  // one makes the directories, one loses its race
+  CHECK(w.state().taken == 101);
+  CHECK(w.quantities() == Quantities{250, 250, 249, 150});
+}
+
+TEST_CASE("A group has each request once, one reservation, and so many steps as a server takes in one go") {
+  const auto take = [](int number) { return StockStep{.id = id(std::to_string(number))}; };
+  const auto reserve = [](int number) { return StockStep{.id = id(std::to_string(number)), .owner = kOwner}; };
+  CHECK(group_size(std::vector<StockStep>{}) == 0);
+  CHECK(group_size(std::vector<StockStep>{take(1), take(2), take(1)}) == 2);
+  CHECK(group_size(std::vector<StockStep>{reserve(1), take(2), reserve(3)}) == 2);
+  std::vector<StockStep> many;
+  for (int i = 0; i < 1000; ++i) many.push_back(take(i));
+  CHECK(group_size(many) == 256);
 }
 
 TEST_CASE("What the nodes of a stock say is read back as it was written, and nothing else is") {
