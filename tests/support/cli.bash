@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 support=$root/tests/support
 DLOCK=${DLOCK:-${DLOCK_BUILD:-$root/build/ci}/bin/dlock}
+programs=${DLOCK%/bin/dlock}/tests # of tests/support/programs
 
 # Python programs here import nothing but its own library; -S -E keeps them fast and deaf to the caller's settings.
 python=(/usr/bin/python3 -S -E -B) # and nothing is written beside what it runs
@@ -78,7 +79,7 @@ install_keeper() {
   local prefix=$BATS_TEST_TMPDIR/prefix
   mkdir -p "$prefix/bin" "$prefix/libexec/dlock"
   cp "$DLOCK" "$prefix/bin/dlock"
-  cp "$(dirname "$DLOCK")/../tests/$1" "$prefix/libexec/dlock/dlock-redis"
+  cp "$programs/$1" "$prefix/libexec/dlock/dlock-redis"
   PATH=$prefix/bin:$PATH
 }
 
@@ -99,47 +100,57 @@ open_world() {
 slowness=${DLOCK_TEST_SLOWNESS:-1}
 patience=$((20 * slowness)) # seconds; only a failing test waits that long
 
-# Polls until the command succeeds.
+# Polls until the command succeeds. What is slept on is a pipe in which nothing ever comes: no process for each time.
 wait_until() {
   local end=$((SECONDS + patience))
+  [ "${nothing:-}" ] || exec {nothing}<> <(:)
   until "$@"; do
     if [ "$SECONDS" -ge "$end" ]; then
       echo "waited $patience s for: $*" >&2
       return 1
     fi
-    sleep 0.02
+    read -r -t 0.02 -u "$nothing" || true
   done
 }
 
-now_ms() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
+now_ms() {
+  local up
+  read -r up _ </proc/uptime
+  echo "$((10#${up/./} * 10))"
+}
 filled() { [ -s "$1" ]; }
 lines_in() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE N
 ended() { ! kill -0 "$1" 2>/dev/null || [ "$(process_state "$1")" = Z ]; }
-process_state() { sed -nE 's/^State:\t(.).*/\1/p' "/proc/$1/status" 2>/dev/null; }
+process_state() { # PID
+  local line
+  while read -r line; do
+    case $line in State:*) line=${line#*$'\t'}; echo "${line:0:1}"; return ;; esac
+  done 2>/dev/null <"/proc/$1/status"
+}
 in_state() { [[ $(process_state "$1") == ["$2"] ]]; } # PID LETTERS
 
 # How many holders or waiters KEY has: count holders KEY
-count() { dlock inspect --json -- "$2" | jq ".$1 | length"; }
+count() { dlock inspect --json -- "$2" | "$programs/json_part" --count "/$1"; }
 has() { [ "$(count "$2" "$3")" = "$1" ]; } # N holders|waiters KEY
 is_held() { [ "$(count holders "$1")" -gt 0 ]; }
 is_free() { [ "$(count holders "$1")" = 0 ]; }
-holder_field() { dlock inspect --json -- "$1" | jq -r ".holders[0].$2"; } # KEY FIELD
+holder_field() { dlock inspect --json -- "$1" | "$programs/json_part" "/holders/0/$2"; } # KEY FIELD
 
 # --- processes -------------------------------------------------------------------------------------------------------
 
 # Starts a command in the background, with INT and QUIT as a shell's foreground command has them. Its id is in $started_pid.
 start() {
-  "${python[@]}" "$support/unshielded.py" "$@" 3>&- &
+  "$programs/unshielded" "$@" 3>&- &
   started_pid=$!
   started+=("$started_pid")
 }
 
 # Runs or starts a command whose end is written to FILE, as "exit 7" or "signal 15". Its own id is in FILE.pid.
-watched() { "${python[@]}" "$support/watched.py" "$@"; }
+watched() { "$programs/watched" "$@"; }
 start_watched() { # FILE COMMAND...
   local file=$1
   rm -f -- "$file.pid" # of the one before it
-  start "${python[@]}" "$support/watched.py" "$@"
+  start "$programs/watched" "$@"
   wait_until filled "$file.pid"
 }
 how_ended() { # FILE

@@ -110,7 +110,7 @@ open_session() {
   mkfifo "$1.in"
   : >"$1.out"
   # Without the descriptors of the other sessions, which would keep those from ending.
-  "${python[@]}" "$support/unshielded.py" mariadb "${sql_words[@]}" --unbuffered --force \
+  "$programs/unshielded" mariadb "${sql_words[@]}" --unbuffered --force \
     --port="$(port_of "$name")" --user="$user" <"$1.in" >>"$1.out" 2>&1 3>&- &
   started+=("$!")
   disown "$!"
