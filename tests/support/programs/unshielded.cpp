@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// unshielded COMMAND...: becomes the command with INT and QUIT as they were before a shell put it into the background, and
-// without the shell's own descriptors. For tests.
+// unshielded COMMAND...: becomes the command with INT and QUIT as they were before a shell put it into the background,
+// and without the shell's own descriptors. For tests.
 #include <unistd.h>
 
 #include <csignal>

@@ -31,5 +31,6 @@ int main(int, char** argv) {
   int status = 0;
   while (waitpid(pid, &status, 0) < 0) {
   }
-  write(name, WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status)) : "signal " + std::to_string(WTERMSIG(status)));
+  write(name, WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status))
+                                : "signal " + std::to_string(WTERMSIG(status)));
 }
