@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cmd/options/operands.h"
+#include "lib/base/human_text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -32,13 +33,23 @@ Result<LiveLocks> look_everywhere(LockAdmin& backend) {
   return all;
 }
 
-std::string never_taken_text(const LockName& name, LockAdmin& backend) {
-  const std::string text = "no lock of that name was ever taken";
+/// "did you mean 'deploy'?", if a live name is near.
+std::string near_text(const LockName& name, LockAdmin& backend) {
   const auto live = backend.inspect_all();
-  if (!live) return text;
+  if (!live) return {};
   Nearest nearest(name.text());
   for (const LockState& other : live->locks) nearest.offer(other.name.text());
-  return nearest.best().empty() ? text : text + "; " + did_you_mean(nearest.best());
+  return did_you_mean(nearest.best());
+}
+
+/// Of a free lock that the store does not know: what it can say of the name. A store that remembers no past holds
+/// cannot tell a mistyped name from one that is free just now, and says so only where a live name is near.
+std::string unknown_name_text(const LockState& state, LockAdmin& backend) {
+  const std::string near = near_text(state.name, backend);
+  if (!state.ever_taken) return near.empty() ? "" : "no lock of that name is held; " + near;
+  std::string text = "no lock of that name was ever taken";
+  if (state.forgets) text += ", as far as " + printable(backend.store()) + " remembers";
+  return near.empty() ? text : text + "; " + near;
 }
 
 }  // namespace
@@ -69,7 +80,7 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend) {
 
 std::string why_free_text(const LockState& state, LockAdmin& backend) {
   if (!state.holders.empty() || !state.waiters.empty()) return {};
-  std::string text = state.ever_taken.value_or(true) ? "" : never_taken_text(state.name, backend);
+  std::string text = state.ever_taken.value_or(false) ? "" : unknown_name_text(state, backend);
   for (const LockState& other : backend.inspect_neighbours().locks) {
     if (other.name != state.name || other.holders.empty()) continue;
     text += (text.empty() ? "" : "; ") + ("one of that name is held in " + other.store);

@@ -63,8 +63,9 @@ struct LockState {
   std::size_t more_waiters = 0;      ///< the same, behind the last one that is
   /// False: the store keeps no queue, and whoever waits asks it again and again.
   bool waiters_known = true;
-  /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones for good.
+  /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones.
   std::optional<bool> ever_taken = {};
+  bool forgets = false;  ///< it remembers, but not for good: what it knows of past holds is swept in time
   /// The user who alone has this store, if that is not who looks.
   std::string directory_of = {};
 };

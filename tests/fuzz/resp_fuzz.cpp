@@ -37,9 +37,9 @@ const std::string_view dlock::kPieces[] = {
     "*3\r\n$7\r\nrenewed\r\n:1\r\n$1\r\n7\r\n",
     "*1\r\n$8\r\nreleased\r\n",
     "*2\r\n$5\r\nlower\r\n$1\r\n9\r\n",
-    "*8\r\n$4\r\n1000\r\n$6\r\nstring\r\n$1\r\no\r\n:5\r\n*2\r\n$1\r\no\r\n$9\r\n7 0 0 o "
+    "*9\r\n$4\r\n1000\r\n$6\r\nstring\r\n$1\r\no\r\n:5\r\n*2\r\n$1\r\no\r\n$9\r\n7 0 0 o "
     "x\r\n*0\r\n*1\r\n$1\r\nw\r\n*2\r\n$1\r\nw\r\n$"
-    "9\r\n9 8 x 0 i\r\n",
+    "9\r\n9 8 x 0 i\r\n:1\r\n",
     "*8\r\n:0\r\n:1700000000000000\r\n:2500\r\n$1\r\no\r\n:42\r\n$1\r\nr\r\n:7\r\n$11\r\n9 8 0 e who\r\n",
     "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:6379\r\n",
     "*2\r\n$1\r\nh\r\n$4\r\n6379\r\n",
@@ -48,6 +48,7 @@ const std::string_view dlock::kPieces[] = {
     "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\n0\r\n",
     "*1\r\n",
     "*8\r\n",
+    "*9\r\n",
     "*18\r\n$4\r\nlook\r\n",
     "$20\r\nrole:slave\r\nloading:1\r\n",
     "\r\n",

@@ -46,6 +46,7 @@ class FakeBackend final : public LockAdmin {
   std::map<LockName, LockState> locks;
   std::map<LockName, FencingToken> fences;
   bool remembers = false;      ///< it knows which names were ever taken: those of `locks`
+  bool forgets = false;        ///< but not for good
   std::size_t unreadable = 0;  ///< locks that inspect_all() may not read
   std::vector<Swept> garbage;
   std::vector<Finding> findings;
@@ -80,6 +81,7 @@ class FakeBackend final : public LockAdmin {
     LockState shown{.name = name, .store = store_, .holders = {}, .waiters = {}};
     if (at != locks.end()) shown = at->second;
     if (remembers) shown.ever_taken = at != locks.end();
+    shown.forgets = forgets;
     if (changes_hands_to) state_of(name).holders = {*std::exchange(changes_hands_to, std::nullopt)};
     return shown;
   }

@@ -64,6 +64,8 @@ Result<LockState> LeaseView::inspect(const LockName& name) {
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
   state.waiters = std::move(*waiters);
+  state.ever_taken = look->row.version != 0 || !state.waiters.empty();
+  state.forgets = true;
   return state;
 }
 

@@ -24,11 +24,13 @@ std::string foreign_owner(std::string_view value) {
   return "0x" + hex(value.substr(0, 64));
 }
 
-/// What scripts/read_state.lua gives: time, type, value, rest of the lease, and four lists.
+/// What scripts/read_state.lua gives: time, type, value, rest of the lease, four lists, and a number.
 bool is_view(const std::vector<Reply>& parts) {
-  if (parts.size() != 8 || !parts[0].is_text() || parts[1].text.empty()) return false;
+  if (parts.size() != 9 || !parts[0].is_text() || parts[1].text.empty()) return false;
   if (!parts[2].is_text() || parts[3].kind != Reply::Kind::kInteger) return false;
-  return std::all_of(parts.begin() + 4, parts.end(), [](const Reply& p) { return p.kind == Reply::Kind::kArray; });
+  if (parts[8].kind != Reply::Kind::kInteger) return false;
+  return std::all_of(parts.begin() + 4, parts.begin() + 8,
+                     [](const Reply& p) { return p.kind == Reply::Kind::kArray; });
 }
 
 class ViewReader {
@@ -45,6 +47,8 @@ class ViewReader {
     else if (kind == "string" && remaining_ != -2) one(state, now_ms);
     else if (kind != "string" && kind != "none") other_family(state, kind, now_ms);
     waiters(state, now_ms);
+    state.ever_taken = parts_[8].integer == 1 || !state.holders.empty() || !state.waiters.empty();
+    state.forgets = true;
   }
 
  private:

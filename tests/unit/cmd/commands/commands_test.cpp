@@ -81,6 +81,23 @@ TEST_CASE_FIXTURE(
   CHECK(said() == "dlock: deploi: no lock of that name was ever taken; did you mean 'deploy'?\n");
 }
 
+TEST_CASE_FIXTURE(World, "a store that forgets says of a free key what it can") {
+  backend.hold("deploy", 1);
+  options.keys = {lock_name("deploi")};
+  CHECK(run(inspect_command) == 0);
+  CHECK(out == "deploi  free  local:/var/lib/dlock\n  no lock of that name is held; did you mean 'deploy'?\n");
+  out.clear();
+  options.keys = {lock_name("nothing/like/it")};
+  CHECK(run(inspect_command) == 0);
+  CHECK(out == "nothing/like/it  free  local:/var/lib/dlock\n");
+  out.clear();
+  backend.remembers = backend.forgets = true;
+  CHECK(run(inspect_command) == 0);
+  CHECK(out ==
+        "nothing/like/it  free  local:/var/lib/dlock\n"
+        "  no lock of that name was ever taken, as far as local:/var/lib/dlock remembers\n");
+}
+
 TEST_CASE_FIXTURE(World, "what cannot be read is not free: the others are shown, their number is said, 77") {
   options.keys.clear();
   backend.unreadable = 3;
