@@ -8,11 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "backends/local/detached.h"
 #include "backends/local/view.h"
 #include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
-#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -267,28 +265,6 @@ void LocalLock::look_at_front(TimePoint now) {
   attempt(now);
 }
 
-/// The watch is set up late, because closing one costs its process several milliseconds in the kernel: a command that
-/// is soon over should not pay for it.
-void LocalLock::look_for_loss(TimePoint now) {
-  if (waiter_) waiter_->reap();
-  const bool woken = watch_ && watch_->drain();
-  const bool due = (look_again_ || !watch_ || !watch_->valid()) && now >= retry_at_;
-  if (!woken && !due) return;
-  if (!watch_) watch_.emplace(queue_entry_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
-  retry_at_ = now + kQueueLookPause;
-  const auto lost = queue_entry_->lost();
-  look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
-  if (lost && *lost) lose();
-}
-
-void LocalLock::lose() {
-  std::string why = forced_by(queue_entry_->freed_by());
-  if (queue_entry_->file().removed()) why = "its lock file " + queue_entry_->file().path() + " was removed";
-  state_ = State::kDone;
-  let_go();
-  events_.emplace_back(Lost{std::move(why)});
-}
-
 void LocalLock::add_interest(std::vector<pollfd>& fds) const {
   if (waiter_ && (state_ == State::kQueued || state_ == State::kFlock)) fds.push_back({waiter_->fd(), POLLIN, 0});
   if (watch_ && watch_->valid()) fds.push_back({watch_->fd(), POLLIN, 0});
@@ -329,28 +305,6 @@ void LocalLock::withdraw(TimePoint) {
   events_.emplace_back(Withdrawn{});
 }
 
-void LocalLock::release(TimePoint) {
-  if (state_ != State::kGranted) return;
-  // Somebody else may have had the lock since we last looked: then it was not ours to the end.
-  if (const auto lost = queue_entry_->lost(); lost && *lost) return lose();
-  trace("released");
-  give_back();
-  if (!waiter_ && !passed_on_) {
-    queue_entry_->keep_file_open();
-    queue_entry_.reset();
-  }
-  let_go();
-  state_ = State::kDone;
-  events_.clear();
-  events_.emplace_back(Released{});
-}
-
-void LocalLock::give_back() {
-  // The outside first: whoever gets the next ticket must find the file free. A re-entry inside keeps both.
-  if (path_.valid() && !queue_entry_->others_inside()) path_.unlock();
-  queue_entry_->give_back();
-}
-
 /// Leaves the queue or the lock. What an heir of the descriptor holds stays held unless give_back() came first.
 void LocalLock::let_go() {
   waiter_.reset();
@@ -383,39 +337,6 @@ void LocalLock::refuse_busy(TimePoint now) {
   let_go();
   state_ = State::kDone;
   events_.emplace_back(std::move(refused));
-}
-
-int LocalLock::inherited_fd() const {
-  if (state_ != State::kGranted) return -1;
-  passed_on_ = true;
-  return path_.valid() ? path_.fd() : queue_entry_->file().fd();
-}
-
-void LocalLock::command_started(const StartedCommand& /*command*/) {
-  // Only people miss it if it cannot be written.
-  if (queue_entry_) static_cast<void>(static_cast<bool>(queue_entry_->say_pid_namespace()));
-}
-
-Result<void> LocalLock::detach(const DetachSpec& spec) {
-  if (queue_entry_->file().is_private()) {
-    withdraw({});
-    return Error{ErrorCode::kMisconfigured, "a lease that is given back later needs a lock directory",
-                 kNeedsLocalDirectory};
-  }
-  command_started({});
-  waiter_.reset();
-  watch_.reset();
-  const auto left = leave_holder(context_, *queue_entry_, path_, spec);
-  state_ = State::kDone;
-  events_.clear();
-  if (!left) {
-    give_back();
-    let_go();
-    return left.error();
-  }
-  path_.close();
-  queue_entry_.reset();
-  return {};
 }
 
 }  // namespace dlock::local

@@ -4,36 +4,34 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "cmd/options/arguments.h"
 #include "cmd/options/backend_choice.h"
 #include "cmd/options/environment.h"
 #include "cmd/options/key_settings.h"
 #include "cmd/options/lease_options.h"
+#include "cmd/options/mode_options.h"
 #include "cmd/options/operands.h"
 #include "cmd/options/option_reader.h"
 #include "cmd/options/option_values.h"
 #include "cmd/options/settings.h"
 #include "cmd/options/stock_actions.h"
 #include "cmd/options/usage_error.h"
+#include "cmd/options/verify_options.h"
 #include "lib/base/clock.h"
 #include "lib/base/human_text.h"
 #include "lib/config/duration_text.h"
 #include "lib/history/moment.h"
-#include "lib/lock/slots.h"
 
 namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMostPermits = 1'000'000;
 constexpr int kMostRounds = 100'000'000;
 constexpr int kMostProcesses = 1000;
 constexpr Duration kAnything{0};
 constexpr Duration kSomething{1};
-constexpr Duration kVerifyTtl = 3s;
 
 /// Does the command talk to a backend at all?
 bool needs_no_backend(Command command) {
@@ -273,40 +271,7 @@ class Composer {
     return {};
   }
 
-  Result<void> read_mode() {
-    const auto from = reader();
-    if (auto read = from.read(OptionId::kPermits, 1, kMostPermits, options_.permits); !read) return read;
-    if (const Setting* permits = from.find(OptionId::kPermits); permits != nullptr) {
-      const bool typed =
-          arguments_.find(OptionId::kShared) != nullptr || arguments_.find(OptionId::kExclusive) != nullptr;
-      if (typed && permits->origin.layer == Origin::Layer::kFile) options_.permits = 0;
-    }
-    if (auto read = read_slots(from); !read) return read;
-    // -x and -s undo each other: the later one wins, as with flock(1).
-    const GivenOption* shared = arguments_.find(OptionId::kShared);
-    const GivenOption* exclusive = arguments_.find(OptionId::kExclusive);
-    if (options_.permits > 0 && (shared != nullptr || exclusive != nullptr)) {
-      return usage_error(
-          (options_.slots.empty() ? "--permits " + std::to_string(options_.permits) : std::string("--slots")) +
-              " and " + (shared != nullptr ? shared : exclusive)->spelled + " exclude each other",
-          "leave one out; --permits 1 is exclusive");
-    }
-    if (options_.permits > 0) options_.mode = Mode::kPermits;
-    else if (shared != nullptr && (exclusive == nullptr || exclusive < shared)) options_.mode = Mode::kShared;
-    return from.read(OptionId::kFair, options_.fair);
-  }
-
-  Result<void> read_slots(const OptionReader& from) {
-    if (auto read = from.read_with(OptionId::kSlots, parse_slots, options_.slots); !read) return read;
-    const int named = static_cast<int>(options_.slots.size());
-    if (named > 0 && from.given_by_flag(OptionId::kPermits) && options_.permits != named) {
-      return usage_error(
-          "--permits " + std::to_string(options_.permits) + ", but --slots has " + std::to_string(named) + " names",
-          "leave --permits out: each name is one permit");
-    }
-    if (named > 0) options_.permits = named;
-    return {};
-  }
+  Result<void> read_mode() { return read_mode_options(reader(), arguments_, options_); }
 
   Result<void> read_lease() { return read_lease_options(reader(), arguments_.command, options_); }
 
@@ -388,18 +353,7 @@ class Composer {
 
   Result<void> read_verify() {
     if (arguments_.command != Command::kVerify) return {};
-    const auto from = reader();
-    VerifyOptions& verify = options_.verify;
-    // What a file says about other locks would make these faults rare.
-    if (!from.given_by_flag(OptionId::kTtl)) options_.ttl = kVerifyTtl;
-    if (auto read = from.read(OptionId::kDuration, 1s, verify.duration); !read) return read;
-    if (auto read = from.read(OptionId::kWorkers, 2, kMostProcesses, verify.workers); !read) return read;
-    if (auto read = from.read(OptionId::kFaults, verify.faults); !read) return read;
-    int seed = -1;
-    if (auto read = from.read(OptionId::kSeed, 0, std::numeric_limits<int>::max(), seed); !read) return read;
-    if (seed >= 0) verify.seed = static_cast<std::uint64_t>(seed);
-    if (auto read = from.read(OptionId::kSvgFile, verify.svg); !read) return read;
-    return from.read(OptionId::kHook, verify.hook);
+    return read_verify_options(reader(), options_);
   }
 
   Result<void> read_operands() {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/verify_options.h"
+
+#include <limits>
+
+namespace dlock {
+
+Result<void> read_verify_options(const OptionReader& from, Options& options) {
+  using namespace std::chrono_literals;
+  constexpr Duration kVerifyTtl = 3s;
+  constexpr int kMostWorkers = 1000;
+  VerifyOptions& verify = options.verify;
+  // What a file says about other locks would make these faults rare.
+  if (!from.given_by_flag(OptionId::kTtl)) options.ttl = kVerifyTtl;
+  if (auto read = from.read(OptionId::kDuration, 1s, verify.duration); !read) return read;
+  if (auto read = from.read(OptionId::kWorkers, 2, kMostWorkers, verify.workers); !read) return read;
+  if (auto read = from.read(OptionId::kFaults, verify.faults); !read) return read;
+  int seed = -1;
+  if (auto read = from.read(OptionId::kSeed, 0, std::numeric_limits<int>::max(), seed); !read) return read;
+  if (seed >= 0) verify.seed = static_cast<std::uint64_t>(seed);
+  if (auto read = from.read(OptionId::kSvgFile, verify.svg); !read) return read;
+  return from.read(OptionId::kHook, verify.hook);
+}
+
+}  // namespace dlock

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+# hold, acquire, renew, release, wait: a lock without a command under it.
+load ../support/cli
+
+setup() { set_world; }
+teardown() { end_world; }
+
+@test "hold: prints OWNER TOKEN, holds until stdin ends, then releases" {
+  hold_lock k
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/holder.out")" = 1 ]
+  [ "$(holder_field k owner)" = "$holder_owner" ]
+  [ "$(holder_field k token)" = "$holder_token" ]
+  run -75 dlock run -q -n k -- true
+  let_go
+  run -0 dlock run -n k -- true
+}
+
+@test "hold: the lock of a coprocess is gone when its script is, SIGKILL included" {
+  script holding <<'SCRIPT'
+#!/bin/bash
+coproc dlock hold k
+read -r owner token <&"${COPROC[0]}"
+sleep 300 </dev/null >/dev/null 2>&1 &
+echo $! >child.pid
+echo $$ >script.pid
+wait
+SCRIPT
+  start holding
+  wait_until filled script.pid
+  run -75 dlock run -q -n k -- true
+  kill -KILL "$(cat script.pid)"
+  run -0 dlock run -w 10 k -- true
+  run -0 kill -0 "$(cat child.pid)"
+}
+
+@test "hold: TERM releases" {
+  hold_lock k
+  kill -TERM "$holder"
+  wait_until is_free k
+  wait_until ended "$holder"
+}
+
+@test "hold: busy is 75, closed stdin ends at once, stdout that cannot be written is no success" {
+  hold_lock k
+  run -75 --separate-stderr dlock hold -n k
+  [ "$output" = "" ]
+  let_go
+  run -0 bash -c 'dlock hold k <&-'
+  run bash -c 'dlock hold k </dev/null >/dev/full'
+  [ "$status" = 71 ]
+  run -0 dlock run -n k -- true
+}
+
+@test "acquire: a handle for renew and release in other processes" {
+  local owner token rest
+  read -r owner token rest < <(dlock acquire --ttl 1m -m why k)
+  [ -n "$owner" ]
+  [[ "$token" =~ ^[0-9]+$ ]]
+  [ "$rest" = "" ]
+  [ "$(holder_field k owner)" = "$owner" ]
+  [ "$(holder_field k reason)" = why ]
+  run -75 dlock run -q -n k -- true
+  run -0 dlock renew --ttl 2m --owner "$owner" k
+  run -0 dlock check k "$token"
+  run -0 dlock release k --owner "$owner"
+  [ "$output" = "" ]
+  run -0 dlock run -n k -- true
+}
+
+@test "acquire: a lease is shown as one, with the pid of the process that keeps it or is watched for it" {
+  local owner
+  read -r owner _ < <(dlock acquire --ttl 1m k)
+  [ "$(holder_field k lease)" = true ]
+  run -0 kill -0 "$(holder_field k pid)"
+  run -0 dlock release --owner "$owner" k
+  run -0 dlock acquire --watch-pid $$ k
+  run -0 dlock inspect k
+  [[ "$output" == *"$(hostname) (pid $$) "*"until process $$ ends"* ]]
+}
+
+@test "acquire: somebody else's handle, and a second release, are 79 and free nothing" {
+  local owner token
+  read -r owner token < <(dlock acquire --ttl 1m k)
+  run -79 dlock release k --owner 00112233445566778899aabbccddeeff
+  run -79 dlock renew k --ttl 1m --owner 00112233445566778899aabbccddeeff
+  run -75 dlock run -q -n k -- true
+  run -0 dlock release k --owner "$owner"
+  run -79 dlock release k --owner "$owner"
+  [[ "$output" == dlock:* ]]
+  run -0 dlock release --if-held k --owner "$owner"
+  hold_lock k
+  run -79 dlock release k --owner "$owner"
+  run -75 dlock run -q -n k -- true
+}
+
+@test "acquire: the lease ends by itself after --ttl, unless it is renewed" {
+  local owner token
+  read -r owner token < <(dlock acquire --ttl 1s short)
+  read -r owner token < <(dlock acquire --ttl 1s long)
+  dlock renew --ttl 1m --owner "$owner" long
+  run -0 dlock run -w 10 short -- true
+  run -75 dlock run -q -n long -- true
+  dlock release --owner "$owner" long
+}
+
+@test "acquire: --ttl or --watch-pid has to be chosen" {
+  run -64 dlock acquire k
+  [[ "$output" == *--ttl* ]]
+  run -64 dlock acquire --watch-pid 999999999 k
+}
+
+@test "acquire --watch-pid: the lock lives as long as that process" {
+  start sleep 300
+  local watched=$started_pid
+  dlock acquire --watch-pid "$watched" k >handle
+  run -75 dlock run -q -n k -- true
+  kill "$watched"
+  run -0 dlock run -w 10 k -- true
+}
+
+@test "acquire: what stays behind keeps no descriptor of the caller" {
+  run -0 timeout 5 bash -c 'handle=$(dlock acquire --ttl 1m k 2>&1); echo "$handle" | cat'
+  dlock release k --owner "${output%% *}"
+}
+
+@test "acquire --json and hold --json: one object" {
+  local json
+  json=$(dlock acquire --json --ttl 1m k)
+  jq -e '.schema == "dlock.acquire/1" and .key == "k" and .token > 0 and (.until | endswith("Z"))' <<<"$json"
+  run -0 dlock release --json k --owner "$(jq -r .owner <<<"$json")"
+  jq -e '.schema == "dlock.release/1" and .released == true' <<<"$output"
+  run -0 dlock hold --json k </dev/null
+  jq -e '.schema == "dlock.hold/1" and .key == "k"' <<<"$output"
+}
+
+@test "acquire --shell: assignments with the names of a command's environment, safely quoted" {
+  local key="it's \$(touch ran) \`touch ran\`" now
+  now=$(date +%s)
+  eval "$(dlock acquire --shell --ttl 1m "$key")"
+  [ "$DLOCK_KEY" = "$key" ]
+  [ "$DLOCK_KEYS" = "$key" ]
+  [ "$DLOCK_OWNER $DLOCK_TOKEN" = "$(holder_field "$key" owner) $(holder_field "$key" token)" ]
+  [ "$DLOCK_STORE" = "$(dlock inspect --json "$key" | jq -r .backend)" ]
+  ((DLOCK_DEADLINE >= now + 59 && DLOCK_DEADLINE <= now + 90))
+  [ ! -e ran ]
+  run -0 dlock release --owner "$DLOCK_OWNER" "$key"
+}
+
+@test "acquire --shell: a watched lease has no deadline, and no lock is a failure of the eval too" {
+  hold_lock k
+  run -75 sh -c 'eval "$(dlock acquire -q -n --shell --ttl 1m k)"'
+  let_go
+  run -0 dlock acquire --shell --watch-pid $$ k
+  [[ "$output" == *$'\nDLOCK_DEADLINE=\'\'\n'* ]]
+  run -64 dlock acquire --json --shell --ttl 1m other
+}
+
+@test "acquire: a handle that cannot be printed is given back" {
+  run bash -c 'dlock acquire --ttl 1m k >/dev/full'
+  [ "$status" = 71 ]
+  run -0 dlock run -w 10 k -- true
+}
+
+@test "wait: returns when the key is free, and takes nothing" {
+  run -0 dlock wait k
+  [ "$output" = "" ]
+  hold_lock k
+  run -75 dlock wait -q -w 100ms k
+  run -75 dlock wait -q -n k
+  start_watched end dlock wait -q k
+  run -75 dlock run -q -w 100ms k -- true
+  [ ! -e end ]
+  let_go
+  [ "$(how_ended end)" = "exit 0" ]
+  [ "$(count holders k)" = 0 ]
+}
