@@ -19,7 +19,7 @@ std::string right(const std::string& text, std::size_t width) {
 }
 
 /// `quantity` as full blocks, what is set aside as light ones, the rest of `most` as blanks.
-std::string bar(const StockSegment& segment, Quantity most, std::size_t width) {
+std::string bar(const StockSegment& segment, Quantity most, std::size_t width, bool unicode) {
   const auto blocks = [&](Quantity quantity) {
     return most > 0 ? static_cast<std::size_t>((static_cast<double>(quantity) / static_cast<double>(most)) *
                                                static_cast<double>(width))
@@ -28,7 +28,9 @@ std::string bar(const StockSegment& segment, Quantity most, std::size_t width) {
   const std::size_t full = blocks(segment.quantity);
   const std::size_t both = std::max(full, blocks(segment.quantity + segment.reserved));
   std::string text;
-  for (std::size_t i = 0; i < both; ++i) text += i < full ? "█" : "░";
+  const char* const there = unicode ? "█" : "#";
+  const char* const reserved = unicode ? "░" : "-";
+  for (std::size_t i = 0; i < both; ++i) text += i < full ? there : reserved;
   return text + std::string(width - both, ' ');
 }
 
@@ -78,7 +80,7 @@ std::string stock_text(const StockState& state, const Look& look) {
     const StockSegment& segment = state.segments[i];
     text +=
         "  " + right(std::to_string(i), number_width) + "  " + right(std::to_string(segment.quantity), quantity_width);
-    if (look.terminal) text += "  " + bar(segment, most, std::min(room, kWidestBar));
+    if (look.terminal) text += "  " + bar(segment, most, std::min(room, kWidestBar), look.unicode);
     if (segment.reserved > 0) text += "  " + std::to_string(segment.reserved) + " set aside";
     while (text.back() == ' ') text.pop_back();
     text += "\n";

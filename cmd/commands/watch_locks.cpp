@@ -3,11 +3,8 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <strings.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <optional>
 #include <string>
@@ -34,14 +31,6 @@ constexpr Duration kRestOfKey = 50ms;
 constexpr std::size_t kMostEvents = 200;
 /// Reading events takes this part of the time at most: a journal can be slow.
 constexpr int kReadingShare = 20;
-
-bool has_unicode() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* locale = getenv(name);
-    if (locale && *locale) return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
-  }
-  return false;
-}
 
 LockScreen::Size size_of(const Output& out) {
   constexpr std::size_t kColumns = 80, kLines = 24;
@@ -119,7 +108,7 @@ class Watch {
 
   bool draw(Screen& screen) {
     const std::string text = view_.draw(runtime_.clock.wall(), out_.look().colour);
-    return screen.draw(unicode_ ? text : in_ascii(text));
+    return screen.draw(out_.look().unicode ? text : in_ascii(text));
   }
 
   /// Until something has happened, or it is time to look again.
@@ -191,7 +180,6 @@ class Watch {
   int input_;
   LockScreen view_;
   KeyReader keys_;
-  const bool unicode_ = has_unicode();
   TimePoint recall_at_{};
   bool look_now_ = false;
   bool left_ = false;

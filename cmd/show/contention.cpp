@@ -17,6 +17,19 @@ namespace {
 
 constexpr std::size_t kNamed = 3;  ///< holders told by name; the others are counted
 
+/// Tenths of a second, where there are any.
+std::string in_tenths(Duration length) {
+  const auto tenths = std::chrono::floor<std::chrono::duration<std::int64_t, std::deci>>(length).count();
+  if (tenths % 10 != 0) return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+  return human_duration(std::chrono::floor<std::chrono::seconds>(length));
+}
+
+bool is_short(Duration length) { return length < std::chrono::seconds(10); }
+
+std::string waited_text(Duration waited) {
+  return is_short(waited) && waited >= std::chrono::seconds(1) ? in_tenths(waited) : human_duration(waited);
+}
+
 std::string holder_sentence(const Participant& holder, WallTime now) {
   std::string text = party_text(holder);
   if (holder.since) text += " for " + human_duration(age(*holder.since, now));
@@ -107,7 +120,7 @@ Error busy_error(const LockName& name, const std::optional<LockState>& state, st
   Error error{ErrorCode::kBusy, who_holds(name, state, now)};
   const std::size_t waiters = state && !state->holders.empty() ? state->waiters.size() + state->more_waiters : 0;
   if (waiters > 0) error.message += "; " + std::to_string(waiters) + (waiters == 1 ? " other waits" : " others wait");
-  if (waited) error.message += "; gave up after " + human_duration(*waited);
+  if (waited) error.message += "; gave up after " + waited_text(*waited);
   if (is_endless(state)) {
     error.next = "it never ends by itself; if its holder is gone: dlock force-release " + shell_word(name.text());
     return error;
@@ -149,10 +162,8 @@ Self this_process() {
 }
 
 std::string own_wait_text(const OwnWait& wait) {
-  const bool is_short = wait.limit && *wait.limit < std::chrono::seconds(10);
   const auto text = [&](Duration length) {
-    const auto tenths = std::chrono::floor<std::chrono::duration<std::int64_t, std::deci>>(length).count();
-    if (is_short && tenths % 10 != 0) return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+    if (wait.limit && is_short(*wait.limit)) return in_tenths(length);
     return human_duration(std::chrono::floor<std::chrono::seconds>(length));
   };
   return text(wait.so_far) + (wait.limit ? " of " + text(*wait.limit) : "");

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "cmd/show/exit_status.h"
 #include "lib/base/system_error.h"
@@ -20,6 +21,14 @@ bool wants_colour(When when, bool terminal) {
   return terminal && !(no_colour && *no_colour) && term && std::string_view(term) != "dumb";
 }
 
+bool has_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* locale = getenv(name);
+    if (locale && *locale) return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
+  }
+  return false;
+}
+
 }  // namespace
 
 Look look_of(int fd, bool colour) {
@@ -29,6 +38,7 @@ Look look_of(int fd, bool colour) {
   const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
   look.width = known && size.ws_col > 0 ? size.ws_col : 80;
   look.height = known && size.ws_row > 1 ? size.ws_row - 1U : 23;
+  look.unicode = has_unicode();
   return look;
 }
 

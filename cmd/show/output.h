@@ -17,6 +17,7 @@ struct Look {
   bool colour = false;
   std::size_t width = 0;   ///< columns; 0: not limited
   std::size_t height = 0;  ///< lines that can be seen at once, besides a shell's prompt; 0: not limited
+  bool unicode = true;     ///< of a terminal: its locale has more than ASCII
 };
 
 /// How text should look on `fd`: with the measures of its terminal, if it is one.

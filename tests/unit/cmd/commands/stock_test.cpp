@@ -176,6 +176,9 @@ TEST_CASE("stock: a line for each segment, with a bar on a terminal that fits it
   CHECK(shown.find("  0  48  ███████████████\n") != std::string::npos);
   CHECK(shown.find("  1  12  ███░") != std::string::npos);
   CHECK(shown.find("  2   0\n") != std::string::npos);
+  const std::string ascii = stock_text(phone(), {.terminal = true, .width = 40, .unicode = false});
+  CHECK(ascii.find("  0  48  ###############\n") != std::string::npos);
+  CHECK(ascii.find("  1  12  ###-") != std::string::npos);
 }
 
 TEST_CASE("stock: parts are printed one a line") { CHECK(stock_parts_text({{3, 2}, {0, 1}}) == "3 2\n0 1\n"); }
