@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # What stands beside the program when it is installed, and the Debian packages (cmake --build --preset package --target package).
 
+# --- who stands for the packages: whoever hands them out names himself here, or with -D ---
+set(DLOCK_MAINTAINER "The dlock authors <dlock@example.org>" CACHE STRING "The maintainer that the packages name")
+set(DLOCK_HOMEPAGE "https://dlock.example.org/" CACHE STRING "The homepage that the packages name")
+
 # --- shell completions, written by dlock itself (cross-compiled: under CMAKE_CROSSCOMPILING_EMULATOR) ---
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(completions ${CMAKE_BINARY_DIR}/completions)
@@ -27,8 +31,8 @@ set(package_revision 1)
 set(packaging ${CMAKE_CURRENT_LIST_DIR})
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/changelog.gz ${CMAKE_BINARY_DIR}/changelog.Debian.gz
-  COMMAND sh -c "gzip -9nc \"$1\" >changelog.gz && \"$2\" $3 <\"$1\" >changelog.Debian && gzip -9nf changelog.Debian"
-          sh ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${packaging}/debian-changelog ${package_revision}
+  COMMAND sh -c "gzip -9nc \"$1\" >changelog.gz && \"$2\" $3 \"$4\" <\"$1\" >changelog.Debian && gzip -9nf changelog.Debian"
+          sh ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${packaging}/debian-changelog ${package_revision} ${DLOCK_MAINTAINER}
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
   DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${packaging}/debian-changelog
   VERBATIM)
@@ -51,9 +55,8 @@ endfunction()
 
 # --- the packages: the program, and one for each keeper program ---
 set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "The dlock authors <dlock@example.org>")
+set(CPACK_PACKAGE_CONTACT ${DLOCK_MAINTAINER})
 set(CPACK_PACKAGE_VENDOR "The dlock authors")
-set(DLOCK_HOMEPAGE "https://dlock.example.org/" CACHE STRING "What the packages name as their homepage")
 set(CPACK_DEBIAN_PACKAGE_HOMEPAGE ${DLOCK_HOMEPAGE})
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
