@@ -79,6 +79,27 @@ in_yaml() { # FILE EXPRESSION
   /usr/bin/python3 -c 'import sys, shlex, yaml; d = yaml.safe_load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$root/examples/$1" "$2"
 }
 
+@test "each document has the parts that its reader asks for, of the right kind" {
+  run -0 /usr/bin/python3 "$BATS_TEST_DIRNAME/document_shape.py" "$root/examples"
+}
+
+@test "a document without a part, or with one of another kind, is noticed" {
+  cp -r "$root/examples" "$stage/examples"
+  broken() { # FILE SED-SCRIPT WHAT
+    sed -i "$2" "$stage/examples/$1"
+    run -1 /usr/bin/python3 "$BATS_TEST_DIRNAME/document_shape.py" "$stage/examples"
+    [[ "$output" == *"$1: $3"* ]] || { echo "$output"; return 1; }
+    cp "$root/examples/$1" "$stage/examples/$1"
+  }
+  broken kubernetes-cronjob.yml 's/-E, "0"/-E, 0/' spec.jobTemplate.spec.template.spec.containers.0.command
+  broken kubernetes-cronjob.yml '/restartPolicy/d' spec.jobTemplate.spec.template.spec.restartPolicy
+  broken github-actions.yml 's/- uses: .*/- name: x/' jobs.deploy.steps
+  broken ansible.yml '/hosts:/d' 0.hosts
+  broken Jenkinsfile 's/agent any//' agent
+  broken Jenkinsfile '$d' braces
+  broken Dockerfile 's/AS dlock/AS other/' dlock
+}
+
 @test "GitHub Actions: the step deploys under its lock" {
   recorded "$stage/deploy.sh"
   GITHUB_RUN_ID=7 bash -e -c "$(in_yaml github-actions.yml 'd["jobs"]["deploy"]["steps"][-1]["run"]')"
@@ -90,7 +111,7 @@ in_yaml() { # FILE EXPRESSION
   recorded "$stage/bin/sync-orders"
   container='d["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]'
   [ "$(in_yaml kubernetes-cronjob.yml '(d["apiVersion"], d["kind"])')" = "('batch/v1', 'CronJob')" ]
-  command=$(in_yaml kubernetes-cronjob.yml "shlex.join(${container}['args'])")
+  command=$(in_yaml kubernetes-cronjob.yml "shlex.join(${container}['command'])")
   sh -c "$command"
   [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders" ]
   hold sync-orders
