@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cmd/batch/batch.h"
 #include "cmd/options/stock_actions.h"
 #include "cmd/options/wait_policy.h"
 #include "cmd/show/exit_status.h"
@@ -31,7 +32,9 @@ class Calling {
       case StockAction::kShow:
         return stock_show(options_, stock_, runtime_, out_);
       case StockAction::kTake:
-        return take();
+        return what_.ids_from.empty() ? take() : batch_command(options_, stock_, runtime_, out_);
+      case StockAction::kBatch:
+        return batch_command(options_, stock_, runtime_, out_);
       case StockAction::kRefund:
         return refund();
       case StockAction::kAdd:

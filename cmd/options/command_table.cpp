@@ -55,6 +55,7 @@ constexpr CommandRow kCommandRows[] = {
      "dlock stock create phone --quantity 1000 --segments 20\n"
      "dlock stock take phone --qty 2 --id order-76        # prints: SEGMENT QTY\n"
      "dlock stock run phone --id order-77 -- ./create-order\n"
+     "dlock stock batch phone <requests >answers          # lines: take ID [QTY]\n"
      "dlock stock refund phone --id order-76\n"},
     {Command::kInspect, "inspect", "status list", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
      "holders and waiters: who, since when, until when, what for",

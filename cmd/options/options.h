@@ -61,7 +61,7 @@ struct WarnHeld {
 enum class When { kAuto, kAlways, kNever };
 
 /// What `dlock stock` is to do.
-enum class StockAction { kCreate, kShow, kTake, kRefund, kAdd, kRun, kRebalance, kResize, kDrop };
+enum class StockAction { kCreate, kShow, kTake, kBatch, kRefund, kAdd, kRun, kRebalance, kResize, kDrop };
 
 /// The arguments of `dlock stock`; the stock's name is the key.
 struct StockOptions {
@@ -72,6 +72,9 @@ struct StockOptions {
   Quantity qty = 1;                        ///< --qty
   std::optional<Quantity> qty_given = {};  ///< --qty, if it was: refund gives back all without it
   std::optional<LockName> id = {};         ///< --id
+  std::string ids_from = {};               ///< --ids-from of take: a file, or "-"; empty: one request
+  Duration reserve{0};                     ///< --reserve of batch: how long a take is set aside; 0: it sells
+  int window = 256;                        ///< --window: requests under way at most
   bool lock_segment = false;               ///< run --mode lock
   std::optional<StockClaim> claim = {};    ///< of run: what is set aside
 };

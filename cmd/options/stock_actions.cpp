@@ -12,11 +12,15 @@
 namespace dlock {
 namespace {
 
+constexpr int kWidestWindow = 10'000;
+
 constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists};
 constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
-constexpr OptionId kTakeOptions[] = {OptionId::kQty,     OptionId::kId,   OptionId::kNonblock,
-                                     OptionId::kWait,    OptionId::kJson, OptionId::kConflictExitCode,
-                                     OptionId::kStrategy};
+constexpr OptionId kTakeOptions[] = {OptionId::kQty,      OptionId::kId,      OptionId::kNonblock,
+                                     OptionId::kWait,     OptionId::kJson,    OptionId::kConflictExitCode,
+                                     OptionId::kStrategy, OptionId::kIdsFrom, OptionId::kWindow};
+constexpr OptionId kBatchOptions[] = {OptionId::kReserve, OptionId::kWindow, OptionId::kWait, OptionId::kJson,
+                                      OptionId::kStrategy};
 constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
 constexpr OptionId kRunOptions[] = {
     OptionId::kQty,      OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
@@ -32,6 +36,8 @@ constexpr StockActionRow kActionRows[] = {
      kCreateOptions},
     {StockAction::kShow, "show", "[NAME]", "what is there, what is set aside; --watch, --json", kShowOptions},
     {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; prints SEGMENT QTY of each part", kTakeOptions},
+    {StockAction::kBatch, "batch", "NAME [--reserve D] [--window N]",
+     "requests from stdin, a line each; answers to stdout", kBatchOptions},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
      "sold if CMD ends with 0; anything else gives it back", kRunOptions},
     {StockAction::kRefund, "refund", "NAME --id ID [--qty Q]", "give back what ID took, once", kRefundOptions},
@@ -129,6 +135,9 @@ class Reader {
     if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
     stock_.lock_segment = mode == Mode::kLock;
     if (auto read = read_strategy(); !read) return read;
+    if (auto read = from_.read(OptionId::kIdsFrom, stock_.ids_from); !read) return read;
+    if (auto read = from_.read(OptionId::kReserve, std::chrono::milliseconds(1), stock_.reserve); !read) return read;
+    if (auto read = from_.read(OptionId::kWindow, 1, kWidestWindow, stock_.window); !read) return read;
     const Setting* id = from_.find(OptionId::kId);
     if (!id) return {};
     auto parsed = LockName::parse(id->value());
@@ -169,6 +178,14 @@ class Reader {
         return missing(OptionId::kYes, "the items and all requests would be forgotten");
       case StockAction::kShow:
       case StockAction::kTake:
+        if (!from_.find(OptionId::kIdsFrom)) return {};
+        for (const OptionId alone : {OptionId::kId, OptionId::kNonblock}) {
+          if (!from_.find(alone)) continue;
+          return usage_error("--ids-from and --" + std::string(option_row(alone).name) + " do not go together",
+                             "each line of FILE is an id, and no request waits for what is set aside");
+        }
+        return {};
+      case StockAction::kBatch:
       case StockAction::kRun:
       case StockAction::kRebalance:
         return {};

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/batch/batch.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "cmd/batch/line_reader.h"
+#include "cmd/batch/step_line.h"
+#include "cmd/options/usage_error.h"
+#include "cmd/show/exit_status.h"
+#include "lib/base/system_error.h"
+#include "lib/run/signal_inbox.h"
+#include "lib/stock/taking.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kAskAgain = 10s;   ///< how long a block is asked again, unless --wait says otherwise
+constexpr Duration kCallBudget = 5s;  ///< one call for a block
+constexpr Duration kLastWords = 2s;   ///< how long the last answers wait for their reader once a signal wants an end
+constexpr std::size_t kPipePiece = 4096;  ///< what a pipe that poll() says is ready takes at once
+constexpr int kCut = 75;
+
+/// HUP, INT, QUIT or TERM: no more is begun. ^Z stops us as ever.
+class EndSignals final : public Control {
+ public:
+  explicit EndSignals(SignalInbox& inbox) : inbox_(inbox) {}
+
+  void add_interest(std::vector<pollfd>& fds) const override { fds.push_back({inbox_.fd(), POLLIN, 0}); }
+  bool stop_requested() override {
+    while (const auto signal = inbox_.next()) {
+      const int number = signal->number;
+      if (number == SIGTSTP) stop_self();
+      if (number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM) number_ = number;
+    }
+    return number_ != 0;
+  }
+  bool take_who() override { return false; }
+  void tell(const SessionEvent& /*event*/) override {}
+  int number() const { return number_; }
+
+ private:
+  SignalInbox& inbox_;
+  int number_ = 0;
+};
+
+class Batch {
+ public:
+  Batch(const Options& options, Stock& stock, const Runtime& runtime, Output& out, SignalInbox& inbox, int input)
+      : options_(options),
+        what_(*options.stock),
+        stock_(stock),
+        runtime_(runtime),
+        out_(out),
+        signals_(inbox),
+        input_(input),
+        reader_(input),
+        start_(start_by_chance()) {}
+
+  int run() {
+    if (auto there = find_stock(); !there) return fail(runtime_.log, there.error());
+    while (!over_ && !signals_.stop_requested()) {
+      collect();
+      if (lines_.empty()) continue;
+      serve();
+      print();
+    }
+    return end();
+  }
+
+ private:
+  struct Line {
+    std::uint64_t number = 0;
+    std::optional<Error> wrong;  ///< nullopt: the next of steps_
+  };
+
+  const LockName& name() const { return options_.keys.front(); }
+  Clock& clock() const { return runtime_.clock; }
+  Duration patience() const { return options_.wait.value_or(std::max(options_.connect_timeout, kAskAgain)); }
+
+  /// Nobody wants a million answers that there is no such stock.
+  Result<void> find_stock() {
+    const auto look = [&](const CallLimit& limit) -> Result<void> {
+      const auto state = stock_.show(name(), limit);
+      return state ? Result<void>() : state.error();
+    };
+    const TimePoint until = clock().now() + patience();
+    auto found = insist(look, until, clock(), &signals_);
+    return found ? found : with_nearest_stock(found.error(), stock_, name(), CallLimit{until});
+  }
+
+  /// A block: what the input has now, up to --window lines; waits for the first.
+  void collect() {
+    lines_.clear();
+    steps_.clear();
+    while (lines_.size() < static_cast<std::size_t>(what_.window)) {
+      if (const auto line = reader_.next()) {
+        put(*line);
+        continue;
+      }
+      over_ = reader_.is_over();
+      if (over_ || !has_input(lines_.empty())) return;
+      if (reader_.fill()) continue;
+      failure_ = system_error("cannot read the requests", errno);
+      over_ = true;
+    }
+  }
+
+  void put(const LineReader::Line& line) {
+    auto step = parse(line);
+    lines_.push_back({line.number, step ? std::nullopt : std::optional(step.error())});
+    if (!step) return;
+    using Kind = StockStep::Kind;
+    const bool takes = step->kind == Kind::kTake;
+    const bool sets_aside = takes && what_.reserve > 0s;
+    if (takes) step->start = start_ = (start_ + 1) & 0xffffff;
+    if (sets_aside) step->ttl = what_.reserve;
+    if (sets_aside || step->kind == Kind::kConfirm || step->kind == Kind::kCancel) {
+      step->owner = batch_owner(name(), step->id);
+    }
+    steps_.push_back(std::move(*step));
+  }
+
+  Result<StockStep> parse(const LineReader::Line& line) const {
+    if (line.kind == LineReader::Line::Kind::kTooLong) {
+      return Error{ErrorCode::kInvalid, "it is longer than " + std::to_string(LineReader::kLongest) + " bytes"};
+    }
+    if (line.kind == LineReader::Line::Kind::kWithoutEnd) {
+      return Error{ErrorCode::kInvalid, "the input ended within it: nothing was done, because more may be missing"};
+    }
+    return what_.action == StockAction::kTake ? make_step("take", line.text, &what_.qty) : parse_step(line.text);
+  }
+
+  /// False: the input pauses, or an end is wanted. With `wait` only the latter.
+  bool has_input(bool wait) {
+    while (true) {
+      std::vector<pollfd> fds{{input_, POLLIN, 0}};
+      if (out_.fd() >= 0) fds.push_back({out_.fd(), 0, 0});
+      signals_.add_interest(fds);
+      if (wait) clock().wait(fds, std::nullopt);
+      else poll(fds.data(), fds.size(), 0);
+      if (signals_.stop_requested()) return false;
+      if (fds.front().revents) return true;
+      if (wait && out_.fd() >= 0 && (fds[1].revents & (POLLERR | POLLNVAL)) != 0) {
+        lose_reader(EPIPE);
+        return false;
+      }
+      if (!wait) return false;
+    }
+  }
+
+  /// An answer for each of steps_. Those that none came for are asked for again, by their ids.
+  void serve() {
+    answers_.clear();
+    std::vector<std::size_t> open;
+    const auto ask = [&](const CallLimit& limit) -> Result<void> {
+      const CallLimit call{std::min(limit.until, clock().now() + kCallBudget)};
+      if (answers_.empty()) answers_ = stock_.serve(name(), steps_, call);
+      else ask_again(open, call);
+      open.clear();
+      for (std::size_t i = 0; i < answers_.size(); ++i) {
+        if (!answers_[i] && answers_[i].error().code == ErrorCode::kUnavailable) open.push_back(i);
+      }
+      return open.empty() ? Result<void>() : answers_[open.front()].error();
+    };
+    if (steps_.empty()) return;
+    static_cast<void>(insist(ask, clock().now() + patience(), clock(), &signals_));
+    if (open.size() == steps_.size()) over_ = unreachable_ = true;
+  }
+
+  void ask_again(const std::vector<std::size_t>& open, const CallLimit& limit) {
+    std::vector<StockStep> again;
+    for (const std::size_t i : open) again.push_back(steps_[i]);
+    auto answers = stock_.serve(name(), again, limit);
+    for (std::size_t i = 0; i < open.size(); ++i) answers_[open[i]] = std::move(answers[i]);
+  }
+
+  void print() {
+    text_.clear();
+    std::size_t step = 0;
+    for (const Line& line : lines_) {
+      if (line.wrong) {
+        (options_.json ? put_json_refusal : put_refusal)(text_, line.number, *line.wrong);
+        count(line.wrong->code);
+        continue;
+      }
+      const auto& answer = answers_[step];
+      (options_.json ? put_json_answer : put_answer)(text_, steps_[step++], answer);
+      if (!answer) count(answer.error().code);
+      else if (std::holds_alternative<StockInProgress>(*answer)) count(ErrorCode::kBusy);
+      else short_ = short_ || std::holds_alternative<StockShort>(*answer);
+    }
+    answered_ = lines_.back().number;
+    deliver();
+  }
+
+  void count(ErrorCode code) {
+    unknown_ = unknown_ || code == ErrorCode::kUnavailable;
+    if (!first_error_) first_error_ = code;
+  }
+
+  /// Waits for the reader, but not for ever once an end is wanted.
+  void deliver() {
+    std::string_view rest = text_;
+    if (out_.fd() < 0) static_cast<void>(out_.write(std::exchange(rest, {})));
+    std::optional<TimePoint> until;
+    while (!rest.empty()) {
+      if (!until && signals_.stop_requested()) until = clock().now() + kLastWords;
+      std::vector<pollfd> fds{{out_.fd(), POLLOUT, 0}};
+      if (!until) signals_.add_interest(fds);
+      clock().wait(fds, until);
+      if (fds.front().revents == 0) {
+        if (!until || clock().now() < *until) continue;
+        return lose_reader(ETIMEDOUT);
+      }
+      const ssize_t n = write(out_.fd(), rest.data(), std::min(rest.size(), kPipePiece));
+      if (n > 0) rest.remove_prefix(static_cast<std::size_t>(n));
+      else if (errno != EINTR && errno != EAGAIN) return lose_reader(errno);
+    }
+  }
+
+  void lose_reader(int number) {
+    over_ = true;
+    failure_ = system_error("cannot write the answers", number);
+    failure_->next = "the same requests again have the same answers";
+  }
+
+  /// Says what was not started, if that was not all.
+  int end() {
+    if (failure_) runtime_.log.error(*failure_);
+    const bool cut = !reader_.is_over() && (failure_ || unreachable_ || signals_.number() != 0);
+    if (cut) say_not_started();
+    if (failure_) return exit_status(failure_->code);
+    if (unknown_) return exit_status(ErrorCode::kUnavailable);
+    if (cut) return kCut;
+    if (first_error_) return exit_status(*first_error_);
+    return short_ && what_.action == StockAction::kTake ? exit_status(ErrorCode::kShort) : 0;
+  }
+
+  /// Blocks are served in their order, so it is one line and all behind it.
+  void say_not_started() {
+    std::string from = "line " + std::to_string(answered_ + 1);
+    std::size_t read = 0;
+    while (const auto line = reader_.next()) {
+      if (read++ == 0) from += " (" + quoted(line->text) + ")";
+    }
+    runtime_.log.error({ErrorCode::kCancelled,
+                        from + " and all behind it were not started" +
+                            (read > 1 ? "; " + std::to_string(read) + " of them were read" : ""),
+                        "begin again there, or with all of it: what was served is not served twice"});
+  }
+
+  const Options& options_;
+  const StockOptions& what_;
+  Stock& stock_;
+  const Runtime& runtime_;
+  Output& out_;
+  EndSignals signals_;
+  const int input_;
+  LineReader reader_;
+  int start_;
+  std::vector<Line> lines_;
+  std::vector<StockStep> steps_;
+  std::vector<Result<StepAnswer>> answers_;  ///< of steps_
+  std::string text_;
+  std::uint64_t answered_ = 0;  ///< the last line that has an answer
+  std::optional<ErrorCode> first_error_;
+  std::optional<Error> failure_;  ///< of stdin or stdout
+  bool unknown_ = false;          ///< a request has no answer
+  bool short_ = false;
+  bool unreachable_ = false;
+  bool over_ = false;
+};
+
+/// FNV-1a, 64 bits, from `hash` on.
+std::uint64_t fnv(std::uint64_t hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace
+
+/// Compared only among those of one request, so that two that are alike harm nobody.
+Owner batch_owner(const LockName& stock, const LockName& id) {
+  std::string digits;
+  for (const std::uint64_t seed : {0xcbf29ce484222325u, 0x84222325cbf29ce4u}) {
+    std::uint64_t hash = fnv(fnv(fnv(seed, stock.text()), std::string_view("\0", 1)), id.text());
+    for (int i = 0; i < 16; ++i, hash >>= 4) digits += "0123456789abcdef"[hash & 15];
+  }
+  return *Owner::parse(digits);
+}
+
+int batch_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
+  const std::string& from = options.stock->ids_from;
+  UniqueFd file;
+  if (!from.empty() && from != "-") {
+    file = UniqueFd(open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) return fail(runtime.log, system_error("cannot read " + from, errno));
+  }
+  auto signals = ProcessSignals::open();
+  if (!signals) return fail(runtime.log, signals.error());
+  return Batch(options, stock, runtime, out, *signals, file.valid() ? file.get() : STDIN_FILENO).run();
+}
+
+}  // namespace dlock

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#define JSON_NO_IO 1
+#include <nlohmann/json.hpp>
+
+#include "cmd/batch/step_line.h"
+#include "cmd/options/usage_error.h"
+
+namespace dlock {
+
+Result<StockStep> parse_json_step(std::string_view line) {
+  const auto wrong = [](std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; };
+  const auto object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object()) return wrong("this is no JSON object");
+  std::string step;
+  std::string id;
+  std::optional<Quantity> quantity;
+  for (const auto& [name, value] : object.items()) {
+    const bool is_text = name == "step" || name == "id";
+    if (is_text && !value.is_string()) return wrong("'" + name + "' has to be a text");
+    if (is_text) {
+      (name == "id" ? id : step) = value.get<std::string>();
+    } else if (name == "qty") {
+      const auto number = value.is_number_unsigned() ? parse_quantity(value.dump()) : parse_quantity("?");
+      if (!number) return wrong("'qty' has to be a whole number from 1 to " + std::to_string(kMostItems));
+      quantity = *number;
+    } else {
+      return wrong("there is no member " + dlock::quoted(name) + ": there are step, id, qty");
+    }
+  }
+  if (step.empty() || id.empty()) return wrong(std::string("'") + (step.empty() ? "step" : "id") + "' is missing");
+  return make_step(step, id, quantity ? &*quantity : nullptr);
+}
+
+}  // namespace dlock

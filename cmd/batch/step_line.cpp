@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/batch/step_line.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cmd/options/usage_error.h"
+#include "lib/base/json_writer.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+
+namespace dlock {
+namespace {
+
+using Kind = StockStep::Kind;
+
+/// By Kind.
+constexpr std::array<std::string_view, 5> kWords{"take", "confirm", "cancel", "refund", "add"};
+
+std::string_view word_of(Kind kind) { return kWords[static_cast<std::size_t>(kind)]; }
+
+Error wrong(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
+
+/// The next word of `rest`; empty: there is none.
+std::string_view next_word(std::string_view& rest) {
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  return cut(rest, ' ');
+}
+
+/// What an answer says, with its parts if it has any.
+struct Said {
+  std::string_view word;
+  const StockParts* parts;
+};
+
+Said said_by(const StepAnswer& answer) {
+  if (const auto* taken = std::get_if<StockTaken>(&answer)) return {taken->repeated ? "repeated" : "ok", &taken->parts};
+  if (const auto* parts = std::get_if<StockParts>(&answer)) return {"ok", parts};
+  if (std::holds_alternative<StockShort>(answer)) return {"short", nullptr};
+  return {"error", nullptr};
+}
+
+Error in_progress(const LockName& id) {
+  return {ErrorCode::kBusy, "request '" + id.text() + "' is being served at this moment, by another command"};
+}
+
+JsonWriter begin_answer() {
+  JsonWriter json;
+  json.begin_object().key("schema").text("dlock.stock.batch/1");
+  return json;
+}
+
+void put_error(JsonWriter& json, const Error& error) {
+  json.key("answer").text("error").key("error").text(error_name(error.code));
+  json.key("message").text(error.message).key("next").text_or_null(error.next);
+}
+
+}  // namespace
+
+Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity) {
+  const auto* const row = std::find(kWords.begin(), kWords.end(), word);
+  if (row == kWords.end()) return wrong("there is no step " + quoted(word));
+  const auto kind = static_cast<Kind>(row - kWords.begin());
+  auto name = LockName::parse(id);
+  if (!name) return wrong("the id: " + name.error().message);
+  if (quantity && (kind == Kind::kConfirm || kind == Kind::kCancel)) {
+    return wrong(std::string(word) + " has no quantity: it means all that was set aside");
+  }
+  if (!quantity && kind == Kind::kAdd) return wrong("add needs a quantity: add ID QTY");
+  StockStep step{.kind = kind, .id = std::move(*name)};
+  if (quantity) step.quantity = *quantity;
+  return step;
+}
+
+Result<StockStep> parse_step(std::string_view line) {
+  if (line.starts_with('{')) return parse_json_step(line);
+  std::string_view rest = line;
+  const std::string_view word = next_word(rest);
+  const std::string_view id = next_word(rest);
+  const std::string_view number = next_word(rest);
+  if (word.empty()) return wrong("the line is empty");
+  if (id.empty()) return wrong(quoted(word) + " needs the id of a request behind it");
+  if (!next_word(rest).empty()) return wrong("there is more behind the quantity " + quoted(number));
+  if (number.empty()) return make_step(word, id, nullptr);
+  const auto quantity = parse_quantity(number);
+  if (!quantity) return wrong("the quantity: " + quantity.error().message);
+  return make_step(word, id, &*quantity);
+}
+
+void put_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer) {
+  out += step.id.text();
+  if (!answer) {
+    out.append(" error ").append(error_name(answer.error().code)).append(" ").append(answer.error().message);
+  } else if (std::holds_alternative<StockInProgress>(*answer)) {
+    out.append(" error busy ").append(in_progress(step.id).message);
+  } else {
+    const Said said = said_by(*answer);
+    out.append(" ").append(said.word);
+    if (const auto* by = std::get_if<StockShort>(&*answer)) {
+      out.append(" ").append(std::to_string(by->available)).append(" ").append(std::to_string(by->reserved));
+    }
+    if (said.parts && !said.parts->empty()) out.append(" ").append(parts_text(*said.parts));
+  }
+  out += '\n';
+}
+
+void put_json_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer) {
+  JsonWriter json = begin_answer();
+  json.key("id").text(step.id.text()).key("step").text(word_of(step.kind));
+  if (!answer) {
+    put_error(json, answer.error());
+  } else if (std::holds_alternative<StockInProgress>(*answer)) {
+    put_error(json, in_progress(step.id));
+  } else {
+    const Said said = said_by(*answer);
+    json.key("answer").text(said.word);
+    if (const auto* by = std::get_if<StockShort>(&*answer)) {
+      json.key("available").number(by->available).key("reserved").number(by->reserved);
+    } else if (step.kind != Kind::kConfirm && step.kind != Kind::kCancel) {
+      json.key("qty").number(sum_of(*said.parts)).key("parts").begin_array();
+      for (const StockPart& part : *said.parts) {
+        json.begin_object().key("segment").number(part.segment).key("qty").number(part.quantity).end_object();
+      }
+      json.end_array();
+    }
+  }
+  out += json.end_object().line();
+}
+
+void put_refusal(std::string& out, std::uint64_t number, const Error& error) {
+  out += "? error " + std::string(error_name(error.code)) + " line " + std::to_string(number) + ": " + error.message +
+         "\n";
+}
+
+void put_json_refusal(std::string& out, std::uint64_t number, const Error& error) {
+  JsonWriter json = begin_answer();
+  json.key("id").null().key("line").number(static_cast<std::int64_t>(number));
+  put_error(json, error);
+  out += json.end_object().line();
+}
+
+}  // namespace dlock

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/base/result.h"
+#include "lib/stock/stock.h"
+
+namespace dlock {
+
+/// The step that a line of `dlock stock batch` asks for: "take ID [QTY]", "confirm ID", "cancel ID", "refund ID [QTY]",
+/// "add ID QTY", or the same as a JSON object: {"step": "take", "id": ID, "qty": QTY}. Invalid says what is wrong.
+/// Owner, ttl and start are left alone.
+Result<StockStep> parse_step(std::string_view line);
+/// As an object. parse_step() calls it.
+Result<StockStep> parse_json_step(std::string_view line);
+/// Of the parts of a line, whatever it is. `quantity` null: none is said.
+Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity);
+
+/// Appends the answer to a step, one line. Words: "ID ok|repeated [SEGMENT:QTY ...]", "ID short AVAILABLE RESERVED",
+/// "ID error KIND MESSAGE".
+void put_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer);
+/// dlock.stock.batch/1.
+void put_json_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer);
+/// To a line that is no step: "? error invalid line NUMBER: MESSAGE".
+void put_refusal(std::string& out, std::uint64_t number, const Error& error);
+void put_json_refusal(std::string& out, std::uint64_t number, const Error& error);
+
+}  // namespace dlock

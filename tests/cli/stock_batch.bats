@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+# dlock stock batch as a program at its two ends sees it, on the stores of tests/cli/stock.bats.
+bats_require_minimum_version 1.5.0
+load ../support/cli
+
+setup() {
+  set_world
+  stores=("$DLOCK_BACKEND")
+  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
+  [ -z "${DLOCK_TEST_MYSQL-}" ] || stores+=("$DLOCK_TEST_MYSQL")
+  sale=sale-$BATS_TEST_NUMBER-$$
+}
+teardown() {
+  local store
+  for store in "${stores[@]}"; do dlock stock drop "$sale" --yes -b "$store" 2>/dev/null || true; done
+  end_world
+}
+on_each() {
+  local store
+  for store in "${stores[@]}"; do
+    echo "store: $store"
+    export DLOCK_BACKEND=$store
+    "$@"
+  done
+}
+create() { dlock stock create "$sale" --quantity "$1" --segments "$2"; }
+is() { [ "$(dlock stock show "$sale" --json | jq ".$1")" = "$2" ]; } # FIELD VALUE
+lines() { printf '%s\n' "$@"; }
+without_parts() { sed -E 's/( [0-9]+:[0-9]+)+$//'; }
+
+_steps() {
+  create 5 1
+  lines 'take a' 'take b 4' 'take a' 'take c' 'refund b 1' 'take c' 'add t 2' 'take a 2' 'confirm a' 'cancel c' 'refund x' 'take x' >in
+  run -78 --separate-stderr dlock stock batch "$sale" <in
+  diff - <(echo "$output" | sed -E 's/(conflict|lost) .*/\1/') <<'END'
+a ok 0:1
+b ok 0:4
+a repeated 0:1
+c short 0 0
+b ok 0:1
+c ok 0:1
+t ok 0:2
+a error conflict
+a ok
+c error conflict
+x ok
+x error lost
+END
+  [ -z "$stderr" ]
+  is total 2
+}
+@test "batch: each line has its answer, in their order" { on_each _steps; }
+
+_reserved() {
+  create 5 2
+  lines 'take a 2' 'take b' 'confirm a' 'cancel b' 'take c' >in
+  run -0 dlock stock batch "$sale" --reserve 1m <in
+  [ "$(without_parts <<<"$output")" = "$(lines 'a ok' 'b ok' 'a ok' 'b ok' 'c ok')" ]
+  is reserved 1
+  is taken 2
+  run -0 dlock stock batch "$sale" --reserve 1m <in # the same again
+  [ "$(without_parts <<<"$output")" = "$(lines 'a repeated' 'b ok' 'a ok' 'b ok' 'c ok')" ]
+  is reserved 1
+  is taken 2
+  run -75 dlock stock batch "$sale" <<<'take c'
+  [[ $output == 'c error busy '* ]]
+  run -79 dlock stock batch "$sale" --reserve 1m <<<'confirm b'
+  [[ $output == 'b error lost '* ]]
+}
+@test "batch --reserve: sets aside, sells, gives back, and finds its own again" { on_each _reserved; }
+
+_window() {
+  create 5000 20
+  seq -f 'take r%.0f' 3000 >in
+  for window in 1 7 10000; do
+    dlock stock batch "$sale" --window "$window" <in >"out$window"
+    diff <(seq -f r%.0f 3000) <(cut -d ' ' -f 1 "out$window")
+  done
+  diff <(sed 's/ ok / repeated /' out1) out7
+  diff out7 out10000
+  is taken 3000
+}
+@test "batch: --window changes nothing but the pace" { on_each _window; }
+
+_coprocess() {
+  create 5 1
+  coproc BATCH { exec dlock stock batch "$sale" 2>err; }
+  local pid=$BATCH_PID answer from=${BATCH[0]} to=${BATCH[1]}
+  echo 'take a' >&"$to"
+  read -r -t 20 answer <&"$from"
+  [ "$answer" = 'a ok 0:1' ]
+  lines 'take b' 'take b' >&"$to"
+  read -r -t 20 answer <&"$from"
+  read -r -t 20 answer <&"$from"
+  [ "$answer" = 'b repeated 0:1' ]
+  kill -STOP "$pid"
+  wait_until stopped "$pid"
+  lines 'take c' 'take d' >&"$to"
+  kill -TERM "$pid"
+  kill -CONT "$pid"
+  local status=0
+  wait "$pid" || status=$?
+  [ "$status" = 75 ]
+  [[ $(<err) == *'line 4 and all behind it were not started'* ]]
+  is taken 2
+}
+stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
+@test "batch: an answer whenever the input pauses; TERM says what was not started" { on_each _coprocess; }
+
+@test "batch: a line that is no request is answered as such, with its number, and the next one is served" {
+  create 5 1
+  { lines '' 'sell a' 'take a' && printf 'take %5000s\n' b && printf 'take b\ntake c'; } >in
+  run -64 --separate-stderr dlock stock batch "$sale" <in
+  [ "${lines[0]}" = '? error invalid line 1: the line is empty' ]
+  [ "${lines[1]}" = "? error invalid line 2: there is no step 'sell'" ]
+  [ "${lines[2]}" = 'a ok 0:1' ]
+  [ "${lines[3]}" = '? error invalid line 4: it is longer than 4096 bytes' ]
+  [ "${lines[4]}" = 'b ok 0:1' ]
+  [[ ${lines[5]} == '? error invalid line 6: the input ended within it'* ]]
+  is taken 2
+}
+
+@test "batch --json: answers are objects; a line may be one, too" {
+  create 5 1
+  lines '{"step":"take","id":"a b","qty":2}' 'take c 9' 'confirm none' '{"step":"take"}' >in
+  run -79 --separate-stderr dlock stock batch "$sale" --json <in
+  jq -se 'length == 4 and all(.schema == "dlock.stock.batch/1")
+    and (.[0] | .id == "a b" and .step == "take" and .answer == "ok" and .qty == 2 and .parts == [{segment: 0, qty: 2}])
+    and (.[1] | .answer == "short" and .available == 3 and .reserved == 0)
+    and (.[2] | .answer == "error" and .error == "lost")
+    and (.[3] | .id == null and .line == 4 and .error == "invalid")' <<<"$output"
+}
+
+_ids() {
+  create 7 3
+  lines a 'b b' c >ids
+  run -0 dlock stock take "$sale" --qty 2 --ids-from ids
+  [ "$(without_parts <<<"$output")" = "$(lines 'a ok' 'b b ok' 'c ok')" ]
+  run -80 dlock stock take "$sale" --qty 2 --ids-from - < <(cat ids; echo d)
+  [ "$(without_parts <<<"$output")" = "$(lines 'a repeated' 'b b repeated' 'c repeated' 'd short 1 0')" ]
+}
+@test "take --ids-from: one request a line" { on_each _ids; }
+
+@test "batch: a reader that is gone ends it with 71, and what was served is found again" {
+  create 100000 1
+  seq -f 'take r%.0f' 50000 >in
+  { dlock stock batch "$sale" <in 2>err || echo $? >status; } | head -n 3
+  [ "$(<status)" = 71 ]
+  [[ $(<err) == *'cannot write the answers'*'were not started'* ]]
+  dlock stock batch "$sale" <in >out
+  [ "$(grep -c ' repeated ' out)" -ge 3 ]
+  is taken 50000
+}
+
+@test "batch: what is wrong before the first line" {
+  run -78 dlock stock batch "$sale" </dev/null
+  [[ $output == *"there is no stock '$sale'"* ]]
+  create 5 1
+  run -0 dlock stock batch "$sale" </dev/null
+  [ -z "$output" ]
+  run -71 dlock stock take "$sale" --ids-from missing
+  [[ $output == *'cannot read missing'* ]]
+  run -64 dlock stock take "$sale" --ids-from - --id a
+  run -64 dlock stock batch "$sale" --window 0
+  run -64 dlock stock batch "$sale" --qty 2
+  run -69 dlock stock batch "$sale" -b redis://127.0.0.1:1 --wait 200ms </dev/null
+}
