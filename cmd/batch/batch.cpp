@@ -248,7 +248,7 @@ class Batch {
     std::string from = "line " + std::to_string(answered_ + 1);
     std::size_t read = 0;
     while (const auto line = reader_.next()) {
-      if (read++ == 0) from += " (" + quoted(line->text) + ")";
+      if (read++ == 0) from += " (" + in_quotes(line->text) + ")";
     }
     runtime_.log.error({ErrorCode::kCancelled,
                         from + " and all behind it were not started" +

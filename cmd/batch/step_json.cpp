@@ -24,7 +24,7 @@ Result<StockStep> parse_json_step(std::string_view line) {
       if (!number) return wrong("'qty' has to be a whole number from 1 to " + std::to_string(kMostItems));
       quantity = *number;
     } else {
-      return wrong("there is no member " + dlock::quoted(name) + ": there are step, id, qty");
+      return wrong("there is no member " + dlock::in_quotes(name) + ": there are step, id, qty");
     }
   }
   if (step.empty() || id.empty()) return wrong(std::string("'") + (step.empty() ? "step" : "id") + "' is missing");

@@ -59,7 +59,7 @@ void put_error(JsonWriter& json, const Error& error) {
 
 Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity) {
   const auto* const row = std::find(kWords.begin(), kWords.end(), word);
-  if (row == kWords.end()) return wrong("there is no step " + quoted(word));
+  if (row == kWords.end()) return wrong("there is no step " + in_quotes(word));
   const auto kind = static_cast<Kind>(row - kWords.begin());
   auto name = LockName::parse(id);
   if (!name) return wrong("the id: " + name.error().message);
@@ -79,8 +79,8 @@ Result<StockStep> parse_step(std::string_view line) {
   const std::string_view id = next_word(rest);
   const std::string_view number = next_word(rest);
   if (word.empty()) return wrong("the line is empty");
-  if (id.empty()) return wrong(quoted(word) + " needs the id of a request behind it");
-  if (!next_word(rest).empty()) return wrong("there is more behind the quantity " + quoted(number));
+  if (id.empty()) return wrong(in_quotes(word) + " needs the id of a request behind it");
+  if (!next_word(rest).empty()) return wrong("there is more behind the quantity " + in_quotes(number));
   if (number.empty()) return make_step(word, id, nullptr);
   const auto quantity = parse_quantity(number);
   if (!quantity) return wrong("the quantity: " + quantity.error().message);

@@ -42,7 +42,7 @@ class Splitter {
     command_ = find_command(front());
     if (command_ == nullptr) {
       if (front() == "--") return usage_error("no command given before --", "write: dlock run KEY -- CMD [ARG...]");
-      return usage_error("unknown command " + quoted(front()),
+      return usage_error("unknown command " + in_quotes(front()),
                          did_you_mean(nearest_command(front()),
                                       "to run something under a lock: dlock run KEY -- CMD; all "
                                       "commands: dlock help"));
@@ -99,7 +99,7 @@ class Splitter {
     const bool text_is_next = front() == "-c" || front() == "--command";
     if (auto read = read_options(std::min(stop, at_ + (text_is_next ? 2 : 1))); !read) return read;
     if (at_ != stop) {
-      return usage_error(quoted(front()) + " stands behind -c STR, which takes one argument",
+      return usage_error(in_quotes(front()) + " stands behind -c STR, which takes one argument",
                          "quote the whole shell command: -c 'a && b'");
     }
     if (stop != end_) out_.child.assign(stop + 1, end_);
@@ -121,7 +121,7 @@ class Splitter {
   /// `option` and those up to `stop` stand behind the first key, at_.
   Error option_behind_key(char** option, char** stop) const {
     const std::string_view word(*option);
-    const std::string message = "option " + quoted(word) + " stands behind a key, where options have stopped";
+    const std::string message = "option " + in_quotes(word) + " stands behind a key, where options have stopped";
     if (word.starts_with("-c") || find_long_or_short(word) == nullptr) {
       return usage_error(message, "put -- between the keys and the command: dlock " + std::string(command_->name) +
                                       " KEY -- CMD " + std::string(word));

@@ -213,7 +213,7 @@ class GivenOptionReader {
     const std::string_view best = name.size() < 2
                                       ? std::string_view()
                                       : nearest_option(name, command_ == nullptr ? Command::kRun : command_->command);
-    return usage_error("unknown option " + quoted(spelled),
+    return usage_error("unknown option " + in_quotes(spelled),
                        best.empty() ? "all options: " + help : did_you_mean("--" + std::string(best)));
   }
 

@@ -132,7 +132,7 @@ Result<std::string> help_of_action(const std::string& word) {
     nearest.offer(action.name);
     if (action.name == word) return explain_action(action);
   }
-  return usage_error("'dlock stock' has no " + quoted(word), did_you_mean(nearest.best(), "all: dlock help stock"));
+  return usage_error("'dlock stock' has no " + in_quotes(word), did_you_mean(nearest.best(), "all: dlock help stock"));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class Placer {
     const std::string name(row_.name);
     if (arguments_.words.empty()) return usage("'dlock " + name + "' needs a " + std::string(wanted));
     const bool has_token = row_.shape == Operands::kFence || row_.shape == Operands::kKeyAndToken;
-    if (has_token && count_is(1)) return usage("the TOKEN is missing behind " + quoted(arguments_.words.front()));
+    if (has_token && count_is(1)) return usage("the TOKEN is missing behind " + in_quotes(arguments_.words.front()));
     return usage("'dlock " + name + "' takes one " + std::string(wanted) + ", these are " +
                  std::to_string(arguments_.words.size()) + " words");
   }
@@ -119,7 +119,7 @@ class Placer {
       all.append(all.empty() ? "there are " : ", ").append(one);
     });
     if (known) return add_words();
-    return usage("'dlock " + std::string(row_.name) + "' has no " + quoted(word), all);
+    return usage("'dlock " + std::string(row_.name) + "' has no " + in_quotes(word), all);
   }
 
   Result<void> add_words() {

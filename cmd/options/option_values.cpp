@@ -56,7 +56,8 @@ std::string nearest_signal(std::string_view text) {
 Result<std::int64_t> parse_number(std::string_view text, std::int64_t least, std::int64_t most) {
   const auto value = whole_number<std::int64_t>(text);
   if (value && *value >= least && *value <= most) return *value;
-  return invalid(quoted(text) + " is not a number from " + std::to_string(least) + " to " + std::to_string(most), "");
+  return invalid(in_quotes(text) + " is not a number from " + std::to_string(least) + " to " + std::to_string(most),
+                 "");
 }
 
 Result<int> parse_choice(std::string_view text, std::string_view choices) {
@@ -69,7 +70,7 @@ Result<int> parse_choice(std::string_view text, std::string_view choices) {
     ++at;
   });
   if (found >= 0) return found;
-  return invalid(quoted(text) + " is none of " + std::string(choices), did_you_mean(nearest.best()));
+  return invalid(in_quotes(text) + " is none of " + std::string(choices), did_you_mean(nearest.best()));
 }
 
 Result<WarnHeld> parse_warn_held(std::string_view text) {
@@ -99,15 +100,15 @@ Result<OnLost> parse_on_lost(std::string_view text) {
     const std::string_view name = text.substr(kSignal.size());
     if (const int number = signal_number(name); number != 0) return OnLost{OnLost::Kind::kSignal, number};
     const std::string best = nearest_signal(name);
-    return invalid(quoted(name) + " is no signal",
+    return invalid(in_quotes(name) + " is no signal",
                    best.empty() ? "write for example signal:USR1 or signal:10" : did_you_mean("signal:" + best));
   }
   if (signal_number(text) != 0) {
-    return invalid(quoted(text) + " is not what can happen on a loss", did_you_mean("signal:" + std::string(text)));
+    return invalid(in_quotes(text) + " is not what can happen on a loss", did_you_mean("signal:" + std::string(text)));
   }
   Nearest nearest(text);
   for (const std::string_view one : {"term", "kill", "ignore", "signal:"}) nearest.offer(one);
-  return invalid(quoted(text) + " is not what can happen on a loss",
+  return invalid(in_quotes(text) + " is not what can happen on a loss",
                  did_you_mean(nearest.best(), "there are " + std::string(kOnLostForms)));
 }
 
@@ -118,7 +119,7 @@ Result<bool> parse_flag(std::string_view text) {
   for (const std::string_view no : {"false", "no", "off", "0"}) {
     if (text == no) return false;
   }
-  return invalid(quoted(text) + " is neither true nor false", "");
+  return invalid(in_quotes(text) + " is neither true nor false", "");
 }
 
 Result<void> check_report(std::string_view text) {
@@ -126,7 +127,7 @@ Result<void> check_report(std::string_view text) {
   constexpr std::string_view kDescriptor = "fd:";
   if (!text.starts_with(kDescriptor)) return {};
   if (parse_number(text.substr(kDescriptor.size()), 0, 1 << 20)) return {};
-  return invalid(quoted(text) + " is no descriptor", "write for example fd:3, or ./fd:3 for a file of that name");
+  return invalid(in_quotes(text) + " is no descriptor", "write for example fd:3, or ./fd:3 for a file of that name");
 }
 
 }  // namespace dlock

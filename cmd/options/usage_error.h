@@ -14,7 +14,7 @@ inline Error usage_error(std::string message, std::string next) {
 }
 
 /// A word of the user's in a message: in quotation marks, cut after 80 bytes.
-inline std::string quoted(std::string_view word) {
+inline std::string in_quotes(std::string_view word) {
   std::string text = "'";
   return text.append(word.substr(0, 80)).append(word.size() > 80 ? "...'" : "'");
 }
