@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # dlock stock as a user sees it: the local backend, and the same promises on a Redis and a MariaDB of scripts/start-test-servers.
 load ../support/cli
+load ../support/stock
 
 setup() {
   set_world
@@ -26,11 +27,7 @@ on_each() {
   done
 }
 
-create() { dlock stock create "$phone" --quantity "$1" --segments "$2"; }         # QUANTITY SEGMENTS
-field() { dlock stock show "$phone" --json | jq ".$1"; }                          # FIELD
 levels() { dlock stock show "$phone" --json | jq -c '[.segments[].quantity]'; }
-is() { [ "$(field "$1")" = "$2" ]; }                                              # FIELD VALUE
-balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
 pid_of() { cat "$1.pid"; }
 keeper_of() { pgrep -P "$(pid_of "$1")" 'dlock-(local|redis|mysql)'; } # NAME of start_watched
 

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tests of stocks on servers have in common: the stock is "phone", $direct is the server without the proxy in between.
+# What tests of stocks have in common: the stock is $phone, $direct is the server without the proxy in between.
 # shellcheck disable=SC2154
 
+phone=phone
 requests=3 replies=3
 
-field() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock show phone --json | jq ".$1"; }
-is() { [ "$(field "$1")" = "$2" ]; }
-balanced() { [ "$(field 'total + .reserved + .taken - .refunded - .created - .added')" = 0 ]; }
-create() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock stock create phone --quantity "$1" --segments "$2"; }
+straight() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock "$@"; }
+nothing_open() { [ "$(field reserved open)" = $'0\n0' ]; }
+create() { straight stock create "$phone" --quantity "$1" --segments "$2"; }
+field() { straight stock show "$phone" --json | "$programs/json_part" "${@/#//}"; } # FIELD...
+is() { [ "$(field "$1")" = "$2" ]; }                                                # FIELD VALUE
+balanced() {
+  local n
+  mapfile -t n < <(field total reserved taken refunded created added)
+  [ ${#n[@]} = 6 ] && [ $((n[0] + n[1] + n[2])) = $((n[3] + n[4] + n[5])) ]
+}
 # cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with a number of its own for AT in
 # the words. How many messages there are in each direction, at least: $requests, $replies.
 cut_behind_each() {
@@ -100,7 +107,7 @@ killed_behind_each() {
     wait "$victim" 2>/dev/null || true
     network pass
     balanced || return 1
-    wait_until is 'reserved + .open' 0
+    wait_until nothing_open
     balanced || return 1
     run "${words[@]}"
     echo "killed behind $n of $sent, $(cat killed.out), then: $status $output"
