@@ -220,7 +220,14 @@ bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
 
 bool QueueEntry::only_stopped_before() const {
   const auto header = file_.read_header();
-  return header && header->revoked < ticket_ && all_stopped(before(header->revoked));
+  if (!header || header->revoked >= ticket_) return false;
+  // Nearly always the one that the kernel names goes on. All of them would be a request each, in each of as many
+  // waiters.
+  for (const Range& range : excluding(side_, ticket_, header->revoked)) {
+    const auto one = find_a_write_lock(file_.fd(), range);
+    if (one && one->first >= range.first && !all_stopped(live_tickets({*one}))) return false;
+  }
+  return all_stopped(before(header->revoked));
 }
 
 Result<bool> QueueEntry::pass_over(TimePoint now) {

@@ -27,14 +27,6 @@ int apply(int fd, int command, short type, const Range& range) {
   return 0;
 }
 
-/// One of the locks that others have in `range`, as long as it is.
-std::optional<Range> first_write_lock(int fd, const Range& range) {
-  struct flock lock = describe(F_RDLCK, range);
-  if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
-  if (lock.l_len == 0) return Range{lock.l_start, std::numeric_limits<std::int64_t>::max()};
-  return Range{lock.l_start, lock.l_start + lock.l_len - 1};
-}
-
 }  // namespace
 
 int try_write_lock(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_WRLCK, range); }
@@ -43,7 +35,14 @@ int unlock_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_U
 
 int wait_for_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLKW, F_RDLCK, range); }
 
-bool any_write_lock(int fd, const Range& range) { return first_write_lock(fd, range).has_value(); }
+std::optional<Range> find_a_write_lock(int fd, const Range& range) {
+  struct flock lock = describe(F_RDLCK, range);
+  if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
+  if (lock.l_len == 0) return Range{lock.l_start, std::numeric_limits<std::int64_t>::max()};
+  return Range{lock.l_start, lock.l_start + lock.l_len - 1};
+}
+
+bool any_write_lock(int fd, const Range& range) { return find_a_write_lock(fd, range).has_value(); }
 
 std::vector<Range> find_write_locks(int fd, const Range& range) {
   // The kernel names one conflicting lock, and not the lowest: so look again to its left and to its right.
@@ -52,7 +51,7 @@ std::vector<Range> find_write_locks(int fd, const Range& range) {
   while (!unseen.empty()) {
     const Range here = unseen.back();
     unseen.pop_back();
-    const auto lock = first_write_lock(fd, here);
+    const auto lock = find_a_write_lock(fd, here);
     if (!lock) continue;
     // One that begins further to the left has come since we looked there: it belongs to the next look.
     if (lock->first >= here.first) found.push_back(*lock);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "backends/local/files/rules.h"
@@ -19,6 +20,10 @@ int wait_for_bytes(int fd, const Range& range);
 
 /// Has another description write-locked any of it? A descriptor that is no file counts as free.
 bool any_write_lock(int fd, const Range& range);
+
+/// One of the locks that others have in `range`, as long as it is; it may begin further to the left. Which one, the
+/// kernel says.
+std::optional<Range> find_a_write_lock(int fd, const Range& range);
 
 /// The ranges that others have write-locked and that begin in `range`, in no order.
 std::vector<Range> find_write_locks(int fd, const Range& range);

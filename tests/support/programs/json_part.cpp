@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // json_part POINTER... < JSON: prints the value at each (RFC 6901) in a line, a string as it is; json_part --count
-// POINTER...: how many elements each has. What is not there is null, and has none. For tests: what is asked for every few
-// milliseconds must not take longer than that, as jq does.
+// POINTER...: how many elements each has. What is not there is null, and has none. For tests: what is asked for every
+// few milliseconds must not take longer than that, as jq does.
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
