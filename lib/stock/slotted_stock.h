@@ -45,6 +45,10 @@ class SlottedStock final : public Stock {
   Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
                             const CallLimit& limit) override;
   Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override;
+  /// What lies in one slot goes there in one go. Of several slots each gets the takes whose home it is; one that is
+  /// short there is gathered by itself, and everything else is done one by one.
+  std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
+                                        const CallLimit& limit) override;
   Result<void> rebalance(const LockName& name, const CallLimit& limit) override;
   Result<void> resize(const LockName& name, int segments, const CallLimit& limit) override;
   Result<void> drop(const LockName& name, const CallLimit& limit) override;
@@ -77,6 +81,8 @@ class SlottedStock final : public Stock {
                        const CallLimit& limit);
   Result<StockParts> deliver_credit(const LockName& name, int home, Result<SlotChange> change, const CallLimit& limit);
 
+  void serve_takes(const LockName& stock, std::span<const StockStep> takes, std::vector<Result<StepAnswer>>& answers,
+                   const CallLimit& limit);
   Result<SlotAnswer> deduct(const SlotTake& take, const CallLimit& limit);
   Result<std::optional<SlotAnswer>> gather(const SlotTake& take, int home, const CallLimit& limit);
   Result<std::optional<SlotAnswer>> try_to_gather(const SlotTake& take, int home, const SlotAttempt& attempt,

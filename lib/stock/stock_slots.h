@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,11 @@ class StockSlots {
                                  const StockParts& parts, const CallLimit& limit) = 0;
   /// The credit has arrived everywhere.
   virtual Result<void> delivered(const StockPlace& place, const std::string& id, const CallLimit& limit) = 0;
+
+  /// Many steps at once at the home slot of each, in their order: what this slot alone says. Otherwise as
+  /// Stock::serve(). REQUIRES: with several slots they are takes without an owner.
+  virtual std::vector<Result<StepAnswer>> serve(const StockPlace& place, std::span<const StockStep> steps,
+                                                const CallLimit& limit) = 0;
 
   // The other slots.
 

@@ -4,11 +4,16 @@
 # shellcheck disable=SC2154
 
 stock_rows() {
+  local ours
+  seq -f 'take order-%.0f' 100000 >"$stage/orders"
   stock_rows_of local "local:$stage/stock?sync=normal"
+  ours=$(batch_rate "local:$stage/stock")
+  row 'local: stock batch, takes/s, durable' '>= 20000' "$ours" '' "$ours"
   start_redis stock
   own+=("$(pid_of_redis stock)")
   stock_rows_of redis "$(redis_url stock)"
   stock_bare_script
+  stock_batch_script
   stock_rows_of 'redis, decr' "$(redis_url stock)?stock=decr"
   kill_redis stock
   stock_cluster
@@ -64,6 +69,30 @@ stock_bare_script() {
   alone=$("$programs/moments" rate "$port" 8 EVAL "$deduct" 1 bare)
   ours=$(figure take 20)
   row 'redis: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without a request: $alone)" "$(quotient "$ours" "$bare")"
+}
+
+# batch_rate URL: takes a second through one pipe, in 20 segments.
+batch_rate() {
+  local began
+  dlock stock create batch --quantity 1000000 --segments 20 -b "$1"
+  began=${EPOCHREALTIME/./}
+  [ "$(dlock stock batch batch -b "$1" <"$stage/orders" | grep -c ' ok ')" = 100000 ] || return
+  echo $((100000 * 1000000 / (${EPOCHREALTIME/./} - began)))
+  dlock stock drop batch --yes -b "$1"
+}
+
+# The same through one pipe on both sides: the bare script by redis-cli.
+stock_batch_script() {
+  local bare ours sha began
+  redis_cli stock set bare 100000000 >/dev/null
+  sha=$(redis_cli stock script load \
+    "if tonumber(redis.call('GET',KEYS[1]))>=1 then return redis.call('DECRBY',KEYS[1],1) end return -1")
+  began=${EPOCHREALTIME/./}
+  yes "EVALSHA $sha 1 bare" | head -n 100000 | redis_cli stock --pipe >/dev/null
+  bare=$((100000 * 1000000 / (${EPOCHREALTIME/./} - began)))
+  ours=$(batch_rate "$(redis_url stock)")
+  row 'redis: stock batch, takes/s' '>= 0.8' "$ours" "bare script, piped: $bare" "$(quotient "$ours" "$bare")"
+  row 'redis: stock batch, takes/s' '>= 40000' "$ours" '' "$ours"
 }
 
 # Plain takes against what one would write by hand: the order's row and the guarded UPDATE in one transaction. The UPDATE

@@ -55,6 +55,8 @@ TEST_CASE("stock: steps in one go are answered as their own calls are, in order,
     CHECK(parts(1) == 2);
     CHECK(std::get<StockTaken>(*served[1]).repeated);
     CHECK(code_of(served[2]) == ErrorCode::kConflict);
+    INFO("b: " << (served[3] ? "" : served[3].error().message));
+    REQUIRE(served[3]);
     REQUIRE(std::holds_alternative<StockShort>(*served[3]));
     CHECK(std::get<StockShort>(*served[3]).available == 3);
     CHECK(parts(4) == 1);

@@ -156,6 +156,9 @@ class Store:
         value = self.find(key, "string")
         return bulk(value.data) if value else NIL
 
+    def MGET(self, *keys):
+        return array([self.GET(key) for key in keys])
+
     def SET(self, key, data, *words):
         options = Options(words, SET_OPTIONS)
         if options.condition == b"NX" and self.find(key) or options.condition == b"XX" and not self.find(key):

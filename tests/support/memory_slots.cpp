@@ -169,6 +169,16 @@ Result<SlotAnswer> MemorySlots::take(const StockPlace& place, const SlotTake& ta
   });
 }
 
+std::vector<Result<StepAnswer>> MemorySlots::serve(const StockPlace& place, std::span<const StockStep> takes,
+                                                   const CallLimit& limit) {
+  std::vector<Result<StepAnswer>> answers;
+  for (const StockStep& step : takes) {
+    auto answer = take(place, {{place.stock, step.id, step.quantity.value_or(1)}, "", Duration(0), step.start}, limit);
+    answers.push_back(answer ? Result<StepAnswer>(step_answer(std::move(answer->answer))) : answer.error());
+  }
+  return answers;
+}
+
 Result<SlotAnswer> MemorySlots::commit(const StockPlace& place, const SlotTake& take, const SlotAttempt& attempt,
                                        const CallLimit&) {
   return step<SlotAnswer>("commit", place, [&](MemorySlot& slot) -> Result<SlotAnswer> {

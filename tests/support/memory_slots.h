@@ -69,6 +69,8 @@ class MemorySlots final : public StockSlots {
   Result<SlotView> read_state(const StockPlace& place, const CallLimit& limit) override;
   Result<FencingToken> token(const StockPlace& place, const CallLimit& limit) override;
   Result<SlotAnswer> take(const StockPlace& place, const SlotTake& take, const CallLimit& limit) override;
+  std::vector<Result<StepAnswer>> serve(const StockPlace& place, std::span<const StockStep> takes,
+                                        const CallLimit& limit) override;
   Result<SlotAnswer> commit(const StockPlace& place, const SlotTake& take, const SlotAttempt& attempt,
                             const CallLimit& limit) override;
   Result<AttemptFate> ask_fate(const StockPlace& place, const SlotView::Held& held, const CallLimit& limit) override;

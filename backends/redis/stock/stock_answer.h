@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@ Result<PendingCredit> parse_credit(std::string id, const std::string& text);
 class StockReply {
  public:
   explicit StockReply(Reply reply) : reply_(std::move(reply)) {}
+  /// One of several answers in a reply: "WORD TEXT ...".
+  explicit StockReply(std::string_view words);
+
   bool is(std::string_view word) const { return reply_.elements[0].text == word; }
   bool has(std::string_view word, std::size_t texts) const { return is(word) && reply_.elements.size() == texts + 1; }
   const std::vector<Reply>& list(std::size_t i) const { return reply_.elements[i].elements; }
@@ -30,6 +34,29 @@ class StockReply {
 
  private:
   Reply reply_;
+};
+
+/// What the scripts of requests answer, in the words of the port. Pure.
+class StockAnswers {
+ public:
+  explicit StockAnswers(const std::string& store) : store_(store) {}
+
+  Error not_understood() const;
+  Result<void> ok(const Result<StockReply>& answer) const;
+  Result<SlotAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
+  Result<SlotParts> sale(const StockRequest& request, const Result<StockReply>& answer) const;
+  Result<SlotParts> cancellation(const StockRequest& request, const Result<StockReply>& answer) const;
+  Result<SlotChange> refund(const LockName& id, std::optional<Quantity> quantity,
+                            const Result<StockReply>& answer) const;
+  Result<SlotChange> restock(const LockName& id, Quantity quantity, const Result<StockReply>& answer) const;
+  /// Of a step at the only slot.
+  Result<StepAnswer> step(const LockName& stock, const StockStep& step, const Result<StockReply>& answer) const;
+
+ private:
+  Result<SlotParts> parts_of(const Result<StockReply>& answer) const;
+  Result<SlotChange> change(const LockName& id, const StockReply& answer) const;
+
+  const std::string store_;
 };
 
 }  // namespace dlock::redis

@@ -10,19 +10,17 @@
 #include "backends/redis/native/store.h"
 #include "backends/redis/stock/scripts.h"
 #include "backends/redis/stock/stock_answer.h"
+#include "backends/redis/stock/stock_batch.h"
+#include "backends/redis/stock/stock_words.h"
 
 namespace dlock::redis {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a request is remembered after it was last heard of: longer than anybody sends it again, or gives back.
-constexpr Duration kKeepRequests = std::chrono::days(30);
 /// How long a refused attempt is: longer than a commit of it can be on its way.
 constexpr Duration kKeepRefused = std::chrono::days(1);
 constexpr Duration kReplicaTimeout = 1s;
-
-std::string milliseconds(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
 
 class RedisStockSlots final : public StockSlots {
  public:
@@ -72,16 +70,13 @@ class RedisStockSlots final : public StockSlots {
 
   Result<SlotAnswer> take(const StockPlace& place, const SlotTake& take, const CallLimit& limit) override {
     const StockRequest& request = take.request;
-    const std::string only = request.only_segment ? std::to_string(*request.only_segment) : "";
-    return deduction(request, run_for(request.id, stock_scripts::kTake, place,
-                                      {request.id.text(), std::to_string(request.quantity), std::to_string(take.start),
-                                       only, milliseconds(kKeepRequests), take.owner, milliseconds(take.ttl)},
-                                      limit));
+    return answers_.deduction(request, run_for(request.id, stock_scripts::kTake, place,
+                                               take_words(request, take.start, take.owner, take.ttl), limit));
   }
   Result<SlotAnswer> commit(const StockPlace& place, const SlotTake& take, const SlotAttempt& attempt,
                             const CallLimit& limit) override {
     const StockRequest& request = take.request;
-    return deduction(
+    return answers_.deduction(
         request, run_for(request.id, stock_scripts::kCommit, place,
                          {request.id.text(), std::to_string(request.quantity), milliseconds(kKeepRequests), take.owner,
                           milliseconds(take.ttl), attempt.id, parts_text(attempt.parts, ','), attempt.made},
@@ -108,21 +103,24 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<SlotParts> confirm(const StockRequest& request, int slot, const Owner& owner,
                             const CallLimit& limit) override {
-    const auto answer = run_for(request.id, stock_scripts::kConfirm, {request.stock, slot},
-                                {request.id.text(), owner.text(), milliseconds(kKeepRequests)}, limit);
-    if (answer && answer->is("over")) return reservation_over(request.stock, request.id);
-    return parts_of(answer);
+    return answers_.sale(request, run_for(request.id, stock_scripts::kConfirm, {request.stock, slot},
+                                          confirm_words(request.id, owner), limit));
   }
   Result<SlotParts> cancel(const StockRequest& request, int slot, const Owner& owner, const CallLimit& limit) override {
-    const auto answer =
-        run_for(request.id, stock_scripts::kCancel, {request.stock, slot}, {request.id.text(), owner.text()}, limit);
-    if (answer && answer->is("sold")) return sold_already(request.id);
-    return parts_of(answer);
+    return answers_.cancellation(request, run_for(request.id, stock_scripts::kCancel, {request.stock, slot},
+                                                  {request.id.text(), owner.text()}, limit));
   }
   Result<SlotChange> refund(const StockPlace& place, const LockName& id, std::optional<Quantity> quantity,
-                            const CallLimit& limit) override;
+                            const CallLimit& limit) override {
+    return answers_.refund(id, quantity, run_for(id, stock_scripts::kRefund, place, refund_words(id, quantity), limit));
+  }
   Result<SlotChange> add(const StockPlace& place, const LockName& id, Quantity quantity, const StockParts& parts,
-                         const CallLimit& limit) override;
+                         const CallLimit& limit) override {
+    return answers_.restock(id, quantity,
+                            run_for(id, stock_scripts::kAdd, place, add_words(id, quantity, parts), limit));
+  }
+  std::vector<Result<StepAnswer>> serve(const StockPlace& place, std::span<const StockStep> steps,
+                                        const CallLimit& limit) override;
   Result<void> delivered(const StockPlace& place, const std::string& id, const CallLimit& limit) override {
     return ok(run(stock_scripts::kDelivered, place, {id}, limit));
   }
@@ -186,21 +184,8 @@ class RedisStockSlots final : public StockSlots {
   }
 
  private:
-  Error not_understood() const {
-    return {ErrorCode::kUnavailable, store_ + " answered what dlock does not understand",
-            "is another program using names that begin with 'dlock:stock:' there?"};
-  }
-  Result<void> ok(const Result<StockReply>& answer) const {
-    if (!answer) return answer.error();
-    return answer->is("ok") ? Result<void>() : not_understood();
-  }
-  Result<SlotParts> parts_of(const Result<StockReply>& answer) const {
-    if (!answer) return answer.error();
-    auto parts = parse_slot_parts(answer->text(1));
-    return answer->is("ok") && parts ? std::move(parts) : not_understood();
-  }
-  Result<SlotChange> change(const LockName& id, const StockReply& answer) const;
-  Result<SlotAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
+  Error not_understood() const { return answers_.not_understood(); }
+  Result<void> ok(const Result<StockReply>& answer) const { return answers_.ok(answer); }
 
   Result<StockReply> run(const char* script, const StockPlace& place, std::vector<std::string> arguments,
                          const CallLimit& limit) {
@@ -214,6 +199,9 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<StockReply> call(const char* script, const StockPlace& place, const StockNames& n, const std::string& record,
                           std::vector<std::string> arguments, const CallLimit& limit);
+  Command eval(const char* script, int slot, const StockNames& n, const std::string& record);
+  Result<std::vector<Reply>> exchange_all(const StockNames& n, std::vector<Command> scripts, const CallLimit& limit);
+  Result<StockReply> answer_of(const LockName& stock, Reply reply) const;
   Error failed_script(const LockName& stock, const Reply& error) const;
   Error unreplicated(const std::string& replicas) const;
   bool is_no_tair(const Reply& reply) const {
@@ -227,61 +215,12 @@ class RedisStockSlots final : public StockSlots {
 
   std::unique_ptr<Deployment> deployment_;
   const std::string store_;
+  const StockAnswers answers_{store_};
   const StockSpace space_;
   const ReplicaDemand replicas_;
   const Runtime runtime_;
   std::map<std::pair<const char*, int>, std::string> texts_;  ///< by script and slot
 };
-
-Result<SlotAnswer> RedisStockSlots::deduction(const StockRequest& request, const Result<StockReply>& answer) const {
-  if (!answer) return answer.error();
-  if (answer->has("short", 2)) return SlotAnswer{StockShort{answer->quantity(1), answer->quantity(2)}, ""};
-  if (answer->is("progress")) return SlotAnswer{StockInProgress{}, ""};
-  if (answer->is("refunded")) return id_refunded(request.id);
-  if (answer->is("restock")) return id_of_restock(request.id);
-  if (answer->is("reused")) return id_reused(request.id, answer->quantity(1), request.quantity);
-  auto got = parse_slot_parts(answer->text(1));
-  if (!got) return not_understood();
-  if (answer->is("taken") || answer->is("repeated")) {
-    return SlotAnswer{StockTaken{std::move(got->parts), {}, answer->is("repeated")}, std::move(got->attempt)};
-  }
-  const auto token = FencingToken::parse(answer->text(2));
-  if (!answer->has("reserved", 2) || !token) return not_understood();
-  return SlotAnswer{StockTaken{std::move(got->parts), *token, false}, std::move(got->attempt)};
-}
-
-/// "{word, parts, credit, made}"
-Result<SlotChange> RedisStockSlots::change(const LockName& id, const StockReply& answer) const {
-  auto parts = parse_slot_parts(answer.text(1));
-  auto credit = parse_credit(id.text(), answer.text(2));
-  if (!parts || !credit) return not_understood();
-  return SlotChange{std::move(parts->parts), std::move(*credit), answer.text(3)};
-}
-
-Result<SlotChange> RedisStockSlots::refund(const StockPlace& place, const LockName& id,
-                                           std::optional<Quantity> quantity, const CallLimit& limit) {
-  const auto answer =
-      run_for(id, stock_scripts::kRefund, place,
-              {id.text(), quantity ? std::to_string(*quantity) : "", milliseconds(kKeepRequests)}, limit);
-  if (!answer) return answer.error();
-  if (answer->is("nothing")) return SlotChange{};
-  if (answer->is("running")) return refund_while_running(id);
-  if (answer->is("restock")) return id_of_restock(id);
-  if (answer->is("more")) return more_than_taken(id, answer->quantity(1), *quantity);
-  if (answer->is("otherwise")) return refunded_otherwise(id, answer->quantity(1));
-  return answer->has("back", 3) ? change(id, *answer) : not_understood();
-}
-
-Result<SlotChange> RedisStockSlots::add(const StockPlace& place, const LockName& id, Quantity quantity,
-                                        const StockParts& parts, const CallLimit& limit) {
-  const auto answer =
-      run_for(id, stock_scripts::kAdd, place,
-              {id.text(), std::to_string(quantity), milliseconds(kKeepRequests), parts_text(parts, ',')}, limit);
-  if (!answer) return answer.error();
-  if (answer->is("take")) return id_of_take(id);
-  if (answer->is("reused")) return id_reused(id, answer->quantity(1), quantity);
-  return answer->has("added", 3) ? change(id, *answer) : not_understood();
-}
 
 Result<SlotView> RedisStockSlots::read_state(const StockPlace& place, const CallLimit& limit) {
   const auto answer = run(stock_scripts::kReadState, place, {}, limit);
@@ -320,37 +259,57 @@ Result<SlotView> RedisStockSlots::read_state(const StockPlace& place, const Call
   return view;
 }
 
-/// Replicas are asked behind the script, on its connection; an answer that is repeated writes as well, so that they
+Command RedisStockSlots::eval(const char* script, int slot, const StockNames& n, const std::string& record) {
+  std::string& text = texts_[{script, slot}];
+  if (text.empty()) text = script_text(script, space_.counters, slot, space_.slots);
+  return {"EVAL", text, "9", n.meta, n.quantity, n.reserved, n.open, n.until, record, n.held, n.credits, n.refused};
+}
+
+/// Replicas are asked behind the scripts, on their connection; an answer that is repeated writes as well, so that they
 /// speak of it.
+Result<std::vector<Reply>> RedisStockSlots::exchange_all(const StockNames& n, std::vector<Command> scripts,
+                                                         const CallLimit& limit) {
+  const std::size_t count = scripts.size();
+  ReplicaCheck replicas(replicas_);
+  while (true) {
+    scripts.resize(count);
+    for (Command& one : replicas.commands(kReplicaTimeout)) scripts.push_back(std::move(one));
+    auto replies = deployment_->call(n.meta, scripts, limit.until, limit.control);
+    if (!replies || !replicas.any()) return replies;
+    std::vector<Reply> behind(std::make_move_iterator(replies->begin() + static_cast<std::ptrdiff_t>(count)),
+                              std::make_move_iterator(replies->end()));
+    replies->resize(count);
+    for (const std::vector<Reply>* some : {&*replies, &behind}) {
+      for (const Reply& reply : *some) {
+        if (auto error = error_of(reply, store_); error && some == &behind) return *error;
+        else if (error) return replies;
+      }
+    }
+    const auto outcome = replicas.judge(behind);
+    if (outcome == ReplicaCheck::Outcome::kMet) return replies;
+    if (outcome == ReplicaCheck::Outcome::kUnmet) return unreplicated(replicas.text());
+  }
+}
+
+Result<StockReply> RedisStockSlots::answer_of(const LockName& stock, Reply reply) const {
+  if (is_no_tair(reply)) return no_tair(reply);
+  if (auto error = error_of(reply, store_)) return *error;
+  if (reply.kind != Reply::Kind::kArray || reply.elements.empty()) return not_understood();
+  StockReply answer(std::move(reply));
+  if (answer.is("none")) return no_such_stock(stock, store_);
+  if (answer.is("broken")) return broken_stock(stock, answer.text(1));
+  if (answer.is("failed")) return failed_script(stock, {Reply::Kind::kError, answer.text(1), 0, {}});
+  return answer;
+}
+
 Result<StockReply> RedisStockSlots::call(const char* script, const StockPlace& place, const StockNames& n,
                                          const std::string& record, std::vector<std::string> arguments,
                                          const CallLimit& limit) {
-  std::string& text = texts_[{script, place.slot}];
-  if (text.empty()) text = script_text(script, space_.counters, place.slot, space_.slots);
-  Command command{"EVAL", text,    "9",    n.meta, n.quantity, n.reserved,
-                  n.open, n.until, record, n.held, n.credits,  n.refused};
-  command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
-  ReplicaCheck replicas(replicas_);
-  while (true) {
-    std::vector<Command> commands{command};
-    for (Command& one : replicas.commands(kReplicaTimeout)) commands.push_back(std::move(one));
-    auto replies = deployment_->call(n.meta, commands, limit.until, limit.control);
-    if (!replies) return replies.error();
-    for (const Reply& reply : *replies) {
-      if (is_no_tair(reply)) return no_tair(reply);
-      if (auto error = error_of(reply, store_)) return *error;
-    }
-    if (replies->front().kind != Reply::Kind::kArray || replies->front().elements.empty()) return not_understood();
-    StockReply answer(std::move(replies->front()));
-    if (answer.is("none")) return no_such_stock(place.stock, store_);
-    if (answer.is("broken")) return broken_stock(place.stock, answer.text(1));
-    if (answer.is("failed")) return failed_script(place.stock, {Reply::Kind::kError, answer.text(1), 0, {}});
-    if (!replicas.any()) return answer;
-    replies->erase(replies->begin());
-    const auto outcome = replicas.judge(*replies);
-    if (outcome == ReplicaCheck::Outcome::kMet) return answer;
-    if (outcome == ReplicaCheck::Outcome::kUnmet) return unreplicated(replicas.text());
-  }
+  std::vector<Command> one{eval(script, place.slot, n, record)};
+  append(one.front(), std::move(arguments));
+  auto replies = exchange_all(n, std::move(one), limit);
+  if (!replies) return replies.error();
+  return answer_of(place.stock, std::move(replies->front()));
 }
 
 /// Either we lack a right, or a key holds what the command cannot work with.
@@ -386,6 +345,21 @@ Result<std::vector<LockName>> RedisStockSlots::names(const CallLimit& limit) {
     } while (cursor != "0");
   }
   return std::vector<LockName>(names.begin(), names.end());
+}
+
+std::vector<Result<StepAnswer>> RedisStockSlots::serve(const StockPlace& place, std::span<const StockStep> steps,
+                                                       const CallLimit& limit) {
+  const StockNames n = space_.names(place.stock, place.slot);
+  StockBatch batch(place.stock, n, steps,
+                   [&](const char* script, const std::string& record) { return eval(script, place.slot, n, record); });
+  auto replies = exchange_all(n, batch.take_scripts(), limit);
+  if (!replies) return std::vector<Result<StepAnswer>>(steps.size(), replies.error());
+  std::vector<Result<StepAnswer>> answers;
+  answers.reserve(steps.size());
+  for (std::size_t i = 0; i < replies->size(); ++i) {
+    batch.read(i, answer_of(place.stock, std::move((*replies)[i])), answers_, answers);
+  }
+  return answers;
 }
 
 }  // namespace

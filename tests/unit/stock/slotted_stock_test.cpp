@@ -89,6 +89,13 @@ const Deed kDeeds[] = {
      [](Stock& stock, const CallLimit& limit) { (void)stock.take(request(kId, 2), 0, limit); }, 6, 2, 0, 0, 4},
     {"take from several", nullptr,
      [](Stock& stock, const CallLimit& limit) { (void)stock.take(request(kId, 7), 0, limit); }, 1, 7, 0, 0, 4},
+    {"a batch of takes, one of them from several", nullptr,
+     [](Stock& stock, const CallLimit& limit) {
+       const StockStep takes[] = {
+           {.id = id(kId), .quantity = 2}, {.id = id("b"), .quantity = 1}, {.id = id("c"), .quantity = 4}};
+       (void)stock.serve(kPhone, takes, limit);
+     },
+     1, 7, 0, 0, 4},
     {"reserve and sell", nullptr, [](Stock& stock, const CallLimit& limit) { sell(stock, limit, true); }, 3, 5, 0, 0,
      4},
     {"reserve and give back", nullptr, [](Stock& stock, const CallLimit& limit) { sell(stock, limit, false); }, 8, 0, 0,

@@ -2,16 +2,21 @@
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/draw_token.lua
+-- What a record answers to a take of so many.
+local function told(old, number)
+  if old.state == 'A' then return {'restock'} end
+  if old.state == 'X' then return {'refunded'} end
+  if old.number ~= number then return {'reused', decimal(old.number)} end
+  if old.state == 'G' then return {'refunded'} end
+  return {'repeated', old.parts}
+end
 -- The answer to a request that was made before, or nothing.
 local function again(id, number, owner, ttl, keep)
   local old = recorded()
   if old then
-    if old.state == 'A' then return {'restock'} end
-    if old.state == 'X' then return {'refunded'} end
-    if old.number ~= number then return {'reused', decimal(old.number)} end
-    if old.state == 'G' then return {'refunded'} end
-    call('PEXPIRE', request, keep)
-    return {'repeated', old.parts}
+    local answer = told(old, number)
+    if answer[1] == 'repeated' then call('PEXPIRE', request, keep) end
+    return answer
   end
   sweep()
   local holder, before, parts = reservation(id)

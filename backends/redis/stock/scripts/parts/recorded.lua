@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is known of the request, if it was made of this stock. States: T taken, G given back, A added, X refused for ever.
-local function recorded()
-  local text = ask('GET', request)
+-- What a record says of its request, if that was made of this stock. States: T taken, G given back, A added, X refused for ever.
+local function parse_record(text)
   if not text then return end
   local stock, state, number, parts, owner, back = string.match(text, '^(%x+) (%a) (%d+) (%S+) (%S+) (%d+)$')
   if not stock then broken('the record of the request is "' .. text .. '"') end
@@ -9,3 +8,4 @@ local function recorded()
     return {state = state, number = tonumber(number), parts = parts, owner = owner, back = tonumber(back)}
   end
 end
+local function recorded() return parse_record(ask('GET', request)) end

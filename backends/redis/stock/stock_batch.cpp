@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/stock/stock_batch.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "backends/redis/stock/scripts.h"
+#include "backends/redis/stock/stock_words.h"
+
+namespace dlock::redis {
+namespace {
+
+using Kind = StockStep::Kind;
+
+/// Others wait for less than a millisecond meanwhile.
+constexpr std::size_t kMostInOneScript = 128;
+constexpr std::string_view kBroken = "broken ";
+/// Those that every script has.
+constexpr std::size_t kKeys = 9;
+
+/// How many of `steps` go in one script: takes for good, of different requests. At least one.
+std::size_t count_in_one_script(std::span<const StockStep> steps) {
+  std::unordered_set<std::string_view> ids;
+  std::size_t count = 0;
+  while (count < std::min(steps.size(), kMostInOneScript) && steps[count].kind == Kind::kTake && !steps[count].owner &&
+         ids.insert(steps[count].id.text()).second) {
+    ++count;
+  }
+  return std::max<std::size_t>(count, 1);
+}
+
+}  // namespace
+
+StockBatch::StockBatch(const LockName& stock, const StockNames& names, std::span<const StockStep> steps,
+                       const Eval& eval)
+    : stock_(stock), names_(names) {
+  while (!steps.empty()) {
+    const std::span<const StockStep> some = steps.first(count_in_one_script(steps));
+    scripts_.push_back(some.size() > 1 ? take_all_script(some, eval) : step_script(some.front(), eval));
+    served_.push_back(some);
+    steps = steps.subspan(some.size());
+  }
+}
+
+Command StockBatch::take_all_script(std::span<const StockStep> takes, const Eval& eval) const {
+  Command command = eval(stock_scripts::kTakeAll, names_.meta);
+  command.reserve(command.size() + 4 * takes.size() + 1);
+  command[2] = std::to_string(kKeys + takes.size());
+  for (const StockStep& take : takes) command.push_back(names_.request + take.id.text());
+  command.push_back(milliseconds(kKeepRequests));
+  for (const StockStep& take : takes) {
+    command.push_back(take.id.text());
+    command.push_back(std::to_string(take.quantity.value_or(1)));
+    command.push_back(std::to_string(take.start));
+  }
+  return command;
+}
+
+Command StockBatch::step_script(const StockStep& step, const Eval& eval) const {
+  const auto script = [&](const char* text, std::vector<std::string> words) {
+    Command command = eval(text, names_.request + step.id.text());
+    append(command, std::move(words));
+    return command;
+  };
+  switch (step.kind) {
+    case Kind::kTake:
+      return script(stock_scripts::kTake, take_words({stock_, step.id, step.quantity.value_or(1)}, step.start,
+                                                     step.owner ? step.owner->text() : "", step.ttl));
+    case Kind::kConfirm:
+      return script(stock_scripts::kConfirm, confirm_words(step.id, *step.owner));
+    case Kind::kCancel:
+      return script(stock_scripts::kCancel, {step.id.text(), step.owner->text()});
+    case Kind::kRefund:
+      return script(stock_scripts::kRefund, refund_words(step.id, step.quantity));
+    case Kind::kAdd:
+      return script(stock_scripts::kAdd, add_words(step.id, *step.quantity, {}));
+  }
+  return {};
+}
+
+void StockBatch::read(std::size_t i, Result<StockReply> answer, const StockAnswers& words,
+                      std::vector<Result<StepAnswer>>& answers) const {
+  const std::span<const StockStep> steps = served_[i];
+  const bool many = answer && answer->has("served", steps.size());
+  if (answer && steps.size() > 1 && !many) answer = words.not_understood();
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const std::string one = many ? answer->text(k + 1) : std::string();
+    if (one.starts_with(kBroken)) answers.push_back(broken_stock(stock_, one.substr(kBroken.size())));
+    else answers.push_back(words.step(stock_, steps[k], many ? Result<StockReply>(StockReply(one)) : answer));
+  }
+}
+
+}  // namespace dlock::redis

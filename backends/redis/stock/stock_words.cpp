@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/stock/stock_words.h"
+
+#include <chrono>
+#include <iterator>
+
+namespace dlock::redis {
+
+std::string milliseconds(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
+
+std::vector<std::string> take_words(const StockRequest& request, int start, const std::string& owner, Duration ttl) {
+  const std::string only = request.only_segment ? std::to_string(*request.only_segment) : "";
+  return {request.id.text(),
+          std::to_string(request.quantity),
+          std::to_string(start),
+          only,
+          milliseconds(kKeepRequests),
+          owner,
+          milliseconds(ttl)};
+}
+
+std::vector<std::string> confirm_words(const LockName& id, const Owner& owner) {
+  return {id.text(), owner.text(), milliseconds(kKeepRequests)};
+}
+
+std::vector<std::string> refund_words(const LockName& id, std::optional<Quantity> quantity) {
+  return {id.text(), quantity ? std::to_string(*quantity) : "", milliseconds(kKeepRequests)};
+}
+
+std::vector<std::string> add_words(const LockName& id, Quantity quantity, const StockParts& parts) {
+  return {id.text(), std::to_string(quantity), milliseconds(kKeepRequests), parts_text(parts, ',')};
+}
+
+void append(Command& command, std::vector<std::string> words) {
+  command.insert(command.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
+}
+
+}  // namespace dlock::redis
