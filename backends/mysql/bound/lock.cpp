@@ -188,7 +188,7 @@ void ConnectionBoundLock::wait_in_queue(std::optional<TimePoint> until, Control&
   const auto begun = store_.begin_wait(*database, server, note, static_cast<int>(seconds),
                                        acquisition_.patience().attempt_end(now), &control);
   if (!begun) return;
-  const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, end, control);
+  const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, end, control).outcome;
   if (!outcome) return;
   const auto got = store_.waited(*database, server, *outcome, runtime_.clock.now() + kHolderViewBudget);
   got_it_ = got && *got == BoundStore::Got::kYes;

@@ -11,6 +11,7 @@
 
 #include "backends/mysql/connection/connector_session.h"
 #include "backends/mysql/connection/wire_guard.h"
+#include "lib/base/clock.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/base/unique_fd.h"
 
@@ -27,12 +28,25 @@ class Exchange {
 
   // --- the owner's side ---
 
-  void ask(std::string statement) {
+  void ask(std::string statement, std::string next) {
     {
       const std::lock_guard hold(mutex_);
       statement_ = std::move(statement);
+      next_ = std::move(next);
+      went_on_ = false;
     }
     asked_.notify_one();
+  }
+
+  /// Nothing more is sent for what was asked.
+  void stop() {
+    const std::lock_guard hold(mutex_);
+    next_.clear();
+  }
+
+  bool went_on() const {
+    const std::lock_guard hold(mutex_);
+    return went_on_ || !next_.empty();
   }
 
   std::optional<Outcome> take() {
@@ -59,13 +73,32 @@ class Exchange {
     {
       ConnectorSession session(settings_, guard_);
       give(session.connect());
-      while (const auto statement = next()) give(session.execute(*statement));
+      while (const auto statement = asked()) give(carry_out(session, *statement));
     }
     eventfd_write(ready_.get(), 1);
   }
 
  private:
-  std::optional<std::string> next() {
+  Outcome carry_out(ConnectorSession& session, const std::string& statement) {
+    Outcome outcome = session.execute(statement);
+    const auto* answer = std::get_if<Answer>(&outcome);
+    const bool goes_on = answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1";
+    const std::string next = follower(goes_on);
+    if (next.empty()) return outcome;
+    const TimePoint sent = SystemClock().now();
+    outcome = session.execute(next);
+    if (auto* last = std::get_if<Answer>(&outcome)) last->went_on = sent;
+    return outcome;
+  }
+
+  std::string follower(bool goes_on) {
+    const std::lock_guard hold(mutex_);
+    std::string next = std::exchange(next_, std::string());
+    went_on_ = goes_on && !next.empty();
+    return goes_on ? next : std::string();
+  }
+
+  std::optional<std::string> asked() {
     std::unique_lock hold(mutex_);
     asked_.wait(hold, [this] { return dismissed_ || statement_; });
     return dismissed_ ? std::nullopt : std::exchange(statement_, std::nullopt);
@@ -84,9 +117,11 @@ class Exchange {
   const DatabaseSettings settings_;
   WireGuard guard_;
   const UniqueFd ready_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable asked_;
   std::optional<std::string> statement_;  ///< guarded, as all below
+  std::string next_;                      ///< behind it
+  bool went_on_ = false;                  ///< next_ was sent
   std::optional<Outcome> outcome_;
   bool dismissed_ = false;
 };
@@ -131,11 +166,13 @@ class ConnectorDatabase final : public Database {
   ConnectorDatabase(const ConnectorDatabase&) = delete;
   ConnectorDatabase& operator=(const ConnectorDatabase&) = delete;
 
-  void begin(std::string statement) override {
+  void begin(std::string statement, std::string next) override {
     busy_ = true;
     if (broken_) outcome_ = Failure{0, "the connection is closed", true, true};
-    else exchange_->ask(std::move(statement));
+    else exchange_->ask(std::move(statement), std::move(next));
   }
+
+  bool went_on() const override { return exchange_->went_on(); }
 
   std::optional<Outcome> outcome() override {
     if (!busy_) return std::nullopt;
@@ -155,6 +192,7 @@ class ConnectorDatabase final : public Database {
 
   void abandon() override {
     broken_ = true;
+    exchange_->stop();
     if (busy_ && !outcome_) outcome_ = exchange_->take();
     if (busy_ && !outcome_) outcome_ = Failure{0, "given up", true, true};
     exchange_->guard().shut_out();

@@ -56,6 +56,7 @@ using Row = std::vector<std::optional<std::string>>;
 struct Answer {
   std::vector<Row> rows;
   std::uint64_t changed = 0;
+  std::optional<TimePoint> went_on = {};  ///< when the statement that follows was sent, if it is that one's answer
 };
 
 /// What a server, or the way to it, had against a statement.
@@ -78,8 +79,12 @@ class Database {
  public:
   virtual ~Database() = default;
 
-  /// REQUIRES: usable() and the outcome of what was begun before has been taken.
-  virtual void begin(std::string statement) = 0;
+  /// With `next`: once the answer is a row that begins with 1, that statement, too, without coming back in between; the
+  /// outcome is that of the last one sent. REQUIRES: usable() and the outcome of what was begun before has been taken.
+  virtual void begin(std::string statement, std::string next = {}) = 0;
+
+  /// The last `next` was sent, or will be; after abandon(): was sent.
+  virtual bool went_on() const = 0;
 
   /// The outcome of what was begun last, once. nullopt: it is not there yet, or nothing was begun.
   virtual std::optional<Outcome> outcome() = 0;

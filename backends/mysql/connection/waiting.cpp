@@ -5,8 +5,8 @@
 
 namespace dlock::mysql {
 
-std::optional<Outcome> wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
-                                      TimePoint until, Control& control) {
+Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id, TimePoint until,
+                      Control& control) {
   Database* database = servers.current();
   std::optional<Outcome> outcome;
   const auto has_come = [&] {
@@ -20,8 +20,10 @@ std::optional<Outcome> wait_on_server(Acquisition& acquisition, Servers& servers
     clock.wait(fds, end);
   };
   acquisition.wait_on({has_come, sleep}, until, control);
+  if (!outcome) database->abandon();
+  const bool went_on = database->went_on();
   if (!outcome) end_session(servers, id, clock);
-  return outcome;
+  return {std::move(outcome), went_on};
 }
 
 }  // namespace dlock::mysql

@@ -9,9 +9,14 @@
 
 namespace dlock::mysql {
 
-/// Waits for the outcome of what was begun on the connection, as Acquisition::wait_on() does. nullopt: control wants it
-/// to end, or `until` has come; then the connection is gone, and its session `id` on the server too.
-std::optional<Outcome> wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
-                                      TimePoint until, Control& control);
+struct Waited {
+  std::optional<Outcome> outcome;  ///< nullopt: control wants an end, or `until` has come
+  bool went_on = false;            ///< what was to follow was sent
+};
+
+/// Waits for the outcome of what was begun on the connection, as Acquisition::wait_on() does. Without one the
+/// connection is gone, and its session `id` on the server too.
+Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id, TimePoint until,
+                      Control& control);
 
 }  // namespace dlock::mysql

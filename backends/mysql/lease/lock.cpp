@@ -7,7 +7,6 @@
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "backends/mysql/connection/waiting.h"
 #include "backends/mysql/lease/view.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
@@ -30,9 +29,10 @@ constexpr Duration kLookBudget = 1s;
 constexpr Duration kLongestWait = 600s;
 
 /// A holder that is not heard of for its ttl loses the gate; so does a first waiter that was stopped.
-std::vector<DatabaseSettings> with_idle_time(std::vector<DatabaseSettings> servers, Duration ttl) {
+std::vector<DatabaseSettings> for_lease(std::vector<DatabaseSettings> servers, Duration ttl) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count() + 1;
   for (DatabaseSettings& server : servers) {
+    server.batches = true;
     server.idle_seconds = static_cast<int>(std::clamp<std::int64_t>(seconds, 2, 28800));
   }
   return servers;
@@ -44,14 +44,14 @@ LeaseLock::LeaseLock(Settings settings, const Dial& dial, const LockSpec& spec, 
     : runtime_(runtime),
       spec_(spec),
       store_name_(settings.store),
-      servers_(with_idle_time(std::move(settings.servers), spec.ttl), dial, runtime.clock),
+      servers_(for_lease(std::move(settings.servers), spec.ttl), dial, runtime.clock),
       store_(servers_, runtime.clock, Strategy::kLease, spec.name),
       who_(who_text(spec)),
       acquisition_(spec_, runtime_, *this),
       claim_(spec.take ? spec.ancestor : std::nullopt),
       holder_(spec.owner.text()) {}
 
-LeaseAsk LeaseLock::make_ask(const LeaseReading& look) const {
+LeaseAsk LeaseLock::make_ask(std::uint64_t connection) const {
   return {.owner = spec_.owner,
           .mode = spec_.mode,
           .permits = spec_.mode == Mode::kPermits ? spec_.permits : 0,
@@ -59,7 +59,7 @@ LeaseAsk LeaseLock::make_ask(const LeaseReading& look) const {
           .lock_delay = spec_.lock_delay,
           .ancestor = claim_,
           .who = who_,
-          .connection = look.connection,
+          .connection = connection,
           .slots = spec_.slots};
 }
 
@@ -90,14 +90,25 @@ bool LeaseLock::passes_soon() {
   return acquisition_.patience().is_once() && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts;
 }
 
+/// A row that nobody holds is ours after it, unless we ask for less or for an outer hold.
+Result<LeaseReading> LeaseLock::read(Control& control) {
+  if (auto look = std::exchange(came_with_gate_, std::nullopt)) return std::move(*look);
+  const TimePoint until = asked_by();
+  if (!spec_.take || claim_) return store_.read(false, until, &control);
+  if (const auto connected = servers_.connect(until, &control); !connected) return connected.error();
+  auto look = store_.take(make_ask(connection_), true, until, &control);
+  unknown_take_ = unknown_take_ || (!look && store_.unanswered());
+  return look;
+}
+
 LeaseLock::Step LeaseLock::look(Control& control) {
-  const bool wants_gate = spec_.take && !claim_ && !store_.has_gate();
-  auto look = store_.read(wants_gate, asked_by(), &control);
+  auto look = read(control);
   if (!look) return look.error();
   acquisition_.patience().reached();
   row_ = look->row;
   read_at_ = look->now;
   connection_ = look->connection;
+  generation_ = servers_.generation();
   if (since_ == 0) since_ = look->now;
   return decide(std::move(*look), control);
 }
@@ -108,7 +119,7 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
     servers_.drop();  // and with it the gate
     return Granted{};
   }
-  LeaseDecision decision = try_take(look.row, make_ask(look), look.now);
+  LeaseDecision decision = try_take(look.row, make_ask(look.connection), look.now);
   const auto* taken = std::get_if<LeaseTake>(&decision);
   if (claim_ && !(taken && taken->joined) && !std::holds_alternative<LeaseInside>(decision)) {
     claim_.reset();  // a stale DLOCK_HELD
@@ -134,6 +145,13 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
   }
   auto& take = std::get<LeaseTake>(decision);
   if (!spec_.take) return Busy{};
+  if (const LeaseHolder* ours = take.already ? find_holder(look.row, take.owner) : nullptr) {
+    const Duration left = std::chrono::microseconds(ours->until - look.now);
+    if (ours->connection == look.connection && left >= spec_.ttl / 2) {
+      take.next = look.row;
+      return granted(take, lease_deadline(look.sent, std::min(left, spec_.ttl)));
+    }
+  }
   const bool may = take.joined || take.already || store_.has_gate() || store_.without_gates();
   if (may) return write(look, std::move(take), control);
   admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
@@ -145,23 +163,19 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
 LeaseLock::Step LeaseLock::write(const LeaseReading& look, LeaseTake take, Control& control) {
   const auto written = store_.change(look.row, take.next, asked_by(), &control);
   if (!written) {
-    unknown_ =
-        unknown_ || written.error().code == ErrorCode::kUnavailable || written.error().code == ErrorCode::kCancelled;
+    unknown_ = unknown_ || store_.unanswered();
     return written.error();
   }
-  if (*written == Written::kYes) {
-    sent_ = look.sent;
-    return granted(take);
-  }
+  if (*written == Written::kYes) return granted(take, lease_deadline(look.sent, spec_.ttl));
   remaining_ = 0;  // the row moves: look again at once, but do not spin
   if (++collisions_ % 4 == 0) acquisition_.pause(runtime_.clock.now() + jitter(kFirstPause), control);
   return Again{};
 }
 
-Granted LeaseLock::granted(const LeaseTake& take) {
+Granted LeaseLock::granted(const LeaseTake& take, TimePoint deadline) {
   row_ = take.next;
   holder_ = take.owner;
-  unknown_ = false;
+  unknown_ = unknown_take_ = false;
   written_ = true;
   if (spec_.mode != Mode::kExclusive && store_.has_gate()) {
     (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
@@ -169,7 +183,7 @@ Granted LeaseLock::granted(const LeaseTake& take) {
   const auto owner = Owner::parse(take.owner);
   HeldLock lock{spec_.name, owner ? *owner : spec_.owner, FencingToken(take.token), store_name_, take.joined};
   lock.slot = take.slot;
-  return {{std::move(lock)}, lease_deadline(sent_, spec_.ttl)};
+  return {{std::move(lock)}, deadline};
 }
 
 bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {
@@ -184,18 +198,23 @@ bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {
   return !acquisition_.patience().is_over(runtime_.clock.now());
 }
 
-/// In the server's queue.
+/// In the server's queue. Who is next takes the row without coming back in between.
 void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
   const TimePoint now = runtime_.clock.now();
   const TimePoint end = *earlier(now + kLongestWait, until);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(end - now).count();
-  const auto outcome = wait_in(store_.wait_statement(note(), static_cast<int>(seconds)), end, control);
-  if (!outcome) return;
+  const std::string take = spec_.take && !claim_ ? store_.take_statement(make_ask(connection_)) : "";
+  const Waited waited = wait_in(store_.wait_statement(note(), static_cast<int>(seconds)), take, end, control);
+  if (!waited.outcome) return;
   pause_ = Duration(0);
-  const auto* answer = std::get_if<Answer>(&*outcome);
-  if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("") == "1") {
+  const auto* answer = std::get_if<Answer>(&*waited.outcome);
+  if (answer && answer->went_on) {
     store_.gate_taken();
-  } else if (const auto* failure = std::get_if<Failure>(&*outcome)) {
+    if (auto look = store_.taken(*waited.outcome, *answer->went_on)) came_with_gate_ = std::move(*look);
+  } else if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1") {
+    store_.gate_taken();
+  } else if (const auto* failure = std::get_if<Failure>(&*waited.outcome)) {
+    if (waited.went_on) servers_.drop();  // whether it has the gate is not worth knowing
     if (is_without_named_locks(failure->code)) store_.gates_refused();
     else acquisition_.pause(earlier(runtime_.clock.now() + jitter(kRetryPause), until), control);
   }
@@ -212,19 +231,21 @@ void LeaseLock::sleep_on_server(std::optional<TimePoint> until, Control& control
       std::to_string(1'000'000 + std::chrono::ceil<std::chrono::microseconds>(pause).count() % 1'000'000);
   const std::string statement =
       waiting_comment(Strategy::kLease, spec_.name, note()) + "SLEEP(0." + micros.substr(1) + ")";
-  const auto outcome = wait_in(statement, now + pause + kLookBudget, control);
-  const bool slept = outcome && std::holds_alternative<Answer>(*outcome);
+  const Waited waited = wait_in(statement, {}, now + pause + kLookBudget, control);
+  const bool slept = waited.outcome && std::holds_alternative<Answer>(*waited.outcome);
   if (!slept) acquisition_.pause(now + pause, control);
 }
 
-std::optional<Outcome> LeaseLock::wait_in(std::string statement, TimePoint until, Control& control) {
+Waited LeaseLock::wait_in(std::string statement, std::string next, TimePoint until, Control& control) {
   Database* database = servers_.current();
-  if (database == nullptr || !database->usable()) return Failure{0, "not connected", true, false};
-  database->begin(std::move(statement));
+  if (database == nullptr || !database->usable()) return {Failure{0, "not connected", true, false}};
+  database->begin(std::move(statement), std::move(next));
   waiting_ = true;
-  auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, connection_, until, control);
+  Waited waited = wait_on_server(acquisition_, servers_, runtime_.clock, connection_, until, control);
   waiting_ = false;
-  return outcome;
+  const bool answered = waited.outcome && std::holds_alternative<Answer>(*waited.outcome);
+  unknown_take_ = unknown_take_ || (waited.went_on && !answered);
+  return waited;
 }
 
 Result<LockState> LeaseLock::look_beside() {
@@ -254,131 +275,10 @@ Result<LockState> LeaseLock::describe(Control& control) {
 
 /// Out of the queue; and what was taken, or may have been by an unanswered request, is given back.
 void LeaseLock::give_up() {
-  if (unknown_ || written_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
+  if (unknown_ || unknown_take_ || written_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
   servers_.drop();
 }
 
 Renewal LeaseLock::renew(Control& control, TimePoint until) { return renew(until, &control); }
-
-Renewal LeaseLock::renew(TimePoint until, Control* control) {
-  const bool wants_gate = spec_.take && spec_.mode == Mode::kExclusive && holder_ == spec_.owner.text();
-  std::string why = "no answer in time";
-  while (true) {
-    auto look = store_.read(wants_gate && !store_.has_gate(), until, control);
-    std::optional<Error> error;
-    if (look) {
-      row_ = look->row;
-      read_at_ = look->now;
-      auto next = extend(look->row, holder_, spec_.ttl, false, look->now);
-      if (!next) {
-        const TimePoint soon = std::min(until, runtime_.clock.now() + kLookBudget);
-        if (const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control); !by.empty())
-          return RenewalLost{forced_by(by)};
-        return RenewalLost{state_of(look->row, spec_.name, store_name_, look->now).holders.empty()
-                               ? store_name_ + " has no such lock any more (it expired, or was force-released)"
-                               : "somebody else holds it on " + store_name_};
-      }
-      if (LeaseHolder* ours = const_cast<LeaseHolder*>(find_holder(*next, holder_)); holder_ == spec_.owner.text()) {
-        ours->connection = look->connection;
-      }
-      const auto written = store_.change(look->row, *next, until, control);
-      if (written && *written == Written::kYes) {
-        row_ = *next;
-        unknown_ = false;
-        return RenewalRenewed{lease_deadline(look->sent, spec_.ttl)};
-      }
-      if (!written) error = written.error();
-    } else {
-      error = look.error();
-    }
-    if (error) {
-      why = error->message;
-      const TimePoint next = runtime_.clock.now() + kFirstPause + jitter(kFirstPause);
-      const bool passing = error->code == ErrorCode::kUnavailable && next < until;
-      if (!passing || (control && control->stop_requested())) return RenewalUnknown{why};
-      std::vector<pollfd> fds;
-      if (control) control->add_interest(fds);
-      runtime_.clock.wait(fds, next);
-    } else if (runtime_.clock.now() >= until) {
-      return RenewalUnknown{why};
-    }
-    if (control && control->stop_requested()) return RenewalUnknown{why};
-  }
-}
-
-void LeaseLock::add_interest(std::vector<pollfd>& fds) const {
-  if (const Database* database = servers_.current()) database->add_interest(fds);
-}
-
-/// The server has ended the connection: by KILL (so a force-release tells us), or because it goes down. The row says
-/// what that means.
-Renewal LeaseLock::held(TimePoint now) {
-  Database* database = servers_.current();
-  if (database == nullptr || database->usable()) return RenewalHeld{};
-  servers_.drop();
-  return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
-}
-
-/// Compare and set with what we wrote last; if that is not there any more, with what is.
-Result<void> LeaseLock::return_it(TimePoint until) {
-  const std::string entry = spec_.owner.text();
-  bool unanswered = unknown_;
-  bool fresh = !unknown_ && row_.version != 0;
-  while (true) {
-    LeaseRow row = row_;
-    ServerTime now = read_at_;
-    Error error;
-    if (!fresh) {
-      auto look = store_.read(false, until, nullptr);
-      if (!look) error = look.error();
-      else row = std::move(look->row), now = look->now, fresh = true;
-    }
-    if (fresh) {
-      auto next = give_back(row, holder_, &entry, now);
-      if (!next && unanswered && row.version != row_.version) return {};
-      if (!next && unanswered) next = row;  // a write of ours may still be on its way: no more with this version
-      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " was not held by this owner any more"};
-      const auto written = store_.change(row, *next, until, nullptr);
-      if (written && *written == Written::kYes) return {};
-      fresh = false;
-      if (written) continue;
-      error = written.error();
-      unanswered = unanswered || error.code == ErrorCode::kUnavailable;
-    }
-    if (error.code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return error;
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPause));
-  }
-}
-
-/// The end of the connection opens the gate.
-Result<void> LeaseLock::release(TimePoint until) {
-  const auto released = return_it(until);
-  servers_.drop();
-  return released;
-}
-
-Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
-  while (true) {
-    auto look = store_.read(false, until, nullptr);
-    Error error;
-    if (look) {
-      auto next = extend(look->row, holder_, ttl, true, look->now);
-      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
-      const auto written = store_.change(look->row, *next, until, nullptr);
-      if (written && *written == Written::kYes) break;
-      if (written) continue;
-      error = written.error();
-    } else {
-      error = look.error();
-    }
-    const TimePoint next = runtime_.clock.now() + kRetryPause;
-    if (error.code != ErrorCode::kUnavailable || next >= until) return error;
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, next);
-  }
-  servers_.drop();
-  return {};
-}
 
 }  // namespace dlock::mysql

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "backends/mysql/connection/waiting.h"
 #include "backends/mysql/lease/store.h"
 #include "lib/base/runtime.h"
 #include "lib/keeper/acquisition.h"
@@ -15,8 +16,9 @@ namespace dlock::mysql {
 
 /// One lock of strategy=lease. The row decides who holds; the gate, a named lock, makes the queue:
 ///
-///   gate is free:  look (and take the gate)  --> write the row  --> held, with the gate
-///   gate is taken: wait for it in the server's own queue  --> look --> write --> held
+///   gate is free:  take the gate and the row, and read it            --> held, with the gate
+///   gate is taken: wait for it in the server's own queue --> the same --> held
+///   there is no row yet, or we enter another hold, or share one: read it --> write it --> held
 ///   row is busy though the gate was free (readers, a lease without a process, a holder that lost its connection):
 ///     who has the gate looks again now and then, nobody else does
 ///
@@ -50,11 +52,13 @@ class LeaseLock final : public LockDriver, private Acquirer {
   TimePoint asked_by() const;
   void wait_at_gate(std::optional<TimePoint> until, Control& control);
   void sleep_on_server(std::optional<TimePoint> until, Control& control);
-  std::optional<Outcome> wait_in(std::string statement, TimePoint until, Control& control);
+  Waited wait_in(std::string statement, std::string next, TimePoint until, Control& control);
   Result<LockState> look_beside();
   WaitingNote note() const;
-  LeaseAsk make_ask(const LeaseReading& look) const;
-  Granted granted(const LeaseTake& take);
+  LeaseAsk make_ask(std::uint64_t connection) const;
+  Result<LeaseReading> read(Control& control);
+  Granted granted(const LeaseTake& take, TimePoint deadline);
+  bool is_alone() const;
   Renewal renew(TimePoint until, Control* control);
   Result<void> return_it(TimePoint until);
 
@@ -71,16 +75,18 @@ class LeaseLock final : public LockDriver, private Acquirer {
   std::string holder_;              ///< whose hold it is: ours, or the ancestor's that we joined
   LeaseRow row_;                    ///< as it was read or written last
   ServerTime read_at_ = 0;          ///< by the server's clock
-  TimePoint sent_{};                ///< before the request that the present lease counts from
-  bool unknown_ = false;            ///< a change of ours may have been carried out
-  bool written_ = false;            ///< it is ours, as far as we know
-  Control* control_ = nullptr;      ///< of acquire(), polled while it is held as well
-  bool admits_ = false;             ///< the row would have let us in; somebody before us had the gate
-  int quick_ = 0;                   ///< attempts behind a gate that is being passed
+  std::optional<LeaseReading> came_with_gate_;
+  bool unknown_ = false;        ///< a change of ours may have been carried out
+  bool unknown_take_ = false;   ///< the same, or may yet be, whatever the row's version
+  bool written_ = false;        ///< it is ours, as far as we know
+  Control* control_ = nullptr;  ///< of acquire(), polled while it is held as well
+  bool admits_ = false;         ///< the row would have let us in; somebody before us had the gate
+  int quick_ = 0;               ///< attempts behind a gate that is being passed
   int collisions_ = 0;
   Duration pause_{0};  ///< of who looks by itself, growing
   std::int64_t remaining_ = 0;
   std::uint64_t connection_ = 0;  ///< the server's id of ours
+  int generation_ = 0;            ///< of that connection
   ServerTime since_ = 0;          ///< when we were first told to wait
 };
 

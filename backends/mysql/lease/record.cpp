@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
 #include "lib/lock/who_text.h"
 
@@ -35,6 +36,13 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// What follows the connection.
+std::string rest_of(const LeaseHolder& holder) {
+  std::string entries;
+  for (const std::string& entry : holder.entries) entries += (entries.empty() ? "" : ",") + entry;
+  return kWord + entries + kWord + one_line(holder.who) + kLine;
+}
+
 }  // namespace
 
 WallTime wall_time(ServerTime time) {
@@ -44,13 +52,18 @@ WallTime wall_time(ServerTime time) {
 std::string encode_holders(const std::vector<LeaseHolder>& holders) {
   std::string text;
   for (const LeaseHolder& holder : holders) {
-    std::string entries;
-    for (const std::string& entry : holder.entries) entries += (entries.empty() ? "" : ",") + entry;
     text += holder.owner + kWord + std::to_string(holder.token) + kWord + std::to_string(holder.since) + kWord +
             std::to_string(holder.until) + kWord + std::to_string(holder.delay) + kWord +
-            std::to_string(holder.connection) + kWord + entries + kWord + one_line(holder.who) + kLine;
+            std::to_string(holder.connection) + rest_of(holder);
   }
   return text;
+}
+
+std::string encode_in_sql(const LeaseHolder& holder, const HolderInSql& known) {
+  const std::string word = "," + literal(std::string(1, kWord)) + ",";
+  return "CONCAT(" + literal(holder.owner + kWord) + "," + known.token + word + known.since + word + known.until + "," +
+         literal(kWord + std::to_string(holder.delay) + kWord) + "," + known.connection + "," +
+         literal(rest_of(holder)) + ")";
 }
 
 std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text) {

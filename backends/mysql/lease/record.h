@@ -48,6 +48,12 @@ struct LeaseRow {
 
 /// The holders as the row keeps them: a line each, readable by people. Only the last part, `who`, may hold anything.
 std::string encode_holders(const std::vector<LeaseHolder>& holders);
+/// What the server knows of a holder: SQL expressions.
+struct HolderInSql {
+  std::string token, since, until, connection;
+};
+/// The same of one holder, as an expression.
+std::string encode_in_sql(const LeaseHolder& holder, const HolderInSql& known);
 /// nullopt for what encode_holders() cannot have made.
 std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text);
 

@@ -9,8 +9,6 @@
 namespace dlock::mysql {
 namespace {
 
-std::int64_t micros(Duration d) { return std::chrono::ceil<std::chrono::microseconds>(d).count(); }
-
 bool is_over(const LeaseHolder& holder, ServerTime now) { return holder.until + holder.delay <= now; }
 
 /// Without those whose time is over.
@@ -47,7 +45,7 @@ LeaseDecision join(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
   const bool entered =
       std::find(holder.entries.begin(), holder.entries.end(), ask.owner.text()) != holder.entries.end();
   if (!entered) holder.entries.push_back(ask.owner.text());
-  holder.until = std::max(holder.until, now + micros(ask.ttl));
+  holder.until = std::max(holder.until, now + whole_micros(ask.ttl));
   const std::string owner = holder.owner;
   const std::uint64_t token = holder.token;
   std::string slot = slot_of(holder.who);
@@ -61,19 +59,23 @@ std::string slot_for(const LeaseRow& row, const LeaseAsk& ask) {
   return free_slot(ask.slots, ask.permits, taken);
 }
 
+LeaseHolder newcomer_in(const std::string& slot, const LeaseAsk& ask) {
+  return {.owner = ask.owner.text(),
+          .delay = whole_micros(ask.lock_delay),
+          .connection = ask.connection,
+          .entries = {ask.owner.text()},
+          .who = with_slot(ask.who, slot)};
+}
+
 LeaseDecision add(LeaseRow row, const LeaseAsk& ask, ServerTime now) {
   std::string slot = slot_for(row, ask);
   row.mode = ask.mode;
   row.permits = ask.permits;
   row.fence = std::max(row.fence + 1, static_cast<std::uint64_t>(now));
-  row.holders.push_back({.owner = ask.owner.text(),
-                         .token = row.fence,
-                         .since = now,
-                         .until = now + micros(ask.ttl),
-                         .delay = micros(ask.lock_delay),
-                         .connection = ask.connection,
-                         .entries = {ask.owner.text()},
-                         .who = with_slot(ask.who, slot)});
+  LeaseHolder& ours = row.holders.emplace_back(newcomer_in(slot, ask));
+  ours.token = row.fence;
+  ours.since = now;
+  ours.until = now + whole_micros(ask.ttl);
   const std::uint64_t token = row.fence;
   return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), false, false};
 }
@@ -91,8 +93,16 @@ LeaseBusy busy(const LeaseRow& row, Mode wanted, ServerTime now) {
 
 }  // namespace
 
+std::int64_t whole_micros(Duration d) { return std::chrono::ceil<std::chrono::microseconds>(d).count(); }
+
 const LeaseHolder* find_holder(const LeaseRow& row, const std::string& owner) {
   return find(const_cast<LeaseRow&>(row), owner);
+}
+
+LeaseHolder newcomer(const LeaseAsk& ask) {
+  LeaseRow nobodys;
+  nobodys.mode = ask.mode;
+  return newcomer_in(slot_for(nobodys, ask), ask);
 }
 
 bool is_free(const LeaseRow& row, ServerTime now) { return pruned(row, now).holders.empty(); }
@@ -100,7 +110,7 @@ bool is_free(const LeaseRow& row, ServerTime now) { return pruned(row, now).hold
 LeaseDecision try_take(const LeaseRow& read, const LeaseAsk& ask, ServerTime now) {
   LeaseRow row = pruned(read, now);
   if (LeaseHolder* ours = find(row, ask.owner.text())) {
-    ours->until = std::max(ours->until, now + micros(ask.ttl));
+    ours->until = std::max(ours->until, now + whole_micros(ask.ttl));
     const std::uint64_t token = ours->token;
     std::string slot = slot_of(ours->who);
     return LeaseTake{std::move(row), ask.owner.text(), token, std::move(slot), false, true};
@@ -119,7 +129,7 @@ std::optional<LeaseRow> extend(const LeaseRow& read, const std::string& owner, D
   LeaseRow row = read;
   LeaseHolder* holder = find(row, owner);
   if (!holder || holder->until <= now) return std::nullopt;
-  const ServerTime until = now + micros(ttl);
+  const ServerTime until = now + whole_micros(ttl);
   holder->until = exact ? until : std::max(holder->until, until);
   return row;
 }
@@ -134,6 +144,11 @@ std::optional<LeaseRow> give_back(const LeaseRow& read, const std::string& owner
     if (!holder->entries.empty()) return row;
   }
   std::erase_if(row.holders, [&](const LeaseHolder& one) { return one.owner == owner; });
+  return row;
+}
+
+LeaseRow given_up(LeaseRow row, const std::string& owner) {
+  row.holders.push_back({.owner = owner, .entries = {}, .who = ""});
   return row;
 }
 

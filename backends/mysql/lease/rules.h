@@ -15,6 +15,9 @@ namespace dlock::mysql {
 /// that should take its place. Whoever writes it compares the version, so two decisions from one reading never both
 /// come true.
 
+/// In the unit of the rows.
+std::int64_t whole_micros(Duration d);
+
 struct LeaseAsk {
   Owner owner;
   Mode mode = Mode::kExclusive;
@@ -47,6 +50,10 @@ struct LeaseDisagreement {
 struct LeaseInside {};
 using LeaseDecision = std::variant<LeaseTake, LeaseBusy, LeaseDisagreement, LeaseInside>;
 
+/// What try_take() adds to a row that nobody holds, without its token and times, which whoever writes it has from the
+/// server.
+LeaseHolder newcomer(const LeaseAsk& ask);
+
 LeaseDecision try_take(const LeaseRow& row, const LeaseAsk& ask, ServerTime now);
 
 /// Nobody holds it, and no lock-delay runs.
@@ -60,6 +67,10 @@ std::optional<LeaseRow> extend(const LeaseRow& row, const std::string& owner, Du
 /// nullopt: it was not there.
 std::optional<LeaseRow> give_back(const LeaseRow& row, const std::string& owner, const std::string* entry,
                                   ServerTime now);
+
+/// A write of `owner`'s that comes later than this row finds that it has given up: a line of it that counts for
+/// nothing.
+LeaseRow given_up(LeaseRow row, const std::string& owner);
 
 /// Without its holders, if they are exactly those of `shown`; their lock-delay begins. nullopt: they are others.
 std::optional<LeaseRow> force_free(const LeaseRow& row, const LockState& shown, ServerTime now);

@@ -14,6 +14,7 @@ namespace dlock::mysql {
 namespace {
 
 constexpr char kColumns[] = "d.version,d.fence,d.mode,d.permits,d.holders";
+constexpr char kGate[] = "@dlock_gate";
 constexpr std::size_t kFirstColumn = 4;  // behind gate, time, connection and read_only
 
 std::string key_of(Strategy strategy, const LockName& name) {
@@ -97,21 +98,23 @@ LeaseStore::LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const 
 /// With a connection that is gone goes all that it held.
 Error LeaseStore::failed(const Failure& failure) {
   const std::string server = servers_.server();
+  unanswered_ = failure.cut_off;
   if (failure.cut_off) servers_.drop();
   if (is_read_only(failure.code)) servers_.drop_read_only();
   return error_of(failure, server);
 }
 
-std::string LeaseStore::read_statement(bool with_gate) const {
-  return "SELECT " + (with_gate ? "GET_LOCK(" + gate_name_ + ",0)" : std::string("NULL")) + "," + kServerMicroseconds +
-         ",CONNECTION_ID(),@@global.read_only," + kColumns + " FROM (SELECT 1) AS one LEFT JOIN " + kLockTable +
-         " AS d ON d.strategy='" + strategy_name(strategy_) + "' AND d.name=" + literal(name_.text());
+/// `gate`: an expression.
+std::string LeaseStore::read_statement(const std::string& gate) const {
+  return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID(),@@global.read_only," + kColumns +
+         " FROM (SELECT 1) AS one LEFT JOIN " + kLockTable + " AS d ON d.strategy='" + strategy_name(strategy_) +
+         "' AND d.name=" + literal(name_.text());
 }
 
 Result<LeaseReading> LeaseStore::read_through(Database& database, bool with_gate, TimePoint until, Control* control) {
-  LeaseReading look;
-  look.sent = clock_.now();
-  const Outcome outcome = ask(database, read_statement(with_gate), clock_, until, control);
+  const TimePoint sent = clock_.now();
+  const std::string gate = with_gate ? "GET_LOCK(" + gate_name_ + ",0)" : "NULL";
+  const Outcome outcome = ask(database, read_statement(gate), clock_, until, control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) {
     if (with_gate && is_without_named_locks(failure->code)) {
       without_gates_ = true;
@@ -121,16 +124,21 @@ Result<LeaseReading> LeaseStore::read_through(Database& database, bool with_gate
       return read_through(database, with_gate, until, control);
     return failed(*failure);
   }
-  const auto& rows = std::get<Answer>(outcome).rows;
-  if (rows.size() != 1 || rows[0].size() != kFirstColumn + 5) return not_understood(servers_.server());
-  const Row& fields = rows[0];
+  return understood(std::get<Answer>(outcome), sent);
+}
+
+Result<LeaseReading> LeaseStore::understood(const Answer& answer, TimePoint sent) {
+  if (answer.rows.size() != 1 || answer.rows[0].size() != kFirstColumn + 5) return not_understood(servers_.server());
+  const Row& fields = answer.rows[0];
+  LeaseReading look;
+  look.sent = sent;
   if (text_of(fields[3]) != "0") return failed({1290, "@@global.read_only is set", false, false});
   auto row = row_of(fields);
   if (!row) return not_understood(servers_.server());
   look.row = std::move(*row);
   look.now = leading_number<std::int64_t>(text_of(fields[1]));
   look.connection = leading_number<std::uint64_t>(text_of(fields[2]));
-  if (with_gate) look.gate = text_of(fields[0]) == "1";
+  if (fields[0]) look.gate = *fields[0] == "1";
   return look;
 }
 
@@ -142,7 +150,53 @@ Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* 
   return look;
 }
 
-Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control) {
+/// As add() in rules.cpp would write it, by the server's clock of that moment. A row that `given_up` its owner has its
+/// name in it.
+std::string LeaseStore::take_statement(const LeaseAsk& ask, bool with_gate) const {
+  const LeaseHolder ours = newcomer(ask);
+  const std::string now = kServerMicroseconds;
+  const std::string token = "GREATEST(fence+1," + now + ")";
+  const std::string ttl = std::to_string(whole_micros(ask.ttl));
+  std::string batch = with_gate ? "SET " + std::string(kGate) + "=GET_LOCK(" + gate_name_ + ",0);" : "";
+  batch += "UPDATE " + std::string(kLockTable) +
+           " SET holders=" + encode_in_sql(ours, {token, now, now + "+" + ttl, "CONNECTION_ID()"}) +
+           ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ask.ttl) + ours.delay) +
+           " MICROSECOND,mode='" + mode_letter(ask.mode) + "',permits=" + std::to_string(ask.permits) +
+           ",holds=1,version=version+1,fence=" + token + " WHERE " + key_ +
+           " AND (expires IS NULL OR expires<=UTC_TIMESTAMP(6)) AND LOCATE(" + literal(ours.owner) +
+           ",holders)=0 AND @@global.read_only=0" + (with_gate ? " AND " + std::string(kGate) + "=1" : "");
+  return batch + ";" + read_statement(with_gate ? kGate : "NULL");
+}
+
+std::string LeaseStore::take_statement(const LeaseAsk& ask) const { return take_statement(ask, false); }
+
+Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control) {
+  unanswered_ = false;
+  while (true) {
+    const auto database = servers_.connect(until, control);
+    if (!database) return database.error();
+    const bool gate = wants_gate && !without_gates_ && !has_gate();
+    const TimePoint sent = clock_.now();
+    const Outcome outcome = mysql::ask(**database, take_statement(ask, gate), clock_, until, control);
+    if (const auto* failure = std::get_if<Failure>(&outcome)) {
+      const bool refused = gate && is_without_named_locks(failure->code);
+      without_gates_ = without_gates_ || refused;
+      if (!refused && (!is_worth_repeating(failure->code) || clock_.now() >= until)) return failed(*failure);
+      servers_.drop();  // whether it has the gate is not known
+      continue;
+    }
+    auto look = taken(outcome, sent);
+    if (look && look->gate == true) gate_taken();
+    return look;
+  }
+}
+
+Result<LeaseReading> LeaseStore::taken(const Outcome& outcome, TimePoint sent) {
+  if (const auto* failure = std::get_if<Failure>(&outcome)) return failed(*failure);
+  return understood(std::get<Answer>(outcome), sent);
+}
+
+std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next) const {
   const bool first = read.version == 0;
   // A row that was swept and made anew must not have a version that somebody remembers.
   next.version = first ? std::max<std::uint64_t>(1, next.fence) : read.version + 1;
@@ -166,14 +220,52 @@ Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoi
     }
     statement += " WHERE " + key_ + " AND version=" + std::to_string(read.version);
   }
+  return statement;
+}
+
+Result<Answer> LeaseStore::insist(const std::string& statement, TimePoint until, Control* control) {
+  unanswered_ = false;
   while (true) {
     const auto database = servers_.connect(until, control);
     if (!database) return database.error();
-    const Outcome outcome = ask(**database, statement, clock_, until, control);
-    if (const auto* answer = std::get_if<Answer>(&outcome)) return answer->changed == 1 ? Written::kYes : Written::kNo;
+    Outcome outcome = ask(**database, statement, clock_, until, control);
+    if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
     const auto& failure = std::get<Failure>(outcome);
     if (!is_worth_repeating(failure.code) || clock_.now() >= until) return failed(failure);
   }
+}
+
+Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control) {
+  const auto answer = insist(change_statement(read, next), until, control);
+  if (!answer) return answer.error();
+  return answer->changed == 1 ? Written::kYes : Written::kNo;
+}
+
+/// In a batch what has to be known is selected.
+Result<Written> LeaseStore::change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until) {
+  const auto answer =
+      insist(change_statement(read, next) + ";SELECT ROW_COUNT();DO RELEASE_LOCK(" + gate_name_ + ")", until, nullptr);
+  if (!answer) return answer.error();
+  gate_ = -1;
+  const bool changed = answer->rows.size() == 1 && !answer->rows[0].empty() && answer->rows[0][0] == "1";
+  return changed ? Written::kYes : Written::kNo;
+}
+
+Result<Written> LeaseStore::extend(LeaseRow& row, Duration ttl, TimePoint until, Control* control) {
+  const LeaseHolder& holder = row.holders.front();
+  const std::string ends = std::string(kServerMicroseconds) + "+" + std::to_string(whole_micros(ttl));
+  const auto answer =
+      insist("UPDATE " + std::string(kLockTable) + " SET version=version+1,holders=" +
+                 encode_in_sql(holder, {std::to_string(holder.token), std::to_string(holder.since), ends,
+                                        std::to_string(holder.connection)}) +
+                 ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ttl) + holder.delay) +
+                 " MICROSECOND WHERE " + key_ + " AND version=" + std::to_string(row.version) +
+                 " AND expires>UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(holder.delay) + " MICROSECOND",
+             until, control);
+  if (!answer) return answer.error();
+  if (answer->changed != 1) return Written::kNo;
+  ++row.version;
+  return Written::kYes;
 }
 
 std::string LeaseStore::wait_statement(const WaitingNote& note, int seconds) const {

@@ -44,13 +44,31 @@ class LeaseStore {
   /// Reads the row. `with_gate`: takes the gate in the same statement if it is free.
   Result<LeaseReading> read(bool with_gate, TimePoint until, Control* control);
 
+  /// Takes the row for who asks, if it is there and nobody holds it, and then reads it: whether it is ours stands
+  /// there. One round trip. `wants_gate`: the row only with the gate, which it takes if it has it not and it is free.
+  Result<LeaseReading> take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control);
+
+  /// The same in two steps: what to begin on a connection that has the gate, and what its outcome says.
+  std::string take_statement(const LeaseAsk& ask) const;
+  Result<LeaseReading> taken(const Outcome& outcome, TimePoint sent);
+
   /// Puts `next` where `read` was, if it still is there. After a deadlock or a lock wait that the server ended, again.
   Result<Written> change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control);
+
+  /// The same, and leaves the gate.
+  Result<Written> change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until);
+
+  /// The holder of a row that has no other, and is as `row`, has `ttl` from now on; in one statement. kNo: its time is
+  /// over, or the row is another one.
+  Result<Written> extend(LeaseRow& row, Duration ttl, TimePoint until, Control* control);
 
   /// What to begin on the connection to wait in the queue for `seconds` at most: one row, one column: 1 = it is ours.
   std::string wait_statement(const WaitingNote& note, int seconds) const;
 
   Result<void> leave_gate(TimePoint until, Control* control);
+
+  /// The last of these calls sent something that was not answered: it may have been done.
+  bool unanswered() const { return unanswered_; }
 
   bool has_gate() const { return servers_.current() != nullptr && gate_ == servers_.generation(); }
   void gate_taken() { gate_ = servers_.generation(); }
@@ -67,7 +85,12 @@ class LeaseStore {
   Result<LeaseReading> read_through(Database& database, bool with_gate, TimePoint until, Control* control);
 
  private:
-  std::string read_statement(bool with_gate) const;
+  std::string read_statement(const std::string& gate) const;
+  std::string take_statement(const LeaseAsk& ask, bool with_gate) const;
+  std::string change_statement(const LeaseRow& read, LeaseRow& next) const;
+  /// A statement, again after a deadlock or a lock wait that the server ended.
+  Result<Answer> insist(const std::string& statement, TimePoint until, Control* control);
+  Result<LeaseReading> understood(const Answer& answer, TimePoint sent);
   Error failed(const Failure& failure);
 
   Servers& servers_;
@@ -78,6 +101,7 @@ class LeaseStore {
   const std::string gate_name_;  ///< an SQL expression
   int gate_ = -1;                ///< the connection that has it
   bool without_gates_ = false;
+  bool unanswered_ = false;
 };
 
 /// The name of a named lock, as an SQL expression: within 64 ASCII characters, of this database, one for each

@@ -8,6 +8,8 @@
 
 #include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/lease/record.h"
+#include "lib/base/text.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/scripted_control.h"
 
@@ -49,6 +51,9 @@ class FakeServer {
     return [this](const DatabaseSettings& settings) { return std::make_unique<Connection>(*this, settings); };
   }
 
+  /// A statement that was under way all the time.
+  void arrives(const std::string& statement) { (void)perform(statement); }
+
   FakeClock& clock;
   std::deque<Planned> planned;
   std::vector<std::string> log;
@@ -80,17 +85,22 @@ class FakeServer {
       broken_ = code != 0;
       outcome_ = code == 0 ? Outcome(Answer{}) : Outcome(Failure{code, "cannot connect", true, false});
     }
-    void begin(std::string statement) override {
+    void begin(std::string statement, std::string next) override {
       server_.log.push_back(statement);
+      next_ = std::move(next);
+      went_on_ = false;
       outcome_ = server_.reply(statement);
       waits_ = !outcome_ && statement.find("GET_LOCK") != std::string::npos;
+      if (outcome_) go_on();
     }
+    bool went_on() const override { return went_on_; }
     std::optional<Outcome> outcome() override {
       if (waits_ && server_.gate_opens && server_.clock.now() >= *server_.gate_opens) {
         waits_ = false;
         outcome_ = Answer{{{"1"}}, 0};
         server_.gate_opens.reset();
         server_.gate_is_taken = false;
+        go_on();
       }
       if (server_.sleeps_until && server_.clock.now() >= *server_.sleeps_until) {
         server_.sleeps_until.reset();
@@ -105,8 +115,20 @@ class FakeServer {
     bool usable() override { return !broken_ && !server_.down; }
 
    private:
+    void go_on() {
+      const auto* answer = std::get_if<Answer>(&*outcome_);
+      if (next_.empty() || !answer || answer->rows.empty() || answer->rows[0][0] != "1") return;
+      went_on_ = true;
+      server_.log.push_back(next_);
+      outcome_ = server_.reply(std::exchange(next_, ""));
+      if (outcome_ && std::holds_alternative<Answer>(*outcome_))
+        std::get<Answer>(*outcome_).went_on = server_.clock.now();
+    }
+
     FakeServer& server_;
     std::optional<Outcome> outcome_;
+    std::string next_;
+    bool went_on_ = false;
     bool waits_ = false;
     bool broken_ = false;
   };
@@ -132,7 +154,7 @@ class FakeServer {
     const std::size_t at = text.find(name, from);
     if (at == std::string::npos) return "";
     const std::size_t begin = at + name.size();
-    std::string word = text.substr(begin, text.find_first_of(", ", begin) - begin);
+    std::string word = text.substr(begin, text.find_first_of(",; ", begin) - begin);
     if (word.starts_with("'")) word = word.substr(1, word.size() - 2);
     return word;
   }
@@ -154,6 +176,7 @@ class FakeServer {
       if (gate_is_taken) return std::nullopt;
       return Answer{{{"1"}}, 0};
     }
+    if (statement.find("holders=CONCAT(") != std::string::npos) return compute(statement);
     if (statement.find("@@global.read_only,d.version") != std::string::npos) return look(statement);
     if (statement.starts_with("INSERT IGNORE INTO dlock_lock")) {
       if (has_row) return Answer{{}, 0};
@@ -162,11 +185,65 @@ class FakeServer {
     }
     if (statement.starts_with("UPDATE dlock_lock")) {
       const std::size_t where = statement.find(" WHERE ");
-      if (!has_row || word_after(statement, "AND version=", where) != version) return Answer{{}, 0};
-      store(statement);
-      return Answer{{}, 1};
+      const bool fits = has_row && word_after(statement, "AND version=", where) == version;
+      if (fits) store(statement);
+      if (statement.find(";SELECT ROW_COUNT()") != std::string::npos) return Answer{{{fits ? "1" : "0"}}, 0};
+      return Answer{{}, fits ? 1U : 0U};
     }
     return Answer{};
+  }
+
+  /// A row that the server itself fills in: for a newcomer, behind which it is read, or for a renewal.
+  Outcome compute(const std::string& statement) {
+    const std::size_t begin = statement.find("CONCAT(", statement.find("holders=")) + 7;
+    const std::string words = statement.substr(begin, statement.find("),expires=", begin) - begin);
+    const bool renews = statement.find("version=version+1,holders=") != std::string::npos;
+    const auto all = decode_holders(holders).value_or(std::vector<LeaseHolder>());
+    bool over = true;
+    for (const LeaseHolder& holder : all) over = over && holder.until + (renews ? 0 : holder.delay) <= now_us();
+    const std::size_t where = statement.find(" WHERE ");
+    bool fits = has_row && read_only == "0";
+    if (renews) fits = fits && !over && word_after(statement, "AND version=", where) == version;
+    else
+      fits = fits && over && holders.find(value("x'" + word_after(statement, "LOCATE(x'", where))) == std::string::npos;
+    if (statement.find("@dlock_gate=1") != std::string::npos) {
+      if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
+      fits = fits && !gate_is_taken;
+    }
+    if (fits) {
+      std::string made;
+      for (std::string_view rest = words; !rest.empty();) made += value(argument(rest));
+      if (!renews) {
+        fence = next_token();
+        mode = word_after(statement, ",mode=");
+        permits = word_after(statement, ",permits=");
+      }
+      holders = made;
+      version = std::to_string(std::stoull(version) + 1);
+    }
+    return renews ? Outcome(Answer{{}, fits ? 1U : 0U}) : look(statement);
+  }
+
+  /// The first of a list, which is what is left then.
+  static std::string argument(std::string_view& list) {
+    int depth = 0;
+    std::size_t end = 0;
+    for (; end < list.size() && (depth > 0 || list[end] != ','); ++end)
+      depth += list[end] == '(' ? 1 : list[end] == ')' ? -1 : 0;
+    std::string first(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+    return first;
+  }
+  std::string next_token() const {
+    return std::to_string(std::max<std::uint64_t>(std::stoull(fence) + 1, static_cast<std::uint64_t>(now_us())));
+  }
+  std::string value(const std::string& expression) const {
+    if (expression.starts_with("x'")) return unhex(expression);
+    if (expression == "CONNECTION_ID()") return "7";
+    if (expression.starts_with("GREATEST(")) return next_token();
+    if (!expression.starts_with("TIMESTAMPDIFF(")) return expression;
+    const std::size_t plus = expression.rfind('+');
+    return std::to_string(now_us() + (plus == std::string::npos ? 0 : std::stoll(expression.substr(plus + 1))));
   }
 
   Outcome look(const std::string& statement) {

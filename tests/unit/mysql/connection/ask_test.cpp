@@ -17,7 +17,8 @@ using dlock::testing::ScriptedControl;
 class SlowDatabase final : public Database {
  public:
   SlowDatabase(FakeClock& clock, std::optional<TimePoint> answers_at) : clock_(clock), answers_at_(answers_at) {}
-  void begin(std::string) override {}
+  void begin(std::string, std::string) override {}
+  bool went_on() const override { return false; }
   std::optional<Outcome> outcome() override {
     if (broken || !answers_at_ || clock_.now() < *answers_at_) return std::nullopt;
     return Answer{};

@@ -5,6 +5,7 @@
 
 #include "backends/mysql/lease/view.h"
 #include "lib/lock/lease.h"
+#include "lib/lock/who_text.h"
 #include "tests/unit/mysql/lock_world.h"
 
 namespace dlock::mysql::lease_lock_test {
@@ -37,7 +38,7 @@ struct World : testing::LockWorld<LeaseLock> {
   }
 };
 
-TEST_CASE("a lock that nobody holds takes two statements, and one to give it back") {
+TEST_CASE("a lock that nobody had before takes two statements, and one to give it back") {
   World world;
   const Granted granted = world.granted();
   CHECK(world.server.log.size() == 2);
@@ -48,12 +49,40 @@ TEST_CASE("a lock that nobody holds takes two statements, and one to give it bac
   CHECK(world.seen().holders.empty());
 }
 
+TEST_CASE("a lock that others had before takes one statement, which writes what the decision would have written") {
+  World world;
+  world.somebody_holds(10s, false);
+  world.clock.advance(10s);
+  world.spec.mode = Mode::kPermits;
+  world.spec.permits = 2;
+  world.spec.slots = {"blue", "green"};
+  const std::string last = world.server.fence;
+  const Granted granted = world.granted();
+  REQUIRE(world.server.log.size() == 2);  // and who needs no gate any more leaves it
+  CHECK(world.server.log[1].starts_with("DO RELEASE_LOCK"));
+  CHECK(granted.deadline == lease_deadline(world.at(10s), 30s));
+  CHECK(granted.locks[0].slot == "blue");
+  CHECK(world.server.fence > last);
+  CHECK(granted.locks[0].token.text() == world.server.fence);
+
+  LeaseAsk ask{.owner = world.spec.owner, .ttl = 30s, .ancestor = {}, .who = who_text(world.spec)};
+  ask.mode = Mode::kPermits;
+  ask.permits = 2;
+  ask.connection = 7;
+  ask.slots = world.spec.slots;
+  const auto decided = try_take(LeaseRow(), ask, world.server.now_us());
+  CHECK(world.server.holders == encode_holders(std::get<LeaseTake>(decided).next.holders));
+  CHECK(world.server.permits == "2");
+}
+
 TEST_CASE("with -n a held lock is busy after one look, and nothing is left") {
   World world;
   world.somebody_holds(30s);
   world.spec.wait.once = true;
+  const std::string version = world.server.version;
   CHECK(world.refused().code == ErrorCode::kBusy);
-  CHECK(world.server.heard("UPDATE") == 0);
+  CHECK(world.server.log.size() == 2);  // and who waits
+  CHECK(world.server.version == version);
   CHECK(world.server.heard("dlock waits") == 0);
 }
 
@@ -65,8 +94,9 @@ TEST_CASE("a waiter waits in the server's queue and looks only when it is its tu
     world.server.holders.clear();
     world.granted();
     CHECK(world.server.heard("/* dlock waits lease x'6b' " + world.spec.owner.text() + " x ") == 1);
-    CHECK(world.server.log.size() == 4);  // look, wait, look, write: the same after a minute as after a second
+    CHECK(world.server.log.size() == 3);  // look, wait, take: the same after a minute as after a second
     CHECK(world.clock.now() == world.at(60s));
+    CHECK(world.seen().holders[0].owner == world.spec.owner.text());
   }
   SUBCASE("the holder has lost its connection: who is first looks by itself until the lease is over") {
     const Granted granted = world.granted();
@@ -97,6 +127,27 @@ TEST_CASE("a wait that is over is told with who has it") {
   CHECK(refused.state->holders.size() == 1);
   CHECK(world.clock.now() == world.at(2s));
   CHECK(world.server.heard("KILL 7") == 1);  // out of the server's queue at once
+}
+
+TEST_CASE("a lease that came with the turn counts from the moment at which it was asked for") {
+  World world;
+  world.somebody_holds(300s);
+  world.server.gate_opens = world.at(200s);
+  world.server.holders.clear();
+  CHECK(world.granted().deadline == lease_deadline(world.at(200s), 30s));
+}
+
+TEST_CASE("a turn whose taking was not answered is found by its owner") {
+  World world;
+  world.somebody_holds(300s);
+  world.server.holders.clear();
+  world.server.gate_opens = world.at(60s);
+  world.server.next("holders=CONCAT", Answer{{{"0", "0", "7", "0", {}, {}, {}, {}, {}}}, 0});
+  world.server.next("holders=CONCAT", Fault::kDone);
+  const Granted granted = world.granted();
+  CHECK(granted.locks[0].token.text() == world.server.fence);
+  CHECK(world.server.heard("holders=CONCAT") == 3);
+  REQUIRE(world.seen().holders.size() == 1);
 }
 
 TEST_CASE("a withdraw ends the wait in the server's queue") {
@@ -168,6 +219,8 @@ TEST_CASE("a write that is still on its way when we give up comes too late") {
   world.server.next("UPDATE", Fault::kSilent);
   CHECK(world.refused().code == ErrorCode::kUnavailable);
   CHECK(world.server.version != version);
+  CHECK(world.seen().holders.empty());
+  world.server.arrives(world.server.log.front());
   CHECK(world.seen().holders.empty());
 }
 
@@ -292,10 +345,43 @@ TEST_CASE("a renewal that nobody answers is unknown, at its time") {
 TEST_CASE("a lock that was taken away is lost at the next renewal; one whose lease was over is not brought back") {
   World world;
   world.granted();
-  SUBCASE("force-released") { world.server.holders.clear(); }
+  const std::string version = world.server.version;
+  SUBCASE("force-released") {
+    world.server.holders.clear();
+    world.server.version += "1";
+  }
   SUBCASE("over") { world.clock.advance(30s); }
   CHECK(std::holds_alternative<RenewalLost>(world.lock().renew(world.control, world.clock.now() + 5s)));
-  CHECK(world.server.heard("UPDATE") == 0);
+  CHECK(world.seen().holders.empty());
+}
+
+TEST_CASE("the renewal of a lock that nobody shares is one statement; of one that is shared it is two") {
+  World world;
+  world.spec.mode = Mode::kShared;
+  world.granted();
+  SUBCASE("alone") {
+    world.server.log.clear();
+    for (int i = 0; i < 3; ++i) {
+      world.clock.advance(20s);
+      CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.clock.now() + 5s)));
+    }
+    CHECK(world.server.log.size() == 3);
+  }
+  SUBCASE("with another reader") {
+    LockSpec other = world.spec;
+    other.owner = Owner::random();
+    LeaseLock second(world.settings, world.server.dial(), other, Runtime{world.clock, world.log});
+    REQUIRE(second.acquire(world.control));
+    world.server.log.clear();
+    world.clock.advance(20s);
+    CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.clock.now() + 5s)));
+    CHECK(world.server.log.size() == 3);  // the first one finds that the row has changed
+    CHECK(world.seen().holders.size() == 2);
+  }
+  world.clock.advance(11s);
+  REQUIRE(!world.seen().holders.empty());
+  CHECK(world.seen().holders.back().until > wall_time(world.server.now_us()));
+  CHECK(world.lock().release(world.clock.now() + 5s));
 }
 
 TEST_CASE("the end of the connection makes the holder look at its row at once") {
@@ -362,8 +448,8 @@ TEST_CASE("of several servers the writable one is used, and a switch-over is dec
   CHECK(world.server.connected == std::vector<std::string>{"h:3306", "h2:3306"});
 
   SUBCASE("kept where the row has come along") {
-    world.server.next("GET_LOCK", 1290);
-    world.server.next("SELECT", 1290);
+    world.server.next("UPDATE", 1290);
+    world.server.next("SELECT @@global.read_only", Answer{{{"0"}}, 0});
     (void)world.lock().renew(world.control, world.at(2s));
     CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.at(5s))));
   }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock while it is held, and how it is given back.
+#include <algorithm>
+
+#include "backends/mysql/lease/lock.h"
+#include "backends/mysql/lease/view.h"
+#include "lib/base/random.h"
+#include "lib/lock/lease.h"
+
+namespace dlock::mysql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kReasonBudget = 1s;  ///< to learn who has freed it
+constexpr Duration kRetryAfter = 10ms;
+
+}  // namespace
+
+/// Nobody else is in the row as we know it, and it was written through this connection.
+bool LeaseLock::is_alone() const {
+  if (unknown_ || row_.version == 0 || row_.holders.size() != 1) return false;
+  const LeaseHolder& holder = row_.holders.front();
+  const bool ours = holder.owner == spec_.owner.text() && holder.entries == std::vector{holder.owner};
+  return ours && holder.connection == connection_ && generation_ == servers_.generation();
+}
+
+Renewal LeaseLock::renew(TimePoint until, Control* control) {
+  const bool wants_gate = spec_.take && spec_.mode == Mode::kExclusive && holder_ == spec_.owner.text();
+  if (is_alone() && (!wants_gate || store_.has_gate() || store_.without_gates())) {
+    const TimePoint sent = runtime_.clock.now();
+    const auto extended = store_.extend(row_, spec_.ttl, until, control);
+    if (extended && *extended == Written::kYes) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+  }
+  std::string why = "no answer in time";
+  while (true) {
+    auto look = store_.read(wants_gate && !store_.has_gate(), until, control);
+    std::optional<Error> error;
+    if (look) {
+      row_ = look->row;
+      read_at_ = look->now;
+      connection_ = look->connection;
+      generation_ = servers_.generation();
+      auto next = extend(look->row, holder_, spec_.ttl, false, look->now);
+      if (!next) {
+        const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
+        if (const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control); !by.empty())
+          return RenewalLost{forced_by(by)};
+        return RenewalLost{state_of(look->row, spec_.name, store_name_, look->now).holders.empty()
+                               ? store_name_ + " has no such lock any more (it expired, or was force-released)"
+                               : "somebody else holds it on " + store_name_};
+      }
+      if (LeaseHolder* ours = const_cast<LeaseHolder*>(find_holder(*next, holder_)); holder_ == spec_.owner.text()) {
+        ours->connection = connection_;
+      }
+      const auto written = store_.change(look->row, *next, until, control);
+      if (written && *written == Written::kYes) {
+        row_ = *next;
+        unknown_ = false;
+        return RenewalRenewed{lease_deadline(look->sent, spec_.ttl)};
+      }
+      if (!written) error = written.error();
+    } else {
+      error = look.error();
+    }
+    if (error) {
+      why = error->message;
+      const TimePoint next = runtime_.clock.now() + kRetryAfter + jitter(kRetryAfter);
+      const bool passing = error->code == ErrorCode::kUnavailable && next < until;
+      if (!passing || (control && control->stop_requested())) return RenewalUnknown{why};
+      std::vector<pollfd> fds;
+      if (control) control->add_interest(fds);
+      runtime_.clock.wait(fds, next);
+    } else if (runtime_.clock.now() >= until) {
+      return RenewalUnknown{why};
+    }
+    if (control && control->stop_requested()) return RenewalUnknown{why};
+  }
+}
+
+void LeaseLock::add_interest(std::vector<pollfd>& fds) const {
+  if (const Database* database = servers_.current()) database->add_interest(fds);
+}
+
+/// The server has ended the connection: by KILL (so a force-release tells us), or because it goes down. The row says
+/// what that means.
+Renewal LeaseLock::held(TimePoint now) {
+  Database* database = servers_.current();
+  if (database == nullptr || database->usable()) return RenewalHeld{};
+  servers_.drop();
+  return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
+}
+
+/// Compare and set with what we wrote last; if that is not there any more, with what is.
+Result<void> LeaseLock::return_it(TimePoint until) {
+  const std::string entry = spec_.owner.text();
+  bool unanswered = unknown_;
+  bool fresh = !unknown_ && !unknown_take_ && row_.version != 0;
+  while (true) {
+    LeaseRow row = row_;
+    ServerTime now = read_at_;
+    Error error;
+    if (!fresh) {
+      auto look = store_.read(false, until, nullptr);
+      if (!look) error = look.error();
+      else row = std::move(look->row), now = look->now, fresh = true;
+    }
+    if (fresh) {
+      auto next = give_back(row, holder_, &entry, now);
+      // A write of ours may still be on its way: no more with this version, or our name in the row.
+      const bool outdated = unknown_take_ ? find_holder(row, entry) != nullptr : row.version != row_.version;
+      if (!next && (unanswered || unknown_take_) && outdated) return {};
+      if (!next && (unanswered || unknown_take_)) next = given_up(row, entry);
+      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " was not held by this owner any more"};
+      const auto written =
+          store_.has_gate() ? store_.change_and_leave(row, *next, until) : store_.change(row, *next, until, nullptr);
+      if (written && *written == Written::kYes) return {};
+      fresh = false;
+      if (written) continue;
+      error = written.error();
+      unanswered = unanswered || error.code == ErrorCode::kUnavailable;
+    }
+    if (error.code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return error;
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kRetryAfter));
+  }
+}
+
+/// The end of the connection opens the gate, if it is not open yet.
+Result<void> LeaseLock::release(TimePoint until) {
+  const auto released = return_it(until);
+  if (!released || store_.has_gate()) servers_.drop();
+  return released;
+}
+
+Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
+  while (true) {
+    auto look = store_.read(false, until, nullptr);
+    Error error;
+    if (look) {
+      auto next = extend(look->row, holder_, ttl, true, look->now);
+      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
+      const auto written = store_.change(look->row, *next, until, nullptr);
+      if (written && *written == Written::kYes) break;
+      if (written) continue;
+      error = written.error();
+    } else {
+      error = look.error();
+    }
+    const TimePoint next = runtime_.clock.now() + kRetryAfter;
+    if (error.code != ErrorCode::kUnavailable || next >= until) return error;
+    std::vector<pollfd> nothing;
+    runtime_.clock.wait(nothing, next);
+  }
+  servers_.drop();
+  return {};
+}
+
+}  // namespace dlock::mysql
