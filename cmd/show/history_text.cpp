@@ -100,6 +100,13 @@ class Table {
   std::vector<Line> lines_;
 };
 
+/// Its store is named where the key alone would not say which lock is meant.
+std::string lock_text(const LockId& lock, const AllTotals& all) {
+  const auto same_key = [&](const auto& other) { return other.first.key == lock.key; };
+  const bool one_of_several = std::count_if(all.begin(), all.end(), same_key) > 1;
+  return printable(lock.key) + (one_of_several ? " in " + printable(lock.store) : "");
+}
+
 std::string longest_text(const Totals& totals) {
   if (!totals.longest.granted) return "";
   return told(totals.longest.held) + ", " + party_text(totals.longest.who) + ", " + local_time(*totals.longest.granted);
@@ -121,9 +128,10 @@ void put_number(JsonWriter& json, const char* name, std::optional<int> value) {
   else json.null();
 }
 
-std::string totals_json(const std::string& key, const Totals& totals) {
+std::string totals_json(const LockId& lock, const Totals& totals) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.history.key/1").key("key").text(key);
+  json.begin_object().key("schema").text("dlock.history.key/1").key("key").text(lock.key);
+  json.key("store").text_or_null(lock.store);
   json.key("grants").number(static_cast<std::int64_t>(totals.grants));
   json.key("busy").number(static_cast<std::int64_t>(totals.busy));
   json.key("lost").number(static_cast<std::int64_t>(totals.lost));
@@ -186,8 +194,7 @@ std::string outcome_text(const Episode& episode) {
   return {};
 }
 
-std::string history_text(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals,
-                         const Look& look) {
+std::string history_text(const std::vector<Episode>& episodes, const AllTotals& totals, const Look& look) {
   Table<6> attempts;
   attempts.add({"when", "key", "who", "waited", "held", "outcome"});
   for (const Episode& episode : episodes) {
@@ -198,22 +205,22 @@ std::string history_text(const std::vector<Episode>& episodes, const std::map<st
   }
   Table<9> sums;
   sums.add({"key", "grants", "busy", "lost", "wait p50", "p95", "hold p50", "p95", "longest"});
-  for (const auto& [key, of_key] : totals) {
-    sums.add({printable(key), std::to_string(of_key.grants), std::to_string(of_key.busy), std::to_string(of_key.lost),
-              told(percentile(of_key.waits, 0.5)), told(percentile(of_key.waits, 0.95)),
-              told(percentile(of_key.holds, 0.5)), told(percentile(of_key.holds, 0.95)), longest_text(of_key)});
+  for (const auto& [lock, of_lock] : totals) {
+    sums.add({lock_text(lock, totals), std::to_string(of_lock.grants), std::to_string(of_lock.busy),
+              std::to_string(of_lock.lost), told(percentile(of_lock.waits, 0.5)), told(percentile(of_lock.waits, 0.95)),
+              told(percentile(of_lock.holds, 0.5)), told(percentile(of_lock.holds, 0.95)), longest_text(of_lock)});
   }
   return attempts.text(look) + '\n' + sums.text(look);
 }
 
-std::string history_json(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals) {
+std::string history_json(const std::vector<Episode>& episodes, const AllTotals& totals) {
   std::string lines;
   for (const Episode& episode : episodes) {
     JsonWriter json;
     put_episode(json, episode);
     lines += json.line();
   }
-  for (const auto& [key, of_key] : totals) lines += totals_json(key, of_key);
+  for (const auto& [lock, of_lock] : totals) lines += totals_json(lock, of_lock);
   return lines;
 }
 

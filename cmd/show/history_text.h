@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,15 +14,14 @@ namespace dlock {
 /// Safe to print, of any length.
 std::string outcome_text(const Episode& episode);
 
-/// For people: a line for each attempt (when, which lock, who, waited, held, outcome), then the totals of each key. In
+/// For people: a line for each attempt (when, which lock, who, waited, held, outcome), then the totals of each lock. In
 /// aligned columns, no line wider than the terminal; times are those of this machine's zone.
-std::string history_text(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals,
-                         const Look& look);
+std::string history_text(const std::vector<Episode>& episodes, const AllTotals& totals, const Look& look);
 
 /// A dlock.history/1 object.
 void put_episode(JsonWriter& json, const Episode& episode);
 
-/// The same as JSON, one object a line: dlock.history/1 for each attempt, dlock.history.key/1 for each key.
-std::string history_json(const std::vector<Episode>& episodes, const std::map<std::string, Totals>& totals);
+/// The same as JSON, one object a line: dlock.history/1 for each attempt, dlock.history.key/1 for each lock.
+std::string history_json(const std::vector<Episode>& episodes, const AllTotals& totals);
 
 }  // namespace dlock

@@ -97,20 +97,18 @@ void put_live(Exposition& out, const Measured& measured) {
   }
 }
 
-using AllTotals = std::map<std::string, Totals>;
-
 void put_past(Exposition& out, const AllTotals& all) {
   const auto put_counter = [&](const char* name, const char* help, std::size_t Totals::*count) {
     out.begin(name, "counter", help);
-    for (const auto& [key, totals] : all) out.put("_total", key, static_cast<double>(totals.*count));
+    for (const auto& [lock, totals] : all) out.put("_total", lock.key, static_cast<double>(totals.*count));
   };
   put_counter("dlock_grants", "How often this lock was granted.", &Totals::grants);
   put_counter("dlock_busy", "How often a wait for this lock was given up.", &Totals::busy);
   put_counter("dlock_losses", "How often this lock was lost.", &Totals::lost);
   out.begin("dlock_wait_seconds", "histogram", "For how long those waited who were granted this lock.");
-  for (const auto& [key, totals] : all) out.put_histogram(key, totals.waits);
+  for (const auto& [lock, totals] : all) out.put_histogram(lock.key, totals.waits);
   out.begin("dlock_hold_seconds", "histogram", "For how long this lock was held.");
-  for (const auto& [key, totals] : all) out.put_histogram(key, totals.holds);
+  for (const auto& [lock, totals] : all) out.put_histogram(lock.key, totals.holds);
 }
 
 }  // namespace
@@ -119,7 +117,7 @@ std::string metrics_text(const Measured& measured) {
   const AllTotals past = totals_of(measured.past);
   std::set<std::string> keys;
   for (const LockState& one : measured.live.locks) keys.insert(one.name.text());
-  for (const auto& [key, totals] : past) keys.insert(key);
+  for (const auto& [lock, totals] : past) keys.insert(lock.key);
   const std::size_t left_out = keys.size() - std::min(keys.size(), kMostMeasuredKeys);
   keys.erase(std::prev(keys.end(), static_cast<std::ptrdiff_t>(left_out)), keys.end());
 

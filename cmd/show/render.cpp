@@ -181,11 +181,6 @@ std::size_t longest_queue(const std::vector<Block>& blocks, std::size_t height) 
   return queue;
 }
 
-std::string process_text(const Participant& party) {
-  if (party.pid > 0) return "pid " + std::to_string(party.pid);
-  return party.lease ? "lease, no process" : "";
-}
-
 }  // namespace
 
 Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - since, Duration::zero()); }
@@ -193,17 +188,6 @@ Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - sin
 std::string reason_text(const Participant& party) {
   constexpr std::size_t kColumns = 80;
   return elided(printable(party.reason), kColumns);
-}
-
-std::string party_text(const Participant& party) {
-  const std::string process = process_text(party);
-  std::string inside = printable(party.command);
-  if (!process.empty()) inside += (inside.empty() ? "" : ", ") + process;
-  const std::string host = printable(party.host);
-  const std::string where = party.user.empty() ? host : printable(party.user) + (host.empty() ? "" : "@" + host);
-  if (!where.empty()) return where + (inside.empty() ? "" : " (" + inside + ")");
-  if (!inside.empty()) return inside;
-  return party.owner.empty() ? "somebody" : "owner " + printable(party.owner);
 }
 
 std::string short_party_text(const Participant& party) {

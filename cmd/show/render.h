@@ -25,11 +25,7 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
 /// it is free and that is known.
 std::string inspect_json(const LockState& state, const Episode* last = nullptr);
 
-/// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
-/// all are. Never empty, safe to print.
-std::string party_text(const Participant& party);
-
-/// The same where there is little room: "ci-4 (deploy.sh)".
+/// party_text() where there is little room: "ci-4 (deploy.sh)".
 std::string short_party_text(const Participant& party);
 
 /// What it says that it is about: one line of 80 columns at most, safe to print.

@@ -37,8 +37,12 @@ void put_rest(JsonWriter& json, const Event& event) {
 }
 
 std::string who(const Event& event) {
-  std::string text = printable(event.user) + "@" + printable(event.host) + " (" + printable(event.command);
-  return text + (event.command.empty() ? "pid " : ", pid ") + std::to_string(event.pid) + ")";
+  Participant who;
+  who.user = event.user;
+  who.host = event.host;
+  who.command = event.command;
+  who.pid = event.pid;
+  return party_text(who);
 }
 
 std::string after(const char* word, std::optional<Duration> length) {
@@ -47,9 +51,7 @@ std::string after(const char* word, std::optional<Duration> length) {
 
 std::string because(const std::string& why) { return why.empty() ? "" : ": " + printable(why, kLongestWhy); }
 
-std::string by_holder(const Event& event) {
-  return event.holder && !event.holder->host.empty() ? ", held by " + printable(event.holder->host) : "";
-}
+std::string by_holder(const Event& event) { return event.holder ? ", held by " + party_text(*event.holder) : ""; }
 
 std::string signal_word(std::optional<int> signal) {
   const char* name = signal ? sigabbrev_np(*signal) : nullptr;

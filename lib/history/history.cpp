@@ -230,10 +230,10 @@ void History::finish(WallTime now) {
   settle_unseen_ends();
 }
 
-std::map<std::string, Totals> totals_of(const std::vector<Episode>& episodes) {
-  std::map<std::string, Totals> all;
+AllTotals totals_of(const std::vector<Episode>& episodes) {
+  AllTotals all;
   for (const Episode& episode : episodes) {
-    Totals& totals = all[episode.key];
+    Totals& totals = all[{episode.key, episode.store}];
     if (episode.end == Episode::End::kBusy) ++totals.busy;
     if (episode.end == Episode::End::kLost) ++totals.lost;
     if (!is_granted(episode)) continue;
@@ -243,7 +243,7 @@ std::map<std::string, Totals> totals_of(const std::vector<Episode>& episodes) {
     totals.holds.push_back(*episode.held);
     if (!is_granted(totals.longest) || *episode.held > *totals.longest.held) totals.longest = episode;
   }
-  for (auto& [key, totals] : all) {
+  for (auto& [lock, totals] : all) {
     std::sort(totals.waits.begin(), totals.waits.end());
     std::sort(totals.holds.begin(), totals.holds.end());
   }

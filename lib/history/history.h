@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -99,7 +100,14 @@ class History {
   std::size_t clock_steps_ = 0;
 };
 
-/// By key.
-std::map<std::string, Totals> totals_of(const std::vector<Episode>& episodes);
+/// A key means another lock in each store.
+struct LockId {
+  std::string key;
+  std::string store;
+  auto operator<=>(const LockId&) const = default;
+};
+using AllTotals = std::map<LockId, Totals>;
+
+AllTotals totals_of(const std::vector<Episode>& episodes);
 
 }  // namespace dlock

@@ -33,6 +33,26 @@ std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
 }
 
+namespace {
+
+std::string process_text(const Participant& party) {
+  if (party.pid > 0) return "pid " + std::to_string(party.pid);
+  return party.lease ? "lease, no process" : "";
+}
+
+}  // namespace
+
+std::string party_text(const Participant& party) {
+  const std::string process = process_text(party);
+  std::string inside = printable(party.command);
+  if (!process.empty()) inside += (inside.empty() ? "" : ", ") + process;
+  const std::string host = printable(party.host);
+  const std::string where = party.user.empty() ? host : printable(party.user) + (host.empty() ? "" : "@" + host);
+  if (!where.empty()) return where + (inside.empty() ? "" : " (" + inside + ")");
+  if (!inside.empty()) return inside;
+  return party.owner.empty() ? "somebody" : "owner " + printable(party.owner);
+}
+
 void put_party(JsonWriter& json, const Participant& party) {
   const auto number = [&](const char* name, std::int64_t value) {
     json.key(name);

@@ -48,6 +48,10 @@ inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
 /// `party` holds what `acquire` took for `left_to`, a process or 0: the process that took it has nothing to do with it.
 void mark_lease(Participant& party, std::int64_t left_to);
 
+/// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
+/// all are. Never empty, safe to print.
+std::string party_text(const Participant& party);
+
 /// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
 void put_party(JsonWriter& json, const Participant& party);
 

@@ -66,6 +66,20 @@ TEST_CASE("every kind of event is read back as it was written") {
   }
 }
 
+TEST_CASE("an event for people spells everybody in the one spelling of a holder") {
+  Event event = full_event(Event::Kind::kWaiting);
+  event.key = "k";
+  event.user = "deploy";
+  event.host = "ci-4";
+  event.command = "deploy.sh";
+  event.pid = 8812;
+  event.holder->user = "ops";
+  event.holder->command = "vi";
+  CHECK(event_text(event) == "k: deploy@ci-4 (deploy.sh, pid 8812) waits, held by ops@ci-5 (vi, pid 7)");
+  event.holder.reset();
+  CHECK(event_text(event) == "k: deploy@ci-4 (deploy.sh, pid 8812) waits");
+}
+
 TEST_CASE("what is not known is null, and stays unknown") {
   Event event;
   event.key = "k";

@@ -190,11 +190,19 @@ TEST_CASE("percentiles are nearest ranks") {
   CHECK(percentile({7s}, 0.95) == 7s);
 }
 
+TEST_CASE("a key of another store is another lock") {
+  Event there = granted(5s, 2, "b");
+  there.store = "redis://locks.example";
+  const auto totals = totals_of(told({granted(0s, 1, "a"), there}));
+  REQUIRE(totals.size() == 2);
+  CHECK(totals.at({"k", "redis://locks.example"}).grants == 1);
+}
+
 TEST_CASE("totals count grants, busy attempts and losses, and find the longest hold") {
   Event busy = at(100s, Event::Kind::kBusy, 3);
   const auto totals = totals_of(told(
       {granted(0s, 1, "a"), released(9s, 1, "a", 9s), granted(20s, 2, "b", 4s), released(50s, 2, "b", 30s), busy}));
-  const Totals& k = totals.at("k");
+  const Totals& k = totals.at({"k", "local:/x"});
   CHECK(k.grants == 2);
   CHECK(k.busy == 1);
   CHECK(k.lost == 0);
