@@ -115,7 +115,7 @@ constexpr CommandRow kCommandRows[] = {
     {Command::kVersion, "version", "", "", Operands::kNone, "", kSetUp, "print the version", "", "dlock --version\n"},
     {Command::kComplete, "__complete", "", "backends|keys|stocks", Operands::kOneWord, "backends keys stocks", "",
      "words for the completion scripts", "", ""},
-    {Command::kSection, "__section", "", "FILE NAME MILLISECONDS", Operands::kMaybeCommand, "", "",
+    {Command::kSection, "__section", "", "FILE NAME DURATION", Operands::kMaybeCommand, "", "",
      "what the workers of verify run under their locks", "", ""},
 };
 

@@ -60,6 +60,9 @@ Judgement check_exclusion(const Chronicle& chronicle, const Bounds& bounds) {
       chronicle, bounds, [](const Section& a, const Section& b) { return !is_shared(a) && !is_shared(b); }, judgement);
   for (const Section& section : chronicle.sections()) {
     judgement.tried += section.begun && section.mode == Mode::kExclusive && section.key != "s" ? 1 : 0;
+    if (section.begins <= 1) continue;
+    judgement.breaches.push_back(
+        breach(chronicle, section.name + " begins twice", {section.name}, section.asked_line, section.first_line));
   }
   return judgement;
 }
@@ -135,7 +138,7 @@ Judgement check_order(const Chronicle& chronicle) {
         if (a < b) continue;
         judgement.breaches.push_back(breach(
             chronicle, (*b)->name + " was served before " + (*a)->name + ", which had been in the queue before it came",
-            {(*a)->name, (*b)->name}, 1, (*a)->first_line));
+            {(*a)->name, (*b)->name}, (*a)->asked_line, (*a)->first_line));
       }
     }
   }

@@ -54,7 +54,7 @@ void Chronicle::add(const Act& act) {
   acts_.push_back(act);
   if (act.who == "net" || act.who == "hook") return note_outage(act);
   const auto [known, fresh] = by_name_.emplace(act.who, sections_.size());
-  if (fresh) sections_.push_back({.name = act.who, .asked = act.at});
+  if (fresh) sections_.push_back({.name = act.who, .asked = act.at, .asked_line = acts_.size()});
   Section& section = sections_[known->second];
   std::string_view words = act.words;
   const bool under_lock = act.what >= Act::What::kBegin && act.what <= Act::What::kEnd;
@@ -74,6 +74,7 @@ void Chronicle::add(const Act& act) {
       break;
     case Act::What::kBegin:
       section.begun = act.at;
+      ++section.begins;
       section.first_line = acts_.size();
       section.token = whole_number<std::uint64_t>(cut(words, ' '));
       section.slot = words;

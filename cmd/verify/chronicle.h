@@ -32,9 +32,11 @@ struct Section {
   TimePoint asked{};
   std::optional<TimePoint> queued = {};
   std::optional<TimePoint> begun = {};
+  int begins = 0;  ///< more than one: its command was started again
   std::optional<TimePoint> ended = {};
   std::optional<TimePoint> gone = {};
-  TimePoint last{};            ///< its last act under the lock
+  TimePoint last{};  ///< its last act under the lock
+  std::size_t asked_line = 0;
   std::size_t first_line = 0;  ///< of its acts under the lock
   std::size_t last_line = 0;
   std::optional<std::uint64_t> token = {};

@@ -99,8 +99,8 @@ class Conductor {
     // What a hook loses is seen by who holds it for longer than that takes, and takes its time to end.
     const bool stubborn = hook_ > 0;
     const Duration hold = stubborn ? order.long_hold : order.hold;
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(hold).count();
-    words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, std::to_string(ms)});
+    const std::string ms = std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(hold).count()) + "ms";
+    words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, ms});
     if (stubborn) words.emplace_back("stubborn");
     lab_.note(act(worker.section, Act::What::kAsk,
                   order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +

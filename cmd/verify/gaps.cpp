@@ -102,7 +102,8 @@ Judgement check_ends(const Chronicle& chronicle, const Bounds& bounds) {
     if (!stuck && (sold_out || section.how.starts_with("exit 0") || has_an_excuse(chronicle, section, bounds)))
       continue;
     const std::string what = stuck ? " waited for ever" : " ended with " + section.how + ", and nothing was done to it";
-    judgement.breaches.push_back({section.name + what, chronicle.excerpt({section.name}, 1, end), {section.name}});
+    judgement.breaches.push_back(
+        {section.name + what, chronicle.excerpt({section.name}, section.asked_line, end), {section.name}});
   }
   return judgement;
 }

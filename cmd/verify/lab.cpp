@@ -19,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
+#include "lib/base/program_output.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
@@ -31,7 +32,8 @@ using namespace std::chrono_literals;
 constexpr std::string_view kMarkName = "VERIFIED_BY_DLOCK=";
 
 bool is_kept(std::string_view entry) {
-  for (const std::string_view name : {"DLOCK_", "HOME=", "XDG_CONFIG_HOME=", "VERIFIED_BY_DLOCK="}) {
+  for (const std::string_view name :
+       {std::string_view("DLOCK_"), std::string_view("HOME="), std::string_view("XDG_CONFIG_HOME="), kMarkName}) {
     if (entry.starts_with(name)) return false;
   }
   return true;
@@ -41,16 +43,6 @@ Result<void> write_secret(const std::string& path, const std::string& text) {
   const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.valid() && write_all(file.get(), text + '\n')) return {};
   return system_error("cannot write " + path, errno);
-}
-
-std::string read_all(int fd) {
-  std::string text;
-  char block[4096];
-  ssize_t size = 0;
-  while ((size = read(fd, block, sizeof block)) > 0 || (size < 0 && errno == EINTR)) {
-    if (size > 0) text.append(block, static_cast<std::size_t>(size));
-  }
-  return text;
 }
 
 /// A file without a name.
@@ -184,8 +176,8 @@ Result<LabAnswer> Lab::ask(const std::vector<std::string>& words) const {
   LabAnswer answer{.status = reap(pid), .out = {}, .said = {}};
   lseek(out.get(), 0, SEEK_SET);
   lseek(said.get(), 0, SEEK_SET);
-  answer.out = read_all(out.get());
-  answer.said = read_all(said.get());
+  answer.out = read_to_end(out.get());
+  answer.said = read_to_end(said.get());
   return answer;
 }
 

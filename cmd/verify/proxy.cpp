@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verify/proxy.h"
 
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "cmd/verify/relay.h"
+#include "lib/base/clock.h"
+#include "lib/base/program_output.h"
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 #include "lib/config/url_schemes.h"
 
 namespace dlock {
@@ -20,29 +24,58 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLateBy = 60ms;
 
-Result<RelayPort> listen_for(const Address& server) {
-  RelayPort port{.listener = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-                 .server = server};
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof here;
-  auto* const address = reinterpret_cast<sockaddr*>(&here);
-  if (!port.listener.valid() || bind(port.listener.get(), address, size) != 0 ||
-      listen(port.listener.get(), SOMAXCONN) != 0 || getsockname(port.listener.get(), address, &size) != 0) {
-    return system_error("cannot listen on 127.0.0.1 for the proxy", errno);
+/// Obeys the orders that come as packets, until there can be no more.
+void serve(Relay relay, const UniqueFd& orders) {
+  while (true) {
+    std::vector<pollfd> control{{orders.get(), POLLIN, 0}};
+    relay.turn(control);
+    if (control[0].revents == 0) continue;
+    RelayOrder order;
+    if (recv(orders.get(), &order, sizeof order, MSG_DONTWAIT) != sizeof order) return;
+    relay.order() = order;
   }
-  port.number = ntohs(here.sin_port);
-  return port;
+}
+
+/// The addresses of a name, as every program of this machine finds them: this one is static, and asks getent(1).
+std::vector<Address> look_up(const std::string& host, std::uint16_t port) {
+  std::string answer;
+  (void)run_program({"getent", "ahosts", host.c_str()}, [&](int output) { answer = read_to_end(output); });
+  std::vector<Address> addresses;
+  for (std::string_view rest = answer; !rest.empty();) {
+    std::string_view line = cut(rest, '\n');
+    const std::string address(cut(line, ' '));
+    if (line.find("STREAM") == std::string_view::npos) continue;
+    for (const Address& one : known_addresses(address, port)) addresses.push_back(one);
+  }
+  return addresses;
+}
+
+bool can_connect(const Address& address) {
+  const UniqueFd fd(socket(address.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (connect(fd.get(), address.get(), address.size) == 0) return true;
+  SystemClock clock;
+  const TimePoint limit = clock.now() + 2s;
+  std::vector<pollfd> fds{{fd.get(), POLLOUT, 0}};
+  while (errno == EINPROGRESS && fds[0].revents == 0 && clock.now() < limit) clock.wait(fds, limit);
+  return (fds[0].revents & (POLLOUT | POLLERR | POLLHUP)) == POLLOUT;
+}
+
+/// The first address of a host that takes connections; if none does the first one. Unavailable: it has none.
+Result<Address> find_server(const std::string& host, std::uint16_t port) {
+  auto addresses = known_addresses(host, port);
+  if (addresses.empty()) addresses = look_up(host, port);
+  if (addresses.empty()) return Error{ErrorCode::kUnavailable, "the proxy finds no address of " + host};
+  const auto there = std::find_if(addresses.begin(), addresses.end(), can_connect);
+  return there == addresses.end() ? addresses.front() : *there;
 }
 
 }  // namespace
 
-Result<Proxy> Proxy::start(const std::vector<Address>& servers) {
+Result<Proxy> Proxy::start(const std::vector<Address>& servers, Framing framing) {
   Proxy proxy;
   std::vector<RelayPort> ports;
   for (const Address& server : servers) {
-    auto port = listen_for(server);
+    auto port = open_relay_port(server);
     if (!port) return port.error();
     proxy.ports_.push_back(port->number);
     ports.push_back(std::move(*port));
@@ -56,7 +89,7 @@ Result<Proxy> Proxy::start(const std::vector<Address>& servers) {
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(ends[0]);
-    Relay(std::move(ports), UniqueFd(ends[1])).run();
+    serve(Relay(std::move(ports), framing), UniqueFd(ends[1]));
     _exit(0);
   }
   close(ends[1]);
@@ -66,8 +99,10 @@ Result<Proxy> Proxy::start(const std::vector<Address>& servers) {
 
 void Proxy::start(const PlannedFault& fault) {
   RelayOrder order;
-  if (fault.fault == Fault::kStall) order.holds_requests = order.holds_replies = true;
-  if (fault.fault == Fault::kOneWay) (fault.requests ? order.holds_requests : order.holds_replies) = true;
+  const bool one_way = fault.fault == Fault::kOneWay;
+  const bool stalls = fault.fault == Fault::kStall;
+  if (stalls || (one_way && fault.requests)) order.requests = RelayOrder::Traffic::kHold;
+  if (stalls || (one_way && !fault.requests)) order.replies = RelayOrder::Traffic::kHold;
   if (fault.fault == Fault::kDelay) order.late_by = kLateBy;
   if (fault.fault == Fault::kCut) order.cut_behind = fault.messages;
   order.cuts_requests = fault.requests;
@@ -87,14 +122,17 @@ Result<std::vector<Address>> servers_to_proxy(const BackendUrl& url) {
   if ((scheme.topics & kNamesOthersUrl) != 0) return no("its servers name each other, past any proxy");
   std::vector<Address> servers;
   for (const BackendUrl::Host& host : url.hosts) {
-    const auto known = known_addresses(host.name, host.port != 0 ? host.port : scheme.port);
-    if (known.empty()) return no("the proxy knows no names: give the address of " + host.name);
-    servers.push_back(known.front());
+    const auto server = find_server(host.name, host.port != 0 ? host.port : scheme.port);
+    if (!server) return server.error();
+    servers.push_back(*server);
   }
   return servers;
 }
 
 BackendUrl through_proxy(BackendUrl url, const std::vector<std::uint16_t>& ports) {
+  // A certificate is of the name, which is not the proxy's.
+  const bool certified = url.scheme.starts_with("rediss") || url.params.contains("ca-file");
+  if (certified && url.hosts.size() == 1) url.params.try_emplace("server-name", url.hosts.front().name);
   url.hosts.clear();
   for (const std::uint16_t port : ports) url.hosts.push_back({"127.0.0.1", port});
   return url;

@@ -5,15 +5,19 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <optional>
+#include <string_view>
+
+#include "lib/base/system_error.h"
 
 namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
+using Traffic = RelayOrder::Traffic;
 
-/// How long what a full or a late stream keeps may lie.
+/// How long what a full socket does not take may lie.
 constexpr Duration kRetryEvery = 2ms;
 
 void send_at_once(int socket) {
@@ -31,18 +35,34 @@ bool would_block() { return errno == EAGAIN || errno == EINTR; }
 
 }  // namespace
 
-bool Relay::obey() {
-  const ssize_t size = recv(control_.get(), &order_, sizeof order_, MSG_DONTWAIT);
-  return size == sizeof order_ || (size < 0 && would_block());
+Result<RelayPort> open_relay_port(const Address& server) {
+  RelayPort port{.listener = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+                 .server = server};
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof here;
+  auto* const address = reinterpret_cast<sockaddr*>(&here);
+  if (!port.listener.valid() || bind(port.listener.get(), address, size) != 0 ||
+      listen(port.listener.get(), SOMAXCONN) != 0 || getsockname(port.listener.get(), address, &size) != 0) {
+    return system_error("cannot listen on 127.0.0.1", errno);
+  }
+  port.number = ntohs(here.sin_port);
+  return port;
 }
 
 void Relay::accept_on(const RelayPort& port) {
   while (true) {
     UniqueFd client(accept4(port.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!client.valid()) return;
+    if (order_.answers && !order_.refuses && (*order_.answers)-- <= 0) {
+      order_.answers = 0;
+      unanswered_.push_back(std::move(client));
+      continue;
+    }
     UniqueFd server(socket(port.server.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int done = connect(server.get(), port.server.get(), port.server.size);
-    if (done != 0 && errno != EINPROGRESS) {
+    const bool begun = connect(server.get(), port.server.get(), port.server.size) == 0 || errno == EINPROGRESS;
+    if (order_.refuses || !begun) {
       reset_on_close(client.get());
       continue;
     }
@@ -58,36 +78,60 @@ void Relay::accept_on(const RelayPort& port) {
 void Relay::take_in(Link& link, Stream& stream) {
   char block[65536];
   const ssize_t size = recv(stream.from, block, sizeof block, MSG_DONTWAIT);
-  if (size > 0)
-    stream.waiting.emplace_back(clock_.now() + order_.late_by, std::string(block, static_cast<std::size_t>(size)));
-  else if (size == 0) stream.ended = true;
-  else if (!would_block()) link.over = true;
+  if (size < 0 && !would_block()) {
+    reset_on_close(stream.to);
+    link.over = true;
+  }
+  if (size == 0) stream.ended = true;
+  if (size <= 0) return;
+  stream.rest.append(block, static_cast<std::size_t>(size));
+  std::string_view rest = stream.rest;
+  while (!rest.empty()) {
+    const auto end = message_size(framing_, rest);
+    if (!end) break;
+    if (traffic(stream) != Traffic::kDrop)
+      stream.waiting.emplace_back(clock_.now() + order_.late_by, rest.substr(0, *end));
+    rest.remove_prefix(*end);
+  }
+  stream.rest.erase(0, stream.rest.size() - rest.size());
 }
 
-bool Relay::is_held(const Stream& stream) const {
-  return stream.requests ? order_.holds_requests : order_.holds_replies;
+bool Relay::is_due(const Stream& stream) const {
+  return traffic(stream) == Traffic::kPass && !stream.waiting.empty() && stream.waiting.front().first <= clock_.now();
 }
 
-/// Counts a message that is about to be handed on.
-bool Relay::cuts_here(const Stream& stream) {
-  if (order_.cut_behind < 0 || stream.requests != order_.cuts_requests) return false;
-  return order_.cut_behind-- == 0;
+bool Relay::cut_instead(const Stream& stream) const {
+  return order_.cut_behind == 0 && stream.requests == order_.cuts_requests;
+}
+
+void Relay::note_handed_on(const Stream& stream) {
+  ++(stream.requests ? counts_.requests : counts_.replies);
+  if (!order_.cut_behind || stream.requests != order_.cuts_requests) return;
+  if (--*order_.cut_behind == 0) reset_all();
 }
 
 void Relay::hand_on(Link& link, Stream& stream) {
-  while (!link.over && !is_held(stream) && !stream.waiting.empty() && stream.waiting.front().first <= clock_.now()) {
+  if (traffic(stream) == Traffic::kDrop) stream.waiting.clear();
+  while (!link.over && is_due(stream)) {
+    if (cut_instead(stream)) return reset_all();
     std::string& message = stream.waiting.front().second;
-    if (cuts_here(stream)) return reset_all();
     const ssize_t size = send(stream.to, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (size < 0 && would_block()) return;
-    if (size < 0) link.over = true;
-    else if (static_cast<std::size_t>(size) < message.size()) message.erase(0, static_cast<std::size_t>(size));
-    else stream.waiting.pop_front();
+    if (size < 0) {
+      reset_on_close(stream.from);
+      link.over = true;
+    } else if (static_cast<std::size_t>(size) < message.size()) {
+      message.erase(0, static_cast<std::size_t>(size));
+    } else {
+      stream.waiting.pop_front();
+      note_handed_on(stream);
+    }
   }
   if (stream.ended && stream.waiting.empty()) link.over = true;
 }
 
 void Relay::reset_all() {
+  order_.cut_behind.reset();
   for (Link& link : links_) {
     reset_on_close(link.client.get());
     reset_on_close(link.server.get());
@@ -95,33 +139,39 @@ void Relay::reset_all() {
   }
 }
 
-void Relay::run() {
-  while (true) {
-    std::vector<pollfd> fds{{control_.get(), POLLIN, 0}};
-    for (const RelayPort& port : ports_) fds.push_back({port.listener.get(), POLLIN, 0});
-    const std::size_t first_link = fds.size();
-    bool waiting = false;
-    for (Link& link : links_) {
-      fds.push_back({link.client.get(), static_cast<short>(link.requests.ended ? 0 : POLLIN), 0});
-      fds.push_back({link.server.get(), static_cast<short>(link.replies.ended ? 0 : POLLIN), 0});
-      for (const Stream* stream : {&link.requests, &link.replies}) {
-        waiting = waiting || (!stream->waiting.empty() && !is_held(*stream));
-      }
+/// When something that waits goes on; nullopt: nothing does.
+std::optional<TimePoint> Relay::next_due() const {
+  std::optional<TimePoint> due;
+  for (const Link& link : links_) {
+    for (const Stream* stream : {&link.requests, &link.replies}) {
+      if (stream->waiting.empty() || traffic(*stream) != Traffic::kPass) continue;
+      due = std::min(due.value_or(TimePoint::max()), stream->waiting.front().first);
     }
-    clock_.wait(fds, waiting ? std::optional(clock_.now() + kRetryEvery) : std::nullopt);
-    if (fds[0].revents != 0 && !obey()) return;
-    std::size_t at = first_link;
-    for (Link& link : links_) {
-      if (fds[at++].revents != 0) take_in(link, link.requests);
-      if (fds[at++].revents != 0) take_in(link, link.replies);
-    }
-    for (Link& link : links_) {
-      hand_on(link, link.requests);
-      hand_on(link, link.replies);
-    }
-    links_.remove_if([](const Link& link) { return link.over; });
-    for (const RelayPort& port : ports_) accept_on(port);
   }
+  return due ? std::optional(std::max(*due, clock_.now() + kRetryEvery)) : std::nullopt;
+}
+
+void Relay::turn(std::vector<pollfd>& others) {
+  std::vector<pollfd> fds = others;
+  for (const RelayPort& port : ports_) fds.push_back({port.listener.get(), POLLIN, 0});
+  const std::size_t first_link = fds.size();
+  for (const Link& link : links_) {
+    fds.push_back({link.client.get(), static_cast<short>(link.requests.ended ? 0 : POLLIN), 0});
+    fds.push_back({link.server.get(), static_cast<short>(link.replies.ended ? 0 : POLLIN), 0});
+  }
+  clock_.wait(fds, next_due());
+  for (std::size_t i = 0; i < others.size(); ++i) others[i].revents = fds[i].revents;
+  std::size_t at = first_link;
+  for (Link& link : links_) {
+    if (fds[at++].revents != 0) take_in(link, link.requests);
+    if (fds[at++].revents != 0) take_in(link, link.replies);
+  }
+  for (Link& link : links_) {
+    hand_on(link, link.requests);
+    hand_on(link, link.replies);
+  }
+  links_.remove_if([](const Link& link) { return link.over; });
+  for (const RelayPort& port : ports_) accept_on(port);
 }
 
 }  // namespace dlock

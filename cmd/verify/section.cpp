@@ -13,8 +13,8 @@
 #include "cmd/verify/acts.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
 #include "lib/base/unique_fd.h"
+#include "lib/config/duration_text.h"
 
 namespace dlock {
 namespace {
@@ -56,7 +56,9 @@ int section_command(const std::vector<std::string>& words, char** environment) {
     return write_all(history.get(), act_line({clock.now(), words[1], what, std::move(text)}));
   };
   const Environment given = read_environment(environment);
-  const TimePoint end = clock.now() + std::chrono::milliseconds(leading_number<int>(words[2]));
+  const auto hold = parse_duration(words[2]);
+  if (!hold) return exit_status(ErrorCode::kInvalid);
+  const TimePoint end = clock.now() + *hold;
   if (!write(Act::What::kBegin, or_dash(given.find("DLOCK_TOKEN")) + ' ' + or_dash(given.find("DLOCK_SLOT")))) {
     return exit_status(ErrorCode::kSystem);
   }

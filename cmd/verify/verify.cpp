@@ -159,7 +159,7 @@ Result<std::optional<Proxy>> start_proxy(const Lab& lab, VerifyPlan& plan, std::
     leave_out(faults, is_of_network, servers.error().message, report);
     return std::optional<Proxy>();
   }
-  auto proxy = Proxy::start(*servers);
+  auto proxy = Proxy::start(*servers, framing_of(lab.url()));
   if (!proxy) return proxy.error();
   const std::string through = through_proxy(lab.url(), proxy->ports()).redacted();
   const auto answer = lab.ask(try_words({.key = "x"}, through, plan.ttl, lab));

@@ -2,13 +2,12 @@
 #include "lib/history/event_source.h"
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
 
+#include "lib/base/program_output.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {
@@ -61,30 +60,18 @@ Error no_journal(const std::string& why) {
 }
 
 Result<void> read_journal(const UseLine& use) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe", errno);
-  const UniqueFd output(ends[0]);
-  UniqueFd input(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
-  const char* const words[] = {
-      "journalctl",         "--no-pager", "--quiet", "--output=json", "--output-fields=DLOCK_JSON,MESSAGE",
-      "--identifier=dlock", nullptr};
-  pid_t pid = 0;
-  const int failure = posix_spawnp(&pid, words[0], &actions, nullptr, const_cast<char* const*>(words), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  input.reset();
-  if (failure != 0) return no_journal("journalctl: " + errno_text(failure));
-  const int broken = read_lines(output.get(), [&](std::string_view line) {
-    if (const auto message = journal_message(line)) use(*message);
-    else use(line);
-  });
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  int broken = 0;
+  const auto status = run_program({"journalctl", "--no-pager", "--quiet", "--output=json",
+                                   "--output-fields=DLOCK_JSON,MESSAGE", "--identifier=dlock"},
+                                  [&](int output) {
+                                    broken = read_lines(output, [&](std::string_view line) {
+                                      if (const auto message = journal_message(line)) use(*message);
+                                      else use(line);
+                                    });
+                                  });
+  if (!status) return no_journal(status.error().message);
   if (broken != 0) return no_journal(errno_text(broken));
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (*status == 0) return {};
   Error error = no_journal("journalctl failed");
   error.code = ErrorCode::kDenied;
   error.next = "its reason stands above; members of the group systemd-journal may read it";

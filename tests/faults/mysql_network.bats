@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# MySQL behind a network that fails (tests/support/cutting_proxy.py): silent, slow, cut. The lease, unless a test names
+# MySQL behind a network that fails (failing_network): silent, slow, cut. The lease, unless a test names
 # another strategy; see mysql.bats.
 load ../support/cli
 load ../support/faults

@@ -34,11 +34,14 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
 
 @test "a Redis holds, through a network that fails" {
   start_redis one
-  verified -b "$(redis_url one)" --duration 10s
+  local name=localhost # and where this machine has a name for the same address, one that has to be looked up
+  ! getent ahosts "$(uname -n)" | grep -q '^127\.0\.0\.1 ' || name=$(uname -n)
+  verified -b "redis://$name:$(port_of one)" --duration 10s
   [ "$status" = 0 ]
   is_held exclusion
   is_held tokens
   [ "$(jq '[.faults[]] | add' <<<"$output")" -gt 3 ]
+  [ "$(jq '.faults | has("stall") or has("cut") or has("delay") or has("oneway")' <<<"$output")" = true ]
 }
 
 @test "killed: no process of it is left, and its keys are free" {
@@ -103,7 +106,7 @@ SCRIPT
   script_failover
   verified -b "$url" --ttl 4s --workers 6 --duration 6s --faults none --hook failover
   [ "$status" = 1 ]
-  is_broken exclusion
+  is_broken exclusion || is_broken sharing
 }
 
 @test "the same failover with wait_replicas=1: nothing that was granted is lost" {

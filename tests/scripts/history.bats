@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The judge of histories (tests/support/history.py) must be able to say no.
-bats_require_minimum_version 1.5.0
-history() { /usr/bin/python3 -S -E "$BATS_TEST_DIRNAME/../support/history.py" "$1" "$BATS_TEST_TMPDIR/history" "${@:2}"; }
-written() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/history"; }
+# The judge of histories (tests/support/programs/history_judge.cpp) must be able to say no.
+load ../support/cli
+
+setup() { set_world; }
+teardown() { end_world; }
+written() { printf '%s\n' "$@" >history; }
 
 @test "sections one behind the other are right" {
   written '1 a BEGIN 5' '2 a TICK' '3 a END' '4 b BEGIN 6' '5 b END'
@@ -12,7 +14,7 @@ written() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/history"; }
 @test "an act behind the next one's BEGIN is wrong" {
   written '1 a BEGIN 5' '4 b BEGIN 6' '5 a TICK' '6 b END'
   run -1 history check
-  [[ "$output" == *"line 3: a acts (TICK) after b has begun"* ]]
+  [[ "$output" == *"a and b hold k at the same time"* ]]
 }
 
 @test "a token that does not grow is wrong" {
@@ -24,7 +26,12 @@ written() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/history"; }
 @test "a missing section is wrong, and so is an empty history" {
   written '1 a BEGIN 5' '2 a END'
   run -1 history check --sections 2
-  : >"$BATS_TEST_TMPDIR/history"
+  : >history
+  run -1 history check
+}
+
+@test "a line that is torn is wrong" {
+  written '1 a BEGIN 5' '2 a EN' '2 a END'
   run -1 history check
 }
 
@@ -34,9 +41,10 @@ written() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/history"; }
 }
 
 @test "a section writes what the judge reads" {
-  run -0 history section --for 0.05
-  run -0 history check --sections 1
-  grep -q TICK "$BATS_TEST_TMPDIR/history"
+  script_section
+  run -0 dlock run k -- section --for 0.05
+  run -0 history check --sections 1 --ours
+  grep -q TICK history
 }
 
 @test "--ours: foreign sections may overlap each other, ours nobody" {
@@ -44,7 +52,7 @@ written() { printf '%s\n' "$@" >"$BATS_TEST_TMPDIR/history"; }
   run -0 history check --sections 3 --ours
   written '1 a BEGIN -' '2 c BEGIN 5' '3 a END' '4 c END'
   run -1 history check --sections 2 --ours
-  [[ "$output" == *"a and c run at the same time"* ]]
+  [[ "$output" == *"a and c hold k at the same time"* ]]
   written '1 a BEGIN -' '2 c BEGIN 5' '3 c END' '4 a END'
   run -1 history check --sections 2 --ours
   written '1 a BEGIN -' '2 a END'

@@ -179,16 +179,20 @@ let_go() {
 # A session on a terminal of its own; see terminal.py. Prints what was on the screen.
 terminal() { "${python[@]}" "$support/terminal.py" "$@"; }
 
-# --- critical sections and their history (history.py) -----------------------------------------------------------------
+# --- critical sections and their history (programs/history_judge.cpp) ------------------------------------------------
 
-# Makes the program section [--for SECONDS] [--stubborn]: it writes a line to "history" every 10 ms.
+# Makes the program section [--for SECONDS] [--stubborn]: it writes a line to "history" every 10 ms, also with --stubborn,
+# which writes TERM and goes on, when it is asked to end.
 script_section() {
   script section <<SCRIPT
 #!/bin/sh
-exec /usr/bin/python3 -S -E "$support/history.py" section "$BATS_TEST_TMPDIR/work/history" "\$@"
+seconds=0.1 stubborn=
+[ "\$1" != --for ] || { seconds=\$2; shift 2; }
+[ "\$1" != --stubborn ] || stubborn=stubborn
+exec "$BATS_TEST_TMPDIR/bin/dlock" __section "$BATS_TEST_TMPDIR/work/history" \$\$ "\$seconds" \$stubborn
 SCRIPT
 }
-history() { "${python[@]}" "$support/history.py" "$1" history "${@:2}"; }
+history() { "$programs/history_judge" "$1" history "${@:2}"; }
 begun() { [ -e history ] && [ "$(grep -c BEGIN history)" -ge "$1" ]; } # N sections
 # gap_below MS [--after N]: the gap behind the first section, or the Nth, is below MS on a quiet machine.
 gap_below() {

@@ -12,7 +12,7 @@ protect PATH USER PASSWORD [RIGHTS]  the same, where USER may do everything and 
 create PATH                     a sequential node: prints its name
 crash                           ends without closing the session
 crowd FAMILY PATH COUNT ROUNDS  COUNT clients of their own take it ROUNDS times each; each hold is a section in the file
-                                "history" (see history.py); "done" when all of them are
+                                "history" (see history_judge); "done" when all of them are
 """
 import os
 import sys

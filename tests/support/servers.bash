@@ -18,19 +18,21 @@ kill_server() { # NAME [SIGNAL]: returns when it is gone
   while kill -0 "$pid" 2>/dev/null; do sleep 0.005; done
 }
 
-# --- a network that fails (cutting_proxy.py) -------------------------------------------------------------------------
+# --- a network that fails (programs/failing_network.cpp) -------------------------------------------------------------
 
 # start_proxy NAME [PROTOCOL [PROXY]]: between clients and the server NAME. Then port_of proxy is the way through it.
 start_proxy() { proxy_to "$(port_of "$1")" "${2:-redis}" "${3:-proxy}"; }
 
 proxy_to() { # PORT PROTOCOL PROXY
-  /usr/bin/python3 -S -E -B "$support/cutting_proxy.py" "$servers/$3" 127.0.0.1 "$1" "$2" 3>&- &
+  mkdir -p "$servers"
+  # shellcheck disable=SC2154 # of cli.bash
+  "$programs/failing_network" "$servers/$3" "$1" "$2" 3>&- &
   started+=("$!")
   disown "$!"
   wait_until filled "$servers/$3/port"
 }
 
-# network COMMAND...: see cutting_proxy.py. Returns when it is so.
+# network COMMAND...: see failing_network.cpp. Returns when it is so.
 network() { network_of proxy "$@"; }
 network_of() { # PROXY COMMAND...
   local answer
