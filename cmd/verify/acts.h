@@ -17,7 +17,7 @@ namespace dlock {
 struct Act {
   enum class What {
     kAsk,     ///< a run was started: KEY exclusive|shared|permits fair|any direct|proxied
-    kQueued,  ///< it said that it waits: from here on it has its place
+    kQueued,  ///< it said that it waits, and at which place if it came for one
     kBegin,   ///< its command runs: TOKEN SLOT, each "-" if there is none
     kTick,    ///< the command still runs
     kTerm,    ///< it was asked to end, and goes on

@@ -122,7 +122,7 @@ class Conductor {
     while ((size = read(worker.run.said.get(), block, sizeof block)) > 0) {
       worker.said.append(block, static_cast<std::size_t>(size));
     }
-    if (worker.queued || worker.said.find("\"event\":\"waiting\"") == std::string::npos) return;
+    if (worker.queued || !says_that_it_waits(worker.said, worker.order.fair)) return;
     worker.queued = true;
     lab_.note(act(worker.section, Act::What::kQueued));
   }
@@ -335,6 +335,15 @@ std::vector<std::string> run_words(const Order& order, const std::string& url, D
   if (order.mode == Mode::kPermits) words.insert(words.end(), {"--permits", std::to_string(kVerifyPermits)});
   words.push_back(kVerifyPrefix + order.key);
   return words;
+}
+
+bool says_that_it_waits(std::string_view said, bool in_line) {
+  if (!in_line) return said.find("\"event\":\"waiting\"") != std::string_view::npos;
+  constexpr std::string_view kInLine = " in line";  // "next in line", "3rd in line"; "3 in line" are others
+  for (std::size_t at = said.find(kInLine); at != std::string_view::npos; at = said.find(kInLine, at + 1)) {
+    if (at > 0 && said[at - 1] >= 'a' && said[at - 1] <= 'z') return true;
+  }
+  return false;
 }
 
 Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals) {

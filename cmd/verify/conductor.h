@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmd/verify/chronicle.h"
@@ -33,6 +34,10 @@ inline constexpr char kVerifyPrefix[] = "dlock.verify/";
 
 /// The options of a run that wants the lock of `order`, from "run" to the key.
 std::vector<std::string> run_words(const Order& order, const std::string& url, Duration ttl);
+
+/// Does what a run with --progress always has said so far say that it waits; with `in_line`, as somebody whom the queue
+/// of the store has already?
+bool says_that_it_waits(std::string_view said, bool in_line);
 
 /// The faults of the network, made by somebody else.
 class FaultyNetwork {
