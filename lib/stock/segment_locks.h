@@ -21,9 +21,14 @@ class SegmentLocks {
   struct Choice {
     int segment;
     std::unique_ptr<LockDriver> lock;
+    std::optional<StockAnswer> answer = {};  ///< the reservation was decided by the same step
   };
 
   virtual ~SegmentLocks() = default;
+
+  /// For whose command they are held from now on: as others are shown it, and where reserving under a lock is no step
+  /// more, lock_one() does that as well for the owner of `spec`.
+  virtual void work_for(const LockSpec& /*spec*/) {}
 
   /// Locks the first segment from `start` on that has the quantity of `request` and is not locked, for a lease of
   /// `ttl`. nullopt: no segment alone has enough, or the store turns out to have no such locks.

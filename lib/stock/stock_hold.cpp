@@ -109,8 +109,14 @@ Result<StockAnswer> StockHold::reserve(const StockRequest& request, int start, c
 Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const CallLimit& limit) {
   unlock();
   if (SegmentLocks* own = stock_->segment_locks()) {
+    own->work_for(spec_);
+    sent_ = runtime_.clock.now();
     auto choice = own->lock_one(request_, start, spec_.ttl, limit);
     if (!choice) return choice.error();
+    if (*choice && (*choice)->answer) {
+      if ((*choice)->lock) locks_.push_back(std::move((*choice)->lock));
+      return std::move(*(*choice)->answer);
+    }
     if (*choice && !(*choice)->lock) return reserve_in_queue(control, (*choice)->segment, limit);
     if (*choice) {
       auto answer = reserve_under(std::move((*choice)->lock), (*choice)->segment, limit);

@@ -22,12 +22,13 @@ constexpr int kGoneTries = 5;
 }  // namespace
 
 ZookeeperLock::ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
-                             const Runtime& runtime)
+                             const Runtime& runtime, SharedSession* shared)
     : ensemble_(std::move(ensemble)),
       spec_(std::move(spec)),
       directory_(std::move(directory)),
       stages_(std::move(stages)),
       runtime_(runtime),
+      shared_(shared),
       acquisition_(spec_, runtime_, *this) {}
 
 /// For one request: what was answered before it is kept. A session outlives the silence of a server.
@@ -42,17 +43,41 @@ Result<void> ZookeeperLock::connect(Control& control) {
   entry_.clear();
   stage_ = 0;
   calls_.reset();
+  if (shared_) {
+    auto calls = shared_->share(asked_by(), &control);
+    if (!calls) return calls.error();
+    use(std::move(*calls));
+    return {};
+  }
   auto calls = ensemble_.connect(timeout_to_ask(spec_.ttl, spec_.lock_delay), nullptr, asked_by(), &control);
   if (!calls) return calls.error();
-  calls_ = std::move(*calls);
+  use(std::move(*calls));
   const int servers = ensemble_.server_count();
   if (acquisition_.patience().is_once())
     calls_->give_up_after(servers + (servers % 2 == 0 ? 1 : 0));  // see server_list()
+  return {};
+}
+
+void ZookeeperLock::use(std::shared_ptr<Calls> calls) {
+  calls_ = std::move(calls);
   began_ = runtime_.clock.now();
   const std::string data = encode(record_of(spec_));
   contenders_.reserve(stages_.size());
   for (const Stage& stage : stages_) contenders_.emplace_back(*calls_, stage, data);
-  return {};
+}
+
+void ZookeeperLock::adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid,
+                          TimePoint sent) {
+  use(std::move(calls));
+  contenders_.back().adopt(nodes, czxid, sent);
+  held_ = std::move(nodes);
+  sent_ = previously_sent_ = sent;
+  watch_at_ = runtime_.clock.now() + kFirstWatch;
+}
+
+void ZookeeperLock::released() {
+  held_.clear();
+  for (ContenderStore& contender : contenders_) contender.forget();
 }
 
 std::optional<std::variant<Granted, Refused>> ZookeeperLock::acquire(Control& control) {
@@ -302,7 +327,7 @@ void ZookeeperLock::leave_queue() {
   if (!calls_ || calls_->timeout() == Duration(0)) return;  // nobody was reached
   const TimePoint until = runtime_.clock.now() + kGiveUpBudget;
   for (auto contender = contenders_.rbegin(); contender != contenders_.rend(); ++contender) {
-    (void)contender->remove(until);
+    if (!contender->remove(until) && shared_) shared_->retire();
     contender->forget();
   }
 }

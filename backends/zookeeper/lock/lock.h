@@ -8,6 +8,7 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/entries.h"
+#include "backends/zookeeper/lock/shared_session.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
 #include "lib/base/runtime.h"
@@ -16,13 +17,19 @@
 
 namespace dlock::zookeeper {
 
-/// One lock, in a session of its own: whatever goes wrong, dropping the session takes all its nodes away. Each renewal
-/// is a sync, which the leader answers only while the session lives.
+/// One lock, in a session of its own: whatever goes wrong, dropping the session takes all its nodes away; one that is
+/// shared is retired for that. Each renewal is a sync, which the leader answers only while the session lives.
 class ZookeeperLock final : public LockDriver, private Acquirer {
  public:
   ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
-                const Runtime& runtime);
+                const Runtime& runtime, SharedSession* shared = nullptr);
   ~ZookeeperLock() override;
+
+  /// Somebody's transaction has made our nodes in the shared session, `sent` then: it is held without acquire().
+  void adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
+  /// Its nodes, while it is held: for whoever removes them by another transaction and says so by released().
+  const std::vector<std::string>& nodes() const { return held_; }
+  void released();
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
@@ -50,6 +57,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Result<Outcome> see_whether_free(Control& control);
   Result<bool> join_ancestor(Control& control);
   Result<void> connect(Control& control);
+  void use(std::shared_ptr<Calls> calls);
   Result<bool> watch(Control& control);
   bool is_woken();
   bool wait_in_session(const std::function<bool()>& is_ready, std::optional<TimePoint> until, Control& control);
@@ -75,7 +83,8 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   const std::string directory_;
   const std::vector<Stage> stages_;
   const Runtime runtime_;
-  std::unique_ptr<Calls> calls_;
+  SharedSession* const shared_;
+  std::shared_ptr<Calls> calls_;
   std::vector<ContenderStore> contenders_;
   std::string slot_;               ///< of a permit
   int data_version_ = 0;           ///< of our first node, as long as nobody has entered

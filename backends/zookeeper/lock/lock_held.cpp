@@ -23,7 +23,7 @@ TimePoint ZookeeperLock::believed() const {
 }
 
 ZookeeperLock::~ZookeeperLock() {
-  if (!calls_) return;
+  if (!calls_ || shared_) return;
   if (keep_session_) outlast_first_touches();
   if (keep_session_) calls_->session().abandon();
   else calls_->session().close();
@@ -171,6 +171,7 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   auto released = contenders_.back().remove(until, data_version_);  // as we left them: nobody has entered
   if (!released && released.error().code == ErrorCode::kConflict) released = release_entered(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
+  if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->retire();
   return released;
 }
 

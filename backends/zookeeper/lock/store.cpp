@@ -88,6 +88,12 @@ Request ContenderStore::creation() const {
   return {.kind = changes.size() == 1 ? Request::Kind::kCreate : Request::Kind::kChange, .changes = changes};
 }
 
+void ContenderStore::adopt(std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent) {
+  own_ = std::move(nodes);
+  czxid_ = czxid;
+  answered_by_leader(sent);
+}
+
 std::vector<Change> ContenderStore::removals(int version) const {
   std::vector<Change> changes;
   for (const std::string& path : own_) changes.push_back({Change::Kind::kDelete, path, "", NodeKind::kPersistent, -1});

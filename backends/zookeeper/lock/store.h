@@ -33,6 +33,10 @@ class ContenderStore {
   /// Judges again, by what the leader knows.
   Result<Verdict> judge_again(TimePoint until, Control* control);
 
+  /// What makes the nodes; for one who has it done by a transaction of his own, and then says which they are.
+  Request creation() const;
+  void adopt(std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
+
   /// Watches what the verdict names. False: it has happened already.
   Result<bool> watch(const Verdict& verdict, TimePoint until, Control* control);
 
@@ -70,7 +74,6 @@ class ContenderStore {
   Result<Answer> remove_nodes(TimePoint until, int version);
   Result<void> check_leases(TimePoint until, Control* control);
   Result<Verdict> judged(const Result<Answer>& list);
-  Request creation() const;
   std::vector<Change> removals(int version = -1) const;
   std::vector<std::string> own_names() const;
   std::string path_of(const std::string& name) const { return stage_.directory + "/" + name; }

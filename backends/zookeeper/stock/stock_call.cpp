@@ -59,14 +59,17 @@ Result<bool> StockCall::attempt(int gate_after, const Decision& decide) {
   pages_.clear();
   group_.reset();
   swept_ = false;
+  if (errand_) errand_->changes.clear();
   changes_.clear();
   head_change_.reset();
   if (auto found = find_head(gate_after); !found) return found.error();
   const auto step = decide(*this);
   if (!step) return step.error();
   if (*step == Step::kConclude) return std::exchange(is_fresh_, true);
+  if (*step == Step::kAsSeen) return true;
   if (*step != Step::kReadAgain) {
     const auto written = write();
+    if (!written) unsure_ = true;
     if (!written) return written.error();
     if (*written != Written::kLostRace) return *step == Step::kWrite && *written == Written::kDone;
     if (auto paused = pause_after_race(); !paused) return paused.error();
@@ -173,14 +176,31 @@ Result<std::optional<SeenNote>> StockCall::request(const LockName& id, int segme
   if (group_) return group_->notes.at(id.text());
   std::vector<Request> requests{read(request_path(life(), id))};
   if (segment >= 0) requests.push_back(read(segment_path(life(), segment)));
-  const auto answers = session_.ask(requests, limit_);
+  const auto own = static_cast<std::ptrdiff_t>(requests.size());
+  if (errand_) requests.insert(requests.end(), errand_->reads.begin(), errand_->reads.end());
+  auto answers = session_.ask(requests, limit_);
   if (!answers) return answers.error();
   if (segment >= 0) {
-    const auto page = page_of(segment, answers->back());
+    const auto page = page_of(segment, (*answers)[1]);
     if (!page) return page.error();
     pages_[segment] = *page;
   }
+  if (errand_) errand_->seen.assign(answers->begin() + own, answers->end());
   return note_of(id, answers->front());
+}
+
+Result<std::vector<Answer>> StockCall::load_with(const std::vector<Request>& requests) {
+  std::vector<Request> all = requests;
+  for (int i = 0; i < segments(); ++i) all.push_back(read(segment_path(life(), i)));
+  auto answers = session_.ask(all, limit_);
+  if (!answers) return answers;
+  for (int i = 0; i < segments(); ++i) {
+    const auto page = page_of(i, (*answers)[requests.size() + static_cast<std::size_t>(i)]);
+    if (!page) return page.error();
+    pages_[i] = *page;
+  }
+  answers->resize(requests.size());
+  return answers;
 }
 
 Result<void> StockCall::load(const StockParts& parts) {

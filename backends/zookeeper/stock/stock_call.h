@@ -33,9 +33,23 @@ struct SeenNote {
 /// What a decision came to.
 enum class Step {
   kConclude,       ///< there is nothing to change
+  kAsSeen,         ///< there is nothing to change, and it does not matter if what was read was old
   kWrite,          ///< the changes are to be made; then it is done
   kWriteThenRead,  ///< they are to be made, and then it has to read again
   kReadAgain,      ///< what was read was changing meanwhile
+};
+
+/// What somebody else wants of a call: read together with a request, changed by the same transaction, and listed right
+/// after it. Each try begins with no changes.
+struct Errand {
+  std::vector<Request> reads = {};
+  std::vector<Answer> seen = {};  ///< of `reads`
+  std::vector<Change> changes = {};
+  std::string then_list = {};                 ///< a directory; empty: none
+  std::vector<Answer::Changed> changed = {};  ///< of `changes`, once they are made
+  std::vector<std::string> listed = {};
+  std::int64_t zxid = 0;  ///< of the transaction that made them
+  TimePoint sent{};       ///< before it was sent
 };
 
 /// One call on one stock: reads, decides, writes all or nothing against the versions that it has seen, and begins again
@@ -55,9 +69,17 @@ class StockCall {
   /// Unavailable at the end of the limit. Misconfigured, and is_missing(), if there is no such stock.
   Result<void> run(int gate_after, const Decision& decide);
   bool is_missing() const { return missing_; }
+  /// The answer to what an earlier try has written was lost.
+  bool is_unsure() const { return unsure_; }
   /// For a decision that seldom writes: its first look is after a sync already.
   StockCall& freshly() {
     is_fresh_ = true;
+    return *this;
+  }
+
+  /// `errand` outlives the call.
+  StockCall& with(Errand& errand) {
+    errand_ = &errand;
     return *this;
   }
 
@@ -72,6 +94,8 @@ class StockCall {
   Result<std::optional<SeenNote>> request(const LockName& id, int segment = -1);
   /// The request as it counts now: a reservation whose time is over does not, and is given back (*given).
   Result<std::optional<SeenNote>> request_now(const LockName& id, bool* given, int segment = -1);
+  /// Reads all segments and these in one go.
+  Result<std::vector<Answer>> load_with(const std::vector<Request>& requests);
   /// Reads the homes of these parts, as far as they were not read yet.
   Result<void> load(const StockParts& parts);
   /// Reads all segments, and how many reservations there are; `steady`: all of it was so at one moment.
@@ -151,11 +175,13 @@ class StockCall {
   std::string gate_;       ///< ours, once we wanted one
   bool is_fresh_ = false;  ///< what is read now is read after a sync
   bool missing_ = false;
+  bool unsure_ = false;
   int tries_ = 0;
   int open_ = 0;
   std::int64_t token_ = 0;
   std::map<int, Page> pages_;
   std::optional<Group> group_;
+  Errand* errand_ = nullptr;
   bool swept_ = false;
   std::vector<Change> changes_;
   std::optional<Change> head_change_;

@@ -170,18 +170,33 @@ std::vector<Change> StockCall::gathered() const {
     if (!page.changed) continue;
     all.push_back(change(Change::Kind::kSet, segment_path(life(), segment), counts_text(page.counts), page.version));
   }
+  if (errand_) all.insert(all.end(), errand_->changes.begin(), errand_->changes.end());
   return all;
 }
 
 Result<StockCall::Written> StockCall::write() {
   const std::vector<Change> changes = gathered();
-  const auto answer = session_.ask({.kind = Request::Kind::kChange, .changes = changes}, limit_);
-  if (!answer) return answer.error();
+  std::vector<Request> requests{{.kind = Request::Kind::kChange, .changes = changes}};
+  const bool lists = errand_ && !errand_->then_list.empty();
+  if (lists) requests.push_back({.kind = Request::Kind::kList, .path = errand_->then_list});
+  const TimePoint sent = session_.now();
+  const auto answers = session_.ask(requests, limit_);
+  if (!answers) return answers.error();
+  const Answer* answer = &answers->front();
   if (answer->code != Code::kOk) return refused(changes, *answer);
+  std::int64_t zxid = 0;
   for (const Answer::Changed& changed : answer->changed) {
     if (changed.stat.mzxid == 0) continue;
-    token_ = known_->first_token + changed.stat.mzxid;
+    zxid = changed.stat.mzxid;
+    token_ = known_->first_token + zxid;
     session_.leader().seen(changed.stat.mtime, session_.now());
+  }
+  if (errand_) {
+    const auto own = static_cast<std::ptrdiff_t>(changes.size() - errand_->changes.size());
+    errand_->changed.assign(answer->changed.begin() + own, answer->changed.end());
+    errand_->listed = lists ? answers->back().children : std::vector<std::string>();
+    errand_->zxid = zxid;
+    errand_->sent = sent;
   }
   if (changes.front().kind != Change::Kind::kCheck) known_.reset();
   return Written::kDone;
@@ -191,7 +206,7 @@ Result<StockCall::Written> StockCall::write() {
 Result<bool> StockCall::make_room(const std::vector<Change>& changes) {
   std::set<std::string> rooms;
   for (const Change& one : changes) {
-    if (one.kind == Change::Kind::kCreate) rooms.insert(parent_of(one.path));
+    if (one.kind == Change::Kind::kCreate && one.path.starts_with(life())) rooms.insert(parent_of(one.path));
   }
   std::vector<Request> requests;
   for (const std::string& room : rooms) {

@@ -14,6 +14,8 @@ class Deduction {
       : request_(request), owner_(owner), ttl_ms_(ttl_ms), start_(start) {}
 
   Result<Step> decide(StockCall& call);
+  /// What is decided once it is known that the request is new, and which segments serve it.
+  Result<Step> deduct(StockCall& call, StockParts parts);
   /// Of the decision that was carried out; without a token.
   const StockAnswer& answer() const { return answer_; }
 
@@ -21,7 +23,6 @@ class Deduction {
   Result<Step> answer_again(StockCall& call, const SeenNote& seen, StockAnswer answer);
   Result<Step> look_everywhere(StockCall& call, int start);
   Result<Step> say_short(StockCall& call);
-  Result<Step> deduct(StockCall& call, StockParts parts);
 
   const StockRequest& request_;
   const Owner* owner_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/store.h"
 
 namespace dlock::zookeeper {
@@ -10,7 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kStockSession = 10s;  ///< nothing of ours depends on it
 constexpr Duration kSessionPause = 20ms;
 constexpr Duration kAnswerPatience = 3s;  ///< for one answer; the library itself would wait for most of the session
 
@@ -21,14 +21,27 @@ std::optional<std::int64_t> LeaderClock::time(TimePoint now, Duration most) cons
   return stamp_ + std::chrono::floor<std::chrono::milliseconds>(now - *seen_).count();
 }
 
-Result<Calls*> StockSession::session(const CallLimit& limit) {
+Result<std::shared_ptr<Calls>> StockSession::share(TimePoint until, Control* control) {
   if (!calls_ || calls_->state() == SessionState::kExpired) {
     calls_.reset();
-    auto calls = ensemble_.connect(kStockSession, nullptr, limit.until, limit.control);
+    auto calls = ensemble_.connect(length_, nullptr, until, control);
     if (!calls) return calls.error();
     calls_ = std::move(*calls);
   }
-  return calls_.get();
+  return calls_;
+}
+
+void StockSession::carry_leases(Duration ttl) {
+  const Duration length = timeout_to_ask(ttl, Duration(0));
+  if (length == length_ || calls_.use_count() > 1) return;
+  length_ = length;
+  calls_.reset();
+}
+
+Result<Calls*> StockSession::session(const CallLimit& limit) {
+  const auto shared = share(limit.until, limit.control);
+  if (!shared) return shared.error();
+  return shared->get();
 }
 
 Result<Answer> StockSession::ask(const Request& request, const CallLimit& limit) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/zookeeper/lock/ensemble.h"
+#include "backends/zookeeper/lock/shared_session.h"
 #include "lib/base/runtime.h"
 #include "lib/stock/stock.h"
 
@@ -26,11 +27,16 @@ class LeaderClock {
   std::optional<TimePoint> seen_;
 };
 
-/// A session that is opened on first use, and anew whenever it has ended: nothing of a stock belongs to one.
-/// Single-threaded.
-class StockSession {
+/// A session that is opened on first use, and anew whenever it has ended: nothing of a stock belongs to one but the
+/// locks of segments, while they are held. Single-threaded.
+class StockSession final : public SharedSession {
  public:
   StockSession(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
+
+  Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) override;
+  void retire() override { calls_.reset(); }
+  /// Locks are to be held in it for leases of `ttl`: from now on it is as long as those want, unless some are held.
+  void carry_leases(Duration ttl);
 
   /// All of them are on their way before the first is answered; the server keeps their order. Unavailable: what the
   /// changes among them did is not known. Denied; Cancelled.
@@ -45,6 +51,8 @@ class StockSession {
   /// As make_directory() of contender.h, with nodes that stay.
   Result<void> make_directory(const std::string& path, const CallLimit& limit);
 
+  const Ensemble& ensemble() const { return ensemble_; }
+  const Runtime& runtime() const { return runtime_; }
   const std::string& root() const { return ensemble_.root(); }
   const std::string& store() const { return ensemble_.store(); }
   TimePoint now() const { return runtime_.clock.now(); }
@@ -55,7 +63,8 @@ class StockSession {
 
   Ensemble ensemble_;
   const Runtime runtime_;
-  std::unique_ptr<Calls> calls_;
+  std::shared_ptr<Calls> calls_;
+  Duration length_ = std::chrono::seconds(10);  ///< asked for; without locks nothing of ours depends on it
   LeaderClock leader_;
 };
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/stock/segment_locks.h"
 #include "backends/zookeeper/stock/stock_call.h"
 #include "backends/zookeeper/stock/stock_deduction.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
@@ -65,6 +66,11 @@ class ZooKeeperStock final : public Stock {
   }
   Result<void> drop(const LockName& name, const CallLimit& limit) override;
 
+  /// Other recipes than the bridge's have locks of several steps: those for everybody serve.
+  SegmentLocks* segment_locks() override {
+    return session_.ensemble().recipe() == Recipe::kBridge ? &segment_locks_ : nullptr;
+  }
+
  private:
   StockCall call(const LockName& name, const CallLimit& limit) {
     if (known_name_ != name) known_.reset();
@@ -82,7 +88,13 @@ class ZooKeeperStock final : public Stock {
     return aside_ && aside_->first == id ? home_of(aside_->second.segment, segments) : -1;
   }
 
+  /// With what a decision writes goes what frees the locks of its segments.
+  template <typename Ending>
+  Result<void> end(StockCall& stock, const LockName& id, Ending& ending);
+
   StockSession session_;
+  SegmentSessionLocks segment_locks_{
+      session_, *this, [this](const LockName& name, const CallLimit& limit) { return call(name, limit); }};
   std::optional<LockName> known_name_;
   std::optional<SeenHead> known_;
   std::optional<std::pair<LockName, StockPart>> aside_;  ///< the last reservation, and where most likely it still is
@@ -201,13 +213,24 @@ Result<void> ZooKeeperStock::extend(const StockRequest& request, const Owner& ow
   return done;
 }
 
+/// Once: a node that is gone already would be refused again.
+template <typename Ending>
+Result<void> ZooKeeperStock::end(StockCall& stock, const LockName& id, Ending& ending) {
+  Errand errand;
+  auto done = stock.with(errand).run(kGateForSome, [&](StockCall& call) {
+    ending.segment = segment_of(id, call.segments());
+    auto decided = ending.decide(call);
+    if (decided && *decided == Step::kWrite && call.tries() == 0) errand.changes = segment_locks_.removals();
+    return decided;
+  });
+  if (done && !errand.changed.empty()) segment_locks_.released();
+  return done;
+}
+
 Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
   StockCall stock = call(request.stock, limit);
   Confirmation confirmation{request.id, owner};
-  const auto done = stock.run(kGateForSome, [&](StockCall& call) {
-    confirmation.segment = segment_of(request.id, call.segments());
-    return confirmation.decide(call);
-  });
+  const auto done = end(stock, request.id, confirmation);
   if (done ? confirmation.over : stock.is_missing()) return reservation_over(request.stock, request.id);
   return done;
 }
@@ -215,10 +238,7 @@ Result<void> ZooKeeperStock::confirm(const StockRequest& request, const Owner& o
 Result<void> ZooKeeperStock::cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
   StockCall stock = call(request.stock, limit);
   Cancellation cancellation{request.id, owner};
-  const auto done = stock.run(kGateForSome, [&](StockCall& call) {
-    cancellation.segment = segment_of(request.id, call.segments());
-    return cancellation.decide(call);
-  });
+  const auto done = end(stock, request.id, cancellation);
   return stock.is_missing() ? Result<void>() : done;  // no stock: nothing is set aside
 }
 

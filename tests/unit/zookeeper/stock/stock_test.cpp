@@ -1,68 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "backends/zookeeper/stock/stock_garbage.h"
-#include "backends/zookeeper/stock/stock_group.h"
 #include "backends/zookeeper/stock/stock_nodes.h"
 #include "backends/zookeeper/stock/zookeeper_stock.h"
-#include "tests/support/fake_clock.h"
-#include "tests/unit/zookeeper/fake_ensemble.h"
+#include "tests/unit/zookeeper/stock/stock_world.h"
 
 namespace dlock::zookeeper::stock_test {
 namespace {
 
 using namespace std::chrono_literals;
-using dlock::testing::FakeClock;
-using testing::FakeEnsemble;
-using Quantities = std::vector<Quantity>;
-
-const LockName kPhone = *LockName::parse("phone");
-LockName id(const std::string& text) { return *LockName::parse(text); }
-StockRequest order(const std::string& text, Quantity quantity) { return {kPhone, id(text), quantity}; }
+using namespace testing;
 
 template <typename T>
 ErrorCode code_of(const Result<T>& result) {
   return result ? ErrorCode::kInternal : result.error().code;
 }
-
-class World {
- public:
-  World() {
-    ensemble.time_ms = [this] { return leader_ahead_ms + clock.since_start() / 1ms; };
-  }
-  Ensemble opened() {
-    const auto url = BackendUrl::parse("zk://127.0.0.1/shop");
-    return std::move(*Ensemble::of(*url, clock, [this](const SessionSettings& s) { return ensemble.open(s); }));
-  }
-  std::unique_ptr<Stock> client() { return make_stock(opened(), {clock, log}); }
-  CallLimit limit() const { return {clock.now() + 5s}; }
-
-  void create(Quantity quantity, int segments) {
-    REQUIRE(client()->create(kPhone, quantity, segments, Owner::random(), limit()));
-  }
-  StockState state() {
-    auto state = client()->show(kPhone, limit());
-    INFO((state ? std::string() : state.error().message));
-    REQUIRE(state);
-    CHECK(state->total() + state->reserved() + state->taken - state->refunded == state->created + state->added);
-    return std::move(*state);
-  }
-  Quantities quantities() {
-    Quantities all;
-    for (const StockSegment& segment : state().segments) all.push_back(segment.quantity);
-    return all;
-  }
-  std::string head() const { return ensemble.nodes.at("/shop/%stock/phone").data; }
-  std::string life() const { return life_path("/shop", parse_head(head())->life); }
-  FakeEnsemble::Node& segment(int number) { return ensemble.nodes.at(segment_path(life(), number)); }
-
-  FakeClock clock;
-  FakeEnsemble ensemble;
-  std::int64_t leader_ahead_ms = 1'000'000;
-  const Log log{Log::Style{.quiet = true}};
-};
-
-const Owner kOwner = *Owner::parse("0123456789abcdef0123456789abcdef");
 
 /// A call, what must be there before it, and what it leads to.
 struct Case {
@@ -386,76 +338,6 @@ TEST_CASE("Data that make no sense are named, and left as they are") {
     CHECK(code_of(stock->rebalance(kPhone, w.limit())) == ErrorCode::kMisconfigured);
     CHECK(w.ensemble.nodes.at(first).data == "3 0 0 0 0");
   }
-}
-
-TEST_CASE("A drop that got no further than its first step is finished by gc") {
-  World w;
-  w.create(9, 3);
-  const auto stock = w.client();
-  REQUIRE(stock->take(order("a", 1), 0, w.limit()));
-  const std::string life = w.life();
-  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
-    if (request.kind == Request::Kind::kList) w.ensemble.sessions.front()->silent = true;
-  };
-  CHECK(stock->drop(kPhone, w.limit()));
-  w.ensemble.before_each = nullptr;
-  w.create(4, 2);  // nothing of it is in the way
-  CHECK(w.ensemble.nodes.contains(life));
-  StockSession session(w.opened(), {w.clock, w.log});
-  CHECK(sweep_stocks(session, true, w.limit())->size() == 1);
-  CHECK(w.ensemble.nodes.contains(life));
-  CHECK(sweep_stocks(session, false, w.limit())->size() == 1);
-  CHECK_FALSE(w.ensemble.nodes.contains(life));
-  CHECK(sweep_stocks(session, false, w.limit())->empty());
-  CHECK(w.quantities() == Quantities{2, 2});
-}
-
-TEST_CASE("gc forgets requests of more than 30 days, by the leader's clock, and no reservation") {
-  World w;
-  w.create(9, 3);
-  const auto stock = w.client();
-  REQUIRE(stock->take(order("old", 1), 0, w.limit()));
-  REQUIRE(stock->reserve(order("aside", 1), kOwner, 24h * 365, 0, w.limit()));
-  w.clock.advance(kRequestKept + 1s);
-  REQUIRE(stock->take(order("new", 1), 0, w.limit()));
-  StockSession session(w.opened(), {w.clock, w.log});
-  const auto swept = sweep_stocks(session, false, w.limit());
-  REQUIRE(swept);
-  REQUIRE(swept->size() == 1);
-  CHECK(swept->front().what == "requests to its stock, older than 30 days: 1");
-  CHECK_FALSE(w.ensemble.nodes.contains(request_path(w.life(), id("old"))));
-  CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("new"))));
-  CHECK(w.ensemble.nodes.contains(request_path(w.life(), id("aside"))));
-  CHECK(w.state().taken == 2);
-}
-
-TEST_CASE("Steps of many requests are one transaction, and what it loses to somebody else is decided again") {
-  World w;
-  w.create(1000, 4);
-  std::vector<StockStep> steps;
-  for (int i = 0; i < 100; ++i) steps.push_back({.id = id(std::to_string(i)), .start = 2});
-  const auto stock = w.client();
-  const auto other = w.client();
-  int changes = 0;
-  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
-    if (request.changes.size() < 100) return;
-    if (++changes == 2) CHECK(other->take({kPhone, id("other"), 1, 2}, 2, w.limit()));
-  };
-  for (const auto& answer : stock->serve(kPhone, steps, w.limit())) CHECK(answer);
-  CHECK(changes == 3);  // one makes the directories, one loses its race
-  CHECK(w.state().taken == 101);
-  CHECK(w.quantities() == Quantities{250, 250, 249, 150});
-}
-
-TEST_CASE("A group has each request once, one reservation, and so many steps as a server takes in one go") {
-  const auto take = [](int number) { return StockStep{.id = id(std::to_string(number))}; };
-  const auto reserve = [](int number) { return StockStep{.id = id(std::to_string(number)), .owner = kOwner}; };
-  CHECK(group_size(std::vector<StockStep>{}) == 0);
-  CHECK(group_size(std::vector<StockStep>{take(1), take(2), take(1)}) == 2);
-  CHECK(group_size(std::vector<StockStep>{reserve(1), take(2), reserve(3)}) == 2);
-  std::vector<StockStep> many;
-  for (int i = 0; i < 1000; ++i) many.push_back(take(i));
-  CHECK(group_size(many) == 256);
 }
 
 TEST_CASE("What the nodes of a stock say is read back as it was written, and nothing else is") {
