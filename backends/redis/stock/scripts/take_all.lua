@@ -7,10 +7,15 @@
 --- include parts/run.lua
 --- include parts/again.lua
 --- include parts/choose.lua
---- include parts/record.lua
 --- include parts/join.lua
 local keep, wanted = ARGV[1], #KEYS - 9
 local sold, sum, new, old_ones = {}, 0, {}, {}
+
+local names = {}
+local function name_of(segment)
+  names[segment] = names[segment] or decimal(segment)
+  return names[segment]
+end
 
 -- Remembers what is to be written.
 local function sell(i, number, parts)
@@ -19,35 +24,36 @@ local function sell(i, number, parts)
     sold[part[1]] = (sold[part[1]] or 0) + part[2]
   end
   sum_free, sum = sum_free - number, sum + number
-  local text = join(parts)
-  new[#new + 1] = {KEYS[9 + i], number, text}
-  return {'taken', text}
+  local text = #parts == 1 and name_of(parts[1][1]) .. ':' .. ARGV[3 * i] or join(parts)
+  new[#new + 1] = KEYS[9 + i]
+  new[#new + 1] = made .. ' T ' .. ARGV[3 * i] .. ' ' .. text .. ' - 0'
+  return 'taken ' .. text
 end
 
-local function answer_to(i, text, reserved_ones)
-  local id, number, start = ARGV[3 * i - 1], whole(ARGV[3 * i]), ARGV[3 * i + 1]
-  if not number or number < 1 then return {'invalid'} end
+-- What is known of it is asked for by pcall: what its record is to blame for is its own answer.
+local function known(i, text, number)
   local old = parse_record(text)
   if old then
     local answer = told(old, number)
     if answer[1] == 'repeated' then old_ones[#old_ones + 1] = KEYS[9 + i] end
-    return answer
+    return table.concat(answer, ' ')
   end
-  if reserved_ones then
-    local holder, before = reservation(id)
-    if holder then return before == number and {'progress'} or {'reused', decimal(before)} end
-  end
-  local parts = choose(number, start)
-  if not parts then return {'short', decimal(sum_free), decimal(sum_aside)} end
-  return sell(i, number, parts)
+  local holder, before = reservation(ARGV[3 * i - 1])
+  if holder then return before == number and 'progress' or 'reused ' .. decimal(before) end
 end
 
--- What the record of one request is to blame for is its own answer.
-local function said_to(i, text, reserved_ones)
-  local ok, answer = pcall(answer_to, i, text, reserved_ones)
-  if ok then return table.concat(answer, ' ') end
-  if type(answer) == 'table' and answer.why then return 'broken ' .. answer.why end
-  error(answer)
+local function answer_to(i, text, reserved_ones)
+  local number = whole(ARGV[3 * i])
+  if not number or number < 1 then return 'invalid' end
+  if text or reserved_ones then
+    local ok, answer = pcall(known, i, text, number)
+    if not ok and type(answer) == 'table' and answer.why then return 'broken ' .. answer.why end
+    if not ok then error(answer) end
+    if answer then return answer end
+  end
+  local parts = choose(number, ARGV[3 * i + 1])
+  if not parts then return 'short ' .. decimal(sum_free) .. ' ' .. decimal(sum_aside) end
+  return sell(i, number, parts)
 end
 
 return run(function()
@@ -56,10 +62,10 @@ return run(function()
   if not whole(ask('HGET', meta, 'taken')) then broken('it does not know what was taken') end
   local texts, reserved_ones = ask('MGET', unpack(KEYS, 10)), ask('HLEN', open) > 0
   local answers = {'served'}
-  for i = 1, wanted do answers[i + 1] = said_to(i, texts[i], reserved_ones) end
+  for i = 1, wanted do answers[i + 1] = answer_to(i, texts[i], reserved_ones) end
   for segment, number in pairs(sold) do change(segment, -number) end
   if sum > 0 then call('HINCRBY', meta, 'taken', decimal(sum)) end
-  for _, one in ipairs(new) do record_at(one[1], 'T', one[2], one[3], '-', 0, keep) end
+  for i = 1, #new, 2 do call('SET', new[i], new[i + 1], 'PX', keep) end
   for _, key in ipairs(old_ones) do call('PEXPIRE', key, keep) end
   return answers
 end)
