@@ -134,7 +134,8 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
     schedule_.renewed(began, clock_.now(), renewed->deadline);
     trouble_.clear();
-    trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
+    // Not even put together for nobody: an idle holder's renewals are what it costs.
+    if (log_.style().verbosity > 0) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
     link_.tell(Renewed{renewed->deadline});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
