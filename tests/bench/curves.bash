@@ -1,66 +1,180 @@
 # SPDX-License-Identifier: Apache-2.0
-# Cost as work grows: how it changes with more waiters, more keys that are held at the same time, more segments of a stock.
-# Figures of dlock alone, without goals. Sourced: own and stage are those of scripts/bench.
+# Cost as work grows: more waiters for one key, more keys that are held at the same time, more segments of a stock, more
+# requests that a stock has kept. One line a store. Whatever is added, the cost of one hand-over, lock or take has to be
+# the same: `flat`, the highest figure is at most twice the middle one.
+# Sourced: redis.bash's functions; own, stage, quick, missed and until_held are those of scripts/bench.
 # shellcheck disable=SC2154
 
 curves_rows() {
-  local DLOCK_BACKEND
-  printf '| %-42s | %9s | %9s | %9s | %9s |\n' 'waiters: p50 of a hand-over, µs' 2 16 64 256
-  export DLOCK_BACKEND=local:$stage/curves
-  curves_of_waiters local
-  start_redis curves
-  own+=("$(pid_of_redis curves)")
-  DLOCK_BACKEND=$(redis_url curves) curves_of_waiters redis
-  printf '| %-42s | %9s | %9s | %9s | %9s |\n' 'keys held: p50 of lock + unlock, µs' 1 100 1000 10000
-  curves_of_keys local
-  DLOCK_BACKEND=$(redis_url curves) curves_of_keys redis
-  printf '| %-42s | %9s | %9s | %9s | %9s |\n' 'segments: dlock stock take, µs' 1 20 100 1000
-  curves_of_segments local
-  DLOCK_BACKEND=$(redis_url curves) curves_of_segments redis
+  local DLOCK_BACKEND store
+  export DLOCK_BACKEND
+  : >"$stage/curves.json"
+  curves_start
+  curve_head 'waiters: end of one to start of next, µs' 2 16 64 256 1000
+  for store in "${curve_stores[@]}"; do curves_of_waiters "$store"; done
+  curve_head 'keys held: p50 of lock + unlock, µs' 1 100 1000 10000
+  for store in "${curve_stores[@]}"; do curves_of_keys "$store"; done
+  curve_head 'segments: dlock stock take, µs' 1 20 100 1000
+  for store in "${curve_stores[@]}"; do curves_of_segments "$store"; done
+  curve_head 'requests kept: a take in a batch, µs' 100 1000 10000 100000
+  for store in "${curve_stores[@]}"; do curves_of_requests "$store"; done
   kill_redis curves
+  kill_server curvesdb
+  kill_server curveszk
 }
 
-curve() { printf '| %-42s | %9s | %9s | %9s | %9s |\n' "$@"; }
-
-bench_p50() { # PATH-IN-JSON OPTION...
-  dlock bench --json "${@:2}" | jq "$1.p50_ms * 1000 | round"
+curve_stores=(local redis mysql zookeeper)
+curves_start() {
+  start_redis curves --maxclients 4000
+  own+=("$(pid_of_redis curves)")
+  start_mysql curvesdb --innodb-buffer-pool-size=128M --innodb-log-file-size=128M --innodb-flush-method=fsync --max-connections=2500
+  own+=("$(pid_of_server curvesdb)")
+  dlock setup -b "$(mysql_url curvesdb owner)" >/dev/null
+  start_zookeeper curveszk forceSync=no maxClientCnxns=0 maxSessionTimeout=3600000
+  own+=("$(pid_of_server curveszk)")
 }
 
-curves_of_waiters() { # NAME
-  local waiters figures=()
-  for waiters in 2 16 64 256; do figures+=("$(bench_p50 .contended.hand_over --processes "$waiters")"); done
+curve_url() { # STORE
+  case $1 in
+    local) echo "local:$stage/curves?sync=normal" ;;
+    redis) redis_url curves ;;
+    mysql) mysql_url curvesdb ;;
+    zookeeper) zookeeper_url curveszk ;;
+  esac
+}
+
+# --- a curve ---------------------------------------------------------------------------------------------------------
+
+curve_at=() curve_title=
+curve_head() { # TITLE X...
+  curve_title=$1 curve_at=("${@:2}")
+  say '\n'
+  curve_line "$1" verdict "${curve_at[@]}"
+  curve_line --- --- "${curve_at[@]/*/---}"
+}
+
+curve_line() { # WHAT VERDICT FIGURE...: as many as could be had
+  local i line
+  line=$(printf '| %-42s |' "$1")
+  for ((i = 3; i < 3 + ${#curve_at[@]}; i++)); do line+=$(printf ' %9s |' "${!i-}"); done
+  say '%s %-7s |\n' "$line" "$2"
+}
+
+curve() { # STORE FIGURE...
+  local verdict
+  verdict=$(verdict_of "${@:2}")
+  [ "$verdict" = flat ] || missed=1
+  curve_line "$1" "$verdict" "${@:2}"
+  jq -cn --arg curve "$curve_title" --arg store "$1" --arg at "${curve_at[*]}" --arg figures "${*:2}" \
+    '{$curve, $store, points: [$at / " ", $figures / " "] | transpose | map(select(.[1]) | map(tonumber))}' >>"$stage/curves.json"
+}
+
+# By so much the highest one may be above the middle one: what is added costs little or nothing.
+verdict_of() { # FIGURE...
+  printf '%s\n' "$@" | sort -n | awk '{ y[NR] = $1 } END { print y[NR] <= 2 * y[int((NR + 1) / 2)] ? "flat" : "MISS" }'
+}
+
+# The last figure takes longer than all others together: --quick leaves it out.
+up_to() { # X: is it wanted
+  [ ! "$quick" ] || [ "$1" != "${curve_at[-1]}" ]
+}
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+# Each waiter is two processes of this machine, whose work to start and to end a thousand of is more than that of the
+# server: only a store that is asked by a keeper without libraries is given so many.
+most_waiters() { case $1 in redis) echo 1000 ;; *) echo 256 ;; esac; } # STORE
+
+# From the end of a command to the start of the next one; 32 hand-overs at the least.
+curves_of_waiters() { # STORE
+  local waiters figures=() most
+  most=$(most_waiters "$1")
+  DLOCK_BACKEND=$(curve_url "$1")
+  in_order=(--fair)
+  for waiters in "${curve_at[@]}"; do
+    if [ "$waiters" -gt "$most" ] || ! up_to "$waiters"; then break; fi
+    : >"$stage/took"
+    while [ "$(wc -l <"$stage/took")" -lt 32 ]; do
+      chain "$waiters" "$stage/stamps"
+      hand_overs_of "$stage/stamps" >>"$stage/took"
+    done
+    figures+=("$(median_of "$stage/took" | cut -d. -f1)")
+  done
+  in_order=()
   curve "$1" "${figures[@]}"
 }
 
-# A lease on this machine has a process, and one process can have many locks; in Redis it is the other way round.
-take_keys_local() { # FROM TO
+# The middle one of three runs.
+bench_p50() { # PATH-IN-JSON OPTION...
+  local _
+  for _ in 1 2 3; do dlock bench --json "${@:2}" | jq "$1.p50_ms * 1000 | round"; done | sort -n | sed -n 2p
+}
+
+# A lease on this machine has a process, and one process can have many locks; on a server it is the other way round.
+take_keys() { # STORE FROM TO
+  if [ "$1" != local ]; then
+    seq -f 'crowd/%.0f' "$2" "$3" | xargs -r -P 4 -n 1 dlock acquire --ttl 20m >/dev/null
+    return
+  fi
   local from
-  for ((from = $1; from <= $2; from += 100)); do
+  for ((from = $2; from <= $3; from += 100)); do # crowd is the caller's
     # shellcheck disable=SC2046
-    dlock run $(seq -f 'crowd/%.0f' "$from" $((from + 99))) -- sleep 1000 & own+=("$!")
+    dlock run $(seq -f 'crowd/%.0f' "$from" $((from + 99))) -- sleep 1000 & crowd+=("$!")
     until_held "crowd/$((from + 99))"
   done
 }
-take_keys_redis() { seq -f 'crowd/%.0f' "$1" "$2" | xargs -r -P 4 -n 1 dlock acquire --ttl 1h >/dev/null; } # FROM TO
 
-curves_of_keys() { # NAME
-  local keys held=0 figures=()
-  for keys in 1 100 1000 10000; do
-    [ "$keys" = 1 ] || "take_keys_$1" "$held" $((keys - 1))
+most_keys() { case $1 in local | redis) echo 10000 ;; *) echo 1000 ;; esac; } # STORE: what takes half a minute
+
+curves_of_keys() { # STORE
+  local keys held=0 figures=() most crowd=()
+  most=$(most_keys "$1")
+  DLOCK_BACKEND=$(curve_url "$1")
+  for keys in "${curve_at[@]}"; do
+    if [ "$keys" -gt "$most" ] || ! up_to "$keys"; then break; fi
+    [ "$keys" = 1 ] || take_keys "$1" "$held" $((keys - 1))
     [ "$keys" = 1 ] || held=$keys
     figures+=("$(bench_p50 .alone.lock_unlock)")
+  done
+  [ ${#crowd[@]} = 0 ] || kill "${crowd[@]}"
+  wait "${crowd[@]}" 2>/dev/null || true
+  curve "$1" "${figures[@]}"
+}
+
+curves_of_segments() { # STORE
+  local segments begin figures=() rounds=50
+  DLOCK_BACKEND=$(curve_url "$1")
+  for segments in "${curve_at[@]}"; do
+    dlock stock create "curve$segments" --quantity 100000 --segments "$segments" >/dev/null
+    begin=$EPOCHREALTIME
+    for ((i = 0; i < rounds; i++)); do dlock stock take "curve$segments" >/dev/null; done
+    figures+=("$(awk -v a="$begin" -v b="$EPOCHREALTIME" -v n="$rounds" 'BEGIN { printf "%.0f", (b - a) / n * 1e6 }')")
+    dlock stock drop --yes "curve$segments" >/dev/null
   done
   curve "$1" "${figures[@]}"
 }
 
-curves_of_segments() { # NAME
-  local segments begin figures=()
-  for segments in 1 20 100 1000; do
-    dlock stock create "curve$segments" --quantity 100000 --segments "$segments" >/dev/null
-    begin=$EPOCHREALTIME
-    for _ in {1..200}; do dlock stock take "curve$segments" >/dev/null; done
-    figures+=("$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.0f", (b - a) / 200 * 1e6 }')")
-    dlock stock drop --yes "curve$segments" >/dev/null
+# The middle one of three times 300 more, when so many are kept.
+curves_of_requests() { # STORE
+  local requests more kept=0 most=100000 figures=()
+  DLOCK_BACKEND=$(curve_url "$1")
+  [ "$1" != zookeeper ] || most=10000
+  dlock stock create kept --quantity 1000000 --segments 20 >/dev/null
+  for requests in "${curve_at[@]}"; do
+    if [ "$requests" -gt "$most" ] || ! up_to "$requests"; then break; fi
+    take_batch "$kept" "$requests"
+    kept=$((requests + 900))
+    figures+=("$(for more in 0 300 600; do time_of_batch $((requests + more)); done | sort -n | sed -n 2p)")
   done
   curve "$1" "${figures[@]}"
+}
+
+time_of_batch() { # FROM: µs each of 300 takes
+  local begin=$EPOCHREALTIME
+  take_batch "$1" $(($1 + 300))
+  awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.0f\n", (b - a) / 300 * 1e6 }'
+}
+
+take_batch() { # FROM TO
+  [ "$1" -ge "$2" ] || seq -f 'take kept-%.0f' "$1" "$(($2 - 1))" | dlock stock batch kept >/dev/null
 }

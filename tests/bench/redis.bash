@@ -112,7 +112,8 @@ hand_over() { # WAITERS TRIPS...: the command prints what the messages of a hand
   local count=$1 goal='<= 2' chains i start trip
   [ "$count" != 2 ] || goal='<= 1.5'
   chains=$((rounds / 20 / count))
-  [ "$chains" -ge 2 ] || chains=2
+  local least=$((count < 12 ? 24 / count : 2)) # two dozen hand-overs
+  [ "$chains" -ge "$least" ] || chains=$least
   : >"$stage/took" && : >"$stage/starts" && : >"$stage/trips"
   for ((i = 0; i < chains; i++)); do
     "$programs/moments" starts 20 >>"$stage/starts"
