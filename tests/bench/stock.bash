@@ -54,6 +54,28 @@ stock_zookeeper_rows() {
     one=$(figure "$way" 1) twenty=$(figure "$way" 20)
     row "zookeeper: orders/s, $way, 20 segments" '>= 2' "$twenty" "one segment: $one" "$(quotient "$twenty" "$one")"
   done
+  row 'zookeeper: orders/s, step of 20 ms, lock' '>= 300' "$(figure lock 20)" '' "$(figure lock 20)"
+  row 'zookeeper: orders/s, step of 20 ms, reserve' '>= 1200' "$(figure reserve 20)" '' "$(figure reserve 20)"
+  stock_kept "$(zookeeper_url stockzk)"
+}
+
+# One take after the other, when few requests are kept and when 100 000 are; in between these, through one pipe.
+stock_kept() { # URL
+  local few many rate
+  dlock stock create kept --quantity 1000000 --segments 20 -b "$1"
+  piped_takes kept 2000 warm "$1" --window 1 >/dev/null # the server's code becomes fast
+  few=$(piped_takes kept 2000 few "$1" --window 1)
+  rate=$(piped_takes kept 100000 order "$1")
+  many=$(piped_takes kept 2000 many "$1" --window 1)
+  row 'zookeeper: stock batch, takes/s' '>= 2000' "$rate" '' "$rate"
+  row 'zookeeper: takes/s, 100 000 requests kept' '>= 0.8' "$many" "few kept: $few" "$(quotient "$many" "$few")"
+}
+
+# piped_takes STOCK COUNT PREFIX URL OPTION...: takes a second, of requests that begin so
+piped_takes() {
+  local began=${EPOCHREALTIME/./}
+  [ "$(seq -f "take $3-%.0f" "$2" | dlock stock batch "$1" -b "$4" "${@:5}" | grep -c ' ok ')" = "$2" ] || return
+  echo $(($2 * 1000000 / (${EPOCHREALTIME/./} - began)))
 }
 
 # Plain takes against what one would write by hand: a script that keeps the order's number and deducts. As many clients
