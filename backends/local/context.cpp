@@ -6,9 +6,9 @@
 
 #include <cerrno>
 
+#include "backends/local/files/directory.h"
 #include "backends/local/files/process.h"
 #include "lib/base/human_text.h"
-#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -32,7 +32,7 @@ LocalContext LocalContext::of(const BackendUrl& url, const Runtime& runtime) {
 
 Result<std::string> LocalContext::directory_path() const {
   if (!settings.directory.empty()) return settings.directory;
-  return default_local_directory();
+  return usual_directory();
 }
 
 std::uint64_t LocalContext::own_pid_namespace() const {

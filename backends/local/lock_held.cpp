@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "backends/local/detached.h"
+#include "backends/local/files/directory.h"
 #include "backends/local/lock.h"
-#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -73,8 +73,7 @@ void LocalLock::command_started(const StartedCommand& /*command*/) {
 Result<void> LocalLock::detach(const DetachSpec& spec) {
   if (queue_entry_->file().is_private()) {
     withdraw({});
-    return Error{ErrorCode::kMisconfigured, "a lease that is given back later needs a lock directory",
-                 kNeedsLocalDirectory};
+    return Error{ErrorCode::kMisconfigured, "a lease that is given back later needs a lock directory", kNeedsDirectory};
   }
   command_started({});
   waiter_.reset();

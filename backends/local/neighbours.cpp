@@ -9,8 +9,8 @@
 #include <iterator>
 #include <set>
 
+#include "backends/local/files/directory.h"
 #include "backends/local/view.h"
-#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -23,12 +23,12 @@ struct Neighbour {
 };
 
 std::set<Neighbour> neighbours() {
-  std::set<Neighbour> found{{kSystemLocalDirectory, 0, {}}};
+  std::set<Neighbour> found{{kSystemDirectory, 0, {}}};
   std::FILE* file = std::fopen("/etc/passwd", "re");
   if (!file) return found;
   while (const passwd* entry = fgetpwent(file)) {
     if (entry->pw_uid == 0 || entry->pw_dir[0] != '/') continue;
-    found.insert({local_directory_below(entry->pw_dir), entry->pw_uid, entry->pw_name});
+    found.insert({directory_below(entry->pw_dir), entry->pw_uid, entry->pw_name});
   }
   std::fclose(file);
   return found;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "backends/local/files/directory.h"
 #include "lib/config/url_schemes.h"
 
 namespace dlock::local {
@@ -17,6 +18,7 @@ inline constexpr UrlParam kUrlParams[] = {
     {"sync", "full|normal", kDirectoryUrl, ""},
 };
 
-inline constexpr UrlTable kUrls{"local", kUrlSchemes, kUrlParams, "local:"};
+inline constexpr UrlTable kUrls{"local",  kUrlSchemes, kUrlParams,
+                                "local:", "",          {"system", kSystemDirectory, usual_directory}};
 
 }  // namespace dlock::local

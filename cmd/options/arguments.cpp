@@ -43,9 +43,8 @@ class Splitter {
     if (command_ == nullptr) {
       if (front() == "--") return usage_error("no command given before --", "write: dlock run KEY -- CMD [ARG...]");
       return usage_error("unknown command " + in_quotes(front()),
-                         did_you_mean(nearest_command(front()),
-                                      "to run something under a lock: dlock run KEY -- CMD; all "
-                                      "commands: dlock help"));
+                         did_you_mean(nearest_command(front()), "to run something under a lock: " + line_with_run() +
+                                                                    "; all commands: dlock help"));
     }
     out_.command = command_->command;
     begin_ = ++at_;
@@ -147,6 +146,16 @@ class Splitter {
     for (const char* one : moved) add_shown(line, one);
     for (const char* one : keys) add_shown(line, one);
     for (; word != end_; ++word) add_shown(line, *word);
+    return line;
+  }
+
+  /// Who left out "run" reads the own line with it; without "--" nobody knows what CMD is.
+  std::string line_with_run() const {
+    if (find_split(at_) == end_) return "dlock run KEY -- CMD";
+    std::string line = "dlock";
+    for (char** one = start_; one != at_; ++one) add_shown(line, *one);
+    line += " run";
+    for (char** one = at_; one != end_; ++one) add_shown(line, *one);
     return line;
   }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "lib/base/text.h"
-#include "lib/config/local_directory.h"
 #include "lib/config/suggest.h"
 #include "lib/config/url_schemes.h"
 
@@ -22,7 +21,8 @@ Error malformed(const UrlScheme& scheme, std::string why) {
   std::string next;
   switch (scheme.shape) {
     case UrlShape::kDirectory:
-      next = "write local:, local:/directory or local:system";
+      next = "write " + name + ":, " + name + ":/directory or " + name + ":" +
+             std::string(table_of(scheme).directories.word);
       break;
     case UrlShape::kSocket:
       next = "write " + name + ":///path/to/socket";
@@ -76,7 +76,8 @@ class UrlReader {
   Result<void> read_directory(std::string_view rest) {
     std::string_view path = cut(rest, '?');
     if (path.starts_with("//")) path.remove_prefix(2);
-    if (path == "system") path = kSystemLocalDirectory;
+    const UrlDirectories& known = table_of(scheme_).directories;
+    if (!known.word.empty() && path == known.word) path = known.directory;
     if (!path.empty() && path.front() != '/') return malformed(scheme_, "the directory is not an absolute path");
     auto decoded = percent_decode(scheme_, path);
     if (!decoded) return decoded.error();
@@ -325,8 +326,9 @@ std::string BackendUrl::redacted() const {
     }
   }
   percent_encode(text, path, "-._~/:");
-  if (is_local() && path.empty()) {
-    if (const auto directory = default_local_directory()) percent_encode(text, *directory, "-._~/:");
+  const auto usual = known ? table_of(*known).directories.usual : nullptr;
+  if (usual != nullptr && path.empty()) {
+    if (const auto directory = usual()) percent_encode(text, *directory, "-._~/:");
   }
   char separator = '?';
   for (const auto& [name, value] : params) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
 #include "lib/base/system_error.h"
@@ -28,6 +29,14 @@ std::string octal(mode_t mode) {
   return text;
 }
 
+/// As after su or setpriv, which change the user and leave the environment.
+bool is_in_foreign_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  struct stat about;
+  if (home == nullptr || !path.starts_with(std::string(home) + "/") || stat(home, &about) != 0) return false;
+  return about.st_uid != geteuid();
+}
+
 Error unreadable(const std::string& path, int errnum) {
   Error error{ErrorCode::kMisconfigured, "cannot read the configuration " + path + ": " + errno_text(errnum)};
   struct stat about;
@@ -35,8 +44,9 @@ Error unreadable(const std::string& path, int errnum) {
     error.message += " (mode " + octal(about.st_mode) + ", owner " + std::to_string(about.st_uid) + ", this is user " +
                      std::to_string(geteuid()) + ")";
   }
-  error.next = errnum == ENOENT ? "check the name given with --config or in $DLOCK_CONFIG"
-                                : "make it readable: chmod a+r " + path;
+  if (errnum == ENOENT) error.next = "check the name given with --config or in $DLOCK_CONFIG";
+  else if (is_in_foreign_home(path)) error.next = "HOME is another user's: unset it, or log in with su -l or sudo -H";
+  else error.next = "make it readable: chmod a+r " + path;
   return error;
 }
 

@@ -49,6 +49,13 @@ struct UrlParam {
   std::string_view needs;  ///< "layout=redisson": means nothing without that one; empty: needs none
 };
 
+/// Of a backend whose URLs are directories (UrlShape::kDirectory).
+struct UrlDirectories {
+  std::string_view word{};  ///< may stand for `directory`: "system"
+  std::string_view directory{};
+  Result<std::string> (*usual)() = nullptr;  ///< which one is meant where the URL names none
+};
+
 /// What backends/NAME/url.h says of the URLs of one backend, as its kUrls.
 struct UrlTable {
   std::string_view family;  ///< the folder's name: also the end of the program's and the package's (dlock-redis)
@@ -56,6 +63,7 @@ struct UrlTable {
   std::span<const UrlParam> params;
   std::string_view usual;            ///< for people: "redis://, redlock:// and so on"
   std::string_view several_hosts{};  ///< what to write for several servers, if not every scheme takes them
+  UrlDirectories directories{};
 };
 
 /// All backends, those that this build leaves out as well: made from backends/CMakeLists.txt.

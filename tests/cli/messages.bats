@@ -53,6 +53,7 @@ file_says() {
   says 64 'there is no KEY in front of --' 'dlock run KEY -- true' -- dlock run -- true
   says 64 'no command to run' '!no KEY' -- dlock run -- -k
   says 127 "cannot run 'b-two'" 'several keys need --: dlock run -c STR a b-two --' -- dlock run a b-two -c 'touch ran'
+  says 64 "unknown command 'deploy'" 'under a lock: dlock -q run deploy -- touch ran;' -- dlock -q deploy -- touch ran
   says 64 'write it before the key: dlock run -n deploy -- touch ran' -- dlock run deploy -n -- touch ran
   says 64 'dlock -q run -n -w 10 deploy b -- touch '"'a b'" -- dlock -q run deploy -n b -w 10 -- touch 'a b'
   says 64 'dlock run --wait=5 deploy touch ran' -- dlock run deploy --wait=5 touch ran

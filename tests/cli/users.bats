@@ -20,6 +20,19 @@ teardown() { end_world; }
   run -77 nobody dlock inspect
 }
 
+@test "with the HOME of another user the configuration there is not asked to be opened, nor is /tmp to be closed" {
+  need_root
+  open_world
+  install -d -m 700 "$HOME/.config" "$HOME/root"
+  run -78 nobody env HOME="$HOME/root" dlock inspect
+  [[ "$output" == *"HOME is another user's: unset it"* ]]
+  mkdir -m 1777 "$BATS_TEST_TMPDIR/shared"
+  run -78 dlock run -b "local:$BATS_TEST_TMPDIR/shared" k -- true
+  [[ "$output" == *"mkdir -m 700 $BATS_TEST_TMPDIR/shared/dlock" && "$output" != *chmod* ]]
+  run -71 dlock run "$BATS_TEST_TMPDIR/nowhere/x.lock" -- true
+  [[ "$output" == *"mkdir -p" ]]
+}
+
 # Runs a script of the test's where /var/lib and /etc/passwd are its own: root's directory and local:system are empty, and
 # anna (4001) and bert (4002) have homes in the test's folder.
 elsewhere() { # SCRIPT ARGUMENT...

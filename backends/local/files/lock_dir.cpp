@@ -14,9 +14,9 @@
 #include <memory>
 #include <optional>
 
+#include "backends/local/files/directory.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
-#include "lib/config/local_directory.h"
 
 namespace dlock::local {
 namespace {
@@ -129,7 +129,7 @@ std::string hashed_name(std::string_view key) {
 
 /// Its first use. One that was named is a spelling mistake more often than not: nothing above it is made.
 Result<void> LockDir::make(const Rules& rules) {
-  if (path_ == kSystemLocalDirectory) {
+  if (path_ == kSystemDirectory) {
     return Error{ErrorCode::kMisconfigured, "there is no " + path_ + ", which local:system means",
                  "dlock's Debian package makes it; by hand: groupadd -r dlock; install -d -m 755 /var/lib/dlock; "
                  "install -d -m 3770 -g dlock " +
@@ -146,7 +146,7 @@ Result<void> LockDir::make(const Rules& rules) {
                  "is it spelled as it should be? If so: mkdir -p " + above};
   }
   Error error = system_error("cannot make the lock directory " + path_, failed);
-  error.next = rules.named ? "name another one with --backend local:/dir" : kNeedsLocalDirectory;
+  error.next = rules.named ? "name another one with --backend local:/dir" : kNeedsDirectory;
   return error;
 }
 
@@ -162,7 +162,7 @@ Result<void> LockDir::open_or_make(const Rules& rules) {
     return not_safe(path_, "it is a symbolic link or not a directory", "name the directory itself");
   }
   Error error = system_error("cannot open the lock directory " + path_, errno);
-  if (errno == EACCES && path_ == kSystemLocalDirectory) {
+  if (errno == EACCES && path_ == kSystemDirectory) {
     error.next = "the group dlock shares it: add the user to it (adduser USER dlock), who then logs in anew";
   }
   return error;
@@ -178,7 +178,9 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
     return not_safe(path, "it belongs to user " + std::to_string(st.st_uid), "use a directory of your own or of root");
   }
   if (st.st_mode & S_IWOTH) {
-    return not_safe(path, "everybody may write to it (mode " + octal(st.st_mode) + ")", "chmod o-w " + path);
+    const bool shared = (st.st_mode & S_ISVTX) != 0;  // such as /tmp: not to be closed
+    return not_safe(path, "everybody may write to it (mode " + octal(st.st_mode) + ")",
+                    shared ? "name a directory of its own: mkdir -m 700 " + path + "/dlock" : "chmod o-w " + path);
   }
   if (st.st_mode & S_IWGRP) {
     if (!rules.named || !(st.st_mode & S_ISGID)) {

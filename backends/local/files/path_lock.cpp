@@ -48,7 +48,12 @@ Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) 
   // Never made through a symbolic link: who put it there would choose what is made, and where.
   if (fd < 0 && errno == ENOENT) fd = ::open(path.c_str(), kFlags | O_CREAT | O_NOFOLLOW, 0666);
   if (fd < 0 && errno == ELOOP) return dangling(path);
-  if (fd < 0) return system_error("cannot open the lock file " + path, errno);
+  if (fd < 0) {
+    const bool no_folder = errno == ENOENT;
+    Error error = system_error("cannot open the lock file " + path, errno);
+    if (no_folder) error.next = "is it spelled as it should be? If so, make its folder with mkdir -p";
+    return error;
+  }
   PathLock lock;
   lock.fd_ = UniqueFd(fd);
   if (const char* fs = network_file_system(fd); fs && !allow_network_fs) {

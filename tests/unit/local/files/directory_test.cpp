@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/config/local_directory.h"
+#include "backends/local/files/directory.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "lib/config/backend_url.h"
 
-namespace dlock::local_directory_test {
+namespace dlock::directory_test {
 namespace {
 
 /// Sets or unsets a variable for a scope.
@@ -34,7 +34,7 @@ class Variable {
 
 TEST_CASE("root's locks lie in /var/lib/dlock, a user's in the state directory") {
   const Variable state("XDG_STATE_HOME", "/somewhere/state");
-  const auto path = default_local_directory();
+  const auto path = local::usual_directory();
   REQUIRE(path);
   CHECK(*path == (geteuid() == 0 ? "/var/lib/dlock" : "/somewhere/state/dlock"));
 }
@@ -42,7 +42,7 @@ TEST_CASE("root's locks lie in /var/lib/dlock, a user's in the state directory")
 TEST_CASE("without HOME a user's directory is found in /etc/passwd") {
   const Variable state("XDG_STATE_HOME", nullptr);
   const Variable home("HOME", nullptr);
-  const auto path = default_local_directory();
+  const auto path = local::usual_directory();
   REQUIRE(path);
   CHECK(path->starts_with("/"));
   CHECK(path->ends_with("/dlock"));
@@ -50,9 +50,9 @@ TEST_CASE("without HOME a user's directory is found in /etc/passwd") {
 
 TEST_CASE("a local store is shown with its directory, also the one that nobody named, and local:system") {
   const Variable state("XDG_STATE_HOME", "/somewhere/state");
-  CHECK(BackendUrl::parse("local:")->redacted() == "local:" + *default_local_directory());
-  CHECK(BackendUrl::parse("local:?sync=normal")->redacted() == "local:" + *default_local_directory() + "?sync=normal");
+  CHECK(BackendUrl::parse("local:")->redacted() == "local:" + *local::usual_directory());
+  CHECK(BackendUrl::parse("local:?sync=normal")->redacted() == "local:" + *local::usual_directory() + "?sync=normal");
   CHECK(BackendUrl::parse("local:system")->redacted() == "local:/var/lib/dlock/system");
 }
 
-}  // namespace dlock::local_directory_test
+}  // namespace dlock::directory_test
