@@ -15,12 +15,22 @@ teardown() { end_world; }
 
 use_strategy() { use "$(mysql_url "${2:-one}")?strategy=$1"; } # STRATEGY [NAME]
 
+# The second section, whose keeper waits for the lock.
+wait_as_b() {
+  start_watched b dlock run -q --ttl 2s k -- section
+  wait_until keeper_of b
+}
+a_ends_b_follows() { # STATUS: of the first one
+  [ "$(how_ended a)" = "exit $1" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
 supervisor_killed() { # STRATEGY
   use_strategy "$1"
   start_watched a dlock run --ttl 20s k -- section --for 30
   wait_until begun 1
-  start_watched b dlock run -q --ttl 2s k -- section
-  wait_until keeper_of b
+  wait_as_b
   kill -KILL "$(pid_of a)"
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
@@ -34,12 +44,9 @@ supervisor_killed() { # STRATEGY
 keeper_stopped() { # STRATEGY
   use_strategy "$1"
   hold_section a
-  start_watched b dlock run -q --ttl 2s k -- section
-  wait_until keeper_of b
+  wait_as_b
   kill -STOP "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
+  a_ends_b_follows 79
 }
 @test "session: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped session; }
 @test "row: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped row; }
@@ -51,12 +58,9 @@ silence() { # STRATEGY
   use_strategy "$1" proxy
   hold_section a --stubborn
   use_strategy "$1"
-  start_watched b dlock run -q --ttl 2s k -- section
-  wait_until keeper_of b
+  wait_as_b
   network drop
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
+  a_ends_b_follows 79
 }
 @test "session: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence session; }
 @test "row: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence row; }
@@ -66,8 +70,7 @@ silence() { # STRATEGY
 frozen() { # STRATEGY
   use_strategy "$1"
   hold_section a
-  start_watched b dlock run -q --ttl 2s k -- section
-  wait_until keeper_of b
+  wait_as_b
   kill -STOP "$(pid_of_server one)"
   [ "$(how_ended a)" = "exit 79" ]
   kill -CONT "$(pid_of_server one)"
@@ -99,13 +102,10 @@ waiter_killed() { # STRATEGY
   use_strategy "$1"
   start_watched a dlock run --ttl 2s k -- section --for 1.5
   wait_until begun 1
-  start_watched b dlock run -q --ttl 2s k -- section
-  wait_until keeper_of b
+  wait_as_b
   wait_until waits_for_it
   sql one "KILL $(sql one "$waiting")"
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
+  a_ends_b_follows 0
 }
 waiting="SELECT id FROM information_schema.processlist WHERE user = 'app' AND time_ms > 100 AND command != 'Sleep'"
 waits_for_it() { [ "$(sql one "$waiting")" ]; }
@@ -116,14 +116,11 @@ restarted() { # STRATEGY
   use_strategy "$1"
   start_watched a dlock run --ttl 3s k -- section --for 3
   wait_until begun 1
-  start_watched b dlock run -q --ttl 2s k -- section
-  wait_until keeper_of b
+  wait_as_b
   kill_server one
   restart_mysql one
   run -75 dlock run -q -n k -- true
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
+  a_ends_b_follows 0
 }
 @test "unique: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted unique; }
 @test "occupy: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted occupy; }
@@ -131,8 +128,7 @@ restarted() { # STRATEGY
 both_killed() { # STRATEGY MS
   use_strategy "$1"
   hold_section a
-  start_watched b dlock run -q --ttl 2s k -- section
-  wait_until keeper_of b
+  wait_as_b
   kill -KILL "$(pid_of a)" "$(keeper_of a)"
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2

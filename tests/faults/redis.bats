@@ -138,18 +138,7 @@ teardown() { end_world; }
   history check --sections 2
 }
 
-@test "memory is full: acquire is refused with the reason, renew and release still work" {
-  start_watched a dlock run --ttl 2s k -- section --for 4
-  wait_until begun 1
-  redis_cli one config set maxmemory 1
-  run dlock run -n other -- touch ran
-  [[ "$status" = 69 || "$status" = 71 || "$status" = 78 ]]
-  [[ "$output" == *memory* ]]
-  [ ! -e ran ]
-  [ "$(how_ended a)" = "exit 0" ]
-  redis_cli one config set maxmemory 0
-  run -0 dlock run -n k -- true
-}
+@test "memory is full: acquire is refused with the reason, renew and release still work" { memory_is_full; }
 
 @test "40 000 other keys that expire: a dead holder's lock is taken when its lease ends, with no message to say so" {
   seq 40000 | awk '{ print "SET other:" $1 " v PX 600000" }' | redis_cli one --pipe
@@ -161,20 +150,7 @@ teardown() { end_world; }
   [ "$ms" -lt $((2500 * slowness)) ]
 }
 
-@test "CLIENT KILL on everybody: the holder keeps the lock, the waiter its place" {
-  start_watched a dlock run --ttl 2s k -- section --for 2
-  wait_until begun 1
-  wait_section b
-  local type
-  for type in normal pubsub normal pubsub; do
-    redis_cli one client kill type "$type" skipme yes
-    sleep 0.3
-  done
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1500
-}
+@test "CLIENT KILL on everybody: the holder keeps the lock, the waiter its place" { everybody_is_killed; }
 
 # --- operators -------------------------------------------------------------------------------------------------------
 
@@ -225,40 +201,14 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
 }
 @test "connections reset, again and again: holder and waiter go on" { through_proxy; connections_reset 2s 6 8 0.2; }
 
-# A whole life (acquire, some renewals, release) with the connection cut behind the N-th message.
-life_with_cut() { # DIRECTION N
-  network cut "$1" "$2"
-  dlock run -w 5 --ttl 1s --renew-interval 100ms "k-$1-$2" -- sh -c 'echo ran >>ran; sleep 0.35'
-}
-
 @test "cut behind every single message, in both directions: ran once, released, nobody is told otherwise" {
   through_proxy
-  local direction n
-  for direction in requests replies; do
-    for n in {0..9}; do
-      rm -f ran
-      run life_with_cut "$direction" "$n"
-      echo "$direction $n: $status $output"
-      [ "$status" = 0 ]
-      [ "$(wc -l <ran)" = 1 ]
-      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
-    done
-  done
+  life_cut_everywhere 1s 9
 }
 
 @test "acquire and release from the command line, cut behind every message: no lease is left behind" {
   through_proxy
-  local direction n owner _
-  for direction in requests replies; do
-    for n in {0..4}; do
-      network cut "$direction" "$n"
-      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$direction-$n"
-      read -r owner _ <<<"$output"
-      network cut "$direction" "$n"
-      run -0 dlock release "c-$direction-$n" --owner "$owner"
-      DLOCK_BACKEND=$direct is_free "c-$direction-$n"
-    done
-  done
+  lease_cut_everywhere 4
 }
 
 @test "a server that hangs over a request which nobody waits for any more, and goes on: nothing is held" {

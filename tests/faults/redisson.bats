@@ -29,32 +29,8 @@ through_proxy() {
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 
-@test "memory is full: acquire is refused with the reason, renew and release still work" {
-  start_watched a dlock run --ttl 2s k -- section --for 4
-  wait_until begun 1
-  redis_cli one config set maxmemory 1
-  run -69 dlock run -n other -- touch ran
-  [[ "$output" == *memory* ]]
-  [ ! -e ran ]
-  [ "$(how_ended a)" = "exit 0" ]
-  redis_cli one config set maxmemory 0
-  run -0 dlock run -n k -- true
-}
-
-@test "CLIENT KILL on everybody: the holder keeps the lock, and the waiter comes right behind it" {
-  start_watched a dlock run --ttl 2s k -- section --for 2
-  wait_until begun 1
-  wait_section b
-  local type
-  for type in normal pubsub normal pubsub; do
-    redis_cli one client kill type "$type" skipme yes
-    sleep 0.3
-  done
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1500
-}
+@test "memory is full: acquire is refused with the reason, renew and release still work" { memory_is_full; }
+@test "CLIENT KILL on everybody: the holder keeps the lock, and the waiter comes right behind it" { everybody_is_killed; }
 
 @test "server restarted empty: the next renewal says lost, 79" {
   hold_section a

@@ -414,42 +414,20 @@ CODE
 
 # --- connections cut ------------------------------------------------------------------------------------------------------------------
 
-# A whole life (acquire, some renewals, release) with the connections cut behind the N-th message.
-life_with_cut() { # DIRECTION N
-  networks cut "$1" "$2"
-  dlock run -w 5 --ttl 1s --renew-interval 100ms "k-$1-$2" -- sh -c 'echo ran >>ran; sleep 0.35'
-}
-lives_with_cuts() { # N: of so many servers
-  five_servers_through_proxies "$1"
-  local direction n
-  for direction in requests replies; do
-    for n in {0..7}; do
-      rm -f ran
-      run life_with_cut "$direction" "$n"
-      echo "$direction $n: $status $output"
-      [ "$status" = 0 ]
-      [ "$(wc -l <ran)" = 1 ]
-      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
-    done
-  done
+cut_behind() { networks cut "$@"; }
+@test "one server cut behind every single message: ran once, released, nobody is told otherwise" {
+  five_servers_through_proxies 1
+  life_cut_everywhere 1s 7
 }
 
-@test "one server cut behind every single message: ran once, released, nobody is told otherwise" { lives_with_cuts 1; }
-@test "three servers cut behind every single message: the same" { lives_with_cuts 3; }
+@test "three servers cut behind every single message: the same" {
+  five_servers_through_proxies 3
+  life_cut_everywhere 1s 7
+}
 
 @test "acquire and release from the command line, three servers cut behind every message: no lease is left behind" {
   five_servers_through_proxies 3
-  local direction n owner _
-  for direction in requests replies; do
-    for n in {0..4}; do
-      networks cut "$direction" "$n"
-      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$direction-$n"
-      read -r owner _ <<<"$output"
-      networks cut "$direction" "$n"
-      run -0 dlock release "c-$direction-$n" --owner "$owner"
-      DLOCK_BACKEND=$direct is_free "c-$direction-$n"
-    done
-  done
+  lease_cut_everywhere 4
 }
 
 @test "an inner run whose join is cut behind every message enters the hold all the same" {
@@ -458,24 +436,8 @@ lives_with_cuts() { # N: of so many servers
 #!/bin/sh
 echo "$1" >>entered
 CODE
-  script outer <<'CODE'
-#!/bin/bash
-for n in 0 1 2 3; do
-  echo "$n" >cut-now
-  until [ ! -e cut-now ]; do sleep 0.01; done
-  dlock run -w 3 --ttl 5s k -- inner "$n" || exit
-done
-CODE
-  start_watched a dlock run --ttl 5s k -- outer
-  local n
-  for n in 0 1 2 3; do
-    wait_until grep -sqx "$n" cut-now
-    networks cut replies "$n"
-    rm cut-now
-  done
-  [ "$(how_ended a)" = "exit 0" ]
+  joins_cut inner
   [ "$(paste -s -d' ' entered)" = "0 1 2 3" ]
-  DLOCK_BACKEND=$direct is_free k
 }
 
 # --- what is left behind ------------------------------------------------------------------------------------------------------------

@@ -28,23 +28,8 @@ through_proxy() { # [?mode=ex]
 }
 pid_of() { cat "$1.pid"; }
 
-lives_with_cuts() { # [?mode=ex]: acquire, some renewals, release, with the connection cut behind every message
-  through_proxy "$1"
-  local direction n
-  for direction in requests replies; do
-    for n in {0..7}; do
-      rm -f ran
-      network cut "$direction" "$n"
-      run dlock run -w 5 --ttl 1s --renew-interval 100ms "k-$direction-$n" -- sh -c 'echo ran >>ran; sleep 0.35'
-      echo "$direction $n: $status $output"
-      [ "$status" = 0 ]
-      [ "$(wc -l <ran)" = 1 ]
-      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
-    done
-  done
-}
-@test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { lives_with_cuts ''; }
-@test "mode=ex, cut behind every single message: the same" { lives_with_cuts '?mode=ex'; }
+@test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { through_proxy ''; life_cut_everywhere 1s 7; }
+@test "mode=ex, cut behind every single message: the same" { through_proxy '?mode=ex'; life_cut_everywhere 1s 7; }
 
 is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy ''; outage_under_a_waiter refuse; }
@@ -52,24 +37,8 @@ is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
 
 joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once, and the lock goes with the last one
   through_proxy "$1"
-  script outer <<'CODE'
-#!/bin/bash
-for n in 0 1 2 3; do
-  echo "$n" >cut-now
-  until [ ! -e cut-now ]; do sleep 0.01; done
-  dlock run -w 3 --ttl 5s k -- sh -c 'dlock inspect k >>entered' || exit
-done
-CODE
-  start_watched a dlock run --ttl 5s k -- outer
-  local n
-  for n in 0 1 2 3; do
-    wait_until grep -sqx "$n" cut-now
-    network cut replies "$n"
-    rm cut-now
-  done
-  [ "$(how_ended a)" = "exit 0" ]
+  joins_cut sh -c 'dlock inspect k >>entered'
   [ "$(grep -c 'entered 2 times' entered)" = 4 ]
-  DLOCK_BACKEND=$direct is_free k
 }
 @test "mode=cas, a join that is cut behind every message is counted once" { joins_with_cuts ''; }
 @test "mode=ex, a join that is cut behind every message is counted once" { joins_with_cuts '?mode=ex'; }

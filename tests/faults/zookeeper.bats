@@ -195,25 +195,9 @@ through_proxy() {
 @test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl "${slowness}s"; }
 @test "connections reset, again and again: holder and waiter go on with their sessions" { through_proxy; connections_reset 4s 3 6 0.3 1500; }
 
-# A whole life (acquire, some heartbeats, release) with the connection cut behind the N-th message.
-life_with_cut() { # DIRECTION N
-  network cut "$1" "$2"
-  dlock run -w 5 --ttl 3s --renew-interval 100ms "$key-$1-$2" -- sh -c 'echo ran >>ran; sleep 0.35'
-}
-
 @test "cut behind every single message, in both directions: ran once, released, nobody is told otherwise" {
   through_proxy
-  local direction n
-  for direction in requests replies; do
-    for n in {0..12}; do
-      rm -f ran
-      run life_with_cut "$direction" "$n"
-      echo "$direction $n: $status $output"
-      [ "$status" = 0 ]
-      [ "$(wc -l <ran)" = 1 ]
-      DLOCK_BACKEND=$direct is_free "$key-$direction-$n"
-    done
-  done
+  life_cut_everywhere 3s 12
 }
 
 @test "the same while it is waiting: served when its turn comes, and it leaves nothing behind" {
@@ -236,17 +220,7 @@ life_with_cut() { # DIRECTION N
 
 @test "acquire and release from the command line, cut behind every message: no lease is left behind" {
   through_proxy
-  local direction n owner _
-  for direction in requests replies; do
-    for n in {0..6}; do
-      network cut "$direction" "$n"
-      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "$key-$n"
-      read -r owner _ <<<"$output"
-      network cut "$direction" "$n"
-      run -0 dlock release "$key-$n" --owner "$owner"
-      DLOCK_BACKEND=$direct is_free "$key-$n"
-    done
-  done
+  lease_cut_everywhere 6
 }
 
 # --- many ------------------------------------------------------------------------------------------------------------

@@ -63,6 +63,13 @@ unpack() { # PACKAGE...
   [[ $output == *"not a dynamic executable"* || $output == *"statically linked"* ]]
 }
 
+@test "the image of examples/Dockerfile has the libraries that its packages depend on" {
+  local needed
+  for needed in $(dpkg-deb -f "$(package_of redis)" Depends | tr , '\n' | sed -E 's/^ *([^ ]+).*/\1/' | grep -vxE 'dlock|libc6'); do
+    grep -qE "^RUN .*install .* $needed( |\$)" "$root/examples/Dockerfile" || { echo "$needed is not in it"; return 1; }
+  done
+}
+
 @test "the package has the program, its pages, its completions and its papers, and nothing else" {
   [ "$(files_of "$package" | grep -v ^usr/share/doc/dlock/examples/)" = "usr/bin/dlock
 usr/lib/sysusers.d/dlock.conf

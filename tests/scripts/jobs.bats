@@ -80,7 +80,7 @@ jobs_run() { # SCRIPT
     run -0 bash -c "$needs; needs_of ${file%/*} '$root/tests/$file.bats'"
     [ "$output" = servers ]
   done
-  for file in faults/local cli/commands package/package scripts/conformance_skips; do
+  for file in faults/local cli/commands_look package/package scripts/conformance_skips; do
     run -0 bash -c "$needs; needs_of ${file%/*} '$root/tests/$file.bats'"
     [ "$output" = "" ]
   done

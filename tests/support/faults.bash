@@ -153,6 +153,65 @@ outage_under_a_waiter() { # hold|refuse [OPTION...]: of the waiter
   [ -e ran ]
 }
 
+# --- every message ---------------------------------------------------------------------------------------------------
+
+# How the tests below cut the connection behind its N-th message; redefined where there are several.
+cut_behind() { network cut "$@"; } # requests|replies N
+
+# Acquire, some renewals, release: each ran once and is released, and nobody is told otherwise.
+life_cut_everywhere() { # TTL LAST: behind each message up to the LAST
+  local direction n lock
+  for direction in requests replies; do
+    for ((n = 0; n <= $2; n++)); do
+      lock=${key:-k}-$direction-$n
+      rm -f ran
+      cut_behind "$direction" "$n"
+      run dlock run -w 5 --ttl "$1" --renew-interval 100ms "$lock" -- sh -c 'echo ran >>ran; sleep 0.35'
+      echo "$direction $n: $status $output"
+      [ "$status" = 0 ]
+      [ "$(wc -l <ran)" = 1 ]
+      DLOCK_BACKEND=$direct is_free "$lock"
+    done
+  done
+}
+
+# dlock acquire and dlock release leave no lease behind.
+lease_cut_everywhere() { # LAST
+  local direction n lock owner _
+  for direction in requests replies; do
+    for ((n = 0; n <= $1; n++)); do
+      lock=${key:-c}-$direction-$n
+      cut_behind "$direction" "$n"
+      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "$lock"
+      read -r owner _ <<<"$output"
+      cut_behind "$direction" "$n"
+      run -0 dlock release "$lock" --owner "$owner"
+      DLOCK_BACKEND=$direct is_free "$lock"
+    done
+  done
+}
+
+# Four inner runs, one after the other, each with its join cut: they enter the hold all the same, and it ends with the last.
+joins_cut() { # COMMAND...: of the inner runs; its last word is their number
+  script outer <<'CODE'
+#!/bin/bash
+for n in 0 1 2 3; do
+  echo "$n" >cut-now
+  until [ ! -e cut-now ]; do sleep 0.01; done
+  dlock run -w 3 --ttl 5s k -- "$@" "$n" || exit
+done
+CODE
+  start_watched a dlock run --ttl 5s k -- outer "$@"
+  local n
+  for n in 0 1 2 3; do
+    wait_until grep -sqx "$n" cut-now
+    cut_behind replies "$n"
+    rm cut-now
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  DLOCK_BACKEND=$direct is_free k
+}
+
 # --- the queue -------------------------------------------------------------------------------------------------------
 
 # --fair: in order of arrival; and who comes when the lock is free, but somebody waits for it, is not let by.

@@ -79,3 +79,32 @@ redis_line() { # NAME LINE WORD...: its answer has this line (a line ends with C
 }
 
 kill_redis() { kill_server "$@"; }
+
+# --- bodies of tests, for every layout on the server "one" (faults.bash is loaded) -------------------------------------
+
+memory_is_full() {
+  start_watched a dlock run --ttl 2s k -- section --for 4
+  wait_until begun 1
+  redis_cli one config set maxmemory 1
+  run -69 dlock run -n other -- touch ran
+  [[ "$output" == *memory* ]]
+  [ ! -e ran ]
+  [ "$(how_ended a)" = "exit 0" ]
+  redis_cli one config set maxmemory 0
+  run -0 dlock run -n k -- true
+}
+
+everybody_is_killed() {
+  start_watched a dlock run --ttl 2s k -- section --for 2
+  wait_until begun 1
+  wait_section b
+  local type
+  for type in normal pubsub normal pubsub; do
+    redis_cli one client kill type "$type" skipme yes
+    sleep 0.3
+  done
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  gap_below 1500
+}

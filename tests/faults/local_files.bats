@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+# The local backend when its files are damaged, removed or replaced, and when the system refuses what it needs.
+load ../support/cli
+
+setup() {
+  set_world
+  # work NAME [FLAG]: writes NAME.pid, then runs until the file FLAG (default: go) is there.
+  script work <<'SCRIPT'
+#!/bin/bash
+echo $$ >"$1.pid"
+until [ -e "${2:-go}" ]; do sleep 0.02; done
+SCRIPT
+}
+teardown() {
+  [ ! -e "$BATS_TEST_TMPDIR/disk/mounted" ] || umount "$BATS_TEST_TMPDIR/disk"
+  end_world
+}
+
+lock_file() { echo "$locks"/*.lock; }
+
+@test "the lock file unlinked under a holder: the holder is lost, never two who believe in it" {
+  start_watched end bash -c 'exec dlock run k -- work cmd 2>err'
+  wait_until filled cmd.pid
+  rm "$(lock_file)"
+  [ "$(how_ended end)" = "exit 79" ]
+  [[ "$(cat err)" == *LOST*removed* ]]
+  ended "$(pid_of cmd)"
+  run -0 dlock run -n k -- true
+}
+
+@test "the lock file replaced under a holder: the holder is lost" {
+  start_watched end dlock run -q k -- work cmd
+  wait_until filled cmd.pid
+  cp "$(lock_file)" copy
+  mv copy "$(lock_file)"
+  [ "$(how_ended end)" = "exit 79" ]
+  ended "$(pid_of cmd)"
+}
+
+@test "the lock file unlinked under waiters: they go on with the new one, one at a time" {
+  start_watched end dlock run -q k -- work cmd
+  wait_until filled cmd.pid
+  local i
+  for i in 1 2 3; do start dlock run -q k -- bash -c "mkdir alone || echo overlap >>order; echo $i >>order; rmdir alone"; done
+  wait_until has 3 waiters k
+  rm "$(lock_file)"
+  [ "$(how_ended end)" = "exit 79" ]
+  wait_until lines_in order 3
+  run -1 grep overlap order
+}
+
+@test "the lock directory removed under a holder: 79, and the directory is made anew" {
+  start_watched end dlock run -q k -- work cmd
+  wait_until filled cmd.pid
+  rm -r "$locks"
+  [ "$(how_ended end)" = "exit 79" ]
+  run -0 dlock run -n k -- true
+}
+
+@test "damaged lock files are a clear error, never a crash and never a grant" {
+  dlock run k -- true
+  local file bytes
+  file=$(lock_file)
+  cp "$file" good
+  for bytes in 0 100 300 400; do
+    cp good "$file"
+    printf 'XXXXXXXX' | dd of="$file" bs=1 seek=$bytes conv=notrunc status=none
+    run dlock run -n k -- true
+    [ "$status" = 78 ] || [ "$status" = 0 ]
+    [ "$status" = 0 ] || [[ "$output" == *"$file"* ]]
+    [ $bytes -ge 384 ] || [ "$status" = 78 ]
+    run dlock inspect k
+    [ "$status" -lt 128 ]
+  done
+  head -c 20 good >"$file"
+  run -78 dlock run -n k -- true
+  [[ "$output" == *"$file"*damaged* ]]
+  head -c 8192 /dev/urandom >"$file"
+  run -78 dlock run -n k -- true
+  : >"$file" # an empty one is a new one
+  run -0 dlock run -n k -- true
+}
+
+# Overwrites SIZE bytes at OFFSET of FILE with zeros.
+zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=none; }
+
+@test "a damaged fence file lets no lower token in: it is refused, with the remedy" {
+  local file damage
+  dlock fence db 5
+  file=$(echo "$locks"/fence/*.fence)
+  cp "$file" first
+  dlock fence db 7
+  dlock fence db 9
+  cp "$file" whole
+  for damage in 'zero "$file" 0 296' 'zero "$file" 4096 296' 'zero "$file" 0 1' 'zero "$file" 4096 1' 'zero "$file" 100 4100' \
+    'truncate -s 0 "$file"' 'truncate -s 4096 "$file"' 'truncate -s 4200 "$file"' 'zero "$file" 0 8192' \
+    'dd if=first of="$file" bs=296 count=1 conv=notrunc status=none' 'cp /etc/passwd "$file"'; do
+    cp whole "$file"
+    eval "$damage"
+    run -78 dlock fence db 8 -- touch ran
+    echo "$damage: $output"
+    [[ "$output" == *"$file of db is damaged"*"rm $file"*"dlock fence db"* ]]
+  done
+  [ ! -e ran ]
+  rm "$file"
+  run -0 dlock fence db 9
+  run -79 dlock fence db 8
+}
+
+@test "callers that make a fence file at the same time agree on the highest token" {
+  local token
+  for token in {1..12}; do start bash -c "dlock fence -w 20 db $token || [ \$? = 79 ]; echo \$? >end.$token"; done
+  for token in {1..12}; do
+    wait_until filled "end.$token"
+    [ "$(cat "end.$token")" = 0 ]
+  done
+  run -79 dlock fence db 11
+  run -0 dlock fence db 12
+  [ "$(ls "$locks/fence")" = "$(basename "$locks"/fence/*.fence)" ]
+}
+
+@test "a lock file that is damaged under a holder: the kernel keeps the lock, and the command goes on" {
+  start_watched a dlock run -q k -- work b
+  wait_until filled b.pid
+  sleep 0.5
+  printf X | dd of="$(lock_file)" bs=1 seek=300 conv=notrunc status=none
+  touch "$(lock_file)"
+  sleep 1
+  ! in_state "$(cat b.pid)" "ZX" && [ ! -e a ]
+  touch go
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+@test "another key's file under our key's name is refused" {
+  dlock run a -- true
+  mv "$(lock_file)" saved
+  dlock run b -- true
+  cat saved >"$(lock_file)"
+  run -78 dlock run -n b -- touch ran
+  [ ! -e ran ]
+}
+
+@test "traps in the lock directory: symlinks, FIFOs and directories in place of the file are refused" {
+  dlock run k -- true
+  local file
+  file=$(lock_file)
+  rm "$file" && ln -s /etc/passwd "$file"
+  run timeout 10 dlock run -n k -- touch ran
+  [[ "$status" == 7[178] ]]
+  rm "$file" && mkfifo "$file"
+  run timeout 10 dlock run -n k -- touch ran
+  [[ "$status" == 7[178] ]]
+  rm "$file" && mkdir "$file"
+  run timeout 10 dlock run -n k -- touch ran
+  [[ "$status" == 7[178] ]]
+  [ ! -e ran ]
+}
+
+@test "a directory that others may write to is refused" {
+  chmod 777 "$locks"
+  run -78 dlock run k -- touch ran
+  [[ "$output" == *"$locks"* ]]
+  chmod 700 "$locks"
+  ln -s "$locks" link
+  run -78 dlock run -b "local:$PWD/link" k -- touch ran
+  [ ! -e ran ]
+}
+
+@test "a directory under one that others may change is refused; under /tmp, a private group and a shared folder it is not" {
+  local above=$BATS_TEST_TMPDIR/above
+  mkdir -p "$above/between/locks"
+  chmod 700 "$above/between/locks"
+  export DLOCK_BACKEND=local:$above/between/locks
+  local mode
+  for mode in 777 757; do
+    chmod "$mode" "$above"
+    run -78 dlock run k -- touch ran
+    [[ "$output" == *"$above, above it, may be written to by everybody (mode 0$mode)"* ]]
+  done
+  run -78 dlock doctor
+  [[ "$output" == *fail*"$above, above it, "* ]]
+  chmod 1777 "$above"
+  run -0 dlock run k -- true
+  chmod 775 "$above"
+  if [ "$(id -u)" = 0 ]; then
+    chgrp 65534 "$above"
+    run -78 dlock run k -- touch ran
+    [[ "$output" == *"$above, above it, may be written to by its group (mode 0775)"* ]]
+    chmod 2775 "$above"
+    run -0 dlock run k -- true
+    chmod 755 "$above"
+    chown 65534 "$above"
+    run -78 dlock run k -- touch ran
+    [[ "$output" == *"$above, above it, belongs to user 65534"* ]]
+    chown 0 "$above"
+  fi
+  chmod 777 "$above"
+  mkdir "$BATS_TEST_TMPDIR/elsewhere"
+  ln -s "$above/between" "$BATS_TEST_TMPDIR/elsewhere/link"
+  run -78 dlock run -b "local:$BATS_TEST_TMPDIR/elsewhere/link/locks" k -- touch ran
+  chmod 755 "$above"
+  run -0 dlock run -b "local:$BATS_TEST_TMPDIR/elsewhere/link/locks" k -- true
+  [ ! -e ran ]
+}
+
+@test "no permission is 77, with the path, and nothing runs" {
+  need_root
+  open_world
+  run -77 nobody dlock run k -- true
+  [[ "$output" == *"$locks"* ]]
+  run -77 nobody dlock run -n "$BATS_TEST_TMPDIR/work/new-file" -- true
+  run -77 nobody dlock acquire --ttl 1m k
+}
+
+@test "another user's flock file that may be read can be locked, as with flock(1)" {
+  need_root
+  open_world
+  touch shared
+  chmod 644 shared
+  mkdir -m 700 "$BATS_TEST_TMPDIR/theirs"
+  chown 65534:65534 "$BATS_TEST_TMPDIR/theirs"
+  run -0 nobody dlock run -b "local:$BATS_TEST_TMPDIR/theirs" -n "$PWD/shared" -- true
+}
+
+@test "a read-only file system is a clear error" {
+  need_root
+  mkdir -m 700 "$BATS_TEST_TMPDIR/disk"
+  mount -t tmpfs -o ro,mode=700 none "$BATS_TEST_TMPDIR/disk" || skip "cannot mount"
+  run dlock run -b "local:$BATS_TEST_TMPDIR/disk" k -- touch ran
+  umount "$BATS_TEST_TMPDIR/disk"
+  [ "$status" = 77 ] || [ "$status" = 71 ]
+  [[ "$output" == *"ead-only"* ]]
+  [ ! -e ran ]
+}
+
+@test "no space is a clear error, and locks that exist go on working" {
+  need_root
+  local disk=$BATS_TEST_TMPDIR/disk
+  mkdir -m 700 "$disk"
+  mount -t tmpfs -o size=64k,mode=700 none "$disk" || skip "cannot mount"
+  touch "$disk/mounted"
+  dlock run -b "local:$disk" old -- true
+  dd if=/dev/zero of="$disk/fill" bs=1k 2>/dev/null || true
+  run dlock run -b "local:$disk" new -- touch ran
+  local new=$status said=$output
+  run dlock run -b "local:$disk" -n old -- true
+  local old=$status
+  umount "$disk"
+  [ "$new" = 71 ]
+  [[ "$said" == *"No space"* ]]
+  [ "$old" = 0 ]
+  [ ! -e ran ]
+}
+
+@test "unset HOME, an empty environment, umask 077 and 000" {
+  run -0 env -u HOME dlock run k -- true
+  run -0 env -i "$DLOCK" run -b "$DLOCK_BACKEND" k -- /bin/true
+  (umask 077 && dlock run new -- sh -c '[ "$(umask)" = 0077 ]')
+  (umask 000 && dlock run newer -- true)
+  [ "$(stat -c %a "$locks"/*.lock | sort -u)" = 600 ]
+}
+
+@test "without --backend the locks are the user's own, in a private directory" {
+  need_root
+  open_world
+  mkdir "$BATS_TEST_TMPDIR/nowhere"
+  chown 65534:65534 "$BATS_TEST_TMPDIR/nowhere"
+  run -0 nobody env -u DLOCK_BACKEND dlock run k -- true
+  [ "$(stat -c %a "$BATS_TEST_TMPDIR/nowhere/.local/state/dlock")" = 700 ]
+  run -0 nobody env -u DLOCK_BACKEND XDG_STATE_HOME="$BATS_TEST_TMPDIR/nowhere/xdg" dlock run k -- true
+  [ -d "$BATS_TEST_TMPDIR/nowhere/xdg/dlock" ]
+}
+
+@test "no descriptors left is an error of the system, not a hang and not a grant" {
+  local n
+  for n in 4 5 6 7; do
+    run bash -c "exec 3>&- 4>&- 5>&-; ulimit -n $n; exec timeout 10 dlock run -n k -- true"
+    [ "$status" = 71 ] || [ "$status" = 0 ]
+  done
+  run bash -c 'exec 3>&-; ulimit -n 4; exec dlock run -n k -- touch ran'
+  [ "$status" = 71 ]
+  [ ! -e ran ]
+  run -0 dlock run -n k -- true
+}
+
+@test "no process left for the command is 71, and the lock is free again" {
+  need_root
+  open_world
+  mkdir -m 700 "$BATS_TEST_TMPDIR/theirs"
+  chown 65534:65534 "$BATS_TEST_TMPDIR/theirs"
+  run -71 setpriv --reuid=65534 --regid=65534 --clear-groups -- \
+    prlimit --nproc=0 dlock run -b "local:$BATS_TEST_TMPDIR/theirs" -n k -- true
+  [[ "$output" == *"cannot start a process"* ]]
+  run -0 nobody dlock run -b "local:$BATS_TEST_TMPDIR/theirs" -n k -- true
+}

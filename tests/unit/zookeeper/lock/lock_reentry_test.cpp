@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds that are entered from inside, and who frees them.
+#include "backends/zookeeper/lock/lock.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/unit/zookeeper/lock_world.h"
+
+namespace dlock::zookeeper::lock_test {
+
+TEST_CASE("A re-entry joins the hold that its claim names, if it is one") {
+  World world;
+  const LockSpec outer = spec_of();
+  const auto holder = world.lock(outer);
+  const auto held = holder->acquire(world.supervisor);
+  REQUIRE(granted(held));
+  LockSpec inner = spec_of();
+  inner.wait.once = true;
+  inner.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto joined = world.lock(inner);
+  const auto answer = joined->acquire(world.supervisor);
+  REQUIRE(granted(answer));
+  CHECK(granted(answer)->locks[0].reentered);
+  CHECK(world.ensemble.children("/app/k").size() == 3);
+  CHECK(joined->release(world.clock.now() + 1s));
+  CHECK(world.ensemble.children("/app/k").size() == 3);
+  inner.ancestor = HeldClaim{outer.owner, FencingToken(1)};
+  const auto stale = world.lock(inner);
+  CHECK(refused(stale->acquire(world.supervisor)));
+}
+
+TEST_CASE("A hold that was entered outlives its own release; whoever ends last frees it, and its keeper is told") {
+  for (const char* recipe : kRecipes) {
+    CAPTURE(recipe);
+    World world;
+    const LockSpec outer = spec_of();
+    const auto holder = world.lock(outer, recipe);
+    const auto held = holder->acquire(world.supervisor);
+    REQUIRE(granted(held));
+    LockSpec inside = spec_of();
+    inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+    const auto first = world.lock(inside, recipe);
+    REQUIRE(granted(first->acquire(world.supervisor)));
+    const auto second = world.lock(inside, recipe);
+    REQUIRE(granted(second->acquire(world.supervisor)));
+    CHECK(first->release(world.clock.now() + 1s));
+    REQUIRE(holder->release(world.clock.now() + 1s));
+    CHECK(holder->is_still_entered());
+    CHECK(std::holds_alternative<RenewalRenewed>(holder->renew(world.supervisor, world.clock.now() + 1s)));
+    CHECK(std::holds_alternative<RenewalHeld>(holder->held(world.clock.now())));
+    LockSpec stranger = spec_of();
+    stranger.wait.once = true;
+    CHECK(refused(world.lock(stranger, recipe)->acquire(world.supervisor)));
+    const auto late = world.lock(inside, recipe);  // a dlock inside the one that goes on
+    CHECK(granted(late->acquire(world.supervisor))->locks[0].reentered);
+    CHECK(late->release(world.clock.now() + 1s));
+    CHECK(std::holds_alternative<RenewalHeld>(second->held(world.clock.now())));
+    CHECK(second->release(world.clock.now() + 1s));
+    CHECK(granted(world.lock(stranger, recipe)->acquire(world.supervisor)));
+    CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+  }
+}
+
+TEST_CASE("A hold that was entered by somebody who died is given back by its keeper") {
+  World world;
+  const LockSpec outer = spec_of();
+  const auto holder = world.lock(outer);
+  const auto held = holder->acquire(world.supervisor);
+  REQUIRE(granted(held));
+  LockSpec inside = spec_of();
+  inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto inner = world.lock(inside);
+  REQUIRE(granted(inner->acquire(world.supervisor)));
+  REQUIRE(holder->release(world.clock.now() + 1s));
+  world.ensemble.expire(*world.ensemble.sessions.back());
+  CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+  CHECK(world.ensemble.children("/app/k").empty());
+}
+
+TEST_CASE("Whatever reply is lost, a hold is entered once and left once, and freed by the last one") {
+  for (const char* recipe : {"bridge", "simple"}) {
+    for (const bool is_done : {false, true}) {
+      for (int n = 1;; ++n) {
+        CAPTURE(recipe);
+        CAPTURE(is_done);
+        CAPTURE(n);
+        World world;
+        const LockSpec outer = spec_of();
+        const auto holder = world.lock(outer, recipe);
+        const auto held = holder->acquire(world.supervisor);
+        REQUIRE(granted(held));
+        world.ensemble.requests = 0;
+        world.ensemble.lose_reply_of = n;
+        world.ensemble.lost_is_done = is_done;
+        LockSpec inside = spec_of();
+        inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+        const auto inner = world.lock(inside, recipe);
+        const auto joined = inner->acquire(world.supervisor);
+        REQUIRE(granted(joined));
+        CHECK(granted(joined)->locks[0].reentered);
+        CHECK(world.ensemble.children("/app/%entries/k").size() == 1);
+        REQUIRE(holder->release(world.clock.now() + 2s));
+        CHECK(holder->is_still_entered());
+        CHECK(inner->release(world.clock.now() + 2s));
+        for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+        CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+        if (world.ensemble.requests < n) break;
+      }
+    }
+  }
+}
+
+TEST_CASE("Whoever asks for a hold whose own command has ended is heard by those that are inside") {
+  World world;
+  const LockSpec outer = spec_of();
+  const auto holder = world.lock(outer, "mutex");
+  const auto held = holder->acquire(world.supervisor);
+  REQUIRE(granted(held));
+  LockSpec inside = spec_of();
+  inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto inner = world.lock(inside, "mutex");
+  REQUIRE(granted(inner->acquire(world.supervisor)));
+  world.clock.advance(1s);
+  const auto look = [&] {
+    Renewal seen = RenewalHeld{};
+    for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(seen); ++i) seen = inner->held(world.clock.now());
+    return seen;
+  };
+  CHECK(std::holds_alternative<RenewalHeld>(look()));
+  REQUIRE(holder->release(world.clock.now() + 1s));
+  CHECK(std::holds_alternative<RenewalHeld>(look()));
+  const std::string node = "/app/k/" + world.ensemble.children("/app/k").front();
+  world.ensemble.write(node, "__REVOKE__");
+  CHECK(std::holds_alternative<RevocationRequested>(look()));
+  CHECK(inner->release(world.clock.now() + 1s));
+  CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+  CHECK(world.ensemble.children("/app/k").empty());
+}
+
+}  // namespace dlock::zookeeper::lock_test
