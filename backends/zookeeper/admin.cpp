@@ -210,34 +210,37 @@ Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner
   return Error{ErrorCode::kLost, owner.text() + " does not hold " + name.text()};
 }
 
+Result<ZookeeperAdmin::LeaseInHand> ZookeeperAdmin::take_in_hand(const LockName& name, const Owner& owner,
+                                                                 TimePoint until) {
+  auto files = LeaseFiles::open(false);
+  if (!files) return files.error();
+  auto locked = files->lock(owner, until, runtime_.clock);
+  if (!locked) return locked.error();
+  auto lease = lease_of(name, owner, *files, until);
+  if (!lease) return lease.error();
+  return LeaseInHand{std::move(*files), std::move(*locked), std::move(*lease)};
+}
+
 Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
   const TimePoint until = soon();
-  const auto files = LeaseFiles::open(false);
-  if (!files) return files.error();
-  const auto locked = files->lock(owner, until, runtime_.clock);
-  if (!locked) return locked.error();
-  const auto lease = lease_of(name, owner, *files, until);
-  if (!lease) return lease.error();
-  const auto renewed = renew_lease(ensemble_, *lease, ttl, until);
-  if (!renewed && renewed.error().code == ErrorCode::kLost) files->remove(owner);
+  const auto ours = take_in_hand(name, owner, until);
+  if (!ours) return ours.error();
+  const auto renewed = renew_lease(ensemble_, ours->lease, ttl, until);
+  if (!renewed && renewed.error().code == ErrorCode::kLost) ours->files.remove(owner);
   if (!renewed) return renewed.error();
-  DetachedLease again = *lease;
-  again.timeout = ttl + lease->lock_delay;
+  DetachedLease again = ours->lease;
+  again.timeout = ttl + again.lock_delay;
   again.key = *renewed;
-  (void)files->write(again);  // its time counts from now
-  return HeldLock{name, owner, lease->token, store()};
+  (void)ours->files.write(again);  // its time counts from now
+  return HeldLock{name, owner, again.token, store()};
 }
 
 Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
   const TimePoint until = soon();
-  const auto files = LeaseFiles::open(false);
-  if (!files) return files.error();
-  const auto locked = files->lock(owner, until, runtime_.clock);
-  if (!locked) return locked.error();
-  const auto lease = lease_of(name, owner, *files, until);
-  if (!lease) return lease.error();
-  auto ended = end_lease(ensemble_, *lease, until);
-  if (ended || ended.error().code == ErrorCode::kLost) files->remove(owner);
+  const auto ours = take_in_hand(name, owner, until);
+  if (!ours) return ours.error();
+  auto ended = end_lease(ensemble_, ours->lease, until);
+  if (ended || ended.error().code == ErrorCode::kLost) ours->files.remove(owner);
   return ended;
 }
 

@@ -37,6 +37,13 @@ class ZookeeperAdmin final : public LockAdmin {
   Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
   /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.
   Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
+  /// A lease of this user's, which nobody else renews or releases meanwhile.
+  struct LeaseInHand {
+    LeaseFiles files;
+    UniqueFd lock;
+    DetachedLease lease;
+  };
+  Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
   Result<std::vector<LockName>> locks_below_root(TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<Present>& holders, TimePoint until);

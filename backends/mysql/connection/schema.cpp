@@ -6,7 +6,7 @@
 namespace dlock::mysql {
 namespace {
 
-std::string table(const char* name, const char* columns) {
+std::string table(const char* name, const std::string& columns) {
   return "CREATE TABLE IF NOT EXISTS " + std::string(name) + " (\n" + columns +
          ") ENGINE=InnoDB COMMENT='dlock tables " + std::to_string(kSchemaVersion) + "'";
 }
@@ -14,6 +14,14 @@ std::string table(const char* name, const char* columns) {
 }  // namespace
 
 std::vector<Table> tables() {
+  // Of the one who holds a row that is the lock.
+  const std::string holder_columns =
+      "  owner VARBINARY(64) NULL,\n"
+      "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+      "  since DATETIME(6) NULL,\n"
+      "  expires DATETIME(6) NULL,\n"
+      "  info VARBINARY(1024) NULL,\n"
+      "  entries VARBINARY(4096) NULL\n";
   // Names are bytes: no character set, no collation, no two keys meet.
   return {
       {kLockTable, table(kLockTable,
@@ -28,24 +36,12 @@ std::vector<Table> tables() {
                          "  holders MEDIUMBLOB NOT NULL,\n"
                          "  PRIMARY KEY (strategy, name)\n")},
       {kRowTable, table(kRowTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY\n")},
-      {kUniqueTable, table(kUniqueTable,
-                           "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
-                           "  owner VARBINARY(64) NULL,\n"
-                           "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-                           "  since DATETIME(6) NULL,\n"
-                           "  expires DATETIME(6) NULL,\n"
-                           "  info VARBINARY(1024) NULL,\n"
-                           "  entries VARBINARY(4096) NULL\n")},
+      {kUniqueTable, table(kUniqueTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n" + holder_columns)},
       {kOccupyTable, table(kOccupyTable,
                            "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
                            "  state TINYINT NOT NULL DEFAULT 0,\n"
-                           "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-                           "  owner VARBINARY(64) NULL,\n"
-                           "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-                           "  since DATETIME(6) NULL,\n"
-                           "  expires DATETIME(6) NULL,\n"
-                           "  info VARBINARY(1024) NULL,\n"
-                           "  entries VARBINARY(4096) NULL\n")},
+                           "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n" +
+                               holder_columns)},
       {kFenceTable, table(kFenceTable,
                           "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
                           "  token BIGINT UNSIGNED NOT NULL\n")},

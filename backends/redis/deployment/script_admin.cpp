@@ -69,7 +69,7 @@ Result<void> ScriptAdmin::release(const LockName& name, const Owner& owner) {
     unanswered = true;
     released = (*lock)->release(owner, nullptr, until, nullptr);
   }
-  // Gone after an answer that was lost: that was us.
+  // Gone after a release whose answer was lost: that release did it.
   if (unanswered && !released && released.error().code == ErrorCode::kLost) return {};
   return released;
 }

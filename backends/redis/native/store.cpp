@@ -49,10 +49,8 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
     return NativeAnswer(NativeGrant{*owner, *token, e[3].integer == 1, e.size() == 5 ? e[4].text : std::string()});
   }
   if (word == "busy" && e.size() == 5) {
-    NativeBusy busy{std::nullopt, static_cast<int>(e[2].integer), e[3].text, e[4].integer == 1};
-    if (e[1].integer >= 0) busy.remaining = std::chrono::milliseconds(e[1].integer);
-    else if (e[1].integer == -2) busy.remaining = Duration(0);
-    return NativeAnswer(busy);
+    return NativeAnswer(
+        NativeBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text, e[4].integer == 1});
   }
   if (word == "self") {
     return Error{ErrorCode::kUnsupported,

@@ -24,7 +24,7 @@ std::optional<Duration> hold_ends(Hold hold, std::size_t needed) {
   return hold.remaining[std::min(needed, hold.remaining.size()) - 1];
 }
 
-/// What most servers say of it; `since` by the clock in the middle.
+/// One holder, out of what each server says of it: what most say; `since` by the median of their clocks.
 Participant merged(std::vector<Participant> records) {
   if (records.empty()) return {};
   std::vector<std::uint64_t> tokens;

@@ -75,10 +75,7 @@ Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint 
     return RedissonAnswer(RedissonGrant{*owner, token_of(e[1]), e[3].integer == 1});
   }
   if (word == "busy" && e.size() == 4) {
-    RedissonBusy busy{std::nullopt, static_cast<int>(e[2].integer), e[3].integer == 1};
-    if (e[1].integer >= 0) busy.remaining = std::chrono::milliseconds(e[1].integer);
-    else if (e[1].integer == -2) busy.remaining = Duration(0);
-    return RedissonAnswer(busy);
+    return RedissonAnswer(RedissonBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].integer == 1});
   }
   if (word == "self") {
     return Error{ErrorCode::kUnsupported,

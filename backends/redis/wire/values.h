@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "backends/redis/wire/reply.h"
@@ -17,6 +18,12 @@ inline std::string ms_text(Duration d) {
 
 /// A moment that a script tells.
 inline WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
+
+/// What a script tells of a lease: how long it lasts, nothing of it if it is over (-2); nullopt: it has no end (-1).
+inline std::optional<Duration> lease_left(std::int64_t pttl) {
+  if (pttl >= 0) return std::chrono::milliseconds(pttl);
+  return pttl == -2 ? std::optional(Duration(0)) : std::nullopt;
+}
 
 /// A list of names and values in turn, as HGETALL gives it.
 inline std::map<std::string, std::string> pairs(const Reply& reply) {
