@@ -44,7 +44,7 @@ Finding file_system_finding(const LockDir& dir) {
   return ok("it lies on a local file system");
 }
 
-/// Really locks, with two descriptions that must exclude each other.
+/// Opens one file twice: what the first locks, the second must not get.
 Finding byte_lock_finding(const LockDir& dir) {
   const auto one = LockFile::open(dir, kPingFile, kPingKey);
   if (!one) return fail(one.error());

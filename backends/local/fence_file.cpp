@@ -90,7 +90,7 @@ Result<void> remember(int fd, const LockName& resource, std::uint64_t generation
 int name_file(const LockDir& fences, const std::string& from, const std::string& to) {
   if (renameat2(fences.fd(), from.c_str(), fences.fd(), to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  // Not every file system can do that in one step.
+  // A file system without RENAME_NOREPLACE: link(2) refuses a name that is there, too.
   if (linkat(fences.fd(), from.c_str(), fences.fd(), to.c_str(), 0) != 0) return errno;
   return unlinkat(fences.fd(), from.c_str(), 0) == 0 ? 0 : errno;
 }

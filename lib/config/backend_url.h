@@ -19,8 +19,8 @@ struct BackendUrl {
     auto operator<=>(const Host&) const = default;
   };
 
-  /// The backend's folder, of all life time: "local" lives inside dlock, the others are programs (dlock-redis) and
-  /// packages of their own.
+  /// The backend's folder; a text that is never freed. "local" lives inside dlock, the others are programs
+  /// (dlock-redis) and packages of their own.
   std::string_view family = "local";
   std::string scheme;       ///< "rediss+sentinel"
   std::string user;         ///< percent-decoded, as everything here

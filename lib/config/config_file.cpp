@@ -16,8 +16,8 @@
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_FLOAT_CHARCONV 1  // else a stringstream reads numbers, and locales are back
-// Its assertions are about its input: "[\u" aborts 3.3, where the next line reports the error properly. (With NDEBUG
-// some of them become promises to the compiler instead, which is worse.)
+// toml++ asserts what its input may break: 3.3 aborts at "[\u", and without the assertion reports the error. (With
+// NDEBUG some assertions become promises to the compiler instead, which is worse.)
 #define TOML_ASSERT(expr) static_assert(true)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG

@@ -12,13 +12,13 @@ namespace dlock::local {
 /// them, and the last close frees them. Errors are errno values, 0 is success. Only write locks mean anything here:
 /// read locks are the way in which a waiter waits.
 
-/// EAGAIN if another description has any of it.
+/// EAGAIN if another open file has locked any byte of it.
 int try_write_lock(int fd, const Range& range);
 int unlock_bytes(int fd, const Range& range);
 /// Blocks until nobody else has a write lock in `range`. Async-signal-safe.
 int wait_for_bytes(int fd, const Range& range);
 
-/// Has another description write-locked any of it? A descriptor that is no file counts as free.
+/// Has another open file write-locked any byte of it? A descriptor that is no file counts as free.
 bool any_write_lock(int fd, const Range& range);
 
 /// One of the locks that others have in `range`, as long as it is; it may begin further to the left. Which one, the

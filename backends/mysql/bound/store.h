@@ -41,7 +41,7 @@ class BoundStore {
   /// The session that has it: its id; 0: nobody; nullopt: somebody, but the server does not tell who.
   Result<std::optional<std::uint64_t>> holder(Servers& servers, TimePoint until);
 
-  /// strategy=row: what locks it, or waits for who has.
+  /// strategy=row: the query that locks the row, and waits while somebody else has locked it.
   std::string row_query() const;
 
  private:

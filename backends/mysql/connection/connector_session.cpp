@@ -50,7 +50,8 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
   std::string init = "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',wait_timeout=" +
                      std::to_string(settings.idle_seconds);
   if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
-  // Whatever way the server greets with: it says so if this one is not the user's.
+  // The way to begin with, whatever the server's greeting proposes; the server asks for another one if the user has
+  // one.
   options["defaultAuth"] = sql::SQLString("mysql_native_password");
   options["postInit"] = sql::SQLString(init);
   if (settings.batches) options["CLIENT_MULTI_STATEMENTS"] = true;

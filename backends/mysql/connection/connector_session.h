@@ -15,7 +15,7 @@ class Statement;
 namespace dlock::mysql {
 
 /// One connection by MySQL Connector/C++ 1.1 (which connector_session.cpp includes and nothing else). What the library
-/// does not do, or does wrong, is made good here: README.md, "The connector". All calls block and let no exception out;
+/// does not do, or does wrong, is made good here: README.md. All calls block and let no exception out;
 /// one thread makes all of them, from the constructor to the destructor. Others have guard().
 class ConnectorSession {
  public:

@@ -255,7 +255,8 @@ Result<LockState> LeaseLock::look_beside() {
 
 WaitingNote LeaseLock::note() const { return {spec_.owner.text(), spec_.mode, since_, who_, spec_.take}; }
 
-/// Who has it now; what was seen last if that cannot be asked. On a connection of its own while ours waits.
+/// The holders of the lock now; those of the last look if the server cannot be asked. While our connection waits in the
+/// server's queue, the question goes through another one.
 Result<LockState> LeaseLock::describe(Control& control) {
   if (waiting_) return look_beside();
   if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "nobody is told"};

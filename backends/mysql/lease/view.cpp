@@ -84,7 +84,8 @@ void LeaseView::tell_who_frees(const LeaseRow& row, const std::string& by) {
                       soon());
 }
 
-/// The holder looks at its row when its connection ends: where that is allowed, it hears of it at once.
+/// A holder looks at its row when its connection ends. So it learns of the force-release at once, where this account
+/// may end its connection.
 void LeaseView::tell_by_kill(const LeaseRow& row) {
   for (const LeaseHolder& holder : row.holders) {
     if (holder.connection != 0)

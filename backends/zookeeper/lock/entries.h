@@ -13,7 +13,7 @@ namespace dlock::zookeeper {
 
 /// A hold and those that have entered it (re-entry). Each has an ephemeral node of its own session in a directory
 /// beside all locks, where no other library looks. Whoever comes or goes also writes the data of the hold's first node,
-/// at the version that it has seen: so nobody goes without having seen who is there.
+/// at the version that it has seen: so nobody leaves on an old idea of who else is inside.
 struct Hold {
   std::vector<std::string> paths;  ///< of its nodes, the one with the lowest number first
   FencingToken token;              ///< their czxid

@@ -10,8 +10,8 @@
 
 namespace dlock::zookeeper {
 
-/// The nodes of a directory whose data say the slots of all holders that share by permits: of each its node that
-/// counts, the first `permits` of them. Pure.
+/// Of the nodes of a directory those whose data name the slots that are taken: one node for each holder of a permit,
+/// the lowest `permits` of them. Pure.
 std::vector<std::string> permit_nodes(const std::vector<std::string>& children, int permits);
 
 struct SlotTaken {
