@@ -131,9 +131,6 @@ class Batch {
     if (line.kind == LineReader::Line::Kind::kTooLong) {
       return Error{ErrorCode::kInvalid, "it is longer than " + std::to_string(LineReader::kLongest) + " bytes"};
     }
-    if (line.kind == LineReader::Line::Kind::kWithoutEnd) {
-      return Error{ErrorCode::kInvalid, "the input ended within it: nothing was done, because more may be missing"};
-    }
     return what_.action == StockAction::kTake ? make_step("take", line.text, &what_.qty) : parse_step(line.text);
   }
 

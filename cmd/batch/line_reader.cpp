@@ -25,8 +25,7 @@ std::optional<LineReader::Line> LineReader::next() {
   if (ended_ && (too_long_ || !rest.empty())) {
     begin_ = buffer_.size();
     const bool too_long = std::exchange(too_long_, false) || rest.size() > kLongest;
-    return Line{too_long ? Line::Kind::kTooLong : Line::Kind::kWithoutEnd, ++number_,
-                too_long ? std::string_view() : rest};
+    return Line{too_long ? Line::Kind::kTooLong : Line::Kind::kWhole, ++number_, too_long ? std::string_view() : rest};
   }
   if (rest.size() > kLongest) {
     too_long_ = true;

@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-/// Lines from a descriptor, in memory that does not grow with their number or length. Does not wait by itself: poll the
-/// descriptor before fill(). Owns nothing.
+/// Lines from a descriptor, in memory that does not grow with their number or length; the last one may lack its end.
+/// Does not wait by itself: poll the descriptor before fill(). Owns nothing.
 class LineReader {
  public:
   /// A longer line is told of and left out.
@@ -19,7 +19,7 @@ class LineReader {
   explicit LineReader(int fd) : fd_(fd) {}
 
   struct Line {
-    enum class Kind { kWhole, kTooLong, kWithoutEnd };
+    enum class Kind { kWhole, kTooLong };
     Kind kind = Kind::kWhole;
     std::uint64_t number = 0;  ///< from 1 on
     std::string_view text;     ///< without its end; until the next call. Empty if it was too long

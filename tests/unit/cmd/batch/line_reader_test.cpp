@@ -18,8 +18,7 @@ namespace {
 
 using Kind = LineReader::Line::Kind;
 
-/// What a reader gives of what is written piece by piece: "1=text", "2>" for a line that is too long, "3." for one
-/// without an end.
+/// What a reader gives of what is written piece by piece: "1=text", "2>" for a line that is too long.
 std::string lines_of(const std::vector<std::string>& pieces) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
@@ -31,7 +30,7 @@ std::string lines_of(const std::vector<std::string>& pieces) {
     REQUIRE(reader.fill());
     while (const auto line = reader.next()) {
       all += std::to_string(line->number);
-      all += line->kind == Kind::kWhole ? "=" : line->kind == Kind::kTooLong ? ">" : ".";
+      all += line->kind == Kind::kWhole ? "=" : ">";
       all.append(line->text).append("|");
     }
   };
@@ -51,7 +50,7 @@ std::string lines_of(const std::vector<std::string>& pieces) {
 TEST_CASE("batch: lines are found however they come in") {
   CHECK(lines_of({}) == "");
   CHECK(lines_of({"a\nb", "c\n", "\nd\n"}) == "1=a|2=bc|3=|4=d|");
-  CHECK(lines_of({"a\n", "b"}) == "1=a|2.b|");
+  CHECK(lines_of({"a\n", "b"}) == "1=a|2=b|");
 }
 
 TEST_CASE("batch: a line that is too long is left out, and the next one is found") {
