@@ -72,7 +72,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   TimePoint believed() const;
   bool is_ours(const Answer& node) const;
   Renewal judge_watched();
-  RenewalLost lost_by_deletion() const;
+  RenewalLost lost_by_deletion();
   Renewal look_after_entries(TimePoint now);
   Result<void> release_entered(TimePoint until);
   Result<bool> enter(const Present& outer, Control& control);

@@ -91,10 +91,9 @@ Renewal ZookeeperLock::held(TimePoint now) {
   const bool due = watch_at_ && now >= *watch_at_;
   if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
   watch_at_.reset();
-  for (const std::uint64_t ticket : watching_) calls_->forget(ticket);
-  watching_.clear();
+  // In front of those that are under way, which may bring who frees the lock.
   for (const std::string& path : held_) {
-    watching_.push_back(calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
+    watching_.insert(watching_.begin(), calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
   }
   return RenewalHeld{};
 }
@@ -105,7 +104,16 @@ bool ZookeeperLock::is_ours(const Answer& node) const {
   return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
 }
 
-RenewalLost ZookeeperLock::lost_by_deletion() const {
+RenewalLost ZookeeperLock::lost_by_deletion() {
+  for (const std::uint64_t ticket : std::exchange(watching_, {})) {
+    if (!calls_->has_answer(ticket)) {
+      calls_->forget(ticket);
+      continue;
+    }
+    const auto answer = calls_->answer(ticket, TimePoint(), nullptr);
+    const auto told = answer ? decode_record(answer->data) : std::nullopt;
+    if (told && !told->freed_by.empty()) freed_by_ = told->freed_by;
+  }
   return {freed_by_.empty() ? "it was force-released or deleted on " + ensemble_.store() : forced_by(freed_by_)};
 }
 

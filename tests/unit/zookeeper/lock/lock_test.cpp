@@ -260,6 +260,22 @@ TEST_CASE("A holder is told when one of its nodes is deleted, and by the next re
     for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
     CHECK(std::holds_alternative<RenewalLost>(answer));
   }
+  SUBCASE("by its watch, and by whom, when the node has gone before that was read") {
+    const std::string node = "/app/k/" + world.ensemble.children("/app/k").front();
+    world.clock.advance(*lock->wake_at() - world.clock.now());
+    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
+    auto record = decode_record(world.ensemble.nodes.at(node).data);
+    REQUIRE(record);
+    record->freed_by = "ops: it hangs";
+    world.ensemble.write(node, encode(*record));
+    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));  // asks for it
+    world.ensemble.remove(node);
+    Renewal answer = lock->held(world.clock.now());
+    for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
+    const auto* const lost = std::get_if<RenewalLost>(&answer);
+    REQUIRE(lost);
+    CHECK(lost->why == "force-released by ops: it hangs");
+  }
   SUBCASE("by a renewal") {
     world.ensemble.remove("/app/k/" + world.ensemble.children("/app/k").front());
     CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
