@@ -47,7 +47,8 @@ Result<Step> SegmentChoice::decide(StockCall& call) {
   if (wish_.owner) {
     auto again = answer_again(*seen ? &(*seen)->note.record : nullptr, wish_.request, wish_.owner);
     if (!again) return again.error();
-    if (answer_ = std::move(*again)) return Step::kConclude;
+    answer_ = std::move(*again);
+    if (answer_) return Step::kConclude;
   }
   const Answer place = errand_.seen.front();
   return fits(call, first) && is_empty(place) ? take(call, first, place) : choose_among_all(call);
