@@ -82,8 +82,8 @@ up_to() { # X: is it wanted
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 # Each waiter is two processes of this machine, whose work to start and to end a thousand of is more than that of the
-# server: only a store that is asked by a keeper without libraries is given so many.
-most_waiters() { case $1 in redis) echo 1000 ;; *) echo 256 ;; esac; } # STORE
+# server: only stores that are asked by programs without libraries are given so many.
+most_waiters() { case $1 in local | redis) echo 1000 ;; *) echo 256 ;; esac; } # STORE
 
 # From the end of a command to the start of the next one; 32 hand-overs at the least.
 curves_of_waiters() { # STORE
