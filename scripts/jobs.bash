@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs jobs side by side and counts what they say; sourced by scripts/check. A job is a shell of its own that ends at the
-# first command that fails, whatever stands behind that, and a job in which a command failed has failed.
+# first command that fails, whatever stands behind that, and a job in which a command failed has failed. One that does not
+# end is ended after $job_limit seconds (of a quiet machine), with what it ran at that moment in its log.
 #
 #   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the names of the jobs without
 #                                      which it cannot run, or nothing
@@ -13,9 +14,11 @@
 : "${logs:?}"
 job_names=() job_queue=() job_retried=()
 declare -A job_not_run=() # what failed: the jobs that needed it
+declare -A job_overdue=() # those that did not end
 declare -A job_kind=() job_needs=() job_command=() job_state=() job_passed=() job_failed=() job_skipped=() job_of_pid=() job_started=()
 job_builds=0
 most_retries=3
+job_limit=600
 mkfifo "$logs/ends"
 exec {job_ends}<>"$logs/ends"
 rm "$logs/ends"
@@ -112,6 +115,7 @@ report_not_run() {
 
 start_job() { # NAME
   local name=$1
+  : >"$(job_log "$name")"
   (
     trap 'status=$?; echo "(exit status $status; processor time of the shell and of what it ran:)"; times
       echo "$BASHPID $status" >&"$job_ends"' EXIT
@@ -120,7 +124,7 @@ start_job() { # NAME
     DLOCK_TEST_SLOWNESS=$(slowness_now)
     export DLOCK_TEST_SLOWNESS
     eval "${job_command[$name]}"
-  ) >"$(job_log "$name")" 2>&1 </dev/null &
+  ) >>"$(job_log "$name")" 2>&1 </dev/null &
   job_of_pid[$!]=$name job_state[$name]=running job_started[$name]=$SECONDS
   [ "${job_kind[$name]}" != build ] || job_builds=$((job_builds + 1))
 }
@@ -129,7 +133,9 @@ start_job() { # NAME
 reap() {
   local pid status name
   [ ${#job_of_pid[@]} -gt 0 ] || return 0
+  end_overdue_jobs
   until read -r -t 2 pid status <&"$job_ends"; do
+    end_overdue_jobs
     for pid in "${!job_of_pid[@]}"; do
       if ! kill -0 "$pid" 2>/dev/null && ! read -r -t 0 <&"$job_ends"; then
         status=137
@@ -138,9 +144,26 @@ reap() {
     done
   done
   name=${job_of_pid[$pid]}
+  if [ "${job_overdue[$name]-}" ]; then status=124; fi # a shell that was ended says 0
   unset "job_of_pid[$pid]"
   if [ "${job_kind[$name]}" = build ]; then job_builds=$((job_builds - 1)); fi
   end_job "$name" "$status" $((SECONDS - job_started[$name]))
+}
+
+# First by TERM; who has not ended when this is called again, by KILL.
+end_overdue_jobs() {
+  local pid name limit=$((job_limit * ${DLOCK_TEST_SLOWNESS:-1}))
+  for pid in "${!job_of_pid[@]}"; do
+    name=${job_of_pid[$pid]}
+    if [ $((SECONDS - job_started[$name])) -le "$limit" ]; then continue; fi
+    if [ "${job_overdue[$name]-}" ]; then
+      kill_tree "$pid" KILL
+    else
+      job_overdue[$name]=yes
+      { echo "did not end within $limit s; then it ran (process, seconds, command):"; show_tree "$pid"; } >>"$(job_log "$name")"
+      kill_tree "$pid" TERM
+    fi
+  done
 }
 
 # Counts a job that has ended and prints its line.
@@ -156,7 +179,7 @@ end_job() { # NAME STATUS SECONDS
 # What failed beside others may have failed because of them. A sanitizer's finding never did, nor did a stress test.
 may_be_retried() { # NAME
   [ "${job_state[$1]}" = failed ] && [[ ${job_kind[$1]} == bats || ${job_kind[$1]} == part ]] &&
-    [[ $1 != stress/* ]] && ! grep -qE '[A-Za-z]Sanitizer:|runtime error:|^not run, ' "$(job_log "$1")"
+    [[ $1 != stress/* && ! ${job_overdue[$1]-} ]] && ! grep -qE '[A-Za-z]Sanitizer:|runtime error:|^not run, ' "$(job_log "$1")"
 }
 
 retry_jobs() {
@@ -205,25 +228,33 @@ report_job() { # NAME SECONDS
   [ "${job_failed[$name]}" = 0 ] || printf ', %d failed' "${job_failed[$name]}"
   [ "${job_skipped[$name]}" = 0 ] || printf ', %d skipped' "${job_skipped[$name]}"
   echo
+  if [ "${job_overdue[$name]-}" ]; then kind=overdue; fi
   case $verdict/$kind in
     FAIL/bats) awk '/^(not )?ok /{ bad = /^not/ } !/^ok / && (bad || !/^(#|1\.\.)/)' "$log" | head -n 60 | sed 's/^/        /' ;;
     FAIL/build) { grep -A 3 -E 'error:|Error' "$log" || tail -n 25 "$log"; } | head -n 40 | sed 's/^/        /' ;;
     FAIL/part) { sanitizer_said "$log" || grep -v '^skipped: ' "$log" | tail -n 25; } | sed 's/^/        /' ;;
+    FAIL/overdue) tail -n 40 "$log" | sed 's/^/        /' ;;
     FAIL/*) { sanitizer_said "$log" || tail -n 25 "$log"; } | sed 's/^/        /' ;;
   esac
   [ "${job_skipped[$name]}" = 0 ] || grep -i 'skip' "$log" | head -n 5 | sed 's/^/        /' || true
 }
 
 # Ends PID and what it started, children first, by id.
-kill_tree() {
+kill_tree() { # PID SIGNAL
   local child
-  for child in $(pgrep -P "$1"); do kill_tree "$child"; done
-  kill "$1" 2>/dev/null || true
+  for child in $(pgrep -P "$1"); do kill_tree "$child" "$2"; done
+  kill -s "$2" "$1" 2>/dev/null || true
+}
+
+show_tree() { # PID
+  local child
+  ps -o pid=,etimes=,args= -p "$1" || true
+  for child in $(pgrep -P "$1"); do show_tree "$child"; done
 }
 
 end_jobs() {
   local pid
-  for pid in "${!job_of_pid[@]}"; do kill_tree "$pid"; done
+  for pid in "${!job_of_pid[@]}"; do kill_tree "$pid" TERM; done
 }
 
 # --- each count_KIND LOG STATUS prints "PASSED FAILED SKIPPED"; a status that the counts do not explain is one failure more --

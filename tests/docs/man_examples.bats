@@ -56,13 +56,13 @@ type_all() { # PAGE [SKIPPED]
 @test "dlock(1)" {
   start_redis one
   here redis://locks.example "$(redis_url one)"
-  recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two} "$BATS_TEST_TMPDIR"/bin/{sync-orders,wget}
+  recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two} "$BATS_TEST_TMPDIR"/bin/{sync-orders,fetch}
   export url=https://files.example/1
   type_all dlock.1 1
   [ "$(cat "$calls")" = "sync-orders under sync
 deploy.sh --all under deploy/prod
 deploy.sh --all under deploy/prod
-wget https://files.example/1 under downloads
+fetch https://files.example/1 under downloads
 run-tests --database db1 under test-db
 report under table
 rebuild under table
