@@ -2,7 +2,6 @@
 #include "lib/keeper/messages.h"
 
 #include "lib/base/text.h"
-
 #include "lib/lock/slots.h"
 
 namespace dlock {
@@ -11,71 +10,6 @@ namespace {
 /// What servers and other clients have written is cut to this many bytes: names and reasons, and sentences.
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kLongestSentence = 4096;
-
-std::string escape(std::string_view value) {
-  return percent_escaped(value, [](unsigned char c) { return c != '%' && c != '\n' && c != '\0'; });
-}
-
-Error broken(const std::string& what) {
-  return {ErrorCode::kInvalid, "the keeper and dlock do not understand each other: " + what,
-          "are dlock and its backend packages of one version? dlock --version"};
-}
-
-/// Reads fields one after the other and remembers the first that was wrong.
-class Reader {
- public:
-  explicit Reader(const Message& message, std::string prefix = {}) : message_(message), prefix_(std::move(prefix)) {}
-
-  bool has(const char* name) const { return message_.find(prefix_ + name) != nullptr; }
-
-  std::string text(const char* name) {
-    const std::string* value = message_.find(prefix_ + name);
-    if (!value) fail(name);
-    return value ? *value : std::string();
-  }
-
-  std::string text_or_empty(const char* name) { return has(name) ? text(name) : std::string(); }
-
-  std::int64_t number(const char* name) {
-    const auto number = whole_number<std::int64_t>(text(name));
-    if (!number) fail(name);
-    return number.value_or(0);
-  }
-
-  std::int64_t number_or(const char* name, std::int64_t otherwise) { return has(name) ? number(name) : otherwise; }
-  Duration duration(const char* name) { return Duration(number(name)); }
-  TimePoint point(const char* name) { return TimePoint(duration(name)); }
-  std::optional<TimePoint> optional_point(const char* name) {
-    return has(name) ? std::optional(point(name)) : std::nullopt;
-  }
-  std::optional<WallTime> optional_wall(const char* name) {
-    return has(name) ? std::optional(WallTime(std::chrono::microseconds(number(name)))) : std::nullopt;
-  }
-
-  template <typename Enum>
-  Enum choice(const char* name, Enum last) {
-    const std::int64_t value = number(name);
-    if (value < 0 || value > static_cast<std::int64_t>(last)) fail(name);
-    return failed_.empty() ? static_cast<Enum>(value) : last;
-  }
-
-  void fail(const char* name) {
-    if (failed_.empty()) failed_ = prefix_ + name;
-  }
-  bool ok() const { return failed_.empty(); }
-  Error error() const { return broken("'" + message_.verb + "' with a wrong or missing '" + failed_ + "'"); }
-
- private:
-  const Message& message_;
-  std::string prefix_;
-  std::string failed_;
-};
-
-template <typename Number>
-std::string digits(Number number) {
-  return std::to_string(number);
-}
-std::string digits(TimePoint point) { return std::to_string(point.time_since_epoch().count()); }
 
 void put_party(Message& message, const std::string& prefix, const Participant& party) {
   auto& f = message.fields;
@@ -95,7 +29,7 @@ void put_party(Message& message, const std::string& prefix, const Participant& p
   if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
 }
 
-Participant get_party(Reader& in) {
+Participant get_party(MessageReader& in) {
   Participant party;
   party.owner = in.text_or_empty("owner");
   party.host = in.text_or_empty("host");
@@ -133,12 +67,12 @@ void put_parties(Message& message, const std::string& name, const std::vector<Pa
 Result<std::vector<Participant>> get_parties(const Message& message, const std::string& name, std::size_t& more) {
   std::vector<Participant> parties;
   for (;;) {
-    Reader in(message, name + "." + digits(parties.size()) + ".");
+    MessageReader in(message, name + "." + digits(parties.size()) + ".");
     if (!in.has("mode")) break;
     parties.push_back(get_party(in));
     if (!in.ok()) return in.error();
   }
-  Reader in(message, name + ".");
+  MessageReader in(message, name + ".");
   const std::int64_t rest = in.number_or("more", 0);
   if (rest < 0) in.fail("more");
   if (!in.ok()) return in.error();
@@ -161,7 +95,7 @@ void put_state(Message& message, const LockState& state) {
 }
 
 Result<LockState> get_state(const Message& message) {
-  Reader in(message, "state.");
+  MessageReader in(message, "state.");
   const auto name = LockName::parse(in.text("name"));
   if (!name) return name.error();
   LockState state{
@@ -182,13 +116,13 @@ void put_error(Message& message, const Error& error) {
   message.fields["next"] = utf8_prefix(error.next, kLongestSentence);
 }
 
-Error get_error(Reader& in) {
+Error get_error(MessageReader& in) {
   return {in.choice("code", ErrorCode::kInternal), in.text("message"), in.text_or_empty("next")};
 }
 
 Result<SessionEvent> parse_granted(const Message& message) {
   Granted granted;
-  Reader in(message);
+  MessageReader in(message);
   granted.deadline = in.optional_point("deadline");
   if (in.has("name")) {
     const auto name = LockName::parse(in.text("name"));
@@ -205,7 +139,7 @@ Result<SessionEvent> parse_granted(const Message& message) {
 }
 
 Result<SessionEvent> parse_refused(const Message& message) {
-  Reader in(message);
+  MessageReader in(message);
   Refused refused{get_error(in), std::nullopt};
   if (!in.ok()) return in.error();
   if (message.find("state.name")) {
@@ -265,33 +199,6 @@ struct EventWriter {
 
 }  // namespace
 
-const std::string* Message::find(const std::string& name) const {
-  const auto at = fields.find(name);
-  return at == fields.end() ? nullptr : &at->second;
-}
-
-std::string encode(const Message& message) {
-  std::string packet = message.verb;
-  for (const auto& [name, value] : message.fields) packet += "\n" + name + "=" + escape(value);
-  return packet;
-}
-
-Result<Message> decode(std::string_view packet) {
-  if (packet.size() > kLargestMessage) return broken("a message of " + digits(packet.size()) + " bytes");
-  Message message;
-  message.verb = cut(packet, '\n');
-  if (message.verb.empty() || message.verb.find('=') != std::string::npos) return broken("a message without a verb");
-  while (!packet.empty()) {
-    std::string_view line = cut(packet, '\n');
-    const bool has_value = line.find('=') != std::string_view::npos;
-    const std::string_view name = cut(line, '=');
-    auto value = percent_unescaped(line);
-    if (!has_value || name.empty() || !value) return broken("a line without name or value in '" + message.verb + "'");
-    message.fields[std::string(name)] = std::move(*value);
-  }
-  return message;
-}
-
 Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::Style& style) {
   Message message{"acquire", {}};
   auto& f = message.fields;
@@ -335,7 +242,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
 }
 
 Result<AcquireRequest> parse_acquire(const Message& message) {
-  Reader in(message);
+  MessageReader in(message);
   auto url = BackendUrl::parse(in.text("url"));
   if (!url) return url.error();
   url->password = in.text_or_empty("password");
@@ -390,7 +297,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
 Message event_message(const SessionEvent& event) { return std::visit(EventWriter{}, event); }
 
 Result<SessionEvent> parse_event(const Message& message) {
-  Reader in(message);
+  MessageReader in(message);
   const std::string& verb = message.verb;
   if (verb == "granted") return parse_granted(message);
   if (verb == "refused") return parse_refused(message);
@@ -408,7 +315,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   if (verb == "gone") event = SessionGone{in.text("why")};
   if (verb == "asked") event = Lost{in.text("why"), false};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
-  if (!event) return broken("unknown word '" + verb + "'");
+  if (!event) return broken_message("unknown word '" + verb + "'");
   if (!in.ok()) return in.error();
   return *event;
 }
@@ -418,7 +325,7 @@ Message deadline_message(const std::string& verb, TimePoint deadline) {
 }
 
 Result<TimePoint> parse_deadline(const Message& message) {
-  Reader in(message);
+  MessageReader in(message);
   const TimePoint deadline = in.point("deadline");
   if (!in.ok()) return in.error();
   return deadline;

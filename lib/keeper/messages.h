@@ -1,48 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "lib/base/log.h"
 #include "lib/base/result.h"
 #include "lib/config/backend_url.h"
+#include "lib/keeper/message.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock {
 
-/// What supervisor and keeper say to each other, one message a packet (SOCK_SEQPACKET). The text is meant to be read
-/// and typed by people: a verb on the first line, then name=value lines; in values '%', newline and NUL are written as
-/// %XX. Points in time are nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
-///
-///   supervisor: acquire ...  who  withdraw deadline=  release deadline=
-///               started [mark=] (with a pidfd of the command; without mark= there is none that could be ended)
-///               over    (after "lost": nothing is left to be ended; without it the end of the supervisor is a death)
-///               ended status= (of a stock)  detach ttl= [pid=]
-///               here    (the answer to "there")
-///               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
-///   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= (for the lock, by somebody)
-///   refused code= message= next= [state] waiting [state]
-///               withdrawn  released  unconfirmed code= message=
-///               there       (is the supervisor? it has a grant and has not said "started")
-///               gone why=   (it cannot go on; nobody renews any more)
-struct Message {
-  std::string verb;
-  std::map<std::string, std::string> fields;
-
-  const std::string* find(const std::string& name) const;
-};
-
-/// The largest packet that either end sends or accepts: of locks with many waiters the last ones are only counted, long
-/// texts are cut.
-inline constexpr std::size_t kLargestMessage = 65536;
-
-std::string encode(const Message& message);
-/// Invalid for what encode() cannot have made.
-Result<Message> decode(std::string_view packet);
+// What supervisor and keeper say to each other, one message a packet (SOCK_SEQPACKET). Points in time are
+// nanoseconds of CLOCK_BOOTTIME, which both ends share; durations are nanoseconds.
+//
+//   supervisor: acquire ...  who  withdraw deadline=  release deadline=
+//               started [mark=] (with a pidfd of the command; without mark= there is none that could be ended)
+//               over    (after "lost": nothing is left to be ended; without it the end of the supervisor is a death)
+//               ended status= (of a stock)  detach ttl= [pid=]
+//               here    (the answer to "there")
+//               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
+//   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= (for the lock, by somebody)
+//               refused code= message= next= [state]  waiting [state]
+//               withdrawn  released  unconfirmed code= message=
+//               there       (is the supervisor? it has a grant and has not said "started")
+//               gone why=   (it cannot go on; nobody renews any more)
 
 inline constexpr Log::Style kSilent{.quiet = true};
 

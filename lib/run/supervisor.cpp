@@ -27,6 +27,11 @@ std::optional<TimePoint> end_of_hold(const SupervisionPolicy& policy, const Supe
   return policy.max_hold ? std::optional(s.granted_at + *policy.max_hold) : std::nullopt;
 }
 
+/// When the command must be gone; none for a lock without a deadline.
+std::optional<TimePoint> last_moment(const SupervisionPolicy& policy, const SupervisorState& s) {
+  return s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt;
+}
+
 /// One decision being made. Each on_...() handles one kind of event in every phase.
 class Decision {
  public:
@@ -44,21 +49,18 @@ class Decision {
         return;
       case Phase::kGranted:
         if (enough_to_start()) start();
-        else if (now_ >= kill_at(*s_.deadline, policy_.ttl))
-          lose_before_start("hardly any lease was left, and no renewal came");
+        else if (now_ >= *last_moment(policy_, s_)) lose_before_start("hardly any lease was left, and no renewal came");
         return;
       case Phase::kRunning:
         if (!s_.lost && s_.deadline && now_ >= term_at(*s_.deadline, policy_.ttl, policy_.kill_after)) declare_lost("");
         else if (const auto end = end_of_hold(policy_, s_); end && now_ >= *end) end_overheld();
         return;
       case Phase::kEnding:
-        if (alarm_rang()) kill_tree();
-        return;
       case Phase::kKilling:
         if (alarm_rang()) kill_tree();
         return;
       case Phase::kLingering:
-        if (s_.deadline && now_ >= kill_at(*s_.deadline, policy_.ttl)) lose_after_end("no renewal");
+        if (const auto last = last_moment(policy_, s_); last && now_ >= *last) lose_without_command("no renewal");
         else if (alarm_rang()) release();
         return;
       case Phase::kReleasing:
@@ -105,17 +107,14 @@ class Decision {
       case Phase::kEnding:
       case Phase::kKilling:
         // The promised time to end in order stays, also when the store says only now that somebody else may hold it.
-        if (!s_.lost) lose_while_ending(lost.why);
+        if (!s_.lost) lose(lost.why);
         return;
       case Phase::kLingering:
-        lose_after_end(lost.why);
+        lose_without_command(lost.why);
         return;
       case Phase::kReleasing:
         if (!lost.final) return;
-        if (!s_.lost) {
-          mark_lost(lost.why);
-          say_lost();
-        }
+        if (!s_.lost) lose(lost.why);
         finish_released();
         return;
       case Phase::kWithdrawing:
@@ -166,7 +165,7 @@ class Decision {
         if (!s_.deadline && !s_.lost) declare_lost(gone.why);
         return;
       case Phase::kLingering:
-        lose_after_end(gone.why);
+        lose_without_command(gone.why);
         return;
       case Phase::kReleasing:
         release_failed(gone.why);
@@ -253,20 +252,15 @@ class Decision {
     actions_.push_back({Kind::kStopSelf, signal.number});
   }
 
-  void mark_lost(const std::string& why) {
+  void lose(const std::string& why) {
     s_.lost = true;
     if (!why.empty()) s_.lost_why = why;
     else if (s_.lost_why.empty()) s_.lost_why = "no renewal came";
+    actions_.push_back({Kind::kSayLost, 0, {}, s_.lost_why});
   }
-
-  void say_lost() { actions_.push_back({Kind::kSayLost, 0, {}, s_.lost_why}); }
 
   /// Between TERM and KILL, and before the lease ends.
-  void set_kill_alarm() {
-    const std::optional<TimePoint> last =
-        s_.deadline ? std::optional(kill_at(*s_.deadline, policy_.ttl)) : std::nullopt;
-    s_.alarm = *earlier(now_ + policy_.kill_after, last);
-  }
+  void set_kill_alarm() { s_.alarm = earlier(now_ + policy_.kill_after, last_moment(policy_, s_)); }
 
   void terminate_tree() {
     if (now_ >= *s_.alarm) return kill_tree();
@@ -283,9 +277,8 @@ class Decision {
   }
 
   void declare_lost(const std::string& why) {
-    mark_lost(why);
+    lose(why);
     set_kill_alarm();
-    say_lost();
     switch (policy_.on_lost.kind) {
       case OnLost::Kind::kIgnore:
         return;
@@ -307,20 +300,12 @@ class Decision {
   }
 
   void lose_before_start(const std::string& why) {
-    mark_lost(why);
-    say_lost();
     s_.ended_at = now_;
-    release_or_finish();
+    lose_without_command(why);
   }
 
-  void lose_while_ending(const std::string& why) {
-    mark_lost(why);
-    say_lost();
-  }
-
-  void lose_after_end(const std::string& why) {
-    mark_lost(why);
-    say_lost();
+  void lose_without_command(const std::string& why) {
+    lose(why);
     release_or_finish();
   }
 
@@ -387,12 +372,12 @@ std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Supervis
     case Phase::kAcquiring:
       return policy.give_up_at;
     case Phase::kGranted:
-      return s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt;
+      return last_moment(policy, s);
     case Phase::kRunning:
       if (s.lost || !s.deadline) return end_of_hold(policy, s);
       return earlier(term_at(*s.deadline, policy.ttl, policy.kill_after), end_of_hold(policy, s));
     case Phase::kLingering:
-      return earlier(s.alarm, s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt);
+      return earlier(s.alarm, last_moment(policy, s));
     case Phase::kWithdrawing:
     case Phase::kEnding:
     case Phase::kKilling:

@@ -18,7 +18,7 @@
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 #include "lib/base/unique_fd.h"
-#include "lib/keeper/messages.h"
+#include "lib/keeper/message.h"
 
 namespace dlock::zookeeper {
 namespace {
