@@ -5,31 +5,14 @@ load ../support/stock
 
 setup() {
   set_world
-  stores=("$DLOCK_BACKEND")
-  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
-  [ -z "${DLOCK_TEST_MYSQL-}" ] || stores+=("$DLOCK_TEST_MYSQL")
-  phone=phone-$BATS_TEST_NUMBER-$$
+  set_stores
 }
 teardown() {
-  local store
-  for store in "${stores[@]}"; do dlock stock drop "$phone" --yes -b "$store" 2>/dev/null || true; done
+  drop_from_stores
   end_world
 }
 
-# Runs a function once for each store.
-on_each() {
-  local store
-  for store in "${stores[@]}"; do
-    echo "store: $store"
-    export DLOCK_BACKEND=$store
-    rm -rf ./*
-    "$@"
-  done
-}
-
 levels() { dlock stock show "$phone" --json | jq -c '[.segments[].quantity]'; }
-pid_of() { cat "$1.pid"; }
-keeper_of() { pgrep -P "$(pid_of "$1")" 'dlock-(local|redis|mysql)'; } # NAME of start_watched
 
 # --- what is kept, and what is printed --------------------------------------------------------------------------------
 

@@ -1,37 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # dlock stock batch as a program at its two ends sees it, on the stores of tests/cli/stock.bats.
-bats_require_minimum_version 1.5.0
 load ../support/cli
+load ../support/stock
 
 setup() {
   set_world
-  stores=("$DLOCK_BACKEND")
-  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
-  [ -z "${DLOCK_TEST_MYSQL-}" ] || stores+=("$DLOCK_TEST_MYSQL")
-  sale=sale-$BATS_TEST_NUMBER-$$
+  set_stores
 }
 teardown() {
-  local store
-  for store in "${stores[@]}"; do dlock stock drop "$sale" --yes -b "$store" 2>/dev/null || true; done
+  drop_from_stores
   end_world
 }
-on_each() {
-  local store
-  for store in "${stores[@]}"; do
-    echo "store: $store"
-    export DLOCK_BACKEND=$store
-    "$@"
-  done
-}
-create() { dlock stock create "$sale" --quantity "$1" --segments "$2"; }
-is() { [ "$(dlock stock show "$sale" --json | jq ".$1")" = "$2" ]; } # FIELD VALUE
 lines() { printf '%s\n' "$@"; }
 without_parts() { sed -E 's/( [0-9]+:[0-9]+)+$//'; }
 
 _steps() {
   create 5 1
   lines 'take a' 'take b 4' 'take a' 'take c' 'refund b 1' 'take c' 'add t 2' 'take a 2' 'confirm a' 'cancel c' 'refund x' 'take x' >in
-  run -78 --separate-stderr dlock stock batch "$sale" <in
+  run -78 --separate-stderr dlock stock batch "$phone" <in
   diff - <(echo "$output" | sed -E 's/(conflict|lost) .*/\1/') <<'END'
 a ok 0:1
 b ok 0:4
@@ -54,17 +40,17 @@ END
 _reserved() {
   create 5 2
   lines 'take a 2' 'take b' 'confirm a' 'cancel b' 'take c' >in
-  run -0 dlock stock batch "$sale" --reserve 1m <in
+  run -0 dlock stock batch "$phone" --reserve 1m <in
   [ "$(without_parts <<<"$output")" = "$(lines 'a ok' 'b ok' 'a ok' 'b ok' 'c ok')" ]
   is reserved 1
   is taken 2
-  run -0 dlock stock batch "$sale" --reserve 1m <in # the same again
+  run -0 dlock stock batch "$phone" --reserve 1m <in # the same again
   [ "$(without_parts <<<"$output")" = "$(lines 'a repeated' 'b ok' 'a ok' 'b ok' 'c ok')" ]
   is reserved 1
   is taken 2
-  run -75 dlock stock batch "$sale" <<<'take c'
+  run -75 dlock stock batch "$phone" <<<'take c'
   [[ $output == 'c error busy '* ]]
-  run -79 dlock stock batch "$sale" --reserve 1m <<<'confirm b'
+  run -79 dlock stock batch "$phone" --reserve 1m <<<'confirm b'
   [[ $output == 'b error lost '* ]]
 }
 @test "batch --reserve: sets aside, sells, gives back, and finds its own again" { on_each _reserved; }
@@ -73,7 +59,7 @@ _window() {
   create 5000 20
   seq -f 'take r%.0f' 3000 >in
   for window in 1 7 10000; do
-    dlock stock batch "$sale" --window "$window" <in >"out$window"
+    dlock stock batch "$phone" --window "$window" <in >"out$window"
     diff <(seq -f r%.0f 3000) <(cut -d ' ' -f 1 "out$window")
   done
   diff <(sed 's/ ok / repeated /' out1) out7
@@ -84,7 +70,7 @@ _window() {
 
 _coprocess() {
   create 5 1
-  coproc BATCH { exec dlock stock batch "$sale" 2>err; }
+  coproc BATCH { exec dlock stock batch "$phone" 2>err; }
   local pid=$BATCH_PID answer from=${BATCH[0]} to=${BATCH[1]}
   echo 'take a' >&"$to"
   read -r -t 20 answer <&"$from"
@@ -110,7 +96,7 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
 @test "batch: a line that is no request is answered as such, with its number, and the next one is served" {
   create 5 1
   { lines '' 'sell a' 'take a' && printf 'take %5000s\n' b && printf 'take b\ntake c'; } >in
-  run -64 --separate-stderr dlock stock batch "$sale" <in
+  run -64 --separate-stderr dlock stock batch "$phone" <in
   [ "${lines[0]}" = '? error invalid line 1: the line is empty' ]
   [ "${lines[1]}" = "? error invalid line 2: there is no step 'sell'" ]
   [ "${lines[2]}" = 'a ok 0:1' ]
@@ -123,7 +109,7 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
 @test "batch --json: answers are objects; a line may be one, too" {
   create 5 1
   lines '{"step":"take","id":"a b","qty":2}' 'take c 9' 'confirm none' '{"step":"take"}' >in
-  run -79 --separate-stderr dlock stock batch "$sale" --json <in
+  run -79 --separate-stderr dlock stock batch "$phone" --json <in
   jq -se 'length == 4 and all(.schema == "dlock.stock.batch/1")
     and (.[0] | .id == "a b" and .step == "take" and .answer == "ok" and .qty == 2 and .parts == [{segment: 0, qty: 2}])
     and (.[1] | .answer == "short" and .available == 3 and .reserved == 0)
@@ -134,9 +120,9 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
 _ids() {
   create 7 3
   lines a 'b b' c >ids
-  run -0 dlock stock take "$sale" --qty 2 --ids-from ids
+  run -0 dlock stock take "$phone" --qty 2 --ids-from ids
   [ "$(without_parts <<<"$output")" = "$(lines 'a ok' 'b b ok' 'c ok')" ]
-  run -80 dlock stock take "$sale" --qty 2 --ids-from - < <(cat ids; echo d)
+  run -80 dlock stock take "$phone" --qty 2 --ids-from - < <(cat ids; echo d)
   [ "$(without_parts <<<"$output")" = "$(lines 'a repeated' 'b b repeated' 'c repeated' 'd short 1 0')" ]
 }
 @test "take --ids-from: one request a line" { on_each _ids; }
@@ -144,24 +130,24 @@ _ids() {
 @test "batch: a reader that is gone ends it with 71, and what was served is found again" {
   create 100000 1
   seq -f 'take r%.0f' 50000 >in
-  { dlock stock batch "$sale" <in 2>err || echo $? >status; } | head -n 3
+  { dlock stock batch "$phone" <in 2>err || echo $? >status; } | head -n 3
   [ "$(<status)" = 71 ]
   [[ $(<err) == *'cannot write the answers'*'were not started'* ]]
-  dlock stock batch "$sale" <in >out
+  dlock stock batch "$phone" <in >out
   [ "$(grep -c ' repeated ' out)" -ge 3 ]
   is taken 50000
 }
 
 @test "batch: what is wrong before the first line" {
-  run -78 dlock stock batch "$sale" </dev/null
-  [[ $output == *"there is no stock '$sale'"* ]]
+  run -78 dlock stock batch "$phone" </dev/null
+  [[ $output == *"there is no stock '$phone'"* ]]
   create 5 1
-  run -0 dlock stock batch "$sale" </dev/null
+  run -0 dlock stock batch "$phone" </dev/null
   [ -z "$output" ]
-  run -71 dlock stock take "$sale" --ids-from missing
+  run -71 dlock stock take "$phone" --ids-from missing
   [[ $output == *'cannot read missing'* ]]
-  run -64 dlock stock take "$sale" --ids-from - --id a
-  run -64 dlock stock batch "$sale" --window 0
-  run -64 dlock stock batch "$sale" --qty 2
-  run -69 dlock stock batch "$sale" -b redis://127.0.0.1:1 --wait 200ms </dev/null
+  run -64 dlock stock take "$phone" --ids-from - --id a
+  run -64 dlock stock batch "$phone" --window 0
+  run -64 dlock stock batch "$phone" --qty 2
+  run -69 dlock stock batch "$phone" -b redis://127.0.0.1:1 --wait 200ms </dev/null
 }

@@ -59,19 +59,32 @@ std::vector<Quantity> StockWorld::quantities() {
 }
 
 StockTaken StockWorld::take(const std::string& id, Quantity quantity, int start) {
-  const auto answer = a.take(request(id, quantity), start, limit());
+  return taken(a.take(request(id, quantity), start, limit()));
+}
+
+void StockWorld::take_from(int segment, const std::string& id, Quantity quantity) {
+  StockRequest here = request(id, quantity);
+  here.only_segment = segment;
+  taken(a.take(here, 0, limit()));
+}
+
+LockName id(const std::string& text) { return *LockName::parse(text); }
+
+StockTaken taken(const Result<StockAnswer>& answer) {
   INFO((answer ? std::string() : answer.error().message));
   REQUIRE(answer);
   REQUIRE(std::holds_alternative<StockTaken>(*answer));
   return std::get<StockTaken>(*answer);
 }
 
-void StockWorld::take_from(int segment, const std::string& id, Quantity quantity) {
-  StockRequest here = request(id, quantity);
-  here.only_segment = segment;
-  const auto answer = a.take(here, 0, limit());
+StockShort too_short(const Result<StockAnswer>& answer) {
   REQUIRE(answer);
-  REQUIRE(std::holds_alternative<StockTaken>(*answer));
+  REQUIRE(std::holds_alternative<StockShort>(*answer));
+  return std::get<StockShort>(*answer);
+}
+
+Quantity reserved_in(const StockState& state, int segment) {
+  return state.segments[static_cast<std::size_t>(segment)].reserved;
 }
 
 void on_every_stock(const std::string& name, const std::function<void(StockWorld&)>& test) {

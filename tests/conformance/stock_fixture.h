@@ -21,8 +21,7 @@ struct StockFixture {
 /// Those that can run here; the servers are those of fixtures().
 const std::vector<StockFixture>& stock_fixtures();
 
-/// Runs `test` for each fixture, with two independent clients and a name of its own. The stock is dropped afterwards,
-/// and its books must balance.
+/// Two independent clients of one store, and a name of a stock that nobody else uses.
 struct StockWorld {
   const StockFixture& fixture;
   Stock& a;
@@ -36,6 +35,18 @@ struct StockWorld {
   StockTaken take(const std::string& id, Quantity quantity, int start = 0);
   void take_from(int segment, const std::string& id, Quantity quantity);
 };
+
+template <typename T>
+ErrorCode code_of(const Result<T>& result) {
+  return result ? ErrorCode::kInternal : result.error().code;
+}
+LockName id(const std::string& text);
+StockTaken taken(const Result<StockAnswer>& answer);
+StockShort too_short(const Result<StockAnswer>& answer);
+Quantity reserved_in(const StockState& state, int segment);
+
+/// Runs `test` for each fixture, with two independent clients and a name of its own. The stock is dropped afterwards,
+/// and its books must balance.
 void on_every_stock(const std::string& name, const std::function<void(StockWorld&)>& test);
 
 }  // namespace dlock::testing

@@ -10,13 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-template <typename T>
-ErrorCode code_of(const Result<T>& result) {
-  return result ? ErrorCode::kInternal : result.error().code;
-}
-
-LockName id(const std::string& text) { return *LockName::parse(text); }
-
 }  // namespace
 
 TEST_CASE("stock: steps in one go are answered as their own calls are, in order, each by itself") {

@@ -37,9 +37,18 @@ five_servers_through_proxies() { # N
   done
   use "${names[@]}"
 }
-networks() { # COMMAND...: on every proxy
+network() { # COMMAND...: on every proxy
   local i
   for ((i = 1; i <= proxied; i++)); do network_of "p$i" "$@"; done
+}
+kill_votes() { # N...
+  local i
+  for i in "$@"; do kill_redis "vote$i"; done
+}
+restart_votes() { # N...: when all of them are gone
+  kill_votes "$@"
+  local i
+  for i in "$@"; do restart_redis "vote$i"; done
 }
 signal_to() { # SIGNAL N...
   local i
@@ -53,74 +62,50 @@ all_say() { # LINE WORD...
   [ "$(on_all "${@:2}")" = "$1" ]
 }
 
-pid_of() { cat "$1.pid"; }
-keeper_of() { pgrep -P "$(pid_of "$1")" -x dlock-redis; } # NAME of start_watched
-hold_section() { # NAME WORD...: a dlock that holds k while its section runs, with a lease of $ttl (2s)
-  start_watched "$1" dlock run --ttl "${ttl:-2s}" k -- section --for 30 "${@:2}"
-  wait_until begun 1
-  started+=("$(keeper_of "$1")")
-}
-short_section() { # NAME: the same for longer than its lease, and to its end
+short_section() { # NAME: a section that is longer than its lease, and comes to its end
   start_watched "$1" dlock run --ttl 3s k -- section --for 4
   wait_until begun 1
 }
-wait_section() { # NAME [OPTION...]: one more that waits for k, since its server has refused it once
-  start_watched "$1" dlock run -q "${@:2}" --ttl 2s k -- section
+wait_section() { # NAME: one more that waits for k, since its servers have refused it once
+  start_watched "$1" dlock run -q --ttl 2s k -- section
   wait_until asleep_on "$1"
 }
 asleep_on() { [ -n "$(keeper_of "$1")" ] && in_state "$(keeper_of "$1")" S; }
-served_after() { # NAME NAME: the first one's command was ended in time, and the second was served without overlap
-  [ "$(how_ended "$1")" = "exit 79" ]
-  [ "$(how_ended "$2")" = "exit 0" ]
-  history check --sections 2
-}
 
 # --- a minority of the servers ------------------------------------------------------------------------------------------
 
-@test "two of five SIGKILLed under a holder: the run goes on, and the waiter is served without them" {
-  five_servers
+goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and the waiter is served without them
   short_section a
   wait_section b
-  kill_redis vote1
-  kill_redis vote2
+  "$@"
   [ "$(how_ended a)" = "exit 0" ]
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
   gap_below 1500
+}
+
+@test "two of five SIGKILLed under a holder: the run goes on, and the waiter is served without them" {
+  five_servers
+  goes_on kill_votes 1 2
 }
 
 @test "two of five SIGSTOPped: the same, and who comes new gets its answers in time" {
   five_servers
-  short_section a
-  wait_section b
-  signal_to STOP 4 5
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
+  goes_on signal_to STOP 4 5
   run -0 dlock run -n --ttl 2s other -- true
-  history check --sections 2
-  gap_below 1500
 }
 
 @test "two of five silent: the same" {
   five_servers_through_proxies 2
-  short_section a
-  wait_section b
-  networks drop
-  [ "$(how_ended a)" = "exit 0" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1500
+  goes_on network drop
 }
 
 @test "two servers, then two others, restarted with their data: nobody notices" {
   five_servers
   short_section a
-  local i
-  for i in 1 2; do kill_redis "vote$i"; done
-  for i in 1 2; do restart_redis "vote$i"; done
+  restart_votes 1 2
   sleep 0.7
-  for i in 3 4; do kill_redis "vote$i"; done
-  for i in 3 4; do restart_redis "vote$i"; done
+  restart_votes 3 4
   run -75 dlock run -q -n --ttl 2s k -- true
   [ "$(how_ended a)" = "exit 0" ]
 }
@@ -130,9 +115,9 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
 @test "three of five SIGKILLed under a holder: ended before its lease, 79; nobody has it before they are back" {
   five_servers
   hold_section a
-  local i
-  for i in 1 2 3; do kill_redis "vote$i"; done
+  kill_votes 1 2 3
   run -69 dlock run -n --ttl 2s --connect-timeout 300ms k -- section
+  local i
   for i in 1 2 3; do [[ "$output" == *"$(port_of "vote$i")"* ]]; done
   [ "$(how_ended a)" = "exit 79" ]
   for i in 1 2 3; do restart_redis "vote$i"; done
@@ -153,19 +138,12 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
 
 @test "three of five silent for the holder alone: ended before its lease, and the waiter does not overlap" {
   five_servers_through_proxies 3
-  hold_section a
-  DLOCK_BACKEND=$direct wait_section b
-  networks drop
-  served_after a b
+  black_hole drop
 }
 
 @test "all silent for less than the lease: nothing happens" {
   five_servers_through_proxies 5
-  short_section a
-  networks hold
-  sleep 0.8
-  networks pass
-  [ "$(how_ended a)" = "exit 0" ]
+  stall_that_heals 3s 4 0.8
 }
 
 # --- servers that forget -----------------------------------------------------------------------------------------------------
@@ -173,7 +151,6 @@ served_after() { # NAME NAME: the first one's command was ended in time, and the
 is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
 outage_of_all_under_a_waiter() { # hold|refuse
   five_servers_through_proxies 5
-  network() { networks "$@"; }
   outage_under_a_waiter "$1"
 }
 @test "an outage of all under a waiter, shorter than its wait: refused" { outage_of_all_under_a_waiter refuse; }
@@ -183,9 +160,7 @@ outage_of_all_under_a_waiter() { # hold|refuse
   five_servers --appendonly no
   sleep 4.2 # until they have a vote
   short_section a
-  local i
-  for i in 1 2; do kill_redis "vote$i"; done
-  for i in 1 2; do restart_redis "vote$i"; done
+  restart_votes 1 2
   wait_until all_say "1 1 1 1 1" exists k
   [ "$(how_ended a)" = "exit 0" ]
   all_say "0 0 0 0 0" exists k
@@ -196,9 +171,7 @@ outage_of_all_under_a_waiter() { # hold|refuse
   sleep 3.2
   short_section a
   kill -STOP "$(keeper_of a)" # or it takes the votes of those that are back before the others are
-  local i
-  for i in 1 2 3; do kill_redis "vote$i"; done
-  for i in 1 2 3; do restart_redis "vote$i"; done
+  restart_votes 1 2 3
   kill -CONT "$(keeper_of a)"
   run -69 dlock run -n --ttl 20s other -- true
   [[ "$output" == *"no vote"* ]]
@@ -243,23 +216,16 @@ outage_of_all_under_a_waiter() { # hold|refuse
 
 # --- clocks -----------------------------------------------------------------------------------------------------------------
 
-# Five servers; the wall clocks of the first N are ahead by the seconds in the files clock1 to clockN.
-five_servers_with_clocks() { # N
+# Five servers; the wall clocks of the first two are ahead by the seconds in the files clock1 and clock2.
+five_servers_with_clocks() {
   local i
   g++ -shared -fPIC -o clock.so "$support/preload/stepped_clock.cpp"
-  for ((i = 1; i <= 5; i++)); do
+  for i in 1 2; do
     printf '%-32d' 0 >"clock$i"
-    if [ "$i" -le "$1" ]; then
-      STEPPED_CLOCK=$PWD/clock$i LD_PRELOAD=$PWD/clock.so start_redis "vote$i" --appendonly yes
-    else
-      start_redis "vote$i" --appendonly yes
-    fi
+    STEPPED_CLOCK=$PWD/clock$i LD_PRELOAD=$PWD/clock.so start_redis "vote$i" --appendonly yes
   done
+  for i in 3 4 5; do start_redis "vote$i" --appendonly yes; done
   use vote{1..5}
-}
-step_clocks() { # SECONDS N...
-  local i
-  for i in "${@:2}"; do printf '%-32d' "$1" 1<>"clock$i"; done
 }
 renewed() { # N...: those servers have been asked twice, and answered
   local i
@@ -271,34 +237,27 @@ ahead() { # N SECONDS
   [ $((now - EPOCHSECONDS - $2)) -ge -2 ] && [ $((now - EPOCHSECONDS - $2)) -le 2 ]
 }
 
-@test "the clocks of two step forward: their votes are dropped, which is said, and the run goes on" {
-  five_servers_with_clocks 2
+section_while_clocks_step() { # SECONDS: those of the first two; the run goes on, and says whose votes it dropped
+  five_servers_with_clocks
   start_watched a dlock run --ttl 2s k -- section --for 3.5 2>said
   wait_until begun 1
   wait_until renewed 1 2
-  step_clocks 60 1 2
-  ahead 1 60
+  local i
+  for i in 1 2; do printf '%-32d' "$1" 1<>"clock$i"; done
+  ahead 1 "$1"
   run -75 dlock run -q -n --ttl 2s k -- true
-  [ "$(how_ended a)" = "exit 0" ]
-  grep -q "$(port_of vote1).*clock" said
-  grep -q "$(port_of vote2).*clock" said
-  run -0 dlock run -q -n --ttl 2s k -- section
-  history check --sections 2
-}
-
-@test "the clocks of two go back by an hour: a renewal mends the lease, and the release frees all of them" {
-  five_servers_with_clocks 2
-  start_watched a dlock run --ttl 2s k -- section --for 3.5 2>said
-  wait_until begun 1
-  wait_until renewed 1 2
-  step_clocks -3600 1 2
-  ahead 2 -3600
   [ "$(how_ended a)" = "exit 0" ]
   grep -q "$(port_of vote1).*clock" said
   grep -q "$(port_of vote2).*clock" said
   all_say "0 0 0 0 0" exists k
   run -0 dlock run -q -n --ttl 2s k -- section
   history check --sections 2
+}
+@test "the clocks of two step forward: their votes are dropped, which is said, and the run goes on" {
+  section_while_clocks_step 60
+}
+@test "the clocks of two go back by an hour: a renewal mends the lease, and the release frees all of them" {
+  section_while_clocks_step -3600
 }
 
 # --- splits --------------------------------------------------------------------------------------------------------------------
@@ -313,12 +272,15 @@ ahead() { # N SECONDS
   run -0 timeout 10 "$DLOCK" run -q -w 8 --ttl 2s k -- true
 }
 
+script_crowd() { # TIMES: that often it takes the lock
+  script crowd <<CODE
+#!/bin/sh
+for _ in $(seq -s' ' "$1"); do dlock run -q --ttl 5s k -- section --for 0.01 || exit; done
+CODE
+}
 @test "a crowd races for one key: everybody is served, and nobody overlaps" {
   five_servers
-  script crowd <<'CODE'
-#!/bin/sh
-for _ in 1 2 3 4 5 6 7 8; do dlock run -q --ttl 5s k -- section --for 0.01 || exit; done
-CODE
+  script_crowd 8
   local i
   for i in 1 2 3 4 5; do start_watched "crowd$i" crowd; done
   patience=60
@@ -339,20 +301,15 @@ for (let i = 0; i < 10; i++) {
 }
 say('done');
 CODE
-  script crowd <<'CODE'
-#!/bin/sh
-for _ in 1 2 3 4 5 6 7 8 9 10; do dlock run -q --ttl 5s k -- section --for 0.02 || exit; done
-CODE
+  script_crowd 10
   start_watched peers peer
   start_watched one crowd
   start_watched two crowd
   wait_until begun 3
-  local name
-  for name in vote1 vote2; do
-    kill_redis "$name"
-    restart_redis "$name"
-  done
+  restart_votes 1
+  restart_votes 2
   patience=60
+  local name
   for name in peers one two; do [ "$(how_ended "$name")" = "exit 0" ]; done
   history check --sections 30
 }
@@ -361,36 +318,19 @@ CODE
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" {
   five_servers
-  start_watched a dlock run --ttl 20s k -- section --for 30
-  wait_until begun 1
-  wait_section b
-  kill -KILL "$(pid_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 1000
+  supervisor_killed 1000
 }
 
 @test "keeper SIGKILLed or SIGSTOPped: the command is ended before its lease is, 79; the next one comes within the ttl" {
   five_servers
-  local signal
-  for signal in KILL STOP; do
-    rm -f history a a.pid b b.pid
-    hold_section a
-    wait_section b
-    kill "-$signal" "$(keeper_of a)"
-    served_after a b
-    gap_below 2500
-  done
+  keeper_killed 2500
+  rm -f history a a.pid b b.pid
+  keeper_stopped 2500
 }
 
 @test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
   five_servers
-  hold_section a
-  wait_section b
-  kill -KILL "$(pid_of a)" "$(keeper_of a)"
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
-  gap_below 3000
+  supervisor_and_keeper_killed 3000
 }
 
 @test "force-release: the holder notices at its next renewal, 79" {
@@ -404,8 +344,7 @@ CODE
   five_servers
   start_watched a dlock run --ttl 2s k -- sh -c 'dlock run --ttl 2s k -- section --for 3 >inner.out 2>&1 & until [ -s history ]; do sleep 0.02; done'
   [ "$(how_ended a)" = "exit 0" ]
-  kill_redis vote1
-  kill_redis vote2
+  kill_votes 1 2
   run -75 dlock run -q -n --ttl 2s k -- true
   run -0 dlock run -q -w 10 --ttl 2s k -- section
   history check --sections 2 --unfenced
@@ -414,7 +353,6 @@ CODE
 
 # --- connections cut ------------------------------------------------------------------------------------------------------------------
 
-cut_behind() { networks cut "$@"; }
 @test "one server cut behind every single message: ran once, released, nobody is told otherwise" {
   five_servers_through_proxies 1
   life_cut_everywhere 1s 7
@@ -451,8 +389,7 @@ CODE
   all_say "0 0 0 0 0" exists 'dlock:{old}:fence'
   all_say "1 1 1 1 1" exists 'dlock:{k}:fence'
   run -0 dlock fence disk 100
-  kill_redis vote1
-  kill_redis vote2
+  kill_votes 1 2
   run -79 dlock fence disk 99 -- touch ran
   run -0 dlock fence disk 100 -- true
   kill_redis vote3

@@ -54,8 +54,7 @@ through_proxy() {
   start_redis one --appendonly yes --appendfsync always
   use "$(redis_url one)"
   create 10 2
-  start_watched a dlock stock run phone --qty 2 --id a --ttl 20s --renew-interval 200ms -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  wait_until test -e inside
+  run_until_told a --qty 2 --id a --ttl 20s --renew-interval 200ms
   kill_redis one
   restart_redis one
   is reserved 2
@@ -84,11 +83,7 @@ through_proxy() {
   use "$(redis_url one)"
   create 10 2
   kill_redis one
-  run -69 dlock stock take phone --id a --connect-timeout 1s
-  start_watched patient dlock stock take phone --id a --connect-timeout 20s
-  wait_until in_state "$(pid_of patient)" S
-  restart_redis one
-  [ "$(how_ended patient)" = "exit 78" ] # it is there again, and empty
+  take_waits_for_its_server 78 restart_redis one # it is there again, and empty
 }
 
 @test "too few replicas have it: unknown, said to be unsafe; the same id again is safe once they have it" {

@@ -85,8 +85,7 @@ on_cluster() { # [OPTION...]
 @test "a master is killed and comes back with its data while CMD runs: sold once, from all of them" {
   start_cluster_on_disk
   create 12 6
-  start_watched a dlock stock run phone --qty 11 --id a --ttl 20s --renew-interval 200ms -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  wait_until test -e inside
+  run_until_told a --qty 11 --id a --ttl 20s --renew-interval 200ms
   for node in a b c; do
     kill_redis "$node"
     restart_redis "$node"

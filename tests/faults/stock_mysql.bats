@@ -107,11 +107,7 @@ take_is_cut() { # WAY
 @test "while the server is away a take waits for it, until the connect timeout: 69" {
   create 10 2
   kill_server one
-  run -69 dlock stock take phone --id a --connect-timeout 1s
-  start_watched patient dlock stock take phone --id a --connect-timeout 20s
-  wait_until in_state "$(pid_of patient)" S
-  restart_mysql one
-  [ "$(how_ended patient)" = "exit 0" ]
+  take_waits_for_its_server 0 restart_mysql one
   is taken 1
 }
 

@@ -18,10 +18,6 @@ through_proxy() {
   direct=$(zookeeper_url one)
   use "$(zookeeper_url proxy)"
 }
-run_until_told() { # NAME WORD...: a dlock stock run whose command waits for the file "go"
-  start_watched "$1" dlock stock run phone "${@:2}" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  wait_until test -e inside
-}
 
 @test "cut behind every message: a take is one take" {
   through_proxy
@@ -91,11 +87,7 @@ run_until_told() { # NAME WORD...: a dlock stock run whose command waits for the
   use "$(zookeeper_url one)"
   create 10 2
   kill_server one
-  run -69 dlock stock take phone --id a --connect-timeout 1s
-  start_watched patient dlock stock take phone --id a --connect-timeout 30s
-  wait_until in_state "$(pid_of patient)" S
-  restart_zookeeper one
-  [ "$(how_ended patient)" = "exit 0" ]
+  take_waits_for_its_server 0 restart_zookeeper one
   is taken 1
 }
 

@@ -7,8 +7,8 @@ load ../support/faults
 load ../support/zookeeper
 load ../support/zookeeper_peers
 
-setup_file() { file_zookeeper one; }
-teardown_file() { end_file_zookeeper one; }
+setup_file() { in_file start_zookeeper one; }
+teardown_file() { in_file kill_server one; }
 setup() {
   set_world
   share_file_servers

@@ -8,18 +8,10 @@ load ../support/zookeeper_peers
 setup_file() {
   command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
   compile_peers
-  file_zookeeper one
+  in_file start_zookeeper one
 }
-teardown_file() { end_file_zookeeper one; }
-setup() {
-  set_world
-  share_file_servers
-  script_section
-  key=k$BATS_TEST_NUMBER
-  path=/$key
-  recipe=bridge
-  use_recipe bridge
-}
+teardown_file() { in_file kill_server one; }
+setup() { set_path; }
 teardown() { end_world; }
 
 children() { ask k children "$path"; } # of kazoo k
@@ -115,18 +107,13 @@ children() { ask k children "$path"; } # of kazoo k
   curator c
   curator d
   curator e
-  [ "$(ask c take a mutex "$path" 5000)" = "held a" ]
-  start_watched first dlock run -q "$key" -- section --for 0.2
-  wait_until has 1 waiters "$key"
-  tell d take b mutex "$path" 20000
-  wait_until has 2 waiters "$key"
-  start_watched second dlock run -q "$key" -- section --for 0.05
-  wait_until has 3 waiters "$key"
-  tell e take f mutex "$path" 20000
-  wait_until has 4 waiters "$key"
-  [ "$(ask c free a)" = "free a" ]
-  [ "$(how_ended first)" = "exit 0" ]
-  [ "$(hear d)" = "held b" ]
+  two_more() {
+    start_watched second dlock run -q "$key" -- section --for 0.05
+    wait_until has 3 waiters "$key"
+    tell e take f mutex "$path" 20000
+    wait_until has 4 waiters "$key"
+  }
+  theirs_ours_theirs c d mutex two_more
   [ "$(grep -c BEGIN history)" = 1 ]
   [ "$(ask d free b)" = "free b" ]
   [ "$(how_ended second)" = "exit 0" ]
@@ -136,10 +123,7 @@ children() { ask k children "$path"; } # of kazoo k
 
 @test "Curator dies with the lock: dlock has it when its session is over, and not before" {
   curator c one 2000
-  [ "$(ask c take a mutex "$path" 5000)" = "held a" ]
-  tell c crash
-  run -75 attempt true
-  run -0 dlock run -q -w 10 "$key" -- true
+  dies_with_the_lock c mutex
 }
 
 @test "dlock and its keeper die with the lock: Curator has it when the session is over" {

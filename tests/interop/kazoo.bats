@@ -4,19 +4,9 @@ load ../support/cli
 load ../support/zookeeper
 load ../support/zookeeper_peers
 
-setup_file() {
-  file_zookeeper one
-}
-teardown_file() { end_file_zookeeper one; }
-setup() {
-  set_world
-  share_file_servers
-  script_section
-  key=k$BATS_TEST_NUMBER
-  path=/$key
-  recipe=bridge
-  use_recipe bridge
-}
+setup_file() { in_file start_zookeeper one; }
+teardown_file() { in_file kill_server one; }
+setup() { set_path; }
 teardown() { end_world; }
 
 @test "bridge and kazoo's Lock, ReadLock and WriteLock shut each other out" {
@@ -96,22 +86,12 @@ teardown() { end_world; }
 @test "first come, first served across both: kazoo, dlock, kazoo" {
   kazoo k
   kazoo l
-  [ "$(ask k take a lock "$path" 5000)" = "held a" ]
-  start_watched first dlock run -q "$key" -- section --for 0.2
-  wait_until has 1 waiters "$key"
-  tell l take b lock "$path" 20000
-  wait_until has 2 waiters "$key"
-  [ "$(ask k free a)" = "free a" ]
-  [ "$(how_ended first)" = "exit 0" ]
-  [ "$(hear l)" = "held b" ]
+  theirs_ours_theirs k l lock
 }
 
 @test "kazoo dies with the lock: dlock has it when its session is over, and not before" {
   kazoo k one 2000
-  [ "$(ask k take a lock "$path" 5000)" = "held a" ]
-  tell k crash
-  run -75 attempt true
-  run -0 dlock run -q -w 10 "$key" -- true
+  dies_with_the_lock k lock
 }
 
 @test "a waiter that gives up leaves nothing in kazoo's way" {

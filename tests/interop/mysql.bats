@@ -3,20 +3,7 @@
 # them. And the traps of locking with a database: snapshots, rows that are missing, columns without an index.
 load ../support/cli
 load ../support/mysql
-
-setup() {
-  set_world
-  start_mysql one
-  dlock setup -b "$(mysql_url one owner)" >/dev/null
-  use "$(mysql_url one)"
-}
-teardown() { end_world; }
-
-with() { use "$(mysql_url one)?strategy=$1"; } # STRATEGY
-busy() { run -75 dlock run -q -n k -- true; }
-free() { run -0 dlock run -n k -- true; }
-waiter_starts() { start_watched waiter dlock run -q k -- touch served; }
-waits() { kill -0 "$(pid_of waiter)" && [ ! -e served ]; }
+load ../support/mysql_foreign
 
 # --- named locks -----------------------------------------------------------------------------------------------------
 
@@ -27,12 +14,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   with session
   open_session other app@one
   [ "$(say_in other "SELECT GET_LOCK('k', 0)")" = 1 ]
-  busy
-  waiter_starts
-  sleep 0.5
-  waits
-  say_in other "DO RELEASE_LOCK('k')"
-  [ "$(how_ended waiter)" = "exit 0" ]
+  shut_out_until say_in other "DO RELEASE_LOCK('k')"
   close_session other
   free
 }
@@ -41,11 +23,7 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   with session
   open_session other app@one
   say_in other "SELECT GET_LOCK('k', 0)"
-  waiter_starts
-  sleep 0.3
-  waits
-  kill -KILL "$(cat other.pid)"
-  [ "$(how_ended waiter)" = "exit 0" ]
+  shut_out_until kill -KILL "$(cat other.pid)"
 }
 
 @test "session: dlock shuts a foreign GET_LOCK out, and lets it in when it ends" {
@@ -81,16 +59,9 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   with row
   free # the row is there now
   local how
-  for how in COMMIT ROLLBACK die; do
-    rm -f served waiter
-    open_session "by_$how" app@one
-    say_in "by_$how" "START TRANSACTION; SELECT name FROM locks.dlock_row WHERE name = 'k' FOR UPDATE"
-    busy
-    waiter_starts
-    sleep 0.3
-    waits
-    if [ "$how" = die ]; then kill -KILL "$(cat by_die.pid)"; else say_in "by_$how" "$how"; fi
-    [ "$(how_ended waiter)" = "exit 0" ]
+  for how in COMMIT ROLLBACK KILL; do
+    foreign_row "by_$how"
+    if [ "$how" = KILL ]; then shut_out_until kill -KILL "$(cat by_KILL.pid)"; else shut_out_until say_in "by_$how" "$how"; fi
   done
 }
 
@@ -106,29 +77,14 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   [ "$(sql app@one "$select NOWAIT")" = k ]
 }
 
-# The user's own table: a shop whose application locks an order by its row.
-shop() {
-  sql one "USE shop; CREATE TABLE orders (id INT PRIMARY KEY, code VARCHAR(20), note VARCHAR(20), state INT NOT NULL DEFAULT 0,
-    UNIQUE (code)) ENGINE=InnoDB; INSERT INTO orders VALUES (41, 'a', 'same', 0), (42, 'b', 'same', 0), (43, 'c', 'other', 0);
-    CREATE TABLE old (id INT PRIMARY KEY) ENGINE=MyISAM; INSERT INTO old VALUES (42)"
-  dlock setup -b "mysql://owner@127.0.0.1:$(port_of one)/shop" >/dev/null
-}
-order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; } # TABLE:COLUMN=VALUE
-
 @test "row=orders:id=42: the application that locks its order shuts dlock out, and is shut out; other orders go on" {
   shop
   order orders:id=42
   open_session application app@one
   say_in application 'USE shop; START TRANSACTION; SELECT state FROM orders WHERE id = 42 FOR UPDATE'
-  busy
-  waiter_starts
-  sleep 0.3
-  waits
-  say_in application 'UPDATE orders SET state = 1 WHERE id = 42; COMMIT'
-  [ "$(how_ended waiter)" = "exit 0" ]
+  shut_out_until say_in application 'UPDATE orders SET state = 1 WHERE id = 42; COMMIT'
   hold_lock k
-  run sql app@one 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 2 WHERE id = 42'
-  [[ "$output" == *1205* ]]
+  shut_out 'UPDATE shop.orders SET state = 2 WHERE id = 42'
   sql app@one 'UPDATE shop.orders SET state = 2 WHERE id = 41'
   let_go
   sql app@one 'UPDATE shop.orders SET state = 3 WHERE id = 42'
@@ -139,8 +95,7 @@ order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; }
   shop
   order orders:code=b
   hold_lock k
-  run sql app@one 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 2 WHERE id = 42'
-  [[ "$output" == *1205* ]]
+  shut_out 'UPDATE shop.orders SET state = 2 WHERE id = 42'
   sql app@one "UPDATE shop.orders SET state = 2 WHERE code = 'a'"
   let_go
 }
@@ -198,12 +153,7 @@ order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; }
 @test "unique: a foreign INSERT shuts dlock out until the DELETE, and dlock's row a foreign INSERT" {
   with unique
   sql app@one "INSERT INTO locks.dlock_unique (name) VALUES ('k')"
-  busy
-  waiter_starts
-  sleep 0.5
-  waits
-  sql app@one "DELETE FROM locks.dlock_unique WHERE name = 'k'"
-  [ "$(how_ended waiter)" = "exit 0" ]
+  shut_out_until sql app@one "DELETE FROM locks.dlock_unique WHERE name = 'k'"
   hold_lock k
   run ! sql app@one "INSERT INTO locks.dlock_unique (name) VALUES ('k')"
   [[ "$output" == *1062* ]]
@@ -217,12 +167,7 @@ order() { use "mysql://app@127.0.0.1:$(port_of one)/shop?strategy=row&row=$1"; }
   free # the row is there now
   local occupy="UPDATE locks.dlock_occupy SET state = 1, version = version + 1, owner = 'me', expires = NULL WHERE name = 'k' AND state = 0"
   [ "$(sql app@one "$occupy; SELECT ROW_COUNT()")" = 1 ]
-  busy
-  waiter_starts
-  sleep 0.5
-  waits
-  sql app@one "UPDATE locks.dlock_occupy SET state = 0, version = version + 1 WHERE name = 'k'"
-  [ "$(how_ended waiter)" = "exit 0" ]
+  shut_out_until sql app@one "UPDATE locks.dlock_occupy SET state = 0, version = version + 1 WHERE name = 'k'"
   hold_lock k
   [ "$(sql app@one "$occupy; SELECT ROW_COUNT()")" = 0 ]
   let_go
@@ -254,17 +199,12 @@ uncommitted() { # STRATEGY STATEMENT
   with "$1"
   open_session other app@one
   say_in other "START TRANSACTION; $2"
-  run -75 dlock run -n k -- true
   run -75 dlock run -q -w 0.3 k -- true
   run -75 dlock run -q -w 7 --connect-timeout 1s k -- true
-  waiter_starts
-  sleep 0.5
-  waits
-  say_in other "${3:-ROLLBACK}"
-  [ "$(how_ended waiter)" = "exit 0" ]
+  shut_out_until say_in other "${3:-ROLLBACK}"
   close_session other
   free
-  rm -f waiter* served other*
+  rm -f other*
 }
 
 @test "unique: a row that a foreign transaction has not committed is busy, and waited for as long as --wait says" {
@@ -301,116 +241,6 @@ uncommitted() { # STRATEGY STATEMENT
     free
   done
   let_go
-}
-
-# --- a foreign holder that has to go ----------------------------------------------------------------------------------
-
-foreign_row() { # ID: a client of "app" holds the row of k; its session is in $session
-  open_session "$1" app@one
-  session=$(say_in "$1" 'SELECT CONNECTION_ID()')
-  say_in "$1" "START TRANSACTION; SELECT name FROM locks.dlock_row WHERE name = 'k' FOR UPDATE"
-}
-operator() { # RIGHT...: an account that has them besides those that dlock needs
-  sql one "CREATE OR REPLACE USER operator; GRANT SELECT, INSERT, UPDATE, DELETE ON locks.* TO operator;
-    GRANT SELECT, UPDATE ON shop.* TO operator${1:+; GRANT $1 ON *.* TO operator}"
-}
-as_operator() { DLOCK_BACKEND=${DLOCK_BACKEND/app@/operator@} dlock "$@"; }
-is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE id = $1" 1; }
-
-@test "E21: row: who may sees the foreign session that holds it, and force-release ends that one and no other" {
-  with row
-  free
-  operator 'PROCESS, CONNECTION ADMIN'
-  foreign_row other
-  open_session bystander app@one
-  say_in bystander "START TRANSACTION; SELECT name FROM locks.dlock_row WHERE name = 'no' FOR UPDATE"
-  waiter_starts
-  wait_until sql_says one "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'" 1
-  run -0 as_operator inspect --json k
-  echo "$output"
-  jq -e --arg session "$session" '.holders | length == 1 and (.[0] | .owner == "connection " + $session and .user == "app" and
-    (.host | startswith("127.0.0.1:")) and .since != null and (.note | contains("another program")))' <<<"$output"
-  run -0 as_operator inspect k
-  [[ "$output" == *"app@127.0.0.1:"*"another program, connection $session"* ]]
-  waits
-  run -0 as_operator force-release --yes k
-  [[ "$output" == *"app@127.0.0.1:"* ]]
-  run ! is_session "$session"
-  [ "$(how_ended waiter)" = "exit 0" ]
-  [ "$(say_in bystander 'SELECT 1')" = 1 ]
-  free
-}
-
-@test "E21: row: a search leaves no session behind, and a foreign holder does not notice it" {
-  with row
-  free
-  operator PROCESS
-  foreign_row other
-  run -0 as_operator inspect k
-  wait_until sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE user = 'operator'" 0
-  [ "$(say_in other 'SELECT 1; COMMIT')" = 1 ]
-  free
-}
-
-@test "E21: row=orders:id=42: the application's session that has locked its order is shown and ended" {
-  shop
-  order orders:id=42
-  operator 'PROCESS, CONNECTION ADMIN'
-  open_session application app@one
-  session=$(say_in application 'SELECT CONNECTION_ID()')
-  say_in application 'USE shop; START TRANSACTION; UPDATE orders SET state = 1 WHERE id = 42'
-  sql one 'GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO operator'
-  [ "$(as_operator inspect --json k | jq -r '.holders[0].owner')" = "connection $session" ]
-  run -0 as_operator force-release --yes k
-  free
-  [ "$(sql one 'SELECT state FROM shop.orders WHERE id = 42')" = 0 ]
-}
-
-@test "E21: row: without PROCESS, or without CONNECTION ADMIN, force-release names the right, 77, and frees nothing" {
-  with row
-  free
-  foreign_row other
-  run -0 dlock inspect k
-  [[ "$output" == *"another program"* ]]
-  run -77 dlock force-release --yes k
-  [[ "$output" == *"right PROCESS, and app has not"*"GRANT PROCESS ON *.* TO app"* ]]
-  operator PROCESS
-  run -77 as_operator force-release --yes k
-  [[ "$output" == *"CONNECTION ADMIN"*"KILL $session"* ]]
-  is_session "$session"
-  busy
-  say_in other COMMIT
-  free
-}
-
-@test "E21: row: a holder that is no session's, and shared locks, are refused with what to do: 78" {
-  with row
-  free
-  operator 'PROCESS, CONNECTION ADMIN'
-  sql one "XA START 'x'; SELECT name FROM locks.dlock_row WHERE name = 'k' FOR UPDATE; UPDATE locks.dlock_row SET name = 'k' WHERE name = 'k';
-    INSERT INTO locks.dlock_row VALUES ('other'); XA END 'x'; XA PREPARE 'x'"
-  run -78 as_operator force-release --yes k
-  [[ "$output" == *"prepared XA transaction"*"XA ROLLBACK"* ]]
-  sql one "XA ROLLBACK 'x'"
-  free
-  open_session reader app@one
-  say_in reader "START TRANSACTION; SELECT name FROM locks.dlock_row WHERE name = 'k' LOCK IN SHARE MODE"
-  run -78 as_operator force-release --yes k
-  [[ "$output" == *"does not tell which session"* ]]
-  say_in reader COMMIT
-  free
-}
-
-@test "E21: session: the foreign session that has the named lock is shown with its account, and ended" {
-  with session
-  operator 'PROCESS, CONNECTION ADMIN'
-  open_session other app@one
-  session=$(say_in other 'SELECT CONNECTION_ID()')
-  say_in other "SELECT GET_LOCK('k', 0)"
-  [ "$(as_operator inspect --json k | jq -r '.holders[0] | "\(.owner) \(.user)"')" = "connection $session app" ]
-  run -0 as_operator force-release --yes k
-  run ! is_session "$session"
-  free
 }
 
 # --- the snapshot that is older than the lock --------------------------------------------------------------------------

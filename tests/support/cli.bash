@@ -208,10 +208,10 @@ use() { export DLOCK_BACKEND=$1; } # URL
 pid_of() { cat "$1.pid"; }         # NAME of start_watched
 keeper_of() { pgrep -P "$(pid_of "$1")" '^dlock-'; }
 
-# hold_section NAME WORD...: a dlock that holds $key (k) while its section runs. With a ttl of 2 s TERM is due 1.48 s and KILL
-# 1.81 s after the last confirmed send.
+# hold_section NAME WORD...: a dlock that holds $key (k) while its section runs, with a lease of $ttl (2s). Of 2 s TERM is due
+# 1.48 s and KILL 1.81 s after the last confirmed send.
 hold_section() {
-  start_watched "$1" dlock run --ttl 2s "${key:-k}" -- section --for 30 "${@:2}"
+  start_watched "$1" dlock run --ttl "${ttl:-2s}" "${key:-k}" -- section --for 30 "${@:2}"
   wait_until begun 1
   started+=("$(keeper_of "$1")")
 }

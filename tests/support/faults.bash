@@ -17,23 +17,16 @@ supervisor_killed() { # GAP [WORD...]: of dlock run, and its command; a section 
   gap_below "$1"
 }
 
-keeper_killed() { # GAP
+keeper_killed() { keeper_gets KILL "$@"; }  # [GAP]
+keeper_stopped() { keeper_gets STOP "$@"; } # [GAP]
+keeper_gets() {                             # SIGNAL [GAP]
   hold_section a
   wait_section b
-  kill -KILL "$(keeper_of a)"
+  kill "-$1" "$(keeper_of a)"
   [ "$(how_ended a)" = "exit 79" ]
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
-  gap_below "$1"
-}
-
-keeper_stopped() {
-  hold_section a
-  wait_section b
-  kill -STOP "$(keeper_of a)"
-  [ "$(how_ended a)" = "exit 79" ]
-  [ "$(how_ended b)" = "exit 0" ]
-  history check --sections 2
+  [ -z "${2-}" ] || gap_below "$2"
 }
 
 supervisor_and_command_stopped() { # SECONDS: longer than the ttl of 2 s

@@ -11,38 +11,13 @@ namespace {
 
 using State = RequestRecord::State;
 
-Quantity sum_here(const MemorySlot& slot) {
-  Quantity sum = 0;
-  for (const StockSegment& place : slot.places) sum += place.quantity;
-  return sum;
-}
-
 StockShort short_of(const MemorySlot& slot) {
-  StockShort all{sum_here(slot), 0};
+  StockShort all{slot.sum(), 0};
   for (const StockSegment& place : slot.places) all.reserved += place.reserved;
   return all;
 }
 
 }  // namespace
-
-/// One message there and back, for a stock that is there.
-template <typename T, typename Call>
-Result<T> MemorySlots::step(const char* what, const StockPlace& place, Call call) {
-  const Error silence{ErrorCode::kUnavailable, "no answer"};
-  if (dead) return silence;
-  dead = steps-- == 0;
-  if (dead && !last_one_happens) return silence;
-  MemorySlot& slot = world_.all[static_cast<std::size_t>(place.slot)];
-  world_.told.push_back(std::string(what) + " " + std::to_string(place.slot));
-  const auto all = slot.until;
-  for (const auto& [id, end] : all) {
-    if (end <= world_.clock.now()) give_back(slot, place.slot, id);
-  }
-  const bool makes = std::string_view(what) == "create" || std::string_view(what) == "drop";
-  Result<T> answer = slot.made.empty() && !makes ? Result<T>(no_such_stock(place.stock, store_)) : call(slot);
-  if (dead) return silence;
-  return answer;
-}
 
 StockSegment& MemorySlots::at(MemorySlot& slot, int number, int segment) {
   const int place = segment % count() == number ? segment / count() : segment;
@@ -347,78 +322,6 @@ Result<void> MemorySlots::deliver(const StockPlace& place, const PendingCredit& 
     for (const StockPart& part : credit.parts) at(slot, place.slot, part.segment).quantity += part.quantity;
     (credit.book == PendingCredit::Book::kAdded ? slot.added : slot.refunded) += sum_of(credit.parts);
     ++slot.gains;
-    return {};
-  });
-}
-
-Result<void> MemorySlots::level(const StockPlace& place, std::optional<int> segments, const CallLimit&) {
-  return step<void>("level", place, [&](MemorySlot& slot) -> Result<void> {
-    level_to(slot, place.slot, segments.value_or(slot.segments), sum_here(slot));
-    return {};
-  });
-}
-
-void MemorySlots::level_to(MemorySlot& slot, int number, int segments, Quantity sum) {
-  const std::vector<StockSegment> before = slot.places;
-  const auto size =
-      static_cast<int>(share_of(std::vector<Quantity>(static_cast<std::size_t>(segments)), number, count()).size());
-  const std::vector<Quantity> each = spread(sum, size);
-  slot.places.assign(static_cast<std::size_t>(size), {});
-  slot.segments = segments;
-  for (std::size_t i = 0; i < before.size(); ++i) slot.places[i % each.size()].reserved += before[i].reserved;
-  for (std::size_t i = 0; i < each.size(); ++i) slot.places[i].quantity = each[i];
-}
-
-Result<bool> MemorySlots::begin_levelling(const StockPlace& place, const Levelling& plan, const std::string& made,
-                                          const CallLimit&) {
-  return step<bool>("plan", place, [&](MemorySlot& slot) -> Result<bool> {
-    if (made != slot.made || !slot.levelling.empty() || slot.epoch + 1 != plan.epoch) return false;
-    if (slot.still > world_.clock.now()) return false;
-    slot.levelling = levelling_text(plan);
-    return true;
-  });
-}
-
-Result<void> MemorySlots::end_levelling(const StockPlace& place, const Levelling& plan, const std::string& made,
-                                        const CallLimit&) {
-  return step<void>("planned", place, [&](MemorySlot& slot) -> Result<void> {
-    if (made != slot.made || slot.levelling != levelling_text(plan)) return {};
-    slot.levelling.clear();
-    slot.epoch = plan.epoch;
-    return {};
-  });
-}
-
-Result<void> MemorySlots::keep_still(const StockPlace& place, Duration ttl, const CallLimit&) {
-  return step<void>("still", place, [&](MemorySlot& slot) -> Result<void> {
-    slot.still = world_.clock.now() + ttl;
-    return {};
-  });
-}
-
-Result<std::optional<StockSlots::Poured>> MemorySlots::pour_out(const StockPlace& place, const Levelling& plan,
-                                                                const std::string& made, const CallLimit&) {
-  return step<std::optional<Poured>>("out", place, [&](MemorySlot& slot) -> Result<std::optional<Poured>> {
-    if (made != slot.made || slot.moved > plan.epoch) return std::optional<Poured>();
-    if (slot.moved < plan.epoch) {
-      const Quantity sum = sum_here(slot);
-      slot.left = std::min(sum, plan.targets[static_cast<std::size_t>(place.slot)]);
-      slot.out = sum - slot.left;
-      slot.moved = plan.epoch;
-      slot.poured = false;
-      level_to(slot, place.slot, plan.segments, slot.left);
-    }
-    return std::optional(Poured{slot.out, slot.left});
-  });
-}
-
-Result<void> MemorySlots::pour_in(const StockPlace& place, const Levelling& plan, Quantity quantity,
-                                  const std::string& made, const CallLimit&) {
-  return step<void>("in", place, [&](MemorySlot& slot) -> Result<void> {
-    if (made != slot.made || slot.moved != plan.epoch || slot.poured) return {};
-    slot.poured = true;
-    ++slot.gains;
-    level_to(slot, place.slot, slot.segments, sum_here(slot) + quantity);
     return {};
   });
 }

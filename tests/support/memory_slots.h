@@ -33,6 +33,12 @@ struct MemorySlot {
   std::map<std::string, Held> held;
   std::map<std::string, PendingCredit> credits;
   std::set<std::string> refused, delivered;
+
+  Quantity sum() const {
+    Quantity sum = 0;
+    for (const StockSegment& place : places) sum += place.quantity;
+    return sum;
+  }
 };
 
 /// The slots of one stock; outlives its clients.
@@ -103,6 +109,7 @@ class MemorySlots final : public StockSlots {
                        const CallLimit& limit) override;
 
  private:
+  /// One message there and back, for a stock that is there: `call` gets the slot.
   template <typename T, typename Call>
   Result<T> step(const char* what, const StockPlace& place, Call call);
   StockSegment& at(MemorySlot& slot, int slot_number, int segment);
@@ -117,5 +124,23 @@ class MemorySlots final : public StockSlots {
   MemoryWorld& world_;
   const std::string store_ = "memory:";
 };
+
+template <typename T, typename Call>
+Result<T> MemorySlots::step(const char* what, const StockPlace& place, Call call) {
+  const Error silence{ErrorCode::kUnavailable, "no answer"};
+  if (dead) return silence;
+  dead = steps-- == 0;
+  if (dead && !last_one_happens) return silence;
+  MemorySlot& slot = world_.all[static_cast<std::size_t>(place.slot)];
+  world_.told.push_back(std::string(what) + " " + std::to_string(place.slot));
+  const auto all = slot.until;
+  for (const auto& [id, end] : all) {
+    if (end <= world_.clock.now()) give_back(slot, place.slot, id);
+  }
+  const bool makes = std::string_view(what) == "create" || std::string_view(what) == "drop";
+  Result<T> answer = slot.made.empty() && !makes ? Result<T>(no_such_stock(place.stock, store_)) : call(slot);
+  if (dead) return silence;
+  return answer;
+}
 
 }  // namespace dlock::testing

@@ -46,3 +46,12 @@ network_of() { # PROXY COMMAND...
     *) echo "network $*: ${answer:-no answer}" >&2; return 1 ;;
   esac
 }
+
+# --- servers that a whole file uses ----------------------------------------------------------------------------------
+
+# They live in $BATS_FILE_TMPDIR; a test that wants to stop one starts its own beside them.
+in_file() { servers=$BATS_FILE_TMPDIR/servers "$@"; } # start_... NAME, in setup_file; kill_server NAME, in teardown_file
+share_file_servers() {                                # in setup
+  mkdir -p "$servers"
+  ln -s "$BATS_FILE_TMPDIR"/servers/* "$servers"
+}

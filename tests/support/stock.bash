@@ -3,7 +3,30 @@
 # shellcheck disable=SC2154
 
 phone=phone
-requests=3 replies=3
+
+# --- on every store that is here: for tests/cli ----------------------------------------------------------------------
+
+set_stores() { # in setup
+  stores=("$DLOCK_BACKEND")
+  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS")
+  [ -z "${DLOCK_TEST_MYSQL-}" ] || stores+=("$DLOCK_TEST_MYSQL")
+  phone=phone-$BATS_TEST_NUMBER-$$
+}
+drop_from_stores() { # in teardown
+  local store
+  for store in "${stores[@]}"; do dlock stock drop "$phone" --yes -b "$store" 2>/dev/null || true; done
+}
+on_each() { # FUNCTION...: once for each store, in an empty folder
+  local store
+  for store in "${stores[@]}"; do
+    echo "store: $store"
+    export DLOCK_BACKEND=$store
+    rm -rf ./*
+    "$@"
+  done
+}
+
+# --- what is there ---------------------------------------------------------------------------------------------------
 
 straight() { DLOCK_BACKEND=${direct:-$DLOCK_BACKEND} dlock "$@"; }
 nothing_open() { [ "$(field reserved open)" = $'0\n0' ]; }
@@ -15,6 +38,10 @@ balanced() {
   mapfile -t n < <(field total reserved taken refunded created added)
   [ ${#n[@]} = 6 ] && [ $((n[0] + n[1] + n[2])) = $((n[3] + n[4] + n[5])) ]
 }
+
+# --- connections cut behind every message ----------------------------------------------------------------------------
+
+requests=3 replies=3
 # cut_behind_each COMMAND...: runs it once for each place where a connection can be cut, with a number of its own for AT in
 # the words. How many messages there are in each direction, at least: $requests, $replies.
 cut_behind_each() {
@@ -73,6 +100,22 @@ cuts_in_a_run() { # QUANTITY
   cut_behind_each sh -c "dlock stock run phone --qty $1 --id failed-AT -- false; test \$? = 1"
   is taken $(($1 * cuts))
   is open 0
+}
+
+# --- a command that is still there -----------------------------------------------------------------------------------
+
+# run_until_told NAME WORD...: a dlock stock run whose command waits for the file "go".
+run_until_told() {
+  start_watched "$1" dlock stock run phone "${@:2}" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  wait_until test -e inside
+}
+
+take_waits_for_its_server() { # STATUS RESTART...: of 10 in the store whose server is killed, and started again by that
+  run -69 dlock stock take phone --id a --connect-timeout 1s
+  start_watched patient dlock stock take phone --id a --connect-timeout 30s
+  wait_until in_state "$(pid_of patient)" S
+  "${@:2}"
+  [ "$(how_ended patient)" = "exit $1" ]
 }
 
 black_hole() { # QUANTITY
@@ -137,8 +180,7 @@ kills_in_takes_and_refunds() { # of more than a slot has: the others give, too
 # CMD ends with 0, but nobody can be told; the same request again finds out.
 sale_without_an_answer() {
   create 10 2
-  start_watched a dlock stock run phone --qty 2 --id order-1 --ttl 2s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  wait_until test -e inside
+  run_until_told a --qty 2 --id order-1 --ttl 2s
   network drop
   touch go
   [ "$(how_ended a)" = "exit 69" ] || [ "$(how_ended a)" = "exit 79" ]

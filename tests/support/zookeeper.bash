@@ -94,14 +94,6 @@ zookeeper_says() {
   exec {connection}>&-
 }
 
-# The servers that a whole file uses live in $BATS_FILE_TMPDIR; a test that wants to stop one starts its own beside them.
-file_zookeeper() { servers=$BATS_FILE_TMPDIR/servers start_zookeeper "$@"; } # in setup_file
-end_file_zookeeper() { servers=$BATS_FILE_TMPDIR/servers kill_server "$1"; } # NAME, in teardown_file
-share_file_servers() {                                                       # in setup
-  mkdir -p "$servers"
-  ln -s "$BATS_FILE_TMPDIR"/servers/* "$servers"
-}
-
 zookeeper_is() { zookeeper_says "$1" srvr | grep -qx "Mode: $2"; } # NAME leader|follower|standalone
 zookeeper_serves() {                                               # NAME: waits until it has a mode
   local end=$((SECONDS + 30))

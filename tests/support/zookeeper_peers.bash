@@ -56,6 +56,37 @@ ask() { # NAME WORD...: prints the answer
   hear "$1"
 }
 
+# --- tests, one path each, on the server "one" of the file ------------------------------------------------------------
+
+set_path() { # in setup
+  set_world
+  share_file_servers
+  script_section
+  key=k$BATS_TEST_NUMBER
+  path=/$key
+  use_recipe bridge
+}
+
+dies_with_the_lock() { # PEER FAMILY: its session ends 2 s later
+  [ "$(ask "$1" take a "$2" "$path" 5000)" = "held a" ]
+  tell "$1" crash
+  run -75 attempt true
+  run -0 dlock run -q -w 10 "$key" -- true
+}
+
+# PEER holds, dlock waits behind it, OTHER PEER behind that; then "$@" have come as well.
+theirs_ours_theirs() { # PEER OTHER-PEER FAMILY [COMMAND...]
+  [ "$(ask "$1" take a "$3" "$path" 5000)" = "held a" ]
+  start_watched first dlock run -q "$key" -- section --for 0.2
+  wait_until has 1 waiters "$key"
+  tell "$2" take b "$3" "$path" 20000
+  wait_until has 2 waiters "$key"
+  "${@:4}"
+  [ "$(ask "$1" free a)" = "free a" ]
+  [ "$(how_ended first)" = "exit 0" ]
+  [ "$(hear "$2")" = "held b" ]
+}
+
 # --- cells of the matrix: who shuts out whom -------------------------------------------------------------------------
 
 # theirs_shuts_out PEER FAMILY [DLOCK-OPTION...]: PEER holds $path, dlock with $recipe is refused, and served afterwards.

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
+#include <map>
 #include <string>
 
 #include "lib/lock/lease.h"
@@ -32,40 +33,17 @@ HeldLock some_lock() { return {*LockName::parse("k"), Owner::random(), FencingTo
 Granted granted_until(TimePoint deadline) { return {{some_lock()}, deadline}; }
 Granted granted_for_ever() { return {{some_lock()}, std::nullopt}; }
 
-/// "term-tree" and so on: what was decided, as one word each.
+/// What was decided, a word for each action: "lost tree-15".
 std::string text_of(const std::vector<Action>& actions) {
+  using Kind = Action::Kind;
+  static const std::map<Kind, std::string> words{
+      {Kind::kStartCommand, "start"}, {Kind::kSignalCommand, "signal-"}, {Kind::kSignalTree, "tree-"},
+      {Kind::kWithdraw, "withdraw"},  {Kind::kRelease, "release"},       {Kind::kStopSelf, "stop"},
+      {Kind::kSayLost, "lost"},       {Kind::kSayOverheld, "overheld"},  {Kind::kWarn, "warn"}};
   std::string text;
   for (const Action& action : actions) {
-    if (!text.empty()) text += ' ';
-    switch (action.kind) {
-      case Action::Kind::kStartCommand:
-        text += "start";
-        break;
-      case Action::Kind::kSignalCommand:
-        text += "signal-" + std::to_string(action.signal);
-        break;
-      case Action::Kind::kSignalTree:
-        text += "tree-" + std::to_string(action.signal);
-        break;
-      case Action::Kind::kWithdraw:
-        text += "withdraw";
-        break;
-      case Action::Kind::kRelease:
-        text += "release";
-        break;
-      case Action::Kind::kStopSelf:
-        text += "stop";
-        break;
-      case Action::Kind::kSayLost:
-        text += "lost";
-        break;
-      case Action::Kind::kSayOverheld:
-        text += "overheld";
-        break;
-      case Action::Kind::kWarn:
-        text += "warn";
-        break;
-    }
+    text += (text.empty() ? "" : " ") + words.at(action.kind);
+    if (text.back() == '-') text += std::to_string(action.signal);
   }
   return text;
 }

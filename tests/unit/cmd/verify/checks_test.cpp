@@ -4,7 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "lib/base/text.h"
 
 namespace verify_checks_test {
 
@@ -13,12 +16,15 @@ using namespace std::chrono_literals;
 
 const Bounds kBounds{.lease = 3s, .kill_after = 500ms, .wake = 1s, .slack = 500ms, .permits = 2};
 
-/// Lines whose times are milliseconds.
-Chronicle told(const std::vector<std::string>& lines) {
+/// Lines with "; " between them, whose times are milliseconds. "ASK x" asks for an exclusive lock, directly.
+Chronicle told(std::string_view lines) {
   Chronicle chronicle;
-  for (const std::string& line : lines) {
-    const std::size_t blank = line.find(' ');
-    chronicle.add_line(line.substr(0, blank) + "000000" + line.substr(blank));
+  while (!lines.empty()) {
+    std::string_view rest = cut(lines, ';');
+    if (!lines.empty()) lines.remove_prefix(1);
+    const std::string_view time = cut(rest, ' ');
+    const bool asks = rest.size() > 6 && rest.substr(rest.size() - 6, 5) == " ASK ";
+    chronicle.add_line(std::string(time) + "000000 " + std::string(rest) + (asks ? " exclusive any direct" : ""));
   }
   return chronicle;
 }
@@ -31,153 +37,74 @@ struct Row {
   const char* name;
   Check check;
   std::size_t breaches;
-  std::vector<std::string> lines;
+  std::string_view lines;
 };
 
 const Row kRows[] = {
-    {"holds one behind the other",
-     check_exclusion,
-     0,
-     {"1 a ASK x exclusive any direct", "2 b ASK x exclusive any direct", "3 a BEGIN 5 -", "4 a TICK", "5 a END",
-      "6 b BEGIN 6 -", "7 b END"}},
-    {"an act behind the next one's BEGIN",
-     check_exclusion,
-     1,
-     {"1 a ASK x exclusive any direct", "2 b ASK x exclusive any direct", "3 a BEGIN 5 -", "6 b BEGIN 6 -", "7 a TICK",
-      "8 b END"}},
-    {"a command that begins twice",
-     check_exclusion,
-     1,
-     {"1 a ASK x exclusive any direct", "3 a BEGIN 5 -", "4 a END", "6 a BEGIN 6 -", "7 a END"}},
-    {"the last act of a killed one counts, not its death",
-     check_exclusion,
-     0,
-     {"1 a ASK x exclusive any direct", "3 a BEGIN 5 -", "4 a TICK", "5 b ASK x exclusive any direct", "6 b BEGIN 6 -",
-      "8 b END", "9 a GONE signal 9"}},
-    {"other keys are other locks",
-     check_exclusion,
-     0,
-     {"1 a ASK x exclusive any direct", "1 b ASK q exclusive any direct", "3 a BEGIN 5 -", "4 b BEGIN 6 -", "7 a END",
-      "8 b END"}},
-    {"stopped as a whole, it goes on for a moment under the lower token",
-     check_exclusion,
-     0,
-     {"1 a ASK x exclusive any direct", "3 a BEGIN 5 -", "4 a HIT stop-all", "5 b ASK x exclusive any direct",
-      "3500 b BEGIN 6 -", "4000 a HEALED stop-all", "4001 a TICK", "4100 b END"}},
-    {"the same under a token that is not lower",
-     check_exclusion,
-     1,
-     {"1 a ASK x exclusive any direct", "3 a BEGIN 7 -", "4 a HIT stop-all", "5 b ASK x exclusive any direct",
-      "3500 b BEGIN 6 -", "4000 a HEALED stop-all", "4001 a TICK", "4100 b END"}},
-    {"the same for longer than a moment",
-     check_exclusion,
-     1,
-     {"1 a ASK x exclusive any direct", "3 a BEGIN 5 -", "4 a HIT stop-all", "5 b ASK x exclusive any direct",
-      "3500 b BEGIN 6 -", "4000 a HEALED stop-all", "4001 a TICK", "5100 a TERM", "5200 b END"}},
-    {"readers beside each other",
-     check_sharing,
-     0,
-     {"1 a ASK q shared any direct", "1 b ASK q shared any direct", "2 a BEGIN 5 -", "3 b BEGIN 6 -", "4 a END",
-      "5 b END"}},
-    {"a writer beside a reader",
-     check_sharing,
-     1,
-     {"1 a ASK q shared any direct", "1 b ASK q exclusive any direct", "2 a BEGIN 5 -", "3 b BEGIN 6 -", "4 a END",
-      "5 b END"}},
-    {"two permits",
-     check_permits,
-     0,
-     {"1 a ASK p permits any direct", "1 b ASK p permits any direct", "2 a BEGIN 5 0", "3 b BEGIN 6 1", "4 a END",
-      "5 b END"}},
-    {"two with one slot",
-     check_permits,
-     1,
-     {"1 a ASK p permits any direct", "1 b ASK p permits any direct", "2 a BEGIN 5 0", "3 b BEGIN 6 0", "4 a END",
-      "5 b END"}},
-    {"three at once",
-     check_permits,
-     1,
-     {"1 a ASK p permits any direct", "1 b ASK p permits any direct", "1 c ASK p permits any direct", "2 a BEGIN 5 0",
-      "3 b BEGIN 6 1", "4 c BEGIN 7 2", "5 a END", "5 b END", "5 c END"}},
-    {"tokens that grow",
-     tokens,
-     0,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any direct", "4 b BEGIN 6 -"}},
-    {"the same token twice",
-     tokens,
-     1,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any direct", "4 b BEGIN 5 -"}},
-    {"a store without tokens",
-     tokens,
-     0,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN - -", "3 b ASK x exclusive any direct", "4 b BEGIN - -"}},
-    {"in their order",
-     order,
-     0,
-     {"1 a ASK q exclusive fair direct", "2 a QUEUED", "3 b ASK q exclusive fair direct", "4 a BEGIN 5 -", "5 a END",
-      "6 b BEGIN 6 -"}},
-    {"who came later is served first",
-     order,
-     1,
-     {"1 a ASK q exclusive fair direct", "2 a QUEUED", "3 b ASK q exclusive fair direct", "4 b BEGIN 5 -", "5 b END",
-      "6 a BEGIN 6 -"}},
-    {"nobody knows who was first",
-     order,
-     0,
-     {"1 a ASK q exclusive fair direct", "2 b ASK q exclusive fair direct", "3 a QUEUED", "4 b BEGIN 5 -", "5 b END",
-      "6 a BEGIN 6 -"}},
-    {"who was hit has no place",
-     order,
-     0,
-     {"1 a ASK q exclusive fair direct", "2 a QUEUED", "2 a HIT stop-all", "3 b ASK q exclusive fair direct",
-      "4 b BEGIN 5 -", "5 b END", "6 a BEGIN 6 -"}},
-    {"woken",
-     check_hand_over,
-     0,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any direct", "4 b QUEUED", "5 a END",
-      "1400 b BEGIN 6 -"}},
-    {"woken too late",
-     check_hand_over,
-     1,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any direct", "4 b QUEUED", "5 a END",
-      "1600 b BEGIN 6 -"}},
-    {"woken late because the network stood still",
-     check_hand_over,
-     0,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any proxied", "4 b QUEUED",
-      "4 net HIT stall", "5 a END", "1500 net HEALED", "2600 b BEGIN 6 -"}},
-    {"free within the lease",
-     check_recovery,
-     0,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any direct", "4 b QUEUED",
-      "5 a HIT kill-both", "6 a GONE signal 9", "3500 b BEGIN 6 -"}},
-    {"free too late",
-     check_recovery,
-     1,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any direct", "4 b QUEUED",
-      "5 a HIT kill-both", "6 a GONE signal 9", "4600 b BEGIN 6 -"}},
-    {"a keeper that lives need not wait for the lease",
-     check_recovery,
-     1,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 b ASK x exclusive any direct", "4 b QUEUED",
-      "5 a HIT kill-run", "6 a GONE signal 9", "3500 b BEGIN 6 -"}},
-    {"lost, and something was done to it",
-     check_ends,
-     0,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 a HIT stop-keeper", "9 a GONE exit 79 LOST"}},
-    {"lost when its network failed",
-     check_ends,
-     0,
-     {"1 a ASK x exclusive any proxied", "2 a BEGIN 5 -", "3 net HIT stall", "8 net HEALED", "9 a GONE exit 79 LOST"}},
-    {"lost when the network of others failed",
-     check_ends,
-     1,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "3 net HIT stall", "8 net HEALED", "9 a GONE exit 79 LOST"}},
-    {"lost without a cause",
-     check_ends,
-     1,
-     {"1 a ASK x exclusive any direct", "2 a BEGIN 5 -", "9 a GONE exit 79 LOST"}},
-    {"it waited for ever", check_ends, 1, {"1 a ASK x exclusive any direct", "9 a HIT given-up", "9 a GONE signal 9"}},
+    {"holds one behind the other", check_exclusion, 0,
+     "1 a ASK x; 2 b ASK x; 3 a BEGIN 5 -; 4 a TICK; 5 a END; 6 b BEGIN 6 -; 7 b END"},
+    {"an act behind the next one's BEGIN", check_exclusion, 1,
+     "1 a ASK x; 2 b ASK x; 3 a BEGIN 5 -; 6 b BEGIN 6 -; 7 a TICK; 8 b END"},
+    {"a command that begins twice", check_exclusion, 1, "1 a ASK x; 3 a BEGIN 5 -; 4 a END; 6 a BEGIN 6 -; 7 a END"},
+    {"the last act of a killed one counts, not its death", check_exclusion, 0,
+     "1 a ASK x; 3 a BEGIN 5 -; 4 a TICK; 5 b ASK x; 6 b BEGIN 6 -; 8 b END; 9 a GONE signal 9"},
+    {"other keys are other locks", check_exclusion, 0,
+     "1 a ASK x; 1 b ASK q; 3 a BEGIN 5 -; 4 b BEGIN 6 -; 7 a END; 8 b END"},
+    {"stopped as a whole, it goes on for a moment under the lower token", check_exclusion, 0,
+     "1 a ASK x; 3 a BEGIN 5 -; 4 a HIT stop-all; 5 b ASK x; 3500 b BEGIN 6 -; 4000 a HEALED stop-all; "
+     "4001 a TICK; 4100 b END"},
+    {"the same under a token that is not lower", check_exclusion, 1,
+     "1 a ASK x; 3 a BEGIN 7 -; 4 a HIT stop-all; 5 b ASK x; 3500 b BEGIN 6 -; 4000 a HEALED stop-all; "
+     "4001 a TICK; 4100 b END"},
+    {"the same for longer than a moment", check_exclusion, 1,
+     "1 a ASK x; 3 a BEGIN 5 -; 4 a HIT stop-all; 5 b ASK x; 3500 b BEGIN 6 -; 4000 a HEALED stop-all; "
+     "4001 a TICK; 5100 a TERM; 5200 b END"},
+    {"readers beside each other", check_sharing, 0,
+     "1 a ASK q shared any direct; 1 b ASK q shared any direct; 2 a BEGIN 5 -; 3 b BEGIN 6 -; 4 a END; 5 b END"},
+    {"a writer beside a reader", check_sharing, 1,
+     "1 a ASK q shared any direct; 1 b ASK q; 2 a BEGIN 5 -; 3 b BEGIN 6 -; 4 a END; 5 b END"},
+    {"two permits", check_permits, 0,
+     "1 a ASK p permits any direct; 1 b ASK p permits any direct; 2 a BEGIN 5 0; 3 b BEGIN 6 1; 4 a END; 5 b END"},
+    {"two with one slot", check_permits, 1,
+     "1 a ASK p permits any direct; 1 b ASK p permits any direct; 2 a BEGIN 5 0; 3 b BEGIN 6 0; 4 a END; 5 b END"},
+    {"three at once", check_permits, 1,
+     "1 a ASK p permits any direct; 1 b ASK p permits any direct; 1 c ASK p permits any direct; 2 a BEGIN 5 0; "
+     "3 b BEGIN 6 1; 4 c BEGIN 7 2; 5 a END; 5 b END; 5 c END"},
+    {"tokens that grow", tokens, 0, "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b BEGIN 6 -"},
+    {"the same token twice", tokens, 1, "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b BEGIN 5 -"},
+    {"a store without tokens", tokens, 0, "1 a ASK x; 2 a BEGIN - -; 3 b ASK x; 4 b BEGIN - -"},
+    {"in their order", order, 0,
+     "1 a ASK q exclusive fair direct; 2 a QUEUED; 3 b ASK q exclusive fair direct; 4 a BEGIN 5 -; 5 a END; "
+     "6 b BEGIN 6 -"},
+    {"who came later is served first", order, 1,
+     "1 a ASK q exclusive fair direct; 2 a QUEUED; 3 b ASK q exclusive fair direct; 4 b BEGIN 5 -; 5 b END; "
+     "6 a BEGIN 6 -"},
+    {"nobody knows who was first", order, 0,
+     "1 a ASK q exclusive fair direct; 2 b ASK q exclusive fair direct; 3 a QUEUED; 4 b BEGIN 5 -; 5 b END; "
+     "6 a BEGIN 6 -"},
+    {"who was hit has no place", order, 0,
+     "1 a ASK q exclusive fair direct; 2 a QUEUED; 2 a HIT stop-all; 3 b ASK q exclusive fair direct; "
+     "4 b BEGIN 5 -; 5 b END; 6 a BEGIN 6 -"},
+    {"woken", check_hand_over, 0, "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 1400 b BEGIN 6 -"},
+    {"woken too late", check_hand_over, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 1600 b BEGIN 6 -"},
+    {"woken late because the network stood still", check_hand_over, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x exclusive any proxied; 4 b QUEUED; 4 net HIT stall; 5 a END; "
+     "1500 net HEALED; 2600 b BEGIN 6 -"},
+    {"free within the lease", check_recovery, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT kill-both; 6 a GONE signal 9; 3500 b BEGIN 6 -"},
+    {"free too late", check_recovery, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT kill-both; 6 a GONE signal 9; 4600 b BEGIN 6 -"},
+    {"a keeper that lives need not wait for the lease", check_recovery, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT kill-run; 6 a GONE signal 9; 3500 b BEGIN 6 -"},
+    {"lost, and something was done to it", check_ends, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 a HIT stop-keeper; 9 a GONE exit 79 LOST"},
+    {"lost when its network failed", check_ends, 0,
+     "1 a ASK x exclusive any proxied; 2 a BEGIN 5 -; 3 net HIT stall; 8 net HEALED; 9 a GONE exit 79 LOST"},
+    {"lost when the network of others failed", check_ends, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 net HIT stall; 8 net HEALED; 9 a GONE exit 79 LOST"},
+    {"lost without a cause", check_ends, 1, "1 a ASK x; 2 a BEGIN 5 -; 9 a GONE exit 79 LOST"},
+    {"it waited for ever", check_ends, 1, "1 a ASK x; 9 a HIT given-up; 9 a GONE signal 9"},
 };
 
 TEST_CASE("verify: each check says yes to a right history, and no to a wrong one") {
@@ -200,9 +127,8 @@ TEST_CASE("verify: torn and foreign lines are counted and left out") {
 
 TEST_CASE("verify: the shortest history has the two it is about, with ticks of each in one line") {
   const Judgement judgement = check_exclusion(
-      told({"1 a ASK x exclusive any direct", "2 b ASK x exclusive any direct", "3 c ASK q exclusive any direct",
-            "10 a BEGIN 5 -", "11 c BEGIN 5 -", "20 a TICK", "21 c TICK", "30 a TICK", "40 b BEGIN 6 -", "41 a TICK",
-            "42 b TICK", "50 a TICK", "51 b TICK", "52 a TERM", "60 a TICK", "70 b END"}),
+      told("1 a ASK x; 2 b ASK x; 3 c ASK q; 10 a BEGIN 5 -; 11 c BEGIN 5 -; 20 a TICK; 21 c TICK; 30 a TICK; "
+           "40 b BEGIN 6 -; 41 a TICK; 42 b TICK; 50 a TICK; 51 b TICK; 52 a TERM; 60 a TICK; 70 b END"),
       kBounds);
   REQUIRE(judgement.breaches.size() == 1);
   CHECK(judgement.breaches[0].what == "a and b hold x at the same time, 20 ms long");
@@ -213,11 +139,10 @@ TEST_CASE("verify: the shortest history has the two it is about, with ticks of e
 }
 
 TEST_CASE("verify: gaps are measured where nothing was done, and by what was done") {
-  const Gaps gaps =
-      measure_gaps(told({"1 a ASK x exclusive any direct", "2 a BEGIN 1 -", "3 b ASK x exclusive any direct",
-                         "4 b QUEUED", "10 a END", "14 b BEGIN 2 -", "15 c ASK x exclusive any direct", "16 c QUEUED",
-                         "20 b HIT kill-both", "21 b GONE signal 9", "2020 c BEGIN 3 -", "2030 c END"}),
-                   kBounds);
+  const Gaps gaps = measure_gaps(
+      told("1 a ASK x; 2 a BEGIN 1 -; 3 b ASK x; 4 b QUEUED; 10 a END; 14 b BEGIN 2 -; 15 c ASK x; 16 c QUEUED; "
+           "20 b HIT kill-both; 21 b GONE signal 9; 2020 c BEGIN 3 -; 2030 c END"),
+      kBounds);
   CHECK(gaps.hand_over.samples() == std::vector<Duration>{4ms});
   REQUIRE(gaps.recovery.contains("kill-both"));
   CHECK(gaps.recovery.at("kill-both").samples() == std::vector<Duration>{2000ms});

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "lib/lock/lease.h"
+#include "tests/unit/mysql/lease/lease_world.h"
+
+namespace dlock::mysql::lease_lock_held_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Fault = testing::FakeServer::Fault;
+using World = testing::LeaseWorld;
+
+TEST_CASE("a renewal counts from before it was asked") {
+  World world;
+  world.granted();
+  world.clock.advance(10s);
+  const Renewal renewal = world.lock().renew(world.control, world.at(15s));
+  REQUIRE(std::holds_alternative<RenewalRenewed>(renewal));
+  CHECK(std::get<RenewalRenewed>(renewal).deadline == lease_deadline(world.at(10s), 30s));
+}
+
+TEST_CASE("a renewal rides out a broken connection, and takes the gate again") {
+  World world;
+  world.granted();
+  const std::size_t before = world.server.connected.size();
+  world.server.next("UPDATE", Fault::kDone);
+  CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.at(5s))));
+  CHECK(world.server.connected.size() == before + 1);
+  CHECK(world.server.heard("GET_LOCK") == 2);
+}
+
+TEST_CASE("a renewal that nobody answers is unknown, at its time") {
+  World world;
+  world.granted();
+  world.server.down = true;
+  CHECK(std::holds_alternative<RenewalUnknown>(world.lock().renew(world.control, world.at(5s))));
+  CHECK(world.clock.now() <= world.at(5s));
+}
+
+TEST_CASE("a lock that was taken away is lost at the next renewal; one whose lease was over is not brought back") {
+  World world;
+  world.granted();
+  const std::string version = world.server.version;
+  SUBCASE("force-released") {
+    world.server.holders.clear();
+    world.server.version += "1";
+  }
+  SUBCASE("over") { world.clock.advance(30s); }
+  CHECK(std::holds_alternative<RenewalLost>(world.lock().renew(world.control, world.clock.now() + 5s)));
+  CHECK(world.seen().holders.empty());
+}
+
+TEST_CASE("the renewal of a lock that nobody shares is one statement; of one that is shared it is two") {
+  World world;
+  world.spec.mode = Mode::kShared;
+  world.granted();
+  SUBCASE("alone") {
+    world.server.log.clear();
+    for (int i = 0; i < 3; ++i) {
+      world.clock.advance(20s);
+      CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.clock.now() + 5s)));
+    }
+    CHECK(world.server.log.size() == 3);
+  }
+  SUBCASE("with another reader") {
+    LockSpec other = world.spec;
+    other.owner = Owner::random();
+    LeaseLock second(world.settings, world.server.dial(), other, Runtime{world.clock, world.log});
+    REQUIRE(second.acquire(world.control));
+    world.server.log.clear();
+    world.clock.advance(20s);
+    CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.clock.now() + 5s)));
+    CHECK(world.server.log.size() == 3);  // the first one finds that the row has changed
+    CHECK(world.seen().holders.size() == 2);
+  }
+  world.clock.advance(11s);
+  REQUIRE(!world.seen().holders.empty());
+  CHECK(world.seen().holders.back().until > wall_time(world.server.now_us()));
+  CHECK(world.lock().release(world.clock.now() + 5s));
+}
+
+TEST_CASE("the end of the connection makes the holder look at its row at once") {
+  World world;
+  world.granted();
+  CHECK(std::holds_alternative<RenewalHeld>(world.lock().held(world.clock.now())));
+  world.server.down = true;
+  SUBCASE("it was a KILL of a force-release") {
+    world.server.holders.clear();
+    world.server.connect_errors = {0};
+    world.clock.next_happening = [&] {
+      world.server.down = false;
+      return std::optional(world.clock.now());
+    };
+    CHECK(std::holds_alternative<RenewalLost>(world.lock().held(world.clock.now())));
+  }
+  SUBCASE("the server has gone: nothing is known") {
+    CHECK(std::holds_alternative<RenewalUnknown>(world.lock().held(world.clock.now())));
+  }
+}
+
+TEST_CASE("a release whose answer was lost is asked about; not there any more counts as released") {
+  for (const Fault fault : {Fault::kDone, Fault::kNotDone, Fault::kSilentDone}) {
+    CAPTURE(static_cast<int>(fault));
+    World world;
+    world.granted();
+    world.server.next("UPDATE", fault);
+    const TimePoint until = world.at(5s);
+    const auto released = world.lock().release(until);
+    if (fault == Fault::kSilentDone) CHECK_FALSE(released);  // the whole time went by without an answer
+    else CHECK(released);
+    CHECK(world.seen().holders.empty());
+  }
+}
+
+TEST_CASE("what is somebody else's by now is not released") {
+  World world;
+  world.granted();
+  world.clock.advance(31s);
+  const Owner other = world.somebody_holds(30s);
+  const auto released = world.lock().release(world.at(40s));
+  REQUIRE_FALSE(released);
+  CHECK(released.error().code == ErrorCode::kLost);
+  REQUIRE(world.seen().holders.size() == 1);
+  CHECK(world.seen().holders[0].owner == other.text());
+}
+
+TEST_CASE("a lease that is left without a process ends after its ttl") {
+  World world;
+  world.granted();
+  CHECK(world.lock().leave(5s, world.at(1s)));
+  CHECK(world.seen().holders.size() == 1);
+  world.clock.advance(5s);
+  CHECK(world.seen().holders.empty());
+}
+
+}  // namespace
+}  // namespace dlock::mysql::lease_lock_held_test

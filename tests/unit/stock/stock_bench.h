@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/base/log.h"
+#include "lib/stock/segment_locks.h"
+#include "lib/stock/stock_hold.h"
+#include "tests/support/memory_stock.h"
+#include "tests/support/scripted_control.h"
+
+namespace dlock::testing {
+
+/// Locks of segments: those in `taken` are somebody else's.
+struct Segments {
+  std::set<std::string> taken;
+  std::set<std::string> ours;
+  std::vector<std::string> tried;
+  bool lost = false;
+};
+
+class SegmentLock final : public LockDriver {
+ public:
+  SegmentLock(Segments& segments, LockSpec spec) : segments_(segments), spec_(std::move(spec)) {}
+  std::optional<std::variant<Granted, Refused>> acquire(Control& /*control*/) override {
+    segments_.tried.push_back(spec_.name.text());
+    if (segments_.taken.count(spec_.name.text())) return Refused{{ErrorCode::kBusy, "busy"}, std::nullopt};
+    segments_.ours.insert(spec_.name.text());
+    return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(1), "memory:"}}, std::nullopt};
+  }
+  Renewal renew(Control& /*control*/, TimePoint /*until*/) override { return held({}); }
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  std::optional<TimePoint> wake_at() const override { return std::nullopt; }
+  Renewal held(TimePoint /*now*/) override {
+    return segments_.lost ? Renewal(RenewalLost{"taken away"}) : Renewal(RenewalHeld{});
+  }
+  Result<void> release(TimePoint /*until*/) override {
+    segments_.ours.erase(spec_.name.text());
+    return {};
+  }
+  Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
+
+ private:
+  Segments& segments_;
+  const LockSpec spec_;
+};
+
+/// Those that the client of the stock holds itself. The shelf says what there is; `taken` are somebody else's.
+class OwnLocks final : public SegmentLocks {
+ public:
+  OwnLocks(Segments& segments, MemoryShelf& shelf, MemoryStock& stock)
+      : segments_(segments), shelf_(shelf), stock_(stock) {}
+
+  Result<std::optional<Choice>> lock_one(const StockRequest& request, int start, Duration /*ttl*/,
+                                         const CallLimit& /*limit*/) override {
+    std::optional<Choice> choice;
+    const int count = static_cast<int>(shelf_.have.size());
+    for (int i = 0; i < count; ++i) {
+      const int segment = (start + i) % count;
+      if (shelf_.have[static_cast<std::size_t>(segment)] < request.quantity) continue;
+      const bool free = !segments_.taken.count(name_of(segment));
+      if (!choice || free) choice = Choice{segment, nullptr};
+      if (!free) continue;
+      choice->lock = held_at(segment);
+      break;
+    }
+    return choice;
+  }
+  std::unique_ptr<LockDriver> open(int /*segment*/, const LockSpec& spec) override {
+    return std::make_unique<SegmentLock>(segments_, spec);
+  }
+  Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner, Duration ttl,
+                                                     int segment, TimePoint until, const CallLimit& limit) override {
+    ++queued;
+    if (segments_.taken.count(name_of(segment))) shelf_.clock.wait(nothing_, until);
+    if (segments_.taken.count(name_of(segment))) return std::optional<StockAnswer>(StockInProgress{});
+    if (two_steps) return std::optional<StockAnswer>();
+    at_once_ = segment;
+    auto answer = stock_.reserve(request, owner, ttl, segment, limit);
+    if (!answer) return answer.error();
+    return std::optional(*answer);
+  }
+  std::unique_ptr<LockDriver> held() override { return held_at(at_once_); }
+
+  int queued = 0;
+  bool two_steps = false;
+
+ private:
+  static std::string name_of(int segment) { return "stock:phone:" + std::to_string(segment); }
+  std::unique_ptr<LockDriver> held_at(int segment) {
+    const LockSpec spec{
+        .name = *LockName::parse(name_of(segment)), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
+    segments_.ours.insert(spec.name.text());
+    return std::make_unique<SegmentLock>(segments_, spec);
+  }
+
+  Segments& segments_;
+  MemoryShelf& shelf_;
+  MemoryStock& stock_;
+  int at_once_ = 0;
+  std::vector<pollfd> nothing_;
+};
+
+/// A stock "phone" in memory, and who takes from it under the id "order".
+struct StockBench {
+  explicit StockBench(std::vector<Quantity> have) : shelf(clock, std::move(have)) {}
+
+  StockHold hold(Quantity quantity, bool lock_segment = false) {
+    LockSpec spec = wish;
+    spec.stock = StockClaim{*LockName::parse("order"), quantity, lock_segment};
+    const auto open = [this](const LockSpec& segment) -> Result<std::unique_ptr<LockDriver>> {
+      return std::unique_ptr<LockDriver>(std::make_unique<SegmentLock>(segments, segment));
+    };
+    auto stock = std::make_unique<MemoryStock>(shelf);
+    if (has_own_locks) {
+      own = std::make_unique<OwnLocks>(segments, shelf, *stock);
+      own->two_steps = in_two_steps;
+      stock->own_locks = own.get();
+    }
+    return StockHold(std::move(stock), spec, open, {clock, log});
+  }
+
+  Quantity there() const {
+    Quantity sum = 0;
+    for (const Quantity one : shelf.have) sum += one;
+    return sum;
+  }
+  Quantity aside() const {
+    Quantity sum = 0;
+    for (const Quantity one : shelf.aside) sum += one;
+    return sum;
+  }
+  TimePoint soon() const { return clock.now() + std::chrono::seconds(5); }
+
+  FakeClock clock;
+  Log log{Log::Style{.quiet = true}};
+  MemoryShelf shelf;
+  Segments segments;
+  bool has_own_locks = false;
+  bool in_two_steps = false;
+  std::unique_ptr<OwnLocks> own;
+  ScriptedControl control{clock};
+  LockSpec wish{.name = *LockName::parse("phone"), .owner = Owner::random(), .wait = {}, .reason = "", .ancestor = {}};
+};
+
+inline Granted granted(const std::optional<std::variant<Granted, Refused>>& answer) {
+  REQUIRE(answer);
+  REQUIRE(std::holds_alternative<Granted>(*answer));
+  return std::get<Granted>(*answer);
+}
+
+inline Error refused(const std::optional<std::variant<Granted, Refused>>& answer) {
+  REQUIRE(answer);
+  REQUIRE(std::holds_alternative<Refused>(*answer));
+  return std::get<Refused>(*answer).error;
+}
+
+}  // namespace dlock::testing
