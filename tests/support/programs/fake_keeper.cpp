@@ -20,7 +20,8 @@
 //   - stop: stops itself (SIGSTOP)
 //
 // FAKE_KEEPER_PID: a file that gets its process id. FAKE_KEEPER_LOG: a file to which each message that comes in is
-// appended, one line each.
+// appended, one line each. FAKE_KEEPER_LEASE: a file that gets the end of the last lease said, in seconds of
+// CLOCK_BOOTTIME.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -50,6 +51,11 @@ SystemClock real_clock;
 void say(const Message& message) {
   const std::string packet = encode(message);
   send(kKeeperDescriptor, packet.data(), packet.size(), MSG_NOSIGNAL);
+}
+
+void replace_content(const char* path, const std::string& text) {
+  const UniqueFd file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  write_all(file.get(), text);
 }
 
 /// The next message, or one with an empty verb when the supervisor is gone.
@@ -115,19 +121,27 @@ class Script {
     else if (word == "hear") hear_pidfd();
   }
 
+  /// The end of the lease, known in the file before anybody is told of it.
+  TimePoint lease_from_now(Duration ttl) {
+    sent_ = real_clock.now();
+    const TimePoint end = lease_deadline(sent_, ttl);
+    const std::chrono::duration<double> since_boot = end.time_since_epoch();
+    if (const char* path = getenv("FAKE_KEEPER_LEASE"))
+      replace_content(path, std::to_string(since_boot.count()) + "\n");
+    return end;
+  }
+
   void grant(Duration ttl) {
     const auto request = parse_acquire(hear());
     if (!request) exit(70);
-    sent_ = real_clock.now();
+    const TimePoint end = lease_from_now(ttl);
     const LockSpec& spec = request->spec;
-    say(event_message(
-        Granted{{{spec.name, spec.owner, FencingToken(42), request->url.redacted()}}, lease_deadline(sent_, ttl)}));
+    say(event_message(Granted{{{spec.name, spec.owner, FencingToken(42), request->url.redacted()}}, end}));
   }
 
   void renew(Duration ttl, Duration later) {
     pause_for(sent_ + later - real_clock.now());
-    sent_ = real_clock.now();
-    say(event_message(Renewed{lease_deadline(sent_, ttl)}));
+    say(event_message(Renewed{lease_from_now(ttl)}));
   }
 
   void show(Duration ttl) {
@@ -137,8 +151,7 @@ class Script {
       if (passed.valid()) shared_ = SharedDeadline::open(std::move(passed));
     }
     pause_for(sent_ + ttl / 3 - real_clock.now());
-    sent_ = real_clock.now();
-    shared_->show(lease_deadline(sent_, ttl));
+    shared_->show(lease_from_now(ttl));
   }
 
   void refuse(ErrorCode code, const char* why) {
@@ -150,8 +163,7 @@ class Script {
     UniqueFd passed;
     hear(&passed);
     SystemProcesses processes;
-    const UniqueFd file(open("heard.pidfd", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    write_all(file.get(), std::to_string(processes.find(passed).id.pid) + "\n");
+    replace_content("heard.pidfd", std::to_string(processes.find(passed).id.pid) + "\n");
   }
 
   void flood() {
@@ -175,10 +187,7 @@ class Script {
 
 int main() {
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) ::signal(signal, SIG_IGN);
-  if (const char* path = getenv("FAKE_KEEPER_PID")) {
-    const UniqueFd file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    write_all(file.get(), std::to_string(getpid()));
-  }
+  if (const char* path = getenv("FAKE_KEEPER_PID")) replace_content(path, std::to_string(getpid()));
   const char* script = getenv("FAKE_KEEPER_SCRIPT");
   Script(script ? script : "serve").play();
 }
