@@ -69,10 +69,12 @@ template <typename Condition>
 bool eventually(Condition condition, Duration patience = kPatience) {
   SystemClock clock;
   const TimePoint until = clock.now() + patience;
+  Duration pause = std::chrono::milliseconds(1);
   while (!condition()) {
     if (clock.now() >= until) return false;
     std::vector<pollfd> nothing;
-    clock.wait(nothing, clock.now() + std::chrono::milliseconds(1));
+    clock.wait(nothing, clock.now() + pause);
+    pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(20));
   }
   return true;
 }
