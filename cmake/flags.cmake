@@ -34,6 +34,10 @@ endif()
 if(DLOCK_SANITIZE)
   target_compile_options(dlock_flags INTERFACE -fsanitize=${DLOCK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
     -g1)  # lines for the reports; everything that a debugger wants would take a tenth longer to compile
+  if(DLOCK_SANITIZE MATCHES undefined)
+    # Each use of a pointer would be asked for both: a quarter of the time to compile. A null pointer is found all the same.
+    target_compile_options(dlock_flags INTERFACE -fno-sanitize=null,alignment)
+  endif()
   # What only calls the code that is watched: a third less to compile.
   target_compile_options(dlock_flags INTERFACE $<$<BOOL:$<TARGET_PROPERTY:DLOCK_TEST_CODE>>:-fno-sanitize=undefined>)
   target_link_options(dlock_flags INTERFACE -fsanitize=${DLOCK_SANITIZE})

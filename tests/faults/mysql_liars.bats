@@ -124,7 +124,7 @@ bears() { # MODE [ARGUMENT]
   liar rows
   for strategy in session row unique occupy; do
     use "$(mysql_url liar)?strategy=$strategy"
-    little 65536 dlock run -w 5 --connect-timeout 1s k -- touch ran
+    little 65536 dlock run -w 2 --connect-timeout 1s k -- touch ran
   done
   little 65536 dlock stock show phone
   little 65536 dlock stock run --connect-timeout 1s phone --id 1 -- touch ran

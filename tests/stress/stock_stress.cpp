@@ -298,7 +298,7 @@ int main(int argc, char** argv) {
   using dlock::testing::Board;
   using dlock::testing::Controller;
   using dlock::testing::TemporaryDirectory;
-  const int kills = argc > 1 ? std::atoi(argv[1]) : 150;
+  const int kills = argc > 1 ? std::atoi(argv[1]) : 60;
   const int seconds = argc > 2 ? std::atoi(argv[2]) : 5;
   const TemporaryDirectory directory;
   std::vector<std::string> urls{"local:" + directory.path()};

@@ -63,15 +63,16 @@ def fresh_machine(listed):
     return packages
 
 
-def package_of(path):
+def spellings(path):
     """Of a file as it stands or behind its links, with /usr or, where dpkg does not know of the merge, without."""
-    for name in (path, os.path.realpath(path)):
-        for spelling in (name, re.sub("^/usr", "", name)):
-            said = subprocess.run(["dpkg-query", "-S", spelling], capture_output=True, text=True).stdout
-            owners = [line for line in said.splitlines() if not line.startswith("diversion ")]
-            if owners:
-                return owners[0].split(":")[0]
-    return "(none)"
+    return [spelling for name in (path, os.path.realpath(path)) for spelling in (name, re.sub("^/usr", "", name))]
+
+
+def owners(paths):
+    """The package of each of these files, by one question: dpkg reads all that it knows for each one."""
+    said = subprocess.run(["dpkg-query", "-S", *paths], capture_output=True, text=True, check=False).stdout
+    lines = [line for line in said.splitlines() if not line.startswith("diversion ")]
+    return {line.rsplit(": ", 1)[1]: re.split("[:,]", line)[0] for line in lines}
 
 
 def main():
@@ -82,12 +83,14 @@ def main():
     # What a release is made with is not there when the tests run, nor is what it depends on.
     fresh = fresh_machine([entry.split("/")[0] for entry in purposes if purposes[entry] != "release"])
     fresh |= set(purposes)
-    for word, files in sorted(commands(root).items()):
-        path = shutil.which(word, path=PATH)
-        if path is not None and word not in provided:
-            package = package_of(path)
-            if package not in fresh:
-                print(word, package, *sorted(files))
+    found = {word: files for word, files in sorted(commands(root).items()) if word not in provided}
+    paths = {word: shutil.which(word, path=PATH) for word in found}
+    known = {word: spellings(path) for word, path in paths.items() if path is not None}
+    owner = owners([path for some in known.values() for path in some])
+    for word, some in known.items():
+        package = next((owner[path] for path in some if path in owner), "(none)")
+        if package not in fresh:
+            print(word, package, *sorted(found[word]))
 
 
 main()
