@@ -17,7 +17,7 @@ assert shown.rstrip().endswith(b"\x1b[?25h\x1b[?1049l"), shown[-80:]
 frames = shown.decode().split("\x1b[H")[1:]
 assert len(frames) > 2
 for frame in frames:
-    lines = re.sub("\x1b\\[[0-9?]*[a-zA-Z]|\r", "", frame).split("\n")
+    lines = re.sub("\x1b\\[[0-9?]*[a-zA-Z]|\r", "", frame).rstrip("\n").split("\n")
     assert len(lines) <= 24 and max(map(len, lines)) < 80, frame
 ' "$1"
 }
