@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kBudget = 5s;
-constexpr Duration kTimeToRead = 100ms;  ///< that a holder has to read in its node who frees it
+constexpr Duration kTimeToHear = 1s;  ///< that a holder has to read in its node who frees it, and to say so
 constexpr Duration kWalkBudget = 60s;
 constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
 
@@ -124,21 +124,33 @@ Result<LiveLocks> ZookeeperAdmin::inspect_all() {
   return live;
 }
 
-/// In their nodes, which they watch. A moment later the nodes are gone: who has not read it by then reads no reason.
+/// Each of them has read who frees it, or has gone.
+bool ZookeeperAdmin::have_heard(const std::vector<Present>& holders, TimePoint until) {
+  return std::all_of(holders.begin(), holders.end(), [&](const Present& holder) {
+    return !holder.ours || std::any_of(holder.paths.begin(), holder.paths.end(), [&](const std::string& path) {
+      const auto node = calls_->call({.kind = Request::Kind::kRead, .path = path, .watch = true}, until, nullptr);
+      const auto said = node ? decode_record(node->data) : std::nullopt;
+      return !node || node->code != Code::kOk || (said && said->heard);
+    });
+  });
+}
+
+/// In their nodes, which they watch. The nodes are there until they have read it; not for ever, since one may be
+/// stopped.
 void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until) {
   std::vector<Change> changes;
   for (const Present& holder : holders) {
     if (!holder.ours) continue;
     HolderRecord data = *holder.ours;
     data.freed_by = by;
+    data.heard = false;
     for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kSet, path, encode(data), {}, -1});
   }
   if (changes.empty()) return;
   const auto told = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
   if (!told || told->code != Code::kOk) return;
-  const TimePoint read = runtime_.clock.now() + kTimeToRead;
-  std::vector<pollfd> nothing;
-  while (runtime_.clock.now() < read) runtime_.clock.wait(nothing, read);
+  const TimePoint heard_by = runtime_.clock.now() + kTimeToHear;
+  while (!have_heard(holders, heard_by) && runtime_.clock.now() < heard_by) calls_->wait(heard_by, nullptr);
 }
 
 /// One transaction, with what keeps their place for as long as a lock-delay wants.

@@ -45,6 +45,7 @@ class ZookeeperAdmin final : public LockAdmin {
   };
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
   Result<std::vector<LockName>> locks_below_root(TimePoint until);
+  bool have_heard(const std::vector<Present>& holders, TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<Present>& holders, TimePoint until);
   Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);

@@ -60,6 +60,7 @@ Result<void> ZookeeperLock::connect(Control& control) {
 
 void ZookeeperLock::use(std::shared_ptr<Calls> calls) {
   calls_ = std::move(calls);
+  watched_by_ = 0;
   began_ = runtime_.clock.now();
   const std::string data = encode(record_of(spec_));
   contenders_.reserve(stages_.size());

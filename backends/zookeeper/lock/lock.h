@@ -34,7 +34,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
   void add_interest(std::vector<pollfd>& fds) const override;
-  std::optional<TimePoint> wake_at() const override { return watch_at_; }
+  std::optional<TimePoint> wake_at() const override;
   Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
@@ -71,7 +71,10 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   TimePoint asked_by();
   TimePoint believed() const;
   bool is_ours(const Answer& node) const;
+  bool has_news() const;
+  bool is_watched() const;
   Renewal judge_watched();
+  void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
   Renewal look_after_entries(TimePoint now);
   Result<void> release_entered(TimePoint until);
@@ -86,13 +89,14 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   SharedSession* const shared_;
   std::shared_ptr<Calls> calls_;
   std::vector<ContenderStore> contenders_;
-  std::string slot_;               ///< of a permit
-  int data_version_ = 0;           ///< of our first node, as long as nobody has entered
-  std::optional<Present> joined_;  ///< the ancestor's hold that we are in
-  std::string entry_;              ///< our node in it
-  bool entered_ = false;           ///< released, and kept for those that have entered it
-  std::vector<std::string> held_;  ///< the nodes that are watched while it is held
-  std::vector<std::uint64_t> watching_;
+  std::string slot_;                     ///< of a permit
+  int data_version_ = 0;                 ///< of our first node, as long as nobody has entered
+  std::optional<Present> joined_;        ///< the ancestor's hold that we are in
+  std::string entry_;                    ///< our node in it
+  bool entered_ = false;                 ///< released, and kept for those that have entered it
+  std::vector<std::string> held_;        ///< the nodes that are watched while it is held
+  std::vector<std::uint64_t> watching_;  ///< reads with a watch that are under way
+  int watched_by_ = 0;                   ///< the connection by which all of held_ was read so; 0: none
   TimePoint sent_{};
   TimePoint previously_sent_{};
   Acquisition acquisition_;

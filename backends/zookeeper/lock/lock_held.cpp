@@ -47,11 +47,19 @@ void ZookeeperLock::leave_gates() {
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) contenders_[i].remove_meanwhile();
 }
 
+/// A server tells of a watch before it answers what was asked after the change: nobody needs to ask whether they are
+/// there. Watches outlive their connection, but a library has to see to that.
+bool ZookeeperLock::is_watched() const {
+  return !entered_ && watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
+}
+
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   if (!joined_) leave_gates();
+  calls_->receive();
   const TimePoint sent = runtime_.clock.now();
   std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
-  for (const std::string& path : held_) {
+  const bool watched = is_watched();
+  for (const std::string& path : watched ? std::vector<std::string>() : held_) {
     tickets.push_back(calls_->send({.kind = Request::Kind::kExists, .path = path}));
   }
   std::optional<Error> failed;
@@ -69,6 +77,7 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
   if (failed) return RenewalUnknown{failed->message};
   if (gone) return lost_by_deletion();
+  if (watched && !is_watched()) return renew(control, until);  // which asks for them
   previously_sent_ = sent_;
   sent_ = sent;
   return RenewalRenewed{believed()};
@@ -77,6 +86,17 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
 void ZookeeperLock::add_interest(std::vector<pollfd>& fds) const {
   if (calls_) calls_->add_interest(fds);
 }
+
+/// What held() is for: a renewal takes in what the session tells, and leaves that to it.
+bool ZookeeperLock::has_news() const {
+  if (!calls_) return false;
+  if (entered_) return calls_->has_fired(hold().entries);
+  const bool changed =
+      std::any_of(held_.begin(), held_.end(), [this](const std::string& path) { return calls_->has_fired(path); });
+  return changed || (!watching_.empty() && calls_->has_answer(watching_.back()));
+}
+
+std::optional<TimePoint> ZookeeperLock::wake_at() const { return has_news() ? TimePoint() : watch_at_; }
 
 /// Reads our nodes with a watch once the lock has been held for a moment, and after each change of them.
 Renewal ZookeeperLock::held(TimePoint now) {
@@ -91,6 +111,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
   const bool due = watch_at_ && now >= *watch_at_;
   if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
   watch_at_.reset();
+  watched_by_ = calls_->connections();
   // In front of those that are under way, which may bring who frees the lock.
   for (const std::string& path : held_) {
     watching_.insert(watching_.begin(), calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
@@ -123,11 +144,12 @@ Renewal ZookeeperLock::judge_watched() {
     const auto answer = calls_->answer(watching_.back(), TimePoint(), nullptr);
     watching_.pop_back();
     if (!answer) {
+      watched_by_ = 0;
       watch_at_ = runtime_.clock.now() + kWatchAgain;
     } else if (!is_ours(*answer)) {
       return lost_by_deletion();
     } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
-      freed_by_ = told->freed_by;  // the lock is ours until the node goes: what keeps its place goes with it
+      hear(*told);
     } else if (asks_to_release(answer->data)) {
       if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
       return RevocationRequested{"another client asked for it (" + answer->data + ")"};
@@ -136,6 +158,14 @@ Renewal ZookeeperLock::judge_watched() {
     }
   }
   return RenewalHeld{};
+}
+
+/// The lock is ours until the node goes: what keeps its place goes with it. Who frees it waits for our word.
+void ZookeeperLock::hear(HolderRecord told) {
+  if (std::exchange(freed_by_, told.freed_by) == told.freed_by) return;
+  told.heard = true;
+  const Change word{Change::Kind::kSet, held_.front(), encode(told), {}, -1};
+  calls_->forget(calls_->send({.kind = Request::Kind::kChange, .changes = {word}}));
 }
 
 Hold ZookeeperLock::hold() const {

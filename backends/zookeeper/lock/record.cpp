@@ -81,6 +81,7 @@ std::string encode(const HolderRecord& data) {
   }
   if (data.ended) out.append(" ended=1");
   if (!data.freed_by.empty()) out.append(" freed_by=").append(percent(data.freed_by));
+  if (data.heard) out.append(" heard=1");
   if (data.left_to) out.append(" left_to=").append(std::to_string(*data.left_to));
   if (!data.command.empty()) out.append(" command=").append(percent(data.command));
   if (!data.reason.empty()) out.append(" reason=").append(percent(data.reason));
@@ -110,7 +111,8 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
                       text(fields, "ended") == "1",
                       text(fields, "freed_by"),
                       fields.contains("left_to") ? std::optional(number(fields, "left_to")) : std::nullopt,
-                      text(fields, "command")};
+                      text(fields, "command"),
+                      text(fields, "heard") == "1"};
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

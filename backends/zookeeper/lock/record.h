@@ -10,8 +10,8 @@
 namespace dlock::zookeeper {
 
 /// What our nodes say of whom they belong to: one line of UTF-8, "dlock owner=... host=... pid=... user=... mode=...
-/// permits=... slot=... delay_ms=... ended=1 freed_by=... left_to=... command=... reason=...", values percent-encoded.
-/// For people, for re-entry, for force-release, and for whose slot is which; never decides who holds.
+/// permits=... slot=... delay_ms=... ended=1 freed_by=... heard=1 left_to=... command=... reason=...", values
+/// percent-encoded. For people, for re-entry, for force-release, and for whose slot is which; never decides who holds.
 struct HolderRecord {
   std::string owner;
   std::string host;
@@ -26,6 +26,7 @@ struct HolderRecord {
   std::string freed_by = {};                 ///< an operator is about to delete the node: who, and why
   std::optional<std::int64_t> left_to = {};  ///< as in LockSpec
   std::string command = {};                  ///< as in LockSpec
+  bool heard = false;                        ///< whose hold it is has read freed_by
 };
 
 /// Of this process's parent, which is the dlock that asked for `spec`.

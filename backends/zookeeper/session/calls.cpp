@@ -37,6 +37,7 @@ void Calls::take(Event event) {
   } else if (auto* changed = std::get_if<StateChanged>(&event)) {
     state_ = changed->state;
     if (state_ == SessionState::kConnected) {
+      ++connections_;
       key_ = std::move(changed->key);
       timeout_ = changed->timeout;
       out_since_.reset();

@@ -49,6 +49,7 @@ class Calls {
 
   /// True once for each time that a watch on this path has fired.
   bool take_fired(const std::string& path) { return fired_.erase(path) > 0; }
+  bool has_fired(const std::string& path) const { return fired_.contains(path); }
   void forget_fired() { fired_.clear(); }
 
   /// As long as nobody was reached, answer() gives up when that many connections were refused: each server has been
@@ -61,6 +62,8 @@ class Calls {
   SessionState state() const { return state_; }
   /// Since when it is not connected; nullopt while it is.
   std::optional<TimePoint> out_since() const { return out_since_; }
+  /// How many connections it has had so far.
+  int connections() const { return connections_; }
   const SessionKey& key() const { return key_; }
   Duration timeout() const { return timeout_; }  ///< granted; 0 before it was connected once
   const std::string& store() const { return store_; }
@@ -80,6 +83,7 @@ class Calls {
   SessionState state_ = SessionState::kConnecting;
   std::optional<TimePoint> out_since_;
   std::optional<TimePoint> tried_since_;  ///< the server that is being connected to
+  int connections_ = 0;
   SessionKey key_;
   Duration timeout_{0};
   int most_refusals_ = 0;

@@ -114,8 +114,6 @@ struct Pending {
 
 Pending& pending_of(const void* data) { return *static_cast<Pending*>(const_cast<void*>(data)); }
 
-void on_done(int rc, const void* data) { pending_of(data).answer({.code = Code(rc)}); }
-
 void on_changed(int rc, const void* data) {
   Pending& pending = pending_of(data);
   Answer answer{.code = Code(rc)};
@@ -133,7 +131,11 @@ void on_created(int rc, const char* path, const Stat* stat, const void* data) {
   pending_of(data).answer(std::move(answer));
 }
 
-void on_synced(int rc, const char* /*path*/, const void* data) { on_done(rc, data); }
+/// Its answer is all that a renewal has: one without the path that was asked is no answer.
+void on_synced(int rc, const char* path, const void* data) {
+  const bool answers = rc != ZOK || (path && pending_of(data).paths.front() == path);
+  pending_of(data).answer({.code = answers ? Code(rc) : Code::kNonsense});
+}
 
 void on_exists(int rc, const Stat* stat, const void* data) {
   pending_of(data).answer({.code = Code(rc), .stat = stat_of(rc == ZOK ? stat : nullptr)});
@@ -304,6 +306,7 @@ class LibrarySession final : public Session {
       case Request::Kind::kExists:
         return zoo_aexists(handle_, path, watch, on_exists, &pending);
       case Request::Kind::kSync:
+        pending.paths = {request.path};
         return zoo_async(handle_, path, on_synced, &pending);
     }
     return ZBADARGUMENTS;

@@ -182,61 +182,6 @@ TEST_CASE("A waiter whose session expires queues again in a new one") {
   CHECK(world.ensemble.children("/app/k").size() == 3);
 }
 
-TEST_CASE("A holder whose session has expired has lost the lock, whether it asks or is told") {
-  World world;
-  const auto lock = world.lock(spec_of());
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  world.ensemble.expire(*world.ensemble.sessions.back());
-  SUBCASE("by a renewal") {
-    CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-  }
-  SUBCASE("by the session") { CHECK(std::holds_alternative<RenewalLost>(lock->held(world.clock.now()))); }
-  SUBCASE("by a release") {
-    const auto released = lock->release(world.clock.now() + 1s);
-    REQUIRE_FALSE(released);
-    CHECK(released.error().code == ErrorCode::kLost);
-  }
-}
-
-TEST_CASE("A renewal counts from before its sync went out, and one without an answer moves nothing") {
-  World world;
-  const auto lock = world.lock(spec_of());
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  world.clock.advance(10s);
-  const auto renewed = lock->renew(world.supervisor, world.clock.now() + 1s);
-  REQUIRE(std::holds_alternative<RenewalRenewed>(renewed));
-  CHECK(std::get<RenewalRenewed>(renewed).deadline == lease_deadline(world.clock.now(), kTtl));
-  world.ensemble.lose_reply_of = world.ensemble.requests + 1;
-  CHECK(std::holds_alternative<RenewalUnknown>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-}
-
-TEST_CASE("A server that does not answer a renewal in time is left for another one, with the same session") {
-  World world;
-  const auto lock = world.lock(spec_of());
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  FakeEnsemble::FakeSession& session = *world.ensemble.sessions.back();
-  session.silent = true;
-  CHECK(std::holds_alternative<RenewalUnknown>(lock->renew(world.supervisor, world.clock.now() + 5s)));
-  CHECK(session.reconnected == 1);
-  session.silent = false;
-  CHECK(std::holds_alternative<RenewalRenewed>(lock->renew(world.supervisor, world.clock.now() + 5s)));
-  CHECK(session.reconnected == 1);
-}
-
-TEST_CASE("A node that has our name and is somebody else's is a lock that is lost") {
-  World world;
-  const auto lock = world.lock(spec_of(), "simple");
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  world.ensemble.remove("/app/k");
-  const auto next = world.lock(spec_of(), "simple");
-  REQUIRE(granted(next->acquire(world.supervisor)));
-  CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-  const auto released = lock->release(world.clock.now() + 1s);
-  REQUIRE_FALSE(released);
-  CHECK(released.error().code == ErrorCode::kLost);
-  CHECK(world.ensemble.nodes.contains("/app/k"));
-}
-
 TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited for") {
   World world;
   const auto lock = world.lock(spec_of());
@@ -245,53 +190,6 @@ TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited f
   const auto answer = simple->acquire(world.supervisor);
   REQUIRE(refused(answer));
   CHECK(refused(answer)->error.code == ErrorCode::kUnsupported);
-}
-
-TEST_CASE("A holder is told when one of its nodes is deleted, and by the next renewal if a watch was lost") {
-  World world;
-  const auto lock = world.lock(spec_of());
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  REQUIRE(lock->wake_at());
-  SUBCASE("by its watch") {
-    world.clock.advance(*lock->wake_at() - world.clock.now());
-    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
-    world.ensemble.remove("/app/k/" + world.ensemble.children("/app/k").front());
-    Renewal answer = lock->held(world.clock.now());
-    for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
-    CHECK(std::holds_alternative<RenewalLost>(answer));
-  }
-  SUBCASE("by its watch, and by whom, when the node has gone before that was read") {
-    const std::string node = "/app/k/" + world.ensemble.children("/app/k").front();
-    world.clock.advance(*lock->wake_at() - world.clock.now());
-    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
-    auto record = decode_record(world.ensemble.nodes.at(node).data);
-    REQUIRE(record);
-    record->freed_by = "ops: it hangs";
-    world.ensemble.write(node, encode(*record));
-    CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));  // asks for it
-    world.ensemble.remove(node);
-    Renewal answer = lock->held(world.clock.now());
-    for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
-    const auto* const lost = std::get_if<RenewalLost>(&answer);
-    REQUIRE(lost);
-    CHECK(lost->why == "force-released by ops: it hangs");
-  }
-  SUBCASE("by a renewal") {
-    world.ensemble.remove("/app/k/" + world.ensemble.children("/app/k").front());
-    CHECK(std::holds_alternative<RenewalLost>(lock->renew(world.supervisor, world.clock.now() + 1s)));
-  }
-}
-
-TEST_CASE("Whoever writes __REVOKE__ into a node asks for the lock, which stays held until it is given back") {
-  World world;
-  const auto lock = world.lock(spec_of());
-  REQUIRE(granted(lock->acquire(world.supervisor)));
-  world.ensemble.nodes.at("/app/k/" + world.ensemble.children("/app/k").front()).data = "__REVOKE__";
-  world.clock.advance(1s);
-  Renewal answer = lock->held(world.clock.now());
-  for (int i = 0; i < 3 && std::holds_alternative<RenewalHeld>(answer); ++i) answer = lock->held(world.clock.now());
-  CHECK(std::holds_alternative<RevocationRequested>(answer));
-  CHECK(world.ensemble.children("/app/k").size() == 3);
 }
 
 TEST_CASE("A wait that is given up, or whose time is over, leaves nothing behind") {
