@@ -138,6 +138,9 @@ std::vector<Finding> config_findings(const Options& options) {
     say("read " + files[i] + (i > 0 ? ", which gives way to the one above" : ""));
   }
   for (const Error& note : options.config.notes()) findings.push_back({Verdict::kWarn, note.message, note.next});
+  for (const Error& mistake : options.mistakes) {
+    findings.push_back({Verdict::kFail, mistake.message, mistake.next, mistake.code});
+  }
   for (const Error& fault : options.config.faults()) {
     findings.push_back({Verdict::kFail, fault.message, fault.next, fault.code});
   }

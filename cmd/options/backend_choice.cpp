@@ -52,7 +52,8 @@ bool is_run_key(std::string_view key) {
   return key == "url" || std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.name == key; });
 }
 
-Result<BackendUrl> from_section(const Config& config, const std::string& name, const Setting& text) {
+Result<BackendUrl> from_section(const Config& config, const std::string& name, const Setting& text,
+                                std::vector<Error>* mistakes) {
   auto url = BackendUrl::parse(text.value());
   if (!url) return at(text, url.error());
   url->alias = name;
@@ -60,8 +61,9 @@ Result<BackendUrl> from_section(const Config& config, const std::string& name, c
   for (const Setting& setting : config.settings()) {
     if (setting.section != text.section || is_run_key(setting.key)) continue;
     auto known = check_url_param(scheme, setting.key, setting.value());
-    if (!known) return at(setting, known.error());
-    url->params.emplace(*known, setting.value());  // what the URL itself says is stronger
+    if (!known && mistakes == nullptr) return at(setting, known.error());
+    if (!known) mistakes->push_back(at(setting, known.error()));
+    else url->params.emplace(*known, setting.value());  // what the URL itself says is stronger
   }
   if (auto fit = check_url_params_together(scheme, url->params); !fit) return at(text, fit.error());
   return url;
@@ -69,10 +71,10 @@ Result<BackendUrl> from_section(const Config& config, const std::string& name, c
 
 }  // namespace
 
-Result<BackendUrl> choose_backend(const Config& config, const std::string& text) {
+Result<BackendUrl> choose_backend(const Config& config, const std::string& text, std::vector<Error>* mistakes) {
   if (text.find_first_of(":/@") != std::string::npos || text.empty()) return BackendUrl::parse(text);
   const std::string section = "backend." + text;
-  if (const Setting* url = config.find(section, "url")) return from_section(config, text, *url);
+  if (const Setting* url = config.find(section, "url")) return from_section(config, text, *url, mistakes);
   for (const Setting& setting : config.settings()) {
     if (setting.section != section) continue;
     return Error{ErrorCode::kMisconfigured, setting.origin.position() + ": [" + section + "] has no url",

@@ -12,8 +12,9 @@ namespace dlock {
 
 /// Turns a URL, or the name of a [backend.NAME] section, into a backend without its password. Invalid for what is
 /// neither (naming the nearest of both); Misconfigured for a section without a url or with a parameter that its URL
-/// does not have.
-Result<BackendUrl> choose_backend(const Config& config, const std::string& text);
+/// does not have, which is put among `mistakes` and left out where there is such a place.
+Result<BackendUrl> choose_backend(const Config& config, const std::string& text,
+                                  std::vector<Error>* mistakes = nullptr);
 
 /// Fills in the password: password-file, else $CREDENTIALS_DIRECTORY/dlock.NAME.password, else `variable`
 /// (DLOCK_PASSWORD, which belongs to the first backend only), else what the URL says. A URL that was typed is stronger

@@ -8,6 +8,7 @@
 #include "cmd/options/arguments.h"
 #include "cmd/options/backend_choice.h"
 #include "cmd/options/environment.h"
+#include "cmd/options/forgiven.h"
 #include "cmd/options/key_settings.h"
 #include "cmd/options/lease_options.h"
 #include "cmd/options/mode_options.h"
@@ -54,14 +55,18 @@ class Composer {
     options_.warnings = odd_variables(environment_);
     if (options_.command != Command::kDoctor) warn_of_files_left_out();
     if (finds_all_mistakes(arguments_)) return find_mistakes();
+    if (goes_on_with_mistakes(arguments_)) mistakes_ = &options_.mistakes;
     if (auto chosen = choose_key_settings(options_.config, lock_keys(arguments_), arguments_.command); !chosen) {
       return chosen.error();
     }
     for (const Step step : {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting,
                             &Composer::read_mode, &Composer::read_lease, &Composer::read_running,
                             &Composer::read_switches, &Composer::read_verify, &Composer::read_operands}) {
-      if (auto done = (this->*step)(); !done) return done.error();
+      const auto done = (this->*step)();
+      if (const Error* typed = typed_mistake(options_)) return *typed;
+      if (!done) return done.error();
     }
+    tell_of_mistakes(options_);
     return std::move(options_);
   }
 
@@ -149,7 +154,7 @@ class Composer {
 
   Result<void> read_backends() {
     const Setting* chosen = reader().find(OptionId::kBackend);
-    auto url = choose_backend(options_.config, chosen == nullptr ? "local:" : chosen->value());
+    auto url = choose_backend(options_.config, chosen == nullptr ? "local:" : chosen->value(), mistakes_);
     if (!url) return chosen == nullptr ? url.error() : OptionReader::at(*chosen, url.error());
     const bool typed = chosen != nullptr && chosen->origin.layer != Origin::Layer::kFile;
     if (typed && chosen->origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
@@ -364,7 +369,7 @@ class Composer {
   const Arguments& arguments_;
   const Environment& environment_;
   std::string key_section_{kChosenForKeys};
-  std::vector<Error>* mistakes_ = nullptr;  ///< `config check`: where wrong values go, instead of being the end
+  std::vector<Error>* mistakes_ = nullptr;  ///< where wrong values go, instead of being the end
   Options options_;
 };
 

@@ -135,7 +135,7 @@ struct Options {
   std::string same_store;  ///< " -b URL -C FILE" as far as flags said so: for commands in advice; no password
 
   bool json = false;
-  bool shell = false;  ///< acquire: assignments for a shell
+  bool shell = false;  ///< acquire: exports for a shell
   bool watch = false;
   bool yes = false;
   bool dry_run = false;
@@ -151,7 +151,8 @@ struct Options {
   VerifyOptions verify;               ///< of `dlock verify`
 
   bool strict = false;                ///< config check, doctor: a warning is a failure
-  std::vector<Error> mistakes;        ///< config check: all that is wrong, in files that are in use or not
+  std::vector<Error> mistakes;        ///< config check: all that is wrong, in files that are in use or not; for who
+                                      ///< goes on all the same: what was left out
   std::vector<std::string> warnings;  ///< to be said before anything else, through the log
 
   Config config;  ///< what was merged, each value with its origin (config show)

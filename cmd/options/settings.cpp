@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "cmd/options/forgiven.h"
+
 namespace dlock {
 namespace {
 
@@ -120,7 +122,10 @@ Result<Config> merge_settings(const Arguments& arguments, const Environment& env
   }
   config.add_folder(kSystemFolder, Config::Trust::kSystem, rules);
   if (finds_all_mistakes(arguments)) return config;
-  if (!config.mistakes().empty()) return config.mistakes().front();
+  if (!config.mistakes().empty()) {
+    if (!goes_on_with_mistakes(arguments)) return config.mistakes().front();
+    if (auto hidden = hidden_backend(config)) return *hidden;
+  }
   // The doctor says it beside the rest.
   if (!config.faults().empty() && arguments.command != Command::kDoctor) return config.faults().front();
   return config;

@@ -22,7 +22,8 @@ std::string_view key_of_lock(const OptionRow& row);
 /// Merges flags, environment and the configuration files, key by key: flag > DLOCK_* > --config FILE >
 /// $XDG_CONFIG_HOME/dlock (else ~/.config) > /etc/dlock, and in each conf.d/*.toml, from the last to the first, before
 /// config.toml. Misconfigured for the first mistake in a file, Denied for a file with a password that others can read,
-/// or of somebody else's; for `config check` both are left in the Config, for `doctor` the second.
+/// or of somebody else's; for `config check` both are left in the Config, for `doctor` the second, and for who goes on
+/// the first, unless it may be what names the store.
 Result<Config> merge_settings(const Arguments& arguments, const Environment& environment);
 
 /// `dlock config check`: a mistake is no reason to stop.

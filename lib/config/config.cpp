@@ -129,7 +129,7 @@ void Config::add_file(const std::string& path, Trust trust, const ConfigRules& r
   struct stat about {};
   if (!file.valid() || fstat(file.get(), &about) != 0) {
     const bool absent = errno == ENOENT || errno == ENOTDIR;
-    if (!absent || trust == Trust::kChosen) mistakes_.push_back(unreadable(path, errno));
+    if (!absent || trust == Trust::kChosen) not_read(unreadable(path, errno));
     return;
   }
   if (trust == Trust::kFound && !is_ours(about)) {
@@ -140,9 +140,10 @@ void Config::add_file(const std::string& path, Trust trust, const ConfigRules& r
     return;
   }
   const auto text = read_all(file.get(), path);
-  if (!text) return mistakes_.push_back(text.error());
+  if (!text) return not_read(text.error());
   ParsedConfig parsed = parse_config(*text, path, rules);
   mistakes_.insert(mistakes_.end(), parsed.mistakes.begin(), parsed.mistakes.end());
+  hides_backend_ = hides_backend_ || parsed.hides_backend;
   files_.push_back(path);
   if (parsed.secret) {
     if (auto fault = no_secret(path, about, *parsed.secret)) faults_.push_back(std::move(*fault));
@@ -154,12 +155,17 @@ void Config::add_folder(const std::string& folder, Trust trust, const ConfigRule
   // One call, where nothing is configured: two files and a folder are not looked for in a folder that is not there.
   const UniqueFd there(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (there.valid()) return add_folder_of_files(folder, trust, rules);
-  if (errno != ENOENT && errno != ENOTDIR) mistakes_.push_back(unreadable(folder, errno));
+  if (errno != ENOENT && errno != ENOTDIR) not_read(unreadable(folder, errno));
+}
+
+void Config::not_read(Error why) {
+  mistakes_.push_back(std::move(why));
+  hides_backend_ = true;
 }
 
 void Config::add_folder_of_files(const std::string& folder, Trust trust, const ConfigRules& rules) {
   auto names = toml_files(folder + "/conf.d");
-  if (!names) mistakes_.push_back(names.error());
+  if (!names) not_read(names.error());
   else
     for (auto name = names->rbegin(); name != names->rend(); ++name)
       add_file(folder + "/conf.d/" + *name, trust, rules);

@@ -56,11 +56,13 @@ struct ParsedConfig {
   std::vector<Setting> settings;
   std::vector<Error> mistakes;   ///< Misconfigured, each beginning with "path:line:column: ", in the order of the file
   std::optional<Origin> secret;  ///< of a value that has a password in it, as it is written in the file
+  bool hides_backend = false;    ///< what is wrong may be what names the backend
 };
 
 /// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME], [key."PATTERN"]. Pure. A
 /// mistake is what is not TOML, an unknown key (naming the nearest), a value of the wrong type, and a variable that is
-/// not set; what the value says is checked by whoever uses it.
+/// not set; what the value says is checked by whoever uses it. Of a file that is not TOML the settings are those around
+/// the lines that assign a value and are wrong, or those above any other wrong line.
 ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules);
 
 /// What flags, environment and configuration files say, merged key by key; each value knows its origin. Layers are
@@ -95,6 +97,8 @@ class Config {
 
   /// Everything that is wrong in the files, the strongest first.
   const std::vector<Error>& mistakes() const { return mistakes_; }
+  /// Whether a mistake may be what names the backend of some key.
+  bool hides_backend() const { return hides_backend_; }
 
   /// Files with a password in them that others can read, or that belong to somebody else: Denied, with the remedy. Only
   /// who merely looks at the configuration may go on.
@@ -113,12 +117,14 @@ class Config {
  private:
   std::vector<std::string> sections_of(std::string_view kind) const;
   void add_folder_of_files(const std::string& folder, Trust trust, const ConfigRules& rules);
+  void not_read(Error why);
 
   std::vector<Setting> settings_;
   std::vector<std::string> files_;
   std::vector<Error> mistakes_;
   std::vector<Error> faults_;
   std::vector<Error> notes_;
+  bool hides_backend_ = false;
 };
 
 }  // namespace dlock

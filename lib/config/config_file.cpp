@@ -10,6 +10,7 @@
 #include "lib/config/backend_url.h"
 #include "lib/config/config.h"
 #include "lib/config/suggest.h"
+#include "lib/config/toml_lines.h"
 #include "lib/config/url_schemes.h"
 
 #define TOML_HEADER_ONLY 1
@@ -104,7 +105,7 @@ class ConfigReader {
   ParsedConfig read(const toml::table& file) {
     for (auto&& [key, node] : file) {
       const std::string_view name = key.str();
-      if (name == "default-backend") read_value("", key, node, Shape::kText);
+      if (name == "default-backend") read_backend_name("", key, node);
       else if (name == "defaults") read_defaults(key, node);
       else if (name == "backend") read_backends(key, node);
       else if (name == "key") read_keys(key, node);
@@ -118,6 +119,20 @@ class ConfigReader {
     for (Mistake& mistake : mistakes_) parsed_.mistakes.push_back(std::move(mistake.error));
     return std::move(parsed_);
   }
+
+  /// What is not TOML in `text`. What comes of the first such line alone is told: others may be its consequences.
+  void note(const toml::parse_error& error, std::string_view text) {
+    if (!mistakes_.empty() && parsed_.hides_backend) return;
+    const std::string_view why = error.description();
+    const bool unquoted = why.find("could not determine value type") != std::string_view::npos;
+    const std::string right = quoted_assignment(text, error.source().begin.line);
+    std::string next = unquoted ? "put the value in quotes" : "the file is TOML: see man 5 dlock.toml";
+    if (!right.empty()) next = "write " + right;
+    wrong(error.source(), std::string(why), std::move(next));
+  }
+
+  /// What is wrong may be what names a backend.
+  void hides_backend() { parsed_.hides_backend = true; }
 
  private:
   struct Mistake {
@@ -146,6 +161,7 @@ class ConfigReader {
     if (const ConfigKey* known = find_key(name)) return unknown(key, " at the top of the file", {}, place_of(*known));
     Nearest nearest(name);
     for (const std::string_view one : {"default-backend", "defaults", "backend", "key"}) nearest.offer(one);
+    if (!nearest.best().empty() && nearest.best() != "defaults") hides_backend();
     return unknown(key, " at the top of the file", nearest.best(),
                    "there are default-backend, [defaults], [backend.NAME] and [key.\"NAME\"]");
   }
@@ -166,8 +182,10 @@ class ConfigReader {
   }
 
   void unknown_in_defaults(const toml::key& name, const ConfigKey* known) {
-    if (name.str() == "default-backend")
+    if (name.str() == "default-backend") {
+      hides_backend();
       return unknown(name, " in [defaults]", {}, "it belongs at the top of the file, above the first [section]");
+    }
     if (known != nullptr) return unknown(name, " in [defaults]", {}, place_of(*known));
     Nearest nearest(name.str());
     for (const ConfigKey& one : keys_) {
@@ -194,6 +212,7 @@ class ConfigReader {
   void read_key_setting(const std::string& pattern, const toml::key& name, const toml::node& value) {
     const std::string title = " in [key.\"" + pattern + "\"]";
     const ConfigKey* known = find_key(name.str());
+    if (name.str() == "backend") return read_backend_name("key." + pattern, name, value);
     if (known != nullptr && known->of_key) return read_value("key." + pattern, name, value, known->shape);
     if (known == nullptr && value.is_table()) {
       const std::string whole = pattern + "." + std::string(name.str());
@@ -204,11 +223,13 @@ class ConfigReader {
     for (const ConfigKey& one : keys_) {
       if (one.of_key) nearest.offer(one.name);
     }
+    if (nearest.best() == "backend") hides_backend();
     return unknown(name, title, nearest.best(), "all keys: man 5 dlock.toml");
   }
 
   void read_backends(const toml::key& key, const toml::node& node) {
     const toml::table* table = node.as_table();
+    if (table == nullptr) hides_backend();
     if (table == nullptr)
       return wrong(key.source(), "backend is " + std::string(type_name(node)), "write [backend.NAME]");
     for (auto&& [name, section] : *table) {
@@ -259,6 +280,12 @@ class ConfigReader {
     if (node.is_boolean()) return store(section, key, {*node.value<bool>() ? "1" : "0"});
     if (node.is_integer()) return store(section, key, {std::to_string(*node.value<std::int64_t>())});
     return read_value(section, key, node, Shape::kText);
+  }
+
+  void read_backend_name(const std::string& section, const toml::key& key, const toml::node& node) {
+    const std::size_t before = parsed_.settings.size();
+    read_value(section, key, node, Shape::kText);
+    if (parsed_.settings.size() == before) hides_backend();
   }
 
   void read_value(const std::string& section, const toml::key& key, const toml::node& node, Shape shape) {
@@ -322,45 +349,21 @@ class ConfigReader {
   std::vector<Mistake> mistakes_;
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
-
-/// `wait = "10m"` of the line `wait = 10m`; empty if it has another form, as a value that could be a secret has.
-std::string quoted_assignment(std::string_view text, std::size_t line) {
-  constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyz-_";
-  constexpr std::string_view kValue = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-";
-  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  text = text.substr(0, text.find_first_of("\n#"));
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return {};
-  const std::string_view key = trimmed(text.substr(0, equals));
-  const std::string_view value = trimmed(text.substr(equals + 1));
-  const bool plain = key.find_first_not_of(kWord) == std::string_view::npos && value.size() <= 20 &&
-                     value.find_first_not_of(kValue) == std::string_view::npos;
-  const bool toml = value == "true" || value == "false" || value.find_first_not_of("0123456789.:-") == value.npos;
-  if (!plain || toml || key.empty() || value.empty() || key.starts_with("pass")) return {};
-  return std::string(key) + " = \"" + std::string(value) + "\"";
-}
-
 }  // namespace
 
 ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules) {
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    const auto& where = error.source().begin;
-    const std::string_view why = error.description();
-    const bool unquoted = why.find("could not determine value type") != std::string_view::npos;
-    const std::string right = quoted_assignment(text, where.line);
-    std::string next = unquoted ? "put the value in quotes" : "the file is TOML: see man 5 dlock.toml";
-    if (!right.empty()) next = "write " + right;
-    const std::string place = path + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": ";
-    return {{}, {{ErrorCode::kMisconfigured, place + std::string(why), std::move(next)}}, std::nullopt};
+  constexpr int kMostLines = 50;  // that are left out
+  ConfigReader reader(path, rules);
+  std::string rest(text);
+  toml::parse_result parsed = toml::parse(rest);
+  for (int left_out = 0; !parsed && left_out < kMostLines; ++left_out) {
+    reader.note(parsed.error(), rest);
+    if (leave_out(rest, parsed.error().source().begin.line)) reader.hides_backend();
+    parsed = toml::parse(rest);
   }
-  return ConfigReader(path, rules).read(parsed.table());
+  if (parsed) return reader.read(parsed.table());
+  reader.hides_backend();
+  return reader.read({});
 }
 
 }  // namespace dlock

@@ -73,3 +73,26 @@ dlock: deploy/test was held for "* ]]
   run -78 --separate-stderr dlock config check --json
   [ "$(jq '[.ok, (.mistakes | length)]' -c <<<"$output")" = '[false,4]' ]
 }
+
+@test "a mistake in a file does not keep an operator from looking and freeing: it is told, and left out" {
+  run -0 dlock acquire --ttl 5m k
+  printf '[defaults]\nwiat = 5\nttl = "5 parsecs"\nwait = 10m\n' >"$settings/conf.d/bad.toml"
+  run -78 dlock run -n k -- true
+  run -0 --separate-stderr dlock inspect --json k
+  [ "$(jq '.holders | length' <<<"$output")" = 1 ]
+  [ "$(grep -c "^dlock: .*/conf.d/bad.toml:.*(left out)" <<<"$stderr")" = 3 ]
+  run -78 dlock doctor --json
+  [ "$(jq '[.findings[] | select(.verdict == "fail" and .about == "configuration")] | length' <<<"$output")" = 3 ]
+  run -64 dlock inspect --json --interval 5 --watch=x k
+  run -0 dlock force-release --yes k
+}
+
+@test "what a file may have said of the store is not guessed: it has to be named" {
+  run -0 dlock acquire --ttl 5m k
+  printf 'default-backend = redis://h\n[defaults]\nwait = 10m\n' >"$settings/conf.d/bad.toml"
+  run -78 dlock inspect k
+  [[ "$output" == *"bad.toml:1:"*'put the value in quotes; until then name the store with --backend URL'* ]]
+  run -0 --separate-stderr dlock inspect -b "local:$locks" --json k
+  [ "$(jq '.holders | length' <<<"$output")" = 1 ]
+  run -0 env DLOCK_BACKEND="local:$locks" dlock force-release --yes k
+}

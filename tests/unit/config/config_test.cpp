@@ -20,10 +20,15 @@ using namespace dlock;
 namespace {
 
 constexpr ConfigKey kKeys[] = {
-    {"ttl", ConfigKey::Shape::kDuration, true, true},  {"wait", ConfigKey::Shape::kDuration, false},
-    {"fair", ConfigKey::Shape::kFlag, false},          {"tries", ConfigKey::Shape::kNumber, false},
-    {"fallback", ConfigKey::Shape::kList, true},       {"reason", ConfigKey::Shape::kText, false, true},
-    {"kill-after", ConfigKey::Shape::kDuration, true}, {"permits", ConfigKey::Shape::kNumber, false, true, false},
+    {"ttl", ConfigKey::Shape::kDuration, true, true},
+    {"wait", ConfigKey::Shape::kDuration, false},
+    {"fair", ConfigKey::Shape::kFlag, false},
+    {"tries", ConfigKey::Shape::kNumber, false},
+    {"fallback", ConfigKey::Shape::kList, true},
+    {"reason", ConfigKey::Shape::kText, false, true},
+    {"kill-after", ConfigKey::Shape::kDuration, true},
+    {"permits", ConfigKey::Shape::kNumber, false, true, false},
+    {"backend", ConfigKey::Shape::kText, false, true, false},
 };
 
 std::optional<std::string> variable(std::string_view name) {
@@ -163,6 +168,47 @@ TEST_CASE("every mistake of a file is told, in the order of its lines") {
   std::string places;
   for (const Error& mistake : parsed.mistakes) places += mistake.message.substr(0, mistake.message.find(": ")) + " ";
   CHECK(places == "f.toml:1:1 f.toml:3:7 f.toml:4:1 f.toml:5:8 f.toml:7:1 ");
+}
+
+TEST_CASE("what stands around a line that is no TOML is read, and what may have named a backend is known to be lost") {
+  struct Row {
+    const char* text;
+    const char* kept;  ///< the keys
+    bool hides;
+  };
+  const Row rows[] = {
+      {"default-backend = \"a\"\n[defaults]\nwait = 10m\nttl = 5\n[backend.a]\nurl = \"redis://h\"\n",
+       "url default-backend ttl ", false},
+      {"[defaults]\nwait = 10m\nttl = 5s\nfair = true\n", "fair ", false},
+      {"[defaults]\nttl = 5\nreason = \"open\nfair = true\n", "fair ttl ", false},
+      {"[defaults]\nttl = 5\nttl = 6\n", "ttl ", false},
+      {"[defaults]\nttl = 5\ntries = 6x", "ttl ", false},
+      {"[defaults]\ntll = 5\nwait = 6\n", "wait ", false},
+      {"ttl = 5\n[defaults]\nwait = 6\n", "wait ", false},
+      {"[defualts]\nwait = 6\n", "", false},
+      {"default-backend = redis://h\n[defaults]\nttl = 5\n", "ttl ", true},
+      {"default-backend = 5\n[defaults]\nttl = 5\n", "ttl ", true},
+      {"default-backend = \"${NOT_SET}\"\n", "", true},
+      {"defaultbackend = \"redis://h\"\n[defaults]\nttl = 5\n", "ttl ", true},
+      {"[defaults]\ndefault-backend = \"redis://h\"\nttl = 5\n", "ttl ", true},
+      {"backend = \"redis://h\"\n", "", true},
+      {"[defaults]\nttl = 5\n[backend.a\nurl = \"redis://h\"\n", "ttl ", true},
+      {"[defaults]\nttl = 5\nfallback = [\n\"redis://h\"\n", "ttl ", true},
+      {"[key.a]\nbackend = redis\nttl = 5\n", "ttl ", true},
+      {"[key.a]\nbackend = 5\nttl = 5\n", "ttl ", true},
+      {"[key.a]\nbackand = \"b\"\nttl = 5\n", "ttl ", true},
+      {"[key.a]\ntll = 5\nreason = \"r\"\n", "reason ", false},
+      {"[\\u0051]\n", "", true},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(std::string(row.text));
+    const auto parsed = parse(row.text);
+    CHECK(!parsed.mistakes.empty());
+    std::string kept;
+    for (const Setting& setting : parsed.settings) kept += setting.key + " ";
+    CHECK(kept == std::string(row.kept));
+    CHECK(parsed.hides_backend == row.hides);
+  }
 }
 
 TEST_CASE("variables stand for their values, everywhere in a value") {
