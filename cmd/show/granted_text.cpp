@@ -10,11 +10,11 @@
 namespace dlock {
 namespace {
 
-std::string shell_assignments(const std::vector<HeldLock>& locks, std::optional<WallTime> until) {
+std::string shell_exports(const std::vector<HeldLock>& locks, std::optional<WallTime> until) {
   std::string text;
   for (const std::string& variable : lock_variables(environ, locks, until)) {
     const std::size_t value = variable.find('=') + 1;
-    text += variable.substr(0, value) + shell_word(variable.substr(value)) + "\n";
+    text += "export " + variable.substr(0, value) + shell_word(variable.substr(value)) + "\n";
   }
   return text;
 }
@@ -23,7 +23,7 @@ std::string shell_assignments(const std::vector<HeldLock>& locks, std::optional<
 
 std::string granted_text(const Options& options, const char* schema, const std::vector<HeldLock>& locks,
                          std::optional<WallTime> until) {
-  if (options.shell) return shell_assignments(locks, until);
+  if (options.shell) return shell_exports(locks, until);
   std::string text;
   for (const HeldLock& lock : locks) {
     if (!options.json) {

@@ -133,7 +133,7 @@ SCRIPT
   jq -e '.schema == "dlock.hold/1" and .key == "k"' <<<"$output"
 }
 
-@test "acquire --shell: assignments with the names of a command's environment, safely quoted" {
+@test "acquire --shell: exports what a command has in its environment, safely quoted" {
   local key="it's \$(touch ran) \`touch ran\`" now
   now=$(date +%s)
   eval "$(dlock acquire --shell --ttl 1m "$key")"
@@ -143,6 +143,9 @@ SCRIPT
   [ "$DLOCK_STORE" = "$(dlock inspect --json "$key" | jq -r .backend)" ]
   ((DLOCK_DEADLINE >= now + 59 && DLOCK_DEADLINE <= now + 90))
   [ ! -e ran ]
+  [ "$(sh -c 'echo "$DLOCK_OWNER $DLOCK_TOKEN"')" = "$DLOCK_OWNER $DLOCK_TOKEN" ]
+  run -0 dlock run -n "$key" -- sh -c 'dlock inspect --json "$DLOCK_KEY" | jq ".holders | length"'
+  [ "$output" = 1 ]
   run -0 dlock release --owner "$DLOCK_OWNER" "$key"
 }
 
@@ -151,7 +154,7 @@ SCRIPT
   run -75 sh -c 'eval "$(dlock acquire -q -n --shell --ttl 1m k)"'
   let_go
   run -0 dlock acquire --shell --watch-pid $$ k
-  [[ "$output" == *$'\nDLOCK_DEADLINE=\'\'\n'* ]]
+  [[ "$output" == *$'\nexport DLOCK_DEADLINE=\'\'\n'* ]]
   run -64 dlock acquire --json --shell --ttl 1m other
 }
 

@@ -66,8 +66,8 @@ fetch https://files.example/1 under downloads
 run-tests --database db1 under test-db
 report under table
 rebuild under table
-step-one under no lock
-step-two under no lock" ]
+step-one under deploy
+step-two under deploy" ]
   # The last one is about a lock that somebody has.
   start_watched holder dlock run -q deploy/prod -- sleep 100
   wait_until is_held deploy/prod
@@ -83,8 +83,8 @@ step-two under no lock" ]
   [[ "$output" == *"waited "*" ms: ran"* && "$output" == *"nightly "*" ok"* ]]
   [ "$(cat "$calls")" = "build under deploy/prod
 publish under deploy/prod
-migrate under no lock
-switch-over under no lock
+migrate under migration
+switch-over under migration
 backup under nightly" ]
 }
 
