@@ -146,8 +146,9 @@ teardown() { end_world; }
   refused "$DLOCK_TEST_REDIS_EXPIRED" expired
   refused "${DLOCK_TEST_REDIS_MTLS%%&*}" '.'
   refused "${DLOCK_TEST_REDIS_MTLS//client./other-client.}" '.'
-  refused "rediss${DLOCK_TEST_REDIS#redis}?ca-file=$ca/ca.crt" TLS
-  refused "redis${DLOCK_TEST_REDIS_TLS:6:25}" "."
+  refused "rediss${DLOCK_TEST_REDIS#redis}?ca-file=$ca/ca.crt" 'does not speak TLS'
+  local tls=${DLOCK_TEST_REDIS_TLS%%\?*}
+  refused "redis${tls#rediss}" 'the server speaks TLS'
 }
 
 @test "a Sentinel master that nobody knows is named; a server that is no Sentinel is called one" {

@@ -4,14 +4,20 @@
 #include <algorithm>
 #include <array>
 
+#include "backends/redis/wire/protocol_probe.h"
 #include "backends/redis/wire/reply_reader.h"
 #include "backends/redis/wire/socket_stream.h"
+#include "backends/redis/wire/subscription.h"
 #include "backends/redis/wire/tls_stream.h"
 
 namespace dlock::redis {
 namespace {
 
 constexpr Duration kAskAgain = std::chrono::milliseconds(50);
+
+/// How long a TLS handshake may take before we ask whether that is TLS at all, and how long an answer may.
+constexpr Duration kDoubtAfter = std::chrono::milliseconds(500);
+constexpr Duration kProbeFor = std::chrono::milliseconds(300);
 
 /// Of pushed messages that wait to be taken: a server sends one for each change of a key, and a keeper takes them soon.
 constexpr std::size_t kMostPushed = 1024;
@@ -29,32 +35,7 @@ bool is_transient(const Reply& reply) {
          reply.is_error("TRYAGAIN");
 }
 
-bool is_pushed(const Reply& reply) {
-  if (reply.kind != Reply::Kind::kArray || reply.elements.empty()) return false;
-  const std::string& word = reply.elements[0].text;
-  return word == "message" || word == "pmessage" || word == "smessage";
-}
-
-bool has_word(const Command& command, std::string_view ending) {
-  if (command.empty() || command[0].size() < ending.size()) return false;
-  const std::string_view tail = std::string_view(command[0]).substr(command[0].size() - ending.size());
-  return std::equal(tail.begin(), tail.end(), ending.begin(), [](char a, char b) { return (a & ~0x20) == b; });
-}
-
-bool is_subscription(const Command& command) { return has_word(command, "SUBSCRIBE"); }
-
-/// A subscription is answered once a channel.
-std::size_t answers_to(const Command& command) {
-  return is_subscription(command) && command.size() > 2 ? command.size() - 1 : 1;
-}
-
 }  // namespace
-
-std::string Endpoint::text() const {
-  if (!socket.empty()) return socket;
-  const bool six = host.find(':') != std::string::npos;
-  return (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
 
 struct Connection::Impl {
   /// From open() to close().
@@ -74,6 +55,9 @@ struct Connection::Impl {
     bool subscribed = false;
     bool heard = false;  ///< any reply
     bool asks = false;   ///< what is asked has not begun to be written
+    std::optional<ProtocolProbe> probe;
+    std::optional<TimePoint> probe_at;  ///< begins, while TLS is shaken hands on; must be over, when that is `in_doubt`
+    std::optional<Error> in_doubt;      ///< why the connection ended, unless the server turns out to speak TLS
     ReplyReader reader;
     std::deque<Reply> replies;
 
@@ -88,7 +72,12 @@ struct Connection::Impl {
 
   void greet();
   void queue(Greeting kind, const Command& command);
+  Result<void> go_on(TimePoint now, bool& ready, std::size_t& outstanding);
   Result<void> step(TimePoint now, bool& ready, std::size_t& outstanding);
+  Result<void> shake_hands(TimePoint now, bool& ready);
+  bool may_speak_tls(const Error& why, bool ready) const;
+  Result<void> settle_doubt(TimePoint now);
+  void start_probe(ProtocolProbe::Protocol asked, TimePoint until);
   Result<void> write(TimePoint now);
   Result<void> read(TimePoint now, std::size_t& outstanding);
   Result<void> take(Reply reply, TimePoint now, std::size_t& outstanding);
@@ -104,6 +93,7 @@ struct Connection::Impl {
   TimePoint& asked_at;
   Dial dial;
   std::optional<Session> session;
+  bool was_understood = false;  ///< has ever had a reply
 };
 
 void Connection::Impl::queue(Greeting kind, const Command& command) {
@@ -142,13 +132,57 @@ Error Connection::Impl::broken(Error why, bool ready) const {
   return why;
 }
 
+void Connection::Impl::start_probe(ProtocolProbe::Protocol asked, TimePoint until) {
+  ConnectionSettings plain;
+  plain.endpoint = settings.endpoint;
+  auto stream = dial(plain, until);
+  if (stream) session->probe.emplace(std::move(*stream), asked);
+}
+
+/// True if a server that has never answered may have been waiting for something else.
+bool Connection::Impl::may_speak_tls(const Error& why, bool ready) const {
+  const bool silent = ready && !was_understood && why.code == ErrorCode::kUnavailable;
+  return silent && !settings.tls && settings.endpoint.socket.empty() && !session->denied;
+}
+
+Result<void> Connection::Impl::settle_doubt(TimePoint now) {
+  Session& s = *session;
+  const auto tls = s.probe ? s.probe->advance() : std::optional(false);
+  if (tls == true) return broken(speaks_tls(), false);
+  return tls || now >= *s.probe_at ? Result<void>(*s.in_doubt) : Result<void>();
+}
+
+Result<void> Connection::Impl::go_on(TimePoint now, bool& ready, std::size_t& outstanding) {
+  Session& s = *session;
+  if (s.failed) return *s.failed;
+  if (s.in_doubt) return settle_doubt(now);
+  auto went = step(now, ready, outstanding);
+  if (went || !may_speak_tls(went.error(), ready)) return went;
+  s.in_doubt = std::move(went).error();
+  s.probe_at = now + kProbeFor;
+  start_probe(ProtocolProbe::Protocol::kTls, *s.probe_at);
+  return settle_doubt(now);
+}
+
+Result<void> Connection::Impl::shake_hands(TimePoint now, bool& ready) {
+  Session& s = *session;
+  auto shaken = s.stream->handshake();
+  if (!shaken) return broken(std::move(shaken).error(), false);
+  ready = *shaken;
+  if (ready) return {};
+  if (now >= s.connect_by) return broken(timed_out(), false);
+  if (!settings.tls) return {};
+  if (!s.probe_at) s.probe_at = now + kDoubtAfter;
+  if (now >= *s.probe_at && !s.probe) start_probe(ProtocolProbe::Protocol::kPlain, s.connect_by);
+  return s.probe && s.probe->advance() == true ? broken(speaks_no_tls(), false) : Result<void>();
+}
+
 Result<void> Connection::Impl::step(TimePoint now, bool& ready, std::size_t& outstanding) {
   Session& s = *session;
   if (!ready) {
-    auto shaken = s.stream->handshake();
-    if (!shaken) return broken(std::move(shaken).error(), false);
-    if (!*shaken) return now < s.connect_by ? Result<void>() : broken(timed_out(), false);
-    ready = true;
+    if (auto shaken = shake_hands(now, ready); !shaken || !ready) return shaken;
+    s.probe.reset();
+    s.probe_at.reset();
     if (s.outbox.empty()) return {};  // a server does not speak first
   }
   if (s.select_at && now >= *s.select_at) {
@@ -198,7 +232,7 @@ Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& out
   Session& s = *session;
   if (s.denied) return take_as_stranger(outstanding);
   if (auto fine = refused_for_good(reply); !fine) return fine;
-  s.heard = true;
+  s.heard = was_understood = true;
   if (!s.due.empty()) return take_greeting(reply, now);
   if (!s.subscribed && outstanding == 0) return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
   if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
@@ -296,7 +330,7 @@ Result<void> Connection::advance(TimePoint now) {
   if (!started_) return {};
   Impl::Session& s = *impl_->session;
   const std::size_t before = s.replies.size();
-  auto went = s.failed ? Result<void>(*s.failed) : impl_->step(now, ready_, outstanding_);
+  auto went = impl_->go_on(now, ready_, outstanding_);
   if (!went && s.denied) went = *s.denied;
   if (went) return went;
   if (s.replies.size() > before) {  // what was answered before the end counts
@@ -335,13 +369,17 @@ void Connection::close() {
 void Connection::add_interest(std::vector<pollfd>& fds) const {
   if (!started_ || !impl_->session->stream) return;
   const Impl::Session& s = *impl_->session;
-  fds.push_back({s.stream->fd(), s.stream->events(ready_ && !s.outbox.empty()), 0});
+  if (!s.in_doubt) fds.push_back({s.stream->fd(), s.stream->events(ready_ && !s.outbox.empty()), 0});
+  if (s.probe) s.probe->add_interest(fds);
 }
 
 std::optional<TimePoint> Connection::wake_at() const {
   if (!started_) return std::nullopt;
-  if (impl_->session->failed) return TimePoint();
-  return ready_ ? impl_->session->select_at : impl_->session->connect_by;
+  const Impl::Session& s = *impl_->session;
+  if (s.failed) return TimePoint();
+  if (s.in_doubt) return s.probe_at;
+  if (ready_) return s.select_at;
+  return s.probe_at && !s.probe ? std::min(s.connect_by, *s.probe_at) : s.connect_by;
 }
 
 }  // namespace dlock::redis

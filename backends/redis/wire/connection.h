@@ -13,22 +13,13 @@
 #include <vector>
 
 #include "backends/redis/wire/byte_stream.h"
+#include "backends/redis/wire/endpoint.h"
 #include "backends/redis/wire/reply.h"
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/keeper/control.h"
 
 namespace dlock::redis {
-
-/// Where a server listens: a host and port, or a Unix socket.
-struct Endpoint {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string socket;  ///< absolute path; empty: host and port
-
-  std::string text() const;  ///< "10.0.0.1:6379", "[::1]:6379", "/run/redis.sock"
-  auto operator<=>(const Endpoint&) const = default;
-};
 
 struct TlsSettings {
   std::string ca_file;    ///< empty: the system's
@@ -46,9 +37,9 @@ enum class Greet {
 
 struct ConnectionSettings {
   Endpoint endpoint;
-  std::string user;      ///< empty: the default user
-  std::string password;  ///< SECRET. Empty: no AUTH is sent
-  int database = 0;      ///< 0: no SELECT is sent
+  std::string user;                 ///< empty: the default user
+  std::string password;             ///< SECRET. Empty: no AUTH is sent
+  int database = 0;                 ///< 0: no SELECT is sent
   std::string client_name;
   Greet greet = Greet::kFirst;  ///< of no meaning without a password
   std::optional<TlsSettings> tls;

@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 
+#include "backends/redis/wire/protocol_probe.h"
 #include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 
@@ -186,8 +187,7 @@ class TlsStream final : public ByteStream {
       case SSL_R_WRONG_VERSION_NUMBER:
       case SSL_R_HTTP_REQUEST:
       case SSL_R_PACKET_LENGTH_TOO_LONG:
-        return {ErrorCode::kMisconfigured, "the server does not speak TLS on that port",
-                "use redis:// instead of rediss://, or name the TLS port"};
+        return speaks_no_tls();
       case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
       case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
       case SSL_R_TLSV1_ALERT_UNKNOWN_CA:

@@ -83,6 +83,30 @@ TEST_CASE("the greeting goes out in one write with the request, and its answers 
         "PING\r\n");
 }
 
+TEST_CASE("a server that ends the first connection without a word is asked whether it speaks TLS") {
+  struct Row {
+    const char* answer;
+    ErrorCode code;
+    const char* says;
+  };
+  const Row rows[] = {{"\x15\x03\x03", ErrorCode::kMisconfigured, "10.0.0.1:6379: the server speaks TLS on that port"},
+                      {"\x16\x03\x03", ErrorCode::kMisconfigured, "speaks TLS"},
+                      {"HTTP/1.1 400", ErrorCode::kUnavailable, "the server closed the connection"},
+                      {"", ErrorCode::kUnavailable, "the server closed the connection"}};
+  for (const Row& row : rows) {
+    World world;
+    world.next({}).ends = true;
+    world.next(*row.answer != 0 ? std::deque<ScriptedConnection::Piece>{{row.answer}}
+                                : std::deque<ScriptedConnection::Piece>{});
+    const Error error = world.fails();
+    CHECK(error.code == row.code);
+    CHECK(says(error, row.says));
+    CHECK(world.server.dialled == 2);
+    CHECK(world.server.written.back().starts_with("\x16\x03\x01"));
+    CHECK(world.clock.since_start() <= 300ms);
+  }
+}
+
 TEST_CASE("no request goes out before the database is the right one") {
   World world;
   world.settings.database = 3;
