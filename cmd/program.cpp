@@ -112,6 +112,15 @@ std::string version_text(bool as_json) {
   return json.line();
 }
 
+/// NAME PLACE, a line for each.
+int servers_command(const Options& /*options*/, LockAdmin& backend, const Runtime& runtime, Output& out) {
+  const auto servers = backend.servers();
+  if (!servers) return fail(runtime.log, servers.error());
+  std::string text;
+  for (const ServerPlace& server : *servers) text += server.name + ' ' + server.place + '\n';
+  return print(out, runtime.log, text);
+}
+
 int setup_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   auto text = backend.set_up(options.print);
   if (!text) return fail(runtime.log, text.error());
@@ -180,6 +189,8 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
       return on_stock(options, runtime, argv, environment, out);
     case Command::kVerify:
       return verify_command(options, runtime, out);
+    case Command::kServers:
+      return on(servers_command, out);
     case Command::kSection:
       return section_command(options.words, environment);
     case Command::kHistory:

@@ -32,6 +32,7 @@ inline constexpr UrlParam kUrlParams[] = {
     {"layout", "native|redisson", kNativeUrl, ""},
     {"kind", "lock|fair|rw|fenced|semaphore|permits|spin", kNativeUrl, "layout=redisson"},
     {"wait_replicas", "<number>|all", kNativeUrl, ""},
+    {"address-map", "<text>", kNamesOthersUrl, ""},
     {"stock", "script|decr", kNativeUrl, ""},
     {"stock_slots", "<number>", kNativeUrl | kTairUrl, ""},
     {"sentinel-user", "<text>", kSentinelUrl, ""},

@@ -117,6 +117,8 @@ constexpr CommandRow kCommandRows[] = {
      "words for the completion scripts", "", ""},
     {Command::kSection, "__section", "", "FILE NAME DURATION", Operands::kMaybeCommand, "", "",
      "what the workers of verify run under their locks", "", ""},
+    {Command::kServers, "__servers", "", "", Operands::kNone, "", "", "the servers before which verify puts its proxy",
+     "", ""},
 };
 
 }  // namespace

@@ -50,6 +50,7 @@ enum class Command {
   kVersion,
   kComplete,  ///< hidden: words for the completion scripts
   kSection,   ///< hidden: what the workers of verify run under their locks
+  kServers,   ///< hidden: the servers before which verify puts its proxy
 };
 
 /// --warn-held: from when on a busy lock is told of, whatever else is silent.

@@ -69,13 +69,34 @@ Result<Address> find_server(const std::string& host, std::uint16_t port) {
   return there == addresses.end() ? addresses.front() : *there;
 }
 
+bool name_others(const UrlScheme& scheme) { return (scheme.topics & kNamesOthersUrl) != 0; }
+
+/// What the store says of its servers: NAME PLACE, a line for each.
+Result<std::vector<ProxiedServer>> named_servers(const Lab& lab) {
+  const auto answer = lab.ask({"__servers", "--backend", lab.url().redacted(), "--log-format", "json"});
+  if (!answer) return answer.error();
+  if (answer->status != 0) return Error{ErrorCode::kUnavailable, last_message(answer->said)};
+  std::vector<ProxiedServer> servers;
+  for (std::string_view rest = answer->out; !rest.empty();) {
+    std::string_view place = cut(rest, '\n');
+    const std::string name(cut(place, ' '));
+    const std::size_t colon = std::min(place.rfind(':'), place.size());
+    std::string host(place.substr(0, colon));
+    if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+    auto server = find_server(host, leading_number<std::uint16_t>(place.substr(std::min(colon + 1, place.size()))));
+    if (!server) return server.error();
+    servers.push_back({name, *server});
+  }
+  return servers;
+}
+
 }  // namespace
 
-Result<Proxy> Proxy::start(const std::vector<Address>& servers, Framing framing) {
+Result<Proxy> Proxy::start(const std::vector<ProxiedServer>& servers, Framing framing) {
   Proxy proxy;
   std::vector<RelayPort> ports;
-  for (const Address& server : servers) {
-    auto port = open_relay_port(server);
+  for (const ProxiedServer& server : servers) {
+    auto port = open_relay_port(server.address);
     if (!port) return port.error();
     proxy.ports_.push_back(port->number);
     ports.push_back(std::move(*port));
@@ -114,22 +135,32 @@ void Proxy::heal() {
   (void)send(control_.get(), &order, sizeof order, MSG_NOSIGNAL);
 }
 
-Result<std::vector<Address>> servers_to_proxy(const BackendUrl& url) {
+Result<std::vector<ProxiedServer>> servers_to_proxy(const Lab& lab) {
+  const BackendUrl& url = lab.url();
   const auto no = [](std::string why) { return Error{ErrorCode::kUnsupported, std::move(why)}; };
   const UrlScheme& scheme = *find_url_scheme(url.scheme);
   if (url.is_local()) return no("there is no network");
   if (url.hosts.empty()) return no("it is a socket of this machine");
-  if ((scheme.topics & kNamesOthersUrl) != 0) return no("its servers name each other, past any proxy");
-  std::vector<Address> servers;
+  if (name_others(scheme)) return named_servers(lab);
+  std::vector<ProxiedServer> servers;
   for (const BackendUrl::Host& host : url.hosts) {
-    const auto server = find_server(host.name, host.port != 0 ? host.port : scheme.port);
+    auto server = find_server(host.name, host.port != 0 ? host.port : scheme.port);
     if (!server) return server.error();
-    servers.push_back(*server);
+    servers.push_back({host.name, *server});
   }
   return servers;
 }
 
-BackendUrl through_proxy(BackendUrl url, const std::vector<std::uint16_t>& ports) {
+BackendUrl through_proxy(BackendUrl url, const std::vector<ProxiedServer>& servers,
+                         const std::vector<std::uint16_t>& ports) {
+  if (name_others(*find_url_scheme(url.scheme))) {
+    std::string& map = url.params["address-map"];
+    map.clear();
+    for (std::size_t i = 0; i < servers.size(); ++i) {
+      map += (i == 0 ? "" : ",") + servers[i].name + "=127.0.0.1:" + std::to_string(ports[i]);
+    }
+    return url;
+  }
   // A certificate is of the name, which is not the proxy's.
   const bool certified = url.scheme.starts_with("rediss") || url.params.contains("ca-file");
   if (certified && url.hosts.size() == 1) url.params.try_emplace("server-name", url.hosts.front().name);

@@ -154,14 +154,14 @@ bool needs_keeper(Fault fault) {
 Result<std::optional<Proxy>> start_proxy(const Lab& lab, VerifyPlan& plan, std::vector<Fault>& faults,
                                          VerifyReport& report) {
   if (std::none_of(faults.begin(), faults.end(), is_of_network)) return std::optional<Proxy>();
-  const auto servers = servers_to_proxy(lab.url());
+  const auto servers = servers_to_proxy(lab);
   if (!servers) {
     leave_out(faults, is_of_network, servers.error().message, report);
     return std::optional<Proxy>();
   }
   auto proxy = Proxy::start(*servers, framing_of(lab.url()));
   if (!proxy) return proxy.error();
-  const std::string through = through_proxy(lab.url(), proxy->ports()).redacted();
+  const std::string through = through_proxy(lab.url(), *servers, proxy->ports()).redacted();
   const auto answer = lab.ask(try_words({.key = "x"}, through, plan.ttl, lab));
   if (!answer) return answer.error();
   if (answer->status != 0) {

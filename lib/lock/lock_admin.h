@@ -45,6 +45,12 @@ struct ForceReleased {
   std::vector<Participant> freed;  ///< empty: it was free already
 };
 
+/// One server of a store, "host:port" twice.
+struct ServerPlace {
+  std::string name;   ///< what the URL or another server calls it
+  std::string place;  ///< where it is connected to
+};
+
 /// The port of commands that supervise nothing: what a store of locks can be asked, and told. (Taking a lock is another
 /// port: lock_session.h, and for keeper programs lib/keeper/lock_driver.h.) One sentence here, one case in
 /// tests/conformance. Not thread-safe. Every call is bounded by the backend's own timeouts.
@@ -90,6 +96,9 @@ class LockAdmin {
 
   /// What doctor can say about this store: reachable, fit, safe.
   virtual std::vector<Finding> diagnose() = 0;
+
+  /// Where the servers of a store name each other: all of those that a client may be sent to, and those of the URL.
+  virtual Result<std::vector<ServerPlace>> servers() { return std::vector<ServerPlace>(); }
 
   /// One acquire and release of a private lock: how long it took.
   virtual Result<Duration> ping() = 0;

@@ -88,6 +88,19 @@ teardown() { end_world; }
   run -0 dlock run "$key:a" "$key:b" "$key:c" -- true
 }
 
+@test "address-map: servers are reached where it says, whatever the URL and the nodes call them" {
+  local node=${DLOCK_TEST_CLUSTER##*/}
+  local mapped="redis+cluster://nodes.example:1?address-map=nodes.example:1=${node%%,*}"
+  use "$mapped,127.0.0.1=localhost"
+  locks_and_excludes "$key"
+  run -69 dlock run -n -b "$mapped,127.0.0.1=127.0.0.2" "$key" -- touch ran
+  [[ "$output" == *"cannot reach 127.0.0.1:"*" (at 127.0.0.2:"*", by address-map): connection refused"* ]]
+  run -78 dlock run -b "$mapped,127.0.0.1" "$key" -- touch ran
+  [[ "$output" == *"address-map has '127.0.0.1' in it"* ]]
+  run -78 dlock run -b "$DLOCK_TEST_REDIS?address-map=a=b" "$key" -- touch ran
+  [ ! -e ran ]
+}
+
 @test "redlock://" {
   use "$DLOCK_TEST_REDLOCK"
   run -7 dlock run --ttl 5s "$key" -- sh -c 'exit 7'

@@ -44,6 +44,15 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ "$(jq '.faults | has("stall") or has("cut") or has("delay") or has("oneway")' <<<"$output")" = true ]
 }
 
+@test "a cluster holds, and each of its nodes is behind a network that fails" {
+  start_cluster
+  verified -b "$url" --duration 5s --faults cut,stall,delay,oneway
+  [ "$status" = 0 ]
+  is_held exclusion
+  [ "$(jq '.not_tried | length' <<<"$output")" = 0 ]
+  [ "$(jq '[.faults[]] | add' <<<"$output")" -gt 1 ]
+}
+
 @test "killed: no process of it is left, and its keys are free" {
   start_redis one
   use "$(redis_url one)"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "backends/redis/deployment/address_map.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/config/url_schemes.h"
@@ -150,8 +151,11 @@ Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endp
   auto number = database(url, *scheme);
   if (!number) return std::move(number).error();
   if (!url.user.empty() && url.password.empty()) return user_without_password(url);
+  auto reached = mapped_endpoint(url.param("address-map"), endpoint);
+  if (!reached) return std::move(reached).error();
   ConnectionSettings settings;
   settings.endpoint = endpoint;
+  settings.reached = std::move(*reached);
   settings.user = url.user;
   settings.password = url.password;
   settings.database = *number;

@@ -40,6 +40,10 @@ class Deployment {
   /// Every server that holds locks (the masters of a cluster): for inspect_all, doctor and gc. Connected on use.
   virtual Result<std::vector<Connection*>> all_servers(TimePoint until) = 0;
 
+  /// A connection, open or not, to every server that calls may go to, some day: those that the URL names, masters and
+  /// their replicas. Of a deployment whose servers do not name each other: none.
+  virtual Result<std::vector<Connection*>> named_servers(TimePoint /*until*/) { return std::vector<Connection*>(); }
+
   /// Forgets connections after an error that only the caller can see.
   virtual void drop() = 0;
 
@@ -48,7 +52,7 @@ class Deployment {
   bool insists_ = true;
 };
 
-/// The settings for `endpoint` that `url` asks for (user, password, database, TLS, client name).
+/// The settings for `endpoint` that `url` asks for (user, password, database, TLS, client name, address-map).
 Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endpoint& endpoint,
                                                Greet greet = Greet::kFirst);
 

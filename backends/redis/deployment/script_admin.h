@@ -25,6 +25,7 @@ class ScriptAdmin : public LockAdmin {
   Result<void> release(const LockName& name, const Owner& owner) final;
   /// The check alone: a server cannot keep other checks out for as long as a command runs.
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
+  Result<std::vector<ServerPlace>> servers() final;
 
  protected:
   ScriptAdmin(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)

@@ -25,7 +25,7 @@ constexpr std::size_t kMostPushed = 1024;
 enum class Greeting { kAuth, kSelect, kSetName };
 
 Result<std::unique_ptr<ByteStream>> dial_server(const ConnectionSettings& settings, TimePoint until) {
-  auto socket = open_socket(settings.endpoint, until);
+  auto socket = open_socket(settings.reached.value_or(settings.endpoint), until);
   if (!socket || !settings.tls) return socket;
   return start_tls(std::move(*socket), *settings.tls, settings.endpoint.host);
 }
@@ -125,7 +125,8 @@ Error Connection::Impl::timed_out() const {
 
 /// The stream's reason, with the name of the server.
 Error Connection::Impl::broken(Error why, bool ready) const {
-  why.message = (ready ? "lost the connection to " : "cannot reach ") + name() + ": " + why.message;
+  const std::string at = settings.reached ? " (at " + settings.reached->text() + ", by address-map)" : "";
+  why.message = (ready ? "lost the connection to " : "cannot reach ") + name() + at + ": " + why.message;
   if (ready && !session->heard && why.next.empty()) {
     why.next = settings.tls ? "it may want a client certificate: cert-file and key-file" : "it may want TLS: rediss://";
   }
@@ -135,6 +136,7 @@ Error Connection::Impl::broken(Error why, bool ready) const {
 void Connection::Impl::start_probe(ProtocolProbe::Protocol asked, TimePoint until) {
   ConnectionSettings plain;
   plain.endpoint = settings.endpoint;
+  plain.reached = settings.reached;
   auto stream = dial(plain, until);
   if (stream) session->probe.emplace(std::move(*stream), asked);
 }

@@ -36,7 +36,8 @@ enum class Greet {
 };
 
 struct ConnectionSettings {
-  Endpoint endpoint;
+  Endpoint endpoint;                ///< what it is called: by the URL, or by another server
+  std::optional<Endpoint> reached;  ///< where it is connected to, if that is elsewhere
   std::string user;                 ///< empty: the default user
   std::string password;             ///< SECRET. Empty: no AUTH is sent
   int database = 0;                 ///< 0: no SELECT is sent

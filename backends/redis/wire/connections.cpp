@@ -22,6 +22,16 @@ Result<Connection*> Connections::to(const Endpoint& endpoint) {
   return made->second.get();
 }
 
+Result<std::vector<Connection*>> Connections::to_all(const std::vector<Endpoint>& endpoints) {
+  std::vector<Connection*> all;
+  for (const Endpoint& endpoint : endpoints) {
+    auto connection = to(endpoint);
+    if (!connection) return connection.error();
+    all.push_back(*connection);
+  }
+  return all;
+}
+
 Connection* Connections::find(const Endpoint& endpoint) const {
   const auto found = all_.find(endpoint);
   return found == all_.end() ? nullptr : found->second.get();

@@ -24,6 +24,7 @@ class Connections {
 
   /// The connection to `endpoint`, made (closed) if there is none.
   Result<Connection*> to(const Endpoint& endpoint);
+  Result<std::vector<Connection*>> to_all(const std::vector<Endpoint>& endpoints);
   /// nullptr if there is none.
   Connection* find(const Endpoint& endpoint) const;
   void close_all();
