@@ -8,6 +8,7 @@
 #include "backends/mysql/doctor.h"
 #include "backends/mysql/lease/view.h"
 #include "backends/mysql/row/view.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::mysql {
 namespace {
@@ -53,7 +54,7 @@ Result<void> MysqlAdmin::check(const LockName& name, FencingToken token) {
     return holder.token == token && holder.note.empty();
   });
   if (present) return {};
-  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+  return no_present_holder(token, name);
 }
 
 Result<UniqueFd> MysqlAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {

@@ -12,6 +12,7 @@
 #include "backends/zookeeper/stock/stock_garbage.h"
 #include "backends/zookeeper/tree.h"
 #include "lib/base/random.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -93,7 +94,7 @@ Result<void> ZookeeperAdmin::check(const LockName& name, FencingToken token) {
   const bool is_held = std::any_of(present->begin(), present->end(),
                                    [token](const Present& one) { return one.holds && one.party.token == token; });
   if (is_held) return {};
-  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+  return no_present_holder(token, name);
 }
 
 /// The directories in which somebody is, by the recipe of the URL.
@@ -164,7 +165,7 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
     HolderRecord data = *holder.ours;
     data.owner = std::string(data.owner.size(), '0');
     data.pid = 0;
-    data.reason = "nobody: force-released, lock-delay runs";
+    data.reason = kDelayAfterForce;
     for (const std::string& path : stand_ins(holder.paths)) {
       changes.push_back({Change::Kind::kCreate, path, encode(data), NodeKind::kEphemeral, -1});
     }

@@ -41,7 +41,6 @@ constexpr Ticket kMaxTicket = (Ticket{1} << 54) - 1;  ///< in microseconds since
 constexpr Range kGuard{kMiddle, kMiddle};
 constexpr Range kAllTickets{kMiddle - kBytesPerTicket * static_cast<std::int64_t>(kMaxTicket),
                             kMiddle + kBytesPerTicket* static_cast<std::int64_t>(kMaxTicket) + kBytesPerTicket - 1};
-constexpr Range kAllReaders{kMiddle + kBytesPerTicket, kAllTickets.last};
 
 Side side_of(Mode mode);
 

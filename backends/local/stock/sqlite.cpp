@@ -163,6 +163,4 @@ void Database::rollback() {
   error_.reset();
 }
 
-std::int64_t Database::changes() const { return sqlite3_changes64(handle_); }
-
 }  // namespace dlock::local

@@ -60,7 +60,6 @@ class Database {
   Result<void> commit();
   void rollback();
   bool failed() const { return error_.has_value(); }
-  std::int64_t changes() const;
 
  private:
   friend class Query;

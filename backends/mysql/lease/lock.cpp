@@ -11,6 +11,7 @@
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/lock/lease.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -134,15 +135,9 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
     return Busy{};
   }
   if (const auto* other = std::get_if<LeaseDisagreement>(&decision)) {
-    return Error{ErrorCode::kConflict,
-                 spec_.name.text() + " is held " + other->held + ", which is not what was asked for",
-                 "all callers of one key must agree: see dlock inspect " + spec_.name.text()};
+    return held_otherwise(spec_.name, other->held);
   }
-  if (std::holds_alternative<LeaseInside>(decision)) {
-    return Error{ErrorCode::kUnsupported,
-                 "an exclusive lock on " + spec_.name.text() + " would wait for the hold it is inside of",
-                 "take it exclusive in the outer command"};
-  }
+  if (std::holds_alternative<LeaseInside>(decision)) return would_wait_for_itself(spec_.name);
   auto& take = std::get<LeaseTake>(decision);
   if (!spec_.take) return Busy{};
   if (const LeaseHolder* ours = take.already ? find_holder(look.row, take.owner) : nullptr) {

@@ -6,6 +6,7 @@
 #include "backends/mysql/lease/view.h"
 #include "lib/base/random.h"
 #include "lib/lock/lease.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::mysql {
 namespace {
@@ -111,7 +112,7 @@ Result<void> LeaseLock::return_it(TimePoint until) {
       const bool outdated = unknown_take_ ? find_holder(row, entry) != nullptr : row.version != row_.version;
       if (!next && (unanswered || unknown_take_) && outdated) return {};
       if (!next && (unanswered || unknown_take_)) next = given_up(row, entry);
-      if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " was not held by this owner any more"};
+      if (!next) return not_held_any_more(spec_.name);
       const auto written =
           store_.has_gate() ? store_.change_and_leave(row, *next, until) : store_.change(row, *next, until, nullptr);
       if (written && *written == Written::kYes) return {};

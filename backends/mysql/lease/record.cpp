@@ -5,6 +5,7 @@
 
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -99,14 +100,14 @@ LockState state_of(const LeaseRow& row, const LockName& name, const std::string&
     party.mode = row.mode;
     party.until = wall_time(holder.until);
     if (holder.owner == "-") {
-      party.note = "nobody: force-released, lock-delay runs";
+      party.note = kDelayAfterForce;
     } else {
       party.owner = holder.owner;
       party.token = FencingToken(holder.token);
       party.since = wall_time(holder.since);
       party.count = std::max(1, static_cast<int>(holder.entries.size()));
       add_who(party, holder.who);
-      if (holder.until <= now) party.note = "lease over, lock-delay runs";
+      if (holder.until <= now) party.note = kDelayAfterLease;
     }
     state.holders.push_back(std::move(party));
   }

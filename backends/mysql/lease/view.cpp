@@ -7,6 +7,7 @@
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/random.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -98,9 +99,7 @@ Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockS
   const auto freed = rewrite(
       name, [&](const LeaseRow& row, ServerTime now) { return force_free(row, shown, now); }, &unanswered);
   if (!freed) return freed.error();
-  if (!*freed && !unanswered) {
-    return Error{ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed"};
-  }
+  if (!*freed && !unanswered) return other_holders(name);
   if (*freed) {
     if (!by.empty()) tell_who_frees((*freed)->before, by);
     tell_by_kill((*freed)->before);
@@ -114,7 +113,7 @@ Result<HeldLock> LeaseView::renew(const LockName& name, const Owner& owner, Dura
       name, [&](const LeaseRow& row, ServerTime now) { return extend(row, owner.text(), ttl, true, now); },
       &unanswered);
   if (!renewed) return renewed.error();
-  if (!*renewed) return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + store_};
+  if (!*renewed) return not_held(name, store_);
   return HeldLock{name, owner, FencingToken(find_holder((*renewed)->after, owner.text())->token), store_};
 }
 
@@ -125,7 +124,7 @@ Result<void> LeaseView::release(const LockName& name, const Owner& owner) {
       &unanswered);
   if (!released) return released.error();
   if (*released || unanswered) return {};
-  return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + store_};
+  return not_held(name, store_);
 }
 
 Result<std::vector<LockName>> LeaseView::names() {

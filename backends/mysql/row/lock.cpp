@@ -7,6 +7,7 @@
 #include "backends/mysql/row/store.h"
 #include "backends/mysql/row/view.h"
 #include "lib/lock/lease.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -88,7 +89,7 @@ class RowLock final : public PollableLock {
     }
     servers_.drop();
     if (*released || unanswered_) return {};
-    return Error{ErrorCode::kLost, spec_.name.text() + " was not held by this owner any more"};
+    return not_held_any_more(spec_.name);
   }
 
   Result<void> leave(Duration ttl, TimePoint until) override {

@@ -3,6 +3,7 @@
 
 #include "backends/mysql/connection/common_statements.h"
 #include "lib/base/random.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -55,7 +56,7 @@ Result<ForceReleased> RowView::force_release(const LockName& name, const LockSta
 }
 
 Result<HeldLock> RowView::renew(const LockName& name, const Owner& owner, Duration ttl) {
-  const Error lost{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
+  const Error lost = not_held(name, settings_.store);
   const auto renewed = table_.renew(name, owner.text(), ttl, true, soon(), nullptr);
   if (!renewed) return renewed.error();
   if (!*renewed) return lost;
@@ -69,7 +70,7 @@ Result<void> RowView::release(const LockName& name, const Owner& owner) {
   const auto released = table_.release(name, owner.text(), {}, soon(), nullptr);
   if (!released) return released.error();
   if (*released) return {};
-  return Error{ErrorCode::kLost, name.text() + " is not held by this owner on " + settings_.store};
+  return not_held(name, settings_.store);
 }
 
 Result<std::vector<Swept>> RowView::sweep(bool dry_run) {

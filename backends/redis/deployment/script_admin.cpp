@@ -5,6 +5,7 @@
 
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/lock_times.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::redis {
 
@@ -46,7 +47,7 @@ Result<void> ScriptAdmin::check(const LockName& name, FencingToken token) {
   for (const Participant& holder : state->holders) {
     if (holder.token == token) return {};
   }
-  return Error{ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+  return no_present_holder(token, name);
 }
 
 Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {

@@ -11,6 +11,7 @@
 #include "backends/redis/wire/values.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/slots.h"
 
 namespace dlock::redis {
@@ -52,17 +53,12 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
     return NativeAnswer(
         NativeBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text, e[4].integer == 1});
   }
-  if (word == "self") {
-    return Error{ErrorCode::kUnsupported,
-                 "an exclusive lock on " + name_.text() + " would wait for the hold it is inside of",
-                 "take it exclusive in the outer command"};
-  }
+  if (word == "self") return would_wait_for_itself(name_);
   if (word == "conflict" && e.size() == 2 && e[1].text.starts_with("dlock:")) {
     const std::string held = e[1].text == "dlock:shared"
                                  ? "shared"
                                  : "with --permits " + printable(e[1].text.substr(e[1].text.rfind(':') + 1), 16);
-    return Error{ErrorCode::kConflict, name_.text() + " is held " + held + ", which is not what was asked for",
-                 "all callers of one key must agree: see dlock inspect " + name_.text()};
+    return held_otherwise(name_, held);
   }
   return not_understood(store_);
 }
@@ -89,7 +85,7 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
   if (!answer) return answer.error();
   const ScriptCalls::Answer& e = *answer;
   if (e[0].text == "released") return {};
-  if (e[0].text == "gone") return Error{ErrorCode::kLost, name_.text() + " was not held by this owner any more"};
+  if (e[0].text == "gone") return not_held_any_more(name_);
   return not_understood(store_);
 }
 
@@ -103,8 +99,7 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
-  if (word == "conflict")
-    return Error{ErrorCode::kConflict, name_.text() + " has other holders by now; nothing was freed"};
+  if (word == "conflict") return other_holders(name_);
   if (word == "foreign") {
     return Error{ErrorCode::kUnsupported, name_.text() + " is held by another lock family, which dlock does not delete",
                  "free it with the client that took it"};

@@ -9,6 +9,7 @@
 #include "backends/redis/wire/record.h"
 #include "backends/redis/wire/values.h"
 #include "lib/base/text.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::redis {
@@ -75,7 +76,7 @@ class ViewReader {
     Participant party;
     std::int64_t delay = 0;
     if (value_ == "dlock-delay") {
-      party.note = "nobody: force-released, lock-delay runs";
+      party.note = kDelayAfterForce;
     } else if (const auto record = holders_.find(value_); record != holders_.end()) {
       party.owner = value_;
       delay = add_record(party, record->second);
@@ -85,7 +86,7 @@ class ViewReader {
     }
     if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_ - delay);
     else party.note += std::string(party.note.empty() ? "" : ", ") + kEndlessNote;
-    if (remaining_ >= 0 && remaining_ <= delay) party.note = "lease over, lock-delay runs";
+    if (remaining_ >= 0 && remaining_ <= delay) party.note = kDelayAfterLease;
     state.holders.push_back(std::move(party));
   }
 

@@ -9,6 +9,7 @@
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::redis {
 namespace {
@@ -90,8 +91,9 @@ Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const Loc
     if (*freed) done.freed.push_back(holder);
   }
   if (done.freed.empty() && !shown.holders.empty()) {
-    return Error{ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed",
-                 "look at it again"};
+    Error error = other_holders(name);
+    error.next = "look at it again";
+    return error;
   }
   return done;
 }

@@ -10,6 +10,7 @@
 #include "backends/redis/wire/values.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::redis {
 namespace {
@@ -119,7 +120,7 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "released") return {};
-  if (word == "gone") return Error{ErrorCode::kLost, name_.text() + " was not held by this owner any more"};
+  if (word == "gone") return not_held_any_more(name_);
   return not_understood(store_);
 }
 
@@ -134,8 +135,7 @@ Result<void> RedissonStore::force(const LockState& shown, const std::string& by,
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
-  if (word == "conflict")
-    return Error{ErrorCode::kConflict, name_.text() + " has other holders by now; nothing was freed"};
+  if (word == "conflict") return other_holders(name_);
   if (word == "foreign") {
     return Error{ErrorCode::kUnsupported,
                  name_.text() + " is not held by a Redisson " + kind_word(kind_) + ", and dlock does not delete it",

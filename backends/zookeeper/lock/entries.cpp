@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "backends/zookeeper/lock/store.h"
+#include "backends/zookeeper/session/errors.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -28,10 +29,7 @@ Change removal_of(const std::string& path, int version = -1) {
 }
 
 Error not_noted(const Calls& calls, const Hold& hold, Code code) {
-  return {ErrorCode::kUnavailable,
-          calls.store() + " does not note who enters " + hold.paths.front() + ": ZooKeeper's error " +
-              std::to_string(static_cast<int>(code)),
-          "look at it with: dlock doctor"};
+  return unexpected(ErrorCode::kUnavailable, code, calls.store(), "does not note who enters " + hold.paths.front());
 }
 
 bool says_ended(const std::string& data) {

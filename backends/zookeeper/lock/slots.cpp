@@ -6,6 +6,7 @@
 
 #include "backends/zookeeper/lock/names.h"
 #include "backends/zookeeper/lock/record.h"
+#include "backends/zookeeper/session/errors.h"
 #include "lib/lock/slots.h"
 
 namespace dlock::zookeeper {
@@ -83,10 +84,7 @@ class Choice {
   Error refused(Code code) const {
     if (code == Code::kNoNode)
       return {ErrorCode::kLost, "the lock was deleted on " + calls_.store() + " while it was granted"};
-    return {ErrorCode::kUnavailable,
-            calls_.store() + " does not note a slot in " + stage_.directory + ": ZooKeeper's error " +
-                std::to_string(static_cast<int>(code)),
-            "look at it with: dlock doctor"};
+    return unexpected(ErrorCode::kUnavailable, code, calls_.store(), "does not note a slot in " + stage_.directory);
   }
 
   Calls& calls_;

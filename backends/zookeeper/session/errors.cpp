@@ -29,9 +29,13 @@ std::optional<Error> error_of(Code code, const std::string& store) {
 }
 
 Error unexpected(Code code, const std::string& store, const std::string& what) {
-  const int number = static_cast<int>(code);
-  return {number <= -100 || code == Code::kUnimplemented ? ErrorCode::kUnsupported : ErrorCode::kUnavailable,
-          store + " " + what + ": ZooKeeper's error " + std::to_string(number), "look at it with: dlock doctor"};
+  const bool refused = static_cast<int>(code) <= -100 || code == Code::kUnimplemented;
+  return unexpected(refused ? ErrorCode::kUnsupported : ErrorCode::kUnavailable, code, store, what);
+}
+
+Error unexpected(ErrorCode meaning, Code code, const std::string& store, const std::string& what) {
+  return {meaning, store + " " + what + ": ZooKeeper's error " + std::to_string(static_cast<int>(code)),
+          "look at it with: dlock doctor"};
 }
 
 }  // namespace dlock::zookeeper

@@ -21,5 +21,7 @@ std::optional<Error> error_of(Code code, const std::string& store);
 
 /// A code that nobody expects here: `what` the server did.
 Error unexpected(Code code, const std::string& store, const std::string& what);
+/// The same where it is known what that means for the user.
+Error unexpected(ErrorCode meaning, Code code, const std::string& store, const std::string& what);
 
 }  // namespace dlock::zookeeper

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/session/errors.h"
 #include "backends/zookeeper/stock/stock_call.h"
 #include "lib/stock/segment_plan.h"
 
@@ -231,10 +232,7 @@ Result<StockCall::Written> StockCall::refused(const std::vector<Change>& changes
   for (const Code race : {Code::kBadVersion, Code::kNodeExists, Code::kNoNode, Code::kNotEmpty}) {
     if (answer.code == race) return Written::kLostRace;
   }
-  return Error{ErrorCode::kUnavailable,
-               session_.store() + " does not change " + name_.text() + ": ZooKeeper's error " +
-                   std::to_string(static_cast<int>(answer.code)),
-               "look at it with: dlock doctor"};
+  return unexpected(ErrorCode::kUnavailable, answer.code, session_.store(), "does not change " + name_.text());
 }
 
 }  // namespace dlock::zookeeper

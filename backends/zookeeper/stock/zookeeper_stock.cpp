@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "backends/zookeeper/lock/names.h"
+#include "backends/zookeeper/session/errors.h"
 #include "backends/zookeeper/stock/segment_locks.h"
 #include "backends/zookeeper/stock/stock_call.h"
 #include "backends/zookeeper/stock/stock_deduction.h"
@@ -129,10 +130,7 @@ Result<void> ZooKeeperStock::create(const LockName& name, Quantity quantity, int
         if (!directory) return directory;
       }
     } else if (made->code != Code::kNodeExists || session_.now() >= limit.until) {
-      return Error{
-          ErrorCode::kUnsupported,
-          store() + " does not make a stock: ZooKeeper's error " + std::to_string(static_cast<int>(made->code)),
-          "look at it with: dlock doctor"};
+      return unexpected(ErrorCode::kUnsupported, made->code, store(), "does not make a stock");
     }
   }
 }

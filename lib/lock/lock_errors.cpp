@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/lock_errors.h"
+
+namespace dlock {
+
+Error no_present_holder(FencingToken token, const LockName& name) {
+  return {ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+}
+
+Error not_held(const LockName& name, const std::string& store) {
+  return {ErrorCode::kLost, name.text() + " is not held by this owner on " + store};
+}
+
+Error not_held_any_more(const LockName& name) {
+  return {ErrorCode::kLost, name.text() + " was not held by this owner any more"};
+}
+
+Error other_holders(const LockName& name) {
+  return {ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed"};
+}
+
+Error held_otherwise(const LockName& name, const std::string& held) {
+  return {ErrorCode::kConflict, name.text() + " is held " + held + ", which is not what was asked for",
+          "all callers of one key must agree: see dlock inspect " + name.text()};
+}
+
+Error would_wait_for_itself(const LockName& name) {
+  return {ErrorCode::kUnsupported, "an exclusive lock on " + name.text() + " would wait for the hold it is inside of",
+          "take it exclusive in the outer command"};
+}
+
+}  // namespace dlock

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "lib/base/result.h"
+#include "lib/lock/fencing_token.h"
+#include "lib/lock/lock_name.h"
+
+namespace dlock {
+
+// What every store says alike of one lock.
+
+/// Lost: `token` is not that of somebody who holds the lock now.
+Error no_present_holder(FencingToken token, const LockName& name);
+
+/// Lost: who asks for a renewal or a release holds nothing in `store`.
+Error not_held(const LockName& name, const std::string& store);
+
+/// Lost: at its release the lock was somebody else's, or nobody's.
+Error not_held_any_more(const LockName& name);
+
+/// Conflict: the holders are not those that were shown.
+Error other_holders(const LockName& name);
+
+/// Conflict: others hold the lock in another mode or with other permits: `held` is "shared", "with --permits 3".
+Error held_otherwise(const LockName& name, const std::string& held);
+
+/// Unsupported: an exclusive lock is wanted inside a shared hold of the same lock.
+Error would_wait_for_itself(const LockName& name);
+
+/// The note of a holder that stands for the lock-delay: behind a force-release, and behind a lease that has ended.
+inline constexpr char kDelayAfterForce[] = "nobody: force-released, lock-delay runs";
+inline constexpr char kDelayAfterLease[] = "lease over, lock-delay runs";
+
+}  // namespace dlock
