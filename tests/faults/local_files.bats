@@ -4,12 +4,7 @@ load ../support/cli
 
 setup() {
   set_world
-  # work NAME [FLAG]: writes NAME.pid, then runs until the file FLAG (default: go) is there.
-  script work <<'SCRIPT'
-#!/bin/bash
-echo $$ >"$1.pid"
-until [ -e "${2:-go}" ]; do sleep 0.02; done
-SCRIPT
+  script_work
 }
 teardown() {
   [ ! -e "$BATS_TEST_TMPDIR/disk/mounted" ] || umount "$BATS_TEST_TMPDIR/disk"

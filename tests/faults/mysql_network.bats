@@ -8,8 +8,7 @@ load ../support/mysql
 setup() {
   set_world
   script_section
-  start_mysql one
-  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  start_mysql_with_tables one
   start_proxy one mysql
   direct=$(mysql_url one)
   use "$(mysql_url proxy)"

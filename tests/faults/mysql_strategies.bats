@@ -8,8 +8,7 @@ load ../support/mysql
 setup() {
   set_world
   script_section
-  start_mysql one
-  dlock setup -b "$(mysql_url one owner)" >/dev/null
+  start_mysql_with_tables one
 }
 teardown() { end_world; }
 

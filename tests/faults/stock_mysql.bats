@@ -9,9 +9,7 @@ load ../support/stock
 setup() {
   set_world
   requests=8 replies=24 # to connect takes most of them
-  start_mysql one
-  dlock setup -b "$(mysql_url one owner)" >/dev/null
-  use "$(mysql_url one)"
+  start_mysql_with_tables one
 }
 teardown() { end_world; }
 

@@ -6,11 +6,7 @@ load ../support/stock
 
 setup() {
   set_world
-  mkdir -p "$servers/tair"
-  "$support/fake_tair.py" "$servers/tair" 3>&- </dev/null &
-  started+=("$!")
-  disown "$!"
-  wait_until filled "$servers/tair/port"
+  start_tair tair
   start_proxy tair
   direct="tair://127.0.0.1:$(port_of tair)?stock_slots=4"
   use "tair://127.0.0.1:$(port_of proxy)?stock_slots=4"

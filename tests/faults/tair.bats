@@ -8,11 +8,7 @@ load ../support/redis
 setup() {
   set_world
   script_section
-  mkdir -p "$servers/tair"
-  "$support/fake_tair.py" "$servers/tair" 3>&- </dev/null &
-  started+=("$!")
-  disown "$!"
-  wait_until filled "$servers/tair/port"
+  start_tair tair
 }
 teardown() { end_world; }
 
@@ -26,7 +22,6 @@ through_proxy() { # [?mode=ex]
   direct=$DLOCK_BACKEND
   use proxy "$1"
 }
-pid_of() { cat "$1.pid"; }
 
 @test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { through_proxy ''; life_cut_everywhere 1s 7; }
 @test "mode=ex, cut behind every single message: the same" { through_proxy '?mode=ex'; life_cut_everywhere 1s 7; }

@@ -12,9 +12,6 @@ setup() {
 }
 teardown() { end_world; }
 
-use() { export DLOCK_BACKEND=$1; } # URL
-pid_of() { cat "$1.pid"; }
-
 # Takes k on the follower that will be cut off; somebody waits on the other side.
 cut_runs=${DLOCK_CUT_RUNS:-4}
 

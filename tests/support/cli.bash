@@ -74,6 +74,15 @@ while :; do sleep 0.02; done
 SCRIPT
 }
 
+# work NAME [FLAG]: writes NAME.pid, then runs until the file FLAG (default: go) is there.
+script_work() {
+  script work <<'SCRIPT'
+#!/bin/bash
+echo $$ >"$1.pid"
+until [ -e "${2:-go}" ]; do sleep 0.02; done
+SCRIPT
+}
+
 # install_keeper PROGRAM: a dlock of the test's own whose dlock-redis is this one of tests/support/programs.
 install_keeper() {
   local prefix=$BATS_TEST_TMPDIR/prefix

@@ -68,6 +68,14 @@ start_mysql() {
   return 1
 }
 
+# The same with dlock's tables, for tests of the program: it is the store from now on.
+start_mysql_with_tables() { # NAME
+  start_mysql "$1"
+  # shellcheck disable=SC2154 # of cli.bash
+  env -u DLOCK_BACKEND "$DLOCK" setup -b "$(mysql_url "$1" owner)" >/dev/null
+  use "$(mysql_url "$1")"
+}
+
 # Starts again what was killed: same port, same options, same data.
 restart_mysql() { launch_mysql "$1"; }
 
@@ -103,7 +111,7 @@ sql() {
 sql_says() { [ "$(sql "$1" "$2" 2>/dev/null)" = "$3" ]; } # [USER@]NAME STATEMENT ANSWER
 
 # A session that stays open: open_session ID [USER@]NAME; then say_in ID STATEMENT, whose rows, and then the line "done",
-# come to the file ID.out; close_session ID. A statement that has to wait is seen by `waits_in`.
+# come to the file ID.out; close_session ID.
 open_session() {
   local user=root name=$2
   [[ $name != *@* ]] || { user=${name%@*} name=${name#*@}; }

@@ -2,11 +2,7 @@
 # dlock and programs that lock in MySQL by themselves (mariadb's client), on one server for the whole file. Loaded after
 # cli.bash and mysql.bash; has the file's setup and teardown.
 
-setup_file() {
-  in_file start_mysql one
-  servers=$BATS_FILE_TMPDIR/servers
-  env -u DLOCK_BACKEND "$DLOCK" setup -b "$(mysql_url one owner)" >/dev/null
-}
+setup_file() { in_file start_mysql_with_tables one; }
 teardown_file() { in_file kill_server one; }
 setup() {
   set_world

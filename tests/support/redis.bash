@@ -46,6 +46,22 @@ start_sentinel() {
   return 1
 }
 
+start_tair() { # NAME: a stand-in for a Tair server
+  local program
+  program=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/fake_tair.py
+  mkdir -p "$servers/$1"
+  (
+    cd "$servers/$1" || exit
+    exec "$program" . 3>&- </dev/null >log 2>&1
+  ) &
+  started+=("$!")
+  disown "$!"
+  until [ -s "$servers/$1/port" ]; do
+    kill -0 "$!" || return
+    sleep 0.005
+  done
+}
+
 # launch PROGRAM NAME PATTERN: runs it with the options it was given and waits until its log has the PATTERN.
 launch() {
   local folder=$servers/$2 options pid
