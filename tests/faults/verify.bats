@@ -115,7 +115,7 @@ SCRIPT
   script_failover
   verified -b "$url" --ttl 4s --workers 6 --duration 6s --faults none --hook failover
   [ "$status" = 1 ]
-  is_broken exclusion || is_broken sharing
+  is_broken exclusion || is_broken sharing || is_broken permits
 }
 
 @test "the same failover with wait_replicas=1: nothing that was granted is lost" {
