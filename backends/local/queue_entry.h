@@ -74,7 +74,7 @@ class QueueEntry {
   Side side() const { return side_; }
   int entry() const { return entry_; }
   const Record& record() const { return record_; }
-  /// Of a detached holder, under the guard: its own record, read anew.
+  /// A detached holder has read its own record anew, under the guard.
   void set_record(const Record& record) { record_ = record; }
   /// Who has freed it by force, and why; empty if nobody has said so.
   std::string freed_by() const;

@@ -20,7 +20,7 @@ namespace dlock {
 using GiveBack = std::function<Result<void>()>;
 using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
 
-/// Of a backend inside this program.
+/// Takes a lock of a backend inside this program.
 TakeLock take_session(OpenSession open);
 /// In a keeper program: the lock as its keeper takes it, from the first connection to the last, without the keeper's
 /// own start.

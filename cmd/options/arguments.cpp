@@ -241,7 +241,7 @@ class Splitter {
     done_ = true;
   }
 
-  /// Of "stock take --help": the action is to be explained.
+  /// "stock take --help": the action is what has to be explained.
   void name_action() {
     for (char** word = begin_; word != end_ && std::string_view(*word) != "--"; ++word) {
       if (looks_like_option(*word)) continue;

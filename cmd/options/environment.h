@@ -20,9 +20,9 @@ struct Environment {
   bool no_colour = false;     ///< NO_COLOR is set and not empty
   bool force_colour = false;  ///< CLICOLOR_FORCE is set, and neither empty nor 0
 
-  /// Of a DLOCK_* variable; empty if it is not set.
+  /// The value of a DLOCK_* variable; empty if it is not set.
   std::string_view get(std::string_view name) const;
-  /// Of any variable; nullopt if it is not set.
+  /// The value of any variable; nullopt if it is not set.
   std::optional<std::string> find(std::string_view name) const;
 };
 

@@ -217,7 +217,7 @@ class GivenOptionReader {
                        best.empty() ? "all options: " + help : did_you_mean("--" + std::string(best)));
   }
 
-  /// Of the last word, "--name" or letters: every other one has had the next word.
+  /// The last word, "--name" or letters, lacks its value: every other one has had the next word.
   Error value_missing(std::string_view word) const {
     const bool letters = !word.starts_with("--");
     const std::string name = letters ? std::string{'-', word.back()} : std::string(word);

@@ -7,7 +7,7 @@ namespace dlock::rows {
 
 using enum ValueKind;
 
-/// Of single commands, then of stocks, then what is said and how.
+/// Options of single commands, then of stocks, then what is said and how.
 inline constexpr OptionRow kOthers[] = {
     {.id = OptionId::kWatchPid,
      .name = "watch-pid",

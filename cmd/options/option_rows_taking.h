@@ -7,7 +7,7 @@ namespace dlock::rows {
 
 using enum ValueKind;
 
-/// Of those who take a lock: where, for how long, what for.
+/// Options of commands that take a lock: where, for how long, what for.
 inline constexpr OptionRow kTaking[] = {
     {.id = OptionId::kBackend,
      .name = "backend",

@@ -42,7 +42,7 @@ std::string near_text(const LockName& name, LockAdmin& backend) {
   return did_you_mean(nearest.best());
 }
 
-/// Of a free lock that the store does not know: what it can say of the name. A store that remembers no past holds
+/// What can be said of the name of a free lock that the store does not know. A store that remembers no past holds
 /// cannot tell a mistyped name from one that is free just now, and says so only where a live name is near.
 std::string unknown_name_text(const LockState& state, LockAdmin& backend) {
   const std::string near = near_text(state.name, backend);

@@ -28,7 +28,7 @@ bool is_terminal(int fd) {
   return isatty(fd) && kind && std::string_view(kind) != "dumb";
 }
 
-/// Of a line that is wiped again: with room for the "^C" that a terminal writes behind it.
+/// The longest line that is wiped again: with room for the "^C" that a terminal writes behind it.
 std::size_t line_width(int fd) {
   constexpr std::size_t kRoom = 3;
   winsize size{};

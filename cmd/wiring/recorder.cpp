@@ -185,7 +185,7 @@ void Recorder::finish_asking(const SupervisorState& s) {
   };
   const Event::Kind kind = kind_of(s);
   for (const LockName& key : options_.keys) {
-    // Of several keys the one that was busy is known, as a rule.
+    // Where there are several keys, it is known which one was busy, as a rule.
     if (kind == Event::Kind::kBusy && s.contention && s.contention->name != key) continue;
     Event end = event(kind, key);
     end.waited = waited_until(runtime_.clock.now());

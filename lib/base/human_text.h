@@ -20,7 +20,7 @@ std::string rfc3339(WallTime time);
 /// other users or servers wrote never steers our terminal, nor fills it.
 std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// Of a server's own words in a message.
+/// So many bytes of a server's own words stand in a message.
 inline constexpr std::size_t kForeignWords = 256;
 
 /// How many columns `text` takes on a terminal: wide East Asian characters and emoji take two, combining marks none.

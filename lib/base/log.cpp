@@ -11,7 +11,7 @@
 namespace dlock {
 namespace {
 
-/// Of a message: the reasons of several servers fit in.
+/// The longest message, in bytes: the reasons of several servers fit in.
 constexpr std::size_t kLongest = 4096;
 
 /// That an advice names, and that ask a store.

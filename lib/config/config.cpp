@@ -152,7 +152,7 @@ void Config::add_file(const std::string& path, Trust trust, const ConfigRules& r
 }
 
 void Config::add_folder(const std::string& folder, Trust trust, const ConfigRules& rules) {
-  // One call, where nothing is configured: two files and a folder are not looked for in a folder that is not there.
+  // Where nothing is configured this is the only call: without the folder there is nothing to look for in it.
   const UniqueFd there(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (there.valid()) return add_folder_of_files(folder, trust, rules);
   if (errno != ENOENT && errno != ENOTDIR) not_read(unreadable(folder, errno));

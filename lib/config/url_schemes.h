@@ -49,7 +49,7 @@ struct UrlParam {
   std::string_view needs;  ///< "layout=redisson": means nothing without that one; empty: needs none
 };
 
-/// Of a backend whose URLs are directories (UrlShape::kDirectory).
+/// What a backend has whose URLs are directories (UrlShape::kDirectory).
 struct UrlDirectories {
   std::string_view word{};  ///< may stand for `directory`: "system"
   std::string_view directory{};

@@ -53,7 +53,8 @@ struct Episode {
   WallTime begin() const { return granted.value_or(asked); }
 };
 
-/// Of one lock: how often, and for how long. The percentiles are nearest ranks, of grants and of holds that have ended.
+/// What happened to one lock: how often, and for how long. The percentiles are nearest ranks, of grants and of holds
+/// that have ended.
 struct Totals {
   std::size_t grants = 0;
   std::size_t busy = 0;
@@ -63,7 +64,7 @@ struct Totals {
   Episode longest = {};              ///< hold; no grant: there is none
 };
 
-/// Of sorted values: the least that is not below `part` (0 to 1) of them; nullopt of none.
+/// The least of `sorted` that is not below `part` (0 to 1) of them; nullopt if there is none.
 std::optional<Duration> percentile(const std::vector<Duration>& sorted, double part);
 
 /// Makes episodes of events, in the order in which they were written. Pure.

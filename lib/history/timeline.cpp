@@ -193,7 +193,7 @@ class Drawing {
     const double wide = kBold * width_of(mark.label);
     if (mark.label.empty()) return;
     const bool behind = at + 5 + wide <= right_;
-    // Of several close to each other the last one has its word: it is how it ended.
+    // Where several are close to each other only the last one has its word: it is how it ended.
     if (behind && crowded(lane, mark, at + 5 + wide)) return;
     const double start = behind ? at + 3 : at - 7 - wide;
     out_ += "<rect x=\"" + px(start) + "\" y=\"" + px(y_ + 6) + "\" width=\"" + px(wide + 4) +

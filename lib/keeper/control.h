@@ -29,7 +29,7 @@ class Control {
   virtual void tell(const SessionEvent& event) = 0;
 };
 
-/// Of a lock that is kept without a supervisor: nobody asks, and nobody listens.
+/// For a lock that is kept without a supervisor: nobody asks, and nobody listens.
 class NoControl final : public Control {
  public:
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}

@@ -188,7 +188,8 @@ std::optional<SessionEvent> KeeperSession::newer(TimePoint deadline) {
 std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
   if (pending_) return std::exchange(pending_, std::nullopt);
   auto event = next_word();
-  // Looked at after the last word, which may have come in between, and told before it.
+  // The shared deadline is looked at when the last message has been read, and told before it: it may have been shown in
+  // between.
   const auto shown = shared_ ? shared_->shown() : std::nullopt;
   if (auto renewed = shown ? newer(*shown) : std::nullopt) {
     pending_ = std::move(event);

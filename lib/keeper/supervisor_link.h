@@ -55,7 +55,7 @@ class SupervisorLink final : public Control {
   /// Has anything come that has not been dealt with?
   bool has_news() { return stop_requested() || started_.has_value(); }
 
-  /// From now on it is on its own: nothing is read or said any more, and nothing stops what is being done.
+  /// From now on the keeper is on its own: nothing is read or said any more, and nothing stops what is being done.
   void hang_up();
 
  private:

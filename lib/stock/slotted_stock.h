@@ -54,7 +54,7 @@ class SlottedStock final : public Stock {
   Result<void> drop(const LockName& name, const CallLimit& limit) override;
 
  private:
-  /// Of each slot.
+  /// One view of each slot, in their order.
   using Views = std::vector<SlotView>;
 
   /// A slot that has nothing of the stock is not made yet, or dropped already: that is finished, and `step` tried

@@ -66,7 +66,7 @@ class StockLedger {
   virtual Result<std::optional<RequestRecord>> record(const LockName& id) = 0;
   /// With `ttl`: a reservation, until then. REQUIRES: record(id) was the last one that was asked for.
   virtual void remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl = {}) = 0;
-  /// Of the reservation that was just remembered: larger than that of any reservation that was made before.
+  /// The token of the reservation that was just remembered: larger than those of all that were made before.
   virtual FencingToken token(const LockName& id) = 0;
   /// Ends a reservation: its parts come back, the id is forgotten.
   virtual void give_back(const LockName& id, const RequestRecord& record) = 0;

@@ -41,7 +41,7 @@ teardown() { end_world; }
   kill -TERM "$(pid_of a)"
   how_ended a
   run -0 dlock run -q -w 15 k -- section
-  # Whom it was granted to without his knowing it starts nothing any more, or waits again.
+  # If b was granted the lock while it was stopped, it starts nothing any more, or waits again.
   kill -CONT "$(keeper_of b)" "$(pid_of b)"
   how_ended b
   history check

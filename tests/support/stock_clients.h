@@ -9,7 +9,7 @@
 
 namespace dlock::testing {
 
-/// The machine's own.
+/// The clock of this machine.
 Clock& test_clock();
 
 /// A new client, with connections of its own, of any store that keeps stocks; throws if the URL is none.

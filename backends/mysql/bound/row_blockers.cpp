@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr Duration kViewPause = 120ms;
 constexpr Duration kLongestSearch = 1500ms;
 constexpr int kUnseenTries = 5;  ///< of a wait that the server does not show, as for a lock of a whole table
-/// Of our session that waits, should it be left behind.
+/// How long our session that waits lasts, should it be left behind.
 constexpr char kProbeTimes[] = "SET SESSION innodb_lock_wait_timeout=2,lock_wait_timeout=2";
 
 /// Where a server says who waits for whom, and what it wants for that besides the right PROCESS.

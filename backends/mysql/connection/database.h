@@ -43,8 +43,8 @@ struct DatabaseSettings {
   int idle_seconds = 60;       ///< the server ends this session when it has heard nothing for so long (wait_timeout)
   bool waits_for_rows = true;  ///< false: somebody else's transaction on a row is an error at once (MySQL 8: after 1 s)
   bool batches = false;        ///< takes several statements at once, with ';' between them and nowhere else
-  /// Of what a statement may bring, in bytes as the server sends it; more cuts the connection off. A sixteenth of it is
-  /// how many fields that may be.
+  /// The largest answer to a statement, in bytes as the server sends it; more cuts the connection off. It has at most a
+  /// sixteenth as many fields.
   std::size_t longest_answer = 1UL * 1024 * 1024;
 };
 

@@ -14,7 +14,7 @@ std::string table(const char* name, const std::string& columns) {
 }  // namespace
 
 std::vector<Table> tables() {
-  // Of the one who holds a row that is the lock.
+  // Who holds a row that is the lock.
   const std::string holder_columns =
       "  owner VARBINARY(64) NULL,\n"
       "  token BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"

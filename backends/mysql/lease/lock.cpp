@@ -26,7 +26,8 @@ constexpr Duration kQuickPause = 5ms;
 constexpr int kQuickAttempts = 20;      ///< behind a gate that is being passed, when we may not wait
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
-/// Of one wait in the server's queue. A new one is at its end, so it is long; the connection is watched meanwhile.
+/// How long one wait in the server's queue lasts. The next one begins at the queue's end, so it is long; the
+/// connection is watched meanwhile.
 constexpr Duration kLongestWait = 600s;
 
 /// A holder that is not heard of for its ttl loses the gate; so does a first waiter that was stopped.
@@ -91,7 +92,8 @@ bool LeaseLock::passes_soon() {
   return acquisition_.patience().is_once() && !spec_.one_of_many && admits_ && ++quick_ < kQuickAttempts;
 }
 
-/// A row that nobody holds is ours after it, unless we ask for less or for an outer hold.
+/// The row as it is now. One that nobody holds is taken in the same statement, unless the lock is only looked at or
+/// joins an outer hold.
 Result<LeaseReading> LeaseLock::read(Control& control) {
   if (auto look = std::exchange(came_with_gate_, std::nullopt)) return std::move(*look);
   const TimePoint until = asked_by();

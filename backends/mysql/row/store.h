@@ -63,7 +63,7 @@ class RowStore {
   Result<bool> release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
                        TimePoint until, Control* control);
 
-  /// Of another program: frees it if it still has no owner.
+  /// Frees a row that another program has written, if it still has no owner.
   Result<bool> release_foreign(const LockName& name, TimePoint until);
 
   Result<std::vector<LockName>> names(TimePoint until);

@@ -246,7 +246,7 @@ Renewal QuorumLock::renew(Control* control, TimePoint until) {
   return RenewalUnknown{round_.reasons()};
 }
 
-/// Of an acquisition whose outcome is not known: always under our own name.
+/// Undoes an acquisition whose outcome is not known, always under our own name.
 Result<void> QuorumLock::give_back(TimePoint until) {
   group_.refresh();
   const TimePoint by = std::min(until, runtime_.clock.now() + kGiveBackWait);

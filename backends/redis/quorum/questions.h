@@ -21,7 +21,7 @@ enum class QuorumKind {
   kTairEx,   ///< Tair, a versioned string: EXSET NX ABS, EXCAS, EXCAD
 };
 
-/// Of redlock:// and tair:// (?mode=cas, ?mode=ex).
+/// The kind that the URL names: redlock://, or tair:// with ?mode=cas or ?mode=ex.
 QuorumKind quorum_kind(const BackendUrl& url);
 
 /// What one server is asked about a lock that is one key, whose value is the owner's text: one request, one script.

@@ -121,7 +121,7 @@ class RedissonView {
     if (state_.holders.empty()) state_.holders = std::move(over);
   }
 
-  /// Of a semaphore only the holders are known who take part in dlock's own books.
+  /// The holders of a semaphore, as far as they stand in dlock's own books: Redisson notes none.
   void permits() {
     if (type_ == "none") return;
     const std::string value = content_.elements.empty() ? "" : content_.elements.front().text;

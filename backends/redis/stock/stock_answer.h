@@ -49,7 +49,7 @@ class StockAnswers {
   Result<SlotChange> refund(const LockName& id, std::optional<Quantity> quantity,
                             const Result<StockReply>& answer) const;
   Result<SlotChange> restock(const LockName& id, Quantity quantity, const Result<StockReply>& answer) const;
-  /// Of a step at the only slot.
+  /// What a step at the only slot has come to.
   Result<StepAnswer> step(const LockName& stock, const StockStep& step, const Result<StockReply>& answer) const;
 
  private:

@@ -19,7 +19,7 @@ constexpr Duration kAskAgain = std::chrono::milliseconds(50);
 constexpr Duration kDoubtAfter = std::chrono::milliseconds(500);
 constexpr Duration kProbeFor = std::chrono::milliseconds(300);
 
-/// Of pushed messages that wait to be taken: a server sends one for each change of a key, and a keeper takes them soon.
+/// So many pushed messages wait to be taken: a server sends one for each change of a key, and a keeper takes them soon.
 constexpr std::size_t kMostPushed = 1024;
 
 enum class Greeting { kAuth, kSelect, kSetName };

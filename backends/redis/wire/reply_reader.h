@@ -26,7 +26,7 @@ class ReplyReader {
   static constexpr std::size_t kMostElements = 1 << 16;
   static constexpr std::size_t kDeepestReply = 16;
 
-  /// Of the reply that is being read.
+  /// How much there is of the reply that is being read.
   struct Progress {
     std::size_t elements = 0;
     char foreign_kind = 0;  ///< the first byte of what only RESP3 has

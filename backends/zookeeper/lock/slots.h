@@ -10,7 +10,7 @@
 
 namespace dlock::zookeeper {
 
-/// Of the nodes of a directory those whose data name the slots that are taken: one node for each holder of a permit,
+/// Those nodes of a directory whose data name the slots that are taken: one node for each holder of a permit,
 /// the lowest `permits` of them. Pure.
 std::vector<std::string> permit_nodes(const std::vector<std::string>& children, int permits);
 

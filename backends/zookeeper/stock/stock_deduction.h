@@ -16,7 +16,7 @@ class Deduction {
   Result<Step> decide(StockCall& call);
   /// What is decided once it is known that the request is new, and which segments serve it.
   Result<Step> deduct(StockCall& call, StockParts parts);
-  /// Of the decision that was carried out; without a token.
+  /// What the decision says that was carried out; without a token.
   const StockAnswer& answer() const { return answer_; }
 
  private:

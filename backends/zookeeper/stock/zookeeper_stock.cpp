@@ -80,7 +80,7 @@ class ZooKeeperStock final : public Stock {
   }
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                              const CallLimit& limit);
-  /// Of the first of them, one at least.
+  /// The answers to the first of the steps, to one at least.
   std::vector<Result<StepAnswer>> serve_group(const LockName& stock, std::span<const StockStep> steps,
                                               const CallLimit& limit);
   Result<void> level(const LockName& name, std::optional<int> segments, const CallLimit& limit);
