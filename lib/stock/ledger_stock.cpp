@@ -2,6 +2,7 @@
 #include "lib/stock/ledger_stock.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "lib/stock/segment_plan.h"
@@ -134,19 +135,11 @@ class LedgerStock final : public Stock {
   /// nothing, and the others are committed beside it.
   std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
                                         const CallLimit& limit) override {
-    using Answers = std::vector<Result<StepAnswer>>;
     if (steps.size() < 2) return serve_each(stock, steps, limit);
     const auto is_add = [](const StockStep& step) { return step.kind == StockStep::Kind::kAdd; };
     const Access access = std::any_of(steps.begin(), steps.end(), is_add) ? Access::kAlone : Access::kShared;
-    auto served = in_stock<Answers>(stock, access, limit, [&]() -> Result<Answers> {
-      in_group_ = true;
-      Answers answers;
-      for (std::size_t i = 0; i < steps.size() && !ledger_->failed(); ++i) {
-        answers.push_back(serve_one(stock, steps[i], limit));
-      }
-      in_group_ = false;
-      return answers;
-    });
+    auto served =
+        in_stock<Answers>(stock, access, limit, [&]() -> Result<Answers> { return serve_group(stock, steps, limit); });
     if (served) return std::move(*served);
     if (served.error().code == ErrorCode::kUnavailable) return Answers(steps.size(), served.error());
     return serve_each(stock, steps, limit);  // nothing has happened; one by one it is seen which of them fails
@@ -170,6 +163,8 @@ class LedgerStock final : public Stock {
   SegmentLocks* segment_locks() override { return ledger_->segment_locks(); }
 
  private:
+  using Answers = std::vector<Result<StepAnswer>>;
+
   /// One transaction; an Error of `body` undoes all of it.
   template <typename T, typename Body>
   Result<T> in_transaction(Access access, const CallLimit& limit, Body body) {
@@ -203,6 +198,36 @@ class LedgerStock final : public Stock {
     });
   }
 
+  /// Tokens are drawn for many at once, in their order.
+  Result<Answers> serve_group(const LockName& stock, std::span<const StockStep> steps, const CallLimit& limit) {
+    std::vector<LockName> ids;
+    for (const StockStep& step : steps) ids.push_back(step.id);
+    ledger_->look_ahead(ids);
+    in_group_ = true;
+    Answers answers;
+    std::vector<std::size_t> untold;  // reservations that were made, and have no token yet
+    std::set<LockName> their_ids;
+    const auto tell = [&] {
+      for (const std::size_t i : untold) std::get<StockTaken>(*answers[i]).token = ledger_->token(steps[i].id);
+      untold.clear();
+      their_ids.clear();
+    };
+    for (std::size_t i = 0; i < steps.size() && !ledger_->failed(); ++i) {
+      if (their_ids.contains(steps[i].id)) tell();  // what comes now may end it
+      answers.push_back(serve_one(stock, steps[i], limit));
+      const auto* taken = answers.back() ? std::get_if<StockTaken>(&*answers.back()) : nullptr;
+      if (!taken || taken->repeated || !steps[i].owner) continue;
+      untold.push_back(i);
+      their_ids.insert(steps[i].id);
+    }
+    tell();
+    in_group_ = false;
+    return answers;
+  }
+
+  /// In a group it is told later.
+  FencingToken token_of(const LockName& id) { return in_group_ ? FencingToken() : ledger_->token(id); }
+
   /// `owner` null: for good.
   Result<StockAnswer> deduct(const StockRequest& request, const Owner* owner, Duration ttl, int start,
                              const CallLimit& limit) {
@@ -223,7 +248,7 @@ class LedgerStock final : public Stock {
     if (*again) {
       if (auto* taken = std::get_if<StockTaken>(&**again); taken && !taken->repeated) {
         ledger_->remember(request.id, **record, ttl);
-        taken->token = ledger_->token(request.id);
+        taken->token = token_of(request.id);
       }
       return **again;
     }
@@ -239,7 +264,7 @@ class LedgerStock final : public Stock {
       else ledger_->move(part.segment, {.quantity = -part.quantity, .taken = part.quantity});
     }
     ledger_->remember(request.id, made, owner ? std::optional(ttl) : std::nullopt);
-    return StockAnswer(StockTaken{*parts, owner ? ledger_->token(request.id) : FencingToken(), false});
+    return StockAnswer(StockTaken{*parts, owner ? token_of(request.id) : FencingToken(), false});
   }
 
   const std::unique_ptr<StockLedger> ledger_;

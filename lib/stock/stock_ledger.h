@@ -62,6 +62,9 @@ class StockLedger {
   virtual void move(int segment, const Change& change) = 0;
   virtual void count_added(Quantity quantity) = 0;
 
+  /// Many steps will ask for these requests and for all segments: a store may read them in one go.
+  virtual void look_ahead(const std::vector<LockName>& /*ids*/) {}
+
   /// What is remembered of a request. Misconfigured if it makes no sense.
   virtual Result<std::optional<RequestRecord>> record(const LockName& id) = 0;
   /// With `ttl`: a reservation, until then. REQUIRES: record(id) was the last one that was asked for.

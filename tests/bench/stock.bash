@@ -23,6 +23,7 @@ stock_rows() {
   stock_rows_of mysql "$(mysql_url stock)"
   row 'mysql: orders/s, step of 20 ms, lock, 20 segments' '>= 900' "$(figure lock 20)" '' "$(figure lock 20)"
   stock_bare_statement
+  stock_batch_statements
   kill_server stock
   start_zookeeper stockzk forceSync=yes
   own+=("$(pid_of_server stockzk)")
@@ -143,6 +144,32 @@ stock_bare_statement() {
   alone=$("$programs/mysql_named_lock" "$port" rate 8 "$update")
   ours=$(figure take 20)
   row 'mysql: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without a request: $alone)" "$(quotient "$ours" "$bare")"
+}
+
+# How many orders a second mariadb's client brings through one pipe, so many in one transaction.
+piped_statements() { # ORDERS EACH
+  local began key
+  key=$(sql stock "SELECT id FROM locks.dlock_stock WHERE name = 'bare'")
+  head -n "$1" "$stage/orders" | awk -v key="$key" -v each="$2" -v run="$2-$RANDOM" '
+    NR % each == 1 || each == 1 { print "START TRANSACTION;" }
+    { printf "INSERT INTO dlock_stock_request VALUES (%d, \"%s-%s\", \"T 1 %d:1 - 0\");\n", key, run, $2, NR % 20
+      printf "UPDATE dlock_stock_segment SET quantity=quantity-1 WHERE stock=%d AND segment=%d AND quantity>=1;\n", key, NR % 20 }
+    NR % each == 0 { print "COMMIT;" }
+    END { print "COMMIT;" }' >"$stage/statements"
+  began=${EPOCHREALTIME/./}
+  mariadb "${sql_words[@]}" --port="$(port_of stock)" --user=app locks <"$stage/statements"
+  echo $(($1 * 1000000 / (${EPOCHREALTIME/./} - began)))
+}
+
+# Through one pipe on both sides, against what one would write by hand: the order's row and the guarded UPDATE, as many
+# orders in one transaction as a block of ours has. Each in a transaction of its own is shown beside it.
+stock_batch_statements() {
+  local by_hand alone ours
+  by_hand=$(piped_statements 30000 256)
+  alone=$(piped_statements 2000 1)
+  ours=$(batch_rate "$(mysql_url stock)")
+  row 'mysql: stock batch, takes/s' '>= 0.8' "$ours" "by hand: $by_hand (one by one: $alone)" "$(quotient "$ours" "$by_hand")"
+  row 'mysql: stock batch, takes/s' '>= 5000' "$ours" '' "$ours"
 }
 
 # What it costs that a stock lies in several slots, on three masters of this machine: they share its cores, so it is the

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # dlock stock batch when something goes wrong: killed at any moment, cut off behind any message, a server that is silent.
 load ../support/cli
+load ../support/mysql
 load ../support/redis
 load ../support/stock
 
@@ -53,8 +54,13 @@ killed_again_and_again() {
   killed_again_and_again
 }
 
-cut_off() {
-  requests=4 replies=4
+@test "kill -9 at any moment on MySQL: nothing is oversold or lost, the same input has the same answers" {
+  start_mysql_with_tables one
+  killed_again_and_again
+}
+
+cut_off() { # REQUESTS REPLIES
+  requests=$1 replies=$2
   create 400 7
   cut_behind_each sh -c "printf '%s\n' 'take o-AT 2' 'take p-AT' 'add t-AT 1' 'confirm o-AT' 'take q-AT' | dlock stock batch phone"
   is taken $((4 * cuts))
@@ -63,12 +69,20 @@ cut_off() {
 
 @test "cut behind every message: each line is served once, and answered" {
   through_proxy ''
-  cut_off
+  cut_off 4 4
 }
 
 @test "cut behind every message, in four slots: each line is served once, and answered" {
   through_proxy '?stock_slots=4'
-  cut_off
+  cut_off 4 4
+}
+
+@test "cut behind every message, on MySQL: each line is served once, and answered" {
+  start_mysql_with_tables one
+  start_proxy one mysql
+  direct=$(mysql_url one)
+  use "$(mysql_url proxy)"
+  cut_off 8 24 # to connect takes most of them
 }
 
 @test "a server that is silent for longer than --wait: unavailable, 69, and the same again finds out" {

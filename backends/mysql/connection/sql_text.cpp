@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/connection/sql_text.h"
 
+#include <chrono>
+
 #include "lib/base/text.h"
 
 namespace dlock::mysql {
@@ -10,6 +12,11 @@ std::string identifier(std::string_view name) {
   std::string text = "`";
   for (const char c : name) text.append(c == '`' ? 2 : 1, c);
   return text + "`";
+}
+
+std::string end_after(Duration ttl) {
+  return "UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(std::chrono::ceil<std::chrono::microseconds>(ttl).count()) +
+         " MICROSECOND";
 }
 
 }  // namespace dlock::mysql

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/time.h"
+
 namespace dlock::mysql {
 
 /// `bytes` as a literal that means those bytes on every server, whatever its sql_mode and character set: x'6b6579'.
@@ -16,5 +18,8 @@ std::string identifier(std::string_view name);
 
 /// The server's clock in UTC, as µs since 1970: independent of time zones, fixed when the statement begins.
 inline constexpr char kServerMicroseconds[] = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+
+/// `ttl` from now by that clock, as a DATETIME.
+std::string end_after(Duration ttl);
 
 }  // namespace dlock::mysql

@@ -5,8 +5,6 @@
 
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "backends/mysql/stock/stock_deduction.h"
-#include "lib/base/text.h"
 #include "lib/stock/segment_plan.h"
 
 namespace dlock::mysql {
@@ -25,19 +23,6 @@ Settings for_batches(Settings settings) {
 
 bool is_broken_rule(int code) { return code == 4025 || code == 3819 || code == 1690; }  // CHECK, CHECK (MySQL), range
 
-std::string text_of(const Row& row, std::size_t column) {
-  return column < row.size() ? row[column].value_or("") : std::string();
-}
-std::int64_t number_of(const Row& row, std::size_t column) {
-  return leading_number<std::int64_t>(text_of(row, column));
-}
-
-/// ",quantity=quantity+(-3)"
-std::string more(const char* column, Quantity quantity) {
-  if (quantity == 0) return {};
-  return "," + std::string(column) + "=" + column + "+(" + std::to_string(quantity) + ")";
-}
-
 Error no_record(const LockName& id, const std::string& why) {
   return {ErrorCode::kMisconfigured, "request '" + id.text() + "': " + why};
 }
@@ -47,6 +32,7 @@ Error no_record(const LockName& id, const std::string& why) {
 StockRows::StockRows(Settings settings, const Dial& dial, const Runtime& runtime)
     : settings_(for_batches(std::move(settings))),
       transaction_(Servers(settings_.servers, dial, runtime.clock), runtime.clock),
+      draft_(transaction_, key_),
       segment_locks_(
           transaction_.servers(), runtime.clock, settings_.store,
           [this](const LockName& name, const CallLimit& limit) { return find_key(name, limit); },
@@ -60,10 +46,12 @@ SegmentLocks* StockRows::segment_locks() {
 
 Result<void> StockRows::begin(Access access, const CallLimit& limit) {
   access_ = access;
+  draft_.begin();
   return transaction_.begin(limit);
 }
 
 Result<void> StockRows::commit() {
+  draft_.flush();
   const auto done = transaction_.commit();
   if (done) return {};
   return commit_error(done.error());
@@ -75,9 +63,6 @@ Error StockRows::commit_error(Error error) const {
 }
 
 std::string StockRows::of_stock(const char* table) const { return std::string(table) + " WHERE stock=" + key_; }
-std::string StockRows::of_request(const char* table, const LockName& id) const {
-  return of_stock(table) + " AND id=" + literal(id.text());
-}
 
 std::string StockRows::find_query(const LockName& name) const {
   const char* lock = access_ == Access::kMake ? "" : access_ == Access::kAlone ? " FOR UPDATE" : " LOCK IN SHARE MODE";
@@ -141,19 +126,21 @@ void StockRows::drop() {
 Result<std::vector<Quantity>> StockRows::quantities() {
   std::vector<Quantity> have;
   available_ = reserved_ = 0;
-  for (const Row& row : transaction_.read("SELECT segment,quantity,reserved FROM " + of_stock(kSegmentTable) +
-                                          " ORDER BY segment FOR UPDATE")) {
-    if (number_of(row, 0) != static_cast<std::int64_t>(have.size())) break;
-    have.push_back(number_of(row, 1));
-    available_ += number_of(row, 1);
-    reserved_ += number_of(row, 2);
+  for (const StockSegment& segment : draft_.segments()) {
+    have.push_back(segment.quantity);
+    available_ += segment.quantity;
+    reserved_ += segment.reserved;
   }
   if (have.size() == static_cast<std::size_t>(segments_)) return have;
-  return broken_stock(*name_,
-                      "segment " + std::to_string(have.size()) + " of " + std::to_string(segments_) + " is missing");
+  return missing(have.size());
 }
 
-Result<StockState> StockRows::state(const LockName& /*name*/) { return read_state(transaction_.read(state_query())); }
+Error StockRows::missing(std::size_t segment) const {
+  return broken_stock(*name_,
+                      "segment " + std::to_string(segment) + " of " + std::to_string(segments_) + " is missing");
+}
+
+Result<StockState> StockRows::state(const LockName& /*name*/) { return read_state(draft_.read(state_query())); }
 
 /// All of it in one look, and behind it how many reservations there are.
 std::string StockRows::state_query() const {
@@ -173,15 +160,7 @@ Result<StockState> StockRows::read_state(const std::vector<Row>& rows) const {
     }
   }
   if (state.segments.size() == static_cast<std::size_t>(segments_)) return state;
-  return broken_stock(
-      *name_, "segment " + std::to_string(state.segments.size()) + " of " + std::to_string(segments_) + " is missing");
-}
-
-void StockRows::move(int segment, const Change& change) {
-  transaction_.write("UPDATE " + std::string(kSegmentTable) + " SET version=version+1" +
-                     more("quantity", change.quantity) + more("reserved", change.reserved) +
-                     more("taken", change.taken) + more("refunded", change.refunded) + " WHERE stock=" + key_ +
-                     " AND segment=" + std::to_string(segment));
+  return missing(state.segments.size());
 }
 
 void StockRows::count_added(Quantity quantity) {
@@ -190,50 +169,32 @@ void StockRows::count_added(Quantity quantity) {
 }
 
 Result<std::optional<RequestRecord>> StockRows::record(const LockName& id) {
-  const auto rows = transaction_.read("SELECT record FROM " + of_request(kRequestTable, id) + " FOR UPDATE");
-  has_record_ = !rows.empty();
-  if (rows.empty()) return std::optional<RequestRecord>();
-  auto record = parse_record(text_of(rows.front(), 0));
+  const auto text = draft_.record(id);
+  has_record_ = text.has_value();
+  if (!text) return std::optional<RequestRecord>();
+  auto record = parse_record(*text);
   if (!record) return no_record(id, record.error().message);
   return std::optional<RequestRecord>(std::move(*record));
 }
 
 /// A new one is inserted, never replaced: of two who write it at the same time one has to begin anew.
 void StockRows::remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl) {
-  const std::string text = literal(record_text(record));
-  if (!has_record_) {
-    transaction_.write(insert_request(key_, id, text));
-    if (ttl) transaction_.write(insert_reservation(key_, id, *ttl));
-    return;
-  }
-  transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=" + text + " WHERE stock=" + key_ +
-                     " AND id=" + literal(id.text()));
-  if (ttl) {
-    transaction_.write("UPDATE " + std::string(kReservationTable) + " SET expires=" + end_after(*ttl) +
-                       " WHERE stock=" + key_ + " AND id=" + literal(id.text()));
-  } else {
-    transaction_.write("DELETE FROM " + of_request(kReservationTable, id));
-  }
-}
-
-FencingToken StockRows::token(const LockName& id) {
-  const auto rows = transaction_.read("SELECT token FROM " + of_request(kReservationTable, id));
-  return rows.empty() ? FencingToken() : FencingToken(leading_number<std::uint64_t>(text_of(rows.front(), 0)));
+  if (has_record_) draft_.rewrite(id, record_text(record), ttl);
+  else draft_.insert(id, record_text(record), ttl);
 }
 
 void StockRows::give_back(const LockName& id, const RequestRecord& record) {
   for (const StockPart& part : record.parts) {
     move(part.segment, {.quantity = part.quantity, .reserved = -part.quantity});
   }
-  for (const char* table : {kRequestTable, kReservationTable})
-    transaction_.write("DELETE FROM " + of_request(table, id));
+  draft_.forget(id);
 }
 
 Result<std::vector<StockRows::Reservation>> StockRows::reservations(const std::string& condition) {
   std::vector<Reservation> found;
-  for (const Row& row : transaction_.read("SELECT r.id,r.record FROM " + std::string(kReservationTable) + " o JOIN " +
-                                          kRequestTable + " r ON r.stock=o.stock AND r.id=o.id WHERE o.stock=" + key_ +
-                                          condition + " ORDER BY o.token FOR UPDATE")) {
+  for (const Row& row : draft_.read("SELECT r.id,r.record FROM " + std::string(kReservationTable) + " o JOIN " +
+                                    kRequestTable + " r ON r.stock=o.stock AND r.id=o.id WHERE o.stock=" + key_ +
+                                    condition + " ORDER BY o.token FOR UPDATE")) {
     auto id = LockName::parse(text_of(row, 0));
     if (!id) continue;
     auto record = parse_record(text_of(row, 1));
@@ -291,91 +252,10 @@ Result<void> StockRows::move_home(int segments) {
                        " WHERE stock=" + key_ + " AND id=" + literal(one.id.text()));
   }
   const std::string gone = of_stock(kSegmentTable) + " AND segment>=" + std::to_string(segments);
-  const auto rows = transaction_.read("SELECT COALESCE(SUM(taken),0),COALESCE(SUM(refunded),0) FROM " + gone);
+  const auto rows = draft_.read("SELECT COALESCE(SUM(taken),0),COALESCE(SUM(refunded),0) FROM " + gone);
   if (!rows.empty()) move(0, {.taken = number_of(rows.front(), 0), .refunded = number_of(rows.front(), 1)});
   transaction_.write("DELETE FROM " + gone);
   return {};
-}
-
-Result<bool> StockRows::know(const LockName& name, const CallLimit& limit) {
-  if (name_ && *name_ == name) return true;
-  if (auto begun = begin(Access::kMake, limit); !begun) return begun.error();
-  find(name);
-  if (auto done = commit(); !done) return done.error();
-  return name_.has_value();
-}
-
-Result<std::optional<NamedSegments::StockKey>> StockRows::find_key(const LockName& name, const CallLimit& limit) {
-  using Key = NamedSegments::StockKey;
-  const auto known = know(name, limit);
-  if (!known) return known.error();
-  return *known ? std::optional(Key{key_, segments_}) : std::optional<Key>();
-}
-
-Result<std::optional<StockAnswer>> StockRows::deduct_at_once(const StockRequest& request, const Owner* owner,
-                                                             Duration ttl, int start, const CallLimit& limit) {
-  return deduct_behind("", request, owner, ttl, start, limit);
-}
-
-Result<std::optional<StockAnswer>> StockRows::deduct_behind(const std::string& lock, const StockRequest& request,
-                                                            const Owner* owner, Duration ttl, int start,
-                                                            const CallLimit& limit) {
-  const auto known = know(request.stock, limit);
-  if (!known) return known.error();
-  if (!*known) return std::optional<StockAnswer>();
-  auto answer = Deduction(transaction_, settings_.stock, key_, segments_, lock).run(request, owner, ttl, start, limit);
-  reserved_at_once_.reset();
-  if (const auto* taken = answer && *answer ? std::get_if<StockTaken>(&**answer) : nullptr; taken && owner) {
-    RequestRecord record{RequestRecord::State::kReserved, request.quantity, taken->parts, owner->text(), 0};
-    reserved_at_once_ = Reservation{request.id, std::move(record)};
-  }
-  return answer;
-}
-
-Result<std::optional<StockState>> StockRows::state_at_once(const LockName& name, const CallLimit& limit) {
-  if (!name_ || *name_ != name) return std::optional<StockState>();
-  const std::string key = key_;
-  if (auto begun = begin(Access::kShared, limit); !begun) return begun.error();
-  const auto rows = transaction_.commit(find_query(name) + ";" + state_query());
-  if (!rows && transaction_.is_worth_repeating()) return std::optional<StockState>();
-  if (!rows) return rows.error();
-  if (!read_stock(name, *rows) || key_ != key || overdue_) return std::optional<StockState>();
-  auto state = read_state(*rows);
-  if (!state) return state.error();
-  return std::optional<StockState>(std::move(*state));
-}
-
-/// As with a deduction, the row that is changed first lets the others follow.
-Result<bool> StockRows::confirm_at_once(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
-  const auto made = std::exchange(reserved_at_once_, std::nullopt);
-  const bool ours =
-      made && name_ && *name_ == request.stock && made->id == request.id && made->record.owner == owner.text();
-  if (!ours) return false;
-  RequestRecord sold = made->record;
-  sold.state = RequestRecord::State::kTaken;
-  if (auto begun = begin(Access::kShared, limit); !begun) return begun.error();
-  const std::string if_sold = " AND LAST_INSERT_ID()=1";
-  const std::string of_it = " WHERE stock=" + key_ + " AND id=" + literal(request.id.text());
-  if (segment_locks_.hold()) {  // while the command ran; the next one need not wait for our books
-    transaction_.write(segment_locks_.release_statement());
-    segment_locks_.released();
-  }
-  transaction_.write("DO LAST_INSERT_ID(0)");
-  transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=IF(LAST_INSERT_ID(1)," +
-                     literal(record_text(sold)) + ",record)" + of_it +
-                     " AND record=" + literal(record_text(made->record)) + " AND EXISTS (SELECT 1 FROM " +
-                     of_request(kReservationTable, request.id) + " AND expires>UTC_TIMESTAMP(6))");
-  for (const StockPart& part : sold.parts) {
-    const std::string quantity = std::to_string(part.quantity);
-    transaction_.write("UPDATE " + std::string(kSegmentTable) + " SET version=version+1,reserved=reserved-" + quantity +
-                       ",taken=taken+" + quantity + " WHERE stock=" + key_ +
-                       " AND segment=" + std::to_string(part.segment) + if_sold);
-  }
-  transaction_.write("DELETE FROM " + of_request(kReservationTable, request.id) + if_sold);
-  const auto rows = transaction_.commit("SELECT LAST_INSERT_ID()");
-  if (!rows && transaction_.is_worth_repeating()) return false;
-  if (!rows) return commit_error(rows.error());
-  return rows->size() == 1 && text_of(rows->front(), 0) == "1";
 }
 
 }  // namespace dlock::mysql

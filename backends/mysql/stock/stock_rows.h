@@ -3,6 +3,7 @@
 
 #include "backends/mysql/connection/settings.h"
 #include "backends/mysql/stock/named_segments.h"
+#include "backends/mysql/stock/stock_draft.h"
 #include "backends/mysql/stock/transaction.h"
 #include "lib/base/runtime.h"
 #include "lib/stock/stock_ledger.h"
@@ -34,12 +35,13 @@ class StockRows final : public StockLedger {
   Quantity available() const override { return available_; }
   Quantity reserved() const override { return reserved_; }
   Result<StockState> state(const LockName& name) override;
-  void move(int segment, const Change& change) override;
+  void move(int segment, const Change& change) override { draft_.move(segment, change); }
   void count_added(Quantity quantity) override;
 
+  void look_ahead(const std::vector<LockName>& ids) override { draft_.look_ahead(ids); }
   Result<std::optional<RequestRecord>> record(const LockName& id) override;
   void remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl) override;
-  FencingToken token(const LockName& id) override;
+  FencingToken token(const LockName& id) override { return draft_.token(id); }
   void give_back(const LockName& id, const RequestRecord& record) override;
   Result<void> sweep() override;
   Result<void> level(int segments) override;
@@ -69,8 +71,8 @@ class StockRows final : public StockLedger {
   Result<std::vector<Reservation>> reservations(const std::string& condition);
   Result<void> move_home(int segments);
   std::string of_stock(const char* table) const;  ///< "dlock_stock_segment WHERE stock=7"
-  std::string of_request(const char* table, const LockName& id) const;
   Error commit_error(Error error) const;
+  Error missing(std::size_t segment) const;
   std::string find_query(const LockName& name) const;
   bool read_stock(const LockName& name, const std::vector<Row>& rows);
   std::string state_query() const;
@@ -78,6 +80,7 @@ class StockRows final : public StockLedger {
 
   const Settings settings_;
   Transaction transaction_;
+  StockDraft draft_;
   NamedSegments segment_locks_;
   Access access_ = Access::kShared;
   std::optional<LockName> name_;  ///< what follows is of this stock, as it was found last

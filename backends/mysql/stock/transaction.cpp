@@ -5,13 +5,22 @@
 
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/errors.h"
+#include "lib/base/text.h"
 
 namespace dlock::mysql {
 namespace {
 
 constexpr Duration kRollbackBudget = std::chrono::seconds(1);
+constexpr std::size_t kLongestBatch = 512UL * 1024;  ///< a server takes 1 MiB or more (max_allowed_packet)
 
 }  // namespace
+
+std::string text_of(const Row& row, std::size_t column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
+std::int64_t number_of(const Row& row, std::size_t column) {
+  return leading_number<std::int64_t>(text_of(row, column));
+}
 
 Result<void> Transaction::begin(const CallLimit& limit) {
   rollback();
@@ -26,6 +35,12 @@ Result<void> Transaction::begin(const CallLimit& limit) {
   return {};
 }
 
+void Transaction::write(const std::string& statement) {
+  std::vector<Row> none;
+  if (!pending_.empty() && pending_.size() + statement.size() > kLongestBatch) send(none);
+  pending_ += ";" + statement;
+}
+
 std::vector<Row> Transaction::read(const std::string& queries) {
   std::vector<Row> rows;
   write(queries);
@@ -34,9 +49,16 @@ std::vector<Row> Transaction::read(const std::string& queries) {
 }
 
 Result<std::vector<Row>> Transaction::commit(const std::string& last_query) {
+  return finish((last_query.empty() ? "" : last_query + ";") + "COMMIT");
+}
+
+Result<std::vector<Row>> Transaction::commit_and_tell(const std::string& query) {
+  return finish("COMMIT" + (query.empty() ? "" : ";" + query));
+}
+
+Result<std::vector<Row>> Transaction::finish(const std::string& statements) {
   std::vector<Row> rows;
-  if (!last_query.empty()) write(last_query);
-  write("COMMIT");
+  write(statements);
   send(rows);
   if (!failed()) {
     open_ = false;

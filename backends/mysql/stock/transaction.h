@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,9 +12,13 @@
 
 namespace dlock::mysql {
 
-/// One transaction at a time on the writable server, in few round trips: changes are kept until something is read or
-/// the transaction ends, and then go out together. The first failure sticks until the end: nothing more is sent, what
-/// is read is empty. Nothing waits longer than two seconds for somebody else's row. Single-threaded.
+/// A field of an answer; empty, or 0, where there is none.
+std::string text_of(const Row& row, std::size_t column);
+std::int64_t number_of(const Row& row, std::size_t column);
+
+/// One transaction at a time on the writable server, in few round trips: changes are kept until something is read,
+/// the transaction ends or they are many, and then go out together. The first failure sticks until the end: nothing
+/// more is sent, what is read is empty. Nothing waits longer than two seconds for somebody else's row. Single-threaded.
 class Transaction {
  public:
   /// REQUIRES: the connections of `servers` take batches.
@@ -23,7 +28,7 @@ class Transaction {
   Result<void> begin(const CallLimit& limit);
 
   /// A change, some time before the end.
-  void write(const std::string& statement) { pending_ += ";" + statement; }
+  void write(const std::string& statement);
 
   /// The rows of `queries` (several with ';' between them), after everything that was written before.
   std::vector<Row> read(const std::string& queries);
@@ -31,7 +36,12 @@ class Transaction {
   /// The rows of `last_query` (empty: none). Unavailable if the connection was cut off meanwhile: whether it happened
   /// is not known; after any other error nothing has happened.
   Result<std::vector<Row>> commit(const std::string& last_query = {});
+  /// The same with the rows of a query that comes behind COMMIT: about the session, no table.
+  Result<std::vector<Row>> commit_and_tell(const std::string& query);
   void rollback();
+
+  /// A number that LAST_INSERT_ID() is not, until a statement of the caller's makes it so. Larger than any token.
+  std::string new_mark() { return std::to_string(++mark_); }
 
   bool failed() const { return error_.has_value(); }
   /// The last failure was somebody else's transaction, and there is time to do it again.
@@ -42,6 +52,7 @@ class Transaction {
   int failure_code() const { return code_; }
 
  private:
+  Result<std::vector<Row>> finish(const std::string& statements);
   void send(std::vector<Row>& rows);
   void fail(const Failure& failure);
 
@@ -50,7 +61,8 @@ class Transaction {
   CallLimit limit_{};
   std::string pending_;  ///< to be sent
   int generation_ = 0;   ///< of the connection that was told how long to wait for rows
-  bool open_ = false;    ///< the server knows of it
+  std::uint64_t mark_ = 9'000'000'000'000'000'000;
+  bool open_ = false;  ///< the server knows of it
   bool worth_repeating_ = false;
   int code_ = 0;
   std::optional<Error> error_;
