@@ -10,6 +10,7 @@ children PATH                   their names, sorted
 delete PATH                     a node that may be gone already
 protect PATH USER PASSWORD [RIGHTS]  the same, where USER may do everything and anybody else what RIGHTS says: "r"
 create PATH                     a sequential node: prints its name
+leave PATH,... WORD...          the same, several at once with the words in them, until this client ends
 crash                           ends without closing the session
 crowd FAMILY PATH COUNT ROUNDS  COUNT clients of their own take it ROUNDS times each; each hold is a section in the file
                                 "history" (see history_judge); "done" when all of them are
@@ -111,6 +112,12 @@ class Peer:
 
     def create(self, path):
         return self.client.create(path, sequence=True)
+
+    def leave(self, paths, *words):
+        together = self.client.transaction()
+        for path in paths.split(","):
+            together.create(path, " ".join(words).encode(), ephemeral=True, sequence=True)
+        return ",".join(together.commit())
 
     def crash(self):
         os._exit(9)
