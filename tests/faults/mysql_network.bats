@@ -64,60 +64,60 @@ packets() { # COMMAND...
   echo "packets: $requests requests, $replies replies" >&2
   [ "$requests" -gt 3 ] && [ "$replies" -gt 3 ]
 }
-last_packet() { if [ "$1" = requests ]; then echo "$requests"; else echo "$replies"; fi; } # DIRECTION
+behind_each_packet() { # FUNCTION...: calls it for each DIRECTION and number of a packet
+  local direction n
+  for direction in requests replies; do
+    for ((n = 0; n <= ${!direction}; n++)); do "$@" "$direction" "$n"; done
+  done
+}
 
 # A whole life: acquire, some renewals, release.
 life() { dlock run -w 5 --ttl 3s --renew-interval 100ms "$1" -- sh -c 'echo ran >>ran; sleep 0.25'; } # KEY
 
+cut_life() { # DIRECTION N
+  rm -f ran
+  network cut "$1" "$2"
+  run life "k-$1-$2"
+  [[ "$status" = 0 && "$(wc -l <ran)" = 1 ]] || { echo "$1 $2: $status, $output"; false; }
+  DLOCK_BACKEND=$direct is_free "k-$1-$2"
+}
 @test "lease cut behind every single packet of a life, in both directions: ran once, released, nobody is told otherwise" {
   packets life first
-  local direction n
-  for direction in requests replies; do
-    for ((n = 0; n <= $(last_packet $direction); n++)); do
-      rm -f ran
-      network cut "$direction" "$n"
-      run life "k-$direction-$n"
-      [[ "$status" = 0 && "$(wc -l <ran)" = 1 ]] || { echo "$direction $n: $status, $output"; false; }
-      DLOCK_BACKEND=$direct is_free "k-$direction-$n"
-    done
-  done
+  behind_each_packet cut_life
 }
 
+cut_lease() { # DIRECTION N
+  local owner token
+  network cut "$1" "$2"
+  run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$1-$2"
+  read -r owner token <<<"$output"
+  network cut "$1" "$2"
+  run -0 dlock renew --ttl 40s --owner "$owner" "c-$1-$2"
+  DLOCK_BACKEND=$direct holder_is "$owner" "$token" "c-$1-$2"
+  network cut "$1" "$2"
+  run -0 dlock release --owner "$owner" "c-$1-$2"
+  DLOCK_BACKEND=$direct is_free "c-$1-$2"
+}
 @test "acquire, renew and release from the command line, cut behind every packet: no lease is left behind" {
-  local direction n owner token
   packets dlock acquire --ttl 30s first >granted
-  for direction in requests replies; do
-    for ((n = 0; n <= $(last_packet $direction); n++)); do
-      network cut "$direction" "$n"
-      run -0 --separate-stderr dlock acquire -w 5 --ttl 30s "c-$direction-$n"
-      read -r owner token <<<"$output"
-      network cut "$direction" "$n"
-      run -0 dlock renew --ttl 40s --owner "$owner" "c-$direction-$n"
-      DLOCK_BACKEND=$direct holder_is "$owner" "$token" "c-$direction-$n"
-      network cut "$direction" "$n"
-      run -0 dlock release --owner "$owner" "c-$direction-$n"
-      DLOCK_BACKEND=$direct is_free "c-$direction-$n"
-    done
-  done
+  behind_each_packet cut_lease
 }
 holder_is() { [ "$(holder_field "$3" owner) $(holder_field "$3" token)" = "$1 $2" ]; } # OWNER TOKEN KEY
 
 # With the others a connection that is gone may be the lock that is gone: then nothing has run, or it was ended, 79. No
 # outcome is a wrong one; nobody runs twice, nothing stays held.
+cut_life_of() { # STRATEGY DIRECTION N
+  rm -f ran
+  network cut "$2" "$3"
+  run life "k-$2-$3"
+  [[ "$status" = 0 && "$(wc -l <ran)" = 1 || "$status" = 79 ]] || { echo "$2 $3: $status, $output"; false; }
+  [ ! -e ran ] || [ "$(wc -l <ran)" = 1 ]
+  run -0 dlock run -b "$direct?strategy=$1" -q -w 10 "k-$2-$3" -- true
+}
 cut_everywhere() { # STRATEGY
   use "$(mysql_url proxy)?strategy=$1"
   packets life first
-  local direction n
-  for direction in requests replies; do
-    for ((n = 0; n <= $(last_packet $direction); n++)); do
-      rm -f ran
-      network cut "$direction" "$n"
-      run life "k-$direction-$n"
-      [[ "$status" = 0 && "$(wc -l <ran)" = 1 || "$status" = 79 ]] || { echo "$direction $n: $status, $output"; false; }
-      [ ! -e ran ] || [ "$(wc -l <ran)" = 1 ]
-      run -0 dlock run -b "$direct?strategy=$1" -q -w 10 "k-$direction-$n" -- true
-    done
-  done
+  behind_each_packet cut_life_of "$1"
 }
 
 @test "session cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere session; }
