@@ -79,19 +79,28 @@ piped_takes() {
   echo $(($2 * 1000000 / (${EPOCHREALTIME/./} - began)))
 }
 
-# Plain takes against what one would write by hand: a script that keeps the order's number and deducts. As many clients
-# on both sides, each a process that asks one thing at a time. A script that only deducts, which cannot be repeated when
-# its answer was lost, is shown beside it.
-stock_bare_script() {
-  local bare alone ours port
-  local deduct="if tonumber(redis.call('GET',KEYS[1]))<1 then return -1 end return redis.call('DECRBY',KEYS[1],1)"
-  port=$(port_of stock)
+# What one would write by hand: look at the order, look, deduct, remember the order for 30 days. The look and the
+# deduction alone, which cannot be repeated when an answer was lost, are shown beside it.
+look_by_hand="if tonumber(redis.call('GET',KEYS[1]))<1 then return -1 end"
+deduct_alone="$look_by_hand return redis.call('DECRBY',KEYS[1],1)"
+take_by_hand="if redis.call('EXISTS',KEYS[2])==1 then return 0 end $look_by_hand
+  redis.call('SET',KEYS[2],1,'PX',2592000000) return redis.call('DECRBY',KEYS[1],1)"
+
+# script_rate SCRIPT: how often a second 8 processes have it run, each of which asks one thing at a time
+script_rate() {
+  local sha
+  sha=$(redis_cli stock script load "$1")
   redis_cli stock set bare 100000000 >/dev/null
-  bare=$("$programs/moments" rate "$port" 8 EVAL \
-    "if redis.call('HSETNX',KEYS[2],ARGV[1],'T 1')==0 then return 'repeated' end $deduct" 2 bare bare:orders '#')
-  alone=$("$programs/moments" rate "$port" 8 EVAL "$deduct" 1 bare)
+  "$programs/moments" rate "$(port_of stock)" 8 EVALSHA "$sha" 2 bare '#'
+}
+
+# Plain takes: as many clients on both sides.
+stock_bare_script() {
+  local bare alone ours
+  bare=$(script_rate "$take_by_hand")
+  alone=$(script_rate "$deduct_alone")
   ours=$(figure take 20)
-  row 'redis: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without a request: $alone)" "$(quotient "$ours" "$bare")"
+  row 'redis: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without an order: $alone)" "$(quotient "$ours" "$bare")"
 }
 
 # batch_rate URL: takes a second through one pipe, in 20 segments.
@@ -115,15 +124,11 @@ piped() {
   echo $((100000 * 1000000 / (${EPOCHREALTIME/./} - began)))
 }
 
-# Through one pipe on both sides, against what one would write by hand: look at the order, look, deduct, remember the
-# order for 30 days. The look and the deduction alone, which cannot be repeated when an answer was lost, are shown beside
-# it.
+# Through one pipe on both sides.
 stock_batch_script() {
-  local bare by_hand ours deduct
-  deduct="if tonumber(redis.call('GET',KEYS[1]))<1 then return -1 end"
-  bare=$(piped "$deduct return redis.call('DECRBY',KEYS[1],1)")
-  by_hand=$(piped "if redis.call('EXISTS',KEYS[2])==1 then return 0 end $deduct
-    redis.call('SET',KEYS[2],1,'PX',2592000000) return redis.call('DECRBY',KEYS[1],1)")
+  local bare by_hand ours
+  bare=$(piped "$deduct_alone")
+  by_hand=$(piped "$take_by_hand")
   ours=$(batch_rate "$(redis_url stock)")
   row 'redis: stock batch, takes/s' '>= 0.8' "$ours" "by hand: $by_hand (without an order: $bare)" "$(quotient "$ours" "$by_hand")"
   row 'redis: stock batch, takes/s' '>= 40000' "$ours" '' "$ours"

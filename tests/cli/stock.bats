@@ -328,11 +328,13 @@ _mode_lock() {
     run -0 dlock stock drop "$phone" --yes
   done
   create 4 2
-  redis-cli -u "$DLOCK_TEST_REDIS" del "$key:until"
-  redis-cli -u "$DLOCK_TEST_REDIS" set "$key:until" x
+  redis-cli -u "$DLOCK_TEST_REDIS" set "$key:open" x
   run -78 dlock stock take "$phone"
   [[ "$output" == *"wrong kind of value"* ]]
+  redis-cli -u "$DLOCK_TEST_REDIS" del "$key:open"
+  redis-cli -u "$DLOCK_TEST_REDIS" set "$key:until" x
   run -78 dlock stock run "$phone" -- touch ran
+  [[ "$output" == *"wrong kind of value"* ]]
   redis-cli -u "$DLOCK_TEST_REDIS" del "$key:until"
   is total 4
 }

@@ -16,7 +16,7 @@ namespace dlock::redis {
 /// it.
 class StockBatch {
  public:
-  /// EVAL with the keys of the slot, and the record of a request among them.
+  /// A script with the keys of the slot, and the record of a request among them (StockCalls::script).
   using Eval = std::function<Command(const char* script, const std::string& record)>;
 
   StockBatch(const LockName& stock, const StockNames& names, std::span<const StockStep> steps, const Eval& eval);

@@ -15,7 +15,7 @@ enum class StockCounters {
 /// One of stock_scripts, as it is sent. All have KEYS = meta, quantity, reserved, open, until, the record of one
 /// request (meta again where there is none), held, credits and refused. Every decision is made inside one of them, by
 /// the server's clock, and before the first write: what makes no sense changes nothing. What gives back begins with a
-/// command that is allowed when memory is full. stock_slots.cpp is their only caller. All but create and drop answer
+/// command that is allowed when memory is full. StockCalls sends them. All but create and drop answer
 /// {none} where there is no stock, and all {broken, why}.
 ///
 /// A stock lies in one slot, or spread over several: the slot `first` of `step` has the segments first, first + step,

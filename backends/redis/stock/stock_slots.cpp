@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <set>
 
 #include "backends/redis/deployment/errors.h"
@@ -11,6 +10,7 @@
 #include "backends/redis/stock/scripts.h"
 #include "backends/redis/stock/stock_answer.h"
 #include "backends/redis/stock/stock_batch.h"
+#include "backends/redis/stock/stock_calls.h"
 #include "backends/redis/stock/stock_words.h"
 
 namespace dlock::redis {
@@ -20,16 +20,14 @@ using namespace std::chrono_literals;
 
 /// How long a refused attempt is: longer than a commit of it can be on its way.
 constexpr Duration kKeepRefused = std::chrono::days(1);
-constexpr Duration kReplicaTimeout = 1s;
 
 class RedisStockSlots final : public StockSlots {
  public:
   RedisStockSlots(std::unique_ptr<Deployment> deployment, std::string store, const StockSpace& space,
                   ReplicaDemand replicas, const Runtime& runtime)
-      : deployment_(std::move(deployment)),
-        store_(std::move(store)),
+      : store_(store),
         space_(space),
-        replicas_(replicas),
+        calls_(std::move(deployment), std::move(store), space, replicas),
         runtime_(runtime) {}
 
   const std::string& store() const override { return store_; }
@@ -199,11 +197,8 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<StockReply> call(const char* script, const StockPlace& place, const StockNames& n, const std::string& record,
                           std::vector<std::string> arguments, const CallLimit& limit);
-  Command eval(const char* script, int slot, const StockNames& n, const std::string& record);
-  Result<std::vector<Reply>> exchange_all(const StockNames& n, std::vector<Command> scripts, const CallLimit& limit);
   Result<StockReply> answer_of(const LockName& stock, Reply reply) const;
   Error failed_script(const LockName& stock, const Reply& error) const;
-  Error unreplicated(const std::string& replicas) const;
   bool is_no_tair(const Reply& reply) const {
     return space_.counters == StockCounters::kTair && reply.is_error() &&
            reply.text.find("Unknown Redis command") != std::string::npos;
@@ -213,13 +208,11 @@ class RedisStockSlots final : public StockSlots {
             "use redis:// for it"};
   }
 
-  std::unique_ptr<Deployment> deployment_;
   const std::string store_;
   const StockAnswers answers_{store_};
   const StockSpace space_;
-  const ReplicaDemand replicas_;
+  StockCalls calls_;
   const Runtime runtime_;
-  std::map<std::pair<const char*, int>, std::string> texts_;  ///< by script and slot
 };
 
 Result<SlotView> RedisStockSlots::read_state(const StockPlace& place, const CallLimit& limit) {
@@ -259,38 +252,6 @@ Result<SlotView> RedisStockSlots::read_state(const StockPlace& place, const Call
   return view;
 }
 
-Command RedisStockSlots::eval(const char* script, int slot, const StockNames& n, const std::string& record) {
-  std::string& text = texts_[{script, slot}];
-  if (text.empty()) text = script_text(script, space_.counters, slot, space_.slots);
-  return {"EVAL", text, "9", n.meta, n.quantity, n.reserved, n.open, n.until, record, n.held, n.credits, n.refused};
-}
-
-/// Replicas are asked behind the scripts, on their connection; an answer that is repeated writes as well, so that they
-/// speak of it.
-Result<std::vector<Reply>> RedisStockSlots::exchange_all(const StockNames& n, std::vector<Command> scripts,
-                                                         const CallLimit& limit) {
-  const std::size_t count = scripts.size();
-  ReplicaCheck replicas(replicas_);
-  while (true) {
-    scripts.resize(count);
-    for (Command& one : replicas.commands(kReplicaTimeout)) scripts.push_back(std::move(one));
-    auto replies = deployment_->call(n.meta, scripts, limit.until, limit.control);
-    if (!replies || !replicas.any()) return replies;
-    std::vector<Reply> behind(std::make_move_iterator(replies->begin() + static_cast<std::ptrdiff_t>(count)),
-                              std::make_move_iterator(replies->end()));
-    replies->resize(count);
-    for (const std::vector<Reply>* some : {&*replies, &behind}) {
-      for (const Reply& reply : *some) {
-        if (auto error = error_of(reply, store_); error && some == &behind) return *error;
-        else if (error) return replies;
-      }
-    }
-    const auto outcome = replicas.judge(behind);
-    if (outcome == ReplicaCheck::Outcome::kMet) return replies;
-    if (outcome == ReplicaCheck::Outcome::kUnmet) return unreplicated(replicas.text());
-  }
-}
-
 Result<StockReply> RedisStockSlots::answer_of(const LockName& stock, Reply reply) const {
   if (is_no_tair(reply)) return no_tair(reply);
   if (auto error = error_of(reply, store_)) return *error;
@@ -305,9 +266,10 @@ Result<StockReply> RedisStockSlots::answer_of(const LockName& stock, Reply reply
 Result<StockReply> RedisStockSlots::call(const char* script, const StockPlace& place, const StockNames& n,
                                          const std::string& record, std::vector<std::string> arguments,
                                          const CallLimit& limit) {
-  std::vector<Command> one{eval(script, place.slot, n, record)};
+  std::vector<Command> one;  // braces would copy it, script and all
+  one.push_back(calls_.script(script, place.slot, n, record));
   append(one.front(), std::move(arguments));
-  auto replies = exchange_all(n, std::move(one), limit);
+  auto replies = calls_.exchange(n, std::move(one), limit);
   if (!replies) return replies.error();
   return answer_of(place.stock, std::move(replies->front()));
 }
@@ -317,14 +279,8 @@ Error RedisStockSlots::failed_script(const LockName& stock, const Reply& error) 
   return is_denied(error) ? *error_of(error, store_) : broken_stock(stock, error.text);
 }
 
-/// It has happened, but a failover now might undo it: an outcome that is not known, until it is asked for again.
-Error RedisStockSlots::unreplicated(const std::string& replicas) const {
-  return {ErrorCode::kUnavailable, "confirmed by only " + replicas + " of " + store_ + ": a failover now might undo it",
-          "bring the replicas back, then repeat the request with the same --id"};
-}
-
 Result<std::vector<LockName>> RedisStockSlots::names(const CallLimit& limit) {
-  const auto servers = deployment_->all_servers(limit.until);
+  const auto servers = calls_.deployment().all_servers(limit.until);
   if (!servers) return servers.error();
   std::set<LockName> names;
   for (Connection* server : *servers) {
@@ -350,9 +306,10 @@ Result<std::vector<LockName>> RedisStockSlots::names(const CallLimit& limit) {
 std::vector<Result<StepAnswer>> RedisStockSlots::serve(const StockPlace& place, std::span<const StockStep> steps,
                                                        const CallLimit& limit) {
   const StockNames n = space_.names(place.stock, place.slot);
-  StockBatch batch(place.stock, n, steps,
-                   [&](const char* script, const std::string& record) { return eval(script, place.slot, n, record); });
-  auto replies = exchange_all(n, batch.take_scripts(), limit);
+  StockBatch batch(place.stock, n, steps, [&](const char* script, const std::string& record) {
+    return calls_.script(script, place.slot, n, record);
+  });
+  auto replies = calls_.exchange(n, batch.take_scripts(), limit);
   if (!replies) return std::vector<Result<StepAnswer>>(steps.size(), replies.error());
   std::vector<Result<StepAnswer>> answers;
   answers.reserve(steps.size());

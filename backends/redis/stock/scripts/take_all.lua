@@ -59,7 +59,7 @@ end
 return run(function()
   sweep()
   load()
-  if not whole(ask('HGET', meta, 'taken')) then broken('it does not know what was taken') end
+  if not whole(taken_so_far) then broken('it does not know what was taken') end
   local texts, reserved_ones = ask('MGET', unpack(KEYS, 10)), ask('HLEN', open) > 0
   local answers = {'served'}
   for i = 1, wanted do answers[i + 1] = answer_to(i, texts[i], reserved_ones) end

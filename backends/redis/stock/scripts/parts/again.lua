@@ -18,6 +18,8 @@ local function again(id, number, owner, ttl, keep)
     if answer[1] == 'repeated' then call('PEXPIRE', request, keep) end
     return answer
   end
+  -- What touches no reservation has nothing to ask of them where there are none.
+  if owner == '' and ask('HLEN', open) == 0 then return end
   sweep()
   local holder, before, parts = reservation(id)
   if not holder then return end

@@ -7,7 +7,7 @@
 -- Takes the parts for good, or sets them aside for an owner; `text` says those of other slots, too.
 local function deduct(id, number, parts, text, owner, ttl, keep)
   if owner == '' then
-    if not whole(ask('HGET', meta, 'taken')) then broken('it does not know what was taken') end
+    if not whole(taken_so_far) then broken('it does not know what was taken') end
     for _, part in ipairs(parts) do change(part[1], -part[2]) end
     call('HINCRBY', meta, 'taken', total(parts))
     record('T', number, text, '-', 0, keep)

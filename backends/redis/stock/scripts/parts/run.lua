@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The clock, and who made the stock.
+-- The clock; who made the stock, and the text of how much was taken for good.
 local time = call('TIME')
 local us = time[1] * 1000000 + time[2]
 local ms = math.floor(us / 1000)
-local made
+local made, taken_so_far
 -- Its segments: how many of it there are everywhere; the places of this slot, FIRST to last, and how many.
 local segments, last, places
 -- Quantity and what is set aside by place, and their sums, once load() has run (parts/load.lua).
@@ -18,9 +18,9 @@ end
 -- refuses by a word of its own (OOM, READONLY) stays an error reply; any other error is {failed}.
 local function run(body)
   local function main()
-    local shape = ask('HMGET', meta, 'made', 'segments')
+    local shape = ask('HMGET', meta, 'made', 'segments', 'taken')
     if not shape[1] then return {'none'} end
-    made = shape[1]
+    made, taken_so_far = shape[1], shape[3]
     local number = whole(shape[2])
     if not number or number < 1 then broken('its number of segments is "' .. tostring(shape[2]) .. '"') end
     set_segments(number)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/deployment/replicas.h"
+#include "backends/redis/stock/stock_names.h"
+#include "lib/stock/stock.h"
+
+namespace dlock::redis {
+
+/// The scripts of one kind of stocks on their way to the server. The first time one goes as its text; who uses it again
+/// asks along for its hash, and has it go as that from then on, as long as the server knows the hash and lets us use
+/// it. Not thread-safe.
+class StockCalls {
+ public:
+  StockCalls(std::unique_ptr<Deployment> deployment, std::string store, const StockSpace& space,
+             const ReplicaDemand& replicas)
+      : deployment_(std::move(deployment)), store_(std::move(store)), space_(space), replicas_(replicas) {}
+
+  Deployment& deployment() { return *deployment_; }
+
+  /// One of stock_scripts with the keys of `names`, which are those of `slot`, and `record`. The script's words go
+  /// behind it.
+  Command script(const char* script, int slot, const StockNames& names, const std::string& record);
+
+  /// Sends them in one pipeline and gives back one reply each. What a server did not do because it does not know the
+  /// hash goes again with what is behind it, in order, as text. Unavailable: an unknown outcome, of all of them.
+  Result<std::vector<Reply>> exchange(const StockNames& names, std::vector<Command> scripts, const CallLimit& limit);
+
+ private:
+  struct Script {
+    std::string text;
+    std::string hash;  ///< empty: not known
+    int sent = 0;      ///< as text
+  };
+
+  Result<std::vector<Reply>> exchange_once(const StockNames& names, std::vector<Command>& scripts,
+                                           const CallLimit& limit);
+  std::vector<Command> hash_questions() const;
+  void take_hashes(std::span<const Reply> answers);
+  void send_as_text(std::span<Command> scripts);
+  Error unreplicated(const std::string& replicas) const;
+
+  std::unique_ptr<Deployment> deployment_;
+  const std::string store_;
+  const StockSpace space_;
+  const ReplicaDemand replicas_;
+  std::map<std::pair<const char*, int>, Script> scripts_;  ///< by script and slot
+  std::vector<Script*> unhashed_;                          ///< whose hash is to be asked for
+  bool hashes_refused_ = false;
+};
+
+}  // namespace dlock::redis

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/redis/stock/stock_calls.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "backends/redis/stock/scripts.h"
+
+namespace dlock::testing::stock_calls_test {
+namespace {
+
+using redis::Command;
+using redis::Reply;
+
+Reply text(const std::string& words) { return {Reply::Kind::kString, words, 0, {}}; }
+Reply error(const std::string& words) { return {Reply::Kind::kError, words, 0, {}}; }
+
+/// Runs what it knows: answers the number of the script, and a hash that is the length of the text.
+class ScriptServer final : public redis::Deployment {
+ public:
+  Result<std::vector<Reply>> call(const std::string&, const std::vector<Command>& commands, TimePoint,
+                                  Control*) override {
+    std::vector<Reply> replies;
+    sent.emplace_back();
+    for (const Command& one : commands) {
+      sent.back() += (sent.back().empty() ? "" : " ") + one[0];
+      replies.push_back(answer(one));
+    }
+    return replies;
+  }
+  redis::Connection* current(const std::string&) override { return nullptr; }
+  bool has_asked() const override { return true; }
+  Result<std::vector<redis::Connection*>> all_servers(TimePoint) override { return std::vector<redis::Connection*>(); }
+  void drop() override {}
+
+  std::vector<std::string> sent;  ///< the words of one pipeline's commands
+  std::set<std::string> known;
+  std::set<std::string> refused;  ///< words
+  int ran = 0;
+
+ private:
+  Reply answer(const Command& one) {
+    if (refused.contains(one[0])) return error("NOPERM this user has no permissions to run the command");
+    if (one[0] == "SCRIPT") return learn(one[2]);
+    if (one[0] == "EVALSHA" && !known.contains(one[1])) return error("NOSCRIPT No matching script.");
+    return text(std::to_string(++ran));
+  }
+  Reply learn(const std::string& script) {
+    const std::string hash = std::to_string(script.size());
+    known.insert(hash);
+    return text(hash);
+  }
+};
+
+struct World {
+  ScriptServer* server = new ScriptServer;
+  redis::StockSpace space;
+  redis::StockCalls calls{std::unique_ptr<redis::Deployment>(server), "redis://h", space, {}};
+  redis::StockNames names = space.names(*LockName::parse("stock"), 0);
+
+  Command script(const char* one) { return calls.script(one, 0, names, names.meta); }
+  /// The answers, each with a blank behind it; "error" if there are none.
+  std::string run(std::vector<const char*> scripts) {
+    std::vector<Command> commands;
+    for (const char* one : scripts) commands.push_back(script(one));
+    const auto replies = calls.exchange(names, std::move(commands), {});
+    if (!replies) return "error";
+    std::string all;
+    for (const Reply& reply : *replies) all += reply.text + " ";
+    return all;
+  }
+};
+
+constexpr const char* kTake = redis::stock_scripts::kTake;
+constexpr const char* kRefund = redis::stock_scripts::kRefund;
+
+}  // namespace
+
+TEST_CASE("redis stock: a script goes as its text, and as its hash once it is used again and again") {
+  World w;
+  CHECK(w.run({kTake}) == "1 ");
+  CHECK(w.run({kTake}) == "2 ");
+  CHECK(w.run({kTake, kRefund}) == "3 4 ");
+  CHECK(w.run({kTake, kRefund}) == "5 6 ");
+  CHECK(w.run({kTake, kRefund}) == "7 8 ");
+  CHECK(w.server->sent ==
+        std::vector<std::string>{"EVAL", "EVAL SCRIPT", "EVALSHA EVAL", "EVALSHA EVAL SCRIPT", "EVALSHA EVALSHA"});
+}
+
+TEST_CASE("redis stock: many of one script in one pipeline ask for its hash once") {
+  World w;
+  CHECK(w.run({kTake, kTake, kTake}) == "1 2 3 ");
+  CHECK(w.run({kTake, kTake}) == "4 5 ");
+  CHECK(w.server->sent == std::vector<std::string>{"EVAL EVAL EVAL SCRIPT", "EVALSHA EVALSHA"});
+}
+
+TEST_CASE("redis stock: what a server does not know by its hash goes again as text, and what is behind it, in order") {
+  World w;
+  w.run({kTake, kTake});
+  REQUIRE(w.run({kTake}) == "3 ");
+  w.server->known.clear();
+  w.server->sent.clear();
+  CHECK(w.run({kRefund, kTake, kRefund, kTake}) == "4 6 7 8 ");
+  CHECK(w.server->sent == std::vector<std::string>{"EVAL EVALSHA EVAL EVALSHA SCRIPT", "EVAL EVAL EVAL"});
+  CHECK(w.run({kTake}) == "9 ");
+  CHECK(w.run({kTake}) == "10 ");
+  CHECK(w.server->sent.back() == "EVALSHA");
+}
+
+TEST_CASE("redis stock: a server that tells no hashes, or lets nobody use them, gets text") {
+  World w;
+  w.server->refused = {"SCRIPT"};
+  for (const char* answer : {"1 ", "2 ", "3 "}) CHECK(w.run({kTake}) == answer);
+  CHECK(w.server->sent == std::vector<std::string>{"EVAL", "EVAL SCRIPT", "EVAL"});
+  World other;
+  other.server->refused = {"EVALSHA"};
+  for (const char* answer : {"1 ", "2 ", "3 ", "4 ", "5 "}) CHECK(other.run({kTake}) == answer);
+  CHECK(other.server->sent == std::vector<std::string>{"EVAL", "EVAL SCRIPT", "EVALSHA", "EVAL", "EVAL", "EVAL"});
+}
+
+}  // namespace dlock::testing::stock_calls_test
