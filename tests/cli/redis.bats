@@ -172,6 +172,8 @@ teardown() { end_world; }
 @test "nobody listens there: 69, with the address and the reason" {
   run -69 dlock run -n -b redis://127.0.0.1:1 "$key" -- touch ran
   [[ "$output" == *"127.0.0.1:1"*refused* ]]
+  run -69 dlock inspect -b redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3
+  [[ "$output" == *"3 servers asked, 0 answer"* ]]
   [ ! -e ran ]
 }
 

@@ -151,6 +151,7 @@ Result<void> Connection::Impl::settle_doubt(TimePoint now) {
   Session& s = *session;
   const auto tls = s.probe ? s.probe->advance() : std::optional(false);
   if (tls == true) return broken(speaks_tls(), false);
+  if (tls) s.in_doubt->next = "is it a Redis server that listens there? check the port";
   return tls || now >= *s.probe_at ? Result<void>(*s.in_doubt) : Result<void>();
 }
 

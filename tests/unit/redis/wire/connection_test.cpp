@@ -101,6 +101,7 @@ TEST_CASE("a server that ends the first connection without a word is asked wheth
     const Error error = world.fails();
     CHECK(error.code == row.code);
     CHECK(says(error, row.says));
+    CHECK((row.code == ErrorCode::kUnavailable && *row.answer != 0) == (error.next.find("is it a Redis server") == 0));
     CHECK(world.server.dialled == 2);
     CHECK(world.server.written.back().starts_with("\x16\x03\x01"));
     CHECK(world.clock.since_start() <= 300ms);
