@@ -97,7 +97,7 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 
 @test "a keeper that says lost: TERM at once, to the descendants too" {
   script_ticking
-  keeper_does "grant 30000; hear; sleep $((300 * slowness)); lost it was taken by ci-4; serve"
+  keeper_does "grant 30000; hear; sleep $((800 * slowness)); lost it was taken by ci-4; serve"
   run -79 dlock run k -- sh -c 'setsid ticking & setsid ticking; exit 0'
   acted_for_less_than "$((slowness + 1))"
   [[ "$output" == *"LOST k: it was taken by ci-4; sent TERM to pid"* ]]
