@@ -24,8 +24,10 @@ teardown() { end_world; }
   need_root
   open_world
   install -d -m 700 "$HOME/.config" "$HOME/root"
-  run -78 nobody env HOME="$HOME/root" dlock inspect
+  run -78 nobody env HOME="$HOME/root" dlock run k -- true
   [[ "$output" == *"HOME is another user's: unset it"* ]]
+  run nobody env HOME="$HOME/root" dlock inspect # who looks is told, and looks
+  [[ "$output" == *"(left out); HOME is another user's: unset it"* ]]
   mkdir -m 1777 "$BATS_TEST_TMPDIR/shared"
   run -78 dlock run -b "local:$BATS_TEST_TMPDIR/shared" k -- true
   [[ "$output" == *"mkdir -m 700 $BATS_TEST_TMPDIR/shared/dlock" && "$output" != *chmod* ]]
