@@ -140,7 +140,8 @@ class Worker {
     if (random_() % 2) expect(stock_->extend(request(id), owner, kTtl, soon()), {ErrorCode::kLost});
     if (random_() % 50 == 0) usleep(400'000);  // too late
     if (random_() % 4 == 0) {
-      expect(stock_->cancel(request(id), owner, soon()));
+      // Its time may be over, and the same request sold since, by whoever asked for it then.
+      expect(stock_->cancel(request(id), owner, soon()), {ErrorCode::kConflict});
     } else if (expect(stock_->confirm(request(id), owner, soon()), {ErrorCode::kLost})) {
       board_.sold++;
       if (random_() % 3 == 0) expect(stock_->confirm(request(id), owner, soon()), {ErrorCode::kLost});
