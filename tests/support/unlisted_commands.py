@@ -83,6 +83,7 @@ def main():
     # What a release is made with is not there when the tests run, nor is what it depends on.
     fresh = fresh_machine([entry.split("/")[0] for entry in purposes if purposes[entry] != "release"])
     fresh |= set(purposes)
+    fresh.add("dlock")  # a test of the package installs it for a moment
     found = {word: files for word, files in sorted(commands(root).items()) if word not in provided}
     paths = {word: shutil.which(word, path=PATH) for word in found}
     known = {word: spellings(path) for word, path in paths.items() if path is not None}
