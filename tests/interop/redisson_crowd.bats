@@ -8,7 +8,8 @@ load ../support/peers
 setup() { set_world_of_peers; server=$DLOCK_BACKEND; }
 teardown() { end_world; }
 
-# again NAME COMMAND...: runs it, and again when it has ended, until there is a file "stop".
+# again NAME COMMAND...: runs it, and again when it has ended, until there is a file "stop"; a little later if there is
+# one "calm".
 script_again() {
   script again <<'CODE'
 #!/bin/bash
@@ -18,6 +19,7 @@ while [ ! -e stop ]; do
   "$@" &
   echo $! >"$name.victim"
   wait $!
+  [ ! -e calm ] || sleep 0.3
 done 2>>"$name.err"
 exit 0
 CODE
@@ -69,6 +71,7 @@ CODE
     kill -KILL "$victim" 2>/dev/null || continue
     kills=$((kills + 1))
   done
+  touch calm # these locks have no order, and on a busy machine node may always come late
   wait_until everyone_served
   touch stop
   patience=60
