@@ -2,7 +2,7 @@
 # Runs jobs side by side and counts what they say; sourced by scripts/check. A job is a shell of its own that ends at the
 # first command that fails, whatever stands behind that, and a job in which a command failed has failed. One that does not
 # end is ended after $job_limit seconds (of a quiet machine; $job_limit_most of any), with what it ran at that moment in its
-# log.
+# log; and every job once all together have taken $run_limit.
 #
 #   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the names of the jobs without
 #                                      which it cannot run, or nothing
@@ -19,7 +19,7 @@ declare -A job_overdue=() # those that did not end
 declare -A job_kind=() job_needs=() job_command=() job_state=() job_passed=() job_failed=() job_skipped=() job_of_pid=() job_started=()
 job_builds=0
 most_retries=3
-job_limit=600 job_limit_most=1500
+job_limit=600 job_limit_most=1500 run_limit=4500
 mkfifo "$logs/ends"
 exec {job_ends}<>"$logs/ends"
 rm "$logs/ends"
@@ -155,6 +155,7 @@ reap() {
 end_overdue_jobs() {
   local pid name limit=$((job_limit * ${DLOCK_TEST_SLOWNESS:-1}))
   limit=$((limit < job_limit_most ? limit : job_limit_most))
+  if [ "$SECONDS" -gt "$run_limit" ]; then limit=0; fi
   for pid in "${!job_of_pid[@]}"; do
     name=${job_of_pid[$pid]}
     if [ $((SECONDS - job_started[$name])) -le "$limit" ]; then continue; fi

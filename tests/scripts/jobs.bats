@@ -141,6 +141,8 @@ JOB
     [[ "$output" != *"once more"* ]]
     [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
   done
+  run -0 jobs_run "run_limit=-1; add_job late program '' 'sleep 1000'; add_job later program '' 'sleep 1000'"
+  [[ "${lines[-1]}" == "0 passed, 2 failed, 0 skipped, 0 retried" ]]
   run -0 jobs_run "job_limit=0; add_job deaf program '' 'trap \"\" TERM; while true; do sleep 0.1; done'"
   [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
 }
