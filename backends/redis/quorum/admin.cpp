@@ -88,7 +88,7 @@ Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const Loc
   ForceReleased done;
   for (const Participant& holder : shown.holders) {
     const auto names = native_names(name);
-    const bool told = names && !by.empty() && !holder.owner.empty();
+    const bool told = names && !holder.owner.empty();
     if (told) tell_who_frees(names->forced, holder.owner, by);
     auto freed = take_from(name, holder);
     if (told && !(freed && *freed)) ask_each({"HDEL", names->forced, holder.owner});
@@ -103,7 +103,8 @@ Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const Loc
   return done;
 }
 
-/// On each server, for an hour; what does not come through leaves the loser without the reason.
+/// On each server, for an hour, so that the holder takes no vote back; what does not come through leaves the loser
+/// without the reason.
 void QuorumAdmin::tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {
   const std::vector<Command> note{{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}};
   (void)group_.ask(std::vector<std::vector<Command>>(group_.size(), note), this->by(), nullptr,

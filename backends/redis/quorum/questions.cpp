@@ -31,10 +31,11 @@ Command command(const char* script, const QuorumQuestion& question, const std::s
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(question.ttl).count();
   return {"EVAL",
           std::string(key_of(question.kind)) + script,
-          "3",
+          "4",
           question.names.key,
           question.names.fence,
           question.names.holders,
+          question.names.forced,
           question.introduce ? "1" : "0",
           question.owner,
           std::to_string(ms),

@@ -41,7 +41,9 @@ struct QuorumQuestion {
 /// Takes the lock if it is free or ours already. Draws max(counter + 1, server time in us); with `now`, our wall clock,
 /// that one held to within a second of the server's: so servers whose clocks agree draw the same number.
 Command take_command(const QuorumQuestion& question, std::optional<WallTime> now);
-/// The same for a lock that we hold elsewhere by a majority: does not draw, raises the counter to `token`.
+/// The same for a lock that we hold elsewhere by a majority: does not draw, raises the counter to `token`. Stays free
+/// where a force-release has left its mark for the owner (HSET forced OWNER, before it takes the lock away): else those
+/// who hold it together could take the votes back one by one.
 Command retake_command(const QuorumQuestion& question, FencingToken token);
 /// Makes the lease ttl long, if it is ours, and enters it; shorter only if nobody else has entered, or without an
 /// `entry`. Raises the counter to `token` (0: not). A ttl of 0 ends it.

@@ -19,23 +19,24 @@ Reply ballot(std::int64_t state) {
                 integer(7), text("9 8 0 e who")});
 }
 
-TEST_CASE("a question names its three keys and sends the lease in milliseconds") {
+TEST_CASE("a question names its four keys and sends the lease in milliseconds") {
   const auto names = native_names(*LockName::parse("a {b} c"));
   REQUIRE(names);
   const QuorumQuestion question{*names, QuorumKind::kString, "0123", "4567", "who", 2500ms, true};
   const Command command = take_command(question, WallTime(77us));
-  REQUIRE(command.size() == 14);
+  REQUIRE(command.size() == 15);
   CHECK(command[0] == "EVAL");
-  CHECK(command[2] == "3");
+  CHECK(command[2] == "4");
   CHECK(command[3] == "a {b} c");
   CHECK(command[4] == names->fence);
   CHECK(command[5] == names->holders);
-  CHECK(command[6] == "1");
-  CHECK(command[7] == "0123");
-  CHECK(command[8] == "2500");
-  CHECK(command[9] == "77");
-  CHECK(command[11] == "4567");
-  CHECK(command[12] == "who");
+  CHECK(command[6] == names->forced);
+  CHECK(command[7] == "1");
+  CHECK(command[8] == "0123");
+  CHECK(command[9] == "2500");
+  CHECK(command[10] == "77");
+  CHECK(command[12] == "4567");
+  CHECK(command[13] == "who");
 }
 
 TEST_CASE("every state that a server can answer is understood") {

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the scripts of RedLock and Tair have in common; behind it comes how the key is changed, then parts/holder.lua.
--- KEYS: key, the last token, the record of the holder: hash, owner -> "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO".
+-- KEYS: key, the last token, the record of the holder: hash, owner -> "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO",
+-- who has freed it by force: hash, owner -> text.
 -- ARGV: introduce, owner, ttl in ms, number, flag, entry, info, start
 -- {state, us, pttl, holder, token, run_id, uptime, record}; state 1: ours, 0: free, -1: another's, -2: another kind of
 -- key, -3: the server started lately. Everything is read before anything is written.
-local key, fence, holders = unpack(KEYS)
+local key, fence, holders, forced = unpack(KEYS)
 local introduce, owner, px, number, flag, entry, info, start = unpack(ARGV)
 px = tonumber(px)
 local call, try = redis.call, redis.pcall
