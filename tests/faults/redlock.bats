@@ -353,6 +353,8 @@ CODE
 
 # --- connections cut ------------------------------------------------------------------------------------------------------------------
 
+is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
+
 @test "one server cut behind every single message: ran once, released, nobody is told otherwise" {
   five_servers_through_proxies 1
   life_cut_everywhere 1s 7

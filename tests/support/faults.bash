@@ -151,6 +151,9 @@ outage_under_a_waiter() { # hold|refuse [OPTION...]: of the waiter
 # How the tests below cut the connection behind its N-th message; redefined where there are several.
 cut_behind() { network cut "$@"; } # requests|replies N
 
+# Redefined where a majority decides: a vote that did not hear of the release ends with its lease.
+is_released() { DLOCK_BACKEND=$direct is_free "$1"; }
+
 # Acquire, some renewals, release: each ran once and is released, and nobody is told otherwise.
 life_cut_everywhere() { # TTL LAST: behind each message up to the LAST
   local direction n lock
@@ -163,7 +166,7 @@ life_cut_everywhere() { # TTL LAST: behind each message up to the LAST
       echo "$direction $n: $status $output"
       [ "$status" = 0 ]
       [ "$(wc -l <ran)" = 1 ]
-      DLOCK_BACKEND=$direct is_free "$lock"
+      is_released "$lock"
     done
   done
 }
