@@ -205,7 +205,7 @@ CODE
     rm cut-now
   done
   [ "$(how_ended a)" = "exit 0" ]
-  DLOCK_BACKEND=$direct is_free k
+  is_released k
 }
 
 # --- the queue -------------------------------------------------------------------------------------------------------
