@@ -17,7 +17,7 @@ job_names=() job_queue=() job_retried=()
 declare -A job_not_run=() # what failed: the jobs that needed it
 declare -A job_overdue=() # those that did not end
 declare -A job_kind=() job_needs=() job_command=() job_state=() job_passed=() job_failed=() job_skipped=() job_of_pid=() job_started=()
-job_builds=0
+job_builds=0 job_said='' # what was read of a line so far: a read that times out may have half of one
 most_retries=3
 job_limit=600 job_limit_most=1500 run_limit=4500
 mkfifo "$logs/ends"
@@ -132,13 +132,20 @@ start_job() { # NAME
 
 # Waits for one job to end. Each says so itself; one that was killed is missed a little later.
 reap() {
-  local pid status name
+  local pid status name part
   [ ${#job_of_pid[@]} -gt 0 ] || return 0
   end_overdue_jobs
-  until read -r -t 2 pid status <&"$job_ends"; do
+  while :; do
+    if IFS= read -r -t 2 part <&"$job_ends"; then
+      read -r pid status <<<"$job_said$part"
+      job_said=
+      if [ "${job_of_pid[$pid]-}" ]; then break; fi
+      continue
+    fi
+    job_said+=$part
     end_overdue_jobs
     for pid in "${!job_of_pid[@]}"; do
-      if ! kill -0 "$pid" 2>/dev/null && ! read -r -t 0 <&"$job_ends"; then
+      if [ ! "$job_said" ] && ! kill -0 "$pid" 2>/dev/null && ! read -r -t 0 <&"$job_ends"; then
         status=137
         break 2
       fi

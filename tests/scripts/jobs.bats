@@ -147,6 +147,17 @@ JOB
   [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
 }
 
+@test "the end of a job is understood when half of it comes late, and once when it comes twice" {
+  run -0 jobs_run "says_so_in_halves() {
+      local pid=\$BASHPID
+      echo -n \"\${pid:0:2}\" >&\"\$job_ends\"
+      sleep 3
+      echo \"\${pid:2} 0\" >&\"\$job_ends\"
+    }
+    add_job halves program '' says_so_in_halves; add_job after program halves true"
+  [[ "${lines[-1]}" == "2 passed, 0 failed, 0 skipped, 0 retried" ]]
+}
+
 @test "an install that was interrupted or failed is not recorded as done" {
   mkdir -p "$BATS_TEST_TMPDIR/tree/tests/interop/node" "$BATS_TEST_TMPDIR/bin"
   cd "$BATS_TEST_TMPDIR/tree"
