@@ -202,6 +202,7 @@ Outcome ConnectorSession::execute(const std::string& text) {
   try {
     const bool batch = settings_.batches && text.find(';') != std::string::npos;
     Answer answer = run(*statement_, batch ? as_block(text) : text, batch, settings_.longest_answer / 16);
+    if (answer.changed > 0 && !batch) answer.number = guard_.number();
     if (!guard_.overrun()) return answer;
   } catch (const TooMuch&) {
     return too_much();

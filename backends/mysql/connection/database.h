@@ -57,6 +57,7 @@ struct Answer {
   std::vector<Row> rows;
   std::uint64_t changed = 0;
   std::optional<TimePoint> went_on = {};  ///< when the statement that follows was sent, if it is that one's answer
+  std::uint64_t number = 0;               ///< what a single change gave to LAST_INSERT_ID(), if it did
 };
 
 /// What a server, or the way to it, had against a statement.

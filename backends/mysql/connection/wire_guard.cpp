@@ -66,13 +66,15 @@ void keep_alive(int fd) {
 
 std::string WireGuard::refused_login() const { return login_in(last_said_); }
 
+std::uint64_t WireGuard::number() const { return mysql_insert_id(mysql_); }
+
 void WireGuard::watch_library() { ma_pvio_register_callback(1, on_io); }
 
 void WireGuard::enter() { guard_of_thread = this; }
 void WireGuard::leave() { guard_of_thread = nullptr; }
 
 void WireGuard::received(MYSQL* mysql, std::string_view piece) {
-  if (!met_) meet(mysql);
+  if (mysql_ == nullptr) meet(mysql);
   last_said_ = piece.substr(0, kLongestWay);
   overrun_ = overrun_ || piece.size() > left_;
   left_ -= std::min(left_, piece.size());
@@ -81,7 +83,7 @@ void WireGuard::received(MYSQL* mysql, std::string_view piece) {
 
 /// The greeting is here, and nothing has been answered to it.
 void WireGuard::meet(MYSQL* mysql) {
-  met_ = true;
+  mysql_ = mysql;
   mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, tls_ ? kForVerified : kProofs);
   const int fd = mysql_get_socket(mysql);
   fcntl(fd, F_SETFD, FD_CLOEXEC);

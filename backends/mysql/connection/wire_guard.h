@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ class WireGuard {
   /// For poll; -1: no server has said anything yet. As long as this object.
   int socket() const;
 
+  /// What the last statement gave to LAST_INSERT_ID(), which the library's Connector does not tell. Between enter() and
+  /// leave() only, while there is a connection.
+  std::uint64_t number() const;
+
   /// The way to log in that the server has asked for in the last thing that it said, which the library has refused.
   std::string refused_login() const;
 
@@ -58,7 +63,7 @@ class WireGuard {
   void cut(st_mysql* mysql);
 
   const bool tls_;
-  bool met_ = false;
+  st_mysql* mysql_ = nullptr;  ///< once the server has said something
   std::size_t left_ = 0;
   bool overrun_ = false;
   std::string last_said_;  ///< the beginning of it

@@ -207,7 +207,7 @@ void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
   const auto* answer = std::get_if<Answer>(&*waited.outcome);
   if (answer && answer->went_on) {
     store_.gate_taken();
-    if (auto look = store_.taken(*waited.outcome, *answer->went_on)) came_with_gate_ = std::move(*look);
+    came_with_gate_ = LeaseStore::taken(*answer, make_ask(connection_), *answer->went_on);
   } else if (answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1") {
     store_.gate_taken();
   } else if (const auto* failure = std::get_if<Failure>(&*waited.outcome)) {

@@ -13,7 +13,8 @@
 namespace dlock::mysql {
 namespace {
 
-constexpr char kColumns[] = "d.version,d.fence,d.mode,d.permits,d.holders";
+/// Aggregates, so that there is one row of answer also where there is none to read.
+constexpr char kColumns[] = "MAX(version),MAX(fence),MAX(mode),MAX(permits),MAX(holders)";
 constexpr char kGate[] = "@dlock_gate";
 constexpr std::size_t kFirstColumn = 4;  // behind gate, time, connection and read_only
 
@@ -49,10 +50,10 @@ std::string expires(const LeaseRow& row) {
   return last == 0 ? "NULL" : "'1970-01-01'+INTERVAL " + std::to_string(last) + " MICROSECOND";
 }
 
-std::size_t holds(const LeaseRow& row) {
+std::string holds_of(const LeaseRow& row) {
   std::size_t count = 0;
   for (const LeaseHolder& holder : row.holders) count += holder.entries.size();
-  return count;
+  return std::to_string(count);
 }
 
 std::string comment_begin(Strategy strategy, const LockName& name) {
@@ -106,9 +107,8 @@ Error LeaseStore::failed(const Failure& failure) {
 
 /// `gate`: an expression.
 std::string LeaseStore::read_statement(const std::string& gate) const {
-  return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID(),@@global.read_only," + kColumns +
-         " FROM (SELECT 1) AS one LEFT JOIN " + kLockTable + " AS d ON d.strategy='" + strategy_name(strategy_) +
-         "' AND d.name=" + literal(name_.text());
+  return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID(),@@global.read_only," + kColumns + " FROM " +
+         kLockTable + " WHERE " + key_;
 }
 
 Result<LeaseReading> LeaseStore::read_through(Database& database, bool with_gate, TimePoint until, Control* control) {
@@ -151,24 +151,35 @@ Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* 
 }
 
 /// As add() in rules.cpp would write it, by the server's clock of that moment. A row that `given_up` its owner has its
-/// name in it.
-std::string LeaseStore::take_statement(const LeaseAsk& ask, bool with_gate) const {
+/// name in it. The version is the token: one number tells both.
+std::string LeaseStore::take_statement(const LeaseAsk& ask) const {
   const LeaseHolder ours = newcomer(ask);
   const std::string now = kServerMicroseconds;
   const std::string token = "GREATEST(fence+1," + now + ")";
   const std::string ttl = std::to_string(whole_micros(ask.ttl));
-  std::string batch = with_gate ? "SET " + std::string(kGate) + "=GET_LOCK(" + gate_name_ + ",0);" : "";
-  batch += "UPDATE " + std::string(kLockTable) +
-           " SET holders=" + encode_in_sql(ours, {token, now, now + "+" + ttl, "CONNECTION_ID()"}) +
-           ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ask.ttl) + ours.delay) +
-           " MICROSECOND,mode='" + mode_letter(ask.mode) + "',permits=" + std::to_string(ask.permits) +
-           ",holds=1,version=version+1,fence=" + token + " WHERE " + key_ +
-           " AND (expires IS NULL OR expires<=UTC_TIMESTAMP(6)) AND LOCATE(" + literal(ours.owner) +
-           ",holders)=0 AND @@global.read_only=0" + (with_gate ? " AND " + std::string(kGate) + "=1" : "");
-  return batch + ";" + read_statement(with_gate ? kGate : "NULL");
+  return "UPDATE " + std::string(kLockTable) +
+         " SET holders=" + encode_in_sql(ours, {token, now, now + "+" + ttl, "CONNECTION_ID()"}) +
+         ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ask.ttl) + ours.delay) +
+         " MICROSECOND,mode='" + mode_letter(ask.mode) + "',permits=" + std::to_string(ask.permits) +
+         ",holds=1,version=LAST_INSERT_ID(" + token + "),fence=" + token + " WHERE " + key_ +
+         " AND (expires IS NULL OR expires<=UTC_TIMESTAMP(6)) AND version<" + token + " AND LOCATE(" +
+         literal(ours.owner) + ",holders)=0 AND @@global.read_only=0";
 }
 
-std::string LeaseStore::take_statement(const LeaseAsk& ask) const { return take_statement(ask, false); }
+std::optional<LeaseReading> LeaseStore::taken(const Answer& answer, const LeaseAsk& ask, TimePoint sent) {
+  if (answer.changed != 1 || answer.number == 0) return std::nullopt;
+  LeaseReading look;
+  look.sent = sent;
+  look.connection = ask.connection;
+  look.now = static_cast<ServerTime>(answer.number);  // later only if the server's clock has gone back
+  look.row = {
+      .version = answer.number, .fence = answer.number, .mode = ask.mode, .permits = ask.permits, .holders = {}};
+  LeaseHolder& ours = look.row.holders.emplace_back(newcomer(ask));
+  ours.token = answer.number;
+  ours.since = look.now;
+  ours.until = look.now + whole_micros(ask.ttl);
+  return look;
+}
 
 Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control) {
   unanswered_ = false;
@@ -177,7 +188,10 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
     if (!database) return database.error();
     const bool gate = wants_gate && !without_gates_ && !has_gate();
     const TimePoint sent = clock_.now();
-    const Outcome outcome = mysql::ask(**database, take_statement(ask, gate), clock_, until, control);
+    const std::string gated = gate ? "SET " + std::string(kGate) + "=GET_LOCK(" + gate_name_ + ",0);" : "";
+    const std::string batch = gated + take_statement(ask) + (gate ? " AND " + std::string(kGate) + "=1" : "") + ";" +
+                              read_statement(gate ? kGate : "NULL");
+    const Outcome outcome = mysql::ask(**database, batch, clock_, until, control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
       const bool refused = gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
@@ -185,18 +199,13 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
       servers_.drop();  // whether it has the gate is not known
       continue;
     }
-    auto look = taken(outcome, sent);
+    auto look = understood(std::get<Answer>(outcome), sent);
     if (look && look->gate == true) gate_taken();
     return look;
   }
 }
 
-Result<LeaseReading> LeaseStore::taken(const Outcome& outcome, TimePoint sent) {
-  if (const auto* failure = std::get_if<Failure>(&outcome)) return failed(*failure);
-  return understood(std::get<Answer>(outcome), sent);
-}
-
-std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next) const {
+std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const {
   const bool first = read.version == 0;
   // A row that was swept and made anew must not have a version that somebody remembers.
   next.version = first ? std::max<std::uint64_t>(1, next.fence) : read.version + 1;
@@ -204,7 +213,7 @@ std::string LeaseStore::change_statement(const LeaseRow& read, LeaseRow& next) c
                                 std::to_string(next.fence),
                                 "'" + std::string(mode_letter(next.mode)) + "'",
                                 std::to_string(next.permits),
-                                std::to_string(holds(next)),
+                                holds,
                                 expires(next),
                                 literal(encode_holders(next.holders))};
   static constexpr const char* kNames[] = {"version", "fence", "mode", "permits", "holds", "expires", "holders"};
@@ -236,19 +245,21 @@ Result<Answer> LeaseStore::insist(const std::string& statement, TimePoint until,
 }
 
 Result<Written> LeaseStore::change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control) {
-  const auto answer = insist(change_statement(read, next), until, control);
+  const auto answer = insist(change_statement(read, next, holds_of(next)), until, control);
   if (!answer) return answer.error();
   return answer->changed == 1 ? Written::kYes : Written::kNo;
 }
 
-/// In a batch what has to be known is selected.
+/// In one statement, because each one of a batch costs the server as much as this one and its commit. Where it is
+/// repeated by a replica there is no gate to leave.
 Result<Written> LeaseStore::change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until) {
-  const auto answer =
-      insist(change_statement(read, next) + ";SELECT ROW_COUNT();DO RELEASE_LOCK(" + gate_name_ + ")", until, nullptr);
+  const std::string holds = holds_of(next);
+  const auto answer = insist(
+      change_statement(read, next, "IF(RELEASE_LOCK(" + gate_name_ + ")," + holds + "," + holds + ")"), until, nullptr);
   if (!answer) return answer.error();
+  if (answer->changed != 1) return Written::kNo;
   gate_ = -1;
-  const bool changed = answer->rows.size() == 1 && !answer->rows[0].empty() && answer->rows[0][0] == "1";
-  return changed ? Written::kYes : Written::kNo;
+  return Written::kYes;
 }
 
 Result<Written> LeaseStore::extend(LeaseRow& row, Duration ttl, TimePoint until, Control* control) {

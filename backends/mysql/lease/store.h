@@ -48,14 +48,15 @@ class LeaseStore {
   /// there. One round trip. `wants_gate`: the row only with the gate, which it takes if it has it not and it is free.
   Result<LeaseReading> take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control);
 
-  /// The same in two steps: what to begin on a connection that has the gate, and what its outcome says.
+  /// What takes it and reads nothing, to begin on a connection that has the gate; and the row, if by this answer it is
+  /// ours. Nothing is known of a row that is not.
   std::string take_statement(const LeaseAsk& ask) const;
-  Result<LeaseReading> taken(const Outcome& outcome, TimePoint sent);
+  static std::optional<LeaseReading> taken(const Answer& answer, const LeaseAsk& ask, TimePoint sent);
 
   /// Puts `next` where `read` was, if it still is there. After a deadlock or a lock wait that the server ended, again.
   Result<Written> change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control);
 
-  /// The same, and leaves the gate.
+  /// The same, and leaves the gate with it: who is next is woken before the change is committed, and waits for that.
   Result<Written> change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until);
 
   /// The holder of a row that has no other, and is as `row`, has `ttl` from now on; in one statement. kNo: its time is
@@ -86,8 +87,8 @@ class LeaseStore {
 
  private:
   std::string read_statement(const std::string& gate) const;
-  std::string take_statement(const LeaseAsk& ask, bool with_gate) const;
-  std::string change_statement(const LeaseRow& read, LeaseRow& next) const;
+  /// `holds`: an expression for how many they are.
+  std::string change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const;
   /// A statement, again after a deadlock or a lock wait that the server ended.
   Result<Answer> insist(const std::string& statement, TimePoint until, Control* control);
   Result<LeaseReading> understood(const Answer& answer, TimePoint sent);

@@ -177,7 +177,7 @@ class FakeServer {
       return Answer{{{"1"}}, 0};
     }
     if (statement.find("holders=CONCAT(") != std::string::npos) return compute(statement);
-    if (statement.find("@@global.read_only,d.version") != std::string::npos) return look(statement);
+    if (statement.find("@@global.read_only,MAX(version)") != std::string::npos) return look(statement);
     if (statement.starts_with("INSERT IGNORE INTO dlock_lock")) {
       if (has_row) return Answer{{}, 0};
       store(statement);
@@ -187,7 +187,6 @@ class FakeServer {
       const std::size_t where = statement.find(" WHERE ");
       const bool fits = has_row && word_after(statement, "AND version=", where) == version;
       if (fits) store(statement);
-      if (statement.find(";SELECT ROW_COUNT()") != std::string::npos) return Answer{{{fits ? "1" : "0"}}, 0};
       return Answer{{}, fits ? 1U : 0U};
     }
     return Answer{};
@@ -205,7 +204,8 @@ class FakeServer {
     bool fits = has_row && read_only == "0";
     if (renews) fits = fits && !over && word_after(statement, "AND version=", where) == version;
     else
-      fits = fits && over && holders.find(value("x'" + word_after(statement, "LOCATE(x'", where))) == std::string::npos;
+      fits = fits && over && std::stoull(version) < std::stoull(next_token()) &&
+             holders.find(value("x'" + word_after(statement, "LOCATE(x'", where))) == std::string::npos;
     if (statement.find("@dlock_gate=1") != std::string::npos) {
       if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
       fits = fits && !gate_is_taken;
@@ -219,9 +219,10 @@ class FakeServer {
         permits = word_after(statement, ",permits=");
       }
       holders = made;
-      version = std::to_string(std::stoull(version) + 1);
+      version = renews ? std::to_string(std::stoull(version) + 1) : fence;
     }
-    return renews ? Outcome(Answer{{}, fits ? 1U : 0U}) : look(statement);
+    if (statement.find(";SELECT") != std::string::npos) return look(statement);
+    return Answer{{}, fits ? 1U : 0U, {}, fits && !renews ? std::stoull(fence) : 0};
   }
 
   /// The first of a list, which is what is left then.

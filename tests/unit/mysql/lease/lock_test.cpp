@@ -22,6 +22,7 @@ TEST_CASE("a lock that nobody had before takes two statements, and one to give i
   CHECK(granted.deadline == lease_deadline(world.at(0s), 30s));
   CHECK(world.lock().release(world.at(5s)));
   CHECK(world.server.log.size() == 3);
+  CHECK(world.server.log.back().find("holds=IF(RELEASE_LOCK(") != std::string::npos);
   CHECK(world.seen().holders.empty());
 }
 
@@ -113,6 +114,22 @@ TEST_CASE("a lease that came with the turn counts from the moment at which it wa
   CHECK(world.granted().deadline == lease_deadline(world.at(200s), 30s));
 }
 
+TEST_CASE("a turn brings a larger token also when the server's clock has gone back") {
+  World world;
+  world.somebody_holds(300s);
+  world.server.gate_opens = world.at(60s);
+  world.server.holders.clear();
+  const std::uint64_t last = std::stoull(world.server.fence) + 3'600'000'000;
+  world.server.fence = std::to_string(last);
+  SUBCASE("") { world.server.version = world.server.fence; }
+  SUBCASE("and the row was changed more often than it was taken") { world.server.version = std::to_string(last + 5); }
+  const std::string version = world.server.version;
+  CHECK(world.granted().locks[0].token.value() == last + 1);
+  CHECK(world.server.version > version);
+  CHECK(world.lock().release(world.at(70s)));
+  CHECK(world.seen().holders.empty());
+}
+
 TEST_CASE("a turn whose taking was not answered is found by its owner") {
   World world;
   world.somebody_holds(300s);
@@ -139,7 +156,7 @@ TEST_CASE("a withdraw ends the wait in the server's queue") {
 
 TEST_CASE("a grant whose answer was lost is found by its owner, with its token") {
   World world;
-  std::string grants = "INSERT";
+  std::string grants = "INSERT IGNORE";
   SUBCASE("of a new row") {}
   SUBCASE("of a row that somebody left") {
     world.somebody_holds(1s, false);
@@ -157,15 +174,15 @@ TEST_CASE("a grant whose answer was lost is found by its owner, with its token")
 
 TEST_CASE("a request that was cut off before it was done is made again") {
   World world;
-  world.server.next("INSERT", Fault::kNotDone);
+  world.server.next("INSERT IGNORE", Fault::kNotDone);
   world.granted();
-  CHECK(world.server.heard("INSERT") == 2);
+  CHECK(world.server.heard("INSERT IGNORE") == 2);
 }
 
 TEST_CASE("a grant that is given up after its answer was lost leaves nothing behind") {
   World world;
   world.spec.wait.once = true;
-  world.server.next("INSERT", Fault::kDone);
+  world.server.next("INSERT IGNORE", Fault::kDone);
   CHECK(world.refused().code == ErrorCode::kUnavailable);
   CHECK(world.seen().holders.empty());
 }
@@ -174,7 +191,7 @@ TEST_CASE("a grant that meets a withdraw is given back, and does not wait for it
   struct Withdraws final : Control {
     explicit Withdraws(testing::FakeServer& fake) : server(fake) {}
     void add_interest(std::vector<pollfd>& /*fds*/) const override {}
-    bool stop_requested() override { return server.heard("INSERT") > 0; }
+    bool stop_requested() override { return server.heard("INSERT IGNORE") > 0; }
     bool take_who() override { return false; }
     void tell(const SessionEvent& /*event*/) override {}
     testing::FakeServer& server;
@@ -182,7 +199,7 @@ TEST_CASE("a grant that meets a withdraw is given back, and does not wait for it
   World world;
   Withdraws control(world.server);
   CHECK_FALSE(world.lock().acquire(control).has_value());
-  CHECK(world.server.heard("INSERT") == 1);
+  CHECK(world.server.heard("INSERT IGNORE") == 1);
   CHECK(world.seen().holders.empty());
 }
 
@@ -255,16 +272,16 @@ TEST_CASE("deadlocks and lock waits that the server ended reach nobody") {
   for (const int code : {1213, 1205, 3572}) {
     CAPTURE(code);
     World world;
-    world.server.next("INSERT", code);
-    world.server.next("INSERT", code);
+    world.server.next("INSERT IGNORE", code);
+    world.server.next("INSERT IGNORE", code);
     world.granted();
-    CHECK(world.server.heard("INSERT") == 3);
+    CHECK(world.server.heard("INSERT IGNORE") == 3);
   }
 }
 
 TEST_CASE("whoever finds the row changed looks again, and overwrites nobody") {
   World world;
-  world.server.next("INSERT", Answer{{}, 0});  // somebody else's came first
+  world.server.next("INSERT IGNORE", Answer{{}, 0});  // somebody else's came first
   world.granted();
   CHECK(world.server.heard("SELECT") == 2);
 }
@@ -288,7 +305,7 @@ TEST_CASE("a read-only server takes no locks, even from an account that could wr
   const Error error = world.refused();
   CHECK(error.code == ErrorCode::kUnavailable);
   CHECK(error.message.find("read-only") != std::string::npos);
-  CHECK(world.server.heard("INSERT") == 0);
+  CHECK(world.server.heard("INSERT IGNORE") == 0);
 }
 
 TEST_CASE("of several servers the writable one is used, and a switch-over is decided by the row") {
