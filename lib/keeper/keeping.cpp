@@ -46,7 +46,9 @@ void Keeping::trace_grant(const Granted& granted) const {
 /// The answer was long in coming, so that little is left of the lease: false if it was lost meanwhile.
 bool Keeping::freshen(Granted& granted) {
   const TimePoint now = clock_.now();
-  if (!holds_ || !granted.deadline || *granted.deadline - now >= least_to_tell(spec_.ttl)) return true;
+  if (!holds_ || !granted.deadline ||
+      *granted.deadline - now >= least_to_tell(granted.lease > Duration(0) ? granted.lease : spec_.ttl))
+    return true;
   const Renewal answer = lock_.renew(link_, schedule_.gives_up_at(now));
   if (const auto* lost = std::get_if<RenewalLost>(&answer)) return lose(lost->why);
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {

@@ -124,6 +124,7 @@ Result<SessionEvent> parse_granted(const Message& message) {
   Granted granted;
   MessageReader in(message);
   granted.deadline = in.optional_point("deadline");
+  granted.lease = Duration(in.number_or("lease", 0));
   if (in.has("name")) {
     const auto name = LockName::parse(in.text("name"));
     if (!name) return name.error();
@@ -155,6 +156,7 @@ struct EventWriter {
   Message operator()(const Granted& granted) const {
     Message message{"granted", {}};
     if (granted.deadline) message.fields["deadline"] = digits(*granted.deadline);
+    if (granted.lease > Duration(0)) message.fields["lease"] = digits(granted.lease.count());
     if (granted.locks.empty()) return message;
     const HeldLock& lock = granted.locks.front();  // a keeper keeps one lock
     message.fields["name"] = lock.name.text();

@@ -39,6 +39,7 @@ struct HeldLock {
 struct Granted {
   std::vector<HeldLock> locks;
   std::optional<TimePoint> deadline;
+  Duration lease{0};  ///< how long it is after each renewal, where the store gives less than the ttl; 0: the ttl
 };
 /// The only thing that moves the deadline.
 struct Renewed {

@@ -130,6 +130,7 @@ bool MultiLock::over() const {
 std::optional<SessionEvent> MultiLock::on_granted(Part& part, const Granted& granted, TimePoint now) {
   part.state = State::kHeld;
   part.deadline = granted.deadline;
+  if (granted.lease > Duration(0)) lease_ = lease_ > Duration(0) ? std::min(lease_, granted.lease) : granted.lease;
   locks_.insert(locks_.end(), granted.locks.begin(), granted.locks.end());
   const auto next = std::find_if(parts_.begin(), parts_.end(), [](const Part& p) { return p.state == State::kIdle; });
   if (next != parts_.end()) {
@@ -138,7 +139,7 @@ std::optional<SessionEvent> MultiLock::on_granted(Part& part, const Granted& gra
     return std::nullopt;
   }
   all_held_ = true;
-  return Granted{std::move(locks_), earliest_deadline()};
+  return Granted{std::move(locks_), earliest_deadline(), lease_};
 }
 
 std::optional<TimePoint> MultiLock::earliest_deadline() const {

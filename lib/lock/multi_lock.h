@@ -51,6 +51,7 @@ class MultiLock final : public LockSession {
 
   std::vector<Part> parts_;
   std::vector<HeldLock> locks_;
+  Duration lease_{0};  ///< the shortest that is not the ttl; 0: there is none
   bool all_held_ = false;
   std::optional<SessionEvent> verdict_;  ///< said when every part is over
   std::optional<Lost> lost_;             ///< found out by the release

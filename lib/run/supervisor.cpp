@@ -27,6 +27,11 @@ std::optional<TimePoint> end_of_hold(const SupervisionPolicy& policy, const Supe
   return policy.max_hold ? std::optional(s.granted_at + *policy.max_hold) : std::nullopt;
 }
 
+/// Where the store gives less than the ttl, what was chosen may leave no room to renew.
+Duration kill_after(const SupervisionPolicy& policy, const SupervisorState& s) {
+  return 2 * policy.kill_after < s.lease ? policy.kill_after : default_kill_after(s.lease);
+}
+
 /// When the command must be gone; none for a lock without a deadline.
 std::optional<TimePoint> last_moment(const SupervisionPolicy& policy, const SupervisorState& s) {
   return s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt;
@@ -52,7 +57,8 @@ class Decision {
         else if (now_ >= *last_moment(policy_, s_)) lose_before_start("hardly any lease was left, and no renewal came");
         return;
       case Phase::kRunning:
-        if (!s_.lost && s_.deadline && now_ >= term_at(*s_.deadline, policy_.ttl, policy_.kill_after)) declare_lost("");
+        if (!s_.lost && s_.deadline && now_ >= term_at(*s_.deadline, policy_.ttl, kill_after(policy_, s_)))
+          declare_lost("");
         else if (const auto end = end_of_hold(policy_, s_); end && now_ >= *end) end_overheld();
         return;
       case Phase::kEnding:
@@ -76,6 +82,7 @@ class Decision {
   void operator()(const Granted& granted) {
     if (s_.phase != Phase::kAcquiring) return;
     s_.deadline = granted.deadline;
+    s_.lease = granted.lease > Duration(0) ? granted.lease : policy_.ttl;
     s_.locks = granted.locks;
     s_.granted_at = now_;
     if (!policy_.run_command) finish(Outcome::kGranted);
@@ -238,7 +245,7 @@ class Decision {
  private:
   bool alarm_rang() const { return s_.alarm && now_ >= *s_.alarm; }
 
-  bool enough_to_start() const { return !s_.deadline || *s_.deadline - now_ >= least_to_start(policy_.ttl); }
+  bool enough_to_start() const { return !s_.deadline || *s_.deadline - now_ >= least_to_start(s_.lease); }
 
   void start() {
     s_.phase = Phase::kRunning;
@@ -260,7 +267,7 @@ class Decision {
   }
 
   /// Between TERM and KILL, and before the lease ends.
-  void set_kill_alarm() { s_.alarm = earlier(now_ + policy_.kill_after, last_moment(policy_, s_)); }
+  void set_kill_alarm() { s_.alarm = earlier(now_ + kill_after(policy_, s_), last_moment(policy_, s_)); }
 
   void terminate_tree() {
     if (now_ >= *s_.alarm) return kill_tree();
@@ -375,7 +382,7 @@ std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Supervis
       return last_moment(policy, s);
     case Phase::kRunning:
       if (s.lost || !s.deadline) return end_of_hold(policy, s);
-      return earlier(term_at(*s.deadline, policy.ttl, policy.kill_after), end_of_hold(policy, s));
+      return earlier(term_at(*s.deadline, policy.ttl, kill_after(policy, s)), end_of_hold(policy, s));
     case Phase::kLingering:
       return earlier(s.alarm, last_moment(policy, s));
     case Phase::kWithdrawing:

@@ -106,6 +106,7 @@ enum class Outcome { kRan, kGranted, kRefused, kLost, kOverheld, kNotStarted, kI
 struct SupervisorState {
   Phase phase = Phase::kAcquiring;
   std::optional<TimePoint> deadline;  ///< the lease is believed until then; nullopt: until the session says otherwise
+  Duration lease{0};                  ///< once granted: how long it is after each renewal
   std::vector<HeldLock> locks;
   TimePoint granted_at{};
   TimePoint ended_at{};

@@ -213,6 +213,17 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -79 dlock renew "$key" --owner "$owner"
 }
 
+@test "a ttl of weeks is what the servers allow, also beyond what the library can count; a lease without a process says so" {
+  local ttl
+  for ttl in 20m 10d 20d 36500d; do
+    run -0 dlock run -n --ttl "$ttl" "$key" -- touch ran
+    rm ran
+  done
+  run -78 dlock acquire --ttl 20d "$key"
+  [[ "$output" == *"at the latest"* ]]
+  run -0 dlock run -n --ttl 20m --kill-after 9m "$key" -- true
+}
+
 @test "a lease that nobody renews ends by itself" {
   run -0 --separate-stderr dlock acquire --ttl 1s "$key"
   run -0 dlock run -q -w 8 "$key" -- true

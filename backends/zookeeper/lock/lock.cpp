@@ -292,7 +292,7 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
                      ", which leaves no lease beside a lock-delay of " + human_duration(spec_.lock_delay),
                  "choose a shorter --lock-delay, or raise maxSessionTimeout on the servers"};
   }
-  if (runtime_.clock.now() + least_to_start(spec_.ttl) >= believed() && !joined_) {  // it took its time to get here
+  if (runtime_.clock.now() + least_to_start(lease) >= believed() && !joined_) {  // it took its time to get here
     const auto verdict = contenders_.back().judge_again(asked_by(), &control);
     if (!verdict) return verdict.error();
     if (verdict->kind != Verdict::Kind::kHolds) {
@@ -307,7 +307,7 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
   const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
   HeldLock lock{spec_.name, owner, token, ensemble_.store(), joined_.has_value(), warning()};
   lock.slot = joined_ ? joined_->party.slot : slot_;
-  return Granted{{std::move(lock)}, believed()};
+  return Granted{{std::move(lock)}, believed(), lease};
 }
 
 /// What stands in the directory beside us and cannot be seen by us, or cannot see us.

@@ -356,6 +356,9 @@ std::string server_list(std::vector<std::string> servers) {
   return list;
 }
 
+/// In milliseconds: the library counts in an int, and doubles it on its way to two thirds.
+constexpr std::int64_t kLongestTimeout = std::numeric_limits<int>::max() / 2;
+
 void ignore_answer(int /*rc*/, const void* /*data*/) {}
 
 }  // namespace
@@ -371,8 +374,8 @@ Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
     std::memcpy(id.passwd, settings.attach->password.data(),
                 std::min(sizeof id.passwd, settings.attach->password.size()));
   }
-  const auto timeout = std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(settings.timeout).count(),
-                                              std::numeric_limits<int>::max());
+  const auto timeout =
+      std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(settings.timeout).count(), kLongestTimeout);
   const SignalsBlocked blocked;  // its threads take none
   zhandle_t* handle = zookeeper_init2(server_list(settings.servers).c_str(), on_event, static_cast<int>(timeout),
                                       settings.attach ? &id : nullptr, inbox.get(), ZOO_NO_LOG_CLIENTENV, on_log);

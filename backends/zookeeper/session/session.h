@@ -75,7 +75,7 @@ class Session {
 struct SessionSettings {
   std::vector<std::string> servers;  ///< "10.0.0.1:2181", numeric
   std::string digest;                ///< SECRET: "user:password", empty for none
-  Duration timeout{0};               ///< asked for; the server grants what it likes
+  Duration timeout{0};               ///< asked for, but 12 days at most; the server grants what it likes
   std::optional<SessionKey> attach;  ///< an existing session instead of a new one
 };
 

@@ -47,7 +47,7 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   const Owner owner = Owner::random();
   HeldLock lock{*LockName::parse("k v"), owner, FencingToken(7), "redis://h", true, "beware"};
   lock.slot = "host:5432/db";
-  const auto granted = std::get<Granted>(there_and_back(Granted{{lock}, TimePoint(9s)}));
+  const auto granted = std::get<Granted>(there_and_back(Granted{{lock}, TimePoint(9s), 4s}));
   REQUIRE(granted.locks.size() == 1);
   CHECK(granted.locks[0].name.text() == "k v");
   CHECK(granted.locks[0].owner == owner);
@@ -56,6 +56,7 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   CHECK(granted.locks[0].warning == "beware");
   CHECK(granted.locks[0].slot == "host:5432/db");
   CHECK(granted.deadline == TimePoint(9s));
+  CHECK(granted.lease == 4s);
 
   CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));
   CHECK(std::get<Unrenewed>(there_and_back(Unrenewed{"timed out"})).why == "timed out");

@@ -34,8 +34,8 @@ struct Part final : LockSession {
   }
   Result<void> detach(const DetachSpec&) override { return {}; }
   void note(const char* what) { diary_.push_back(name_ + " " + what); }
-  void grant(std::optional<TimePoint> deadline = {}) {
-    events.push_back(Granted{{{*LockName::parse(name_), Owner::random(), FencingToken(1), "fake:"}}, deadline});
+  void grant(std::optional<TimePoint> deadline = {}, Duration lease = Duration(0)) {
+    events.push_back(Granted{{{*LockName::parse(name_), Owner::random(), FencingToken(1), "fake:"}}, deadline, lease});
   }
 
   std::deque<SessionEvent> events;
@@ -74,6 +74,14 @@ struct World {
 using Diary = std::vector<std::string>;
 
 }  // namespace
+
+TEST_CASE("The lease of several locks is the shortest") {
+  World world;
+  world.a->grant(TimePoint(9s), 4s);
+  CHECK_FALSE(world.next());
+  world.b->grant(TimePoint(9s));
+  CHECK(std::get<Granted>(*world.next()).lease == 4s);
+}
 
 TEST_CASE("Several locks are taken one after the other and granted together") {
   World world;
