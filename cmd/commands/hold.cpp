@@ -12,12 +12,14 @@
 namespace dlock {
 namespace {
 
-/// What "runs" under a held lock: reading stdin to its end.
+/// What "runs" under a held lock: reading stdin to its end. While the lock is waited for it is left alone: an end that
+/// was seen then would be over before anything had begun.
 class ReadingStdin final : public LockedCommand {
  public:
   ReadingStdin(const Options& options, Output& out) : options_(options), out_(out) {}
 
   SupervisorEvent start(const StartContext& context) override {
+    started_ = true;
     const auto written = out_.write(granted_text(options_, "dlock.hold/1", context.locks, std::nullopt));
     if (written) return CommandStarted{};
     return CommandNotStarted{written.error(), exit_status(ErrorCode::kSystem)};
@@ -26,11 +28,11 @@ class ReadingStdin final : public LockedCommand {
   pid_t pid() const override { return 0; }
 
   void add_interest(std::vector<pollfd>& fds) const override {
-    if (!over_) fds.push_back({STDIN_FILENO, POLLIN, 0});
+    if (started_ && !over_) fds.push_back({STDIN_FILENO, POLLIN, 0});
   }
 
   std::optional<int> ended() override {
-    if (said_) return std::nullopt;
+    if (!started_ || said_) return std::nullopt;
     if (!over_) drain();
     if (!over_) return std::nullopt;
     said_ = true;
@@ -53,6 +55,7 @@ class ReadingStdin final : public LockedCommand {
 
   const Options& options_;
   Output& out_;
+  bool started_ = false;
   bool over_ = false;
   bool said_ = false;
 };

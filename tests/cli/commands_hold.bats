@@ -40,6 +40,17 @@ SCRIPT
   wait_until ended "$holder"
 }
 
+@test "hold: stdin that ends while the lock is waited for ends the hold as soon as it begins" {
+  hold_lock k
+  dlock hold k </dev/null >waiter.out 3>&- {holder_stdin}>&- &
+  local waiter=$!
+  wait_until has 1 waiters k
+  let_go
+  wait_until ended "$waiter"
+  [ "$(wc -l <waiter.out)" = 1 ]
+  run -0 dlock run -n k -- true
+}
+
 @test "hold: busy is 75, closed stdin ends at once, stdout that cannot be written is no success" {
   hold_lock k
   run -75 --separate-stderr dlock hold -n k
