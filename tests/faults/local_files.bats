@@ -228,6 +228,13 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [ ! -e ran ]
 }
 
+@test "a directory where no file can be made is a clear error" {
+  need_root
+  run -71 dlock run -n -b local:/proc k -- touch ran
+  [[ "$output" == *"cannot make a lock file in /proc"*"name another directory"* ]]
+  [ ! -e ran ]
+}
+
 @test "no space is a clear error, and locks that exist go on working" {
   need_root
   local disk=$BATS_TEST_TMPDIR/disk

@@ -246,14 +246,18 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
 
 Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-  if (!group_ || !create) {
-    return checked(openat(fd_.get(), name.c_str(), kFlags | (create ? O_CREAT : 0), 0600), name);
-  }
+  if (!create) return checked(openat(fd_.get(), name.c_str(), kFlags), name);
   // With fs.protected_regular=2 nobody may open what another member has made by O_CREAT alone.
-  int fd = openat(fd_.get(), name.c_str(), kFlags);
-  while (fd < 0 && errno == ENOENT) {
+  int fd = group_ ? openat(fd_.get(), name.c_str(), kFlags) : openat(fd_.get(), name.c_str(), kFlags | O_CREAT, 0600);
+  while (group_ && fd < 0 && errno == ENOENT) {
     fd = openat(fd_.get(), name.c_str(), kFlags | O_CREAT | O_EXCL, 0660);
-    if (fd < 0 && errno == EEXIST) fd = openat(fd_.get(), name.c_str(), kFlags);
+    if (fd >= 0 || errno != EEXIST) break;
+    fd = openat(fd_.get(), name.c_str(), kFlags);
+  }
+  if (fd < 0 && errno == ENOENT) {
+    Error error = system_error("cannot make a lock file in " + path_, errno);
+    error.next = "it was removed, or is no place for files: name another directory, --backend local:/dir";
+    return error;
   }
   return checked(fd, name);
 }
