@@ -300,6 +300,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 
 @test "something else listens there: 69, and it is said" {
   run -69 dlock run -n --connect-timeout 2s -b "zk${DLOCK_TEST_REDIS#redis}" "$key" -- touch ran
+  [[ "$output" == *"is it a ZooKeeper server that listens there?"* ]]
   [ ! -e ran ]
 }
 

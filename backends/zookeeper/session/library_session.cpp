@@ -27,6 +27,8 @@ constexpr int kMostLooks = 5000;
 constexpr useconds_t kLookPause = 200;
 constexpr std::size_t kNumberRoom = 16;  ///< for what a sequential create appends
 
+constexpr char kClosed[] = "the server closed the connection (is it a ZooKeeper server that listens there?)";
+
 /// What the library complained of last. Its log callback has no context, hence one for the process.
 class LastComplaint {
  public:
@@ -42,6 +44,7 @@ class LastComplaint {
     if (!end) return;
     const std::lock_guard lock(mutex_);
     text_.assign(open + 1, end);
+    if (text_ == std::strerror(EHOSTDOWN)) text_ = kClosed;  // so the library calls it
     if (text_ == std::strerror(ECONNREFUSED)) ++refusals_;
   }
   int refusals() {
