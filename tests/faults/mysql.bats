@@ -50,7 +50,7 @@ teardown() { end_world; }
 # --- the server ------------------------------------------------------------------------------------------------------
 
 @test "server SIGKILLed and restarted under a holder and a waiter: the lease goes on, nobody notices" {
-  start_watched a dlock run --ttl 3s k -- section --for 3
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((3 * slowness))
   wait_until begun 1
   wait_section b
   kill_server one
@@ -63,7 +63,7 @@ teardown() { end_world; }
 }
 
 @test "server shut down in order and started again: the same" {
-  start_watched a dlock run --ttl 4s k -- section --for 3
+  start_watched a dlock run --ttl $((4 * slowness))s k -- section --for $((3 * slowness))
   wait_until begun 1
   wait_section b
   kill_server one TERM

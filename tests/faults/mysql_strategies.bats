@@ -113,7 +113,7 @@ waits_for_it() { [ "$(sql one "$waiting")" ]; }
 
 restarted() { # STRATEGY
   use_strategy "$1"
-  start_watched a dlock run --ttl 3s k -- section --for 3
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((3 * slowness))
   wait_until begun 1
   wait_as_b
   kill_server one

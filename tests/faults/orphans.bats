@@ -56,11 +56,11 @@ kill_and_release() { # MOST
   released_after -10 "$1" && ended "$command" && wait_until ended "$(cat keeper.pid)"
 }
 
-@test "dlock is killed: its command goes with it, and the lock is free within 100 ms" {
+@test "dlock is killed: its command goes with it, and the lock is free at once" {
   # The best of five: a busy machine must not fail the test, a keeper that waits for a tick must.
   local _
   for _ in {1..5}; do
-    if kill_and_release 100; then return; fi
+    if kill_and_release $((100 * slowness)); then return; fi
   done
   false
 }

@@ -239,7 +239,7 @@ ahead() { # N SECONDS
 
 section_while_clocks_step() { # SECONDS: those of the first two; the run goes on, and says whose votes it dropped
   five_servers_with_clocks
-  start_watched a dlock run --ttl 2s k -- section --for 3.5 2>said
+  start_watched a dlock run --ttl $((2 * slowness))s k -- section --for $((7 * slowness / 2)) 2>said
   wait_until begun 1
   wait_until renewed 1 2
   local i

@@ -9,6 +9,7 @@ FAKE CUT NAME: the next command NAME is executed, and its connection is closed i
 FAKE SEEN: the commands so far, one string each, and those that scripts called. Scripts are run by a Lua like that of the
 servers (5.1), with the same conversions.
 """
+import hashlib
 import os
 import selectors
 import socket
@@ -109,7 +110,8 @@ def parse_reply(data, at=0):
 class Server:
     def __init__(self):
         self.store, self.cut, self.seen = Store(), None, []
-        self.store.EVAL = self.eval
+        self.store.EVAL, self.store.EVALSHA, self.store.SCRIPT = self.eval, self.eval_by_hash, self.script
+        self.texts = {}  # of scripts, by hash
         self.scripts = Scripts(self.command)
         self.selector = selectors.DefaultSelector()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -179,7 +181,7 @@ class Server:
         self.seen.append(b" ".join(words if name != b"EVAL" else [name] + words[3:]))
         method = getattr(self.store, name.decode("latin-1"), None) if name.isupper() else None
         if method is None or name == b"FIND":
-            shown = b" ".join(b"'%s'" % word for word in words[1:])
+            shown = b" ".join(b"'%s'" % word for word in words[1:]).translate(bytes.maketrans(b"\r\n", b"  "))
             return b"-ERR unknown command '%s', with args beginning with: %s\r\n" % (words[0], shown)
         try:
             return method(*words[1:])
@@ -189,7 +191,20 @@ class Server:
             return b"-ERR wrong number of arguments for '%s' command\r\n" % words[0].lower()
 
     def eval(self, script, count, *words):
+        self.script(b"LOAD", script)
         return self.scripts.run(script, words[:int(count)], words[int(count):])
+
+    def script(self, what, text=b""):
+        if what.upper() == b"FLUSH":
+            self.texts.clear()
+            return OK
+        name = hashlib.sha1(text).hexdigest().encode()
+        self.texts[name] = text
+        return bulk(name)
+
+    def eval_by_hash(self, name, count, *words):
+        script = self.texts.get(name.lower())
+        return self.eval(script, count, *words) if script else b"-NOSCRIPT No matching script. Please use EVAL.\r\n"
 
     def control(self, words):
         if words[1].upper() == b"SEEN":
