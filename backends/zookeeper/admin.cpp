@@ -248,9 +248,29 @@ Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner,
   return HeldLock{name, owner, again.token, store()};
 }
 
+/// What `acquire --watch-pid` left has a keeper, with a session that cannot be taken over: its nodes are deleted, and
+/// the keeper sees that. False: no such lease is there.
+Result<bool> ZookeeperAdmin::release_watched(const LockName& name, const Owner& owner, TimePoint until) {
+  auto present = present_at(name, until);
+  if (!present) return present.error();
+  std::erase_if(*present, [&](const Present& one) {
+    const bool watched = one.ours && one.ours->left_to.value_or(0) > 0;
+    return !one.holds || !watched || one.party.owner != owner.text();
+  });
+  if (present->empty()) return false;
+  for (Present& one : *present) one.ours->lock_delay = Duration(0);  // it ends in order
+  if (const auto freed = free(*present, until); !freed) return freed.error();
+  return true;
+}
+
 Result<void> ZookeeperAdmin::release(const LockName& name, const Owner& owner) {
   const TimePoint until = soon();
   const auto ours = take_in_hand(name, owner, until);
+  if (!ours && ours.error().code == ErrorCode::kUnsupported) {
+    const auto released = release_watched(name, owner, until);
+    if (!released) return released.error();
+    if (*released) return {};
+  }
   if (!ours) return ours.error();
   auto ended = end_lease(ensemble_, ours->lease, until);
   if (ended || ended.error().code == ErrorCode::kLost) ours->files.remove(owner);

@@ -44,6 +44,7 @@ class ZookeeperAdmin final : public LockAdmin {
     DetachedLease lease;
   };
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
+  Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
   Result<std::vector<LockName>> locks_below_root(TimePoint until);
   bool have_heard(const std::vector<Present>& holders, TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);

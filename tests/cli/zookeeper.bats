@@ -252,6 +252,17 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run -q -w 10 "$key" -- true
 }
 
+@test "acquire --watch-pid: release gives it back while that process lives, once, and without its lock-delay" {
+  local owner token
+  start sleep 60
+  run -0 --separate-stderr dlock acquire --ttl 2s --lock-delay 60s --watch-pid "$started_pid" "$key"
+  read -r owner token <<<"$output"
+  run -0 --separate-stderr dlock release "$key" --owner "$owner"
+  [ "$output$stderr" = "" ]
+  run -0 dlock run -n "$key" -- true
+  run -79 dlock release "$key" --owner "$owner"
+}
+
 @test "what is kept of a lease is readable by its owner alone, and gone with it" {
   local folder=/var/lib/dlock/zookeeper owner
   [ "$(id -u)" = 0 ] || folder=$HOME/.local/state/dlock/zookeeper
