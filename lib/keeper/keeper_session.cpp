@@ -163,6 +163,7 @@ void KeeperSession::command_ended(int wait_status) {
 
 void KeeperSession::add_interest(std::vector<pollfd>& fds) const {
   if (socket_.valid() && !lost_) fds.push_back({socket_.get(), POLLIN, 0});
+  if (alarm_) fds.push_back({alarm_->fd(), POLLIN, 0});
 }
 
 /// A packet that does not fit means a keeper that does not read: its silence will be noticed by the deadlines. A keeper
@@ -172,10 +173,29 @@ void KeeperSession::send(const Message& message, int descriptor) {
 }
 
 /// A command that lives to see a renewal will probably see many: they need not wake us any more. What we have to wake
-/// up for is the time when the deadline that we know wants something done, and next_event() looks before anything is.
+/// up for is the time when the deadline that we know wants something done, and next_event() looks before anything is;
+/// a caller who says when that is (wakes_before) sleeps on, for as long as renewals come.
 void KeeperSession::look_from_now_on() {
   shared_ = SharedDeadline::make();
   if (shared_) send({"look", {}}, shared_->fd());
+}
+
+bool KeeperSession::wakes_before(Duration left) {
+  if (!shared_ || clock_.now() >= *deadline_ - left) return false;
+  if (alarm_ && alarm_->before() == left) return true;
+  alarm_ = SharedAlarm::make(left);
+  if (alarm_ && !alarm_->set(*deadline_)) alarm_.reset();
+  if (!alarm_) return false;
+  send({"wake", {{"before", std::to_string(left.count())}}}, alarm_->fd());
+  return true;
+}
+
+/// A keeper that was killed between the two has shown a renewal, and not moved the alarm. One that does not renew any
+/// more leaves it to the caller what has to be done, and when.
+void KeeperSession::hear_alarm() {
+  if (!alarm_ || !alarm_->has_rung()) return;
+  const bool renewed = clock_.now() < *deadline_ - alarm_->before();
+  if (!renewed || !alarm_->set(*deadline_)) alarm_.reset();
 }
 
 /// Renewed, unless something later has been told.
@@ -195,6 +215,7 @@ std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
     pending_ = std::move(event);
     return renewed;
   }
+  hear_alarm();
   if (event) return event;
   if (socket_.valid() && answer_by_ && now >= *answer_by_) return answer_for_silent_keeper();
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/messages.h"
+#include "lib/keeper/shared_alarm.h"
 #include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
@@ -41,6 +42,7 @@ class KeeperSession final : public LockSession {
   void ask_who() override;
   void add_interest(std::vector<pollfd>& fds) const override;
   std::optional<TimePoint> wake_at() const override { return answer_by_; }
+  bool wakes_before(Duration left) override;
   std::optional<SessionEvent> next_event(TimePoint now) override;
   pid_t keeper_pid() const override { return pid_; }
   void command_started(const StartedCommand& command) override;
@@ -57,6 +59,7 @@ class KeeperSession final : public LockSession {
   std::optional<SessionEvent> next_word();
   void look_from_now_on();
   std::optional<SessionEvent> newer(TimePoint deadline);
+  void hear_alarm();
   std::optional<SessionEvent> receive();
   SessionEvent lose(const Lost& lost);
   SessionEvent over(SessionEvent last);
@@ -82,6 +85,7 @@ class KeeperSession final : public LockSession {
   bool given_back_ = false;            ///< by itself: it has ended the command that we did not end
   std::optional<TimePoint> deadline_;  ///< the last renewal's
   std::optional<SharedDeadline> shared_;
+  std::optional<SharedAlarm> alarm_;
 };
 
 }  // namespace dlock

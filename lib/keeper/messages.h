@@ -22,6 +22,7 @@ namespace dlock {
 //               ended status= (of a stock)  detach ttl= [pid=]
 //               here    (the answer to "there")
 //               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
+//               wake before=  (with the descriptor of a SharedAlarm: it is moved by each renewal that is shown)
 //   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= (for the lock, by somebody)
 //               refused code= message= next= [state]  waiting [state]
 //               withdrawn  released  unconfirmed code= message=

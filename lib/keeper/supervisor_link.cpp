@@ -36,8 +36,14 @@ bool SupervisorLink::take_who() {
 
 void SupervisorLink::tell(const SessionEvent& event) {
   if (!socket_.valid()) return;
-  if (const auto* renewed = std::get_if<Renewed>(&event); renewed && shared_) return shared_->show(renewed->deadline);
+  if (const auto* renewed = std::get_if<Renewed>(&event); renewed && shared_) return show(renewed->deadline);
   send_packet(socket_.get(), encode(event_message(event)));
+}
+
+/// First the deadline: whom the alarm wakes early looks at it, and sets the alarm himself.
+void SupervisorLink::show(TimePoint deadline) {
+  shared_->show(deadline);
+  if (alarm_) alarm_->set(deadline);
 }
 
 void SupervisorLink::ask_whether_there() {
@@ -93,6 +99,10 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
     detach_ = Detach{Duration(ttl.value_or(0)), number_of<pid_t>(message, "pid")};
   } else if (message.verb == "look") {
     shared_ = SharedDeadline::open(std::move(passed));  // without it renewals are said, as before
+  } else if (message.verb == "wake") {
+    const auto before = number_of<std::int64_t>(message, "before");
+    if (before) alarm_ = SharedAlarm::open(std::move(passed), Duration(*before));
+    nonsense_ = nonsense_ || !before;
   } else {
     nonsense_ = true;
   }

@@ -7,6 +7,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/keeper/control.h"
 #include "lib/keeper/messages.h"
+#include "lib/keeper/shared_alarm.h"
 #include "lib/keeper/shared_deadline.h"
 
 namespace dlock {
@@ -60,10 +61,12 @@ class SupervisorLink final : public Control {
 
  private:
   void take(const Message& message, UniqueFd passed);
+  void show(TimePoint deadline);
   void refuse(const Error& error);
 
   UniqueFd socket_;
   std::optional<SharedDeadline> shared_;  ///< where the supervisor looks for renewals
+  std::optional<SharedAlarm> alarm_;      ///< what it sleeps on meanwhile
   bool gone_ = false;
   bool nonsense_ = false;
   bool heard_ = false;

@@ -126,6 +126,10 @@ class LockSession {
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
   virtual std::optional<TimePoint> wake_at() const = 0;
 
+  /// True: until the next event or the next call of this, what add_interest() names is ready when no more than `left`
+  /// is left of the lease, however often it has been renewed; nobody else needs a timer for that.
+  virtual bool wakes_before(Duration /*left*/) { return false; }
+
   /// The next thing that happened, or nullopt. Does not block.
   virtual std::optional<SessionEvent> next_event(TimePoint now) = 0;
 

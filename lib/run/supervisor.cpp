@@ -57,8 +57,7 @@ class Decision {
         else if (now_ >= *last_moment(policy_, s_)) lose_before_start("hardly any lease was left, and no renewal came");
         return;
       case Phase::kRunning:
-        if (!s_.lost && s_.deadline && now_ >= term_at(*s_.deadline, policy_.ttl, kill_after(policy_, s_)))
-          declare_lost("");
+        if (const auto due = term_due(policy_, s_); due && now_ >= *due) declare_lost("");
         else if (const auto end = end_of_hold(policy_, s_); end && now_ >= *end) end_overheld();
         return;
       case Phase::kEnding:
@@ -208,8 +207,7 @@ class Decision {
         if (!signal.from_terminal && s_.command_alive) actions_.push_back({Kind::kSignalCommand, signal.number});
         return;
       case Phase::kWithdrawing:
-      case Phase::kReleasing:  // bounded anyway, and an abandoned release would keep others out for the rest of the
-                               // lease
+      case Phase::kReleasing:  // bounded anyway; an abandoned one would keep others out until the lease ends
       case Phase::kDone:
         return;
     }
@@ -374,26 +372,29 @@ std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, 
   return decision.take();
 }
 
-std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s) {
+std::optional<TimePoint> term_due(const SupervisionPolicy& policy, const SupervisorState& s) {
+  if (s.phase != Phase::kRunning || s.lost || !s.deadline) return std::nullopt;
+  return term_at(*s.deadline, policy.ttl, kill_after(policy, s));
+}
+
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s, bool watched) {
   switch (s.phase) {
     case Phase::kAcquiring:
       return policy.give_up_at;
     case Phase::kGranted:
       return last_moment(policy, s);
     case Phase::kRunning:
-      if (s.lost || !s.deadline) return end_of_hold(policy, s);
-      return earlier(term_at(*s.deadline, policy.ttl, kill_after(policy, s)), end_of_hold(policy, s));
+      return earlier(watched ? std::nullopt : term_due(policy, s), end_of_hold(policy, s));
     case Phase::kLingering:
       return earlier(s.alarm, last_moment(policy, s));
     case Phase::kWithdrawing:
     case Phase::kEnding:
     case Phase::kKilling:
     case Phase::kReleasing:
-      return s.alarm;
     case Phase::kDone:
-      return std::nullopt;
+      break;
   }
-  return std::nullopt;
+  return s.alarm;
 }
 
 }  // namespace dlock

@@ -129,7 +129,10 @@ struct SupervisorState {
 std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, const SupervisorEvent& event,
                            TimePoint now);
 
-/// When TimePassed is due at the latest.
-std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s);
+/// When a command that runs has to begin to end, unless a renewal comes first.
+std::optional<TimePoint> term_due(const SupervisionPolicy& policy, const SupervisorState& s);
+
+/// When TimePassed is due at the latest. `watched`: somebody else sees to it that term_due() is not missed.
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s, bool watched = false);
 
 }  // namespace dlock

@@ -116,7 +116,7 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   keeper_does 'grant 2000; renew 2000; show 2000; show 2000; serve'
   run -0 dlock run --ttl 2s k -- sleep 2.9
   [ "$output" = "" ]
-  [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire started look release " ]
+  [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire started look wake release " ]
 }
 
 # Of a ttl of 6, the renewals are 2 and 4 after the grant: TERM is due 8.46, KILL 9.45 after it; by what was only said it
@@ -138,6 +138,43 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   run -79 dlock run --ttl "${ttl}ms" k -- ticking
   acted_within_its_lease
   acted_for_more_than "$((2200 * slowness))e-3"
+}
+
+# What dlock knew after the first renewal ends 2.15 s after the grant (of a ttl of 2), between the third and the fourth.
+@test "a keeper that moves the alarm with its renewals: dlock sleeps through them, and the command goes on" {
+  local ttl=$((2000 * slowness)) i before
+  keeper_does "grant $ttl; renew $ttl; wake $ttl; wake $ttl; wake $ttl; wake $ttl; serve"
+  dlock run --ttl "${ttl}ms" k -- sleep "$((3800 * slowness))e-3" 2>err & local dlock=$!
+  wait_until grep -qsx wake heard
+  for i in 1 2 3; do
+    cp lease last
+    wait_until lease_is_another_one
+    before=${before:-$(sleeps_of "$dlock")}
+  done
+  [ "$(sleeps_of "$dlock")" = "$before" ]
+  wait "$dlock"
+  [ ! -s err ]
+}
+lease_is_another_one() { ! cmp -s lease last; }
+sleeps_of() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status"; }
+
+@test "a keeper that hangs after it has moved the alarm: the command is ended before that lease is, 79" {
+  local ttl=$((2000 * slowness))
+  script_ticking
+  keeper_does "grant $ttl; renew $ttl; wake $ttl; wake $ttl; hang"
+  run -79 dlock run --ttl "${ttl}ms" k -- ticking --stubborn
+  acted_within_its_lease
+  acted_for_more_than "$((3100 * slowness))e-3"
+  [[ "$output" == *"LOST k: no renewal"* ]]
+}
+
+@test "a keeper that is killed after it has moved the alarm: the same" {
+  local ttl=$((2000 * slowness))
+  script_ticking
+  keeper_does "grant $ttl; renew $ttl; wake $ttl; wake $ttl; die"
+  run -79 dlock run --ttl "${ttl}ms" k -- ticking
+  acted_within_its_lease
+  acted_for_more_than "$((2800 * slowness))e-3"
 }
 
 @test "a keeper that talks nonsense is one that is gone" {

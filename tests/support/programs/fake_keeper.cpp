@@ -7,6 +7,7 @@
 //   - renew TTL_MS: a third of the ttl later: renewed
 //   - late TTL_MS: 0.4 ttl later than it should: renewed
 //   - show TTL_MS: as renew, but shown in the page that the supervisor must have passed before
+//   - wake TTL_MS: the same, and its alarm is moved
 //   - lost WHY: says lost
 //   - busy, unavailable, denied: refuses
 //   - garbage: says what nobody understands
@@ -38,6 +39,7 @@
 #include "lib/keeper/messages.h"
 #include "lib/keeper/packets.h"
 #include "lib/keeper/processes.h"
+#include "lib/keeper/shared_alarm.h"
 #include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lease.h"
 
@@ -106,6 +108,7 @@ class Script {
     else if (word == "renew") renew(number, number / 3);
     else if (word == "late") renew(number, number / 3 + number * 4 / 10);
     else if (word == "show") show(number);
+    else if (word == "wake") wake(number);
     else if (word == "lost") say(event_message(Lost{argument}));
     else if (word == "busy") refuse(ErrorCode::kBusy, "held by somebody");
     else if (word == "unavailable") refuse(ErrorCode::kUnavailable, "cannot reach redis://nowhere: connection refused");
@@ -154,6 +157,19 @@ class Script {
     shared_->show(lease_from_now(ttl));
   }
 
+  void wake(Duration ttl) {
+    UniqueFd passed;
+    while (!alarm_) {
+      const Message message = hear(&passed);
+      if (message.verb.empty()) exit(0);
+      if (message.verb == "look") shared_ = SharedDeadline::open(std::move(passed));
+      if (message.verb != "wake") continue;
+      alarm_ = SharedAlarm::open(std::move(passed), Duration(atoll(message.find("before")->c_str())));
+    }
+    show(ttl);
+    alarm_->set(lease_deadline(sent_, ttl));
+  }
+
   void refuse(ErrorCode code, const char* why) {
     hear();
     say(event_message(Refused{{code, why, "nothing was run"}, std::nullopt}));
@@ -181,6 +197,7 @@ class Script {
   std::string text_;
   TimePoint sent_{};
   std::optional<SharedDeadline> shared_;
+  std::optional<SharedAlarm> alarm_;
 };
 
 }  // namespace

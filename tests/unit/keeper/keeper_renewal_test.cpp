@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
+#include "lib/keeper/shared_alarm.h"
 #include "lib/keeper/shared_deadline.h"
 #include "tests/unit/keeper/keeper_world.h"
 
@@ -43,6 +44,51 @@ TEST_CASE("To a supervisor that looks for itself renewals are shown, and everyth
   CHECK(shared->shown() == lease_deadline(FakeClock::start() + 10h - 10s, kTtl));
   CHECK(world.heard<Unrenewed>().size() == 1);
   CHECK(world.last_word_is<Lost>());
+}
+
+TEST_CASE("The alarm of a supervisor is moved by what is shown, and by nothing else") {
+  World world;
+  const auto shared = SharedDeadline::make();
+  // The fake clock is weeks ahead of the kernel's, by which the alarm rings.
+  const Duration weeks = FakeClock::start().time_since_epoch();
+  auto early = SharedAlarm::make(weeks + 1h);
+  auto late = SharedAlarm::make(1s);
+  REQUIRE(shared);
+  REQUIRE(early);
+  REQUIRE(late);
+  const auto wake = [&](const SharedAlarm& alarm) {
+    world.say({"wake", {{"before", std::to_string(alarm.before().count())}}}, alarm.fd());
+  };
+  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+    if (world.clock.since_start() >= 35s) return RenewalUnknown{"cut"};
+    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
+  };
+  world.at(12s, [&] { wake(*early); });
+  world.at(15s, [&] {
+    CHECK_FALSE(early->has_rung());
+    world.say({"look", {}}, shared->fd());
+  });
+  world.at(25s, [&] {
+    CHECK(early->has_rung());
+    wake(*late);
+  });
+  world.run();
+  CHECK(world.last_word_is<Lost>());
+  CHECK_FALSE(early->has_rung());
+  CHECK_FALSE(late->has_rung());
+}
+
+TEST_CASE("An alarm is a timer: another descriptor is none, and what has gone off says so once") {
+  CHECK_FALSE(SharedAlarm::open(UniqueFd(), 1s));
+  CHECK_FALSE(SharedAlarm::open(UniqueFd(memfd_create("x", MFD_CLOEXEC)), 1s));
+  auto alarm = SharedAlarm::make(1s);
+  REQUIRE(alarm);
+  CHECK_FALSE(alarm->has_rung());
+  CHECK(alarm->set(TimePoint(Duration(1))));  // long ago
+  CHECK(alarm->has_rung());
+  CHECK_FALSE(alarm->has_rung());
+  CHECK(alarm->set(TimePoint(std::chrono::hours(1'000'000))));
+  CHECK_FALSE(alarm->has_rung());
 }
 
 TEST_CASE("Where there is nothing to show renewals in they go on being said") {
