@@ -8,6 +8,12 @@
 #include "lib/lock/lease.h"
 
 namespace dlock {
+namespace {
+
+/// The supervisor, messages of the store, and a timer.
+constexpr std::size_t kMostInterest = 4;
+
+}  // namespace
 
 void Keeping::run() {
   auto answer = lock_.acquire(link_);
@@ -156,7 +162,9 @@ bool Keeping::lose(const std::string& why) {
 
 /// Until a message comes, or the store says something, or one of `others` is ready, or something is due.
 void Keeping::wait(const std::vector<pollfd>& others, std::optional<TimePoint> until) {
-  std::vector<pollfd> fds = others;
+  std::vector<pollfd> fds;
+  fds.reserve(others.size() + kMostInterest);
+  fds.assign(others.begin(), others.end());
   link_.add_interest(fds);
   const std::size_t own = fds.size();
   if (holds_) {

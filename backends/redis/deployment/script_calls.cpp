@@ -11,6 +11,12 @@ namespace {
 
 constexpr Duration kReplicaPatience = std::chrono::seconds(1);
 
+std::vector<Command> request_of(Command command) {
+  std::vector<Command> request;  // braces would copy it, script and all
+  request.push_back(std::move(command));
+  return request;
+}
+
 }  // namespace
 
 Result<ScriptCalls::Answer> ScriptCalls::answer_of(std::vector<Reply>& replies) const {
@@ -22,21 +28,28 @@ Result<ScriptCalls::Answer> ScriptCalls::answer_of(std::vector<Reply>& replies) 
   return std::move(answer.elements);
 }
 
-Result<ScriptCalls::Answer> ScriptCalls::run(Command command, TimePoint until, Control* control) {
-  std::vector<Command> commands;  // braces would copy it, script and all
-  commands.push_back(std::move(command));
-  auto replies = deployment_.call(key_, commands, until, control);
+Result<ScriptCalls::Answer> ScriptCalls::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
+  auto replies = deployment_.call(key_, request, until, control);
   answered_ = static_cast<bool>(replies);
   if (!replies) return replies.error();
   sent_ = deployment_.asked_at();
   return answer_of(*replies);
 }
 
+Result<ScriptCalls::Answer> ScriptCalls::run(Command command, TimePoint until, Control* control) {
+  return ask(request_of(std::move(command)), until, control);
+}
+
 Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until,
                                                        Control* control) {
+  return run_confirmed(request_of(std::move(command)), done, until, control);
+}
+
+Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&),
+                                                       TimePoint until, Control* control) {
   ReplicaCheck check(replicas_);
-  if (!check.any()) return run(std::move(command), until, control);
-  std::vector<Command> commands{std::move(command)};
+  if (!check.any()) return ask(request, until, control);
+  std::vector<Command> commands = request;
   while (true) {
     commands.resize(1);
     const Duration patience = std::min<Duration>(kReplicaPatience, (until - clock_.now()) / 2);

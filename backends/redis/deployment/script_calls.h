@@ -31,6 +31,9 @@ class ScriptCalls {
   Result<Answer> run(Command command, TimePoint until, Control* control);
   /// The same; an answer that is `done` counts only when the replicas that are demanded have it.
   Result<Answer> run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until, Control* control);
+  /// The same for a request that is kept to be made again. REQUIRES: one command.
+  Result<Answer> run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&), TimePoint until,
+                               Control* control);
 
   /// A lease that the last answer speaks of counts from here: the request went out then or later.
   TimePoint sent() const { return sent_; }
@@ -40,6 +43,7 @@ class ScriptCalls {
   const std::string& store() const { return store_; }
 
  private:
+  Result<Answer> ask(const std::vector<Command>& request, TimePoint until, Control* control);
   Result<Answer> answer_of(std::vector<Reply>& replies) const;
 
   Deployment& deployment_;

@@ -63,11 +63,21 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   return not_understood(store_);
 }
 
+/// Put together once: after seconds of sleep each piece of code and each string would have to be fetched anew.
+const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration ttl, bool exact) {
+  const bool same = renewal_ && renewal_->owner == owner && renewal_->ttl == ttl && renewal_->exact == exact;
+  if (!same) {
+    renewal_ = Renewal{owner, ttl, exact, {}};
+    renewal_->request.push_back(command_of(native_scripts::kRenew, {owner.text(), ms_text(ttl), exact ? "1" : "0"}));
+  }
+  return renewal_->request;
+}
+
 Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
                                         Control* control) {
   auto answer = calls_.run_confirmed(
-      command_of(native_scripts::kRenew, {owner.text(), ms_text(ttl), exact ? "1" : "0"}),
-      [](const ScriptCalls::Answer& e) { return e[0].text == "renewed"; }, until, control);
+      renewal_of(owner, ttl, exact), [](const ScriptCalls::Answer& e) { return e[0].text == "renewed"; }, until,
+      control);
   if (!answer) return answer.error();
   const ScriptCalls::Answer& e = *answer;
   if (e[0].text == "renewed" && e.size() == 3)

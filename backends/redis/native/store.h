@@ -68,8 +68,17 @@ class NativeStore final : public ScriptStore {
 
  private:
   Command command_of(const char* script, std::vector<std::string> arguments) const;
+  const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact);
+
+  struct Renewal {
+    Owner owner;
+    Duration ttl;
+    bool exact;
+    std::vector<Command> request;
+  };
 
   NativeNames names_;
+  std::optional<Renewal> renewal_;  ///< the last one: a holder asks for the same one again and again
 };
 
 }  // namespace dlock::redis

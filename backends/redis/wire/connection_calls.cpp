@@ -9,10 +9,13 @@ namespace {
 
 /// Most answers come within that, and so short a wait needs no timer (SystemClock).
 constexpr Duration kSoon = std::chrono::milliseconds(200);
+/// The server, a probe of it, whoever may not want it any more, and a timer.
+constexpr std::size_t kMostInterest = 4;
 
 /// One wait for the server, the time, and whoever may not want it any more.
 void wait_for(const Connection& connection, Clock& clock, TimePoint until, const Control* control) {
   std::vector<pollfd> fds;
+  fds.reserve(kMostInterest);
   connection.add_interest(fds);
   if (control != nullptr) control->add_interest(fds);
   clock.wait(fds, earlier(until, connection.wake_at()));

@@ -3,6 +3,7 @@
 
 #include <hiredis/read.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <new>
 
@@ -124,12 +125,16 @@ bool is_denied(const Reply& reply) {
 
 void append_encoded(std::string& out, const Command& command) {
   const auto append_head = [&](char kind, std::size_t size) {
-    out.append(1, kind).append(std::to_string(size)).append("\r\n");
+    char head[24] = {kind};
+    char* end = std::to_chars(head + 1, head + sizeof head - 2, size).ptr;
+    *end++ = '\r';
+    *end++ = '\n';
+    out.append(head, static_cast<std::size_t>(end - head));
   };
   append_head('*', command.size());
   for (const std::string& word : command) {
     append_head('$', word.size());
-    out.append(word).append("\r\n");
+    out.append(word).append("\r\n", 2);
   }
 }
 
