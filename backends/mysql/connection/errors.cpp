@@ -46,7 +46,10 @@ bool is_unknown_view(int code) { return code == 1109; }
 Error error_of(const Failure& failure, const std::string& server) {
   const std::string number = failure.code == 0 ? "" : " (error " + std::to_string(failure.code) + ")";
   const std::string said = failure.text.substr(0, 200) + number;
-  if (failure.cancelled) return {ErrorCode::kUnavailable, server + " did not answer in time", kDoctor};
+  if (failure.cancelled) {
+    return {ErrorCode::kUnavailable, server + " did not answer in time",
+            "is it a MySQL server that listens there? Look with: dlock doctor"};
+  }
   switch (failure.code) {
     case 1045:  // access denied
     case 1130:  // host not allowed
