@@ -272,6 +272,7 @@ owner_of_environ_is() { [ "$(stat -c %u "/proc/$1/environ")" = "$2" ]; } # PID U
 
 @test "other programs of the user cannot look into a keeper, and the password is not in its environment" {
   local as=() supervisor keeper
+  # shellcheck disable=SC2153 # of cli.bash
   cp "$(dirname "$DLOCK")/../libexec/dlock/dlock-redis" "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
   chmod 755 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
   [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups --)

@@ -108,19 +108,8 @@ open_world() {
 # How many times as long as on a quiet machine windows of real time are (scripts/check measures it).
 slowness=${DLOCK_TEST_SLOWNESS:-1}
 patience=$((20 * slowness)) # seconds; only a failing test waits that long
-
-# Polls until the command succeeds. What is slept on is a pipe in which nothing ever comes: no process for each time.
-wait_until() {
-  local end=$((SECONDS + patience))
-  [ "${nothing:-}" ] || exec {nothing}<> <(:)
-  until "$@"; do
-    if [ "$SECONDS" -ge "$end" ]; then
-      echo "waited $patience s for: $*" >&2
-      return 1
-    fi
-    read -r -t 0.02 -u "$nothing" || true
-  done
-}
+# shellcheck source=tests/support/waiting.bash
+. "$support/waiting.bash"
 
 now_ms() {
   local up

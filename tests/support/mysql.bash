@@ -91,10 +91,7 @@ launch_mysql() {
   started+=("$pid")
   disown "$pid"
   echo "$pid" >"$folder/pid"
-  until grep -q 'ready for connections' "$folder/log"; do
-    kill -0 "$pid" 2>/dev/null || return 1
-    sleep 0.01
-  done
+  wait_for_log "$pid" "$folder/log" 'ready for connections'
 }
 
 mysql_url() { echo "mysql://${2:-app}@127.0.0.1:$(port_of "$1")/locks"; } # NAME [USER]

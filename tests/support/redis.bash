@@ -58,7 +58,7 @@ start_tair() { # NAME: a stand-in for a Tair server
   disown "$!"
   until [ -s "$servers/$1/port" ]; do
     kill -0 "$!" || return
-    sleep 0.005
+    nap 5000
   done
 }
 
@@ -76,10 +76,7 @@ launch() {
   started+=("$pid")
   disown "$pid"
   echo "$pid" >"$folder/pid"
-  until grep -q "$3" "$folder/log"; do
-    kill -0 "$pid" 2>/dev/null || return 1
-    sleep 0.005
-  done
+  wait_for_log "$pid" "$folder/log" "$3"
 }
 
 pid_of_redis() { pid_of_server "$1"; }

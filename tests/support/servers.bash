@@ -2,6 +2,9 @@
 # What servers of every kind have in common, for tests/support/redis.bash and its kin. Each has a NAME and lives in
 # $servers/NAME: log, pid, port, data. They listen on 127.0.0.1 at ports that were free.
 
+# shellcheck source=tests/support/waiting.bash
+. "$(dirname "${BASH_SOURCE[0]}")/waiting.bash"
+
 servers=${servers:-${BATS_TEST_TMPDIR:+$BATS_TEST_TMPDIR/servers}}
 started=("${started[@]}")
 
@@ -15,7 +18,7 @@ kill_server() { # NAME [SIGNAL]: returns when it is gone
   local pid
   pid=$(pid_of_server "$1")
   kill "-${2:-KILL}" "$pid"
-  while kill -0 "$pid" 2>/dev/null; do sleep 0.005; done
+  while kill -0 "$pid" 2>/dev/null; do nap 5000; done
 }
 
 # --- a network that fails (programs/failing_network.cpp) -------------------------------------------------------------

@@ -87,19 +87,20 @@ restart_zookeeper() { # NAME
 
 # zookeeper_says NAME WORD: its answer to a word of four letters.
 zookeeper_says() {
-  local connection
+  local connection said
   { exec {connection}<>"/dev/tcp/127.0.0.1/$(port_of "$1")"; } 2>/dev/null || return
   printf '%s' "$2" >&"$connection"
-  timeout 2 cat <&"$connection" 2>/dev/null || true
+  IFS= read -r -d '' -t 2 -u "$connection" said 2>/dev/null || true # to its end
   exec {connection}>&-
+  printf '%s' "$said"
 }
 
 zookeeper_is() { zookeeper_says "$1" srvr | grep -qx "Mode: $2"; } # NAME leader|follower|standalone
 zookeeper_serves() {                                               # NAME: waits until it has a mode
   local end=$((SECONDS + 30))
-  until zookeeper_says "$1" srvr | grep -q '^Mode: '; do
+  until [[ $(zookeeper_says "$1" srvr) == *$'\nMode: '* ]]; do
     kill -0 "$(pid_of_server "$1")" 2>/dev/null && [ "$SECONDS" -lt "$end" ] || return 1
-    sleep 0.03
+    nap 30000
   done
 }
 
