@@ -144,7 +144,7 @@ file_says() {
 @test "a replica is called one, and its primary is asked for" {
   start_redis primary
   start_redis replica --replicaof 127.0.0.1 "$(port_of primary)"
-  wait_until redis_line replica role:slave INFO replication
+  wait_until redis_line replica master_link_status:up INFO replication
   use "$(redis_url replica)"
   says 69 'is a read-only replica' 'name its primary' 'redis+sentinel://' '!did not write' -- dlock run -n k -- touch ran
   says 69 'is a read-only replica' -- dlock acquire -n --ttl 10s k

@@ -23,7 +23,7 @@ family() {
   case $1 in
     native | redis-py | redlock | redsync) echo token ;;
     lock | spin | fenced | fair) echo hash ;;
-    semaphore | permits) echo semaphore,_permits ;;
+    semaphore) echo permits ;;
     *) echo "$1" ;;
   esac
 }
