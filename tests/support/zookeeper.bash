@@ -87,18 +87,30 @@ restart_zookeeper() { # NAME
 
 # zookeeper_says NAME WORD: its answer to a word of four letters.
 zookeeper_says() {
-  local connection said
+  local connection
   { exec {connection}<>"/dev/tcp/127.0.0.1/$(port_of "$1")"; } 2>/dev/null || return
   printf '%s' "$2" >&"$connection"
-  IFS= read -r -d '' -t 2 -u "$connection" said 2>/dev/null || true # to its end
+  timeout 2 cat <&"$connection" 2>/dev/null || true
   exec {connection}>&-
-  printf '%s' "$said"
 }
 
-zookeeper_is() { zookeeper_says "$1" srvr | grep -qx "Mode: $2"; } # NAME leader|follower|standalone
-zookeeper_serves() {                                               # NAME: waits until it has a mode
-  local end=$((SECONDS + 30))
-  until [[ $(zookeeper_says "$1" srvr) == *$'\nMode: '* ]]; do
+# What a server is, as $mode: leader, follower, standalone. Fails while it is nothing of these. A look starts no process.
+zookeeper_mode() { # NAME
+  local connection port line
+  read -r port <"$servers/$1/port"
+  mode=
+  { exec {connection}<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null || return
+  printf srvr >&"$connection"
+  while read -r -t 2 -u "$connection" line 2>/dev/null; do
+    if [[ $line == 'Mode: '* ]]; then mode=${line#Mode: }; fi
+  done
+  exec {connection}>&-
+  [ "$mode" ]
+}
+zookeeper_is() { zookeeper_mode "$1" && [ "$mode" = "$2" ]; } # NAME leader|follower|standalone
+zookeeper_serves() {                                          # NAME: waits until it has a mode
+  local end=$((SECONDS + 30)) mode
+  until zookeeper_mode "$1"; do
     kill -0 "$(pid_of_server "$1")" 2>/dev/null && [ "$SECONDS" -lt "$end" ] || return 1
     nap 30000
   done
