@@ -77,9 +77,10 @@ std::optional<Participant> party_of(std::string_view note) {
 
 }  // namespace
 
+// As bytes: the name of a database is utf8mb3, and of a key with characters beyond that MariaDB would make none.
 std::string named_lock(std::string_view kind, const LockName& name) {
   const std::string bytes = "\n" + std::string(kind) + "\n" + name.text();
-  return "CONCAT('dlock:',LEFT(SHA2(CONCAT(DATABASE()," + literal(bytes) + "),256),56))";
+  return "CONCAT('dlock:',LEFT(SHA2(CONCAT(CAST(DATABASE() AS BINARY)," + literal(bytes) + "),256),56))";
 }
 
 std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note) {
