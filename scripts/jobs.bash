@@ -9,6 +9,7 @@
 #   run_jobs LANES                     runs what was added; builds in a lane of their own, with less weight than tests
 #   retry_jobs                         once more, alone, what failed beside others (kinds bats and part)
 #   sum_jobs                           sets passed, failed, skipped, retried
+#   heed_stop_signals                  INT and TERM end the runner, with 130 and 143, at its next step
 #
 # Uses the folder $logs (the caller's): NAME.log for each job, with / as _.
 
@@ -18,7 +19,7 @@ declare -A job_not_run=() # what failed: the jobs that needed it
 declare -A job_overdue=() # those that did not end
 declare -A job_kind=() job_needs=() job_command=() job_state=() job_passed=() job_failed=() job_skipped=() job_of_pid=() job_started=()
 job_builds=0 job_said='' # what was read of a line so far: a read that times out may have half of one
-most_retries=3
+most_retries=3 job_stop=''
 job_limit=600 job_limit_most=1500 run_limit=4500
 mkfifo "$logs/ends"
 exec {job_ends}<>"$logs/ends"
@@ -51,6 +52,13 @@ slowness_now() {
   now=$((now > 10 ? 10 : now))
   echo $((now > ${DLOCK_TEST_SLOWNESS:-1} ? now : ${DLOCK_TEST_SLOWNESS:-1}))
 }
+
+# In the handler itself, in the middle of a read, much cannot be done.
+heed_stop_signals() {
+  trap 'job_stop=130' INT
+  trap 'job_stop=143' TERM
+}
+stop_if_told() { [ ! "$job_stop" ] || exit "$job_stop"; }
 
 run_jobs() { # LANES
   local next
@@ -136,6 +144,7 @@ reap() {
   [ ${#job_of_pid[@]} -gt 0 ] || return 0
   end_overdue_jobs
   while :; do
+    stop_if_told
     if IFS= read -r -t 2 part <&"$job_ends"; then
       read -r pid status <<<"$job_said$part"
       job_said=

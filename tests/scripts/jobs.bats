@@ -143,8 +143,21 @@ JOB
   done
   run -0 jobs_run "run_limit=-1; add_job late program '' 'sleep 1000'; add_job later program '' 'sleep 1000'"
   [[ "${lines[-1]}" == "0 passed, 2 failed, 0 skipped, 0 retried" ]]
-  run -0 jobs_run "job_limit=0; add_job deaf program '' 'trap \"\" TERM; while true; do sleep 0.1; done'"
+  run -0 jobs_run "job_limit=0; add_job long program '' 'trap \"\" TERM; while true; do sleep 0.1; done'"
   [[ "${lines[-1]}" == "0 passed, 1 failed, 0 skipped, 0 retried" ]]
+}
+
+@test "TERM ends the runner and what it runs, whatever it does at that moment" {
+  jobs_run "heed_stop_signals; trap end_jobs EXIT
+    sleeps() { echo \$BASHPID >'$BATS_TEST_TMPDIR/job'; while true; do sleep 0.1; done; }
+    echo \$\$ >'$BATS_TEST_TMPDIR/runner'
+    add_job deaf program '' sleeps; add_job quick program '' 'sleep 0.1'" 3>&- &
+  until [ -s "$BATS_TEST_TMPDIR/job" ] && [ -s "$BATS_TEST_TMPDIR/runner" ]; do sleep 0.05; done
+  kill "$(cat "$BATS_TEST_TMPDIR/runner")"
+  local status=0
+  wait "$!" || status=$?
+  [ "$status" = 143 ]
+  until ! kill -0 "$(cat "$BATS_TEST_TMPDIR/job")" 2>/dev/null; do sleep 0.05; done
 }
 
 @test "the end of a job is understood when half of it comes late, and once when it comes twice" {
