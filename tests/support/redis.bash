@@ -47,17 +47,18 @@ start_sentinel() {
 }
 
 start_tair() { # NAME: a stand-in for a Tair server
-  local program
+  local program pid
   program=$(realpath "$(dirname "${BASH_SOURCE[0]}")")/fake_tair.py
   mkdir -p "$servers/$1"
   (
     cd "$servers/$1" || exit
     exec "$program" . 3>&- </dev/null >log 2>&1
   ) &
-  started+=("$!")
-  disown "$!"
+  pid=$!
+  started+=("$pid")
+  disown "$pid"
   until [ -s "$servers/$1/port" ]; do
-    kill -0 "$!" || return
+    kill -0 "$pid" || return
     nap 5000
   done
 }
