@@ -281,7 +281,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   recorded() { jq -e "select(.event == \"$1\")" events >/dev/null; }
   why() { jq -r "select(.event == \"$1\") | .why" events; }
   start_watched first dlock run -q --ttl 20s --renew-interval 200ms k -- note first
-  wait_until filled first.pid
+  wait_until recorded granted
   kill -STOP "$(pid_of_server one)"
   wait_until recorded unrenewed
   kill -CONT "$(pid_of_server one)"
