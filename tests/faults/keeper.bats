@@ -119,26 +119,27 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire started look wake release " ]
 }
 
-# Of a ttl of 6, the renewals are 2 and 4 after the grant: TERM is due 8.46, KILL 9.45 after it; by what was only said it
-# would be 6.45 and 7.44.
-@test "a keeper that hangs after it has shown a renewal: the command is ended before that lease is, 79" {
-  local ttl=$((2000 * slowness))
-  script_ticking
-  keeper_does "grant $ttl; renew $ttl; show $ttl; hang"
-  run -79 dlock run --ttl "${ttl}ms" k -- ticking --stubborn
-  acted_within_its_lease
-  acted_for_more_than "$((2500 * slowness))e-3"
+# A keeper that renews once in words, does the STEPS (TTL is that of the run) and then hangs or dies: the command is ended
+# within the lease that it was shown last, and has acted for more than MS.
+hangs_in_its_lease() { # STEPS MS
+  ends_in_its_lease "$1; hang" "$2" --stubborn
   [[ "$output" == *"LOST k: no renewal"* ]]
 }
-
-@test "a keeper that is killed after it has shown a renewal: the same" {
+dies_in_its_lease() { ends_in_its_lease "$1; die" "$2"; } # STEPS MS
+ends_in_its_lease() { # STEPS MS [OPTION]: of the command
   local ttl=$((2000 * slowness))
   script_ticking
-  keeper_does "grant $ttl; renew $ttl; show $ttl; die"
-  run -79 dlock run --ttl "${ttl}ms" k -- ticking
+  keeper_does "grant $ttl; renew $ttl; ${1//TTL/$ttl}"
+  run -79 dlock run --ttl "${ttl}ms" k -- ticking "${@:3}"
   acted_within_its_lease
-  acted_for_more_than "$((2200 * slowness))e-3"
+  acted_for_more_than "$(($2 * slowness))e-3"
 }
+
+# Of a ttl of 6, the renewals are 2 and 4 after the grant: TERM is due 8.46, KILL 9.45 after it; by what was only said it
+# would be 6.45 and 7.44.
+@test "a keeper that hangs after it has shown a renewal: the command is ended before that lease is, 79" { hangs_in_its_lease 'show TTL' 2500; }
+
+@test "a keeper that is killed after it has shown a renewal: the same" { dies_in_its_lease 'show TTL' 2200; }
 
 # What dlock knew after the first renewal ends 2.15 s after the grant (of a ttl of 2), between the third and the fourth.
 @test "a keeper that moves the alarm with its renewals: dlock sleeps through them, and the command goes on" {
@@ -158,24 +159,9 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 lease_is_another_one() { ! cmp -s lease last; }
 sleeps_of() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status"; }
 
-@test "a keeper that hangs after it has moved the alarm: the command is ended before that lease is, 79" {
-  local ttl=$((2000 * slowness))
-  script_ticking
-  keeper_does "grant $ttl; renew $ttl; wake $ttl; wake $ttl; hang"
-  run -79 dlock run --ttl "${ttl}ms" k -- ticking --stubborn
-  acted_within_its_lease
-  acted_for_more_than "$((3100 * slowness))e-3"
-  [[ "$output" == *"LOST k: no renewal"* ]]
-}
+@test "a keeper that hangs after it has moved the alarm: the command is ended before that lease is, 79" { hangs_in_its_lease 'wake TTL; wake TTL' 3100; }
 
-@test "a keeper that is killed after it has moved the alarm: the same" {
-  local ttl=$((2000 * slowness))
-  script_ticking
-  keeper_does "grant $ttl; renew $ttl; wake $ttl; wake $ttl; die"
-  run -79 dlock run --ttl "${ttl}ms" k -- ticking
-  acted_within_its_lease
-  acted_for_more_than "$((2800 * slowness))e-3"
-}
+@test "a keeper that is killed after it has moved the alarm: the same" { dies_in_its_lease 'wake TTL; wake TTL' 2800; }
 
 @test "a keeper that talks nonsense is one that is gone" {
   keeper_does 'garbage; serve'
