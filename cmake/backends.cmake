@@ -146,18 +146,22 @@ endfunction()
 # The same keeper, and nothing but the keeper, twice: "direct" for servers that are reached directly
 # (lib/config/url_schemes.h), fully static, because a program that loads the C library takes half as long again to start;
 # and "plain" for others without TLS, because OpenSSL takes longer to load than all of the rest. What they lack stands in
-# backends/NAME/direct/ and backends/NAME/plain/.
+# backends/NAME/direct/ and backends/NAME/plain/; without the former there is only the latter.
 function(dlock_lean_keeper_programs name)
   if(NOT DLOCK_STATIC)
     return()
   endif()
   file(GLOB without_names CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/direct/*.cpp)
   file(GLOB without_tls CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/plain/*.cpp)
-  add_executable(dlock-${name}-direct ${CMAKE_CURRENT_SOURCE_DIR}/lean_keeper_main.cpp ${without_names} ${without_tls})
-  dlock_link_for_start(dlock-${name}-direct ${dlock_hardened_static_link})
+  set(kinds plain)
+  if(without_names)
+    list(APPEND kinds direct)
+    add_executable(dlock-${name}-direct ${CMAKE_CURRENT_SOURCE_DIR}/lean_keeper_main.cpp ${without_names} ${without_tls})
+    dlock_link_for_start(dlock-${name}-direct ${dlock_hardened_static_link})
+  endif()
   add_executable(dlock-${name}-plain ${CMAKE_CURRENT_SOURCE_DIR}/lean_keeper_main.cpp ${without_tls})
   dlock_link_with_names(dlock-${name}-plain)
-  foreach(kind direct plain)
+  foreach(kind ${kinds})
     target_link_libraries(dlock-${name}-${kind} PRIVATE dlock_cmd dlock_registry_dlock-${name})
     # Of the same name as the other, so that it looks the same in a list of processes.
     set_target_properties(dlock-${name}-${kind} PROPERTIES OUTPUT_NAME dlock-${name}
@@ -208,7 +212,8 @@ function(dlock_link_private target module package)
     if(name MATCHES "^(dl|m|pthread|rt)$")  # the C library, which is linked as the program is
       target_link_libraries(${target} INTERFACE ${name})
     elseif(TARGET dlock_shared_${name})
-      target_link_libraries(${target} INTERFACE dlock_shared_${name})
+      # OpenSSL, and zlib, which is only for what compresses.
+      target_link_libraries(${target} INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:DLOCK_WITHOUT_TLS>>>:dlock_shared_${name}>)
     elseif(NOT name IN_LIST ${target}_LIBRARIES)
       dlock_archive(${name} ${module})
       target_link_libraries(${target} INTERFACE dlock_${name})

@@ -144,6 +144,7 @@ Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<s
 
 bool speaks_tls(const BackendUrl& url) {
   const UrlScheme* scheme = find_url_scheme(url.scheme);
+  if (scheme && (scheme->topics & kTlsOnDemandUrl) != 0) return !url.param("ca-file").empty();
   return !scheme || (scheme->topics & kTlsUrl) != 0;
 }
 

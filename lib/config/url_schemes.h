@@ -29,8 +29,9 @@ enum class UrlPath { kNone, kDatabaseNumber, kMaster, kAnywhere, kDatabaseName }
 enum UrlTopic : std::uint32_t {
   kServerUrl = 1,       ///< a server, which may want a password
   kTlsUrl = 2,          ///< spoken to through TLS
-  kNamesOthersUrl = 4,  ///< the servers of the URL name others, as they like
-  kOwnUrlTopic = 8,
+  kTlsOnDemandUrl = 4,  ///< but only where the URL names a ca-file
+  kNamesOthersUrl = 8,  ///< the servers of the URL name others, as they like
+  kOwnUrlTopic = 16,
 };
 
 struct UrlScheme {

@@ -88,6 +88,21 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
   refused "$(mysql_url plain)?ca-file=$DLOCK_TEST_CERTIFICATES/ca.crt" 'TLS|SSL'
 }
 
+@test "without TLS there is a keeper that loads no OpenSSL, with TLS and where there is no such one the full one" {
+  local keeper='readlink "/proc/$(pgrep -P $PPID -x dlock-mysql)/exe"' libraries='cat "/proc/$(pgrep -P $PPID -x dlock-mysql)/maps"'
+  run -0 dlock run "$key" -- sh -c "$keeper"
+  [[ "$output" == */libexec/dlock/plain/dlock-mysql ]]
+  run -0 dlock run "$key" -- sh -c "$libraries"
+  [[ "$output" == *libc.so* && "$output" != *libcrypto* && "$output" != *libz.so* ]]
+  run -0 dlock run -b "$DLOCK_TEST_MYSQL_TLS" "$key" -- sh -c "$keeper"
+  [[ "$output" == */libexec/dlock/dlock-mysql ]]
+  mkdir -p prefix/bin prefix/libexec/dlock
+  cp "$DLOCK" prefix/bin/dlock
+  cp "$(dirname "$DLOCK")/../libexec/dlock/dlock-mysql" prefix/libexec/dlock/
+  run -0 prefix/bin/dlock run "$key" -- sh -c "$keeper"
+  [[ "$output" == */prefix/libexec/dlock/dlock-mysql ]]
+}
+
 # --- who may -------------------------------------------------------------------------------------------------------
 
 @test "a password from DLOCK_PASSWORD and from a file; it is in no command line and no message" {

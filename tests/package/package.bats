@@ -107,8 +107,8 @@ usr/share/man/man7/dlock-$family.7.gz" ]
 @test "dlock-redis has its keeper programs, its page and its papers, and nothing else" {
   has_nothing_but redis direct/dlock-redis dlock-redis plain/dlock-redis Redis
 }
-@test "dlock-mysql has its keeper program, its page and its papers, and nothing else" {
-  has_nothing_but mysql dlock-mysql 'MySQL or MariaDB'
+@test "dlock-mysql has its keeper programs, its page and its papers, and nothing else" {
+  has_nothing_but mysql dlock-mysql plain/dlock-mysql 'MySQL or MariaDB'
 }
 @test "dlock-zookeeper has its keeper program, its page and its papers, and nothing else" {
   has_nothing_but zookeeper dlock-zookeeper ZooKeeper

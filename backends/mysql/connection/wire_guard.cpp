@@ -62,6 +62,13 @@ void keep_alive(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledged, sizeof kUnacknowledged);
 }
 
+/// Since 3.4 the library wants TLS unless it is told otherwise.
+void stay_plain(MYSQL* mysql) {
+  const my_bool no = 0;
+  mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &no);
+  mysql_optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &no);
+}
+
 }  // namespace
 
 std::string WireGuard::refused_login() const { return login_in(last_said_); }
@@ -85,6 +92,7 @@ void WireGuard::received(MYSQL* mysql, std::string_view piece) {
 void WireGuard::meet(MYSQL* mysql) {
   mysql_ = mysql;
   mysql_optionsv(mysql, MARIADB_OPT_RESTRICTED_AUTH, tls_ ? kForVerified : kProofs);
+  if (!tls_) stay_plain(mysql);
   const int fd = mysql_get_socket(mysql);
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   keep_alive(fd);

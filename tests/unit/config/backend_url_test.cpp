@@ -203,16 +203,16 @@ TEST_CASE("servers are reached directly when they are addresses, speak plain tex
   }
 }
 
-TEST_CASE("TLS is spoken where the scheme says so") {
+TEST_CASE("TLS is spoken where the scheme says so, to MySQL where a ca-file is named") {
   for (const char* text :
-       {"rediss://127.0.0.1", "rediss+sentinel://127.0.0.1/m", "rediss+cluster://h", "mysql://u@h/d"}) {
+       {"rediss://127.0.0.1", "rediss+sentinel://127.0.0.1/m", "rediss+cluster://h", "mysql://u@h/d?ca-file=/ca"}) {
     CAPTURE(text);
     const auto url = BackendUrl::parse(text);
     REQUIRE(url);
     CHECK(speaks_tls(*url));
   }
-  for (const char* text :
-       {"redis://locks.example", "redis+sentinel://127.0.0.1/m", "redis+cluster://h", "redlock://a,b,c"}) {
+  for (const char* text : {"redis://locks.example", "redis+sentinel://127.0.0.1/m", "redis+cluster://h",
+                           "redlock://a,b,c", "mysql://u@h/d", "mysql:///d?socket=/s"}) {
     CAPTURE(text);
     const auto url = BackendUrl::parse(text);
     REQUIRE(url);
