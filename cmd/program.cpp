@@ -2,6 +2,7 @@
 #include "cmd/program.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -57,10 +58,17 @@ void limit_memory_for_stores() {
   if (memory_for_stores() > 0) limit_memory(memory_for_stores());
 }
 
+/// A file that may not grow (ulimit -f) is an error to be told, not our end. What becomes a command leaves it as it
+/// was.
+void outlive_full_files(const Options& options) {
+  if (options.child.empty() && !options.shell_command) signal(SIGXFSZ, SIG_IGN);
+}
+
 using StoreCommand = int (*)(const Options&, LockAdmin&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
   limit_memory_for_stores();
+  outlive_full_files(options);
   auto store = open_admin(options.backends.front(), runtime);
   if (!store && options.command == Command::kDoctor)
     return doctor_without_backend(options, store.error(), runtime, out);
@@ -73,6 +81,7 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
 int on_stock(const Options& options, const Runtime& runtime, char** argv, char** environment, Output& out) {
   if (options.stock->action == StockAction::kRun) return run_command(options, runtime, environment);
   limit_memory_for_stores();
+  outlive_full_files(options);
   auto store = open_stock(options.backends.front(), runtime);
   if (!store) return fail(runtime.log, store.error());
   if (const auto* other = std::get_if<OtherProgram>(&*store))

@@ -39,7 +39,7 @@ class ReadingStdin final : public LockedCommand {
     return 0;
   }
 
-  void signal(int /*number*/) override { over_ = true; }
+  void signal(int number) override { over_ = over_ || !is_harmless(number); }
   void signal_tree(int /*number*/) override { over_ = true; }
   bool tree_gone() override { return true; }
   bool sent_by_it(pid_t /*sender*/) const override { return false; }

@@ -31,12 +31,32 @@ bool stays_with_the_kernel(int signal) {
   }
 }
 
+/// Of what the kernel sends: a timer, say, that was set before this program was executed has no other process.
+bool has_whole_group(int signal) {
+  switch (signal) {
+    case SIGINT:
+    case SIGQUIT:
+    case SIGTSTP:
+    case SIGWINCH:
+    case SIGCONT:
+      return true;
+    case SIGHUP:
+      return getsid(0) != getpid();  // a terminal that is gone tells the leader of its session alone
+    default:
+      return false;
+  }
+}
+
 bool is_ignored(int signal) {
   struct sigaction action {};
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 }  // namespace
+
+bool is_harmless(int signal) {
+  return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
+}
 
 Result<ProcessSignals> ProcessSignals::open() {
   ProcessSignals inbox;
@@ -64,9 +84,10 @@ std::optional<ReceivedSignal> ProcessSignals::next() {
   signalfd_siginfo info;
   while (read(fd_.get(), &info, sizeof info) == sizeof info) {
     const auto sender = static_cast<pid_t>(info.ssi_pid);
-    // SIGPIPE of our own writing to a dead stderr is nobody's business.
-    if (info.ssi_signo == SIGPIPE && sender == getpid()) continue;
-    return ReceivedSignal{static_cast<int>(info.ssi_signo), sender, info.ssi_code == SI_KERNEL};
+    const auto number = static_cast<int>(info.ssi_signo);
+    // That we write to a dead stderr, or to a file that may not grow, is nobody's business.
+    if ((number == SIGPIPE || number == SIGXFSZ) && sender == getpid()) continue;
+    return ReceivedSignal{number, sender, info.ssi_code == SI_KERNEL && has_whole_group(number)};
   }
   return std::nullopt;
 }

@@ -14,8 +14,11 @@ namespace dlock {
 struct ReceivedSignal {
   int number = 0;
   pid_t sender = 0;            ///< 0 if the kernel sent it
-  bool from_terminal = false;  ///< si_code SI_KERNEL: ^C, ^\, ^Z, hang-up; the whole foreground group has it
+  bool from_terminal = false;  ///< ^C, ^\, ^Z, hang-up: the whole foreground group has it
 };
+
+/// By default it ends and stops nobody: CHLD, URG, WINCH, CONT.
+bool is_harmless(int signal);
 
 /// Where signals arrive instead of interrupting anything.
 class SignalInbox {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/lock/lease.h"
+#include "lib/run/signal_inbox.h"
 
 namespace dlock {
 namespace {
@@ -16,11 +17,6 @@ using Kind = Action::Kind;
 constexpr Duration kWithdrawBudget = 1s;
 constexpr Duration kReleaseBudget = 5s;
 constexpr Duration kKillAgain = 50ms;  // descendants may fork between the walk and the signal
-
-/// Signals whose default is to be ignored: they end nobody's waiting.
-bool is_harmless(int signal) {
-  return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
-}
 
 /// When --max-hold is over.
 std::optional<TimePoint> end_of_hold(const SupervisionPolicy& policy, const SupervisorState& s) {

@@ -40,6 +40,36 @@ SCRIPT
   wait_until ended "$holder"
 }
 
+no_signal_pending() { # PID
+  grep -q '^ShdPnd:.0*$' "/proc/$1/status"
+}
+
+@test "hold: what only wakes or tells ends nothing; ^Z and fg of its script keep the lock" {
+  hold_lock k
+  kill -STOP "$holder"
+  wait_until in_state "$holder" T
+  kill -WINCH "$holder"
+  kill -CONT "$holder"
+  wait_until no_signal_pending "$holder"
+  run -75 dlock run -q -n k -- true
+  let_go
+  script holding <<'SCRIPT'
+#!/bin/bash
+coproc dlock hold z
+read -r owner token <&"${COPROC[0]}"
+echo $$ >holding.pid
+until [ -e finish ]; do sleep 0.02; done
+dlock check z "$token" && echo still "held"
+SCRIPT
+  script stopped <<'SCRIPT'
+#!/bin/sh
+until grep -q '^State:.T' "/proc/$(cat holding.pid)/status"; do sleep 0.02; done
+SCRIPT
+  run -0 terminal 'expect:PS> ' 'send:holding\n' file:holding.pid 'send:\x1a' 'expect:Stopped[^P]*PS> ' run:stopped \
+    'send:fg\n' 'expect:holding' 'run:touch finish' 'expect:still held[^P]*PS> ' 'send:exit\n' \
+    -- env PS1='PS> ' bash --norc --noprofile -i
+}
+
 @test "hold: stdin that ends while the lock is waited for ends the hold as soon as it begins" {
   hold_lock k
   dlock hold k </dev/null >waiter.out 3>&- {holder_stdin}>&- &

@@ -171,6 +171,16 @@ SCRIPT
   [ "$output" = in ]
 }
 
+@test "what may write no file says so: fence, gc" {
+  run -0 dlock fence disk 5
+  run -71 bash -c 'ulimit -f 0 && dlock fence disk 6 2>&1 | cat; exit "${PIPESTATUS[0]}"'
+  [[ "$output" == *"File too large"* ]]
+  run -0 dlock fence disk 5
+  dlock run k -- true
+  run bash -c 'ulimit -f 0 && dlock gc 2>&1 | cat; exit "${PIPESTATUS[0]}"'
+  [ "$status" != 153 ]
+}
+
 @test "gc: says what it would sweep, sweeps it, and leaves live locks alone" {
   dlock run old -- true
   hold_lock live

@@ -92,6 +92,16 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
   [ "$output" = "" ]
 }
 
+@test "a record that may not grow any more costs CMD nothing, and no other command its end" {
+  head -c 4096 /dev/zero >"$events"
+  limited() { (ulimit -f 2 && exec "$@"); }
+  run -5 limited dlock run --events "$events" k -- sh -c 'echo ran; sleep 0.3; exit 5'
+  [[ "$output" == *"is not recorded: $events: File too large; everything else goes on"*ran ]]
+  hold_lock k
+  run -0 limited dlock force-release --yes --events "$events" k
+  [[ "$output" == *"is free now"* ]]
+}
+
 @test "a pipe that is full and not read, and a log daemon that hangs, hold up nobody" {
   "${python[@]}" - "$BATS_TEST_TMPDIR/log" 3>&- <<'PY' &
 import os, signal, socket, sys

@@ -196,6 +196,21 @@ SCRIPT
   run -0 terminal 'expect:name\?' 'send:Ada\n' 'expect:hello Ada' -- dlock run k -- sh -c 'printf "name? "; read name; echo "hello $name"'
 }
 
+@test "7.12 the signal of a timer that was set before dlock was executed reaches CMD" {
+  watched end "${python[@]}" -c 'import os, signal, sys; signal.setitimer(signal.ITIMER_REAL, 0.3); os.execvp(sys.argv[1], sys.argv[1:])' \
+    dlock run --max-hold 10s k -- sleep 300
+  [ "$(cat end)" = "signal 14" ]
+  run -0 dlock run -n k -- true
+}
+
+@test "7.13 a terminal that hangs up ends CMD, also of a dlock that leads the session" {
+  run -129 terminal file:ready hangup: -- dlock run k -- sh -c 'echo $$ >ready; exec sleep 300'
+  run -0 dlock run -n k -- true
+  rm ready
+  run terminal file:ready hangup: -- bash --norc --noprofile -ic 'dlock run k -- sh -c "echo >ready; exec sleep 300"; true'
+  wait_until is_free k
+}
+
 @test "8.1 ^Z stops dlock and CMD, the lock stays held, and fg goes on" {
   script counter <<'SCRIPT'
 #!/bin/bash

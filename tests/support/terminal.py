@@ -5,6 +5,7 @@ A step is   expect:REGEX   wait until the screen shows it (behind what earlier s
             file:PATH      wait until the file is there and not empty
             send:TEXT      type it; \\x03 is ^C, \\x1a is ^Z, \\n is Enter
             run:COMMAND    a shell command beside the session; must succeed
+            hangup:        the terminal goes away; only tail may follow
             tail           wait for the end of the command (implied behind the last step)
 Prints everything that came out of the terminal, byte for byte, and ends as the command did (128+N for signal N), or
 with 99 when a step took longer than 20 seconds."""
@@ -82,6 +83,9 @@ class Session:
             done = subprocess.run(text, shell=True, capture_output=True)
             if done.returncode != 0:
                 self.fail(f"{text}: status {done.returncode}: {(done.stdout + done.stderr).decode()}")
+        elif kind == "hangup":
+            os.close(self.fd)
+            self.fd = os.open("/dev/null", os.O_RDONLY)
         else:
             sys.exit(f"terminal.py: no such step: {kind}")
 
