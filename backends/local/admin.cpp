@@ -38,8 +38,9 @@ Result<LiveLocks> LocalAdmin::inspect_all() {
 }
 
 Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
-  const auto dir = context_.directory();
+  const auto dir = context_.existing_directory();
   if (!dir) return dir.error();
+  if (!*dir) return std::vector<Swept>();
   const auto names = (*dir)->list(".lock");
   if (!names) return names.error();
   std::vector<Swept> all;

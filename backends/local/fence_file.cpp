@@ -12,6 +12,7 @@
 
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/checksum.h"
+#include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/lock/patience.h"
@@ -44,8 +45,8 @@ Result<void> enter(LocalContext& context, int fd, const LockName& resource, cons
 Error damaged(const LockDir& fences, const std::string& file_name, const LockName& resource, const std::string& why) {
   const std::string path = fences.path() + "/" + file_name;
   return {ErrorCode::kMisconfigured, "the fence file " + path + " of " + resource.text() + " is damaged: " + why,
-          "find out the highest token ever used for it (dlock inspect shows a lock's); then: rm " + path +
-              " and: dlock fence " + resource.text() + " THAT_TOKEN"};
+          "find out the highest token ever used for it (dlock inspect shows a lock's); then: rm " + shell_word(path) +
+              " and: dlock fence " + resource.typed() + " THAT_TOKEN"};
 }
 
 /// Both slots as they are; bytes that are not there count as zeros.

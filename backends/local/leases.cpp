@@ -9,14 +9,15 @@ namespace dlock::local {
 namespace {
 
 Error lost(const LockName& name, const std::string& who) {
-  return {ErrorCode::kLost, who + " does not hold " + name.text(), "see who does: dlock inspect " + name.text()};
+  return {ErrorCode::kLost, who + " does not hold " + name.text(), "see who does: dlock inspect " + name.typed()};
 }
 
-/// The key's file, for changing it; nullopt if there is none.
-Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& name) {
-  const auto dir = context.directory();
+/// The key's file; nullopt if there is none.
+Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& name, bool to_change) {
+  const auto dir = context.existing_directory();
   if (!dir) return dir.error();
-  return LockFile::open_existing(**dir, lock_file_name(name), name.text(), true);
+  if (!*dir) return std::optional<LockFile>();
+  return LockFile::open_existing(**dir, lock_file_name(name), name.text(), to_change);
 }
 
 /// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
@@ -31,7 +32,7 @@ Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const
   if (!(record.flags & Record::kDetached)) {
     return Error{ErrorCode::kUnsupported,
                  name.text() + " is held by a running process (pid " + std::to_string(record.pid) + "), not by a lease",
-                 "end that process, or: dlock force-release " + name.text()};
+                 "end that process, or: dlock force-release " + name.typed()};
   }
   const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
   const bool over = record.until_boot_ns != 0 && record.until_boot_ns <= now;
@@ -101,7 +102,7 @@ Result<void> take_from_stuck_holder(LocalContext& context, const LockFile& file,
 }  // namespace
 
 Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const Owner& owner, Duration ttl) {
-  const auto file = open_key(context, name);
+  const auto file = open_key(context, name, true);
   if (!file) return file.error();
   if (!*file) return lost(name, "this owner");
   if (const auto got = (*file)->guard(); !got) return got.error();
@@ -124,7 +125,7 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
 }
 
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner) {
-  const auto file = open_key(context, name);
+  const auto file = open_key(context, name, true);
   if (!file) return file.error();
   if (!*file) return lost(name, "this owner");
   LiveTicket ticket;
@@ -145,7 +146,7 @@ Result<void> release_lease(LocalContext& context, const LockName& name, const Ow
 
 Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown,
                                     const std::string& by) {
-  const auto file = open_key(context, name);
+  const auto file = open_key(context, name, true);
   if (!file) return file.error();
   View view;
   if (*file) {
@@ -160,7 +161,7 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
   LockState state = describe(view, context, name);
   if (!same_parties(state.holders, shown.holders)) {
     return Error{ErrorCode::kConflict, "the holder of " + name.text() + " has changed: nothing was released",
-                 "look again: dlock inspect " + name.text()};
+                 "look again: dlock inspect " + name.typed()};
   }
   if (state.holders.empty()) return ForceReleased{};
   const auto foreign = std::find_if(state.holders.begin(), state.holders.end(), is_foreign);
@@ -177,9 +178,7 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
 }
 
 Result<void> check_token(LocalContext& context, const LockName& name, FencingToken token) {
-  const auto dir = context.directory();
-  if (!dir) return dir.error();
-  const auto file = LockFile::open_existing(**dir, lock_file_name(name), name.text(), false);
+  const auto file = open_key(context, name, false);
   if (!file) return file.error();
   if (*file) {
     const auto view = read_view(**file, name.is_path());

@@ -323,7 +323,7 @@ void LocalLock::refuse(Error error) {
 void LocalLock::refuse_busy(TimePoint now) {
   if (state_ == State::kGuardStuck) return refuse(queue_entry_->file().guard_stuck());
   waiter_.reset();
-  Refused refused{{ErrorCode::kBusy, {}, "see the queue: dlock inspect " + spec_.name.text()}, std::nullopt};
+  Refused refused{{ErrorCode::kBusy, {}, "see the queue: dlock inspect " + spec_.name.typed()}, std::nullopt};
   const TimePoint delayed = queue_entry_->delayed_until();
   const auto view = read_view(queue_entry_->file(), spec_.name.is_path());
   if (view) refused.state = describe(*view, context_, spec_.name);

@@ -282,7 +282,7 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
     return Error{ErrorCode::kConflict,
                  spec_->name.text() + " is in use with " + population(header.reader_permits) + ", not with " +
                      population(wanted),
-                 "callers of one key must agree: see dlock inspect " + spec_->name.text()};
+                 "callers of one key must agree: see dlock inspect " + spec_->name.typed()};
   }
   header.reader_permits = wanted;
   return std::nullopt;

@@ -52,7 +52,7 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
   const std::string& key = state.name.text();
   if (!isatty(input) || !isatty(runtime.log.fd())) {
     return Error{ErrorCode::kInvalid, "force-release of " + key + " has to be confirmed, and nobody is there to ask",
-                 "if this holder is the one to be freed: dlock force-release --yes " + shell_word(key)};
+                 "if this holder is the one to be freed: dlock force-release --yes " + state.name.typed()};
   }
   write_all(runtime.log.fd(), free_question(state));
   return check_answer(state, read_line(input));
@@ -68,7 +68,7 @@ Result<void> expect_token(const LockState& state, const Options& options) {
   return Error{ErrorCode::kBusy,
                state.name.text() + " is not held with token " + options.token->text() + " any more, but with " +
                    other.token.text() + " by " + party_text(other),
-               "nothing was freed; look again: dlock inspect " + shell_word(state.name.text())};
+               "nothing was freed; look again: dlock inspect " + state.name.typed()};
 }
 
 /// What the loser reads.

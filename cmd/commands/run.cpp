@@ -160,7 +160,7 @@ int refuse_program(const Options& options, const Runtime& runtime, const Program
   std::string next = "nothing was locked or run";
   if (looks_like_second_key(options, program)) {
     next += "; if '" + program.path + "' is a KEY, several keys need --: dlock run -c STR " +
-            options.keys.front().text() + " " + program.path + " --";
+            shell_word(options.keys.front().text()) + " " + shell_word(program.path) + " --";
   }
   runtime.log.error({ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, std::move(next)});
   report.outcome = RunReport::Outcome::kExecFailed;

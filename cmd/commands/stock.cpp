@@ -105,8 +105,8 @@ class Calling {
     const bool there = !made && what_.if_not_exists && made.error().code == ErrorCode::kConflict;
     if (!made && !there) return fail(runtime_.log, made.error());
     if (made && what_.quantity == 0) {
-      runtime_.log.notice("stock '" + name().text() + "' is empty; fill it with: dlock stock add " +
-                          shell_word(name().text()) + " --qty N");
+      runtime_.log.notice("stock '" + name().text() + "' is empty; fill it with: dlock stock add --qty N " +
+                          name().typed());
     }
     return 0;
   }

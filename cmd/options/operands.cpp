@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cmd/options/usage_error.h"
+#include "lib/base/human_text.h"
 #include "lib/lock/path_key.h"
 
 namespace dlock {
@@ -135,7 +136,7 @@ class Placer {
                      "with several keys write: dlock run -c STR KEY1 KEY2 --");
       }
       if (!options_.shell_command && child.empty()) {
-        return usage("no command to run under the lock", "write: dlock run " + std::string(arguments_.words.front()) +
+        return usage("no command to run under the lock", "write: dlock run " + shell_word(arguments_.words.front()) +
                                                              " -- CMD [ARG...]; to hold it without one: dlock hold");
       }
     }

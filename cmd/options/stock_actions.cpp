@@ -202,7 +202,7 @@ class Reader {
                          usage_of(*row_));
     }
     if (!options_.shell_command && child.empty()) {
-      return usage_error("no command to run", "write: dlock stock run " + options_.keys.front().text() +
+      return usage_error("no command to run", "write: dlock stock run " + options_.keys.front().typed() +
                                                   " -- CMD [ARG...]; to deduct without one: dlock stock take");
     }
     if (child.empty()) return {};

@@ -122,11 +122,11 @@ Error busy_error(const LockName& name, const std::optional<LockState>& state, st
   if (waiters > 0) error.message += "; " + std::to_string(waiters) + (waiters == 1 ? " other waits" : " others wait");
   if (waited) error.message += "; gave up after " + waited_text(*waited);
   if (is_endless(state)) {
-    error.next = "it never ends by itself; if its holder is gone: dlock force-release " + shell_word(name.text());
+    error.next = "it never ends by itself; if its holder is gone: dlock force-release " + name.typed();
     return error;
   }
   error.next = std::string(waited ? "wait longer" : "wait for it") + " with --wait " + longer_wait(waited) +
-               ", or see the queue: dlock inspect " + shell_word(name.text());
+               ", or see the queue: dlock inspect " + name.typed();
   return error;
 }
 
@@ -141,7 +141,7 @@ std::optional<Error> long_hold_error(const LockState& state, Duration limit, Wal
   const std::size_t others = state.holders.size() - 1 + state.more_holders;
   if (others > 0)
     error.message += "; " + std::to_string(others) + (others == 1 ? " other holds" : " others hold") + " it too";
-  const std::string key = shell_word(state.name.text());
+  const std::string key = state.name.typed();
   error.next = "look at it: dlock inspect " + key + "; if it is stuck: dlock force-release " + key;
   return error;
 }

@@ -196,7 +196,7 @@ LockScreen::Act LockScreen::want_freed() {
   if (!wanted) return Act::kNone;
   if (wanted->store == store_) return Act::kAsk;
   tell(printable(wanted->name.text()) + " is in " + printable(wanted->store) + ", which is only looked at from here\n" +
-       "to free it: dlock force-release -b " + shell_word(wanted->store) + " " + shell_word(wanted->name.text()));
+       "to free it: dlock force-release -b " + shell_word(wanted->store) + " " + wanted->name.typed());
   return Act::kNone;
 }
 

@@ -11,9 +11,30 @@ std::string errno_text(int errnum) {
   return text ? text : "error " + std::to_string(errnum);
 }
 
+namespace {
+
+const char* remedy(int errnum) {
+  switch (errnum) {
+    case EMFILE:
+      return "allow more open files: ulimit -n";
+    case EFBIG:
+      return "allow larger files: ulimit -f";
+    case ENOSPC:
+    case EDQUOT:
+      return "make room on that disk";
+    case EROFS:
+      return "name a place that is not read-only";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 Error system_error(std::string_view what, int errnum) {
   const bool denied = errnum == EACCES || errnum == EPERM || errnum == EROFS;
-  return {denied ? ErrorCode::kDenied : ErrorCode::kSystem, std::string(what) + ": " + errno_text(errnum)};
+  return {denied ? ErrorCode::kDenied : ErrorCode::kSystem, std::string(what) + ": " + errno_text(errnum),
+          remedy(errnum)};
 }
 
 }  // namespace dlock

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 
@@ -44,9 +45,12 @@ Error unreadable(const std::string& path, int errnum) {
     error.message += " (mode " + octal(about.st_mode) + ", owner " + std::to_string(about.st_uid) + ", this is user " +
                      std::to_string(geteuid()) + ")";
   }
+  if (errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM)
+    return system_error("cannot read the configuration " + path, errnum);
   if (errnum == ENOENT) error.next = "check the name given with --config or in $DLOCK_CONFIG";
+  else if (errnum != EACCES) error.next = "name a file, or take it away";
   else if (is_in_foreign_home(path)) error.next = "HOME is another user's: unset it, or log in with su -l or sudo -H";
-  else error.next = "make it readable: chmod a+r " + path;
+  else error.next = "make it readable: chmod a+r " + shell_word(path);
   return error;
 }
 
@@ -60,7 +64,7 @@ std::optional<Error> no_secret(const std::string& path, const struct stat& about
       is_ours(about) ? "can be used by others (mode " + octal(about.st_mode) + ")"
                      : "belongs to user " + std::to_string(about.st_uid) + ", not to user " + std::to_string(geteuid());
   return Error{ErrorCode::kDenied, where.text() + " holds a password, and the file " + why,
-               (is_ours(about) ? "chmod 600 " : "chown it, and chmod 600 ") + path +
+               (is_ours(about) ? "chmod 600 " : "chown it, and chmod 600 ") + shell_word(path) +
                    "; or keep the password elsewhere: password-file, or $DLOCK_PASSWORD"};
 }
 
@@ -74,7 +78,8 @@ Result<std::string> read_all(int fd, const std::string& path) {
     if (n == 0) return text;
     text.append(buffer, static_cast<std::size_t>(n));
     if (text.size() > kLargestFile) {
-      return Error{ErrorCode::kMisconfigured, "the configuration " + path + " is larger than 1 MiB"};
+      return Error{ErrorCode::kMisconfigured, "the configuration " + path + " is larger than 1 MiB",
+                   "is it the right file?"};
     }
   }
 }

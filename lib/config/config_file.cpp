@@ -332,6 +332,8 @@ class ConfigReader {
     const auto& where = key.source().begin;
     const Origin origin{Origin::Layer::kFile, path_ + ":" + std::to_string(where.line), static_cast<int>(where.column)};
     for (std::string& value : values) {
+      if (value.find('\0') != std::string::npos)
+        return wrong(key.source(), std::string(key.str()) + " has a NUL character (\\u0000)", "leave it out");
       if (!parsed_.secret && holds_password(value)) parsed_.secret = origin;
       auto expanded = expand_variables(value, rules_.variables);
       if (!expanded) {

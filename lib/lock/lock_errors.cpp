@@ -21,7 +21,7 @@ Error other_holders(const LockName& name) {
 
 Error held_otherwise(const LockName& name, const std::string& held) {
   return {ErrorCode::kConflict, name.text() + " is held " + held + ", which is not what was asked for",
-          "all callers of one key must agree: see dlock inspect " + name.text()};
+          "all callers of one key must agree: see dlock inspect " + name.typed()};
 }
 
 Error would_wait_for_itself(const LockName& name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/lock/lock_name.h"
 
+#include "lib/base/human_text.h"
 #include "lib/base/text.h"
 
 namespace dlock {
@@ -28,5 +29,7 @@ Result<LockName> LockName::parse(std::string_view text) {
   }
   return LockName(std::string(text));
 }
+
+std::string LockName::typed() const { return (text_.front() == '-' ? "-- " : "") + shell_word(text_); }
 
 }  // namespace dlock

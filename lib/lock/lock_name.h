@@ -17,6 +17,8 @@ class LockName {
   static Result<LockName> parse(std::string_view text);
 
   const std::string& text() const { return text_; }
+  /// As it is typed in a shell, behind the options: "deploy/prod", "'a b'", "-- -x".
+  std::string typed() const;
   /// A name that begins with '/' means that very file, on the local backend.
   bool is_path() const { return text_.front() == '/'; }
   auto operator<=>(const LockName&) const = default;

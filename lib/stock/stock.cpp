@@ -70,7 +70,7 @@ Error no_stock_in(const BackendUrl& url) {
 
 Error no_such_stock(const LockName& name, const std::string& store) {
   return {ErrorCode::kMisconfigured, "there is no stock '" + name.text() + "' in " + store,
-          "make it with: dlock stock create " + name.text() + " --quantity N --segments S"};
+          "make it with: dlock stock create --quantity N --segments S " + name.typed()};
 }
 
 Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit) {
@@ -85,7 +85,7 @@ Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const 
 
 Error stock_exists(const LockName& name, const std::string& store) {
   return {ErrorCode::kConflict, "there is a stock '" + name.text() + "' in " + store + " already; it was not changed",
-          "look at it with: dlock stock show " + name.text() + "; if it may be there: --if-not-exists"};
+          "look at it with: dlock stock show " + name.typed() + "; if it may be there: --if-not-exists"};
 }
 
 Error id_reused(const LockName& id, Quantity before, Quantity now) {

@@ -27,7 +27,7 @@ Error is_short(const StockRequest& request, const StockShort& by) {
           request.stock.text() + " is short: " + std::to_string(request.quantity) + " wanted, " +
               std::to_string(by.available) + " there" +
               (by.reserved > 0 ? " and " + std::to_string(by.reserved) + " set aside" : "") + "; nothing was taken",
-          "add some with: dlock stock add " + request.stock.text() + " --qty N"};
+          "add some with: dlock stock add --qty N " + request.stock.typed()};
 }
 
 Error may_come_back(const StockRequest& request, const StockShort& by) {
@@ -35,7 +35,7 @@ Error may_come_back(const StockRequest& request, const StockShort& by) {
           request.stock.text() + ": " + std::to_string(request.quantity) + " wanted, " + std::to_string(by.available) +
               " there, and " + std::to_string(by.reserved) +
               " set aside for commands that still run: it may come back, or be sold",
-          "wait longer with --wait 5m, or look: dlock stock show " + request.stock.text()};
+          "wait longer with --wait 5m, or look: dlock stock show " + request.stock.typed()};
 }
 
 Error in_progress(const StockRequest& request) {

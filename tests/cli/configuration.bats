@@ -33,6 +33,28 @@ dlock: deploy/test was held for "* ]]
   [ "$output" = "local:$locks" ]
 }
 
+@test "what is no file, or may not be read, is said to be that" {
+  mkdir folder
+  run -78 dlock run -C folder k -- touch ran
+  [[ "$output" == *"folder: Is a directory"*"name a file"* ]]
+  ln -s loop loop
+  run -78 dlock run -C loop k -- touch ran
+  [[ "$output" != *chmod* ]]
+  head -c 2000000 /dev/zero >large
+  run -78 dlock run -C large k -- touch ran
+  [[ "$output" == *"is larger than 1 MiB"*"is it the right file?"* ]]
+  run -71 bash -c 'ulimit -n 3 && exec dlock run k -- touch ran'
+  [[ "$output" == *"Too many open files"*"ulimit -n"* ]]
+  [ ! -e ran ]
+}
+
+@test "a NUL character in a value is refused: it would end the text, and begin another one in what is kept of a holder" {
+  printf '[key."*"]\nreason = "a\\u0000x"\n' >nul.toml
+  run -78 dlock run -C nul.toml k -- touch ran
+  [[ "$output" == *"nul.toml:2:1: reason has a NUL character"* ]]
+  [ ! -e ran ]
+}
+
 @test "permits of a section let so many in, and what is warned of is told" {
   hold_lock db
   start dlock run db -- sleep 100

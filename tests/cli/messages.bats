@@ -65,6 +65,32 @@ file_says() {
   says 64 "has no 'shwo'" 'there are show, check' -- dlock config shwo
 }
 
+# The command that the last output ends with.
+advised() {
+  sed -n 's/.*: \(dlock [a-z].*\)$/\1/p' <<<"$output" | tail -n 1
+}
+
+@test "a command that is advised can be pasted into a shell, whatever the key" {
+  local key
+  for key in 'a b' "it's" 'say "x"' '$HOME `id`' -dash $'\u00e9 \U1F512' 'ci/*' '~' '# c'; do
+    run -79 dlock check -- "$key" 5
+    run -0 bash -c "$(advised)"
+    [[ "$output" == *"$key"* ]]
+    hold_lock -- "$key"
+    run -75 dlock run -n -- "$key" -- true
+    run -0 bash -c "$(advised)"
+    [[ "$output" == "$key  held, exclusive"* ]]
+    run -64 dlock force-release -- "$key"
+    run -0 bash -c "$(advised)"
+    [[ "$output" == *"$key is free now"* ]]
+    let_go || [ $? = 79 ]
+  done
+  mkdir -m 757 'open to all'
+  run -78 dlock run -b "local:$PWD/open to all" k -- true
+  run -0 bash -c "$(tail -n 1 <<<"$output")"
+  run -0 dlock run -b "local:$PWD/open to all" k -- true
+}
+
 @test "--timeout could mean two things, and is refused with both" {
   says 64 'could limit the wait for the lock, or CMD' '--wait D' 'timeout D CMD' -- dlock run --timeout 5 k -- touch ran
   says 64 '--wait D' -- dlock run --timeout=5 k -- touch ran
@@ -116,12 +142,12 @@ file_says() {
 }
 
 @test "stock: the nearest name, and an empty stock is said to be one" {
-  says 0 "stock 'phone' is empty" 'dlock stock add phone --qty N' -- dlock stock create phone --quantity 0
+  says 0 "stock 'phone' is empty" 'dlock stock add --qty N phone' -- dlock stock create phone --quantity 0
   says 78 "there is no stock 'phoen'" "did you mean 'phone'?" -- dlock stock show phoen
   says 78 "did you mean 'phone'?" -- dlock stock take phoen
   says 78 "did you mean 'phone'?" -- dlock stock run phoen -- true
   says 78 "did you mean 'phone'?" -- dlock stock add phoen --qty 1
-  says 78 'dlock stock create zzz' '!did you mean' -- dlock stock show zzz
+  says 78 'dlock stock create --quantity N --segments S zzz' '!did you mean' -- dlock stock show zzz
 }
 
 @test "an unknown host is called one, on every store" {

@@ -135,6 +135,9 @@ SCRIPT
 
 @test "a lock directory that is named and not there is made, which is said once; nothing is made above it, nor by looking" {
   run -0 dlock inspect -b "local:$PWD/typo"
+  run -79 dlock check -b "local:$PWD/typo" k 5
+  run -79 dlock release -b "local:$PWD/typo" --owner 00000000000000000000000000000000 k
+  run -0 dlock gc -b "local:$PWD/typo"
   [ ! -e typo ]
   run -0 dlock run -b "local:$PWD/typo" k -- true
   [[ "$output" == "dlock: the lock directory $PWD/typo did not exist and has been made"* ]]
@@ -143,6 +146,19 @@ SCRIPT
   run -78 dlock run -b "local:$PWD/no/where" k -- touch ran
   [[ "$output" == *"cannot make the lock directory $PWD/no/where: there is no $PWD/no"*"mkdir -p $PWD/no"* ]]
   [ ! -e no ] && [ ! -e ran ]
+}
+
+@test "a umask takes nothing of what their owner needs: directories and files of locks" {
+  need_root
+  open_world
+  install -d -o nobody -m 755 home
+  unset DLOCK_BACKEND
+  local umask
+  for umask in 777 022; do
+    run -0 nobody HOME="$PWD/home" sh -c "umask $umask && dlock run k -- echo ran && dlock fence disk 5 && dlock run k -- sh -c umask"
+    [[ "$output" == *ran*"0$umask" ]]
+  done
+  [ "$(stat -c %a home/.local home/.local/state/dlock | sort -u)" = 700 ]
 }
 
 @test "without a home the three remedies are named, and a KEY that is a path is locked all the same" {

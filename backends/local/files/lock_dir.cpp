@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "backends/local/files/directory.h"
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 
@@ -38,14 +39,25 @@ Error not_safe(const std::string& path, const std::string& why, const std::strin
 }
 
 /// mkdir -p: whatever exists already is left as it is.
+/// mkdir(2); a umask never takes the owner's own rights.
+int make_directory(const std::string& path, mode_t mode) {
+  const mode_t mask = umask(0);
+  umask(mask & 077);
+  const int made = mkdir(path.c_str(), mode);
+  const int errnum = errno;
+  umask(mask);
+  errno = errnum;
+  return made;
+}
+
 int make_all(const std::string& path, mode_t mode) {
   int refused = 0;  // a parent that cannot be made may exist all the same (EROFS, EACCES): the last mkdir decides
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    if (mkdir(path.substr(0, slash).c_str(), mode) == 0 || errno == EEXIST) continue;
+    if (make_directory(path.substr(0, slash), mode) == 0 || errno == EEXIST) continue;
     if (errno != EROFS && errno != EACCES && errno != EPERM) return refused != 0 ? refused : errno;
     if (refused == 0) refused = errno;
   }
-  if (mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return 0;
+  if (make_directory(path, mode) == 0 || errno == EEXIST) return 0;
   return errno == ENOENT && refused != 0 ? refused : errno;
 }
 
@@ -137,13 +149,13 @@ Result<void> LockDir::make(const Rules& rules) {
   }
   const mode_t mode = geteuid() == 0 && !rules.named ? 0755 : 0700;
   const int failed =
-      rules.named ? (mkdir(path_.c_str(), mode) == 0 || errno == EEXIST ? 0 : errno) : make_all(path_, mode);
+      rules.named ? (make_directory(path_, mode) == 0 || errno == EEXIST ? 0 : errno) : make_all(path_, mode);
   made_ = failed == 0;
   if (failed == 0) return {};
   if (rules.named && failed == ENOENT) {
     const std::string above = path_.substr(0, std::max<std::size_t>(path_.rfind('/'), 1));
     return Error{ErrorCode::kMisconfigured, "cannot make the lock directory " + path_ + ": there is no " + above,
-                 "is it spelled as it should be? If so: mkdir -p " + above};
+                 "is it spelled as it should be? If so: mkdir -p " + shell_word(above)};
   }
   Error error = system_error("cannot make the lock directory " + path_, failed);
   error.next = rules.named ? "name another one with --backend local:/dir" : kNeedsDirectory;
@@ -164,6 +176,8 @@ Result<void> LockDir::open_or_make(const Rules& rules) {
   Error error = system_error("cannot open the lock directory " + path_, errno);
   if (errno == EACCES && path_ == kSystemDirectory) {
     error.next = "the group dlock shares it: add the user to it (adduser USER dlock), who then logs in anew";
+  } else if (errno == EACCES) {
+    error.next = "whose is it? ls -ld " + shell_word(path_) + "; or name another one with --backend local:/dir";
   }
   return error;
 }
@@ -180,12 +194,14 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   if (st.st_mode & S_IWOTH) {
     const bool shared = (st.st_mode & S_ISVTX) != 0;  // such as /tmp: not to be closed
     return not_safe(path, "everybody may write to it (mode " + octal(st.st_mode) + ")",
-                    shared ? "name a directory of its own: mkdir -m 700 " + path + "/dlock" : "chmod o-w " + path);
+                    shared ? "name a directory of its own: mkdir -m 700 " + shell_word(path + "/dlock")
+                           : "chmod o-w " + shell_word(path));
   }
   if (st.st_mode & S_IWGRP) {
     if (!rules.named || !(st.st_mode & S_ISGID)) {
       return not_safe(path, "its group may write to it (mode " + octal(st.st_mode) + ")",
-                      rules.named ? "to share locks with the group: chmod 3770 " + path : "chmod g-w " + path);
+                      rules.named ? "to share locks with the group: chmod 3770 " + shell_word(path)
+                                  : "chmod g-w " + shell_word(path));
     }
     dir.group_ = true;
   }
@@ -240,7 +256,8 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
   else if (group_ ? st.stx_gid != gid_ : (st.stx_uid != owner_ && st.stx_uid != geteuid() && st.stx_uid != 0))
     wrong = "it belongs to somebody else";
   if (wrong) return not_safe(path_ + "/" + name, wrong, "find out who made it, then remove it");
-  if (group_ && st.stx_uid == geteuid() && (st.stx_mode & 0660) != 0660) fchmod(fd.get(), 0660);  // despite the umask
+  const mode_t needed = group_ ? 0660 : 0600;
+  if (st.stx_uid == geteuid() && (st.stx_mode & needed) != needed) fchmod(fd.get(), needed);  // despite the umask
   return fd;
 }
 
@@ -286,8 +303,8 @@ Result<LockDir> LockDir::inside(const std::string& name) const {
   const mode_t mode = group_ ? 02770 : 0700;
   if (mkdirat(fd_.get(), name.c_str(), mode) != 0) {
     if (errno != EEXIST) return system_error("cannot make the directory " + path_ + "/" + name, errno);
-  } else if (group_ && fchmodat(fd_.get(), name.c_str(), mode, 0) != 0) {
-    return system_error("cannot share the directory " + path_ + "/" + name + " with its group", errno);
+  } else if (fchmodat(fd_.get(), name.c_str(), mode, 0) != 0) {  // despite the umask
+    return system_error("cannot open the directory " + path_ + "/" + name + " for those who may use it", errno);
   }
   return open(path_ + "/" + name, {.named = group_, .allow_network_fs = true, .parents_known = true});
 }

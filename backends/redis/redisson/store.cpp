@@ -85,7 +85,7 @@ Result<RedissonAnswer> RedissonStore::acquire(const RedissonAsk& ask, TimePoint 
   }
   if (word == "conflict" && e.size() == 2) {
     return Error{ErrorCode::kConflict, name_.text() + ": " + printable(e[1].text, kForeignWords),
-                 "all callers of one key must agree: see dlock inspect " + name_.text()};
+                 "all callers of one key must agree: see dlock inspect " + name_.typed()};
   }
   if (word == "bad" && e.size() == 2) {
     return Error{
@@ -139,7 +139,7 @@ Result<void> RedissonStore::force(const LockState& shown, const std::string& by,
   if (word == "foreign") {
     return Error{ErrorCode::kUnsupported,
                  name_.text() + " is not held by a Redisson " + kind_word(kind_) + ", and dlock does not delete it",
-                 "dlock inspect " + name_.text() + " says what it is"};
+                 "dlock inspect " + name_.typed() + " says what it is"};
   }
   return not_understood(store_);
 }

@@ -156,7 +156,7 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
 Error ZookeeperLock::disagreement() const {
   return {ErrorCode::kConflict,
           "the callers of " + spec_.name.text() + " do not agree on how many may hold it together",
-          "use the same --permits (or --shared) everywhere; see: dlock inspect " + spec_.name.text()};
+          "use the same --permits (or --shared) everywhere; see: dlock inspect " + spec_.name.typed()};
 }
 
 /// kHolds or kWaits.

@@ -28,6 +28,28 @@ TEST_CASE("A key is 1 to 255 bytes of UTF-8 without control characters") {
   }
 }
 
+TEST_CASE("A key is typed in a shell as it was named") {
+  const struct {
+    const char *key, *typed;
+  } rows[] = {{"deploy/prod", "deploy/prod"},
+              {"a b", "'a b'"},
+              {"it's", "'it'\\''s'"},
+              {"say \"x\"", "'say \"x\"'"},
+              {"back\\slash", "'back\\slash'"},
+              {"$HOME", "'$HOME'"},
+              {"`id`", "'`id`'"},
+              {"ci/*", "'ci/*'"},
+              {"~", "'~'"},
+              {"#c", "'#c'"},
+              {"!!", "'!!'"},
+              {"größe", "'größe'"},
+              {"-x", "-- -x"},
+              {"-x y", "-- '-x y'"},
+              {"100%", "100%"},
+              {"a;b", "'a;b'"}};
+  for (const auto& row : rows) CHECK(LockName::parse(row.key)->typed() == row.typed);
+}
+
 TEST_CASE("An owner handle is 32 lower-case hex digits, and no two are the same") {
   CHECK(Owner::parse(Owner::random().text()));
   CHECK(Owner::random() != Owner::random());
