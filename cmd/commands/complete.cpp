@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::microseconds kLimit = 300ms;
 
 void add(std::string& words, const std::string& word) {
-  if (shell_word(word) == word) words += word + '\n';
+  if (shell_word(word) == word && !word.starts_with('-')) words += word + '\n';
 }
 
 }  // namespace

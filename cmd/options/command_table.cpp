@@ -47,7 +47,7 @@ constexpr CommandRow kCommandRows[] = {
      "is this fencing token still the holder's?", "0 when it is, 79 when it is not.",
      "dlock check deploy \"$DLOCK_TOKEN\" || exit\n"},
     {Command::kStock, "stock", "", "ACTION [NAME] [-- CMD [ARG...]]", Operands::kStock,
-     "create show take refund add run rebalance resize drop", kStockHelp,
+     "create show take batch run refund add rebalance resize drop", kStockHelp,
      "a stock that is never oversold, split in segments",
      "The stock has its items in segments, so that buyers do not wait for each other. A request id (--id) makes a "
      "request\n"

@@ -59,6 +59,10 @@ teardown() { end_world; }
   complete_line dlock ru | grep -x 'run *'
   complete_line dlock run --sha | grep -- '^--shared'
   complete_line dlock run --on-lost k | grep -x kill
+  complete_line dlock stock ba | grep -x 'batch *'
+  hold_lock -- -dash
+  complete_line dlock inspect '' >words
+  [[ "$(cat words)" != *-dash* ]]
 }
 
 @test "help: for every command, on stdout, with status 0" {
