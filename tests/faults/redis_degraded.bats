@@ -61,6 +61,36 @@ SCRIPT
   [[ "$stderr" == *LOADING*"falling back"* ]]
 }
 
+# Its disk refuses what it saves.
+saves_nothing() { # NAME
+  mkdir "$servers/$1/dump.rdb"
+  redis_cli "$1" config set save '3600 1'
+  redis_cli "$1" set other v
+  redis_cli "$1" bgsave
+  wait_until redis_line "$1" rdb_last_bgsave_status:err info persistence
+}
+takes_no_changes() { # WORDS: how that is said
+  run -69 dlock run -n k -- touch ran
+  [[ "$output" == *"$1 and takes no changes"* ]]
+  run -69 dlock run --connect-timeout 300ms k -- touch ran
+  [ ! -e ran ]
+  run -0 dlock run -n --fallback "$(redis_url spare)" k -- true
+  run -69 dlock doctor
+  [[ "$output" == *"$1"* ]]
+}
+@test "a server that cannot save its data, or has too few replicas: 69 with that reason; --fallback is for it; a holder is told" {
+  start_watched a dlock run --ttl 2s held -- sleep 30 2>said
+  wait_until redis_says one 1 exists held
+  saves_nothing one
+  takes_no_changes 'cannot save its data'
+  [ "$(how_ended a)" = "exit 79" ]
+  grep -q 'LOST held: no renewal for .* cannot save its data' said
+  redis_cli one config set save ''
+  run -0 dlock run -n k -- true
+  redis_cli one config set min-replicas-to-write 1
+  takes_no_changes 'too few replicas'
+}
+
 @test "--fallback is never used because a lock is busy, nor because we are refused" {
   redis_cli one set k theirs px 60000
   run -75 dlock run -n --fallback "$(redis_url spare)" k -- touch ran

@@ -145,6 +145,17 @@ everything_works_with() { # KEY
   [ ! -e ran ]
 }
 
+@test "a server without a command that dlock needs, or with another name for it: 78, which one; no script is shown" {
+  start_redis nameless --rename-command EVAL hidden
+  run -78 dlock run -n -b "$(redis_url nameless)" k -- touch ran
+  [[ "$output" == *"lacks a command that dlock needs"*"'EVAL'"*rename-command* && "$output" != *KEYS* ]]
+  run -78 dlock doctor -b "$(redis_url nameless)"
+  start_redis renamed --rename-command TIME hidden
+  run -78 dlock run -n -b "$(redis_url renamed)" k -- touch ran
+  [[ "$output" == *"lacks a command that dlock needs"*rename-command* && "$output" != *user_script* ]]
+  [ ! -e ran ]
+}
+
 # --- what others have written ----------------------------------------------------------------------------------------
 
 @test "something else in dlock's own keys is 78 with what to look for; no script is shown, and nothing is held" {

@@ -18,19 +18,40 @@ std::string without_place(const std::string& text) {
   return place == std::string::npos ? text : text.substr(0, text.rfind(" script: ", place));
 }
 
+/// Nor is a script that stands among the words of a command that the server does not know.
+std::string without_arguments(const std::string& text) { return text.substr(0, text.find(", with args beginning")); }
+
+/// The server lives, and takes nothing at the moment.
+std::optional<Error> takes_no_changes(const Reply& reply, const std::string& store, const std::string& said) {
+  if (is_refused_for(reply, "OOM")) {
+    return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
+                 "raise maxmemory, or free some; locks that are held can be renewed and released"};
+  }
+  if (is_refused_for(reply, "MISCONF")) {
+    return Error{ErrorCode::kUnavailable, store + " cannot save its data and takes no changes: " + said,
+                 "look at its disk and its log; what must not wait for that: stop-writes-on-bgsave-error no"};
+  }
+  if (is_refused_for(reply, "NOREPLICAS")) {
+    return Error{ErrorCode::kUnavailable, store + " has too few replicas and takes no changes: " + said,
+                 "bring the replicas back, or lower min-replicas-to-write"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   if (!reply.is_error()) return std::nullopt;
   const std::string said = words_of({reply.kind, without_place(reply.text), 0, {}});
   const std::string what = store + " refused: " + said;
-  if (reply.is_error("OOM")) {
-    return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
-                 "raise maxmemory, or free some; locks that are held can be renewed and released"};
-  }
+  if (auto error = takes_no_changes(reply, store, said)) return error;
   if (is_read_only(reply)) return read_only(store, said);
   if (is_denied(reply)) {
     return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
+  }
+  if (is_unknown_command(reply)) {
+    return Error{ErrorCode::kUnsupported, store + " lacks a command that dlock needs: " + without_arguments(said),
+                 "give it back its name there (rename-command), or use another server; see man dlock-redis"};
   }
   if (reply.is_error("CROSSSLOT")) return Error{ErrorCode::kMisconfigured, what};
   if (reply.is_error("WRONGTYPE") || reply.text.find("user_script:") != std::string::npos) {

@@ -46,10 +46,6 @@ Error refused_question(const Reply& reply, const Endpoint& asked, std::string_vi
                                      : ""};
 }
 
-bool is_unknown_command(const Reply& reply) {
-  return reply.is_error("ERR") && reply.text.find("unknown command") != std::string::npos;
-}
-
 /// The value of `name` in a flat list of names and values.
 std::string_view flat_value(const Reply& list, std::string_view name) {
   for (std::size_t i = 0; i + 1 < list.elements.size(); i += 2) {
@@ -83,9 +79,16 @@ std::optional<SlotRange> parse_range(const Reply& range, const Endpoint& asked) 
 
 }  // namespace
 
-bool is_read_only(const Reply& reply) {
+bool is_refused_for(const Reply& reply, const std::string& word) {
   // The second is how servers before 7.0 say it of a script.
-  return reply.is_error("READONLY") || (reply.is_error("ERR") && reply.text.find(": -READONLY ") != std::string::npos);
+  return reply.is_error(word) || (reply.is_error("ERR") && reply.text.find(": -" + word + " ") != std::string::npos);
+}
+
+bool is_read_only(const Reply& reply) { return is_refused_for(reply, "READONLY"); }
+
+bool is_unknown_command(const Reply& reply) {
+  const auto says = [&](const char* words) { return reply.text.find(words) != std::string::npos; };
+  return reply.is_error("ERR") && (says("unknown command") || says("Unknown Redis command"));
 }
 
 Refusal refusal_of(const Reply& reply) {

@@ -24,8 +24,14 @@ enum class Refusal {
 
 Refusal refusal_of(const Reply& reply);
 
+/// Whether a server refuses for the reason `word` ("OOM", "MISCONF"), of a command or of one in a script.
+bool is_refused_for(const Reply& reply, const std::string& word);
+
 /// Whether a replica says that it takes no writes.
 bool is_read_only(const Reply& reply);
+
+/// Whether it has no such command, or has it under another name; also of one in a script.
+bool is_unknown_command(const Reply& reply);
 
 /// What became of a pipeline.
 struct Verdict {

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/redirect.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 
@@ -59,6 +61,10 @@ Finding rights(const std::string& server, Connection& connection, const ChannelR
                clock, until, until, nullptr);
   if (!replies) return {Level::kFail, replies.error().message, replies.error().next, replies.error().code};
   // A node of a cluster looks at the rights first, and then at whose slot it is.
+  if (is_unknown_command((*replies)[0])) {
+    const Error error = *error_of((*replies)[0], server);
+    return {Level::kFail, error.message, error.next, error.code};
+  }
   if ((*replies)[0].is_error() && !(*replies)[0].is_error("MOVED")) {
     return {Level::kFail, server + ": " + words_of((*replies)[0]), "grant what man dlock-redis lists",
             ErrorCode::kDenied};

@@ -234,8 +234,8 @@ Result<void> Connection::Impl::read(TimePoint now, std::size_t& outstanding) {
 Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& outstanding) {
   Session& s = *session;
   if (s.denied) return take_as_stranger(outstanding);
-  if (auto fine = refused_for_good(reply); !fine) return fine;
   s.heard = was_understood = true;
+  if (auto fine = refused_for_good(reply); !fine) return fine;
   if (!s.due.empty()) return take_greeting(reply, now);
   if (!s.subscribed && outstanding == 0) return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
   if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
@@ -263,7 +263,8 @@ Result<void> Connection::Impl::refused_for_good(const Reply& reply) const {
   }
   if (reply.is_error("DENIED")) return Error{ErrorCode::kDenied, name() + " refuses us: " + words_of(reply)};
   if (reply.text.starts_with("ERR max number of clients")) {
-    return Error{ErrorCode::kUnavailable, name() + " refuses us: " + words_of(reply)};
+    return Error{ErrorCode::kUnavailable, name() + " refuses us: " + words_of(reply),
+                 "raise maxclients there; every holder and every waiter needs a connection"};
   }
   return {};
 }

@@ -351,6 +351,7 @@ TEST_CASE("a server that turns us away is heard") {
   const Error error = world.fails();
   CHECK(error.code == ErrorCode::kUnavailable);
   CHECK(says(error, "max number of clients"));
+  CHECK(error.next.starts_with("raise maxclients"));
 }
 
 }  // namespace connection_test
