@@ -171,6 +171,39 @@ teardown() { end_world; }
   run -0 dlock run -w 5 k -- true
 }
 
+# Runs the words for each strategy.
+with_each_strategy() { # NAME WORD...
+  local strategy
+  for strategy in lease session row unique occupy; do
+    use "$(mysql_url "$1")?strategy=$strategy"
+    echo "$strategy:"
+    "${@:2}"
+  done
+}
+refused_soon() { # STATUS PATTERN
+  run "-$1" timeout 20 dlock run --connect-timeout 1s k -- touch ran
+  [[ "$output" =~ $2 ]]
+  [ ! -e ran ]
+}
+@test "the server answers and takes no changes: 69 after --connect-timeout with its reason, whatever the strategy" {
+  sql one 'SET GLOBAL tx_read_only = ON'
+  with_each_strategy one refused_soon 69 'READ ONLY'
+}
+
+@test "the server logs statements, which our changes are not: 78 with what to set, whatever the strategy" {
+  start_mysql logging --server-id=1 --log-bin=log --binlog-format=STATEMENT
+  dlock setup -b "$(mysql_url logging owner)"
+  with_each_strategy logging refused_soon 78 'binlog_format=ROW'
+}
+
+@test "an account that is locked: 77, and neither --fallback nor --if-unavailable is for it" {
+  sql one "CREATE USER barred; GRANT ALL ON locks.* TO barred; ALTER USER barred ACCOUNT LOCK"
+  use "$(mysql_url one barred)"
+  run -77 dlock run -n --fallback "local:$locks" --if-unavailable=run k -- touch ran
+  [[ "$output" == *"refused the login"*locked* ]]
+  [ ! -e ran ]
+}
+
 @test "a sleeping connection is closed by the server's wait_timeout: the lease is renewed on a new one" {
   sql one 'SET GLOBAL wait_timeout = 1'
   start_watched a dlock run --ttl 6s k -- section --for 5

@@ -176,3 +176,16 @@ released_by_force() { # STRATEGY
 @test "row: force-release: 79" { released_by_force row; }
 @test "unique: force-release: 79" { released_by_force unique; }
 @test "occupy: force-release: 79" { released_by_force occupy; }
+
+@test "session: the server becomes read-only under a holder: the lock stays, and the command's status is dlock's" {
+  use_strategy session
+  start_watched a dlock run --ttl 2s k -- sh -c 'until [ -e go ]; do sleep 0.02; done; exit 7' 2>said
+  wait_until is_held k
+  sql one 'SET GLOBAL read_only = ON'
+  touch go
+  [ "$(how_ended a)" = "exit 7" ]
+  cat said
+  [ ! -s said ]
+  sql one 'SET GLOBAL read_only = OFF'
+  run -0 dlock run -n k -- true
+}

@@ -79,7 +79,6 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   if (!std::exchange(got_it_, false)) {
     const auto record = record_.read(false, until, &control);
     if (!record) return Failed{record.error()};
-    acquisition_.patience().reached();
     session_ = record->connection;
     if (since_ == 0) since_ = record->now;
     if (auto joined = try_to_join(*record, until); !std::holds_alternative<Busy>(joined)) return joined;
@@ -90,7 +89,6 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   record.sent = now;
   const Outcome answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
   if (const auto* failure = std::get_if<Failure>(&answered)) return Failed{{ErrorCode::kUnavailable, failure->text}};
-  acquisition_.patience().reached();
   return granted(record, until, control);
 }
 
@@ -293,6 +291,8 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
   std::optional<Result<Written>> gone;
   if (database != nullptr && database->usable()) gone = record_.change(row_, next, until, nullptr);
   database = servers_.current();
+  const bool refused = gone && !*gone && !record_.unanswered() && servers_.generation() == generation;
+  if (refused && database == nullptr) return {};  // we left a server that has become read-only, and the lock with it
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
     servers_.drop();
     return Error{ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};

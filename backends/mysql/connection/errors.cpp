@@ -58,6 +58,9 @@ Error error_of(const Failure& failure, const std::string& server) {
     case 1820:  // password expired
     case 1862:
     case 2059:  // authentication plugin
+    case 3118:  // account locked (MySQL)
+    case 3955:  // the same, by failed logins
+    case 4151:  // account locked (MariaDB)
       return {ErrorCode::kDenied, server + " refused the login: " + said,
               "check user and password (password-file, DLOCK_PASSWORD)"};
     case 1044:
@@ -81,6 +84,9 @@ Error error_of(const Failure& failure, const std::string& server) {
     case 1226:
       return {ErrorCode::kUnavailable, server + " has no connection left: " + said,
               "raise max_connections; every holder and every waiter needs one"};
+    case 1665:  // a change that READ COMMITTED makes cannot be written down as a statement
+      return {ErrorCode::kMisconfigured, server + " logs statements, which dlock's changes are not: " + said,
+              "set binlog_format=ROW there, or MIXED"};
     case 2005:
       return {ErrorCode::kUnavailable, "cannot reach " + server + ": there is no host of that name",
               "check the name in the URL, and DNS"};
