@@ -17,7 +17,8 @@ struct TreeNode {
 };
 
 /// Every node below `root` that may be a directory, parents first, without ZooKeeper's own. Contenders and what dlock
-/// keeps for itself are not entered. Nodes that go meanwhile, and those that we may not list, are left out.
+/// keeps for itself are not entered. Nodes that go meanwhile, and those that we may not list, are left out; a
+/// `root` that we may not list is Denied.
 Result<std::vector<TreeNode>> walk(Calls& calls, const std::string& root, TimePoint until);
 
 }  // namespace dlock::zookeeper

@@ -320,6 +320,8 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   [ "$(ask k protect "/private-$key" app app-secret)" = ok ]
   run -77 dlock run -n -b "$DLOCK_TEST_ZK/private-$key" k -- touch ran
   [[ "$output" == *"/private-$key"* ]]
+  run -77 dlock inspect -b "$DLOCK_TEST_ZK/private-$key"
+  run -77 dlock gc -b "$DLOCK_TEST_ZK/private-$key"
   use "${DLOCK_TEST_ZK/\/\////app@}/private-$key"
   DLOCK_PASSWORD=wrong-one run -77 dlock run -n k -- touch ran
   [[ "$output" != *wrong-one* ]]
