@@ -167,9 +167,7 @@ function(dlock_lean_keeper_programs name)
     # Of the same name as the other, so that it looks the same in a list of processes.
     set_target_properties(dlock-${name}-${kind} PROPERTIES OUTPUT_NAME dlock-${name}
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock/${kind} DLOCK_WITHOUT_TLS ON)
-    if(kind STREQUAL direct)
-      dlock_order_start(dlock-${name}-${kind})
-    endif()
+    dlock_order_start(dlock-${name}-${kind})
     dlock_note_links(dlock-${name}-${kind} ${name})
     add_dependencies(dlock-${name} dlock-${name}-${kind})
     install(TARGETS dlock-${name}-${kind} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock/${kind} COMPONENT ${name})
