@@ -4,8 +4,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
@@ -35,7 +36,19 @@ class Exchange {
       next_ = std::move(next);
       went_on_ = false;
     }
-    asked_.notify_one();
+    eventfd_write(asked_.get(), 1);
+  }
+
+  /// On the owner's thread, which spares two switches of the scheduler. The connection's own has nothing else to do,
+  /// and looks at the clock. REQUIRES: is_complete().
+  Outcome carry_out_here(const std::string& statement, TimePoint until) {
+    set_deadline(until);
+    guard_.enter();
+    Outcome outcome = session_->execute(statement);
+    WireGuard::leave();
+    if (deadline_passed()) return Failure{0, "no answer in time", true, true};
+    shut_out_if_cut_off(outcome);
+    return outcome;
   }
 
   /// Nothing more is sent for what was asked.
@@ -61,17 +74,21 @@ class Exchange {
       const std::lock_guard hold(mutex_);
       dismissed_ = true;
     }
-    asked_.notify_one();
+    eventfd_write(asked_.get(), 1);
   }
+
+  bool is_complete() const { return ready_.valid() && asked_.valid() && alarm_.valid(); }
 
   int ready() const { return ready_.get(); }  ///< readable: there is an outcome, or after dismiss(): the thread is done
   WireGuard& guard() { return guard_; }
+  bool has_tls() const { return settings_.tls.has_value(); }
 
   // --- the thread's side ---
 
   void serve() {
     {
       ConnectorSession session(settings_, guard_);
+      session_ = &session;
       give(session.connect());
       while (const auto statement = asked()) give(carry_out(session, *statement));
     }
@@ -99,14 +116,49 @@ class Exchange {
   }
 
   std::optional<std::string> asked() {
-    std::unique_lock hold(mutex_);
-    asked_.wait(hold, [this] { return dismissed_ || statement_; });
-    return dismissed_ ? std::nullopt : std::exchange(statement_, std::nullopt);
+    while (true) {
+      pollfd fds[] = {{asked_.get(), POLLIN, 0}, {alarm_.get(), POLLIN, 0}};
+      poll(fds, std::size(fds), -1);
+      std::uint64_t times = 0;
+      if (read(alarm_.get(), &times, sizeof times) > 0) ring();
+      if (eventfd_read(asked_.get(), &times) != 0) continue;
+      const std::lock_guard hold(mutex_);
+      return dismissed_ ? std::nullopt : std::exchange(statement_, std::nullopt);
+    }
+  }
+
+  void ring() {
+    const std::lock_guard hold(mutex_);
+    if (!deadline_ || SystemClock().now() < *deadline_) return;
+    late_ = true;
+    guard_.shut_out();
+  }
+
+  void set_deadline(TimePoint until) {
+    {
+      const std::lock_guard hold(mutex_);
+      deadline_ = until;
+      late_ = false;
+    }
+    const auto at = until.time_since_epoch();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at);
+    const itimerspec spec{{}, {seconds.count(), (at - seconds).count()}};
+    timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+  }
+
+  bool deadline_passed() {
+    const std::lock_guard hold(mutex_);
+    deadline_.reset();
+    return late_;
+  }
+
+  /// The library has closed it, and the server is to see that.
+  void shut_out_if_cut_off(const Outcome& outcome) {
+    if (const auto* failure = std::get_if<Failure>(&outcome); failure != nullptr && failure->cut_off) guard_.shut_out();
   }
 
   void give(Outcome outcome) {
-    // The library has closed it, and the server is to see that.
-    if (const auto* failure = std::get_if<Failure>(&outcome); failure != nullptr && failure->cut_off) guard_.shut_out();
+    shut_out_if_cut_off(outcome);
     {
       const std::lock_guard hold(mutex_);
       outcome_ = std::move(outcome);
@@ -117,13 +169,17 @@ class Exchange {
   const DatabaseSettings settings_;
   WireGuard guard_;
   const UniqueFd ready_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  const UniqueFd asked_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  const UniqueFd alarm_{timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)};
+  ConnectorSession* session_ = nullptr;  ///< of the thread; its owner has it while nothing runs
   mutable std::mutex mutex_;
-  std::condition_variable asked_;
   std::optional<std::string> statement_;  ///< guarded, as all below
   std::string next_;                      ///< behind it
   bool went_on_ = false;                  ///< next_ was sent
   std::optional<Outcome> outcome_;
   bool dismissed_ = false;
+  std::optional<TimePoint> deadline_;  ///< of what the owner's thread carries out
+  bool late_ = false;                  ///< it was broken off for that
 };
 
 void* serve(void* argument) {
@@ -152,7 +208,7 @@ class ConnectorDatabase final : public Database {
   explicit ConnectorDatabase(const DatabaseSettings& settings) : exchange_(std::make_shared<Exchange>(settings)) {
     static const bool prepared = (ConnectorSession::prepare_library(), true);
     (void)prepared;
-    if (exchange_->ready() >= 0 && start_thread(exchange_)) return;
+    if (exchange_->is_complete() && start_thread(exchange_)) return;
     outcome_ = Failure{0, "no thread for a connection", true, false};
   }
 
@@ -172,6 +228,14 @@ class ConnectorDatabase final : public Database {
     else exchange_->ask(std::move(statement), std::move(next));
   }
 
+  /// A signal would break a read of TLS.
+  std::optional<Outcome> carry_out(const std::string& statement, TimePoint until) override {
+    if (broken_ || exchange_->has_tls()) return std::nullopt;
+    Outcome outcome = exchange_->carry_out_here(statement, until);
+    note_end(outcome);
+    return outcome;
+  }
+
   bool went_on() const override { return exchange_->went_on(); }
 
   std::optional<Outcome> outcome() override {
@@ -179,8 +243,7 @@ class ConnectorDatabase final : public Database {
     auto outcome = outcome_ ? std::exchange(outcome_, std::nullopt) : exchange_->take();
     if (outcome) {
       busy_ = false;
-      const auto* failure = std::get_if<Failure>(&*outcome);
-      broken_ = broken_ || (failure && failure->cut_off);
+      note_end(*outcome);
     }
     return outcome;
   }
@@ -208,6 +271,11 @@ class ConnectorDatabase final : public Database {
   }
 
  private:
+  void note_end(const Outcome& outcome) {
+    const auto* failure = std::get_if<Failure>(&outcome);
+    broken_ = broken_ || (failure && failure->cut_off);
+  }
+
   const std::shared_ptr<Exchange> exchange_;
   std::optional<Outcome> outcome_;  ///< known without the thread
   bool busy_ = true;                ///< begun, and its outcome not taken

@@ -21,6 +21,11 @@ using namespace std::string_view_literals;
 
 constexpr Duration kLong = 20s;  ///< what takes so long is broken
 
+/// The answer to a query: one column, and its end, and that of the rows.
+std::string_view no_rows() {
+  return "\1\0\0\1\1\x18\0\0\2\3def\0\0\0\1c\1c\x0c\x3f\0\0\1\0\0\xfd\0\0\0\0\0\5\0\0\3\xfe\0\0\2\0\5\0\0\4\xfe\0\0\2\0"sv;
+}
+
 /// A server on loopback that says what the test says. Its reads wait `kLong` at most.
 class Server {
  public:
@@ -54,6 +59,18 @@ class Server {
     say("\x49\0\0\0\x0a"
         "8.0.0\0\7\0\0\0abcdefgh\0\x89\xa2\x21\2\0\x0b\0\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0"
         "mysql_native_password\0"sv);
+  }
+  /// Until the connection is set up.
+  void let_in() {
+    accept();
+    greet();
+    REQUIRE(hear());
+    say("\7\0\0\2\0\0\0\2\0\0\0"sv);
+    for (std::string heard; heard.find("wait_timeout") == std::string::npos;) {
+      heard = hear().value_or("");
+      REQUIRE(heard != "");
+      say(heard.find("SHOW") == std::string::npos ? "\7\0\0\1\0\0\0\2\0\0\0"sv : no_rows());
+    }
   }
   /// What the client says next; "" when it has gone; nullopt: nothing.
   std::optional<std::string> hear() {
@@ -136,6 +153,24 @@ TEST_CASE("mysql/connector: a server that wants the password itself is told noth
   const Failure failure = outcome_of(*database);
   CHECK(failure.code == kLoginRefused);
   CHECK(failure.text == "mysql_clear_password");
+  CHECK(server.hear() == "");
+}
+
+TEST_CASE(
+    "mysql/connector: who listens to nobody else carries a statement out itself, and is back in time all the same") {
+  Server server;
+  SystemClock clock;
+  const auto database = connect_by_connector(server.settings());
+  server.let_in();
+  REQUIRE(std::holds_alternative<Answer>(await(*database, clock, clock.now() + kLong, nullptr)));
+  const TimePoint begin = clock.now();
+  const Failure failure = failure_of(ask(*database, "UPDATE t", clock, begin + 50ms, nullptr));
+  CHECK(clock.now() >= begin + 50ms);
+  CHECK(clock.now() < begin + kLong);
+  CHECK(failure.cut_off);
+  CHECK(failure.cancelled);
+  CHECK_FALSE(database->usable());
+  CHECK(server.hear().value_or("").find("UPDATE t") != std::string::npos);
   CHECK(server.hear() == "");
 }
 
