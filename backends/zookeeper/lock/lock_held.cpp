@@ -175,19 +175,22 @@ Hold ZookeeperLock::hold() const {
 
 /// Those that have entered it keep it. Else it is given back.
 Result<void> ZookeeperLock::release_entered(TimePoint until) {
+  bool marked = false;  // from then on the last one inside frees the lock
   while (true) {
     const auto seen = read_hold(*calls_, hold(), true, until, nullptr);
     if (!seen) return seen.error();
     entered_ = seen->is_there && !seen->entries.empty();
     if (!entered_) {
       auto released = contenders_.back().remove(until, seen->version);
+      if (marked && !released && released.error().code == ErrorCode::kLost) return {};
       if (released || released.error().code != ErrorCode::kConflict) return released;
       continue;
     }
     HolderRecord data = decode_record(seen->data).value_or(record_of(spec_));
     if (std::exchange(data.ended, true)) return {};
-    const auto marked = mark_ended(*calls_, hold(), encode(data), seen->version, until);
-    if (!marked) return marked.error();
+    const auto noted = mark_ended(*calls_, hold(), encode(data), seen->version, until);
+    if (!noted) return noted.error();
+    marked = marked || *noted;
   }
 }
 

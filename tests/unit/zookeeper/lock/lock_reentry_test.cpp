@@ -110,6 +110,37 @@ TEST_CASE("Whatever reply is lost, a hold is entered once and left once, and fre
   }
 }
 
+TEST_CASE("Whenever in a release the other one of a hold releases, both succeed, and the lock is free") {
+  for (const char* recipe : {"bridge", "simple"}) {
+    for (const bool is_holder_slow : {true, false}) {
+      for (int n = 1;; ++n) {
+        CAPTURE(recipe);
+        CAPTURE(is_holder_slow);
+        CAPTURE(n);
+        World world;
+        const LockSpec outer = spec_of();
+        const auto holder = world.lock(outer, recipe);
+        const auto held = holder->acquire(world.supervisor);
+        REQUIRE(granted(held));
+        LockSpec inside = spec_of();
+        inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+        const auto inner = world.lock(inside, recipe);
+        REQUIRE(granted(inner->acquire(world.supervisor)));
+        ZookeeperLock& slow = is_holder_slow ? *holder : *inner;
+        ZookeeperLock& quick = is_holder_slow ? *inner : *holder;
+        int requests = 0;
+        world.ensemble.before_each = [&](const auto&, const auto&) {
+          if (++requests == n) CHECK(quick.release(world.clock.now() + 1s));
+        };
+        CHECK(slow.release(world.clock.now() + 1s));
+        if (requests < n) break;
+        if (holder->is_still_entered()) CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+        for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("Whoever asks for a hold whose own command has ended is heard by those that are inside") {
   World world;
   const LockSpec outer = spec_of();
