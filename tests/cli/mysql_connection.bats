@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# Ways to connect to MySQL from outside, with the server of scripts/start-test-servers: sockets, names, TLS, and the keeper
+# program that each of them takes.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  [ "${DLOCK_TEST_MYSQL-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  servers=$DLOCK_TEST_SERVERS
+  key=app:$BATS_TEST_NUMBER
+  use "$DLOCK_TEST_MYSQL"
+}
+teardown() { end_world; }
+
+@test "by a Unix socket, and by TLS: the same lock" {
+  use "$DLOCK_TEST_MYSQL_UNIX"
+  locks_and_excludes "$key"
+  rm -f waited waiter
+  use "$DLOCK_TEST_MYSQL_TLS"
+  locks_and_excludes "$key"
+  hold_lock "$key"
+  run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL" "$key" -- true
+  run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL_UNIX" "$key" -- true
+  let_go
+}
+
+@test "mysql://localhost: the name is looked up, and is the one that the certificate must have" {
+  run -0 dlock run -b "${DLOCK_TEST_MYSQL/127.0.0.1/localhost}" "$key" -- true
+  run -0 dlock run -b "${DLOCK_TEST_MYSQL_TLS/127.0.0.1/localhost}" "$key" -- true
+}
+
+@test "TLS is what the server says it is: the session has a cipher, and without ca-file none" {
+  run -0 dlock doctor -b "$DLOCK_TEST_MYSQL_TLS"
+  [[ "$output" == *TLS* ]]
+  run -0 dlock run -b "${DLOCK_TEST_MYSQL_TLS/app@/certified@}&cert-file=$DLOCK_TEST_CERTIFICATES/client.crt&key-file=$DLOCK_TEST_CERTIFICATES/client.key" \
+    "$key" -- true
+}
+
+@test "TLS: a wrong CA, a wrong name, no client certificate, a server without TLS: refused with the reason, nothing sent" {
+  local port
+  port=$(port_of mysql)
+  refused "${DLOCK_TEST_MYSQL_TLS/ca.crt/other-ca.crt}" '[Cc]ertificate|TLS'
+  refused "${DLOCK_TEST_MYSQL_TLS/127.0.0.1/127.0.0.2}" '[Cc]ertificate|TLS'
+  refused "${DLOCK_TEST_MYSQL_TLS/app@/certified@}" '.'
+  refused "$DLOCK_TEST_MYSQL_TLS&server-name=elsewhere.example" 'server-name'
+  servers=$BATS_TEST_TMPDIR/servers
+  start_mysql plain
+  dlock setup -b "$(mysql_url plain owner)" >/dev/null
+  refused "$(mysql_url plain)?ca-file=$DLOCK_TEST_CERTIFICATES/ca.crt" 'TLS|SSL'
+}
+
+@test "without TLS there is a keeper that loads no OpenSSL, with TLS and where there is no such one the full one" {
+  local keeper='readlink "/proc/$(pgrep -P $PPID -x dlock-mysql)/exe"' libraries='cat "/proc/$(pgrep -P $PPID -x dlock-mysql)/maps"'
+  run -0 dlock run "$key" -- sh -c "$keeper"
+  [[ "$output" == */libexec/dlock/plain/dlock-mysql ]]
+  run -0 dlock run "$key" -- sh -c "$libraries"
+  [[ "$output" == *libc.so* && "$output" != *libcrypto* && "$output" != *libz.so* ]]
+  run -0 dlock run -b "$DLOCK_TEST_MYSQL_TLS" "$key" -- sh -c "$keeper"
+  [[ "$output" == */libexec/dlock/dlock-mysql ]]
+  mkdir -p prefix/bin prefix/libexec/dlock
+  cp "$DLOCK" prefix/bin/dlock
+  cp "$(dirname "$DLOCK")/../libexec/dlock/dlock-mysql" prefix/libexec/dlock/
+  run -0 prefix/bin/dlock run "$key" -- sh -c "$keeper"
+  [[ "$output" == */prefix/libexec/dlock/dlock-mysql ]]
+}
