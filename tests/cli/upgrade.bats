@@ -42,7 +42,7 @@ is_understood() { # USER
 @test "this machine" {
   dlock run "$key" -- true
   old_hold() {
-    rm -f old
+    rm -f old old.token
     mkfifo old
     "${python[@]}" "$support/old_local_holder.py" "$locks"/*.lock 'release 1.9' <old >old.token 3>&- &
     started+=("$!")
