@@ -273,6 +273,7 @@ Result<LockState> LeaseLock::describe(Control& control) {
 
 /// Out of the queue; and what was taken, or may have been by an unanswered request, is given back.
 void LeaseLock::give_up() {
+  unknown_take_ = unknown_take_ || came_with_gate_;  // it may have been our turn in the moment in which the wait ended
   if (unknown_ || unknown_take_ || written_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
   servers_.drop();
 }

@@ -143,6 +143,23 @@ TEST_CASE("a turn whose taking was not answered is found by its owner") {
   REQUIRE(world.seen().holders.size() == 1);
 }
 
+TEST_CASE("a turn that comes in the moment in which the wait ends leaves nothing behind") {
+  World world;
+  world.somebody_holds(300s);
+  world.server.holders.clear();
+  world.server.gate_opens = world.at(60s);
+  SUBCASE("its time is over") {
+    world.spec.wait.until = world.at(60s);
+    CHECK(world.refused().code == ErrorCode::kBusy);
+  }
+  SUBCASE("it is withdrawn") {
+    world.control.stop_at = world.at(60s);
+    CHECK_FALSE(world.lock().acquire(world.control).has_value());
+  }
+  CHECK(world.server.heard("holders=CONCAT") == 2);  // the look, and the turn
+  CHECK(world.seen().holders.empty());
+}
+
 TEST_CASE("a withdraw ends the wait in the server's queue") {
   World world;
   world.somebody_holds(300s);
