@@ -4,13 +4,7 @@
 load ../support/cli
 load ../support/mysql
 
-setup() {
-  set_world
-  [ "${DLOCK_TEST_MYSQL-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
-  servers=$DLOCK_TEST_SERVERS
-  key=app:$BATS_TEST_NUMBER
-  use "$DLOCK_TEST_MYSQL"
-}
+setup() { set_world && use_shared_mysql; }
 teardown() { end_world; }
 
 @test "by a Unix socket, and by TLS: the same lock" {

@@ -140,3 +140,11 @@ kill_connections() { # NAME: those of "app"
   sql "$1" "SELECT CONCAT('KILL ', id, ';') FROM information_schema.processlist WHERE user = 'app'" >kills
   sql "$1" "$(cat kills)" 2>/dev/null || true # one may have ended by itself
 }
+
+# For a setup: the server of scripts/start-test-servers, and a key for this test.
+use_shared_mysql() {
+  [ "${DLOCK_TEST_MYSQL-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  servers=$DLOCK_TEST_SERVERS
+  key=app:$BATS_TEST_NUMBER
+  use "$DLOCK_TEST_MYSQL"
+}

@@ -7,6 +7,24 @@
 #include "tests/unit/zookeeper/lock_world.h"
 
 namespace dlock::zookeeper::lock_test {
+namespace {
+
+struct Outer {
+  std::unique_ptr<ZookeeperLock> lock;
+  LockSpec inside;  ///< of who enters it
+};
+
+Outer hold(World& world, const std::string& recipe = "bridge") {
+  const LockSpec outer = spec_of();
+  auto holder = world.lock(outer, recipe);
+  const auto held = holder->acquire(world.supervisor);
+  REQUIRE(granted(held));
+  LockSpec inside = spec_of();
+  inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  return {std::move(holder), inside};
+}
+
+}  // namespace
 
 TEST_CASE("A re-entry joins the hold that its claim names, if it is one") {
   World world;
@@ -33,12 +51,7 @@ TEST_CASE("A hold that was entered outlives its own release; whoever ends last f
   for (const char* recipe : kRecipes) {
     CAPTURE(recipe);
     World world;
-    const LockSpec outer = spec_of();
-    const auto holder = world.lock(outer, recipe);
-    const auto held = holder->acquire(world.supervisor);
-    REQUIRE(granted(held));
-    LockSpec inside = spec_of();
-    inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+    const auto [holder, inside] = hold(world, recipe);
     const auto first = world.lock(inside, recipe);
     REQUIRE(granted(first->acquire(world.supervisor)));
     const auto second = world.lock(inside, recipe);
@@ -63,12 +76,7 @@ TEST_CASE("A hold that was entered outlives its own release; whoever ends last f
 
 TEST_CASE("A hold that was entered by somebody who died is given back by its keeper") {
   World world;
-  const LockSpec outer = spec_of();
-  const auto holder = world.lock(outer);
-  const auto held = holder->acquire(world.supervisor);
-  REQUIRE(granted(held));
-  LockSpec inside = spec_of();
-  inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto [holder, inside] = hold(world);
   const auto inner = world.lock(inside);
   REQUIRE(granted(inner->acquire(world.supervisor)));
   REQUIRE(holder->release(world.clock.now() + 1s));
@@ -85,15 +93,10 @@ TEST_CASE("Whatever reply is lost, a hold is entered once and left once, and fre
         CAPTURE(is_done);
         CAPTURE(n);
         World world;
-        const LockSpec outer = spec_of();
-        const auto holder = world.lock(outer, recipe);
-        const auto held = holder->acquire(world.supervisor);
-        REQUIRE(granted(held));
+        const auto [holder, inside] = hold(world, recipe);
         world.ensemble.requests = 0;
         world.ensemble.lose_reply_of = n;
         world.ensemble.lost_is_done = is_done;
-        LockSpec inside = spec_of();
-        inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
         const auto inner = world.lock(inside, recipe);
         const auto joined = inner->acquire(world.supervisor);
         REQUIRE(granted(joined));
@@ -118,12 +121,7 @@ TEST_CASE("Whenever in a release the other one of a hold releases, both succeed,
         CAPTURE(is_holder_slow);
         CAPTURE(n);
         World world;
-        const LockSpec outer = spec_of();
-        const auto holder = world.lock(outer, recipe);
-        const auto held = holder->acquire(world.supervisor);
-        REQUIRE(granted(held));
-        LockSpec inside = spec_of();
-        inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+        const auto [holder, inside] = hold(world, recipe);
         const auto inner = world.lock(inside, recipe);
         REQUIRE(granted(inner->acquire(world.supervisor)));
         ZookeeperLock& slow = is_holder_slow ? *holder : *inner;
@@ -143,12 +141,7 @@ TEST_CASE("Whenever in a release the other one of a hold releases, both succeed,
 
 TEST_CASE("Whoever asks for a hold whose own command has ended is heard by those that are inside") {
   World world;
-  const LockSpec outer = spec_of();
-  const auto holder = world.lock(outer, "mutex");
-  const auto held = holder->acquire(world.supervisor);
-  REQUIRE(granted(held));
-  LockSpec inside = spec_of();
-  inside.ancestor = HeldClaim{outer.owner, granted(held)->locks[0].token};
+  const auto [holder, inside] = hold(world, "mutex");
   const auto inner = world.lock(inside, "mutex");
   REQUIRE(granted(inner->acquire(world.supervisor)));
   world.clock.advance(1s);
