@@ -3,6 +3,7 @@
 # whoever believes it.
 load ../support/cli
 load ../support/mysql
+load ../support/liars
 
 setup() { set_world; }
 teardown() { end_world; }
@@ -78,26 +79,12 @@ refused_login() { # MODE PLUGIN [URL-PARAMETERS]
 
 # --- memory ----------------------------------------------------------------------------------------------------------
 
-# peak COMMAND...: runs it, prints what it says, then "peak N": the memory of the largest of its processes, in KiB.
-peak() {
-  "${python[@]}" -c 'import resource, subprocess, sys
-status = subprocess.run(sys.argv[1:]).returncode
-print("peak", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(status)' "$@"
-}
-left_behind() { # the processes of dlock in this test's world
-  local at
-  for at in /proc/[0-9]*; do
-    [[ $(cat "$at/comm" 2>/dev/null) != dlock* ]] || ! ours "${at#/proc/}" || echo "${at#/proc/}"
-  done
-}
-none_left() { [ -z "$(left_behind)" ]; }
-
 little() { # KIB COMMAND...: 69, a reason with the server's name, not more memory than that, and no process afterwards
-  run -69 peak "${@:2}"
-  [[ "$output" == *"127.0.0.1:$(port_of liar)"* && "$output" =~ peak\ ([0-9]+)$ ]]
-  [ "${BASH_REMATCH[1]}" -lt "$1" ]
-  wait_until none_left
+  meter "${@:2}"
+  cat meter said
+  [ "$met_status" = 69 ]
+  grep -qF "127.0.0.1:$(port_of liar)" said
+  ((met_kib < $1 && met_left == 0))
 }
 
 # A keeper takes an answer of 1 MiB, a command that lists what there is 16 MiB.
