@@ -60,7 +60,7 @@ for (const generation of [4, 5]) {
   await locks.give(lock);
 }
 CODE
-  start_watched a dlock run k -- section --for 0.5
+  start_watched a dlock run k -- section --for $((1 + slowness)) # until the peer is up
   wait_until begun 1
   run -0 peer
   history check --sections 3

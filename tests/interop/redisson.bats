@@ -63,7 +63,7 @@ await lock.lock();
 await hold(20);
 say(await lock.unlock());
 CODE
-  start_watched a dlock run k -- section --for 1.5 # until the peer is up
+  start_watched a dlock run k -- section --for $((1 + slowness)) # until the peer is up
   wait_until begun 1
   run -0 peer
   [ "$output" = $'false RedissonLockError\nunlocked' ]

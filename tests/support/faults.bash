@@ -30,7 +30,7 @@ keeper_gets() {                             # SIGNAL [GAP]
 }
 
 supervisor_and_command_stopped() { # SECONDS: longer than the ttl of 2 s
-  start_watched a dlock run --ttl 2s "${key:-k}" -- section --for 0.5
+  start_watched a dlock run --ttl 2s "${key:-k}" -- section --for $((2 * slowness))
   wait_until begun 1
   local command
   command=$(tail -n 1 history | cut -d' ' -f2)
