@@ -60,6 +60,15 @@ Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const Session
   return open({*servers, settings_.digest, timeout, attach ? std::optional(*attach) : std::nullopt});
 }
 
+Result<void> Ensemble::ask_anew(Calls& calls, Duration timeout, TimePoint until, Control* control) {
+  const auto servers = addresses(until, control);
+  if (!servers) return servers.error();
+  auto session = open_({*servers, settings_.digest, timeout, calls.key()});
+  if (!session) return session.error();
+  calls.take_up_in(std::move(*session));
+  return {};
+}
+
 Result<std::unique_ptr<Calls>> Ensemble::connect_again(Duration timeout, const SessionKey& attach) {
   return open({{attach.server}, settings_.digest, timeout, attach});
 }

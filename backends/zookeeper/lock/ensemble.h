@@ -32,6 +32,10 @@ class Ensemble {
   /// by `until`.
   Result<std::unique_ptr<Calls>> connect(Duration timeout, const SessionKey* attach, TimePoint until, Control* control);
 
+  /// Asks whether the servers know the session of `calls` still, in place of one that is_shut_out(): then it goes on,
+  /// else it is said to have expired. The caller holds nothing in it.
+  Result<void> ask_anew(Calls& calls, Duration timeout, TimePoint until, Control* control);
+
   /// Goes on with a session at the server that it was connected to. REQUIRES: that is known.
   Result<std::unique_ptr<Calls>> connect_again(Duration timeout, const SessionKey& attach);
 

@@ -37,8 +37,13 @@ TimePoint ZookeeperLock::asked_by() {
   return acquisition_.patience().attempt_end(runtime_.clock.now());
 }
 
+/// Nothing is held yet: a session that no server takes back may be asked about, or left.
 Result<void> ZookeeperLock::connect(Control& control) {
-  if (calls_ && calls_->state() != SessionState::kExpired) return {};
+  const Duration timeout = timeout_to_ask(spec_.ttl, spec_.lock_delay);
+  if (calls_ && calls_->state() != SessionState::kExpired) {
+    if (!calls_->is_shut_out()) return {};
+    if (!shared_) return ensemble_.ask_anew(*calls_, timeout, asked_by(), &control);
+  }
   contenders_.clear();  // they refer to the old session
   entry_.clear();
   stage_ = 0;
@@ -49,7 +54,7 @@ Result<void> ZookeeperLock::connect(Control& control) {
     use(std::move(*calls));
     return {};
   }
-  auto calls = ensemble_.connect(timeout_to_ask(spec_.ttl, spec_.lock_delay), nullptr, asked_by(), &control);
+  auto calls = ensemble_.connect(timeout, nullptr, asked_by(), &control);
   if (!calls) return calls.error();
   use(std::move(*calls));
   const int servers = ensemble_.server_count();
@@ -167,6 +172,10 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
     acquisition_.patience().reached();
     if (verdict->kind == Verdict::Kind::kDisagrees) return disagreement();
     if (verdict->kind != Verdict::Kind::kGone) return verdict;
+    if (calls_->was_taken_up()) {  // a server that was cut off may not know them yet: they go with the session
+      calls_->end();
+      return Error{ErrorCode::kLost, "our nodes in " + directory_ + " are not there any more"};
+    }
     contender.forget();  // somebody has deleted our place in the queue
   }
   return Error{ErrorCode::kUnavailable, "our nodes in " + directory_ + " are deleted again and again"};

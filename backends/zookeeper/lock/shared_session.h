@@ -13,7 +13,7 @@ class SharedSession {
  public:
   virtual ~SharedSession() = default;
 
-  /// The present one, or another one in place of one that has ended. Errors as of Ensemble::connect().
+  /// The present one, or another one in place of one that has ended or is_shut_out(). Errors as of Ensemble::connect().
   virtual Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) = 0;
 
   /// Something of ours may have been left in it: nobody gets it any more.

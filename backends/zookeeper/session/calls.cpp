@@ -38,6 +38,7 @@ void Calls::take(Event event) {
     state_ = changed->state;
     if (state_ == SessionState::kConnected) {
       ++connections_;
+      has_seen_ = true;
       key_ = std::move(changed->key);
       timeout_ = changed->timeout;
       out_since_.reset();
@@ -45,6 +46,21 @@ void Calls::take(Event event) {
       out_since_ = clock_.now();
     }
   }
+}
+
+void Calls::take_up_in(std::unique_ptr<Session> fresh) {
+  session_->abandon();
+  receive();  // the end of what was on its way
+  session_ = std::move(fresh);
+  state_ = SessionState::kConnecting;
+  has_seen_ = false;
+  was_taken_up_ = true;
+}
+
+void Calls::end() {
+  session_->close();
+  receive();
+  state_ = SessionState::kExpired;
 }
 
 /// A server that drops packets would keep the others from their turn.

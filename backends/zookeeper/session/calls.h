@@ -59,6 +59,18 @@ class Calls {
     return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() >= most_refusals_;
   }
 
+  /// It was connected, and no server has taken it back for as long as it lasts. Servers that have lost data close each
+  /// connection of a client that has seen more than they know, without a word: that looks like an outage.
+  bool is_shut_out() const { return has_seen_ && out_since_ && clock_.now() >= *out_since_ + timeout_; }
+
+  /// Goes on with the session in `fresh`, which was opened with key() and has seen nothing: any server will say whether
+  /// it knows it. What is on its way is answered as lost. REQUIRES: nothing that is believed rests on the connection.
+  void take_up_in(std::unique_ptr<Session> fresh);
+  bool was_taken_up() const { return was_taken_up_; }
+
+  /// Ends the session, as if it had expired.
+  void end();
+
   SessionState state() const { return state_; }
   /// Since when it is not connected; nullopt while it is.
   std::optional<TimePoint> out_since() const { return out_since_; }
@@ -84,6 +96,8 @@ class Calls {
   std::optional<TimePoint> out_since_;
   std::optional<TimePoint> tried_since_;  ///< the server that is being connected to
   int connections_ = 0;
+  bool has_seen_ = false;  ///< session_ was connected
+  bool was_taken_up_ = false;
   SessionKey key_;
   Duration timeout_{0};
   int most_refusals_ = 0;

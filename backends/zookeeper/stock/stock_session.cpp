@@ -22,7 +22,8 @@ std::optional<std::int64_t> LeaderClock::time(TimePoint now, Duration most) cons
 }
 
 Result<std::shared_ptr<Calls>> StockSession::share(TimePoint until, Control* control) {
-  if (!calls_ || calls_->state() == SessionState::kExpired) {
+  if (calls_) calls_->receive();
+  if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out()) {
     calls_.reset();
     auto calls = ensemble_.connect(length_, nullptr, until, control);
     if (!calls) return calls.error();

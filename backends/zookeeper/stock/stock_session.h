@@ -27,8 +27,8 @@ class LeaderClock {
   std::optional<TimePoint> seen_;
 };
 
-/// A session that is opened on first use, and anew whenever it has ended: nothing of a stock belongs to one but the
-/// locks of segments, while they are held. Single-threaded.
+/// A session that is opened on first use, and anew whenever it has ended or no server has taken it back for as long as
+/// it lasts: nothing of a stock belongs to one but the locks of segments, while they are held. Single-threaded.
 class StockSession final : public SharedSession {
  public:
   StockSession(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}

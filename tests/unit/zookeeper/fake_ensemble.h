@@ -29,25 +29,25 @@ class FakeEnsemble {
    public:
     FakeSession(FakeEnsemble& ensemble, std::int64_t id, Duration timeout)
         : ensemble_(ensemble), key_{id, "password"}, timeout_(timeout) {
-      connect();
+      come_back();
     }
     ~FakeSession() override { close(); }
 
     void ask(std::uint64_t ticket, const Request& request) override {
       if (silent) return;
       if (!alive) return answer(ticket, {.code = Code::kInvalidState});
+      if (!is_down_ && !ensemble_.takes(*this)) go_down();
       if (is_down_) return answer(ticket, {.code = Code::kConnectionLoss});
       const bool lost = ++ensemble_.requests == ensemble_.lose_reply_of;
       if (ensemble_.before_each) ensemble_.before_each(*this, request);
       Answer found;
       if (!lost || ensemble_.lost_is_done) found = ensemble_.serve(*this, request);
       if (!lost) return answer(ticket, std::move(found));
-      is_down_ = true;
-      inbox_.push_back(StateChanged{});
+      go_down();
       answer(ticket, {.code = Code::kConnectionLoss});
     }
     std::optional<Event> next() override {
-      if (inbox_.empty() && is_down_) connect();
+      if (inbox_.empty() && is_down_) come_back();
       if (inbox_.empty()) return std::nullopt;
       Event first = std::move(inbox_.front());
       inbox_.pop_front();
@@ -60,17 +60,26 @@ class FakeEnsemble {
     void abandon() override { abandoned = true; }
 
     void tell(Event event) { inbox_.push_back(std::move(event)); }
+    void go_down() {
+      is_down_ = true;
+      inbox_.push_back(StateChanged{});
+    }
     std::int64_t id() const { return key_.id; }
 
     bool alive = true;
+    int era = 0;  ///< of the data that it has seen; 0: of none
     bool silent = false;
     int reconnected = 0;
     bool abandoned = false;
 
    private:
-    void connect() {
-      is_down_ = false;
-      inbox_.push_back(StateChanged{SessionState::kConnected, key_, timeout_});
+    void come_back() {
+      is_down_ = !ensemble_.takes(*this);
+      if (is_down_) return;
+      era = ensemble_.era_;
+      alive = ensemble_.known_.contains(id());
+      inbox_.push_back(alive ? StateChanged{SessionState::kConnected, key_, timeout_}
+                             : StateChanged{SessionState::kExpired, {}, {}});
     }
     void answer(std::uint64_t ticket, Answer found) { inbox_.push_back(Answered{ticket, std::move(found)}); }
 
@@ -85,7 +94,9 @@ class FakeEnsemble {
 
   Result<std::unique_ptr<Session>> open(const SessionSettings& settings) {
     last_timeout = settings.timeout;
-    auto session = std::make_unique<FakeSession>(*this, ++last_session_, std::min(settings.timeout, longest_session));
+    const std::int64_t id = settings.attach ? settings.attach->id : ++last_session_;
+    if (!settings.attach) known_.insert(id);
+    auto session = std::make_unique<FakeSession>(*this, id, std::min(settings.timeout, longest_session));
     sessions.push_back(session.get());
     return std::unique_ptr<Session>(std::move(session));
   }
@@ -93,12 +104,31 @@ class FakeEnsemble {
   /// The server ends it: its nodes go, and it hears of that.
   void expire(FakeSession& session) {
     session.alive = false;
+    known_.erase(session.id());
     remove_nodes_of(session);
     session.tell(StateChanged{SessionState::kExpired, {}, {}});
   }
 
   /// The server of this session hears of nothing more, until the session asks it for a sync or for a change.
   void fall_behind(const FakeSession& session) { behind_[session.id()] = nodes; }
+
+  struct Copy {
+    std::map<std::string, Node> nodes;
+    std::set<std::int64_t> known;  ///< sessions
+  };
+  Copy copy() const { return {nodes, known_}; }
+  /// The servers go on with a copy of their data, or with none: they close each connection of who has seen others.
+  void restore(const Copy& copy) {
+    nodes = copy.nodes;
+    known_ = copy.known;
+    ++era_;
+    cut_all();
+  }
+  void empty() { restore({{{"/", {}}}, {}}); }
+
+  /// They are gone, or there again.
+  void stop() { is_gone_ = true, cut_all(); }
+  void start() { is_gone_ = false; }
 
   void remove(const std::string& path) {
     if (nodes.erase(path) == 0) return;
@@ -183,8 +213,18 @@ class FakeEnsemble {
       std::erase_if(*watches, [&](const auto& watch) { return watch.second == &session; });
     }
     std::erase(sessions, &session);
-    if (session.alive && !session.abandoned) remove_nodes_of(session);
+    if (session.alive && !session.abandoned && takes(session)) {
+      known_.erase(session.id());
+      remove_nodes_of(session);
+    }
     session.alive = false;
+  }
+
+  bool takes(const FakeSession& session) const { return !is_gone_ && (session.era == 0 || session.era == era_); }
+
+  void cut_all() {
+    for (Watches* watches : {&node_watches_, &child_watches_}) watches->clear();
+    for (FakeSession* session : sessions) session->go_down();
   }
 
   using Nodes = std::map<std::string, Node>;
@@ -260,6 +300,9 @@ class FakeEnsemble {
   }
 
   std::int64_t last_session_ = 0x1000;
+  std::set<std::int64_t> known_;  ///< the sessions that live
+  int era_ = 1;                   ///< counts the restores
+  bool is_gone_ = false;
   std::int64_t zxid_ = 100;
   std::map<std::int64_t, std::map<std::string, Node>> behind_;  ///< what servers know that are behind, by session
   Watches node_watches_;

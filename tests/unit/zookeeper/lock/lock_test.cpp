@@ -182,6 +182,78 @@ TEST_CASE("A waiter whose session expires queues again in a new one") {
   CHECK(world.ensemble.children("/app/k").size() == 3);
 }
 
+TEST_CASE("A waiter whose servers have lost all data queues in a new session, once its own would have ended") {
+  for (const char* recipe : kRecipes) {
+    CAPTURE(recipe);
+    World world;
+    const auto holder = world.lock(spec_of(), recipe);
+    const auto held = holder->acquire(world.supervisor);
+    REQUIRE(granted(held));
+    world.at(1s, [&] { world.ensemble.empty(); });
+    LockSpec spec = spec_of();
+    spec.wait.until = world.clock.now() + 1000s;
+    const auto waiter = world.lock(spec, recipe);
+    const auto answer = waiter->acquire(world.supervisor);
+    REQUIRE(granted(answer));
+    CHECK(*granted(answer)->deadline == lease_deadline(world.clock.now(), kTtl));
+    CHECK(world.clock.since_start() >= 1s + world.ensemble.last_timeout);  // no holder believes in its lock any more
+    CHECK(world.clock.since_start() < 10s + world.ensemble.last_timeout);
+    CHECK_FALSE(std::holds_alternative<RenewalRenewed>(holder->renew(world.supervisor, world.clock.now() + 1s)));
+    CHECK(waiter->release(world.clock.now() + 1s));
+    for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+  }
+}
+
+TEST_CASE("A waiter whose servers were restored from a copy has the place that the copy shows, or a new one") {
+  for (const bool has_place : {false, true}) {
+    CAPTURE(has_place);
+    World world;
+    FakeEnsemble::Copy copy;
+    const auto holder = world.lock(spec_of());
+    REQUIRE(granted(holder->acquire(world.supervisor)));
+    auto* const session = world.ensemble.sessions.back();
+    world.ensemble.before_each = [&](FakeEnsemble::FakeSession& asking, const Request&) {
+      if (&asking != session && copy.nodes.empty()) copy = world.ensemble.copy();
+    };
+    world.at(1s, [&] {
+      if (has_place) copy = world.ensemble.copy();
+      world.ensemble.restore(copy);
+      world.at(200s, [&] { world.ensemble.expire(*session); });
+    });
+    LockSpec spec = spec_of();
+    spec.wait.until = world.clock.now() + 1000s;
+    const auto waiter = world.lock(spec);
+    const auto answer = waiter->acquire(world.supervisor);
+    REQUIRE(granted(answer));
+    CHECK(world.clock.since_start() == 200s);
+    CHECK(world.ensemble.children("/app/k").size() == 3);
+    for (const std::string& name : world.ensemble.children("/app/k")) {
+      CHECK(world.ensemble.nodes.at("/app/k/" + name).stat.czxid == granted(answer)->locks[0].token.value());
+    }
+    CHECK(waiter->release(world.clock.now() + 1s));
+    CHECK(world.ensemble.children("/app/k").empty());
+  }
+}
+
+TEST_CASE("A waiter keeps its place through an outage that is longer than its session, if the servers know it then") {
+  World world;
+  const auto holder = world.lock(spec_of());
+  REQUIRE(granted(holder->acquire(world.supervisor)));
+  std::map<std::string, FakeEnsemble::Node> before;
+  world.at(1s, [&] {
+    before = world.ensemble.nodes;
+    world.ensemble.stop();
+    world.at(300s, [&] {
+      world.ensemble.start();
+      world.at(310s, [&] { CHECK(holder->release(world.clock.now() + 1s)); });
+    });
+  });
+  const auto waiter = world.lock(spec_of());
+  REQUIRE(granted(waiter->acquire(world.supervisor)));
+  CHECK(world.clock.since_start() == 310s);
+  for (const std::string& name : world.ensemble.children("/app/k")) CHECK(before.contains("/app/k/" + name));
+}
+
 TEST_CASE("Under recipe=simple a node that stays is no lock, and is not waited for") {
   World world;
   const auto lock = world.lock(spec_of());
