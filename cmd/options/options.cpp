@@ -295,7 +295,8 @@ class Composer {
       if (auto fit = check_report(report->value()); !fit) return OptionReader::at(*report, fit.error());
       options_.report = report->value();
     }
-    if (auto read = from.read_with(OptionId::kEvents, parse_event_place, options_.events); !read) return read;
+    const auto parse_events = from.given_by_flag(OptionId::kEvents) ? parse_open_event_place : parse_event_place;
+    if (auto read = from.read_with(OptionId::kEvents, parse_events, options_.events); !read) return read;
     if (const GivenOption* text = arguments_.find(OptionId::kCommandText)) {
       options_.shell_command = std::string(text->value);
     }

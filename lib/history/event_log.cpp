@@ -103,13 +103,19 @@ std::string one_line(const Event& event) {
   return line;
 }
 
-bool is_socket_of(std::string_view text, std::string_view name, EventPlace::Kind kind, EventPlace& out) {
-  if (!text.starts_with(name)) return false;
-  const std::string_view rest = text.substr(name.size());
-  if (!rest.empty() && !rest.starts_with(":/")) return false;
-  out.kind = kind;
-  out.path = rest.empty() ? "" : rest.substr(1);
-  return true;
+Error no_place(std::string why) {
+  return {ErrorCode::kInvalid, std::move(why),
+          "write a file name (one that looks like something else with ./ in front), journald, syslog, fd:N or off; "
+          "journald:/SOCKET and syslog:/SOCKET are sockets at other places"};
+}
+
+/// nullopt if `text` is neither `name` nor begins with it and a colon.
+std::optional<Result<EventPlace>> daemon_at(std::string_view text, std::string_view name, EventPlace::Kind kind) {
+  if (text == name) return EventPlace{kind};
+  if (!text.starts_with(name) || text[name.size()] != ':') return std::nullopt;
+  const std::string_view socket = text.substr(name.size() + 1);
+  if (socket.starts_with('/')) return EventPlace{kind, std::string(socket)};
+  return no_place("'" + printable(text, 80) + "' names no socket");
 }
 
 }  // namespace
@@ -132,22 +138,24 @@ std::string EventPlace::text() const {
 }
 
 Result<EventPlace> parse_event_place(std::string_view text) {
-  EventPlace place;
-  if (text == "off") return place;
-  if (is_socket_of(text, kJournal, EventPlace::Kind::kJournal, place)) return place;
-  if (is_socket_of(text, kSyslog, EventPlace::Kind::kSyslog, place)) return place;
+  if (text == "off") return EventPlace{};
+  if (auto journal = daemon_at(text, kJournal, EventPlace::Kind::kJournal)) return *journal;
+  if (auto syslog = daemon_at(text, kSyslog, EventPlace::Kind::kSyslog)) return *syslog;
   if (text.starts_with(kDescriptor)) {
-    place.kind = EventPlace::Kind::kDescriptor;
-    place.fd = whole_number<int>(text.substr(kDescriptor.size())).value_or(-1);
-    if (place.fd >= 0) return place;
-    return Error{ErrorCode::kInvalid, "'" + printable(text, 80) + "' is no descriptor",
-                 "write for example fd:3, or ./fd:3 for a file of that name"};
+    const auto fd = whole_number<int>(text.substr(kDescriptor.size()));
+    if (fd && *fd >= 0) return EventPlace{EventPlace::Kind::kDescriptor, {}, *fd};
+    return no_place("'" + printable(text, 80) + "' is no descriptor");
   }
-  if (text.empty())
-    return Error{ErrorCode::kInvalid, "the file is empty", "write a file name, journald, syslog, fd:N or off"};
-  place.kind = EventPlace::Kind::kFile;
-  place.path = text;
-  return place;
+  if (text.empty()) return no_place("the file is empty");
+  return EventPlace{EventPlace::Kind::kFile, std::string(text)};
+}
+
+Result<EventPlace> parse_open_event_place(std::string_view text) {
+  auto place = parse_event_place(text);
+  if (!place || place->kind != EventPlace::Kind::kDescriptor) return place;
+  const int flags = fcntl(place->fd, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return place;
+  return no_place(place->text() + (flags < 0 ? " is not open" : " is not open for writing"));
 }
 
 void EventLog::append(const Event& event) {

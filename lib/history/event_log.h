@@ -22,9 +22,12 @@ struct EventPlace {
   std::string text() const;
 };
 
-/// off, journald, journald:SOCKET, syslog, syslog:SOCKET, fd:N; anything else is a file. Invalid for an empty text, and
-/// for fd: without a number.
+/// off, journald, journald:/SOCKET, syslog, syslog:/SOCKET, fd:N; anything else is a file. Invalid for an empty text,
+/// for fd: without a number, and for a socket that is no absolute path.
 Result<EventPlace> parse_event_place(std::string_view text);
+
+/// The same; also Invalid for a descriptor that this process does not have, or not for writing.
+Result<EventPlace> parse_open_event_place(std::string_view text);
 
 /// Appends events where they belong, in one write each. Nothing that goes wrong here is the business of the command
 /// that runs under the lock: append() does not wait for a reader and does not fail; the first event that is not taken

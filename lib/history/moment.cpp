@@ -13,6 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
+constexpr int kLeapSecond = 60;
+
 /// Two digits, or four, in front of `rest`, which loses them; nullopt if they are not there.
 std::optional<int> digits(std::string_view& rest, std::size_t count) {
   if (rest.size() < count || rest.front() == '-') return std::nullopt;
@@ -27,15 +29,19 @@ bool take_char(std::string_view& rest, char what) {
   return true;
 }
 
+bool is_in_calendar(int year, int month, int day) {
+  return (std::chrono::year(year) / month / day).ok();
+}
+
 /// 2026-02-03
 bool take_date(std::string_view& rest, tm& out) {
   std::string_view ahead = rest;
   const auto year = digits(ahead, 4);
   if (!year || !take_char(ahead, '-')) return false;
   const auto month = digits(ahead, 2);
-  if (!month || *month < 1 || *month > 12 || !take_char(ahead, '-')) return false;
+  if (!month || !take_char(ahead, '-')) return false;
   const auto day = digits(ahead, 2);
-  if (!day || *day < 1 || *day > 31) return false;
+  if (!day || !is_in_calendar(*year, *month, *day)) return false;
   out.tm_year = *year - 1900;
   out.tm_mon = *month - 1;
   out.tm_mday = *day;
@@ -56,9 +62,10 @@ bool take_time(std::string_view& rest, tm& out, microseconds& fraction) {
   fraction = 0us;
   if (take_char(ahead, ':')) {
     const auto second = digits(ahead, 2);
-    if (!second || *second > 60) return false;
+    if (!second || *second > (*minute == 59 ? kLeapSecond : 59)) return false;
     out.tm_sec = *second;
     if (take_char(ahead, '.')) {
+      if (ahead.empty() || ahead.front() < '0' || ahead.front() > '9') return false;
       microseconds unit = 100ms;
       while (!ahead.empty() && ahead.front() >= '0' && ahead.front() <= '9') {
         fraction += (ahead.front() - '0') * unit;
@@ -78,9 +85,9 @@ std::optional<std::chrono::seconds> take_zone(std::string_view& rest) {
   if (!west && !rest.starts_with('+')) return std::nullopt;
   std::string_view ahead = rest.substr(1);
   const auto hours = digits(ahead, 2);
-  if (!hours || !take_char(ahead, ':')) return std::nullopt;
+  if (!hours || *hours > 23 || !take_char(ahead, ':')) return std::nullopt;
   const auto minutes = digits(ahead, 2);
-  if (!minutes) return std::nullopt;
+  if (!minutes || *minutes > 59) return std::nullopt;
   rest = ahead;
   const std::chrono::seconds offset = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
   return west ? -offset : offset;

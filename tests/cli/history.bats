@@ -82,15 +82,26 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
 
 @test "what cannot be recorded is one warning, and changes neither the command nor its exit status" {
   mkfifo pipe
-  for place in /dev/full pipe fd:9 journald:/nowhere/socket syslog:/nowhere/socket /nowhere/file; do
+  for place in /dev/full pipe journald:/nowhere/socket syslog:/nowhere/socket /nowhere/file; do
     run -5 --separate-stderr dlock run --events "$place" k -- sh -c 'echo ran; exit 5'
     [ "$output" = ran ]
     [[ "$stderr" == "dlock: what happens to k is not recorded: $place: "*"; everything else goes on" ]]
     [ "${#stderr_lines[@]}" = 1 ]
   done
-  run -64 dlock run --events fd:x k -- true
+  DLOCK_EVENTS=fd:9 run -5 dlock run k -- sh -c 'exit 5' # 9 is not open: its owner has closed it
+  [[ "$output" == *"is not recorded: fd:9: Bad file descriptor"* ]]
   run -0 dlock run --events off k -- true
   [ "$output" = "" ]
+}
+
+@test "a place for events that can be none is refused before anything is locked" {
+  for place in fd:x fd:9 journald: journald:deploy syslog:514; do
+    run -64 dlock run --events "$place" k -- touch ran
+    [[ "$output" == "dlock: --events: "*"$place"*$'\n'*"journald, syslog, fd:N or off"* ]]
+  done
+  [ ! -e ran ] && [ "$(ls)" = "" ]
+  run -64 dlock history --since 2026-02-30 --events "$events"
+  [[ "$output" == "dlock: --since: '2026-02-30' is no moment"* ]]
 }
 
 @test "a record that may not grow any more costs CMD nothing, and no other command its end" {
@@ -237,7 +248,7 @@ record_a_night() {
   [[ "$output" == *"no events are recorded"*"events = "* ]]
   run -78 dlock history --events nowhere
   [[ "$output" == *"there is no such file"* ]]
-  run -78 dlock history --events fd:3
+  run -78 dlock history --events fd:1
   need_root
   open_world
   install -m 600 /dev/null secret

@@ -156,10 +156,30 @@ TEST_CASE("places of events") {
   CHECK(parse_event_place("syslog")->kind == EventPlace::Kind::kSyslog);
   CHECK(parse_event_place("fd:3")->fd == 3);
   CHECK(parse_event_place("./fd:3")->kind == EventPlace::Kind::kFile);
-  CHECK_FALSE(parse_event_place("fd:x"));
-  CHECK_FALSE(parse_event_place(""));
+  CHECK(parse_event_place("./syslog:514")->kind == EventPlace::Kind::kFile);
+  for (const char* text : {"", "fd:", "fd:x", "fd:-1", "journald:", "journald:deploy", "syslog:514", "syslog:run/log"}) {
+    CAPTURE(text);
+    const auto place = parse_event_place(text);
+    REQUIRE_FALSE(place);
+    CHECK(place.error().code == ErrorCode::kInvalid);
+    CHECK(place.error().next.find("journald") != std::string::npos);
+  }
   for (const char* text : {"off", "journald", "journald:/run/x", "syslog:/x", "fd:3", "/var/log/x"})
     CHECK(parse_event_place(text)->text() == text);
+}
+
+TEST_CASE("a descriptor for events is open, and for writing") {
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const auto fit = [](int fd) { return parse_open_event_place("fd:" + std::to_string(fd)); };
+  CHECK(fit(writer.get())->fd == writer.get());
+  CHECK(fit(reader.get()).error().message == "fd:" + std::to_string(reader.get()) + " is not open for writing");
+  const int closed = writer.get();
+  writer = UniqueFd();
+  CHECK(fit(closed).error().code == ErrorCode::kInvalid);
+  CHECK(parse_open_event_place("journald")->kind == EventPlace::Kind::kJournal);
 }
 
 TEST_CASE("a full pipe, a full disk and a missing folder cost one warning and no time") {
@@ -197,7 +217,10 @@ TEST_CASE("moments: how long ago, when today, which day; in the zone of the proc
   unsetenv("TZ");
   tzset();
   for (const char* text :
-       {"", "yesterday", "2026-13-01", "2026-02-03 25:00", "2026-02-03x", "12:00Z", "-1h", "2026-2-3"})
+       {"", "yesterday", "2026-13-01", "2026-02-03 25:00", "2026-02-03x", "12:00Z", "-1h", "2026-2-3",
+        "2026-02-30", "2025-02-29 03:00", "2026-04-31T03:00:00Z", "1900-02-29", "2026-00-10", "2026-02-00",
+        "2026-02-03 24:00", "2026-02-03 03:60", "03:00:60", "2026-02-03T03:00:00+24:00", "2026-02-03T03:00:00+01:60",
+        "2026-02-03T03:00:00."})
     CHECK_FALSE_MESSAGE(parse_moment(text, kThree), text);
 }
 
@@ -206,6 +229,8 @@ TEST_CASE("RFC 3339 is read back as it was written") {
   CHECK(parse_rfc3339("1969-12-31T23:59:59.999Z") == WallTime{} - 1ms);
   CHECK_FALSE(parse_rfc3339("2026-02-03 03:00:00Z"));
   CHECK_FALSE(parse_rfc3339("2026-02-03T03:00:00"));
+  CHECK(parse_rfc3339("2024-02-29T00:00:00Z"));
+  CHECK(parse_rfc3339("2016-12-31T23:59:60Z") == parse_rfc3339("2017-01-01T00:00:00Z"));  // a leap second
 }
 
 }  // namespace event_test
