@@ -55,7 +55,8 @@ std::string rendered(const std::vector<Episode>& episodes, const Options& option
 
 int history_command(const Options& options, const Runtime& runtime, Output& out) {
   History history;
-  const auto read = read_events(options.events, [&](std::string_view line) { history.add_line(line); });
+  const auto use = [&](std::string_view line) { history.add_line(line); };
+  const auto read = read_events(options.events, use, Pipes::kRead);
   if (!read) return fail(runtime.log, read.error());
   const WallTime now = runtime.clock.wall();
   history.finish(now);

@@ -2,6 +2,8 @@
 #include "lib/history/event_source.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,18 +15,26 @@
 namespace dlock {
 namespace {
 
-/// What is longer is no event: its beginning is told alone.
 constexpr std::size_t kLongestLine = 1 << 20;
 
 using UseLine = std::function<void(std::string_view)>;
 
-/// 0, or the errno.
+void wait_for_input(int fd) {
+  pollfd input{fd, POLLIN, 0};
+  poll(&input, 1, -1);
+}
+
+/// 0, or the errno; EMSGSIZE at a line that is longer than any event.
 int read_lines(int fd, const UseLine& use) {
   std::string rest;
   char buffer[1 << 16];
   for (;;) {
     const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      wait_for_input(fd);
+      continue;
+    }
     if (n < 0) return errno;
     if (n == 0) break;
     rest.append(buffer, static_cast<std::size_t>(n));
@@ -33,7 +43,7 @@ int read_lines(int fd, const UseLine& use) {
       use(std::string_view(rest).substr(begin, end - begin));
     }
     rest.erase(0, begin);
-    if (rest.size() > kLongestLine) rest.resize(kLongestLine);
+    if (rest.size() > kLongestLine) return EMSGSIZE;
   }
   if (!rest.empty()) use(rest);
   return 0;
@@ -44,11 +54,29 @@ Error no_such_file(const std::string& path) {
           "it is made when a lock is taken with --events " + path + ", or with events = in the configuration"};
 }
 
-Result<void> read_file(const std::string& path, const UseLine& use, bool needed) {
+Error not_events(const std::string& path, const std::string& why) {
+  return {ErrorCode::kMisconfigured, "cannot read events from " + path + ": " + why,
+          "name the file that dlock wrote with --events FILE"};
+}
+
+Result<void> check_kind(int fd, const std::string& path, Pipes pipes) {
+  struct stat about {};
+  if (fstat(fd, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) return {};
+  if (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode)) return not_events(path, "it is a device");
+  if (pipes == Pipes::kRefused) return not_events(path, "it is a pipe, which only dlock history reads");
+  return {};
+}
+
+Result<void> read_file(const std::string& path, const UseLine& use, Pipes pipes, bool needed) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file.valid() && errno == ENOENT) return needed ? Result<void>(no_such_file(path)) : Result<void>();
-  const int failure = file.valid() ? read_lines(file.get(), use) : errno;
+  int failure = file.valid() ? 0 : errno;
+  if (failure == 0) {
+    if (auto fit = check_kind(file.get(), path, pipes); !fit) return fit;
+    failure = read_lines(file.get(), use);
+  }
   if (failure == 0) return {};
+  if (failure == EMSGSIZE) return not_events(path, "a line of more than 1 MiB is no event");
   Error error = system_error("cannot read the events in " + path, failure);
   error.next = "what happened is not known; look as a user who may read it";
   return error;
@@ -80,7 +108,7 @@ Result<void> read_journal(const UseLine& use) {
 
 }  // namespace
 
-Result<void> read_events(const EventPlace& place, const UseLine& use) {
+Result<void> read_events(const EventPlace& place, const UseLine& use, Pipes pipes) {
   switch (place.kind) {
     case EventPlace::Kind::kOff:
       return Error{ErrorCode::kMisconfigured, "no events are recorded",
@@ -92,8 +120,8 @@ Result<void> read_events(const EventPlace& place, const UseLine& use) {
     case EventPlace::Kind::kSyslog:
       return read_journal(use);
     case EventPlace::Kind::kFile:
-      if (auto rotated = read_file(place.path + ".1", use, false); !rotated) return rotated;
-      return read_file(place.path, use, true);
+      if (auto rotated = read_file(place.path + ".1", use, pipes, false); !rotated) return rotated;
+      return read_file(place.path, use, pipes, true);
   }
   return {};
 }

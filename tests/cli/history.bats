@@ -256,6 +256,25 @@ record_a_night() {
   [[ "$output" == *"cannot read the events in secret: Permission denied"* ]]
 }
 
+@test "a pipe is waited for by history alone; nobody reads a device" {
+  run -0 dlock run --events "$events" k -- true
+  run -0 dlock history --events <(sleep 0.2; cat "$events")
+  [[ "$output" == *" ok"* ]]
+  mkfifo pipe
+  exec {writer}<>pipe
+  for place in pipe /dev/zero; do
+    run -0 timeout "$patience" dlock inspect --events "$place" k
+    [[ "$output" == *free* ]]
+    run -0 timeout "$patience" dlock metrics --events "$place"
+    [[ "$output" == *"cannot read events from $place: it is a "*"only what is held now is told"* ]]
+  done
+  run -78 timeout "$patience" dlock history --events /dev/zero
+  [[ "$output" == *"cannot read events from /dev/zero: it is a device"* ]]
+  head -c 2000000 /dev/zero >long
+  run -78 dlock history --events long
+  [[ "$output" == *"cannot read events from long: a line of more than 1 MiB is no event"* ]]
+}
+
 @test "history asks the journal through journalctl" {
   dlock run --events "$events" -m why k -- true
   script journalctl <<SCRIPT
