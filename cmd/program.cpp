@@ -40,11 +40,21 @@ namespace dlock {
 namespace {
 
 /// A descriptor that we open must never become the command's stdin, stdout or stderr because that one was closed. The
-/// stand-ins are close-on-exec: for the command it is closed as before.
+/// stand-ins are close-on-exec: for the command it is closed as before. That of stdout takes nothing, as before.
 void fill_closed_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", O_RDWR | O_CLOEXEC);  // gets the lowest: fd
+    const int access = fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", access | O_CLOEXEC);  // gets the lowest: fd
   }
+}
+
+/// Whether a command does something besides printing, which is worth doing for somebody who reads nothing of it.
+bool works_unread(Command command) {
+  for (const Command one : {Command::kRun, Command::kWait, Command::kRenew, Command::kRelease, Command::kForceRelease,
+                            Command::kCheck, Command::kFence, Command::kGc, Command::kSetup, Command::kSection}) {
+    if (one == command) return true;
+  }
+  return false;
 }
 
 /// Commands that supervise nothing are the business of the program that knows the store: it has the same command line.
@@ -78,8 +88,7 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
   return command(options, *std::get<std::unique_ptr<LockAdmin>>(*store), runtime, out);
 }
 
-int on_stock(const Options& options, const Runtime& runtime, char** argv, char** environment, Output& out) {
-  if (options.stock->action == StockAction::kRun) return run_command(options, runtime, environment);
+int on_stock(const Options& options, const Runtime& runtime, char** argv, Output& out) {
   limit_memory_for_stores();
   outlive_full_files(options);
   auto store = open_stock(options.backends.front(), runtime);
@@ -158,13 +167,15 @@ int print_result(const Result<std::string>& text, const Log& log, Output& out) {
   return text ? print(out, log, *text) : fail(log, text.error());
 }
 
-int dispatch(const Options& options, const Runtime& runtime, char** argv, char** environment) {
-  const auto on = [&](StoreCommand command, Output& out) { return on_store(command, options, runtime, argv, out); };
-  if (options.command == Command::kRun) return run_command(options, runtime, environment);
-  Output out = Output::standard(options);
+bool runs_command(const Options& options) {
+  return options.command == Command::kRun || (options.stock && options.stock->action == StockAction::kRun);
+}
+
+int dispatch(const Options& options, const Runtime& runtime, char** argv, char** environment, Output& out) {
+  const auto on = [&](StoreCommand command) { return on_store(command, options, runtime, argv, out); };
   switch (options.command) {
     case Command::kRun:
-      break;
+      break;  // run_main()
     case Command::kHold:
       return hold_command(options, runtime, out);
     case Command::kAcquire:
@@ -172,40 +183,40 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
     case Command::kWait:
       return wait_command(options, runtime);
     case Command::kRenew:
-      return on(renew_command, out);
+      return on(renew_command);
     case Command::kRelease:
-      return on(release_command, out);
+      return on(release_command);
     case Command::kInspect:
-      return on(inspect_command, out);
+      return on(inspect_command);
     case Command::kForceRelease:
-      return on(force_release, out);
+      return on(force_release);
     case Command::kCheck:
-      return on(check_command, out);
+      return on(check_command);
     case Command::kFence:
-      return on(fence_command, out);
+      return on(fence_command);
     case Command::kDoctor:
-      return on(doctor_command, out);
+      return on(doctor_command);
     case Command::kPing:
-      return on(ping_command, out);
+      return on(ping_command);
     case Command::kGc:
-      return on(gc_command, out);
+      return on(gc_command);
     case Command::kBench:
       return options.words.empty() ? on_bench(options, runtime, argv, out)
                                    : on_stock_bench(options, runtime, argv, out);
     case Command::kSetup:
-      return on(setup_command, out);
+      return on(setup_command);
     case Command::kStock:
-      return on_stock(options, runtime, argv, environment, out);
+      return on_stock(options, runtime, argv, out);
     case Command::kVerify:
       return verify_command(options, runtime, out);
     case Command::kServers:
-      return on(servers_command, out);
+      return on(servers_command);
     case Command::kSection:
       return section_command(options.words, environment);
     case Command::kHistory:
       return history_command(options, runtime, out);
     case Command::kMetrics:
-      return on(metrics_command, out);
+      return on(metrics_command);
     case Command::kConfig:
       return config_command(options, runtime, out);
     case Command::kCompletion:
@@ -235,7 +246,11 @@ int run_main(int argc, char** argv) {
                 options->keys.size() == 1 ? options->keys.front().text() : "");
   for (const std::string& warning : options->warnings) log.warn(warning);
   SystemClock clock;
-  return dispatch(*options, Runtime{clock, log}, argv, environ);
+  const Runtime runtime{clock, log};
+  if (runs_command(*options)) return run_command(*options, runtime, environ);
+  Output out = Output::standard(*options);
+  if (const auto fit = out.check(); !fit && !works_unread(options->command)) return fail(log, fit.error());
+  return dispatch(*options, runtime, argv, environ, out);
 }
 
 }  // namespace

@@ -109,6 +109,7 @@ class Batch {
       if (reader_.fill()) continue;
       failure_ = system_error("cannot read the requests", errno);
       over_ = true;
+      return;
     }
   }
 

@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::size_t kChunk = 65'536;
 
+/// Lines of Windows end in two characters.
+std::string_view without_return(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
 }  // namespace
 
 std::optional<LineReader::Line> LineReader::next() {
@@ -20,12 +26,13 @@ std::optional<LineReader::Line> LineReader::next() {
     begin_ += end + 1;
     const bool too_long = std::exchange(too_long_, false) || end > kLongest;
     return Line{too_long ? Line::Kind::kTooLong : Line::Kind::kWhole, ++number_,
-                too_long ? std::string_view() : rest.substr(0, end)};
+                too_long ? std::string_view() : without_return(rest.substr(0, end))};
   }
   if (ended_ && (too_long_ || !rest.empty())) {
     begin_ = buffer_.size();
     const bool too_long = std::exchange(too_long_, false) || rest.size() > kLongest;
-    return Line{too_long ? Line::Kind::kTooLong : Line::Kind::kWhole, ++number_, too_long ? std::string_view() : rest};
+    return Line{too_long ? Line::Kind::kTooLong : Line::Kind::kWhole, ++number_,
+                too_long ? std::string_view() : without_return(rest)};
   }
   if (rest.size() > kLongest) {
     too_long_ = true;

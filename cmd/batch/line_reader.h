@@ -22,7 +22,7 @@ class LineReader {
     enum class Kind { kWhole, kTooLong };
     Kind kind = Kind::kWhole;
     std::uint64_t number = 0;  ///< from 1 on
-    std::string_view text;     ///< without its end; until the next call. Empty if it was too long
+    std::string_view text;     ///< without its end, LF or CR LF; until the next call. Empty if it was too long
   };
   /// The next line of what was read. nullopt: fill() first, unless it is the end.
   std::optional<Line> next();

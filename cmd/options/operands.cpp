@@ -63,9 +63,14 @@ class Placer {
     const auto& words = arguments_.words;
     if (words.empty()) return wrong_count("show|check");
     if (words.size() == 1) return add_known_word();
-    if (words.front() == "show") return words.size() == 2 ? add_words() : wrong_count("KEY behind show");
+    if (words.front() == "show") return words.size() == 2 ? add_show_and_key() : wrong_count("KEY behind show");
     return words.front() == "check" ? usage("'dlock config check' looks at all that is configured, and takes no KEY")
                                     : add_known_word();
+  }
+
+  Result<void> add_show_and_key() {
+    if (const auto key = LockName::parse(arguments_.words[1]); !key) return key.error();
+    return add_words();
   }
 
   bool count_is(std::size_t count) const { return arguments_.words.size() == count; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/show/output.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -48,6 +49,13 @@ Output Output::standard(const Options& options) {
 
 void Output::measure() {
   if (fd_ >= 0 && look_.terminal) look_ = look_of(fd_, look_.colour);
+}
+
+Result<void> Output::check() const {
+  const int flags = fd_ < 0 ? O_WRONLY : fcntl(fd_, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return {};
+  return Error{ErrorCode::kSystem, "cannot write to stdout: it is closed, or open for reading alone",
+               "nothing was done; to throw away what is printed: >/dev/null"};
 }
 
 Result<void> Output::write(std::string_view text) {

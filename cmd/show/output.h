@@ -32,6 +32,9 @@ class Output {
   /// fd 1, with the look that its terminal, --color, NO_COLOR and TERM ask for.
   static Output standard(const Options& options);
 
+  /// System if the descriptor is closed, or not for writing: better known before anything has changed.
+  Result<void> check() const;
+
   /// System if the descriptor does not take all of it.
   Result<void> write(std::string_view text);
 

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "lib/base/human_text.h"
+#include "lib/base/reading.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 
@@ -72,9 +73,13 @@ Result<std::string> read_all(int fd, const std::string& path) {
   std::string text;
   char buffer[4096];
   while (true) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = read_waiting(fd, buffer, sizeof buffer);
     if (n < 0) return unreadable(path, errno);
+    if (n == 0 && text.empty() && is_never_written(fd)) {
+      return Error{ErrorCode::kMisconfigured,
+                   "cannot read the configuration " + path + ": it is a pipe to which nobody writes",
+                   "name a file, or begin to write before dlock begins to read"};
+    }
     if (n == 0) return text;
     text.append(buffer, static_cast<std::size_t>(n));
     if (text.size() > kLargestFile) {
@@ -130,7 +135,7 @@ bool Config::add(Setting setting) {
 }
 
 void Config::add_file(const std::string& path, Trust trust, const ConfigRules& rules) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat about {};
   if (!file.valid() || fstat(file.get(), &about) != 0) {
     const bool absent = errno == ENOENT || errno == ENOTDIR;

@@ -2,7 +2,6 @@
 #include "lib/history/event_source.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "lib/base/program_output.h"
+#include "lib/base/reading.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {
@@ -19,22 +19,12 @@ constexpr std::size_t kLongestLine = 1 << 20;
 
 using UseLine = std::function<void(std::string_view)>;
 
-void wait_for_input(int fd) {
-  pollfd input{fd, POLLIN, 0};
-  poll(&input, 1, -1);
-}
-
 /// 0, or the errno; EMSGSIZE at a line that is longer than any event.
 int read_lines(int fd, const UseLine& use) {
   std::string rest;
   char buffer[1 << 16];
   for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {
-      wait_for_input(fd);
-      continue;
-    }
+    const ssize_t n = read_waiting(fd, buffer, sizeof buffer);
     if (n < 0) return errno;
     if (n == 0) break;
     rest.append(buffer, static_cast<std::size_t>(n));

@@ -29,9 +29,7 @@ bool take_char(std::string_view& rest, char what) {
   return true;
 }
 
-bool is_in_calendar(int year, int month, int day) {
-  return (std::chrono::year(year) / month / day).ok();
-}
+bool is_in_calendar(int year, int month, int day) { return (std::chrono::year(year) / month / day).ok(); }
 
 /// 2026-02-03
 bool take_date(std::string_view& rest, tm& out) {

@@ -253,6 +253,23 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
   done
 }
 
+@test "a stdout that is closed, or not for writing, is an error, before anything is taken" {
+  local words to
+  dlock stock create --quantity 5 phone
+  for to in '>&-' '1</dev/null'; do
+    for words in "inspect k" "inspect --json k" "inspect --watch" "help" "--version" "config show" "completion bash" doctor ping metrics "stock show phone" \
+      "acquire --ttl 5m k" "hold k" "stock take phone" "stock batch phone <<<'take a'" "verify --duration 1s" "bench --count 1"; do
+      run timeout "$patience" bash -c "dlock $words $to"
+      [ "$status" = 71 ] && [[ "$output" == "dlock: cannot write to stdout: "* ]] || { echo "dlock $words $to: $status $output" >&2; return 1; }
+    done
+    run -0 bash -c "dlock run k -- sh -c '{ echo >&1; } 2>/dev/null || touch closed' $to"
+    [ -e closed ] && rm closed
+  done
+  is_free k
+  [ "$(dlock stock show --json phone | jq .total)" = 5 ]
+  run -0 bash -c 'dlock wait k >&-; dlock fence db 1 -- true >&-'
+}
+
 @test "misuse of the other commands is 64" {
   local words
   for words in "hold" "wait" "release k" "renew k" "force-release" "check" "fence db" "hold ''" "completion" "config" "config foo" "inspect --nonsense" "gc k" "ping k"; do

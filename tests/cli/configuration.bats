@@ -48,6 +48,16 @@ dlock: deploy/test was held for "* ]]
   [ ! -e ran ]
 }
 
+@test "a configuration can come through a pipe, but is not waited for where nobody writes" {
+  run -0 dlock run -C <(true) k -- true
+  run -0 dlock run -C <(sleep 0.2; echo 'default-backend = "shared"'; sed 1d "$settings/config.toml") k -- sh -c 'echo "$DLOCK_STORE"'
+  [ "$output" = "local:$BATS_TEST_TMPDIR/shared" ]
+  mkfifo pipe
+  run -78 timeout "$patience" dlock run -C pipe k -- touch ran
+  [[ "$output" == "dlock: cannot read the configuration pipe: it is a pipe to which nobody writes"* ]]
+  [ ! -e ran ]
+}
+
 @test "a NUL character in a value is refused: it would end the text, and begin another one in what is kept of a holder" {
   printf '[key."*"]\nreason = "a\\u0000x"\n' >nul.toml
   run -78 dlock run -C nul.toml k -- touch ran

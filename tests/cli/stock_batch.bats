@@ -37,6 +37,16 @@ END
 }
 @test "batch: each line has its answer, in their order" { on_each _steps; }
 
+_inputs() {
+  create 5 1
+  run -0 dlock stock batch "$phone" < <(printf 'take a 2\r\nrefund a\r\n')
+  [ "$output" = "$(lines 'a ok 0:2' 'a ok 0:2')" ]
+  run -71 timeout "$patience" dlock stock batch "$phone" <.
+  [[ "$output" == "dlock: cannot read the requests: Is a directory"* ]]
+  is total 5
+}
+@test "batch: lines may end as on Windows, and what cannot be read is an error" { on_each _inputs; }
+
 _reserved() {
   create 5 2
   lines 'take a 2' 'take b' 'confirm a' 'cancel b' 'take c' >in

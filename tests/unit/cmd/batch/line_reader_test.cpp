@@ -51,6 +51,7 @@ TEST_CASE("batch: lines are found however they come in") {
   CHECK(lines_of({}) == "");
   CHECK(lines_of({"a\nb", "c\n", "\nd\n"}) == "1=a|2=bc|3=|4=d|");
   CHECK(lines_of({"a\n", "b"}) == "1=a|2=b|");
+  CHECK(lines_of({"a\r", "\nb\r\n\r\nc\rd\n", "e\r"}) == "1=a|2=b|3=|4=c\rd|5=e|");
 }
 
 TEST_CASE("batch: a line that is too long is left out, and the next one is found") {

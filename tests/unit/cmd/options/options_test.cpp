@@ -179,6 +179,7 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {{"run", "k", "--"}, ErrorCode::kInvalid, "no command to run"},
       {{"run", "", "--", "x"}, ErrorCode::kInvalid, "key is empty"},
       {{"run", "a\nb", "--", "x"}, ErrorCode::kInvalid, "control character"},
+      {{"config", "show", ""}, ErrorCode::kInvalid, "key is empty"},
       {{"run", std::string(256, 'k'), "--", "x"}, ErrorCode::kInvalid, "256 bytes"},
       {{"run", "-c", "x", "k", "cmd"}, ErrorCode::kInvalid, "both -c STR and a command"},
       {run({"-t", "0.9"}), ErrorCode::kInvalid, "1s is the least"},
