@@ -64,6 +64,7 @@ void Progress::asks(const std::string& server) {
   server_ = server;
   unanswered_ = 0;
   met_ = false;
+  outage_.clear();
 }
 
 OwnWait Progress::own_wait(TimePoint now) const { return {now - started_, options_.wait}; }
@@ -77,8 +78,7 @@ void Progress::draw(const std::string& line) {
 bool Progress::waiting(TimePoint now) {
   if (!next_ || now < *next_) return false;
   if (manner_ == Manner::kTerminal) {
-    const bool silent = !server_.empty() && unanswered_ > (met_ ? 1 : 0);
-    if (silent) draw("connecting to " + server_ + ", " + own_wait_text(own_wait(now)));
+    draw_silence(now);
     next_ = now + (unanswered_ == 0 && !met_ ? kFirstAnswer : kRedraw);
     ++unanswered_;
   } else {
@@ -89,9 +89,34 @@ bool Progress::waiting(TimePoint now) {
   return true;
 }
 
+/// What others have written comes last, where it may be cut off.
+void Progress::draw_silence(TimePoint now) {
+  const bool silent = !server_.empty() && unanswered_ > (met_ ? 1 : 0);
+  const std::string wait = own_wait_text(own_wait(now));
+  if (!outage_.empty()) draw(wait + " - " + printable(outage_));
+  else if (silent) draw("connecting to " + server_ + ", " + wait);
+}
+
+void Progress::unreached(const std::string& why, TimePoint now) {
+  outage_ = why;
+  if (manner_ == Manner::kTerminal) draw_silence(now);
+  tell_of_outage(why + "; it is asked again until it answers", "unreached");
+}
+
+void Progress::reached() {
+  outage_.clear();
+  unanswered_ = 0;
+  tell_of_outage("the store answers again", "reached");
+}
+
+void Progress::tell_of_outage(const std::string& what, const char* event) {
+  if (manner_ == Manner::kPlain) runtime_.log.notice("waiting for " + names(options_) + ": " + what, {event});
+}
+
 void Progress::told_who(const LockState& state, TimePoint now) {
   unanswered_ = 0;
   met_ = true;
+  outage_.clear();
   if (manner_ == Manner::kNone) return;
   const bool plain = manner_ == Manner::kPlain;
   const std::string lead = plain || options_.keys.size() > 1 ? "waiting for " + state.name.text() : "";

@@ -13,7 +13,8 @@ namespace dlock {
 
 /// What people see of a run on stderr: whom we wait for, that the lock was lost, that the release is not certain.
 /// Waiting on a terminal: one line, rewritten twice a second, wiped when the waiting is over; a server that does not
-/// answer at once is named there. Elsewhere a plain line after 1 s, 30 s, 2 m and 10 m.
+/// answer at once is named there, and why an outage lasts. Elsewhere a plain line after 1 s, 30 s, 2 m and 10 m, and
+/// one for each beginning and end of an outage.
 class Progress final : public RunObserver {
  public:
   Progress(const Options& options, const Runtime& runtime);
@@ -21,6 +22,8 @@ class Progress final : public RunObserver {
   void asks(const std::string& server) override;
   bool waiting(TimePoint now) override;
   void told_who(const LockState& state, TimePoint now) override;
+  void unreached(const std::string& why, TimePoint now) override;
+  void reached() override;
   std::optional<TimePoint> wake_at() const override;
   void waited() override;
   void warned(const std::string& warning) override;
@@ -33,6 +36,8 @@ class Progress final : public RunObserver {
 
   OwnWait own_wait(TimePoint now) const;
   void draw(const std::string& line);
+  void draw_silence(TimePoint now);
+  void tell_of_outage(const std::string& what, const char* event);
 
   const Options& options_;
   const Runtime& runtime_;
@@ -43,6 +48,7 @@ class Progress final : public RunObserver {
   std::string server_;  ///< that is asked; empty: none, or it cannot say whether it is there
   int unanswered_ = 0;  ///< questions to it, one after the other
   bool met_ = false;    ///< it has answered one
+  std::string outage_;  ///< why nobody can be asked for a while now; empty: somebody can
   bool on_screen_ = false;
 };
 

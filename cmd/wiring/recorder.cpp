@@ -108,6 +108,21 @@ void Recorder::told_who(const LockState& state, TimePoint now) {
   log_.append(waits);
 }
 
+void Recorder::unreached(const std::string& why, TimePoint now) {
+  shown_.unreached(why, now);
+  for (const LockName& key : options_.keys) {
+    Event unreached = event(Event::Kind::kUnreached, key);
+    unreached.waited = waited_until(now);
+    unreached.why = why;
+    log_.append(unreached);
+  }
+}
+
+void Recorder::reached() {
+  shown_.reached();
+  for (const LockName& key : options_.keys) log_.append(event(Event::Kind::kReached, key));
+}
+
 void Recorder::granted(const SupervisorState& s) {
   shown_.granted(s);
   locks_ = s.locks;

@@ -29,6 +29,8 @@ class Recorder final : public RunObserver {
   void asks(const std::string& server) override { shown_.asks(server); }
   bool waiting(TimePoint now) override;
   void told_who(const LockState& state, TimePoint now) override;
+  void unreached(const std::string& why, TimePoint now) override;
+  void reached() override;
   std::optional<TimePoint> wake_at() const override;
   void waited() override { shown_.waited(); }
   void granted(const SupervisorState& s) override;

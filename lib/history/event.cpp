@@ -62,6 +62,10 @@ std::string what(const Event& event) {
   switch (event.kind) {
     case Event::Kind::kWaiting:
       return who(event) + " waits" + by_holder(event);
+    case Event::Kind::kUnreached:
+      return who(event) + " waits, and cannot ask for it" + because(event.why);
+    case Event::Kind::kReached:
+      return who(event) + " waits, and can ask for it again";
     case Event::Kind::kGranted:
       return "granted to " + who(event) + after(" after ", event.waited);
     case Event::Kind::kUnrenewed:
@@ -98,6 +102,10 @@ const char* event_name(Event::Kind kind) {
   switch (kind) {
     case Event::Kind::kWaiting:
       return "waiting";
+    case Event::Kind::kUnreached:
+      return "unreached";
+    case Event::Kind::kReached:
+      return "reached";
     case Event::Kind::kGranted:
       return "granted";
     case Event::Kind::kUnrenewed:

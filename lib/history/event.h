@@ -15,6 +15,8 @@ namespace dlock {
 struct Event {
   enum class Kind {
     kWaiting,        ///< it is not to be had at once; `holder` has it
+    kUnreached,      ///< after `waited` nobody can be asked: `why`; the wait goes on
+    kReached,        ///< it can be asked for again
     kGranted,        ///< after `waited`
     kUnrenewed,      ///< a renewal was not confirmed: `why`; it is asked for again
     kRenewed,        ///< a lease that `acquire` left lasts until `until`

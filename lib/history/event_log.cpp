@@ -67,12 +67,14 @@ int send_to(const std::string& path, const std::string& datagram) {
 int priority_of(const Event& event) {
   switch (event.kind) {
     case Event::Kind::kLost:
+    case Event::Kind::kUnreached:
     case Event::Kind::kUnavailable:
     case Event::Kind::kUnlocked:
       return LOG_WARNING;
     case Event::Kind::kForceReleased:
       return LOG_NOTICE;
     case Event::Kind::kWaiting:
+    case Event::Kind::kReached:
     case Event::Kind::kGranted:
     case Event::Kind::kUnrenewed:
     case Event::Kind::kRenewed:

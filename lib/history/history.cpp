@@ -149,6 +149,10 @@ void History::add(const Event& event) {
       if (event.until) leases_[hold_key(event.owner, event.key)] = *event.until;
       return;
     }
+    case Event::Kind::kUnreached:
+      open_wait(event);
+      return;
+    case Event::Kind::kReached:
     case Event::Kind::kUnrenewed:
       return;
     case Event::Kind::kRenewed:

@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kReconnectPause = 40ms;  ///< or up to twice as long
 constexpr Duration kOutagePause = 125ms;    ///< when it may last long: as seldom as a lock is asked for by polling
+constexpr Duration kWhoPause = 1s;          ///< before who has it is asked again, where nobody has said it
+constexpr Duration kSilence = 5s;           ///< of those who should say it, that is told as an outage
 
 }  // namespace
 
@@ -20,16 +22,21 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
     const TimePoint began = runtime_.clock.now();
     auto attempt = acquirer_.attempt(patience_.attempt_end(began), control);
     if (control.stop_requested()) break;
-    if (auto* granted = std::get_if<Granted>(&attempt)) return std::move(*granted);
+    if (auto* granted = std::get_if<Granted>(&attempt)) {
+      tell_reached(control);
+      return std::move(*granted);
+    }
     const TimePoint now = runtime_.clock.now();
     if (auto* failed = std::get_if<Acquirer::Failed>(&attempt)) {
       patience_.unreached(began);
       if (!patience_.outlives(failed->error, failed->answered, now)) return refused(std::move(failed->error));
-      if (!std::exchange(told_outage_, true)) trace("tried again: " + failed->error.message);
+      if (!std::exchange(traced_outage_, true)) trace("tried again: " + failed->error.message);
+      if (patience_.is_worth_telling(now)) tell_unreached(failed->error.message, control);
       pause_in_outage(control);
     } else {
       patience_.reached();
-      told_outage_ = false;
+      traced_outage_ = false;
+      tell_reached(control);
       if (!patience_.may_try_again(now)) return busy(control);
       const bool again = acquirer_.wait(patience_.wait_end(now), control);
       if (!again && !control.stop_requested()) return busy(control);
@@ -56,10 +63,11 @@ bool Acquisition::wait_on(const Source& source, std::optional<TimePoint> until, 
   while (true) {
     const bool is_ready = source.is_ready();
     if (control.stop_requested()) return false;
-    answer_who(control);
+    const bool asked = answer_who(control);
     if (is_ready) return true;
+    if (asked) continue;  // what has come meanwhile would not end the sleep
     if (until && runtime_.clock.now() >= *until) return false;
-    source.sleep(until);
+    source.sleep(earlier(until, ask_at_));
   }
 }
 
@@ -72,13 +80,38 @@ void Acquisition::pause(std::optional<TimePoint> until, Control& control) {
   wait_on({[] { return false; }, sleep}, until, control);
 }
 
-void Acquisition::answer_who(Control& control) {
-  if (!control.take_who()) return;
+/// False: nobody wanted to know, and the store was not asked.
+bool Acquisition::answer_who(Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  const bool again = ask_at_ && now >= *ask_at_;
+  if (!control.take_who() && !again) return false;
   auto state = acquirer_.describe(control);
-  if (state) return control.tell(Waiting{std::move(*state)});
   // Somebody is there all the same, and only silence means that nobody is.
-  if (state.error().code != ErrorCode::kUnavailable)
-    control.tell(Waiting{{.name = spec_.name, .store = {}, .holders = {}, .waiters = {}}});
+  if (!state && state.error().code == ErrorCode::kUnavailable) {
+    nobody_says_who(state.error(), now, control);
+    return true;
+  }
+  ask_at_.reset();
+  tell_reached(control);
+  if (!state) state = LockState{.name = spec_.name, .store = {}, .holders = {}, .waiters = {}};
+  control.tell(Waiting{std::move(*state)});
+  return true;
+}
+
+void Acquisition::nobody_says_who(const Error& error, TimePoint asked, Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  if (!silent_since_) silent_since_ = asked;
+  ask_at_ = now + kWhoPause;
+  if (now >= *silent_since_ + kSilence) tell_unreached(error.message, control);
+}
+
+void Acquisition::tell_unreached(const std::string& why, Control& control) {
+  if (!std::exchange(told_outage_, true)) control.tell(Unreached{why});
+}
+
+void Acquisition::tell_reached(Control& control) {
+  silent_since_.reset();
+  if (std::exchange(told_outage_, false)) control.tell(Reached{});
 }
 
 void Acquisition::trace(std::string step) {

@@ -53,7 +53,8 @@ class Acquirer {
 ///       |  +---------------------------------+
 ///       +---- failed, will it pass? yes: 40 to 80 ms later again (125 to 250 ms in a long outage); no --> Refused
 ///
-/// Whenever control wants an end: give_up(), and no answer.
+/// Whenever control wants an end: give_up(), and no answer. An outage that lasts is told (Unreached), and its end
+/// (Reached); so is one in which nobody says who has the lock, though the wait goes on.
 class Acquisition {
  public:
   /// `spec`, the runtime and `acquirer` outlive it.
@@ -84,8 +85,11 @@ class Acquisition {
   const Patience& patience() const { return patience_; }
 
  private:
-  void answer_who(Control& control);
+  bool answer_who(Control& control);
+  void nobody_says_who(const Error& error, TimePoint asked, Control& control);
   void pause_in_outage(Control& control);
+  void tell_unreached(const std::string& why, Control& control);
+  void tell_reached(Control& control);
   Refused refused(Error error);
   Refused busy(Control& control);
 
@@ -93,8 +97,11 @@ class Acquisition {
   const Runtime runtime_;
   Acquirer& acquirer_;
   Patience patience_;
+  bool traced_outage_ = false;
   bool told_outage_ = false;
-  std::string traced_;  ///< the last step that was told
+  std::optional<TimePoint> silent_since_;  ///< the first question who has it that was not answered, of those in a row
+  std::optional<TimePoint> ask_at_;        ///< for the next one
+  std::string traced_;                     ///< the last step that was told
 };
 
 }  // namespace dlock

@@ -260,7 +260,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
   }
   if (const auto* lost = std::get_if<Lost>(&*event)) return lose(*lost);
   const bool goes_on = std::holds_alternative<Granted>(*event) || std::holds_alternative<Renewed>(*event) ||
-                       std::holds_alternative<Unrenewed>(*event) || std::holds_alternative<Waiting>(*event);
+                       std::holds_alternative<Unrenewed>(*event) || is_of_wait(*event);
   return goes_on ? std::move(*event) : over(std::move(*event));
 }
 

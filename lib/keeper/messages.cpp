@@ -187,6 +187,10 @@ struct EventWriter {
     put_state(message, waiting.state);
     return message;
   }
+  Message operator()(const Unreached& unreached) const {
+    return {"unreached", {{"why", std::string(utf8_prefix(unreached.why, kLongestSentence))}}};
+  }
+  Message operator()(const Reached&) const { return {"reached", {}}; }
   Message operator()(const Withdrawn&) const { return {"withdrawn", {}}; }
   Message operator()(const Released&) const { return {"released", {}}; }
   Message operator()(const ReleaseUnconfirmed& unconfirmed) const {
@@ -305,6 +309,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   if (verb == "refused") return parse_refused(message);
   if (verb == "withdrawn") return SessionEvent(Withdrawn{});
   if (verb == "released") return SessionEvent(Released{});
+  if (verb == "reached") return SessionEvent(Reached{});
   if (verb == "waiting") {
     auto state = get_state(message);
     if (!state) return state.error();
@@ -313,6 +318,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   std::optional<SessionEvent> event;
   if (verb == "renewed") event = Renewed{in.point("deadline")};
   if (verb == "unrenewed") event = Unrenewed{in.text("why")};
+  if (verb == "unreached") event = Unreached{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
   if (verb == "gone") event = SessionGone{in.text("why")};
   if (verb == "asked") event = Lost{in.text("why"), false};

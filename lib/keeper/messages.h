@@ -24,7 +24,7 @@ namespace dlock {
 //               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
 //               wake before=  (with the descriptor of a SharedAlarm: it is moved by each renewal that is shown)
 //   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= (for the lock, by somebody)
-//               refused code= message= next= [state]  waiting [state]
+//               refused code= message= next= [state]  waiting [state]  unreached why=  reached
 //               withdrawn  released  unconfirmed code= message=
 //               there       (is the supervisor? it has a grant and has not said "started")
 //               gone why=   (it cannot go on; nobody renews any more)

@@ -18,7 +18,7 @@ std::optional<std::variant<Granted, Refused>> SessionLock::acquire(Control& cont
     while (auto event = session_->next_event(clock_.now())) {
       if (auto* granted = std::get_if<Granted>(&*event)) return std::move(*granted);
       if (auto* refused = std::get_if<Refused>(&*event)) return std::move(*refused);
-      if (std::holds_alternative<Waiting>(*event)) control.tell(*event);
+      if (is_of_wait(*event)) control.tell(*event);
     }
     if (control.stop_requested()) {
       withdraw();
@@ -36,7 +36,7 @@ void SessionLock::withdraw() {
   const TimePoint until = clock_.now() + kWithdrawBudget;
   session_->withdraw(until);
   while (const auto event = wait_for_event(*session_, clock_, until)) {
-    if (!std::holds_alternative<Waiting>(*event)) return;
+    if (!is_of_wait(*event)) return;
   }
 }
 

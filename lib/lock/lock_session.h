@@ -66,6 +66,12 @@ struct Refused {
 struct Waiting {
   LockState state;
 };
+/// Still waiting, but for a while now nobody could be asked: once an outage.
+struct Unreached {
+  std::string why;
+};
+/// After Unreached: the store answers again.
+struct Reached {};
 /// The wait was given up on request; nothing is left in the queue, or it will leave by itself. Final.
 struct Withdrawn {};
 /// Given back, confirmed by the store. Final.
@@ -81,8 +87,14 @@ struct SessionGone {
   bool final = true;
 };
 
-using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Waiting, Withdrawn, Released,
-                                  ReleaseUnconfirmed, SessionGone>;
+using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Waiting, Unreached, Reached, Withdrawn,
+                                  Released, ReleaseUnconfirmed, SessionGone>;
+
+/// True for what is said of a wait that goes on.
+inline bool is_of_wait(const SessionEvent& event) {
+  return std::holds_alternative<Waiting>(event) || std::holds_alternative<Unreached>(event) ||
+         std::holds_alternative<Reached>(event);
+}
 
 /// How a lock goes on without the process that took it (dlock acquire).
 struct DetachSpec {

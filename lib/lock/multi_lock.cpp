@@ -87,7 +87,7 @@ std::optional<SessionEvent> MultiLock::on_event(Part& part, SessionEvent event, 
     if (all_held_ && after && before && *after > *before) return Renewed{*after};
     return std::nullopt;
   }
-  if (std::holds_alternative<Waiting>(event) || std::holds_alternative<Unrenewed>(event)) return event;
+  if (is_of_wait(event) || std::holds_alternative<Unrenewed>(event)) return event;
   if (const auto* asked = std::get_if<Lost>(&event); asked && !asked->final) return on_asked(*asked, now);
 
   part.state = State::kOver;

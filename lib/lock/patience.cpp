@@ -15,6 +15,7 @@ constexpr Duration kShortestAttempt = 40ms;
 /// first.
 constexpr Duration kLateAttempt = 500ms;
 constexpr Duration kFirstAttempt = 1s;
+constexpr Duration kWorthTelling = 1s;
 
 }  // namespace
 
@@ -57,5 +58,9 @@ bool Patience::outlives(const Error& error, bool answered, TimePoint now) const 
 }
 
 bool Patience::is_long_outage(TimePoint now) const { return out_since_ && now >= *out_since_ + outage_limit(); }
+
+bool Patience::is_worth_telling(TimePoint now) const {
+  return out_since_ && now >= *out_since_ + (met_ ? kWorthTelling : kConnectTimeout);
+}
 
 }  // namespace dlock

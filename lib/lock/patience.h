@@ -55,6 +55,8 @@ class Patience {
   Duration outage_limit() const;
   /// The present one has lasted longer.
   bool is_long_outage(TimePoint now) const;
+  /// It goes on for so long that people want to know: a second, or 5 s before the first answer.
+  bool is_worth_telling(TimePoint now) const;
 
  private:
   bool waits_through_outages() const { return met_ && policy_.tries == 0 && !policy_.has_fallback; }

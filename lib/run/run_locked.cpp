@@ -34,8 +34,7 @@ class Loop {
       const auto event = session_.next_event(clock_.now());
       if (!event) break;
       busy_ = true;
-      const auto* waiting = std::get_if<Waiting>(&*event);
-      if (waiting && s_.phase == Phase::kAcquiring) observer_.told_who(waiting->state, clock_.now());
+      if (s_.phase == Phase::kAcquiring) observe_wait(*event);
       if (const auto* granted = std::get_if<Granted>(&*event)) warn(granted->locks);
       if (const auto* unrenewed = std::get_if<Unrenewed>(&*event)) observer_.unrenewed(unrenewed->why);
       const bool asking = s_.granted_at == TimePoint{};
@@ -56,6 +55,13 @@ class Loop {
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
     if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
     return busy_ && s_.phase != Phase::kDone;
+  }
+
+  void observe_wait(const SessionEvent& event) {
+    const TimePoint now = clock_.now();
+    if (const auto* waiting = std::get_if<Waiting>(&event)) observer_.told_who(waiting->state, now);
+    if (const auto* unreached = std::get_if<Unreached>(&event)) observer_.unreached(unreached->why, now);
+    if (std::holds_alternative<Reached>(event)) observer_.reached();
   }
 
   void warn(const std::vector<HeldLock>& locks) {

@@ -18,6 +18,9 @@ class RunObserver {
   /// Called after every wait while the lock is being waited for; true = ask the session whom we wait for.
   virtual bool waiting(TimePoint /*now*/) { return false; }
   virtual void told_who(const LockState& /*state*/, TimePoint /*now*/) {}
+  /// While the lock is waited for: nobody could be asked for a while; and then the store answers again.
+  virtual void unreached(const std::string& /*why*/, TimePoint /*now*/) {}
+  virtual void reached() {}
   /// When waiting() wants to be called again.
   virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
   /// The waiting is over, with whatever result, or given up; what stands on the terminal is wiped. More than once when

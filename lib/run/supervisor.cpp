@@ -136,6 +136,9 @@ class Decision {
 
   void operator()(const Waiting& waiting) { s_.contention = waiting.state; }
 
+  void operator()(const Unreached&) {}
+  void operator()(const Reached&) {}
+
   void operator()(const Withdrawn&) {
     if (s_.phase == Phase::kWithdrawing) finish(Outcome::kInterrupted);
   }

@@ -191,3 +191,31 @@ released_by_force() { # STRATEGY
   sql one 'SET GLOBAL read_only = OFF'
   run -0 dlock run -n k -- true
 }
+
+# --- a server that goes away under waiters ---------------------------------------------------------------------------
+
+is_told() { grep -qF -- "$2" "said-$1"; } # STRATEGY TEXT
+events_of() { jq -r "select(.event | test(\"reached\")) | .event + \" \" + (.why // \"\")" "events-$1"; } # STRATEGY
+
+@test "every strategy: who waits is told once that the server is gone, and why, and once that it is back" {
+  local strategy strategies='lease session row unique occupy'
+  for strategy in $strategies; do
+    use_strategy "$strategy"
+    start_watched "a-$strategy" dlock run -q --ttl 10m --on-lost term "$strategy" -- sleep 600
+    wait_until is_held "$strategy"
+    start_watched "b-$strategy" sh -c 'exec dlock run --events "events-$1" "$1" -- true 2>"said-$1"' - "$strategy"
+    wait_until is_told "$strategy" 'held by'
+  done
+  kill_server one
+  for strategy in $strategies; do wait_until is_told "$strategy" "waiting for $strategy: cannot reach 127.0.0.1:"; done
+  restart_mysql one
+  for strategy in $strategies; do
+    [ -e "a-$strategy" ] || kill -TERM "$(pid_of "a-$strategy")" # others have lost it with their connection
+    [ "$(how_ended "b-$strategy")" = "exit 0" ]
+    cat "said-$strategy"
+    [ "$(grep -c 'cannot reach' "said-$strategy")" = 1 ]
+    [ "$(grep -c 'the store answers again' "said-$strategy")" = 1 ]
+    [[ "$(events_of "$strategy")" == "unreached cannot reach 127.0.0.1:"*$'\n'"reached "* ]]
+    lines_in "events-$strategy" 4
+  done
+}

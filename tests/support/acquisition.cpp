@@ -108,6 +108,8 @@ std::string Acquisition::describe(const SessionEvent& event) {
     std::string operator()(const Lost& lost) { return "lost: " + lost.why; }
     std::string operator()(const Refused& refused) { return "refused: " + refused.error.message; }
     std::string operator()(const Waiting&) { return "waiting"; }
+    std::string operator()(const Unreached& unreached) { return "unreached: " + unreached.why; }
+    std::string operator()(const Reached&) { return "reached"; }
     std::string operator()(const Withdrawn&) { return "withdrawn"; }
     std::string operator()(const Released&) { return "released"; }
     std::string operator()(const ReleaseUnconfirmed& u) { return "release unconfirmed: " + u.error.message; }

@@ -46,7 +46,8 @@ struct ScriptedLock final : Acquirer {
 
   Result<LockState> describe(Control& /*control*/) override {
     described_at.push_back(since(clock.now()));
-    if (is_out()) return failure;
+    clock.advance(describing_takes);
+    if (is_out() || clock.now() < describable_from) return failure;
     Participant holder;
     holder.owner = "somebody";
     Participant we;
@@ -67,7 +68,9 @@ struct ScriptedLock final : Acquirer {
   TimePoint free_at = FakeClock::start() + 24h;
   TimePoint out_from = FakeClock::start() + 48h;
   TimePoint out_until = FakeClock::start() + 96h;
-  bool hangs = false;  ///< instead of refusing connections
+  Duration describing_takes{0};
+  TimePoint describable_from{};  ///< who has it cannot be asked before, though the wait goes on
+  bool hangs = false;            ///< instead of refusing connections
   bool answers = false;
   Error failure{ErrorCode::kUnavailable, "no answer", ""};
   std::vector<Duration> tried_at;
@@ -280,6 +283,99 @@ TEST_CASE("who is waited for is told while we wait, and in an outage as soon as 
   CHECK(std::get<Waiting>(world.control.told[0]).state.holders.at(0).owner == "somebody");
   CHECK(world.lock.described_at.front() >= told_at);
   CHECK(world.lock.described_at.front() < told_at + 500ms);
+}
+
+TEST_CASE("a turn that comes while it is asked who has the lock is taken") {
+  World world;
+  world.spec.wait.until = world.at(100s);
+  world.control.who = true;
+  world.lock.free_at = world.at(1s);
+  world.lock.describing_takes = 2s;
+  CHECK(world.is_granted());
+  CHECK(world.lock.tried_at == std::vector<Duration>{0s, 2s});
+}
+
+/// What was told of outages: "unreached: WHY", "reached".
+std::vector<std::string> told_of_outages(const std::vector<SessionEvent>& told) {
+  std::vector<std::string> words;
+  for (const SessionEvent& event : told) {
+    if (const auto* unreached = std::get_if<Unreached>(&event)) words.push_back("unreached: " + unreached->why);
+    if (std::holds_alternative<Reached>(event)) words.emplace_back("reached");
+  }
+  return words;
+}
+
+TEST_CASE("who waits is told once that nobody can be asked, and why, and once that the outage is over") {
+  const std::vector<std::string> nothing;
+  const std::vector<std::string> gone{"unreached: no answer"};
+  const std::vector<std::string> back{"unreached: no answer", "reached"};
+  struct Case {
+    const char* what;
+    Duration from;
+    Duration until;
+    bool hangs;
+    Duration connect_timeout;
+    std::vector<std::string> told;
+  };
+  for (const Case& c :
+       {Case{"a blip", 9s, 10500ms, false, 5s, nothing}, Case{"an outage", 9s, 20s, false, 5s, back},
+        Case{"a server that hangs", 9s, 40s, true, 5s, back}, Case{"longer than the wait", 9s, 1h, false, 5s, gone},
+        Case{"longer than the wait, and it hangs", 9s, 1h, true, 5s, gone},
+        Case{"a first contact is refused with the reason", 0s, 1h, false, 5s, nothing},
+        Case{"a first contact that may take its time", 0s, 20s, false, 30s, back}}) {
+    CAPTURE(c.what);
+    World world;
+    world.spec.wait.until = world.at(60s);
+    world.spec.wait.connect_timeout = c.connect_timeout;
+    world.lock.free_at = world.at(10s);
+    world.lock.hangs = c.hangs;
+    world.is_out(c.from, c.until);
+    (void)world.run();
+    CHECK(told_of_outages(world.control.told) == c.told);
+  }
+}
+
+TEST_CASE("an outage that comes back is told again") {
+  World world;
+  world.lock.free_at = world.at(10s);
+  world.is_out(9s, 20s);
+  world.control.on_tell = [&](const SessionEvent& event) {
+    if (world.clock.since_start() > 40s) return;
+    world.lock.free_at = world.at(50s);
+    if (std::holds_alternative<Reached>(event)) world.is_out(49s, 70s);
+  };
+  CHECK(world.is_granted());
+  CHECK(told_of_outages(world.control.told) ==
+        std::vector<std::string>{"unreached: no answer", "reached", "unreached: no answer", "reached"});
+}
+
+TEST_CASE(
+    "a question who has it that the store does not answer is asked again, and told as an outage when that lasts") {
+  World world;
+  world.spec.wait.until = world.at(100s);
+  world.control.who = true;
+  SUBCASE("soon answered") {
+    world.lock.describable_from = world.at(1500ms);
+    (void)world.refused();
+    REQUIRE(world.control.told.size() == 1);
+    CHECK(std::get<Waiting>(world.control.told[0]).state.holders.at(0).owner == "somebody");
+  }
+  SUBCASE("answered after a minute") {
+    world.lock.describable_from = world.at(1min);
+    (void)world.refused();
+    REQUIRE(world.control.told.size() == 3);
+    CHECK(std::get<Unreached>(world.control.told[0]).why == "no answer");
+    CHECK(std::holds_alternative<Reached>(world.control.told[1]));
+    CHECK(std::holds_alternative<Waiting>(world.control.told[2]));
+    CHECK(world.lock.described_at.size() < 100);
+  }
+  SUBCASE("nobody is to be told") {
+    world.lock.failure.code = ErrorCode::kUnsupported;
+    world.lock.describable_from = world.at(1min);
+    (void)world.refused();
+    REQUIRE(world.control.told.size() == 1);
+    CHECK(std::get<Waiting>(world.control.told[0]).state.holders.empty());
+  }
 }
 
 TEST_CASE("with -v an outage says once that it is tried again, and why") {

@@ -59,6 +59,8 @@ TEST_CASE("Every event of a keeper arrives as it was sent") {
   CHECK(granted.lease == 4s);
 
   CHECK(std::get<Renewed>(there_and_back(Renewed{TimePoint(11s)})).deadline == TimePoint(11s));
+  CHECK(std::get<Unreached>(there_and_back(Unreached{"refused"})).why == "refused");
+  CHECK(std::holds_alternative<Reached>(there_and_back(Reached{})));
   CHECK(std::get<Unrenewed>(there_and_back(Unrenewed{"timed out"})).why == "timed out");
   CHECK(std::get<Lost>(there_and_back(Lost{"50 % gone"})).why == "50 % gone");
   CHECK(std::get<Lost>(there_and_back(Lost{"gone"})).final);
