@@ -47,8 +47,12 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
   options["OPT_READ_TIMEOUT"] = kLongestStatement;
   options["OPT_WRITE_TIMEOUT"] = kLongestStatement;
   // MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation.
-  std::string init = "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',wait_timeout=" +
-                     std::to_string(settings.idle_seconds);
+  // What a server sets for all its sessions, or init_connect, would cut answers short or end the connection with a
+  // transaction.
+  std::string init =
+      "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',sql_select_limit="
+      "18446744073709551615,completion_type='NO_CHAIN',wait_timeout=" +
+      std::to_string(settings.idle_seconds);
   if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
   // The way to begin with, whatever the server's greeting proposes; the server asks for another one if the user has
   // one.

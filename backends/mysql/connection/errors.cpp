@@ -48,7 +48,8 @@ Error error_of(const Failure& failure, const std::string& server) {
   const std::string said = failure.text.substr(0, 200) + number;
   if (failure.cancelled) {
     return {ErrorCode::kUnavailable, server + " did not answer in time",
-            "is it a MySQL server that listens there? Look with: dlock doctor"};
+            "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "
+            "(LOCK TABLES, ALTER TABLE); look with: dlock doctor"};
   }
   switch (failure.code) {
     case 1045:  // access denied
@@ -80,10 +81,17 @@ Error error_of(const Failure& failure, const std::string& server) {
     case 1114:
       return {ErrorCode::kSystem, server + " cannot store it: " + said, "look at disk space and memory of the server"};
     case 1040:
-    case 1203:
-    case 1226:
       return {ErrorCode::kUnavailable, server + " has no connection left: " + said,
               "raise max_connections; every holder and every waiter needs one"};
+    case 1203:
+    case 1226:
+      return {
+          ErrorCode::kUnavailable, server + ": a limit of this account is reached: " + said,
+          "raise it (ALTER USER ... WITH, or max_user_connections); every holder and every waiter needs a connection"};
+    case 1153:
+    case 2020:  // the same, as the library hears it
+      return {ErrorCode::kMisconfigured, server + " finds a statement of dlock too long: " + said,
+              "raise max_allowed_packet there, to 64 KiB at least"};
     case 1665:  // a change that READ COMMITTED makes cannot be written down as a statement
       return {ErrorCode::kMisconfigured, server + " logs statements, which dlock's changes are not: " + said,
               "set binlog_format=ROW there, or MIXED"};

@@ -100,6 +100,32 @@ TEST_CASE("a certificate that will never do is no passing trouble, a broken TLS 
   CHECK(code("TLS/SSL error: Connection timed out") == ErrorCode::kUnavailable);
 }
 
+TEST_CASE("limits of a server and its silence are told apart, each with what to do") {
+  struct Case {
+    Failure failure;
+    ErrorCode code;
+    const char* message;
+    const char* next;
+  };
+  const Failure silence{0, "no answer in time", true, true};
+  for (const Case& c :
+       {Case{{1040, "x", true, false}, ErrorCode::kUnavailable, "has no connection left", "max_connections"},
+        Case{{1203, "x", true, false}, ErrorCode::kUnavailable, "limit of this account", "ALTER USER"},
+        Case{{1226, "x", false, false}, ErrorCode::kUnavailable, "limit of this account", "ALTER USER"},
+        Case{{1153, "x", true, false}, ErrorCode::kMisconfigured, "too long", "max_allowed_packet"},
+        Case{{2020, "x", true, false}, ErrorCode::kMisconfigured, "too long", "max_allowed_packet"},
+        Case{silence, ErrorCode::kUnavailable, "did not answer in time", "LOCK TABLES"},
+        Case{silence, ErrorCode::kUnavailable, "did not answer in time", "is it a MySQL server"},
+        Case{silence, ErrorCode::kUnavailable, "did not answer in time", "dlock doctor"}}) {
+    CAPTURE(c.failure.code);
+    const Error error = error_of(c.failure, "h:3306");
+    CHECK(error.code == c.code);
+    CHECK(error.message.find(std::string("h:3306")) == 0);
+    CHECK(error.message.find(c.message) != std::string::npos);
+    CHECK(error.next.find(c.next) != std::string::npos);
+  }
+}
+
 TEST_CASE("what is printed for an administrator names every table and every right") {
   const std::string script = setup_script("shop");
   for (const char* table : {kLockTable, kRowTable, kUniqueTable, kOccupyTable, kFenceTable}) {

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# MySQL servers and accounts that are set to something else than usual: limits, and what new sessions begin with.
+load ../support/cli
+load ../support/mysql
+
+setup() {
+  set_world
+  start_mysql_with_tables one
+}
+teardown() { end_world; }
+
+for_each_strategy() { # FUNCTION: with that strategy as the store, and a key of its own
+  local strategy
+  for strategy in lease session row unique occupy; do
+    use "$(mysql_url one)?strategy=$strategy"
+    "$1" "$strategy"
+  done
+}
+
+queue_of_two() { # KEY
+  local waiter
+  hold_lock --ttl 60s "$1"
+  for waiter in "$1-b" "$1-c"; do start_watched "$waiter" dlock run -q "$1" -- touch "ran-$waiter"; done
+  [[ "$1" == unique || "$1" == occupy ]] || wait_until has 2 waiters "$1" # these have no queue
+  let_go
+  for waiter in "$1-b" "$1-c"; do
+    [ "$(how_ended "$waiter")" = "exit 0" ]
+    [ -e "ran-$waiter" ]
+  done
+  wait_until is_free "$1"
+}
+@test "sessions that begin with another sql_select_limit, completion_type and autocommit: queues are served all the same" {
+  sql one 'SET GLOBAL sql_select_limit = 1; SET GLOBAL completion_type = 2; SET GLOBAL autocommit = 0'
+  sql one "SET GLOBAL init_connect = 'SET sql_select_limit = 1, completion_type = 2, autocommit = 0'"
+  for_each_strategy queue_of_two
+}
+
+no_more_connections() { # KEY
+  run -69 dlock run -n "$1" -- touch ran
+  [[ "$output" == *"a limit of this account is reached: "*"max_user_connections"*"ALTER USER"* ]]
+}
+@test "an account that has all its connections: 69 with the limit's name, on every strategy; the holder keeps its lock" {
+  sql one 'ALTER USER app WITH MAX_USER_CONNECTIONS 9' # from now on they are counted
+  start_watched a dlock run -q --ttl 4s k -- sh -c 'until [ -e go ]; do sleep 0.05; done'
+  wait_until is_held k
+  sql one 'ALTER USER app WITH MAX_USER_CONNECTIONS 1'
+  for_each_strategy no_more_connections
+  [ ! -e ran ]
+  touch go
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
+too_long() { # KEY
+  run -78 dlock run -n --reason "$(printf '%0250d' 0)" "$1-$(printf '%0200d' 0)" -- touch ran
+  [[ "$output" == *"max_allowed_packet"* ]]
+}
+@test "a server that takes short statements only: 78 with the setting's name, on every strategy" {
+  sql one 'SET GLOBAL max_allowed_packet = 1024; SET GLOBAL net_buffer_length = 1024'
+  for_each_strategy too_long
+  [ ! -e ran ]
+}
+
+# A row's waiter goes on waiting, and nobody can say for whom; that of unique cannot look at its row.
+@test "who waits on a server whose tables are locked is told that, and when it is over" {
+  open_session other one
+  local strategy
+  for strategy in row unique; do
+    use "$(mysql_url one)?strategy=$strategy"
+    hold_lock --ttl 60s "$strategy"
+    run -130 terminal 'expect:held by' 'run:echo "LOCK TABLES locks.dlock_lock WRITE, locks.dlock_unique WRITE;" >other.in' \
+      'expect:did not answer in time' 'run:echo "UNLOCK TABLES;" >other.in' 'expect:held by' 'send:\x03' -- \
+      dlock run --connect-timeout 2s "$strategy" -- touch ran
+    let_go
+  done
+  [ ! -e ran ]
+}
