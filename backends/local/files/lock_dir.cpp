@@ -16,6 +16,7 @@
 
 #include "backends/local/files/directory.h"
 #include "lib/base/human_text.h"
+#include "lib/base/mkdir_for_owner.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 
@@ -39,25 +40,14 @@ Error not_safe(const std::string& path, const std::string& why, const std::strin
 }
 
 /// mkdir -p: whatever exists already is left as it is.
-/// mkdir(2); a umask never takes the owner's own rights.
-int make_directory(const std::string& path, mode_t mode) {
-  const mode_t mask = umask(0);
-  umask(mask & 077);
-  const int made = mkdir(path.c_str(), mode);
-  const int errnum = errno;
-  umask(mask);
-  errno = errnum;
-  return made;
-}
-
 int make_all(const std::string& path, mode_t mode) {
   int refused = 0;  // a parent that cannot be made may exist all the same (EROFS, EACCES): the last mkdir decides
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    if (make_directory(path.substr(0, slash), mode) == 0 || errno == EEXIST) continue;
+    if (mkdir_for_owner(path.substr(0, slash), mode) == 0 || errno == EEXIST) continue;
     if (errno != EROFS && errno != EACCES && errno != EPERM) return refused != 0 ? refused : errno;
     if (refused == 0) refused = errno;
   }
-  if (make_directory(path, mode) == 0 || errno == EEXIST) return 0;
+  if (mkdir_for_owner(path, mode) == 0 || errno == EEXIST) return 0;
   return errno == ENOENT && refused != 0 ? refused : errno;
 }
 
@@ -149,7 +139,7 @@ Result<void> LockDir::make(const Rules& rules) {
   }
   const mode_t mode = geteuid() == 0 && !rules.named ? 0755 : 0700;
   const int failed =
-      rules.named ? (make_directory(path_, mode) == 0 || errno == EEXIST ? 0 : errno) : make_all(path_, mode);
+      rules.named ? (mkdir_for_owner(path_, mode) == 0 || errno == EEXIST ? 0 : errno) : make_all(path_, mode);
   made_ = failed == 0;
   if (failed == 0) return {};
   if (rules.named && failed == ENOENT) {

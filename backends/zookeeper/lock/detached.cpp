@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "lib/base/log.h"
+#include "lib/base/mkdir_for_owner.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
@@ -40,7 +41,7 @@ Result<std::string> folder_of_user() {
 Result<void> make_folder(const std::string& folder) {
   for (std::size_t end = folder.find('/', 1);; end = folder.find('/', end + 1)) {
     const std::string part = folder.substr(0, end);
-    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return system_error("cannot make " + part, errno);
+    if (mkdir_for_owner(part, 0700) != 0 && errno != EEXIST) return system_error("cannot make " + part, errno);
     if (end == std::string::npos) return {};
   }
 }
@@ -104,8 +105,8 @@ Result<UniqueFd> LeaseFiles::write(const DetachedLease& lease) const {
   UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid()) return system_error("cannot make " + draft, errno);
   errno = EIO;
-  if (write_all(file.get(), encode(message_of(lease))) && flock(file.get(), LOCK_EX | LOCK_NB) == 0 &&
-      rename(draft.c_str(), path.c_str()) == 0) {
+  if (fchmod(file.get(), 0600) == 0 && write_all(file.get(), encode(message_of(lease))) &&
+      flock(file.get(), LOCK_EX | LOCK_NB) == 0 && rename(draft.c_str(), path.c_str()) == 0) {
     return file;
   }
   const int errnum = errno;

@@ -45,8 +45,13 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
       if (end == std::string::npos) break;
     }
     Result<Answer> last = Error{};
-    for (const std::uint64_t ticket : tickets) last = calls.answer(ticket, until, control);
+    std::optional<Error> denied;  // what is above may be there all the same: the last one decides
+    for (const std::uint64_t ticket : tickets) {
+      last = calls.answer(ticket, until, control);
+      if (!last && !denied && last.error().code == ErrorCode::kDenied) denied = last.error();
+    }
     if (!last) return last.error();
+    if (last->code == Code::kNoNode && denied) return *denied;
     if (last->code == Code::kUnimplemented && kind == NodeKind::kContainer) {
       kind = NodeKind::kPersistent;
       continue;

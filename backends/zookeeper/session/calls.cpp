@@ -17,11 +17,15 @@ constexpr Duration kPause = 20ms;         ///< before a request that reached nob
 
 std::uint64_t Calls::send(const Request& request) {
   if (!out_since_ && state_ == SessionState::kConnecting) out_since_ = clock_.now();
-  session_->ask(++last_ticket_, request);
+  std::vector<std::string>& paths = asked_[++last_ticket_];
+  for (const Change& change : request.changes) paths.push_back(change.path);
+  if (paths.empty()) paths.push_back(request.path);
+  session_->ask(last_ticket_, request);
   return last_ticket_;
 }
 
 void Calls::forget(std::uint64_t ticket) {
+  asked_.erase(ticket);
   if (answers_.erase(ticket) == 0) forgotten_.insert(ticket);
 }
 
@@ -92,11 +96,15 @@ Error Calls::unreachable() const {
           "check it with: dlock doctor"};
 }
 
-Result<Answer> Calls::judged(Answer answer) {
+/// `asked`: the paths, of a transaction in the order of its changes.
+Result<Answer> Calls::judged(Answer answer, const std::vector<std::string>& asked) {
   if (is_disconnected(answer.code)) return unreachable();
   nonsense_ = is_nonsense(answer.code);
   const Code code = state_ == SessionState::kAuthFailed && !nonsense_ ? Code::kAuthFailed : answer.code;
-  if (auto error = error_of(code, store_)) return *error;
+  const auto refused = std::find_if(answer.changed.begin(), answer.changed.end(),
+                                    [&](const Answer::Changed& one) { return one.code == answer.code; });
+  const auto at = static_cast<std::size_t>(refused - answer.changed.begin());
+  if (auto error = error_of(code, store_, at < asked.size() ? asked[at] : asked.front())) return *error;
   return answer;
 }
 
@@ -107,7 +115,8 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
     if (found != answers_.end()) {
       Answer answer = std::move(found->second);
       answers_.erase(found);
-      return judged(std::move(answer));
+      const auto asked = asked_.extract(ticket);
+      return judged(std::move(answer), asked.mapped());
     }
     const bool stopped = control && control->stop_requested();
     if (stopped || clock_.now() >= until || refused_by_all()) {

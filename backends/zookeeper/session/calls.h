@@ -87,7 +87,7 @@ class Calls {
  private:
   void take(Event event);
   void leave_silent_server();
-  Result<Answer> judged(Answer answer);
+  Result<Answer> judged(Answer answer, const std::vector<std::string>& asked);
 
   std::unique_ptr<Session> session_;
   const std::string store_;
@@ -103,6 +103,7 @@ class Calls {
   int most_refusals_ = 0;
   bool nonsense_ = false;  ///< the last answer made no sense, and the next one would not either
   std::uint64_t last_ticket_ = 0;
+  std::map<std::uint64_t, std::vector<std::string>> asked_;  ///< the paths
   std::map<std::uint64_t, Answer> answers_;
   std::set<std::uint64_t> forgotten_;
   std::set<std::string> fired_;

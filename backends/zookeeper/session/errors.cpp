@@ -10,7 +10,18 @@ bool is_disconnected(Code code) {
 
 bool is_nonsense(Code code) { return code == Code::kInconsistent || code == Code::kNonsense; }
 
-std::optional<Error> error_of(Code code, const std::string& store) {
+namespace {
+
+std::string words_of(Code code) {
+  if (code == Code::kEphemeralAbove) return "the node above it is a lock of recipe=simple, or another ephemeral one";
+  if (code == Code::kReadOnly) return "the server is read-only, cut off from the others";
+  if (code == Code::kThrottled) return "the server has too much to do";
+  return "ZooKeeper's error " + std::to_string(static_cast<int>(code));
+}
+
+}  // namespace
+
+std::optional<Error> error_of(Code code, const std::string& store, const std::string& path) {
   if (is_nonsense(code)) {
     return Error{ErrorCode::kUnavailable, store + " sent an answer that makes no sense",
                  "is it the server that it should be? See: dlock doctor"};
@@ -22,20 +33,20 @@ std::optional<Error> error_of(Code code, const std::string& store) {
     return Error{ErrorCode::kLost, "the session on " + store + " has expired"};
   }
   if (code == Code::kNoAuth || code == Code::kInvalidAcl) {
-    return Error{ErrorCode::kDenied, store + " refused: no right to do that to this node",
+    return Error{ErrorCode::kDenied, store + " refused: no right to do that to " + path,
                  "give the URL a user and a password that may: zk://USER:PASSWORD@...; see man dlock-zookeeper"};
   }
   return std::nullopt;
 }
 
 Error unexpected(Code code, const std::string& store, const std::string& what) {
-  const bool refused = static_cast<int>(code) <= -100 || code == Code::kUnimplemented;
+  const bool passes = code == Code::kReadOnly || code == Code::kThrottled;
+  const bool refused = (static_cast<int>(code) <= -100 && !passes) || code == Code::kUnimplemented;
   return unexpected(refused ? ErrorCode::kUnsupported : ErrorCode::kUnavailable, code, store, what);
 }
 
 Error unexpected(ErrorCode meaning, Code code, const std::string& store, const std::string& what) {
-  return {meaning, store + " " + what + ": ZooKeeper's error " + std::to_string(static_cast<int>(code)),
-          "look at it with: dlock doctor"};
+  return {meaning, store + " " + what + ": " + words_of(code), "look at it with: dlock doctor"};
 }
 
 }  // namespace dlock::zookeeper

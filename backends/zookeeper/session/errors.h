@@ -17,7 +17,8 @@ bool is_nonsense(Code code);
 
 /// What a code means to who uses dlock, whatever was asked. nullopt for what the server says of the request itself
 /// (NoNode, NodeExists, BadVersion, ...): its meaning is the caller's.
-std::optional<Error> error_of(Code code, const std::string& store);
+/// `path` is what was asked about.
+std::optional<Error> error_of(Code code, const std::string& store, const std::string& path);
 
 /// A code that nobody expects here: `what` the server did.
 Error unexpected(Code code, const std::string& store, const std::string& what);

@@ -22,6 +22,7 @@ enum class Code : int {
   kNoNode = -101,
   kNoAuth = -102,
   kBadVersion = -103,
+  kEphemeralAbove = -108,  ///< nothing can be made below an ephemeral node
   kNodeExists = -110,
   kNotEmpty = -111,
   kSessionExpired = -112,
@@ -29,6 +30,8 @@ enum class Code : int {
   kAuthFailed = -115,
   kClosing = -116,
   kSessionMoved = -118,  ///< the outcome is unknown
+  kReadOnly = -119,
+  kThrottled = -127,  ///< nothing was done
 };
 
 enum class NodeKind { kPersistent, kEphemeral, kEphemeralSequential, kContainer };

@@ -178,6 +178,7 @@ class FakeEnsemble {
   bool lost_is_done = true;
   /// What happens just before a request is served; it may ask the ensemble itself.
   std::function<void(FakeSession&, const Request&)> before_each;
+  std::string closed;                                        ///< a folder where nobody may do anything
   std::function<std::int64_t()> time_ms = [] { return 0; };  ///< the leader's clock
 
  private:
@@ -229,9 +230,15 @@ class FakeEnsemble {
 
   using Nodes = std::map<std::string, Node>;
 
+  bool is_closed(const std::string& path) const {
+    return !closed.empty() && nodes.contains(path) && (path == closed || path.starts_with(closed + "/"));
+  }
+
   /// Makes the change in `all` as far as later ones of its transaction depend on it, or refuses it.
-  static Code refusal(Nodes& all, const Change& change) {
+  Code refusal(Nodes& all, const Change& change) const {
     const auto found = all.find(change.path);
+    const bool is_of_folder = change.kind == Change::Kind::kCreate || change.kind == Change::Kind::kDelete;
+    if (is_closed(is_of_folder ? parent(change.path) : change.path)) return Code::kNoAuth;
     if (change.kind == Change::Kind::kCreate) {
       if (!all.contains(parent(change.path))) return Code::kNoNode;
       if (change.node == NodeKind::kEphemeralSequential) return Code::kOk;
@@ -285,6 +292,9 @@ class FakeEnsemble {
   Answer serve(FakeSession& session, const Request& request) {
     if (request.kind <= Request::Kind::kCreate || request.kind == Request::Kind::kSync) behind_.erase(session.id());
     if (request.kind == Request::Kind::kSync) return {};
+    if (request.kind == Request::Kind::kList || request.kind == Request::Kind::kRead) {
+      if (is_closed(request.path)) return {.code = Code::kNoAuth};
+    }
     if (request.kind == Request::Kind::kChange) return apply(session, request.changes, false);
     if (request.kind == Request::Kind::kCreate) return apply(session, request.changes, true);
     const bool lists = request.kind == Request::Kind::kList;

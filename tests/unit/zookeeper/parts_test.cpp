@@ -10,6 +10,7 @@
 #include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/view.h"
+#include "backends/zookeeper/session/errors.h"
 #include "backends/zookeeper/session/four_letters.h"
 #include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
@@ -114,14 +115,28 @@ TEST_CASE(
   CHECK(present[3].party.owner == "batch");
 }
 
+TEST_CASE("An error that people can do something about has words, not a number") {
+  const auto text = [](int code) { return unexpected(Code(code), "zk://h", "does not make /a/b").message; };
+  CHECK(text(-108) ==
+        "zk://h does not make /a/b: the node above it is a lock of recipe=simple, or another ephemeral one");
+  CHECK(text(-119) == "zk://h does not make /a/b: the server is read-only, cut off from the others");
+  CHECK(text(-127) == "zk://h does not make /a/b: the server has too much to do");
+  CHECK(text(-113) == "zk://h does not make /a/b: ZooKeeper's error -113");
+  CHECK(unexpected(Code(-108), "zk://h", "x").code == ErrorCode::kUnsupported);
+  CHECK(unexpected(Code(-119), "zk://h", "x").code == ErrorCode::kUnavailable);
+  CHECK(unexpected(Code(-127), "zk://h", "x").code == ErrorCode::kUnavailable);
+}
+
 TEST_CASE("The file of a lease is read back by its owner, and is nobody else's to read") {
   char folder[] = "/tmp/dlock-unit-XXXXXX";
   REQUIRE(mkdtemp(folder));
+  const mode_t mask = umask(0777);
   const LeaseFiles files(folder);
   const Owner owner = Owner::random();
   const DetachedLease lease{*LockName::parse("a/b"), owner, "zk://h", {77, std::string("\0\x01pass word\n=%12", 16)},
                             FencingToken(9),         2s,    40s,      {"/a/b/x", "/a/b/y"}};
   REQUIRE(files.write(lease));
+  umask(mask);
   struct stat status {};
   REQUIRE(stat((folder + ("/" + owner.text()) + ".lease").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0600);
