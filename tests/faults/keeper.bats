@@ -113,8 +113,9 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
 }
 
 @test "a renewal that is only shown counts: the command goes on" {
-  keeper_does 'grant 2000; renew 2000; show 2000; show 2000; serve'
-  run -0 dlock run --ttl 2s k -- sleep 2.9
+  local ttl=$((2000 * slowness))
+  keeper_does "grant $ttl; renew $ttl; show $ttl; show $ttl; serve"
+  run -0 dlock run --ttl "${ttl}ms" k -- sleep "$((2900 * slowness))e-3"
   [ "$output" = "" ]
   [ "$(grep -vx who heard | tr '\n' ' ')" = "acquire started look wake release " ]
 }
