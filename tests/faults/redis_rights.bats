@@ -145,6 +145,23 @@ everything_works_with() { # KEY
   [ ! -e ran ]
 }
 
+@test "each right that is missing is found before the lock is had, 77, and nothing is held then; or it is not needed" {
+  grant_rights_of_the_man_page '~*'
+  local right mode
+  for right in $(sed -n '/^ACL SETUSER dlock on/,/^```/p' "$root/man/dlock-redis.7.scd" | grep -oE '\+[a-z|]+' | tr -d +); do
+    redis_cli one acl setuser deploy "-$right"
+    for mode in '' --shared '--permits 2'; do
+      # shellcheck disable=SC2086
+      run dlock run -n $mode k -- touch "ran-$right"
+      echo "without $right, $mode: $status $output"
+      [ "$(redis_cli one exists k)" = 0 ]
+      [ "$status" = 0 ] || { [ "$status" = 77 ] && [ ! -e "ran-$right" ]; }
+      rm -f "ran-$right"
+    done
+    redis_cli one acl setuser deploy "+$right"
+  done
+}
+
 @test "a server without a command that dlock needs, or with another name for it: 78, which one; no script is shown" {
   start_redis nameless --rename-command EVAL hidden
   run -78 dlock run -n -b "$(redis_url nameless)" k -- touch ran
@@ -154,6 +171,15 @@ everything_works_with() { # KEY
   run -78 dlock run -n -b "$(redis_url renamed)" k -- touch ran
   [[ "$output" == *"lacks a command that dlock needs"*rename-command* && "$output" != *user_script* ]]
   [ ! -e ran ]
+}
+
+@test "an answer that is longer than client-output-buffer-limit allows: 69, and which setting may do that" {
+  redis_cli one set k theirs px 600000
+  redis_cli one eval "for i = 1, 4000 do redis.call('HSET', 'dlock:{k}:holders', 'o' .. i, string.rep('x', 100)) end" 0
+  redis_cli one config set client-output-buffer-limit 'normal 64kb 0 0'
+  run -69 dlock inspect k
+  echo "$output"
+  [[ "$output" == *"closed the connection"*client-output-buffer-limit* || "$output" == *reset*client-output-buffer-limit* ]]
 }
 
 # --- what others have written ----------------------------------------------------------------------------------------

@@ -127,9 +127,10 @@ Error Connection::Impl::timed_out() const {
 Error Connection::Impl::broken(Error why, bool ready) const {
   const std::string at = settings.reached ? " (at " + settings.reached->text() + ", by address-map)" : "";
   why.message = (ready ? "lost the connection to " : "cannot reach ") + name() + at + ": " + why.message;
-  if (ready && !session->heard && why.next.empty()) {
-    why.next = settings.tls ? "it may want a client certificate: cert-file and key-file" : "it may want TLS: rediss://";
-  }
+  if (!ready || !why.next.empty()) return why;
+  why.next = settings.tls ? "it may want a client certificate: cert-file and key-file" : "it may want TLS: rediss://";
+  if (session->heard) why.next = "it may have been stopped";
+  why.next += "; or it had more to say than client-output-buffer-limit allows: see its log";
   return why;
 }
 

@@ -103,23 +103,29 @@ local function is_our_turn(before, room)
   return true
 end
 
+-- The lock itself comes last, and what only its renewal or its release needs is asked for before: a user who may not do
+-- that is refused while nothing is held.
 local function grant()
-  local keep = px
-  if is_marked() then keep = math.max(px, call('PTTL', lock)) end
-  call('SET', lock, marker, 'PX', keep)
+  local keep = math.max(px, call('PTTL', lock))
+  if not is_marked() then keep = px end
+  leave_queue(me)
+  call('ZRANGE', queue, 0, 0)
   if not value then call('DEL', holders, ends) end
   local token = decimal(math.max((call('GET', fence) or 0) + 1, us))
   call('SET', fence, token)
   local slot = mode == 'p' and free_slot() or nil
   local record = token .. ' ' .. ms .. ' ' .. delay .. ' ' .. me .. ' ' .. info
   call('HSET', holders, me, slot and record .. '\31' .. slot or record)
+  call('HGET', holders, me)
   call('PEXPIRE', holders, keep)
   if mode ~= 'x' then
     call('ZADD', ends, ms + px, me)
+    call('ZSCORE', ends, me)
+    call('ZCARD', ends)
     call('PEXPIRE', ends, keep)
+    wake()
   end
-  if enqueues or arrival ~= '' then leave_queue(me) end
-  if mode ~= 'x' then wake() end
+  call('SET', lock, marker, 'PX', keep)
   return {'granted', token, me, 0, slot}
 end
 

@@ -274,6 +274,7 @@ TEST_CASE("a server that dies in the middle of a reply leaves the outcome unknow
   const Error error = world.fails({{"SET", "a", "1"}, {"GET", "a"}});
   CHECK(error.code == ErrorCode::kUnavailable);
   CHECK(says(error, "lost the connection to 10.0.0.1:6379: the server closed the connection"));
+  CHECK(error.next.find("client-output-buffer-limit") != std::string::npos);
 }
 
 TEST_CASE("a server that answers and dies has answered") {

@@ -9,10 +9,10 @@ local call, try = redis.call, redis.pcall
 local time = call('TIME')
 local us = time[1] * 1e6 + time[2]
 local ms = math.floor(us / 1000)
--- Of a key that is no string: its type.
+-- Of a key that is no string: its type. A GET that is refused is an answer.
 local value, kind = try('GET', lock), 'string'
 if type(value) == 'table' then
   kind = call('TYPE', lock).ok
-  if kind == 'string' then return value end
+  if kind == 'string' or kind == 'none' then return value end
   value = kind
 end
