@@ -44,12 +44,20 @@ Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {
   const auto names = (*dir)->list(".lock");
   if (!names) return names.error();
   std::vector<Swept> all;
+  std::vector<Error> refused;
+  std::size_t looked_at = 0;
   for (const std::string& file_name : *names) {
     if (!is_key_file(file_name)) continue;
+    ++looked_at;
     auto swept = sweep(file_name, dry_run);
-    if (!swept) context_.runtime.log.warn(swept.error().message);
+    if (!swept) refused.push_back(swept.error());
     else if (*swept) all.push_back(std::move(**swept));
   }
+  if (looked_at > 0 && refused.size() == looked_at) {
+    refused.front().message.insert(0, "nothing can be swept in " + store() + ": ");
+    return std::move(refused.front());
+  }
+  for (const Error& error : refused) context_.runtime.log.warn(error.message);
   std::sort(all.begin(), all.end(), [](const Swept& a, const Swept& b) { return a.name < b.name; });
   return all;
 }

@@ -228,6 +228,20 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [ ! -e ran ]
 }
 
+@test "gc of a store in which nothing may be changed is one clear error" {
+  need_root
+  local disk=$BATS_TEST_TMPDIR/disk
+  mkdir -m 700 "$disk"
+  mount -t tmpfs -o mode=700 none "$disk" || skip "cannot mount"
+  dlock run -b "local:$disk" a b c -- true
+  mount -o remount,ro "$disk"
+  run --separate-stderr dlock gc -b "local:$disk"
+  umount "$disk"
+  [ "$status" = 77 ] && [ "$output" = "" ]
+  [[ "$stderr" == "dlock: nothing can be swept in local:$disk: cannot open the lock file "*": Read-only file system"* ]]
+  [ "$(grep -c 'Read-only' <<<"$stderr")" = 1 ]
+}
+
 @test "a directory where no file can be made is a clear error" {
   need_root
   run -71 dlock run -n -b local:/proc k -- touch ran
