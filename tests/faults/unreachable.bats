@@ -40,7 +40,7 @@ is_told_at_once() { # URL
 
 @test "-n where the host is unknown: 69 at once, on every backend" {
   local url
-  for url in $(urls one.invalid two.invalid three.invalid); do is_told_at_once "$url"; done
+  for url in $(urls one..invalid two..invalid three..invalid); do is_told_at_once "$url"; done
 }
 
 @test "a server that says nothing is named on the terminal, with how long we have waited, and ^C wipes that" {
