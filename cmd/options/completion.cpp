@@ -4,6 +4,7 @@
 #include "cmd/options/command_table.h"
 #include "cmd/options/option_table.h"
 #include "cmd/options/options.h"
+#include "cmd/options/stock_actions.h"
 
 namespace dlock {
 namespace {
@@ -29,13 +30,16 @@ std::string escaped(std::string_view text, std::string_view special, std::string
   return out;
 }
 
-/// The words that an option's value can be, between blanks; empty when nobody can know.
+/// The words that an option's value can be, between blanks, besides the names of files; empty when nobody can know.
 std::string value_words(const OptionRow& row) {
   std::string words;
   if (row.kind == ValueKind::kChoice) {
     for_each_word(row.value, [&](std::string_view one) { words.append(words.empty() ? "" : " ").append(one); });
   }
   if (row.id == OptionId::kOnLost) words = "term kill ignore signal:USR1 signal:HUP";
+  if (row.id == OptionId::kEvents) words = "journald syslog fd:3 off";
+  if (row.id == OptionId::kReport) words = "fd:3";
+  if (row.id == OptionId::kFaults) words = "all none kill stop cut stall delay oneway";
   return words;
 }
 
@@ -55,6 +59,13 @@ std::string operand_words(const CommandRow& row) {
   for (const CommandRow& one : command_rows()) {
     if (!one.group.empty()) words.append(words.empty() ? "" : " ").append(one.name);
   }
+  return words;
+}
+
+/// What 'dlock help' explains besides commands: 'dlock help stock take'.
+std::string action_words() {
+  std::string words;
+  for (const StockActionRow& action : stock_action_rows()) words.append(words.empty() ? "" : " ").append(action.name);
   return words;
 }
 
@@ -89,7 +100,8 @@ std::string bash_value_cases() {
   };
   for (const OptionRow& row : option_rows()) {
     const std::string words = value_words(row);
-    if (!words.empty()) add("--" + std::string(row.name), "-W '" + words + "'");
+    const char* files = row.kind == ValueKind::kFile ? "-f " : "";
+    if (!words.empty()) add("--" + std::string(row.name), files + ("-W '" + words + "'"));
   }
   add(bash_patterns(names_backend), "-W \"local: $(dlock __complete backends 2>/dev/null)\"");
   add(bash_patterns([](const OptionRow& row) { return row.kind == ValueKind::kFile; }), "-f");
@@ -100,34 +112,11 @@ std::string bash_value_cases() {
   return out + "    " + bash_patterns(unknown) + ") return ;;\n";
 }
 
-std::string bash_script() {
-  std::string commands;
-  std::string cases;
-  std::string operands;
-  for (const CommandRow& row : command_rows()) {
-    if (row.group.empty()) continue;
-    commands.append(commands.empty() ? "" : " ").append(row.name);
-    cases += "    " + names_of(row, '|') + ") options='" + bash_options(row.command) + "' ;;\n";
-    if (const std::string words = operand_words(row); !words.empty()) {
-      operands += "    " + names_of(row, '|') + ") operands='" + words + "' ;;\n";
-    }
-    if (takes_keys(row)) operands += "    " + names_of(row, '|') + ") live=keys ;;\n";
-  }
-  std::string general;
-  for (const OptionRow& row : option_rows()) {
-    if (row.anywhere) general.append(general.empty() ? "--" : " --").append(row.name);
-  }
+/// Walks over the words before the one that is typed.
+std::string bash_scan() {
   const auto takes_value = [](const OptionRow& row) { return row.kind != ValueKind::kFlag; };
   const auto names_file = [](const OptionRow& row) { return row.id == OptionId::kConfig; };
-  return "# bash completion for dlock\n"
-         "_dlock() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= action= options= operands= "
-         "live= i\n"
-         "  local -a where=()\n"
-         "  COMPREPLY=()\n"
-         "  [[ $cur == = ]] && cur=\n"
-         "  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
-         "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+  return "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
          "    case ${COMP_WORDS[i]} in\n"
          "      " +
          bash_patterns(names_backend) + "|" + bash_patterns(names_file) +
@@ -148,9 +137,35 @@ std::string bash_script() {
          "      -*) ;;\n"
          "      *) if [[ ! $command ]]; then command=${COMP_WORDS[i]}; else action=${COMP_WORDS[i]}; fi ;;\n"
          "    esac\n"
-         "  done\n"
-         "  case $prev in\n" +
-         bash_value_cases() +
+         "  done\n";
+}
+
+std::string bash_script() {
+  std::string commands;
+  std::string cases;
+  std::string operands;
+  for (const CommandRow& row : command_rows()) {
+    if (row.group.empty()) continue;
+    commands.append(commands.empty() ? "" : " ").append(row.name);
+    cases += "    " + names_of(row, '|') + ") options='" + bash_options(row.command) + "' ;;\n";
+    if (const std::string words = operand_words(row); !words.empty()) {
+      operands += "    " + names_of(row, '|') + ") operands='" + words + "' ;;\n";
+    }
+    if (takes_keys(row)) operands += "    " + names_of(row, '|') + ") live=keys ;;\n";
+  }
+  std::string general;
+  for (const OptionRow& row : option_rows()) {
+    if (row.anywhere) general.append(general.empty() ? "--" : " --").append(row.name);
+  }
+  return "# bash completion for dlock\n"
+         "_dlock() {\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= action= options= operands= "
+         "live= i\n"
+         "  local -a where=()\n"
+         "  COMPREPLY=()\n"
+         "  [[ $cur == = ]] && cur=\n"
+         "  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n" +
+         bash_scan() + "  case $prev in\n" + bash_value_cases() +
          "  esac\n"
          "  if [[ ! $command ]]; then\n"
          "    COMPREPLY=($(compgen -W '" +
@@ -165,6 +180,10 @@ std::string bash_script() {
          operands +
          "  esac\n"
          "  if [[ $command == stock && $action ]]; then operands= live=stocks; fi\n"
+         "  if [[ $command == help && $action ]]; then operands=; fi\n"
+         "  if [[ $command == help && $action == stock ]]; then operands='" +
+         action_words() +
+         "'; fi\n"
          "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
          "  else\n"
          "    [[ ! $live ]] || operands+=\" $(dlock \"${where[@]}\" __complete $live 2>/dev/null)\"\n"
@@ -181,9 +200,16 @@ std::string zsh_option(const OptionRow& row) {
   if (row.kind != ValueKind::kFlag) {
     const std::string words = value_words(row);
     value = ":" + escaped(row.value, "[]:\\", "'\\''") + ":";
-    if (!words.empty()) value += "(" + escaped(words, ":", "") + ")";
-    else if (row.kind == ValueKind::kFile) value += "_files";
-    else if (row.kind == ValueKind::kBackend) value += "_dlock_backends";
+    const bool file = row.kind == ValueKind::kFile;
+    if (file && !words.empty()) {
+      value += "{compadd -- " + escaped(words, ":", "") + "; _files}";
+    } else if (!words.empty()) {
+      value += "(" + escaped(words, ":", "") + ")";
+    } else if (file) {
+      value += "_files";
+    } else if (row.kind == ValueKind::kBackend) {
+      value += "_dlock_backends";
+    }
   }
   const std::string equals = row.kind == ValueKind::kFlag ? "" : "=";
   if (row.letter == 0) return "    '" + std::string(row.repeats ? "*" : "") + name + equals + help + value + "'\n";
@@ -205,6 +231,9 @@ std::string zsh_script() {
     const std::string words = operand_words(row);
     if (row.shape == Operands::kStock) {
       cases += "    '1:action:(" + words + ")' '*:stock:_dlock_live stocks') ;;\n";
+    } else if (row.shape == Operands::kMaybeCommand) {
+      cases += "    '1:command:(" + words + ")' '2:action:{[[ $words[2] == stock ]] && compadd -- " + action_words() +
+               "}') ;;\n";
     } else if (takes_keys(row)) {
       cases += "    '*:key:_dlock_live keys') ;;\n";
     } else {

@@ -22,6 +22,16 @@ in_fish() { # LINE
   fish --no-config -c 'dlock completion fish | source; complete -C "$argv[1]"' "$1"
 }
 
+set_zsh() {
+  dlock completion zsh >"$stage/_dlock"
+  zsh_rc=$stage/zdot
+  mkdir "$zsh_rc"
+  printf 'fpath=(%s $fpath); autoload -Uz compinit; compinit -u -d %s/dump; PS1="ready%%%% "\n' "$stage" "$stage" >"$zsh_rc/.zshrc"
+}
+in_zsh() { # LINE EXPECTED
+  ZDOTDIR=$zsh_rc TERM=vt100 /usr/bin/python3 "$root/tests/support/terminal.py" 'expect:ready%' "send:$1\\t" "expect:$2" 'send:\x15\x04' -- zsh -i || [ $? != 99 ]
+}
+
 @test "bash: commands, options, values and the names of backends" {
   [[ $'\n'"$(in_bash dlock r)"$'\n' == *$'\nrun\n'* ]]
   [ "$(in_bash dlock run --on-lost t)" = term ]
@@ -75,13 +85,7 @@ hold_some() {
 
 @test "zsh: live keys of the store that is named, actions of stock before the names of stocks" {
   hold_some
-  dlock completion zsh >"$stage/_dlock"
-  zsh_rc=$stage/zdot
-  mkdir "$zsh_rc"
-  printf 'fpath=(%s $fpath); autoload -Uz compinit; compinit -u -d %s/dump; PS1="ready%%%% "\n' "$stage" "$stage" >"$zsh_rc/.zshrc"
-  in_zsh() { # LINE EXPECTED
-    ZDOTDIR=$zsh_rc TERM=vt100 /usr/bin/python3 "$root/tests/support/terminal.py" 'expect:ready%' "send:$1\\t" "expect:$2" 'send:\x15\x04' -- zsh -i || [ $? != 99 ]
-  }
+  set_zsh
   in_zsh "dlock inspect -b $store dep" 'deploy/prod'
   in_zsh "dlock stock ta" 'stock take'
   in_zsh "dlock stock take --backend=$store ph" 'phone'
@@ -91,6 +95,32 @@ hold_some() {
   in_fish 'dlock ru' | grep -q '^run'
   in_fish 'dlock run --nonb' | grep -q '^--nonblock'
   in_fish 'dlock run --progress ' | grep -q '^always'
+}
+
+@test "what is offered for --events and --faults, and behind help, is what dlock takes, and all of it" {
+  hold_some
+  local word words kinds='fd:3 journald off syslog' shown
+  words=$(in_bash dlock run --events '' | sort | xargs)
+  for word in $kinds; do [[ " $words " == *" $word "* ]]; done
+  [ "$(in_bash dlock verify --events '')" = "$(in_bash dlock run --events '')" ]
+  for word in $kinds; do dlock run -b "$store" --events "$word" k -- true 3>/dev/null; done
+  run -64 dlock verify --faults nonsense
+  shown=$(sed -n 's/.*there are \(.*\); with commas.*, or all, or none/\1 all none/p' <<<"$output" | tr -d , | xargs -n 1 | sort)
+  [ "$(in_bash dlock verify --faults '' | sort)" = "$shown" ]
+  for word in $(in_bash dlock help ''); do dlock help "$word" >/dev/null; done
+  [ "$(in_bash dlock help stock '' | sort)" = "$(in_bash dlock stock '' | sort)" ]
+  for word in $(in_bash dlock help stock ''); do dlock help stock "$word" >/dev/null; done
+  [ -z "$(in_bash dlock help stock take '')" ] && [ -z "$(in_bash dlock help run '')" ]
+}
+
+@test "fish and zsh: kinds of --events, names of --faults, actions behind help stock" {
+  [[ "$(in_fish 'dlock run --events journ')" == journald* ]]
+  [[ "$(in_fish 'dlock verify --faults onew')" == oneway* ]]
+  [[ "$(in_fish 'dlock help stock rebal')" == rebalance* ]]
+  set_zsh
+  in_zsh "dlock run --events journ" 'journald'
+  in_zsh "dlock verify --faults onew" 'oneway'
+  in_zsh "dlock help stock rebal" 'stock rebalance'
 }
 
 @test "zsh: the script parses, and is one that compinit loads" {
