@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/wiring/compose.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <climits>
+#include <cstdlib>
 
 #include "backends/registry.h"
 #include "cmd/options/wait_policy.h"
@@ -16,12 +18,18 @@
 namespace dlock {
 namespace {
 
+/// By the name under which this program was started: also where there is no /proc. Empty if that leads nowhere.
+std::string started_as() {
+  char path[PATH_MAX];
+  const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  return name != nullptr && realpath(name, path) != nullptr ? path : std::string();
+}
+
 std::string own_folder() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  if (length <= 0) return {};
-  const std::string_view whole(path, static_cast<std::size_t>(length));
-  return std::string(whole.substr(0, whole.rfind('/')));
+  const std::string whole = length > 0 ? std::string(path, static_cast<std::size_t>(length)) : started_as();
+  return whole.substr(0, whole.rfind('/'));
 }
 
 /// What a program is wanted for.
