@@ -30,6 +30,8 @@ Result<void> StockCall::run(int gate_after, const Decision& decide) {
   while (true) {
     auto done = attempt(gate_after, decide);
     if (done && *done) break;
+    // What makes no sense may have been read while it changed: behind the gate nothing does, as long as it is closed.
+    if (!done && done.error().code == ErrorCode::kMisconfigured && has_gate() && !kept_gate()) done = false;
     const ErrorCode code = done ? ErrorCode::kUnavailable : done.error().code;
     if (done && session_.now() >= limit_.until) {
       done = Error{ErrorCode::kUnavailable,
@@ -37,7 +39,6 @@ Result<void> StockCall::run(int gate_after, const Decision& decide) {
                    "are there more takers than segments? dlock stock resize gives it more"};
     }
     bool is_final = session_.now() >= limit_.until || code == ErrorCode::kCancelled || code == ErrorCode::kDenied;
-    // What makes no sense may have been read while it changed. Behind the gate nothing does.
     if (code == ErrorCode::kMisconfigured && known_ && !has_gate()) gate_after = is_fresh_ ? 0 : gate_after;
     else if (code != ErrorCode::kUnavailable && is_fresh_) is_final = true;
     if (!done && is_final) {
@@ -149,6 +150,11 @@ Result<void> StockCall::close_gate() {
   if (!closed) return closed.error();
   is_fresh_ = true;  // and is looked at again, whoever closed it
   return {};
+}
+
+bool StockCall::kept_gate() {
+  const int closed = known_->version;
+  return read_head() && known_->version == closed;
 }
 
 void StockCall::leave_gate() {

@@ -151,6 +151,8 @@ class StockCall {
   Result<void> read_head();
   Result<void> wait_at_gate();
   Result<void> close_gate();
+  /// Whether nobody has opened it, who took us for gone, since it was found closed. REQUIRES: has_gate()
+  bool kept_gate();
   void leave_gate();
   Change head_with_gate(const std::string& gate) const;
 

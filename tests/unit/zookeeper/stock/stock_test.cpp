@@ -237,6 +237,27 @@ TEST_CASE("A server that is behind is not believed that there is too little, or 
   SUBCASE("unknown") { CHECK(stock->extend(order("a", 5), kOwner, 60s, w.limit())); }
 }
 
+TEST_CASE("What is read behind a gate that others have opened meanwhile is not believed to make no sense") {
+  World w;
+  w.create(9, 3);
+  const auto slow = w.client();
+  const auto other = w.client();
+  bool raced = false;
+  w.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    if (raced) return;
+    if (w.head().ends_with(" -")) return void(++w.segment(0).stat.version);  // nothing is won before it is closed
+    if (request.kind != Request::Kind::kList) return;
+    raced = true;  // between the look at the segments and that at the reservations
+    REQUIRE(other->reserve(order("a", 2), kOwner, 60s, 0, w.limit()));
+  };
+  const auto resized = slow->resize(kPhone, 2, w.limit());
+  INFO((resized ? std::string() : resized.error().message));
+  CHECK(raced);
+  CHECK(resized);
+  CHECK(w.state().segments.size() == 2);
+  CHECK(w.state().reserved() == 2);
+}
+
 TEST_CASE("All of it is had in the end, though every segment changes all the time") {
   World w;
   w.create(9, 3);
