@@ -11,10 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,16 +37,17 @@ struct Board {
   std::atomic<std::uint64_t> overlaps{0};
   std::atomic<std::uint64_t> steps_back{0};
   std::atomic<std::uint64_t> failures{0};
-  std::atomic<int> writer{0};               ///< pid of the last one inside
-  std::atomic<int> readers[kWorkers] = {};  ///< pids of those inside, by worker number
-  std::atomic<int> doomed_pids[1 << 16];
+  std::atomic<int> inside[kWorkers] = {};  ///< who is between a grant and its release, or was killed there; by number
+  std::atomic<int> killed{0};              ///< the last one that SIGKILL was sent to
+  std::atomic<std::uint64_t> kills{0};
 
-  /// A SIGKILL is on its way to this process.
-  std::atomic<int>& doomed(pid_t pid) { return doomed_pids[pid & 0xffff]; }
+  bool is_killed_inside() const {
+    return std::any_of(std::begin(inside), std::end(inside), [&](const auto& pid) { return pid != 0 && pid == killed; });
+  }
 };
 
 /// flock(2) as an independent witness: freed by the kernel with its process, like the lock under test, but not in the
-/// same instant; so a witness that a doomed process has not let go of yet proves nothing.
+/// same instant; so a witness that a killed process has not let go of yet proves nothing.
 class Witness {
  public:
   explicit Witness(const std::string& path) : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
@@ -60,13 +63,11 @@ class Worker {
  public:
   Worker(Board& board, int number, const std::string& locks, const std::string& witnesses)
       : board_(board),
-        reader_(board.readers[number]),
+        inside_(board.inside[number]),
         backend_(local_store(locks)),
         writer_(witnesses + "/writer"),
         permits_{Witness(witnesses + "/p0"), Witness(witnesses + "/p1")},
-        random_(std::random_device()()) {
-    reader_ = 0;
-  }
+        random_(std::random_device()()) {}
 
   [[noreturn]] void run() {
     for (;;) {
@@ -80,35 +81,41 @@ class Worker {
  private:
   void linger() { usleep(static_cast<useconds_t>(random_() % 300)); }
 
+  /// Says that we are inside, and has `try_enter` succeed at once unless somebody else is, or is being killed there.
+  template <typename TryEnter, typename Wait>
+  void enter(TryEnter try_enter, Wait wait) {
+    const std::uint64_t kills = board_.kills;
+    inside_ = getpid();
+    if (try_enter()) return;
+    if (!board_.is_killed_inside() && board_.kills == kills) board_.overlaps++;
+    wait();
+  }
   void enter_as_witness(int operation) {
-    if (writer_.try_enter(operation)) return;
-    bool excused = board_.doomed(board_.writer) != 0;
-    for (const auto& reader : board_.readers) excused = excused || (reader != 0 && board_.doomed(reader) != 0);
-    if (!excused) board_.overlaps++;
-    writer_.wait(operation);
+    enter([&] { return writer_.try_enter(operation); }, [&] { writer_.wait(operation); });
+  }
+  void leave(const Witness& witness) {
+    witness.leave();
+    inside_ = 0;
   }
 
   void hold_exclusively() {
     Acquisition lock(*backend_, exclusive("key"));
     const FencingToken token = lock.held().token;
     enter_as_witness(LOCK_EX);
-    board_.writer = getpid();
     if (token.value() <= board_.last_token.exchange(token.value())) board_.steps_back++;
     board_.grants++;
     linger();
-    writer_.leave();
+    leave(writer_);
     lock.release();
   }
 
   void hold_shared() {
     Acquisition lock(*backend_, shared("key"));
     lock.held();
-    reader_ = getpid();
     enter_as_witness(LOCK_SH);
     board_.grants++;
     linger();
-    writer_.leave();
-    reader_ = 0;
+    leave(writer_);
     lock.release();
   }
 
@@ -116,22 +123,23 @@ class Worker {
     Acquisition lock(*backend_, permits("permits", kPermits));
     lock.held();
     const Witness* mine = nullptr;
-    // A killed holder's witness outlives its permit by a moment; a real overlap lasts.
-    for (int tried = 0; tried < 1000 && !mine; ++tried) {
+    const auto enter_one = [&] {
       for (const Witness& witness : permits_) {
         if (!mine && witness.try_enter(LOCK_EX)) mine = &witness;
       }
-      if (!mine) usleep(100);
-    }
-    if (!mine) board_.overlaps++;
+      return mine != nullptr;
+    };
+    enter(enter_one, [&] {
+      while (!enter_one()) usleep(100);
+    });
     board_.grants++;
     linger();
-    if (mine) mine->leave();
+    leave(*mine);
     lock.release();
   }
 
   Board& board_;
-  std::atomic<int>& reader_;
+  std::atomic<int>& inside_;
   std::unique_ptr<Client> backend_;
   Witness writer_;
   Witness permits_[kPermits];
@@ -198,7 +206,8 @@ class Controller {
   }
 
   void end(pid_t worker) {
-    board_.doomed(worker) = 1;
+    board_.killed = worker;
+    board_.kills++;
     kill(worker, SIGKILL);
     waitpid(worker, nullptr, 0);
   }
@@ -206,7 +215,6 @@ class Controller {
   void kill_one(int number) {
     end(workers_[number]);
     workers_[number] = spawn(number);
-    board_.doomed(workers_[number]) = 0;  // a reused pid
   }
 
   void look_and_sweep() {
