@@ -35,7 +35,7 @@ bool is_unknown(const Error& error) {
 Result<void> make_directory(Calls& calls, const std::string& directory, bool persistent, const std::string& data,
                             TimePoint until, Control* control) {
   NodeKind kind = persistent ? NodeKind::kPersistent : NodeKind::kContainer;
-  while (true) {
+  for (int i = 0; i < kTries; ++i) {
     std::vector<std::uint64_t> tickets;
     for (std::size_t end = directory.find('/', 1);; end = directory.find('/', end + 1)) {
       const std::string path = directory.substr(0, end);
@@ -56,9 +56,11 @@ Result<void> make_directory(Calls& calls, const std::string& directory, bool per
       kind = NodeKind::kPersistent;
       continue;
     }
+    if (last->code == Code::kNoNode) continue;  // a container above it was empty, and went
     if (last->code == Code::kOk || last->code == Code::kNodeExists) return {};
     return unexpected(last->code, calls.store(), "does not make " + directory);
   }
+  return vanishing(directory);
 }
 
 ContenderStore::ContenderStore(Calls& calls, Stage stage, std::string data)

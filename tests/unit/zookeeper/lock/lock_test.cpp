@@ -328,6 +328,24 @@ TEST_CASE("A server that bounds sessions shortens the lease, and a lock-delay th
   CHECK(refused(no_room)->error.code == ErrorCode::kUnsupported);
 }
 
+TEST_CASE("A directory whose own directory goes while it is made is made again, and not for ever") {
+  World world;
+  int vanishes = 0;
+  world.ensemble.before_each = [&](const FakeEnsemble::FakeSession& /*session*/, const Request& request) {
+    const bool below = request.kind == Request::Kind::kCreate && request.changes.front().path == "/app/k";
+    if (below && vanishes-- > 0) world.ensemble.remove("/app");  // a container that was empty
+  };
+  vanishes = 2;
+  REQUIRE(granted(world.lock(spec_of())->acquire(world.supervisor)));
+  LockSpec once = spec_of();
+  once.wait.tries = 1;
+  world.ensemble.empty();
+  vanishes = 1 << 20;
+  const auto answer = world.lock(once)->acquire(world.supervisor);
+  REQUIRE(refused(answer));
+  CHECK(refused(answer)->error.code == ErrorCode::kUnavailable);
+}
+
 TEST_CASE("Whoever only waits takes nothing, and goes when nobody is there any more") {
   World world;
   const std::string foreign = [&] {
