@@ -108,11 +108,12 @@ end
 local function grant()
   local keep = math.max(px, call('PTTL', lock))
   if not is_marked() then keep = px end
+  -- The first change is one that needs memory: a server without any refuses only that.
+  local token = decimal(math.max((call('GET', fence) or 0) + 1, us))
+  call('SET', fence, token)
   leave_queue(me)
   call('ZRANGE', queue, 0, 0)
   if not value then call('DEL', holders, ends) end
-  local token = decimal(math.max((call('GET', fence) or 0) + 1, us))
-  call('SET', fence, token)
   local slot = mode == 'p' and free_slot() or nil
   local record = token .. ' ' .. ms .. ' ' .. delay .. ' ' .. me .. ' ' .. info
   call('HSET', holders, me, slot and record .. '\31' .. slot or record)
