@@ -43,7 +43,7 @@ teardown() { end_world; }
   run -0 dlock run -b "$direct" -q -w 10 k -- true
 }
 
-@test "a stall of 0.4 ttl that heals costs nothing" { stall_that_heals 3s 4 1.2; }
+@test "a stall of 0.4 ttl that heals costs nothing" { stall_that_heals 3 4 1.2; }
 
 @test "every message 100 ms late: taken, renewed, given back" {
   network delay 100

@@ -185,7 +185,7 @@ through_proxy() {
 
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
 @test "black hole over a command that ignores TERM: KILL before the lease ends" { through_proxy; black_hole drop --stubborn; }
-@test "a stall of 0.4 ttl that heals costs nothing" { through_proxy; stall_that_heals 3s 4 1.2; }
+@test "a stall of 0.4 ttl that heals costs nothing" { through_proxy; stall_that_heals 3 4 1.2; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }

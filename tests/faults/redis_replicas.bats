@@ -149,7 +149,7 @@ SCRIPT
 @test "a replica that stops for a part of the lease costs nothing" {
   start_pair
   use "$(redis_url one)?wait_replicas=1"
-  start_watched a dlock run --ttl 3s k -- section --for 4
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((4 * slowness))
   wait_until begun 1
   freeze two
   sleep 1.5

@@ -143,7 +143,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
 
 @test "all silent for less than the lease: nothing happens" {
   five_servers_through_proxies 5
-  stall_that_heals 3s 4 0.8
+  stall_that_heals 3 4 0.8
 }
 
 # --- servers that forget -----------------------------------------------------------------------------------------------------

@@ -187,7 +187,7 @@ through_proxy() {
 
 @test "black hole: the command is ended before its session is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
 @test "black hole over a command that ignores TERM: KILL before the session ends" { through_proxy; black_hole drop --stubborn; }
-@test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6s 5 1.5; }
+@test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6 5 1.5; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }

@@ -171,7 +171,7 @@ def serve(sock, heard, mode, argument):
             raise Gone
         if command[1:].startswith(b"SHOW"):
             client.say(*result(2, [text(b"lower_case_table_names") + text(b"0")]))
-        elif b"SELECT" in command.upper():
+        elif b"SELECT" in command.upper() and not command[1:].startswith(b"SET SESSION"):
             answer(client, mode, argument)
         else:
             client.say(ok())

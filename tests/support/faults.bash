@@ -92,8 +92,8 @@ black_hole() { # hold|drop [WORD...]: for the section that holds the lock
   history check --sections 2
 }
 
-stall_that_heals() { # TTL SECTION-SECONDS STALL-SECONDS
-  start_watched a dlock run --ttl "$1" "${key:-k}" -- section --for "$2"
+stall_that_heals() { # TTL SECTION STALL: seconds, the first two of a quiet machine
+  start_watched a dlock run --ttl $(($1 * slowness))s "${key:-k}" -- section --for $(($2 * slowness))
   wait_until begun 1
   network hold
   sleep "$3"
