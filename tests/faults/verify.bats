@@ -36,7 +36,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   start_redis one
   local name=localhost # and where this machine has a name for the same address, one that has to be looked up
   ! getent ahosts "$(uname -n)" | grep -q '^127\.0\.0\.1 ' || name=$(uname -n)
-  verified -b "redis://$name:$(port_of one)" --duration 10s
+  verified -b "redis://$name:$(port_of one)" --duration $((10 * slowness))s
   [ "$status" = 0 ]
   is_held exclusion
   is_held tokens

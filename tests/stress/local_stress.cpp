@@ -42,7 +42,8 @@ struct Board {
   std::atomic<std::uint64_t> kills{0};
 
   bool is_killed_inside() const {
-    return std::any_of(std::begin(inside), std::end(inside), [&](const auto& pid) { return pid != 0 && pid == killed; });
+    return std::any_of(std::begin(inside), std::end(inside),
+                       [&](const auto& pid) { return pid != 0 && pid == killed; });
   }
 };
 
