@@ -46,7 +46,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
 
 @test "a cluster holds, and each of its nodes is behind a network that fails" {
   start_cluster
-  verified -b "$url" --duration 5s --faults cut,stall,delay,oneway
+  verified -b "$url" --duration $((5 * slowness))s --faults cut,stall,delay,oneway
   [ "$status" = 0 ]
   is_held exclusion
   [ "$(jq '.not_tried | length' <<<"$output")" = 0 ]
