@@ -139,6 +139,17 @@ teardown() { end_world; }
 }
 
 @test "memory is full: acquire is refused with the reason, renew and release still work" { memory_is_full; }
+@test "memory is full: an operator frees what is held, of every mode" {
+  local mode
+  for mode in --exclusive --shared --permits=2 --lock-delay=1s; do
+    echo "$mode"
+    run -0 dlock acquire --ttl 5m "$mode" k
+    redis_cli one config set maxmemory 1
+    run -0 dlock force-release --yes k
+    redis_cli one config set maxmemory 0
+    run -0 dlock run -w 10 k -- true
+  done
+}
 
 @test "40 000 other keys that expire: a dead holder's lock is taken when its lease ends, with no message to say so" {
   seq 40000 | awk '{ print "SET other:" $1 " v PX 600000" }' | redis_cli one --pipe

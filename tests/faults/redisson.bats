@@ -30,6 +30,26 @@ through_proxy() {
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 
 @test "memory is full: acquire is refused with the reason, renew and release still work" { memory_is_full; }
+@test "every kind: memory is full: what is held is renewed and given back, and nothing new is had" {
+  local kind words owner _
+  for kind in lock spin fenced fair rw read semaphore permits; do
+    words=()
+    [[ $kind != semaphore && $kind != permits ]] || words=(--permits 2)
+    [ "$kind" != read ] || words=(-s)
+    use "$(redis_url one)?layout=redisson&kind=${kind/#read/rw}"
+    echo "$kind"
+    read -r owner _ < <(dlock acquire --ttl 5m "${words[@]}" k)
+    redis_cli one config set maxmemory 1
+    run -0 dlock renew --ttl 10m --owner "$owner" k
+    run -69 dlock run -n "${words[@]}" other -- touch ran
+    [[ "$output" == *"out of memory"* ]]
+    run -0 dlock release --owner "$owner" k
+    redis_cli one config set maxmemory 0
+    is_free k
+    redis_cli one flushall
+  done
+  [ ! -e ran ]
+}
 @test "CLIENT KILL on everybody: the holder keeps the lock, and the waiter comes right behind it" { everybody_is_killed; }
 
 @test "server restarted empty: the next renewal says lost, 79" {

@@ -9,6 +9,8 @@ if not state or not reads and call('HEXISTS', key, writer) == 0 then
   return {'lost', kind == 'none' and 'free' or 'other'}
 end
 local px, exact = tonumber(ARGV[5]), ARGV[6] == '1'
+-- What a full server allows goes first.
+call('HDEL', holders, '')
 for number = 1, reads_in(reads) do
   local read = timeout_of(me, number)
   call('SET', read, '1', 'PX', exact and px or math.max(px, call('PTTL', read)))
