@@ -102,10 +102,14 @@ Result<StockTaken> take_when_possible(const StockRequest& request, const StockAt
 
 Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, TimePoint until, Clock& clock,
                     Control* control) {
+  std::optional<Error> why;  // of a try that had its time: tells more than that the last one had none
   for (int tries = 0;; ++tries) {
     auto done = call({until, control});
+    if (done || done.error().code != ErrorCode::kUnavailable) return done;
+    if (why && clock.now() >= until) return *why;
+    why = done.error();
     const TimePoint next = clock.now() + pause_after(tries);
-    if (done || done.error().code != ErrorCode::kUnavailable || next >= until) return done;
+    if (next >= until) return done;
     pause_until(clock, next, control);
     if (control && control->stop_requested()) return done;
   }

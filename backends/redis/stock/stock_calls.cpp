@@ -64,7 +64,8 @@ Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, st
   while (true) {
     for (Command& one : hash_questions()) scripts.push_back(std::move(one));
     const std::size_t asked = scripts.size();
-    for (Command& one : replicas.commands(kReplicaTimeout)) scripts.push_back(std::move(one));
+    const Duration patience = std::min<Duration>(kReplicaTimeout, (limit.until - clock_.now()) / 2);
+    for (Command& one : replicas.commands(patience)) scripts.push_back(std::move(one));
     auto replies = deployment_->call(names.meta, scripts, limit.until, limit.control);
     scripts.resize(count);
     if (!replies) return replies;

@@ -21,8 +21,12 @@ namespace dlock::redis {
 class StockCalls {
  public:
   StockCalls(std::unique_ptr<Deployment> deployment, std::string store, const StockSpace& space,
-             const ReplicaDemand& replicas)
-      : deployment_(std::move(deployment)), store_(std::move(store)), space_(space), replicas_(replicas) {}
+             const ReplicaDemand& replicas, Clock& clock)
+      : deployment_(std::move(deployment)),
+        store_(std::move(store)),
+        space_(space),
+        replicas_(replicas),
+        clock_(clock) {}
 
   Deployment& deployment() { return *deployment_; }
 
@@ -52,6 +56,7 @@ class StockCalls {
   const std::string store_;
   const StockSpace space_;
   const ReplicaDemand replicas_;
+  Clock& clock_;
   std::map<std::pair<const char*, int>, Script> scripts_;  ///< by script and slot
   std::vector<Script*> unhashed_;                          ///< whose hash is to be asked for
   bool hashes_refused_ = false;

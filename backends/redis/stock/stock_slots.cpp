@@ -27,7 +27,7 @@ class RedisStockSlots final : public StockSlots {
                   ReplicaDemand replicas, const Runtime& runtime)
       : store_(store),
         space_(space),
-        calls_(std::move(deployment), std::move(store), space, replicas),
+        calls_(std::move(deployment), std::move(store), space, replicas, runtime.clock),
         runtime_(runtime) {}
 
   const std::string& store() const override { return store_; }

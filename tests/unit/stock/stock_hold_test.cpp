@@ -185,4 +185,21 @@ TEST_CASE("insist: asks again while nothing is known, and no longer than it may"
   CHECK(calls == 1);
 }
 
+TEST_CASE("insist: a last try that had no time left hides nothing of what the one before it was told") {
+  FakeClock clock;
+  const TimePoint until = clock.now() + 2s;
+  const auto told_at_first = [&](const CallLimit& limit) -> Result<void> {
+    if (clock.now() < until - 100ms) return Error{ErrorCode::kUnavailable, "a read-only replica"};
+    clock.advance(limit.until - clock.now());
+    return Error{ErrorCode::kUnavailable, "no answer"};
+  };
+  CHECK(insist(told_at_first, until, clock, nullptr).error().message == "a read-only replica");
+  CHECK(clock.now() == until);
+  const auto silent = [&](const CallLimit& limit) -> Result<void> {
+    clock.advance(limit.until - clock.now());
+    return Error{ErrorCode::kUnavailable, "no answer"};
+  };
+  CHECK(insist(silent, clock.now() + 2s, clock, nullptr).error().message == "no answer");
+}
+
 }  // namespace dlock::stock_hold_test

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/redis/stock/scripts.h"
+#include "tests/support/fake_clock.h"
 
 namespace dlock::testing::stock_calls_test {
 namespace {
@@ -37,14 +38,20 @@ class ScriptServer final : public redis::Deployment {
   std::vector<std::string> sent;  ///< the words of one pipeline's commands
   std::set<std::string> known;
   std::set<std::string> refused;  ///< words
+  std::string patience;           ///< with replicas, in ms; there are none
   int ran = 0;
 
  private:
   Reply answer(const Command& one) {
     if (refused.contains(one[0])) return error("NOPERM this user has no permissions to run the command");
     if (one[0] == "SCRIPT") return learn(one[2]);
+    if (one[0] == "WAIT") return wait(one);
     if (one[0] == "EVALSHA" && !known.contains(one[1])) return error("NOSCRIPT No matching script.");
     return text(std::to_string(++ran));
+  }
+  Reply wait(const Command& one) {
+    patience = one[2];
+    return {Reply::Kind::kInteger, "", 0, {}};
   }
   Reply learn(const std::string& script) {
     const std::string hash = std::to_string(script.size());
@@ -54,9 +61,13 @@ class ScriptServer final : public redis::Deployment {
 };
 
 struct World {
+  explicit World(const redis::ReplicaDemand& replicas = {})
+      : calls(std::unique_ptr<redis::Deployment>(server), "redis://h", space, replicas, clock) {}
+
+  FakeClock clock;
   ScriptServer* server = new ScriptServer;
   redis::StockSpace space;
-  redis::StockCalls calls{std::unique_ptr<redis::Deployment>(server), "redis://h", space, {}};
+  redis::StockCalls calls;
   redis::StockNames names = space.names(*LockName::parse("stock"), 0);
 
   Command script(const char* one) { return calls.script(one, 0, names, names.meta); }
@@ -117,6 +128,18 @@ TEST_CASE("redis stock: a server that tells no hashes, or lets nobody use them, 
   other.server->refused = {"EVALSHA"};
   for (const char* answer : {"1 ", "2 ", "3 ", "4 ", "5 "}) CHECK(other.run({kTake}) == answer);
   CHECK(other.server->sent == std::vector<std::string>{"EVAL", "EVAL SCRIPT", "EVALSHA", "EVAL", "EVAL", "EVAL"});
+}
+
+TEST_CASE("redis stock: replicas are waited for at most half of the time, so that there is some to hear of them") {
+  using namespace std::chrono_literals;
+  World w(redis::ReplicaDemand{.count = 1});
+  const std::pair<Duration, const char*> rows[] = {{5s, "1000"}, {300ms, "150"}, {0ms, "1"}};
+  for (const auto& [left, patience] : rows) {
+    const auto replies = w.calls.exchange(w.names, {w.script(kTake)}, CallLimit{w.clock.now() + left});
+    REQUIRE_FALSE(replies);
+    CHECK(replies.error().message.find("0 of 1 replica") != std::string::npos);
+    CHECK(w.server->patience == patience);
+  }
 }
 
 }  // namespace dlock::testing::stock_calls_test
