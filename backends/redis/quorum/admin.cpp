@@ -20,6 +20,7 @@ constexpr Duration kGroupConnectTimeout = 5s;
 constexpr Duration kRound = 2s;
 constexpr Duration kPingTtl = 5s;
 constexpr Duration kGroupRetryPause = 40ms;  ///< before servers that could not be reached are asked again
+constexpr Duration kLeastForAnswer = 400ms;  ///< with less left they would only be said not to have answered
 
 Outcome count_all(std::span<const Vote> votes) {
   const bool open = std::find(votes.begin(), votes.end(), Vote::kOpen) != votes.end();
@@ -142,7 +143,8 @@ Outcome QuorumAdmin::ask_until_known(QuorumStore& round, const Command& command,
   for (;;) {
     const Outcome outcome = round.ask_all(command, until, nullptr, count_all);
     const TimePoint next = runtime_.clock.now() + kGroupRetryPause;
-    if (outcome != Outcome::kSilent || next >= until || round.silence().code != ErrorCode::kUnavailable) return outcome;
+    const bool is_last = next + kLeastForAnswer >= until;
+    if (outcome != Outcome::kSilent || is_last || round.silence().code != ErrorCode::kUnavailable) return outcome;
     if (unanswered != nullptr) *unanswered = true;
     std::vector<pollfd> nothing;
     while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
