@@ -63,11 +63,11 @@ all_say() { # LINE WORD...
 }
 
 short_section() { # NAME: a section that is longer than its lease, and comes to its end
-  start_watched "$1" dlock run --ttl 3s k -- section --for 4
+  start_watched "$1" dlock run --ttl $((3 * slowness))s k -- section --for $((4 * slowness))
   wait_until begun 1
 }
 wait_section() { # NAME: one more that waits for k, since its servers have refused it once
-  start_watched "$1" dlock run -q --ttl 2s k -- section
+  start_watched "$1" dlock run -q --ttl $((2 * slowness))s k -- section
   wait_until asleep_on "$1"
 }
 asleep_on() { [ -n "$(keeper_of "$1")" ] && in_state "$(keeper_of "$1")" S; }
@@ -158,7 +158,7 @@ outage_of_all_under_a_waiter() { # hold|refuse
 
 @test "two restarted empty: their votes are lost, the majority decides, and they are taken again" {
   five_servers --appendonly no
-  sleep 4.2 # until they have a vote
+  sleep $((3 * slowness + 1)).2 # until they have a vote
   short_section a
   restart_votes 1 2
   wait_until all_say "1 1 1 1 1" exists k
@@ -168,22 +168,22 @@ outage_of_all_under_a_waiter() { # hold|refuse
 
 @test "three restarted empty have no vote while younger than the ttl, so nobody overlaps with who held them" {
   five_servers --appendonly no
-  sleep 3.2
+  sleep $((3 * slowness + 1)).2
   short_section a
   kill -STOP "$(keeper_of a)" # or it takes the votes of those that are back before the others are
   restart_votes 1 2 3
   kill -CONT "$(keeper_of a)"
-  run -69 dlock run -n --ttl 20s other -- true
+  run -69 dlock run -n --ttl $((20 * slowness))s other -- true
   [[ "$output" == *"no vote"* ]]
   # Lost when the three say so together; held where it has its votes back while its lease is good.
   [[ "$(how_ended a)" =~ ^exit\ (79|0)$ ]]
-  run -0 dlock run -q -w 20 --connect-timeout 20s --ttl 2s k -- section
+  run -0 dlock run -q -w $((20 * slowness)) --connect-timeout $((20 * slowness))s --ttl $((2 * slowness))s k -- section
   history check --sections 2
 }
 
 @test "the key deleted by hand: on two servers it is taken again; on all: 79, and it is not made again" {
   five_servers
-  ttl=6s hold_section a
+  ttl=$((6 * slowness))s hold_section a
   redis_cli vote1 del k
   redis_cli vote2 del k
   wait_until all_say "1 1 1 1 1" exists k
@@ -205,7 +205,7 @@ outage_of_all_under_a_waiter() { # hold|refuse
 
 @test "memory is full on all: renewals and the release still work, a new lock is refused with the reason" {
   five_servers
-  start_watched a dlock run --ttl 3s k -- section --for 5
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((5 * slowness))
   wait_until begun 1
   on_all config set maxmemory 1
   run -69 dlock run -n --ttl 2s other -- true
@@ -250,7 +250,7 @@ section_while_clocks_step() { # SECONDS: those of the first two; the run goes on
   grep -q "$(port_of vote1).*clock" said
   grep -q "$(port_of vote2).*clock" said
   all_say "0 0 0 0 0" exists k
-  run -0 dlock run -q -n --ttl 2s k -- section
+  run -0 dlock run -q -n --ttl $((2 * slowness))s k -- section
   history check --sections 2
 }
 @test "the clocks of two step forward: their votes are dropped, which is said, and the run goes on" {
@@ -264,18 +264,18 @@ section_while_clocks_step() { # SECONDS: those of the first two; the run goes on
 
 @test "split two, two and one: busy (75) without hanging, the one vote is given back, and a wait ends with the leases" {
   five_servers
-  local i
-  for i in 1 2; do redis_cli "vote$i" set k one px 1500; done
-  for i in 3 4; do redis_cli "vote$i" set k two px 1500; done
-  run -75 timeout 5 "$DLOCK" run -q -n --ttl 2s k -- true
+  local i ms=$((1500 * slowness))
+  for i in 1 2; do redis_cli "vote$i" set k one px $ms; done
+  for i in 3 4; do redis_cli "vote$i" set k two px $ms; done
+  run -75 timeout $((5 * slowness)) "$DLOCK" run -q -n --ttl 2s k -- true
   all_say "1 1 1 1 0" exists k
-  run -0 timeout 10 "$DLOCK" run -q -w 8 --ttl 2s k -- true
+  run -0 timeout $((10 * slowness)) "$DLOCK" run -q -w $((8 * slowness)) --ttl 2s k -- true
 }
 
 script_crowd() { # TIMES: that often it takes the lock
   script crowd <<CODE
 #!/bin/sh
-for _ in $(seq -s' ' "$1"); do dlock run -q --ttl 5s k -- section --for 0.01 || exit; done
+for _ in $(seq -s' ' "$1"); do dlock run -q --ttl $((5 * slowness))s k -- section --for 0.01 || exit; done
 CODE
 }
 @test "a crowd races for one key: everybody is served, and nobody overlaps" {
@@ -283,7 +283,7 @@ CODE
   script_crowd 8
   local i
   for i in 1 2 3 4 5; do start_watched "crowd$i" crowd; done
-  patience=60
+  patience=$((60 * slowness))
   for i in 1 2 3 4 5; do [ "$(how_ended "crowd$i")" = "exit 0" ]; done
   history check --sections 40
 }
@@ -308,7 +308,7 @@ CODE
   wait_until begun 3
   restart_votes 1
   restart_votes 2
-  patience=60
+  patience=$((60 * slowness))
   local name
   for name in peers one two; do [ "$(how_ended "$name")" = "exit 0" ]; done
   history check --sections 30
@@ -342,11 +342,11 @@ CODE
 
 @test "an inner hold outlives the outer one, on what is left of the servers, and frees the lock at its end" {
   five_servers
-  start_watched a dlock run --ttl 2s k -- sh -c 'dlock run --ttl 2s k -- section --for 3 >inner.out 2>&1 & until [ -s history ]; do sleep 0.02; done'
+  start_watched a dlock run --ttl $((2 * slowness))s k -- sh -c 'dlock run --ttl "$0" k -- section --for "$1" >inner.out 2>&1 & until [ -s history ]; do sleep 0.02; done' $((2 * slowness))s $((3 * slowness))
   [ "$(how_ended a)" = "exit 0" ]
   kill_votes 1 2
   run -75 dlock run -q -n --ttl 2s k -- true
-  run -0 dlock run -q -w 10 --ttl 2s k -- section
+  run -0 dlock run -q -w $((10 * slowness)) --ttl $((2 * slowness))s k -- section
   history check --sections 2 --unfenced
   grep -q END history
 }

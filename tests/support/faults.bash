@@ -29,13 +29,13 @@ keeper_gets() {                             # SIGNAL [GAP]
   [ -z "${2-}" ] || gap_below "$2"
 }
 
-supervisor_and_command_stopped() { # SECONDS: longer than the ttl of 2 s
-  start_watched a dlock run --ttl 2s "${key:-k}" -- section --for $((2 * slowness))
+supervisor_and_command_stopped() { # SECONDS: of a quiet machine, longer than the ttl of 2 s
+  start_watched a dlock run --ttl $((2 * slowness))s "${key:-k}" -- section --for $((2 * slowness))
   wait_until begun 1
   local command
   command=$(tail -n 1 history | cut -d' ' -f2)
   kill -STOP "$(pid_of a)" "$command"
-  run -75 dlock run -q -w "$1" "${key:-k}" -- true
+  run -75 dlock run -q -w $(($1 * slowness)) "${key:-k}" -- true
   kill -CONT "$(pid_of a)" "$command"
   [ "$(how_ended a)" = "exit 0" ]
   run -0 dlock run -n "${key:-k}" -- true

@@ -97,7 +97,7 @@ kill_redis() { kill_server "$@"; }
 # --- bodies of tests, for every layout on the server "one" (faults.bash is loaded) -------------------------------------
 
 memory_is_full() {
-  start_watched a dlock run --ttl 2s k -- section --for 4
+  start_watched a dlock run --ttl $((2 * slowness))s k -- section --for $((4 * slowness))
   wait_until begun 1
   redis_cli one config set maxmemory 1
   run -69 dlock run -n other -- touch ran
@@ -109,7 +109,7 @@ memory_is_full() {
 }
 
 everybody_is_killed() {
-  start_watched a dlock run --ttl 2s k -- section --for 2
+  start_watched a dlock run --ttl $((2 * slowness))s k -- section --for $((2 * slowness))
   wait_until begun 1
   wait_section b
   local type
