@@ -146,9 +146,12 @@ curves_of_segments() { # STORE
   DLOCK_BACKEND=$(curve_url "$1")
   for segments in "${curve_at[@]}"; do
     dlock stock create "curve$segments" --quantity 100000 --segments "$segments" >/dev/null
-    begin=$EPOCHREALTIME
-    for ((i = 0; i < rounds; i++)); do dlock stock take "curve$segments" >/dev/null; done
-    figures+=("$(awk -v a="$begin" -v b="$EPOCHREALTIME" -v n="$rounds" 'BEGIN { printf "%.0f", (b - a) / n * 1e6 }')")
+    for ((i = 0; i < rounds; i++)); do
+      begin=${EPOCHREALTIME/./}
+      dlock stock take "curve$segments" >/dev/null
+      echo $((${EPOCHREALTIME/./} - begin))
+    done >"$stage/took"
+    figures+=("$(median_of "$stage/took")")
     dlock stock drop --yes "curve$segments" >/dev/null
   done
   curve "$1" "${figures[@]}"
