@@ -38,6 +38,7 @@ void ServerGroup::refresh() {
     if (silent) {
       server.connection->close();
       server.on_the_way.clear();
+      server.failed.reset();
     }
     if (!server.connection->is_closed()) continue;
     server.connection->open(now + connect_timeout_);
@@ -103,8 +104,11 @@ ServerGroup::Answers ServerGroup::ask(const std::vector<std::vector<Command>>& c
       is_enough = true;
       until = std::min(until, clock_.now() + *grace);
     }
-    if (all_done(answers) || clock_.now() >= until) return answers;
-    if (control != nullptr && control->stop_requested()) return answers;
+    const bool stopped = control != nullptr && control->stop_requested();
+    if (all_done(answers) || stopped || clock_.now() >= until) {
+      explain(answers);
+      return answers;
+    }
     std::vector<pollfd> fds;
     std::optional<TimePoint> wake = until;
     if (control != nullptr) control->add_interest(fds);
@@ -114,6 +118,15 @@ ServerGroup::Answers ServerGroup::ask(const std::vector<std::vector<Command>>& c
       wake = earlier(wake, server.connection->wake_at());
     }
     clock_.wait(fds, wake);
+  }
+}
+
+/// Who is not even connected when the round is over has not been reached, for the reason that the attempt before had.
+void ServerGroup::explain(Answers& answers) const {
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    if (!answers[i].is_open() || servers_[i].connection->is_ready() || !servers_[i].failed) continue;
+    answers[i].done = true;
+    answers[i].error = servers_[i].failed;
   }
 }
 

@@ -65,11 +65,12 @@ class ServerGroup {
     std::unique_ptr<Connection> connection;
     int opened = 0;
     std::deque<std::pair<int, TimePoint>> on_the_way;  ///< the round of each outstanding command, and when it was sent
-    std::optional<Error> failed;                       ///< why it was closed
+    std::optional<Error> failed;                       ///< why its last connection came to an end
   };
 
   Answers send(const std::vector<std::vector<Command>>& commands);
   void advance(Server& server, Answer* answer);
+  void explain(Answers& answers) const;
   void collect(Server& server, Answer* answer, std::size_t expected);
 
   std::vector<Server> servers_;
