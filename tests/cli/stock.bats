@@ -230,10 +230,10 @@ _keeper_stopped() {
 
 _renewed() {
   create 4 2
-  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl 1s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  start_watched a dlock stock run "$phone" --qty 3 --id a --ttl "${slowness}s" -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
   wait_until test -e inside
   kill -STOP "$(pid_of a)"
-  sleep 2.5 # longer than the ttl: what is tested is that time does nothing
+  sleep $((2 * slowness + 1)) # longer than the ttl: what is tested is that time does nothing
   is reserved 3
   kill -CONT "$(pid_of a)"
   touch go

@@ -20,7 +20,7 @@ FencingToken leased(const Fixture& fixture, const LockSpec& spec, const std::str
   HelperProcess taker(fixture.store, spec);
   const FencingToken token = taker.granted();
   taker.say(how);
-  REQUIRE(taker.line() == "detached");
+  REQUIRE(taker.line().value_or("nothing") == "detached");
   taker.kill();
   return token;
 }
