@@ -145,7 +145,7 @@ class Batch {
       else poll(fds.data(), fds.size(), 0);
       if (signals_.stop_requested()) return false;
       if (fds.front().revents) return true;
-      if (wait && out_.fd() >= 0 && (fds[1].revents & (POLLERR | POLLNVAL)) != 0) {
+      if (wait && out_.fd() >= 0 && (fds[1].revents & kNobodyReads) != 0) {
         lose_reader(EPIPE);
         return false;
       }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <poll.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -47,6 +49,9 @@ class Output {
   std::string* sink_ = nullptr;
   Look look_;
 };
+
+/// What poll(2) says of a descriptor that nobody reads any more: of a pipe an error, of a socket a hang-up.
+inline constexpr short kNobodyReads = POLLERR | POLLHUP | POLLNVAL;
 
 /// Writes `text` and returns `status`; if it cannot be written says so and returns 71 instead.
 int print(Output& out, const Log& log, std::string_view text, int status = 0);

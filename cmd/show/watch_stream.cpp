@@ -49,7 +49,7 @@ bool wait_while_read(const Output& out, Clock& clock, TimePoint until) {
     std::vector<pollfd> fds;
     if (out.fd() >= 0) fds.push_back({out.fd(), 0, 0});
     clock.wait(fds, until);
-    if (!fds.empty() && (fds.front().revents & POLLERR)) return false;
+    if (!fds.empty() && (fds.front().revents & kNobodyReads)) return false;
   }
   return true;
 }

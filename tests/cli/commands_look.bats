@@ -86,6 +86,9 @@ teardown() { end_world; }
   hold_lock k
   run -0 timeout 10 bash -c 'dlock inspect --watch --json --interval 100ms k | head -n 1'
   jq -e '.schema == "dlock.inspect/1"' <<<"$output"
+  # Of a socket nothing but the hang-up is seen while there is nothing to write.
+  run -141 "${python[@]}" "$support/hang_up.py" dlock inspect --watch --json k
+  jq -e '.schema == "dlock.inspect/1"' <<<"$output"
 }
 
 @test "force-release: without a terminal it needs --yes" {

@@ -148,6 +148,17 @@ _ids() {
   is taken 50000
 }
 
+@test "batch: a reader that hangs up its socket ends it while the input pauses" {
+  create 5 1
+  mkfifo in
+  exec {input}<>in
+  echo 'take a' >&"$input"
+  run -71 --separate-stderr "${python[@]}" "$support/hang_up.py" dlock stock batch "$phone" <in
+  exec {input}>&-
+  [ "$output" = 'a ok 0:1' ]
+  [[ $stderr == *'cannot write the answers'* ]]
+}
+
 @test "batch: what is wrong before the first line" {
   run -78 dlock stock batch "$phone" </dev/null
   [[ $output == *"there is no stock '$phone'"* ]]
