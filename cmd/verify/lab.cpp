@@ -99,6 +99,14 @@ RunFamily family_of(pid_t supervisor) {
 
 Result<Lab> Lab::make(const BackendUrl& url) {
   Lab lab;
+  char program[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", program, sizeof program);
+  if (size <= 0) {
+    return Error{ErrorCode::kSystem, "cannot find the processes that verify starts: /proc is missing",
+                 "mount it: mount -t proc proc /proc"};
+  }
+  lab.program_.assign(program, static_cast<std::size_t>(size));
+
   const char* place = getenv("TMPDIR");
   std::string path = std::string(place && *place == '/' ? place : "/tmp") + "/dlock-verify.XXXXXX";
   if (!mkdtemp(path.data())) return system_error("cannot make the directory " + path, errno);
@@ -106,11 +114,6 @@ Result<Lab> Lab::make(const BackendUrl& url) {
   lab.history_path_ = path + "/history";
   lab.history_ = UniqueFd(open(lab.history_path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
   if (!lab.history_.valid()) return system_error("cannot write " + lab.history_path_, errno);
-
-  char program[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", program, sizeof program);
-  if (size <= 0) return system_error("cannot find the program of this process", errno);
-  lab.program_.assign(program, static_cast<std::size_t>(size));
 
   lab.url_ = url;
   lab.url_.alias.clear();
