@@ -144,7 +144,7 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [[ "$status" == 7[178] ]]
   rm "$file" && mkfifo "$file"
   run timeout 10 dlock run -n k -- touch ran
-  [[ "$status" == 7[178] ]]
+  [[ "$status" == 7[178] && "$output" == *"the file $file is not safe: it is not a plain file"* ]]
   rm "$file" && mkdir "$file"
   run timeout 10 dlock run -n k -- touch ran
   [[ "$status" == 7[178] ]]

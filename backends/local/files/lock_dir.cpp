@@ -39,6 +39,11 @@ Error not_safe(const std::string& path, const std::string& why, const std::strin
   return {ErrorCode::kMisconfigured, "the lock directory " + path + " is not safe: " + why, next};
 }
 
+Error unsafe_file(const std::string& path, const std::string& why) {
+  return {ErrorCode::kMisconfigured, "the file " + path + " is not safe: " + why,
+          "find out who made it, then remove it"};
+}
+
 /// mkdir -p: whatever exists already is left as it is.
 int make_all(const std::string& path, mode_t mode) {
   int refused = 0;  // a parent that cannot be made may exist all the same (EROFS, EACCES): the last mkdir decides
@@ -229,7 +234,7 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
   if (raw < 0) {
     const std::string path = path_ + "/" + name;
     if (errno == ENOENT) return UniqueFd();
-    if (errno == ELOOP) return not_safe(path, "it is a symbolic link", "find out who made it, then remove it");
+    if (errno == ELOOP) return unsafe_file(path, "it is a symbolic link");
     Error error = system_error("cannot open the lock file " + path, errno);
     if (errno == EACCES) error.next = "another user's locks are out of reach; to share them see LOCAL in man 7 dlock";
     return error;
@@ -245,7 +250,7 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
   else if (st.stx_nlink > 1) wrong = "it has a second name (hard link)";
   else if (group_ ? st.stx_gid != gid_ : (st.stx_uid != owner_ && st.stx_uid != geteuid() && st.stx_uid != 0))
     wrong = "it belongs to somebody else";
-  if (wrong) return not_safe(path_ + "/" + name, wrong, "find out who made it, then remove it");
+  if (wrong) return unsafe_file(path_ + "/" + name, wrong);
   const mode_t needed = group_ ? 0660 : 0600;
   if (st.stx_uid == geteuid() && (st.stx_mode & needed) != needed) fchmod(fd.get(), needed);  // despite the umask
   return fd;
