@@ -37,7 +37,7 @@ class Splitter {
     if (auto read = read_options(end_); !read || done_) return read;
     if (at_ == end_) {
       return usage_error("no command given",
-                         "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]\n  all commands: dlock help");
+                         "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]; all commands: dlock help");
     }
     command_ = find_command(front());
     if (command_ == nullptr) {

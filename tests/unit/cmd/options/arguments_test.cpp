@@ -189,7 +189,7 @@ TEST_CASE("what cannot be understood is refused with the nearest right word") {
     const char* next;
   };
   const Row rows[] = {
-      {{}, "no command given", "usage: dlock run"},
+      {{}, "no command given", "-- CMD [ARG...]; all commands: dlock help"},
       {{"-q"}, "no command given", "usage"},
       {{"--"}, "no command given before --", "dlock run KEY"},
       {{"rnu", "k"}, "unknown command 'rnu'", "did you mean 'run'?"},
