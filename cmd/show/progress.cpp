@@ -147,8 +147,9 @@ void Progress::lost(const std::string& why, const SupervisorState& s, pid_t comm
   const std::string pid = std::to_string(command);
   std::string next;
   if (!running) {
-    next =
-        s.command_status ? "the command had ended already; others may have held the lock meanwhile" : "nothing was run";
+    next = s.command_status  ? "the command had ended already; others may have held the lock meanwhile"
+           : s.command_alive ? "others may hold the lock now: what counts on it has to stop"  // dlock hold
+                             : "nothing was run";
   } else {
     switch (options_.on_lost.kind) {
       case OnLost::Kind::kTerm:
@@ -175,7 +176,9 @@ void Progress::overheld(const SupervisorState& s, pid_t command) {
     text +=
         "; sent TERM to pid " + std::to_string(command) + ", KILL follows in " + human_duration(options_.kill_after);
   }
-  runtime_.log.error({ErrorCode::kOverheld, text, "the lock is given back when the command is gone"});
+  const char* const next =
+      command > 0 ? "the lock is given back when the command is gone" : "the lock is given back now";
+  runtime_.log.error({ErrorCode::kOverheld, text, next});
 }
 
 void Progress::release_unconfirmed(const std::string& why, const SupervisorState& s) {

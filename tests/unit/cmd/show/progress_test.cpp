@@ -70,6 +70,24 @@ TEST_CASE_FIXTURE(World,
   }
 }
 
+TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what was under the lock") {
+  Progress progress(options, runtime);
+  SupervisorState s;
+  SUBCASE("nothing yet") {
+    progress.lost("it is gone", s, 0);
+    CHECK(said() == "dlock: LOST k: it is gone\n  nothing was run\n");
+  }
+  SUBCASE("what dlock hold serves, which is no command of ours") {
+    s.command_alive = true;
+    progress.lost("it is gone", s, 0);
+    progress.overheld(s, 0);
+    CHECK(said().find("nothing was run") == std::string::npos);
+    CHECK(said().find("when the command is gone") == std::string::npos);
+    CHECK(said().find("others may hold the lock now") != std::string::npos);
+    CHECK(said().find("the lock is given back now") != std::string::npos);
+  }
+}
+
 TEST_CASE_FIXTURE(AtTerminal, "on a terminal the reason of an outage stays until it is over") {
   Progress progress(options, runtime);
   progress.asks("redis://h");
