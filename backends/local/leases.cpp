@@ -51,6 +51,7 @@ bool is_foreign(const Participant& party) { return party.token.value() == 0; }
 /// REQUIRES: the guard. From now on every ticket up to `newest` counts for nothing.
 Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {
   header.revoked = newest;
+  header.counter = std::max(header.counter, newest);  // of a file that was emptied it begins anew
   if (header.delay_ticket != 0 && header.delay_ticket <= newest) {
     header.delay_ticket = 0;
     header.delay_until_ns = context.runtime.clock.now().time_since_epoch().count() + header.delay_ns;

@@ -126,6 +126,17 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+@test "a lock file that is emptied under a holder: force-release frees what it says that it frees" {
+  start_watched a dlock run -q k -- work b
+  wait_until filled b.pid
+  : >"$(lock_file)"
+  run -75 dlock run -n k -- touch ran
+  run -0 dlock force-release --yes k
+  [ "$(how_ended a)" = "exit 79" ]
+  run -0 dlock run -n k -- true
+  [ ! -e ran ]
+}
+
 @test "another key's file under our key's name is refused" {
   dlock run a -- true
   mv "$(lock_file)" saved
