@@ -26,8 +26,7 @@ position() { sql "$1" 'SELECT @@gtid_binlog_pos'; }
 followed() { [ "$(sql "$1" 'SELECT @@gtid_slave_pos')" = "$2" ]; } # REPLICA POSITION
 
 # OLD is relieved by NEW, as an administrator does it: nothing is lost.
-switch_over() { # OLD NEW
-  local at
+switch_over() { # OLD NEW: at $at
   sql "$1" 'SET GLOBAL read_only = ON'
   at=$(position "$1")
   wait_until followed "$2" "$at"
@@ -71,6 +70,22 @@ switch_over() { # OLD NEW
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
 }
+
+# root may write where read_only is set; app may not.
+switch_over_of_root() { # STRATEGY
+  use "${both/app@/root@}?strategy=$1"
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((6 * slowness))
+  wait_until begun 1
+  switch_over one two
+  start_watched b dlock run -q k -- section
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  [ "$(sql one 'SELECT @@gtid_binlog_pos')" = "$at" ]
+}
+@test "lease: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root lease; }
+@test "unique: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root unique; }
+@test "occupy: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root occupy; }
 
 # What asynchronous replication can lose, the manual tells. The holder hears it at its next renewal.
 @test "a failover that lost the row: the holder is told at its next renewal, 79" {

@@ -68,7 +68,7 @@ bool is_live_session(Servers& servers, std::uint64_t id, Clock& clock, TimePoint
 }
 
 Result<BoundView::Present> BoundView::present(const LockName& name, Strangers strangers) {
-  LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
+  LeaseStore record(servers_, runtime_.clock, settings_.strategy, name, LeaseStore::From::kAny);
   BoundStore store(settings_, name, runtime_.clock);
   const auto holder = store.holder(servers_, soon());
   if (!holder) return holder.error();
@@ -94,7 +94,8 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
   auto found = row_blockers(servers_, store.row_query(), runtime_.clock, soon());
   if (!found && found.error().code != ErrorCode::kDenied) return found.error();
   // Who had just got it may have written it down by now.
-  const auto look = LeaseStore(servers_, runtime_.clock, settings_.strategy, name).read(false, soon(), nullptr);
+  LeaseStore record(servers_, runtime_.clock, settings_.strategy, name, LeaseStore::From::kAny);
+  const auto look = record.read(false, soon(), nullptr);
   if (!look) return look.error();
   const auto& known = look->row.holders;
   Present present;

@@ -19,6 +19,11 @@ std::string identifier(std::string_view name);
 /// The server's clock in UTC, as µs since 1970: independent of time zones, fixed when the statement begins.
 inline constexpr char kServerMicroseconds[] = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 
+/// 1 where only accounts with special rights may write. The sum, because beside an aggregate MariaDB says 0 of the bare
+/// variable as soon as there is a row.
+inline constexpr char kReadOnly[] = "@@global.read_only+0";
+inline constexpr char kUnlessReadOnly[] = " AND @@global.read_only=0";  ///< ends the condition of a change
+
 /// `ttl` from now by that clock, as a DATETIME.
 std::string end_after(Duration ttl);
 

@@ -89,13 +89,14 @@ std::string waiting_comment(Strategy strategy, const LockName& name, const Waiti
          " " + literal(note.who) + " */ ";
 }
 
-LeaseStore::LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name)
+LeaseStore::LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name, From from)
     : servers_(servers),
       clock_(clock),
       strategy_(strategy),
       name_(name),
       key_(key_of(strategy, name)),
-      gate_name_(named_lock(strategy_name(strategy), name)) {}
+      gate_name_(named_lock(strategy_name(strategy), name)),
+      from_(from) {}
 
 /// With a connection that is gone goes all that it held.
 Error LeaseStore::failed(const Failure& failure) {
@@ -108,7 +109,8 @@ Error LeaseStore::failed(const Failure& failure) {
 
 /// `gate`: an expression.
 std::string LeaseStore::read_statement(const std::string& gate) const {
-  return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID(),@@global.read_only," + kColumns + " FROM " +
+  const std::string refuses = from_ == From::kAny ? "0" : kReadOnly;
+  return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID()," + refuses + "," + kColumns + " FROM " +
          kLockTable + " WHERE " + key_;
 }
 
@@ -164,7 +166,7 @@ std::string LeaseStore::take_statement(const LeaseAsk& ask) const {
          " MICROSECOND,mode='" + mode_letter(ask.mode) + "',permits=" + std::to_string(ask.permits) +
          ",holds=1,version=LAST_INSERT_ID(" + token + "),fence=" + token + " WHERE " + key_ +
          " AND (expires IS NULL OR expires<=UTC_TIMESTAMP(6)) AND version<" + token + " AND LOCATE(" +
-         literal(ours.owner) + ",holders)=0 AND @@global.read_only=0";
+         literal(ours.owner) + ",holders)=0" + kUnlessReadOnly;
 }
 
 std::optional<LeaseReading> LeaseStore::taken(const Answer& answer, const LeaseAsk& ask, TimePoint sent) {
@@ -266,14 +268,14 @@ Result<Written> LeaseStore::change_and_leave(const LeaseRow& read, LeaseRow& nex
 Result<Written> LeaseStore::extend(LeaseRow& row, Duration ttl, TimePoint until, Control* control) {
   const LeaseHolder& holder = row.holders.front();
   const std::string ends = std::string(kServerMicroseconds) + "+" + std::to_string(whole_micros(ttl));
-  const auto answer =
-      insist("UPDATE " + std::string(kLockTable) + " SET version=version+1,holders=" +
-                 encode_in_sql(holder, {std::to_string(holder.token), std::to_string(holder.since), ends,
-                                        std::to_string(holder.connection)}) +
-                 ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ttl) + holder.delay) +
-                 " MICROSECOND WHERE " + key_ + " AND version=" + std::to_string(row.version) +
-                 " AND expires>UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(holder.delay) + " MICROSECOND",
-             until, control);
+  const auto answer = insist(
+      "UPDATE " + std::string(kLockTable) + " SET version=version+1,holders=" +
+          encode_in_sql(holder, {std::to_string(holder.token), std::to_string(holder.since), ends,
+                                 std::to_string(holder.connection)}) +
+          ",expires=UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(ttl) + holder.delay) +
+          " MICROSECOND WHERE " + key_ + " AND version=" + std::to_string(row.version) +
+          " AND expires>UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(holder.delay) + " MICROSECOND" + kUnlessReadOnly,
+      until, control);
   if (!answer) return answer.error();
   if (answer->changed != 1) return Written::kNo;
   ++row.version;

@@ -39,7 +39,10 @@ enum class Written { kYes, kNo };  ///< kNo: somebody else changed the row meanw
 /// missing), Cancelled. Single-threaded.
 class LeaseStore {
  public:
-  LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name);
+  /// kAny: for who only looks, at a server that is read-only as well.
+  enum class From { kWritable, kAny };
+
+  LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name, From from = From::kWritable);
 
   /// Reads the row. `with_gate`: takes the gate in the same statement if it is free.
   Result<LeaseReading> read(bool with_gate, TimePoint until, Control* control);
@@ -100,7 +103,8 @@ class LeaseStore {
   const LockName name_;
   const std::string key_;        ///< "strategy=x'..' AND name=x'..'"
   const std::string gate_name_;  ///< an SQL expression
-  int gate_ = -1;                ///< the connection that has it
+  const From from_;
+  int gate_ = -1;  ///< the connection that has it
   bool without_gates_ = false;
   bool unanswered_ = false;
 };

@@ -57,7 +57,7 @@ Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name
 }
 
 Result<LockState> LeaseView::inspect(const LockName& name) {
-  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
+  LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name, LeaseStore::From::kAny);
   const auto look = store.read(false, soon(), nullptr);
   if (!look) return look.error();
   LockState state = state_of(look->row, name, store_, look->now);

@@ -58,16 +58,17 @@ Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint unt
   const auto found = run_statement(
       servers_,
       "SELECT " + std::string(kServerMicroseconds) + ",t.name,t.owner,t.token," + microseconds_of("t.since") + "," +
-          microseconds_of("t.expires") + ",t.info," + (occupy ? "t.state,t.version" : "1,0") +
-          ",t.entries FROM (SELECT 1) AS one LEFT JOIN " + table_ + " AS t ON t.name=" + literal(name.text()),
+          microseconds_of("t.expires") + ",t.info," + (occupy ? "t.state,t.version" : "1,0") + ",t.entries," +
+          kReadOnly + " FROM (SELECT 1) AS one LEFT JOIN " + table_ + " AS t ON t.name=" + literal(name.text()),
       clock_, until, control);
   if (!found) return found.error();
-  if (found->rows.size() != 1 || found->rows[0].size() != 10) {
+  if (found->rows.size() != 1 || found->rows[0].size() != 11) {
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
   }
   const Row& fields = found->rows[0];
   State look;
   look.now = leading_number<std::int64_t>(fields[0].value_or(""));
+  look.read_only = fields[10].value_or("0") != "0";
   look.has_row = fields[1].has_value();
   if (!look.has_row) return look;
   look.token = leading_number<std::uint64_t>(fields[3].value_or(""));
@@ -79,6 +80,13 @@ Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint unt
                 fields[6].value_or(""), static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','))};
   if (!holder.until || *holder.until > look.now) look.holder = std::move(holder);
   return look;
+}
+
+/// Whatever this account may write there.
+Error RowStore::leave_read_only() {
+  const std::string server = servers_.server();
+  servers_.drop_read_only();
+  return error_of({1290, "@@global.read_only is set", false, false}, server);
 }
 
 /// The row is deleted by each release, so the counter lies elsewhere; it is raised by who has the lock already.
@@ -118,6 +126,7 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
   row_locked_ = false;
   const auto read = read_state(name, until, control);
   if (!read) return read.error();
+  if (read->read_only) return leave_read_only();
   if (read->holder && read->holder->owner != owner) return std::optional<std::uint64_t>();
   if (read->holder && read->holder->token != 0) {  // an answer was lost
     const auto renewed = renew(name, owner, ttl, false, until, control);
@@ -151,9 +160,13 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
 Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
                              Control* control) {
   const std::string end = exact ? end_of(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")";
-  return change("UPDATE " + table_ + " SET expires=" + end + where(name) + " AND owner=" + literal(owner) +
-                    " AND expires>UTC_TIMESTAMP(6)",
-                until, control);
+  const auto renewed = change("UPDATE " + table_ + " SET expires=" + end + where(name) +
+                                  " AND owner=" + literal(owner) + " AND expires>UTC_TIMESTAMP(6)" + kUnlessReadOnly,
+                              until, control);
+  if (!renewed || *renewed) return renewed;
+  const auto read = read_state(name, until, control);
+  if (!read) return read.error();
+  return read->read_only ? Result<bool>(leave_read_only()) : Result<bool>(false);
 }
 
 Result<bool> RowStore::join(const LockName& name, const std::string& owner, std::uint64_t token,

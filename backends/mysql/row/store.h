@@ -29,6 +29,7 @@ class RowStore {
   struct State {
     std::optional<Holder> holder;
     ServerTime now = 0;
+    bool read_only = false;  ///< the server is
     bool has_row = false;
     std::uint64_t version = 0;  ///< of the row
     std::uint64_t token = 0;    ///< the last one (occupy)
@@ -72,6 +73,7 @@ class RowStore {
 
  private:
   std::string where(const LockName& name) const;
+  Error leave_read_only();
   std::string freeing(const LockName& name, const std::string& condition) const;
   Result<bool> change(const std::string& statement, TimePoint until, Control* control);
   Result<bool> try_change(const std::string& statement, TimePoint until, Control* control);

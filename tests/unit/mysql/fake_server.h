@@ -177,7 +177,7 @@ class FakeServer {
       return Answer{{{"1"}}, 0};
     }
     if (statement.find("holders=CONCAT(") != std::string::npos) return compute(statement);
-    if (statement.find("@@global.read_only,MAX(version)") != std::string::npos) return look(statement);
+    if (statement.find(",MAX(version)") != std::string::npos) return look(statement);
     if (statement.starts_with("INSERT IGNORE INTO dlock_lock")) {
       if (has_row) return Answer{{}, 0};
       store(statement);
@@ -201,7 +201,7 @@ class FakeServer {
     bool over = true;
     for (const LeaseHolder& holder : all) over = over && holder.until + (renews ? 0 : holder.delay) <= now_us();
     const std::size_t where = statement.find(" WHERE ");
-    bool fits = has_row && read_only == "0";
+    bool fits = has_row && (read_only == "0" || statement.find(" AND @@global.read_only=0") == std::string::npos);
     if (renews) fits = fits && !over && word_after(statement, "AND version=", where) == version;
     else
       fits = fits && over && std::stoull(version) < std::stoull(next_token()) &&
@@ -247,13 +247,20 @@ class FakeServer {
     return std::to_string(now_us() + (plus == std::string::npos ? 0 : std::stoll(expression.substr(plus + 1))));
   }
 
+  /// As MariaDB says it: of the bare variable 0, if there is a row.
+  std::string read_only_beside_aggregates(const std::string& statement) const {
+    const bool sum = statement.find("@@global.read_only+0") != std::string::npos;
+    const bool bare = !sum && statement.find("@@global.read_only") != std::string::npos;
+    return sum || (bare && !has_row) ? read_only : "0";
+  }
+
   Outcome look(const std::string& statement) {
     std::optional<std::string> gate;
     if (statement.find("GET_LOCK") != std::string::npos) {
       if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
       gate = gate_is_taken ? "0" : "1";
     }
-    Row row{gate, std::to_string(now_us()), "7", read_only};
+    Row row{gate, std::to_string(now_us()), "7", read_only_beside_aggregates(statement)};
     if (has_row) row.insert(row.end(), {version, fence, mode, permits, holders});
     else row.resize(9);
     return Answer{{row}, 0};

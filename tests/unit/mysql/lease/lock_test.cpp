@@ -209,12 +209,29 @@ TEST_CASE("without named locks every waiter looks by itself, with growing pauses
 
 TEST_CASE("a read-only server takes no locks, even from an account that could write there") {
   World world;
+  SUBCASE("whose row is not there") {}
+  SUBCASE("whose row is there") {
+    world.granted();
+    REQUIRE(world.lock().release(world.at(5s)));
+    world.made.reset();
+    world.server.log.clear();
+  }
   world.server.read_only = "1";
   world.spec.wait.once = true;
   const Error error = world.refused();
   CHECK(error.code == ErrorCode::kUnavailable);
   CHECK(error.message.find("read-only") != std::string::npos);
   CHECK(world.server.heard("INSERT IGNORE") == 0);
+  CHECK(world.server.holders.empty());
+}
+
+TEST_CASE("a server that becomes read-only under a holder renews nothing, even for an account that could write there") {
+  World world;
+  world.granted();
+  world.server.read_only = "1";
+  const Renewal renewal = world.lock().renew(world.control, world.at(2s));
+  REQUIRE(std::holds_alternative<RenewalUnknown>(renewal));
+  CHECK(std::get<RenewalUnknown>(renewal).why.find("read-only") != std::string::npos);
 }
 
 TEST_CASE("of several servers the writable one is used, and a switch-over is decided by the row") {
