@@ -6,6 +6,7 @@
 #include "backends/mysql/bound/view.h"
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/common_statements.h"
+#include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/waiting.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/who_text.h"
@@ -81,6 +82,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
     if (!record) return Failed{record.error()};
     session_ = record->connection;
     if (since_ == 0) since_ = record->now;
+    if (const auto takes = takes_changes(until, control); !takes) return Failed{takes.error()};
     if (auto joined = try_to_join(*record, until); !std::holds_alternative<Busy>(joined)) return joined;
     return take(*record, until, control);
   }
@@ -90,6 +92,17 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   const Outcome answered = ask(*servers_.current(), "DO 1", runtime_.clock, until, &control);
   if (const auto* failure = std::get_if<Failure>(&answered)) return Failed{{ErrorCode::kUnavailable, failure->text}};
   return granted(record, until, control);
+}
+
+/// Asked of a server that has refused the record: who takes the lock there and has to give it back again is a holder to
+/// all others that try the same.
+Result<void> ConnectionBoundLock::takes_changes(TimePoint until, Control& control) {
+  if (!changes_refused_) return {};
+  const std::string nothing = "UPDATE " + std::string(kLockTable) + " SET version=version WHERE FALSE";
+  const auto taken = run_statement(servers_, nothing, runtime_.clock, until, &control);
+  if (!taken) return taken.error();
+  changes_refused_ = false;
+  return {};
 }
 
 /// An ancestor's connection holds it: we are inside as long as that one lives.
@@ -158,6 +171,7 @@ Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint unt
                      .entries = {holder_},
                      .who = who_}};
     const auto written = record.change(look->row, row_, until, &control);
+    changes_refused_ = !written && !record.unanswered();
     if (!written) return Failed{written.error()};
     if (*written == Written::kYes) break;
   }
@@ -290,6 +304,10 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
   next.holders.clear();
   std::optional<Result<Written>> gone;
   if (database != nullptr && database->usable()) gone = record_.change(row_, next, until, nullptr);
+  if (gone && !*gone && runtime_.clock.now() >= until) {
+    servers_.drop();  // and with it the lock, which we had until now
+    return gone->error();
+  }
   database = servers_.current();
   const bool refused = gone && !*gone && !record_.unanswered() && servers_.generation() == generation;
   if (refused && database == nullptr) return {};  // we left a server that has become read-only, and the lock with it

@@ -40,6 +40,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
 
   Attempt try_once(Control& control);
   Attempt try_to_join(const LeaseReading& record, TimePoint until);
+  Result<void> takes_changes(TimePoint until, Control& control);
   Attempt take(const LeaseReading& record, TimePoint until, Control& control);
   Attempt granted(LeaseReading record, TimePoint until, Control& control);
   bool may_be_a_look();
@@ -71,6 +72,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   bool entered_ = false;               ///< it was given back, and goes on for them
   std::optional<TimePoint> watch_at_;  ///< when to look whether they live
   bool got_it_ = false;                ///< the wait in the queue ended well
+  bool changes_refused_ = false;       ///< the server gave us the lock, and did not take the record
   int prepared_ = -1;                  ///< the connection that is fit
   std::uint64_t session_ = 0;          ///< the server's id of our connection
   ServerTime since_ = 0;

@@ -69,6 +69,27 @@ TEST_CASE("a connection that breaks is a lock that is lost, at once") {
   }
 }
 
+TEST_CASE("a server that has refused the record is asked whether it takes changes before its lock is taken again") {
+  World world(Strategy::kSession);
+  session(world);
+  world.server.next("INSERT IGNORE", 1792);
+  world.server.next("WHERE FALSE", 1792);
+  world.server.next("WHERE FALSE", Answer{});
+  world.server.next("GET_LOCK('k',0)", kGot);
+  world.granted();
+  CHECK(world.server.planned.empty());
+}
+
+TEST_CASE("a release that the server does not answer is not a loss: the lock was ours until then") {
+  World world(Strategy::kSession);
+  session(world).granted();
+  world.server.next("UPDATE dlock_lock", Fault::kSilent);
+  const auto released = world.lock().release(world.at(5s));
+  REQUIRE_FALSE(released);
+  CHECK(released.error().code == ErrorCode::kUnavailable);
+  CHECK(world.server.planned.empty());
+}
+
 TEST_CASE("a server without named locks says what to use instead") {
   World world(Strategy::kSession);
   world.server.next("GET_LOCK", 1235);
