@@ -61,7 +61,8 @@ std::vector<std::string> stand_ins(const std::vector<std::string>& paths) {
 TimePoint ZookeeperAdmin::soon() const { return runtime_.clock.now() + kBudget; }
 
 Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
-  if (!calls_ || calls_->state() == SessionState::kExpired) {
+  if (calls_) calls_->receive();
+  if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out()) {
     calls_.reset();
     auto calls = ensemble_.connect(kSession, nullptr, until, nullptr);
     if (!calls) return calls.error();

@@ -32,7 +32,7 @@ class ZookeeperAdmin final : public LockAdmin {
 
  private:
   TimePoint soon() const;
-  /// The session, connected or not yet.
+  /// The session, connected or not yet; another one in place of one that has ended or is_shut_out().
   Result<Calls*> session(TimePoint until);
   Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
   /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.

@@ -165,4 +165,17 @@ TEST_CASE("All locks in use are listed in the order of their names, and no other
   CHECK(states->locks[1].name.text() == "k");
 }
 
+TEST_CASE("Who looks again and again sees servers that have lost their data, once the session would have ended") {
+  World world;
+  const auto holder = world.enter();
+  const auto commands = world.commands();
+  REQUIRE(commands->inspect(kName)->holders.size() == 1);
+  world.ensemble.empty();
+  REQUIRE_FALSE(commands->inspect(kName));
+  world.clock.advance(10s);
+  const auto seen = commands->inspect(kName);
+  REQUIRE(seen);
+  CHECK(seen->holders.empty());
+}
+
 }  // namespace dlock::zookeeper::admin_test
