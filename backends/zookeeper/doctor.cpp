@@ -62,7 +62,20 @@ Finding expiry(const std::string& address, const std::map<std::string, std::stri
     text += ", a follower that is cut off goes on answering for " + std::to_string(tick * sync) +
             " ms (dlock asks the leader; Curator and kazoo do not)";
   }
-  return {FindingVerdict::kOk, text, {}};
+  // A leader that is cut off renews for as long; the session of a ttl is half as long again. See Limits in README.md.
+  const Duration least = 2 * std::chrono::milliseconds(tick * sync);
+  if (least <= kUsualTtl) return {FindingVerdict::kOk, text, {}};
+  return {FindingVerdict::kWarn, text,
+          "lower syncLimit, or take a --ttl of " + human_duration(least) +
+              " at least: a leader that is cut off renews for as long as a follower answers"};
+}
+
+Finding connections(const std::string& address, const std::string& most) {
+  return {FindingVerdict::kOk,
+          address + ": up to " + most +
+              " connections from one address (maxClientCnxns); every holder and every waiter "
+              "needs one",
+          {}};
 }
 
 std::vector<Finding> examine(const std::string& address, Clock& clock) {
@@ -103,6 +116,8 @@ std::vector<Finding> judge_server(const std::string& address, const std::map<std
   }
   std::vector<Finding> findings{version(address, value(srvr, "Zookeeper version")), mode(address, value(srvr, "Mode"))};
   if (!value(conf, "tickTime").empty()) findings.push_back(expiry(address, conf));
+  const std::string most = value(conf, "maxClientCnxns");
+  if (leading_number<long>(most) > 0) findings.push_back(connections(address, most));
   return findings;
 }
 

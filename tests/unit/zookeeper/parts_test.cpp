@@ -164,12 +164,18 @@ TEST_CASE("The file of a lease is read back by its owner, and is nobody else's t
 TEST_CASE("Doctor reads what a server says of itself") {
   const auto srvr =
       parse_answer("Zookeeper version: 3.8.0-1234, built on 2022\nLatency min/avg/max: 0/0.5/3\nMode: follower\n");
-  const auto conf = parse_answer("tickTime=2000\nsyncLimit=5\nminSessionTimeout=4000\nmaxSessionTimeout=40000\n");
+  const auto conf =
+      parse_answer("tickTime=2000\nsyncLimit=5\nminSessionTimeout=4000\nmaxSessionTimeout=40000\nmaxClientCnxns=60\n");
   const auto findings = judge_server("h:2181", srvr, conf);
-  REQUIRE(findings.size() == 3);
+  REQUIRE(findings.size() == 4);
   for (const Finding& finding : findings) CHECK(finding.verdict == Finding::Verdict::kOk);
   CHECK(findings[0].what == "h:2181: version 3.8.0");
   CHECK(findings[2].what.find("10000 ms") != std::string::npos);
+  CHECK(findings[3].what.find("up to 60 connections") != std::string::npos);
+  const auto slow = judge_server("h:2181", srvr, parse_answer("tickTime=2000\nsyncLimit=10\nmaxClientCnxns=0\n"));
+  REQUIRE(slow.size() == 3);
+  CHECK(slow[2].verdict == Finding::Verdict::kWarn);
+  CHECK(slow[2].remedy.find("--ttl of 40 s") != std::string::npos);
   const auto verdict = [](const char* text) { return judge_server("h", parse_answer(text), {}).back().verdict; };
   CHECK(verdict("This ZooKeeper instance is not currently serving requests\n") == Finding::Verdict::kWarn);
   CHECK(verdict("Zookeeper version: 3.8.0\nMode: read-only\n") == Finding::Verdict::kFail);
