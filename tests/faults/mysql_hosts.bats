@@ -120,3 +120,16 @@ connection_lock() { # STRATEGY
 }
 @test "session: the server that held it is gone: 79, whatever the other one says" { connection_lock session; }
 @test "row: the server that held it is gone: 79, whatever the other one says" { connection_lock row; }
+
+# It stays up, with the connection that holds the lock: only a ping can tell. Until then others may have it on the new one.
+relieved() { # STRATEGY
+  use "$both?strategy=$1"
+  start_watched a dlock run --ttl $((3 * slowness))s --kill-after 500ms k -- section --for 300 2>said
+  wait_until begun 1
+  switch_over one two
+  [ "$(how_ended a)" = "exit 79" ]
+  grep -q 'has become read-only' said
+  run -0 dlock run -q -w 10 k -- section
+}
+@test "session: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved session; }
+@test "row: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved row; }

@@ -31,7 +31,7 @@ BoundEntries::BoundEntries(Servers& servers, Clock& clock, Strategy strategy, co
                            std::uint64_t token)
     : servers_(servers),
       clock_(clock),
-      record_(servers, clock, strategy, name),
+      record_(servers, clock, strategy, name, LeaseStore::From::kAny),
       owner_(std::move(owner)),
       token_(token) {}
 

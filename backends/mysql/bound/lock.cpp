@@ -222,12 +222,12 @@ Renewal ConnectionBoundLock::ping(Control& control, TimePoint until) {
   if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
   if (!ping_sent_) {
     ping_sent_ = runtime_.clock.now();
-    database->begin("DO 1");
+    database->begin(servers_.count() > 1 ? "SELECT @@global.read_only" : "DO 1");
   }
   while (true) {
     if (const auto outcome = database->outcome()) {
       const TimePoint sent = *std::exchange(ping_sent_, std::nullopt);
-      if (std::holds_alternative<Answer>(*outcome)) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+      if (const auto* answer = std::get_if<Answer>(&*outcome)) return judge_ping(*answer, sent);
       const auto& failure = std::get<Failure>(*outcome);
       if (!failure.cut_off) return RenewalUnknown{failure.text};
       return RenewalLost{"the connection that held it has ended: " + failure.text.substr(0, 160)};
@@ -278,8 +278,16 @@ Renewal ConnectionBoundLock::hear_ping() {
   const auto outcome = database->outcome();
   if (!outcome) return RenewalHeld{};
   const TimePoint sent = *std::exchange(ping_sent_, std::nullopt);
-  if (std::holds_alternative<Answer>(*outcome)) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+  if (const auto* answer = std::get_if<Answer>(&*outcome)) return judge_ping(*answer, sent);
   return RenewalLost{"the connection that held it has ended"};
+}
+
+/// Where there are several servers, one that has become read-only was relieved by another, which knows nothing of the
+/// lock.
+Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) const {
+  const bool read_only = !answer.rows.empty() && !answer.rows[0].empty() && answer.rows[0][0].value_or("0") != "0";
+  if (read_only) return RenewalLost{servers_.server() + ", which held it, has become read-only"};
+  return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
 }
 
 /// The last one of them ends our connection, or it has died and we do.

@@ -51,6 +51,7 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
   Result<void> leave_outer(TimePoint until);
   Result<void> end_outer(TimePoint until);
   Renewal hear_ping();
+  Renewal judge_ping(const Answer& answer, TimePoint sent) const;
   Renewal look_after_entries(TimePoint now);
   Renewal ping(Control& control, TimePoint until);
   Renewal look_at_outer(Control& control, TimePoint until);

@@ -80,6 +80,18 @@ TEST_CASE("a server that has refused the record is asked whether it takes change
   CHECK(world.server.planned.empty());
 }
 
+TEST_CASE("of several servers the one that holds it becomes read-only: the next ping says that it is lost") {
+  World world(Strategy::kSession);
+  world.settings.servers.push_back(world.settings.servers[0]);
+  world.settings.servers[1].endpoint.host = "h2";
+  session(world).granted();
+  CHECK(std::holds_alternative<RenewalRenewed>(world.lock().renew(world.control, world.at(5s))));
+  world.server.next("SELECT @@global.read_only", Answer{{{"1"}}, 0});
+  const Renewal renewal = world.lock().renew(world.control, world.at(5s));
+  REQUIRE(std::holds_alternative<RenewalLost>(renewal));
+  CHECK(std::get<RenewalLost>(renewal).why.find("read-only") != std::string::npos);
+}
+
 TEST_CASE("a release that the server does not answer is not a loss: the lock was ours until then") {
   World world(Strategy::kSession);
   session(world).granted();
