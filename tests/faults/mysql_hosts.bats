@@ -74,7 +74,7 @@ switch_over() { # OLD NEW: at $at
 # root may write where read_only is set; app may not.
 switch_over_of_root() { # STRATEGY
   use "${both/app@/root@}?strategy=$1"
-  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((6 * slowness))
+  start_watched a dlock run --ttl $((4 * slowness))s k -- section --for $((8 * slowness))
   wait_until begun 1
   switch_over one two
   start_watched b dlock run -q k -- section
@@ -124,7 +124,7 @@ connection_lock() { # STRATEGY
 # It stays up, with the connection that holds the lock: only a ping can tell. Until then others may have it on the new one.
 relieved() { # STRATEGY
   use "$both?strategy=$1"
-  start_watched a dlock run --ttl $((3 * slowness))s --kill-after 500ms k -- section --for 300 2>said
+  start_watched a dlock run --ttl $((6 * slowness))s --kill-after 500ms k -- section --for 300 2>said
   wait_until begun 1
   switch_over one two
   [ "$(how_ended a)" = "exit 79" ]
