@@ -116,6 +116,16 @@ through_proxy() {
   is total 10
 }
 
+@test "no memory left: a stock in several slots is dropped" {
+  start_redis one
+  use "$(redis_url one)?stock_slots=3"
+  create 10 6
+  redis_cli one config set maxmemory 1
+  run -0 dlock stock drop phone --yes
+  redis_cli one config set maxmemory 0
+  run -78 dlock stock show phone
+}
+
 @test "the rights that dlock-redis(7) lists are enough for a stock; without those of stocks it is 77" {
   start_redis one
   local rights more url

@@ -8,6 +8,8 @@ local made, born = unpack(ARGV)
 local shape = try('HMGET', meta, 'made', 'segments')
 if shape.err then return {'failed', shape.err} end
 if not shape[1] and made == '' then return {'none'} end
+-- What a full server allows goes first.
+call('HDEL', meta, '')
 if made ~= '' then call('SET', meta .. ':dead', born, 'PX', '86400000') end
 if not shape[1] or made ~= '' and shape[1] ~= made then return {'ok'} end
 for segment = FIRST, math.max(FIRST, (tonumber(shape[2]) or 1) - 1), STEP do forget(segment) end

@@ -3,6 +3,8 @@
 --- after counters_*.lua
 --- include parts/run.lua
 return run(function()
+  -- What a full server allows goes first.
+  call('HDEL', meta, '')
   call('HSET', meta, 'dropping', '1')
   return {'ok', made, ask('HGET', meta, 'born') or '0'}
 end)
