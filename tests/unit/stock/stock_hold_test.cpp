@@ -189,7 +189,7 @@ TEST_CASE("insist: a last try that had no time left hides nothing of what the on
   FakeClock clock;
   const TimePoint until = clock.now() + 2s;
   const auto told_at_first = [&](const CallLimit& limit) -> Result<void> {
-    if (clock.now() < until - 100ms) return Error{ErrorCode::kUnavailable, "a read-only replica"};
+    if (clock.now() < until - 500ms) return Error{ErrorCode::kUnavailable, "a read-only replica"};
     clock.advance(limit.until - clock.now());
     return Error{ErrorCode::kUnavailable, "no answer"};
   };
