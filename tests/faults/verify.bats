@@ -63,6 +63,9 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   kill -KILL "$(pid_of end)"
   gone() { [ -z "$(left_behind)" ]; }
   wait_until gone
+  # A worker that had just been killed by verify, with its keeper, has its key until the lease ends.
+  nothing_held() { [ -z "$(dlock inspect --json)" ]; }
+  wait_until nothing_held
   run -0 dlock inspect --json
   [ "$output" = "" ]
 }
