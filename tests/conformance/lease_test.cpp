@@ -114,7 +114,7 @@ TEST_CASE("a renewal moves the end of a lease, in both directions") {
     CHECK(renewed->token == token);
     Acquisition next(w.b, exclusive(w.key));
     CHECK(next.stays_quiet(milliseconds(1300)));
-    REQUIRE(w.a.renew(name(w.key), spec.owner, milliseconds(100)));
+    REQUIRE(w.a.renew(name(w.key), spec.owner, scaled(milliseconds(200))));
     next.held();
     next.release();
   });

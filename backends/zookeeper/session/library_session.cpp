@@ -28,9 +28,8 @@ constexpr useconds_t kLookPause = 200;
 constexpr std::size_t kNumberRoom = 16;  ///< for what a sequential create appends
 
 constexpr char kClosed[] =
-    "the server closed the connection (is it a ZooKeeper server that listens there? With less connections from here "
-    "than "
-    "its maxClientCnxns?)";
+    "the server closed the connection (is it a ZooKeeper server that listens there? "
+    "Does its maxClientCnxns allow one more from here?)";
 
 /// What the library complained of last. Its log callback has no context, hence one for the process.
 class LastComplaint {
