@@ -118,13 +118,6 @@ now_ms() {
 }
 filled() { [ -s "$1" ]; }
 lines_in() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE N
-ended() { ! kill -0 "$1" 2>/dev/null || [ "$(process_state "$1")" = Z ]; }
-process_state() { # PID
-  local line
-  while read -r line; do
-    case $line in State:*) line=${line#*$'\t'}; echo "${line:0:1}"; return ;; esac
-  done 2>/dev/null <"/proc/$1/status"
-}
 in_state() { [[ $(process_state "$1") == ["$2"] ]]; } # PID LETTERS
 
 # How many holders or waiters KEY has: count holders KEY

@@ -18,7 +18,7 @@ kill_server() { # NAME [SIGNAL]: returns when it is gone
   local pid
   pid=$(pid_of_server "$1")
   kill "-${2:-KILL}" "$pid"
-  while kill -0 "$pid" 2>/dev/null; do nap 5000; done
+  until ended "$pid"; do nap 5000; done
 }
 
 # --- a network that fails (programs/failing_network.cpp) -------------------------------------------------------------

@@ -24,6 +24,15 @@ nap() { # MICROSECONDS: half a second at most
   read -r -t "$pause" -u "$nothing" || true
 }
 
+# A process that nobody has waited for yet counts as ended: a shell sees its child's end late, or never.
+ended() { ! kill -0 "$1" 2>/dev/null || [ "$(process_state "$1")" = Z ]; } # PID
+process_state() {                                                          # PID
+  local line
+  while read -r line; do
+    case $line in State:*) line=${line#*$'\t'}; echo "${line:0:1}"; return ;; esac
+  done 2>/dev/null <"/proc/$1/status"
+}
+
 # Whether the log says what the PATTERN is for; a look starts no process.
 log_says() { # LOG PATTERN
   local said
@@ -34,7 +43,7 @@ log_says() { # LOG PATTERN
 # Waits for the log of a server that starts; fails when the process has ended.
 wait_for_log() { # PID LOG PATTERN
   until log_says "$2" "$3"; do
-    kill -0 "$1" 2>/dev/null || return 1
+    if ended "$1"; then return 1; fi
     nap 5000
   done
 }

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# How the tests end their servers (tests/support/servers.bash).
+bats_require_minimum_version 1.5.0
+
+@test "a server that has ended is gone, also while nobody has waited for it" {
+  . "$BATS_TEST_DIRNAME/../support/servers.bash"
+  mkdir -p "$servers/one"
+  # A parent that does not look at its child's end.
+  python3 -c 'import subprocess, time
+print(subprocess.Popen(["sleep", "60"]).pid, flush=True)
+time.sleep(60)' >"$servers/one/pid" 3>&- &
+  local parent=$!
+  wait_until test -s "$servers/one/pid"
+  run -0 timeout 10 bash -c ". '$BATS_TEST_DIRNAME/../support/servers.bash'; servers=$servers; kill_server one"
+  [ "$(process_state "$(pid_of_server one)")" = Z ]
+  kill "$parent"
+}
