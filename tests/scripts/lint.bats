@@ -39,3 +39,19 @@ setup() {
   run -1 "$tree/scripts/lint" lua
   [[ $output == *"quorum/scripts/read_state.lua"* ]]
 }
+
+@test "of the scripts that changed, those of the shell are read, in whatever language the others are" {
+  tree=$BATS_TEST_TMPDIR/tree
+  mkdir "$tree"
+  tar -C "$root" --exclude=./build --exclude=./.git -c . | tar -C "$tree" -x
+  git -C "$tree" init -q
+  git -C "$tree" add -A
+  git -C "$tree" -c user.name=a -c user.email=a@example.org commit -qm 'what others have'
+  git -C "$tree" tag v0
+  echo '# changed' >>"$tree/scripts/stock-chart"
+  git -C "$tree" -c user.name=a -c user.email=a@example.org commit -qam 'changes a script in Python'
+  "$tree/scripts/lint" changed
+  echo 'echo $unquoted' >>"$tree/scripts/format"
+  run -1 "$tree/scripts/lint" changed
+  [[ $output == *"SC2086"* ]]
+}
