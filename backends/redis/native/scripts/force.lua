@@ -31,12 +31,13 @@ for i = 3, #ARGV, 2 do
   if tokens[ARGV[i]] ~= ARGV[i + 1] then return {'conflict'} end
 end
 if count > 0 then
-  -- What a full server allows goes first.
-  call('DEL', lock, holders, ends)
+  -- What a full server allows goes first; what a user may have no right to, before the lock is gone.
+  call('HDEL', KEYS[7], '')
   if ARGV[2] ~= '' then
     for i = 3, #ARGV, 2 do call('HSET', KEYS[7], ARGV[i], ARGV[2]) end
     call('PEXPIRE', KEYS[7], 3600000)
   end
+  call('DEL', lock, holders, ends)
   if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake() end
 end
 return {'freed'}
