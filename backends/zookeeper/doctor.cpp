@@ -71,11 +71,10 @@ Finding expiry(const std::string& address, const std::map<std::string, std::stri
 }
 
 Finding connections(const std::string& address, const std::string& most) {
-  return {FindingVerdict::kOk,
-          address + ": up to " + most +
-              " connections from one address (maxClientCnxns); every holder and every waiter "
-              "needs one",
-          {}};
+  return {
+      FindingVerdict::kOk,
+      address + ": up to " + most + " connections from one address (maxClientCnxns); each holder and waiter needs one",
+      {}};
 }
 
 std::vector<Finding> examine(const std::string& address, Clock& clock) {

@@ -222,7 +222,7 @@ Renewal ConnectionBoundLock::ping(Control& control, TimePoint until) {
   if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
   if (!ping_sent_) {
     ping_sent_ = runtime_.clock.now();
-    database->begin(servers_.count() > 1 ? "SELECT @@global.read_only" : "DO 1");
+    database->begin(servers_.count() > 1 ? kAskReadOnly : "DO 1");
   }
   while (true) {
     if (const auto outcome = database->outcome()) {
@@ -285,8 +285,7 @@ Renewal ConnectionBoundLock::hear_ping() {
 /// Where there are several servers, one that has become read-only was relieved by another, which knows nothing of the
 /// lock.
 Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) const {
-  const bool read_only = !answer.rows.empty() && !answer.rows[0].empty() && answer.rows[0][0].value_or("0") != "0";
-  if (read_only) return RenewalLost{servers_.server() + ", which held it, has become read-only"};
+  if (says_read_only(answer)) return RenewalLost{servers_.server() + ", which held it, has become read-only"};
   return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
 }
 

@@ -37,6 +37,8 @@ bool is_locked_row(int code) { return is_one_of(code, {1205, 3572}); }
 
 bool is_read_only(int code) { return is_one_of(code, {1290, 1792, 1836, 3100, 3101}); }
 
+Failure read_only_is_set() { return {1290, "@@global.read_only is set", false, false}; }
+
 bool is_without_named_locks(int code) { return is_one_of(code, {1235, 1178, 1295}); }
 
 bool is_wrong_table(int code) { return is_one_of(code, {1054, 1136, 1146, 1364}); }

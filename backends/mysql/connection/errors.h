@@ -28,6 +28,9 @@ bool is_locked_row(int code);
 /// The server takes no changes: a replica, or a primary that is being relieved.
 bool is_read_only(int code);
 
+/// What a statement reports that was kept from changing anything by such a server's setting.
+Failure read_only_is_set();
+
 /// GET_LOCK is refused here (Galera, poolers).
 bool is_without_named_locks(int code);
 

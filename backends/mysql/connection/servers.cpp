@@ -8,6 +8,10 @@
 
 namespace dlock::mysql {
 
+bool says_read_only(const Answer& answer) {
+  return !answer.rows.empty() && !answer.rows[0].empty() && answer.rows[0][0].value_or("0") != "0";
+}
+
 Servers::Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock)
     : servers_(std::move(servers)), dial_(std::move(dial)), clock_(clock), name_(servers_.front().endpoint.text()) {}
 
@@ -37,10 +41,10 @@ Result<void> Servers::try_one(std::size_t index, TimePoint until, Control* contr
   auto database = open(index, until, control);
   if (!database) return database.error();
   if (servers_.size() > 1) {
-    const Outcome outcome = ask(**database, "SELECT @@global.read_only", clock_, until, control);
+    const Outcome outcome = ask(**database, kAskReadOnly, clock_, until, control);
     const auto* answer = std::get_if<Answer>(&outcome);
     if (!answer) return error_of(std::get<Failure>(outcome), servers_[index].endpoint.text());
-    if (!answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0].value_or("0") != "0") {
+    if (says_read_only(*answer)) {
       return Error{ErrorCode::kUnavailable, servers_[index].endpoint.text() + " is read-only"};
     }
   }

@@ -12,6 +12,10 @@
 
 namespace dlock::mysql {
 
+/// Asks a server whether it refuses changes; says_read_only() reads the answer.
+inline constexpr char kAskReadOnly[] = "SELECT @@global.read_only";
+bool says_read_only(const Answer& answer);
+
 /// The servers of a URL, of which one takes changes, and one connection to that one. Statements go there; when it is
 /// gone, is read-only now or does not answer, the next call looks for the writable one anew, beginning with the
 /// one that was last well. It never falls back to a server that refuses changes. Single-threaded.

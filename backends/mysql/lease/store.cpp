@@ -135,7 +135,7 @@ Result<LeaseReading> LeaseStore::understood(const Answer& answer, TimePoint sent
   const Row& fields = answer.rows[0];
   LeaseReading look;
   look.sent = sent;
-  if (text_of(fields[3]) != "0") return failed({1290, "@@global.read_only is set", false, false});
+  if (text_of(fields[3]) != "0") return failed(read_only_is_set());
   auto row = row_of(fields);
   if (!row) return not_understood(servers_.server());
   look.row = std::move(*row);

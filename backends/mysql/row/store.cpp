@@ -86,7 +86,7 @@ Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint unt
 Error RowStore::leave_read_only() {
   const std::string server = servers_.server();
   servers_.drop_read_only();
-  return error_of({1290, "@@global.read_only is set", false, false}, server);
+  return error_of(read_only_is_set(), server);
 }
 
 /// The row is deleted by each release, so the counter lies elsewhere; it is raised by who has the lock already.
