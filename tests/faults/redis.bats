@@ -209,6 +209,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
     section --for $((6 * slowness)) 2>said
   wait_until have_hung 2
   [ "$(how_ended a)" = "exit 0" ]
+  cat said
   [ ! -s said ]
   DLOCK_BACKEND=$direct is_free k
 }
