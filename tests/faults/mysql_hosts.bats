@@ -87,6 +87,24 @@ switch_over_of_root() { # STRATEGY
 @test "unique: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root unique; }
 @test "occupy: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root occupy; }
 
+@test "a stock: an account that read_only does not bind goes along with a switch-over, and sells nothing where it was" {
+  use "${both/app@/root@}?stock=guarded"
+  dlock stock create phone --quantity 10 --segments 2
+  mkfifo in
+  start_watched end bash -c 'exec dlock stock batch phone <in >out 2>err'
+  exec {batch}>in
+  echo 'take a' >&"$batch"
+  wait_until lines_in out 1
+  switch_over one two
+  echo 'take b' >&"$batch"
+  echo 'take b' >&"$batch" # what a batch has to ask again, after an answer that says so
+  exec {batch}>&-
+  how_ended end
+  [ "$(sql one 'SELECT @@gtid_binlog_pos')" = "$at" ]
+  grep -E '^b (ok|repeated)' out
+  [ "$(dlock stock show --json phone | "$programs/json_part" /taken)" = 2 ]
+}
+
 # What asynchronous replication can lose, the manual tells. The holder hears it at its next renewal.
 @test "a failover that lost the row: the holder is told at its next renewal, 79" {
   sql two 'STOP SLAVE'

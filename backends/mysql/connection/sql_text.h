@@ -24,6 +24,11 @@ inline constexpr char kServerMicroseconds[] = "TIMESTAMPDIFF(MICROSECOND,'1970-0
 inline constexpr char kReadOnly[] = "@@global.read_only+0";
 inline constexpr char kUnlessReadOnly[] = " AND @@global.read_only=0";  ///< ends the condition of a change
 
+/// Before a transaction: on such a server it may change nothing, whatever the account may do. The variable has another
+/// name in MySQL, which reads the second comment; MariaDB reads the first.
+inline constexpr char kMindReadOnly[] =
+    "SET SESSION /*M! tx_read_only*//*!50720 transaction_read_only*/=@@global.read_only";
+
 /// `ttl` from now by that clock, as a DATETIME.
 std::string end_after(Duration ttl);
 

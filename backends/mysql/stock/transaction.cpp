@@ -5,6 +5,7 @@
 
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
 
 namespace dlock::mysql {
@@ -31,6 +32,8 @@ Result<void> Transaction::begin(const CallLimit& limit) {
   const auto database = servers_.connect(limit.until, limit.control);
   if (!database) return database.error();
   pending_ = "START TRANSACTION";
+  // With one server there is no other that could have taken its place.
+  if (servers_.count() > 1) pending_ = std::string(kMindReadOnly) + ";" + pending_;
   if (generation_ != servers_.generation()) pending_ = "SET SESSION innodb_lock_wait_timeout=2;" + pending_;
   return {};
 }
