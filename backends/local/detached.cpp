@@ -61,6 +61,7 @@ Result<void> Holder::take_over(const Record& wanted) {
   signals_ = UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.valid()) return system_error("signalfd", errno);
   watch_ = FileWatch(queue_entry_.file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  watch_.add_moves_above(queue_entry_.file().path());
   if (const auto got = queue_entry_.file().guard(); !got) return got.error();
   const Guarded guarded(queue_entry_.file());
   Record record = wanted;
@@ -92,7 +93,7 @@ void Holder::keep() {
 Holder::Verdict Holder::judge() const {
   if (told_to_end_) return Verdict::kGiveBack;
   const auto lost = queue_entry_.lost();
-  if (!lost || *lost) return Verdict::kOver;
+  if (!lost || *lost || queue_entry_.file().replaced()) return Verdict::kOver;
   return judge_record(queue_entry_.file().read_record(*queue_entry_.record_index()));
 }
 

@@ -22,16 +22,21 @@ void LocalLock::look_for_loss(TimePoint now) {
   const bool woken = watch_ && watch_->drain();
   const bool due = (look_again_ || !watch_ || !watch_->valid()) && now >= retry_at_;
   if (!woken && !due) return;
-  if (!watch_) watch_.emplace(queue_entry_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+  if (!watch_) {
+    watch_.emplace(queue_entry_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
+    if (!queue_entry_->file().is_private()) watch_->add_moves_above(queue_entry_->file().path());
+  }
   retry_at_ = now + kLossLookPause;
   const auto lost = queue_entry_->lost();
   look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
-  if (lost && *lost) lose();
+  if ((lost && *lost) || queue_entry_->file().replaced()) lose();
 }
 
 void LocalLock::lose() {
   std::string why = forced_by(queue_entry_->freed_by());
-  if (queue_entry_->file().removed()) why = "its lock file " + queue_entry_->file().path() + " was removed";
+  const LockFile& file = queue_entry_->file();
+  if (file.removed()) why = "its lock file " + file.path() + " was removed";
+  else if (file.replaced()) why = "its lock file " + file.path() + " is another one now, or none";
   state_ = State::kDone;
   let_go();
   events_.emplace_back(Lost{std::move(why)});

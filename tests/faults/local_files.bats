@@ -52,6 +52,35 @@ lock_file() { echo "$locks"/*.lock; }
   run -0 dlock run -n k -- true
 }
 
+watches() { readlink "/proc/$1"/fd/* | grep -q inotify; } # PID
+
+@test "the lock directory, or one above it, moved under a holder that watches it: 79, and the next one gets the lock" {
+  local moved
+  for moved in a a/b/locks; do
+    mkdir -p a/b/locks
+    DLOCK_BACKEND=local:$PWD/a/b/locks
+    start_watched end bash -c 'exec dlock run k -- work cmd 2>err'
+    wait_until filled cmd.pid
+    wait_until watches "$(holder_field k pid)"
+    mv "$moved" moved
+    [ "$(how_ended end)" = "exit 79" ]
+    [[ "$(cat err)" == *LOST*"is another one now, or none"* ]]
+    ended "$(pid_of cmd)"
+    mkdir -p a/b/locks
+    run -0 dlock run -n k -- true
+    rm -r cmd.pid end moved
+  done
+}
+
+@test "the lock directory moved under a lease without a process: its keeper ends" {
+  dlock acquire --ttl 1m k
+  local keeper
+  keeper=$(holder_field k pid)
+  wait_until watches "$keeper"
+  mv "$locks" moved
+  wait_until ended "$keeper"
+}
+
 @test "damaged lock files are a clear error, never a crash and never a grant" {
   dlock run k -- true
   local file bytes

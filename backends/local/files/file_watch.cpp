@@ -13,6 +13,13 @@ FileWatch::FileWatch(int file, std::uint32_t events) : inotify_(inotify_init1(IN
   if (inotify_.valid() && inotify_add_watch(inotify_.get(), path, events) < 0) inotify_.reset();
 }
 
+void FileWatch::add_moves_above(const std::string& path) {
+  for (auto slash = path.rfind('/'); slash != 0 && slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
+    if (!valid()) return;
+    if (inotify_add_watch(inotify_.get(), path.substr(0, slash).c_str(), IN_MOVE_SELF) < 0) inotify_.reset();
+  }
+}
+
 bool FileWatch::drain() {
   alignas(inotify_event) char buffer[4096];
   bool any = false;

@@ -254,7 +254,7 @@ bool LockFile::replaced() const {
   struct statx here {};
   struct statx there {};
   if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_INO, &here) != 0 || here.stx_nlink == 0) return true;
-  if (statx(AT_FDCWD, path_.c_str(), 0, STATX_INO, &there) != 0) return true;
+  if (statx(AT_FDCWD, path_.c_str(), 0, STATX_INO, &there) != 0) return errno == ENOENT || errno == ENOTDIR;
   return here.stx_ino != there.stx_ino || here.stx_dev_major != there.stx_dev_major ||
          here.stx_dev_minor != there.stx_dev_minor;
 }

@@ -82,7 +82,8 @@ class LockFile {
 
   /// True when the file has lost its name. (A private one has none to lose.)
   bool removed() const;
-  /// True when the name no longer leads to this very file (removed or replaced): what is locked here binds nobody.
+  /// True when the name no longer leads to this very file (removed, replaced, its directory moved): what is locked here
+  /// binds nobody.
   bool replaced() const;
   /// Wakes everybody who watches this file: a change of its times.
   void touch() const;
