@@ -3,6 +3,7 @@
 
 #include <sys/inotify.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace dlock::local {
@@ -16,7 +17,8 @@ FileWatch::FileWatch(int file, std::uint32_t events) : inotify_(inotify_init1(IN
 void FileWatch::add_moves_above(const std::string& path) {
   for (auto slash = path.rfind('/'); slash != 0 && slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
     if (!valid()) return;
-    if (inotify_add_watch(inotify_.get(), path.substr(0, slash).c_str(), IN_MOVE_SELF) < 0) inotify_.reset();
+    const int watched = inotify_add_watch(inotify_.get(), path.substr(0, slash).c_str(), IN_MOVE_SELF);
+    if (watched < 0 && errno != EACCES) inotify_.reset();
   }
 }
 

@@ -15,7 +15,7 @@ class FileWatch {
   FileWatch() = default;
   FileWatch(int file, std::uint32_t events);
 
-  /// The directories above `path`, too: that one of them gets another name.
+  /// The directories above `path`, too, as far as we may read them: that one of them gets another name.
   void add_moves_above(const std::string& path);
 
   bool valid() const { return inotify_.valid(); }
