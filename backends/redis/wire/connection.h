@@ -110,7 +110,8 @@ class Connection {
 Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by, Control* control);
 
 /// Sends `commands` in one write and waits for all their replies until `until`. REQUIRES: is_ready(), nothing is
-/// outstanding. Errors as of exchange(); the outcome of the commands is unknown.
+/// outstanding. Errors as of exchange(); the outcome of the commands is unknown. After a stop by `control` the replies
+/// have a moment more to come, so that the connection serves what comes next.
 Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> commands, Clock& clock, TimePoint until,
                                Control* control);
 

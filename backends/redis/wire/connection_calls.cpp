@@ -9,6 +9,8 @@ namespace {
 
 /// Most answers come within that, and so short a wait needs no timer (SystemClock).
 constexpr Duration kSoon = std::chrono::milliseconds(200);
+/// To wait for an answer after a stop: less than what a new connection may cost, which what comes next would need.
+constexpr Duration kLastWait = std::chrono::milliseconds(400);
 /// The server, a probe of it, whoever may not want it any more, and a timer.
 constexpr std::size_t kMostInterest = 4;
 
@@ -21,11 +23,7 @@ void wait_for(const Connection& connection, Clock& clock, TimePoint until, const
   clock.wait(fds, earlier(until, connection.wake_at()));
 }
 
-bool stopped(Connection& connection, Control* control) {
-  if (control == nullptr || !control->stop_requested()) return false;
-  connection.close();
-  return true;
-}
+bool is_stopped(Control* control) { return control != nullptr && control->stop_requested(); }
 
 Error cancelled() { return {ErrorCode::kCancelled, "given up on request"}; }
 
@@ -44,7 +42,10 @@ Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by,
     if (connection.is_ready()) return {};
     wait_for(connection, clock, connect_by, control);
     now = clock.now();
-    if (stopped(connection, control)) return cancelled();
+    if (is_stopped(control)) {
+      connection.close();
+      return cancelled();
+    }
   }
 }
 
@@ -54,6 +55,7 @@ Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> 
   const std::size_t expected = connection.outstanding();
   std::vector<Reply> replies;
   replies.reserve(expected);
+  bool stopped = false;
   for (bool waited = false;; waited = true) {
     const TimePoint now = clock.now();
     if (auto went = connection.advance(now); !went) return std::move(went).error();
@@ -63,12 +65,16 @@ Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> 
       replies.push_back(std::move(*reply));
     }
     if (replies.size() == expected) return replies;
-    if (waited && stopped(connection, control)) return cancelled();
+    if (waited && !stopped && is_stopped(control)) {
+      stopped = true;
+      until = std::min(until, now + kLastWait);
+    }
     if (now >= until) {
       connection.close();
+      if (stopped) return cancelled();
       return Error{ErrorCode::kUnavailable, connection.settings().endpoint.text() + " did not answer in time"};
     }
-    wait_for(connection, clock, waited ? until : std::min(until, now + kSoon), control);
+    wait_for(connection, clock, waited ? until : std::min(until, now + kSoon), stopped ? nullptr : control);
   }
 }
 

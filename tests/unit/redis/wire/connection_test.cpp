@@ -331,18 +331,23 @@ TEST_CASE("an answer that nobody asked for ends the connection") {
   CHECK(one.is_closed());
 }
 
-TEST_CASE("what is not wanted any more ends at once") {
+TEST_CASE("what is not wanted any more ends soon") {
   World world;
-  world.next({{"+OK\r\n", 1s}});
+  world.next({{"+OK\r\n", 1s}, {"+OK\r\n", 1200ms}});
   StopAt stop(world.clock, 1s);
   Connection one(world.settings, world.server.dial());
   SUBCASE("but not before an answer that has come") { CHECK(world.run(one, {{"PING"}}, &stop)); }
+  SUBCASE("but not before an answer under way had its time: a new connection may cost more") {
+    CHECK(world.run(one, {{"PING"}, {"PING"}}, &stop));
+    CHECK_FALSE(one.is_closed());
+    CHECK(world.clock.since_start() == 1200ms);
+  }
   SUBCASE("while a reply is waited for") {
-    auto replies = world.run(one, {{"PING"}, {"PING"}}, &stop);
+    auto replies = world.run(one, {{"PING"}, {"PING"}, {"PING"}}, &stop);
     REQUIRE_FALSE(replies);
     CHECK(replies.error().code == ErrorCode::kCancelled);
     CHECK(one.is_closed());
-    CHECK(world.clock.since_start() == 1s);
+    CHECK(world.clock.since_start() == 1400ms);
   }
 }
 
