@@ -45,6 +45,8 @@ void LocalLock::start(TimePoint now) {
   waiter_.reset();
   watch_.reset();
   path_.close();
+  // It may have been moved, with the file that we have left.
+  if (queue_entry_) context_.opened_directory.reset();
   queue_entry_.reset();
   auto place = QueueEntry::open(context_, spec_);
   if (!place) return refuse(place.error());

@@ -72,6 +72,24 @@ watches() { readlink "/proc/$1"/fd/* | grep -q inotify; } # PID
   done
 }
 
+@test "the lock directory moved, or removed, under a waiter: it goes on in the one that its path leads to then" {
+  local gone
+  for gone in 'mv "$locks" moved' 'rm -r "$locks"'; do
+    start_watched a dlock run -q k -- work first
+    wait_until filled first.pid
+    start_watched b dlock run -q k -- work second
+    wait_until has 1 waiters k
+    wait_until watches "$(holder_field k pid)"
+    eval "$gone"
+    [ "$(how_ended a)" = "exit 79" ]
+    wait_until filled second.pid
+    run -75 dlock run -n k -- true
+    kill -TERM "$(pid_of b)"
+    how_ended b
+    rm first.pid second.pid a b
+  done
+}
+
 @test "the lock directory moved under a lease without a process: its keeper ends" {
   dlock acquire --ttl 1m k
   local keeper
