@@ -181,7 +181,7 @@ with_each_strategy() { # NAME WORD...
   done
 }
 refused_soon() { # STATUS PATTERN
-  run "-$1" timeout 20 dlock run --connect-timeout 1s k -- touch ran
+  run "-$1" timeout $((20 * slowness)) dlock run --connect-timeout "${slowness}s" k -- touch ran
   [[ "$output" =~ $2 ]]
   [ ! -e ran ]
 }
