@@ -4,27 +4,44 @@
 -- {reused, quantity}
 --- after counters_*.lua
 --- include parts/run.lua
+--- include parts/place.lua
+local id, number, start, only, keep, owner, ttl = unpack(ARGV)
+number = whole(number)
+
+-- Most takes: for good, out of the segment at `start`, with nothing known of the request and nothing set aside. Where
+-- it returns nothing, nothing has changed.
+local function at_once()
+  if owner ~= '' or only ~= '' or not number or number < 1 then return end
+  if ask('GET', request) or ask('HLEN', open) > 0 then return end
+  local segment = place(start)
+  local here = whole(count(segment))
+  if not here or here < number or not whole(taken_so_far) then return end
+  local text = segment .. ':' .. ARGV[2]
+  change(segment, -number)
+  call('HINCRBY', meta, 'taken', number)
+  call('SET', request, made .. ' T ' .. ARGV[2] .. ' ' .. text .. ' - 0', 'PX', keep)
+  return {'taken', text}
+end
+
+-- All others. To make its functions takes longer than most takes do.
+local function at_length()
 --- include parts/choose.lua
 --- include parts/again.lua
 --- include parts/deduct.lua
 --- include parts/join.lua
-local id, number, start, only, keep, owner, ttl = unpack(ARGV)
-number = whole(number)
-
--- Without a look at all segments if the one at `start` has enough.
-local function pick()
-  if only ~= '' then
+  -- Without a look at all segments if the one at `start` has enough.
+  local function pick()
+    if only ~= '' then
+      load()
+      local segment = tonumber(only)
+      return segment < segments and free[segment] and free[segment] >= number and {{segment, number}}
+    end
+    local here = whole(count(place(start)))
+    if here and here >= number then return {{place(start), number}} end
     load()
-    local segment = tonumber(only)
-    return segment < segments and free[segment] and free[segment] >= number and {{segment, number}}
+    return choose(number, start)
   end
-  local here = whole(count(place(start)))
-  if here and here >= number then return {{place(start), number}} end
-  load()
-  return choose(number, start)
-end
 
-return run(function()
   if not number or number < 1 then return {'invalid'} end
   local old = again(id, number, owner, ttl, keep)
   if old then return old end
@@ -34,4 +51,6 @@ return run(function()
     return {'short', decimal(sum_free), decimal(sum_aside)}
   end
   return deduct(id, number, parts, join(parts), owner, ttl, keep)
-end)
+end
+
+return run(at_length, at_once)

@@ -11,22 +11,14 @@
 local keep, wanted = ARGV[1], #KEYS - 9
 local sold, sum, new, old_ones = {}, 0, {}, {}
 
-local names = {}
-local function name_of(segment)
-  names[segment] = names[segment] or decimal(segment)
-  return names[segment]
-end
-
 -- Remembers what is to be written.
-local function sell(i, number, parts)
-  for _, part in ipairs(parts) do
-    free[part[1]] = free[part[1]] - part[2]
-    sold[part[1]] = (sold[part[1]] or 0) + part[2]
-  end
+local function deduct(segment, number)
+  free[segment] = free[segment] - number
+  sold[segment] = (sold[segment] or 0) + number
+end
+local function sell(i, number, text)
   sum_free, sum = sum_free - number, sum + number
-  local text = #parts == 1 and name_of(parts[1][1]) .. ':' .. ARGV[3 * i] or join(parts)
-  new[#new + 1] = KEYS[9 + i]
-  new[#new + 1] = made .. ' T ' .. ARGV[3 * i] .. ' ' .. text .. ' - 0'
+  new[i] = made .. ' T ' .. ARGV[3 * i] .. ' ' .. text .. ' - 0'
   return 'taken ' .. text
 end
 
@@ -51,9 +43,15 @@ local function answer_to(i, text, reserved_ones)
     if not ok then error(answer) end
     if answer then return answer end
   end
+  local segment = place(ARGV[3 * i + 1])
+  if free[segment] >= number then
+    deduct(segment, number)
+    return sell(i, number, segment .. ':' .. ARGV[3 * i])
+  end
   local parts = choose(number, ARGV[3 * i + 1])
   if not parts then return 'short ' .. decimal(sum_free) .. ' ' .. decimal(sum_aside) end
-  return sell(i, number, parts)
+  for _, part in ipairs(parts) do deduct(part[1], part[2]) end
+  return sell(i, number, join(parts))
 end
 
 return run(function()
@@ -65,7 +63,7 @@ return run(function()
   for i = 1, wanted do answers[i + 1] = answer_to(i, texts[i], reserved_ones) end
   for segment, number in pairs(sold) do change(segment, -number) end
   if sum > 0 then call('HINCRBY', meta, 'taken', decimal(sum)) end
-  for i = 1, #new, 2 do call('SET', new[i], new[i + 1], 'PX', keep) end
+  for i, text in pairs(new) do call('SET', KEYS[9 + i], text, 'PX', keep) end
   for _, key in ipairs(old_ones) do call('PEXPIRE', key, keep) end
   return answers
 end)
