@@ -62,6 +62,8 @@ void LocalLock::trace(const std::string& step) const {
 }
 
 void LocalLock::attempt(TimePoint now) {
+  // No place in the queue keeps who pauses between attempts in its file, where others may have gone on to another one.
+  if (state_ == State::kPause && queue_entry_->file().replaced()) return start(now);
   if (!spec_.take) take(queue_entry_->probe(), now);
   else if (queue_entry_->ticket() != 0) take(queue_entry_->advance(now, context_.runtime.clock.wall()), now);
   else take(queue_entry_->enter(now, context_.runtime.clock.wall(), patience_.queues()), now);

@@ -53,6 +53,7 @@ lock_file() { echo "$locks"/*.lock; }
 }
 
 watches() { readlink "/proc/$1"/fd/* | grep -q inotify; } # PID
+has_opened_lock_file() { readlink "/proc/$1"/fd/* | grep -q '\.lock$'; } # PID
 
 @test "the lock directory, or one above it, moved under a holder that watches it: 79, and the next one gets the lock" {
   local moved
@@ -88,6 +89,19 @@ watches() { readlink "/proc/$1"/fd/* | grep -q inotify; } # PID
     how_ended b
     rm first.pid second.pid a b
   done
+}
+
+@test "the lock directory moved between two attempts: the next one is made where its path leads to then" {
+  start_watched a dlock run -q k -- work first
+  wait_until filled first.pid
+  start_watched b dlock run -q --tries 1000 --retry-interval 100ms k -- work second
+  wait_until has_opened_lock_file "$(pid_of b)"
+  mv "$locks" moved
+  [ "$(how_ended a)" = "exit 79" ]
+  wait_until filled second.pid
+  run -75 dlock run -n k -- true
+  kill -TERM "$(pid_of b)"
+  how_ended b
 }
 
 @test "the lock directory moved under a lease without a process: its keeper ends" {
