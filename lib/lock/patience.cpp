@@ -12,7 +12,7 @@ constexpr Duration kConnectTimeout = 5s;
 constexpr Duration kBetweenTries = 1s;
 constexpr Duration kShortestAttempt = 40ms;
 /// At or near the end of the wait, so that a server is not taken for dead that was asked late, or had to be reached
-/// first.
+/// first. One that was not reached before has had its time.
 constexpr Duration kLateAttempt = 500ms;
 constexpr Duration kFirstAttempt = 1s;
 constexpr Duration kWorthTelling = 1s;
@@ -33,7 +33,8 @@ TimePoint Patience::attempt_end(TimePoint now) const {
   const TimePoint since = patient ? now : out_since_.value_or(now);
   const TimePoint end = std::max(since + outage_limit(), now + kShortestAttempt);
   if (!policy_.until) return end;
-  return std::min(end, std::max(*policy_.until, now + (met_ ? kLateAttempt : kFirstAttempt)));
+  const Duration least = met_ ? kLateAttempt : out_since_ ? kShortestAttempt : kFirstAttempt;
+  return std::min(end, std::max(*policy_.until, now + least));
 }
 
 void Patience::reached() {

@@ -118,6 +118,10 @@ TEST_CASE("an attempt has what is left of the connection's time, and that of a w
 TEST_CASE("a wait that is shorter than the connection's time ends the first contact, which has a second") {
   CHECK(Patience(waits(3s)).attempt_end(at(0s)) == at(3s));
   CHECK(Patience(waits(100ms)).attempt_end(at(0s)) == at(1s));
+  Patience never_met(waits(3s));
+  never_met.unreached(at(0s));
+  CHECK(never_met.attempt_end(at(2s)) == at(3s));
+  CHECK(never_met.attempt_end(at(3s)) == at(3s) + 40ms);
   Patience impatient({.until = at(3s), .connect_timeout = 200ms});
   CHECK(impatient.attempt_end(at(0s)) == at(0s) + 200ms);
 }
