@@ -18,6 +18,7 @@ Result<std::unique_ptr<Calls>> attached(Result<std::unique_ptr<Calls>> calls, Ti
       (*calls)->session().abandon();  // it is not ours to close
       return answer.error();
     }
+    (*calls)->rest(until, nullptr);
   }
   return calls;
 }
@@ -85,6 +86,7 @@ Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint
     else if (removed.error().code != ErrorCode::kUnavailable || (*calls)->clock().now() >= until)
       checked = removed.error();
     else unanswered = true;
+    if (checked) (*calls)->rest(until, nullptr);
   }
   (*calls)->session().close();  // with whatever is left
   return checked;

@@ -331,6 +331,7 @@ Result<void> ContenderStore::remove(TimePoint until, int version) {
     unanswered = true;
     if (!found && found.error().code == ErrorCode::kLost) return {};  // its nodes have gone with the session
     if (!found && (found.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until)) return found;
+    if (!found) calls_.rest(until, nullptr);
   }
   if (own_.empty()) return {};
   bool gone = false;
@@ -353,6 +354,7 @@ Result<void> ContenderStore::remove(TimePoint until, int version) {
     }
     if (answer.error().code != ErrorCode::kUnavailable || calls_.clock().now() >= until) return answer.error();
     unanswered = true;
+    calls_.rest(until, nullptr);
   }
   own_.clear();
   if (gone && !unanswered) return Error{ErrorCode::kLost, "it was deleted on " + calls_.store()};

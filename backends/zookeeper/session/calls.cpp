@@ -132,12 +132,17 @@ Result<Answer> Calls::call_until(const Request& request, TimePoint until, Contro
   while (true) {
     nonsense_ = false;
     auto answer = call(request, until, control);
-    const TimePoint next = clock_.now() + kPause;
-    if (answer || nonsense_ || answer.error().code != ErrorCode::kUnavailable || next >= until) return answer;
-    while (clock_.now() < next && !(control && control->stop_requested())) {
-      receive();
-      wait(next, control);
-    }
+    const bool again = clock_.now() + kPause < until;
+    if (answer || nonsense_ || answer.error().code != ErrorCode::kUnavailable || !again) return answer;
+    rest(until, control);
+  }
+}
+
+void Calls::rest(TimePoint until, Control* control) {
+  const TimePoint next = std::min(until, clock_.now() + kPause);
+  while (clock_.now() < next && !(control && control->stop_requested())) {
+    receive();
+    wait(next, control);
   }
 }
 

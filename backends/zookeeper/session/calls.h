@@ -36,6 +36,10 @@ class Calls {
   /// For requests that may be asked twice: again, until there is an answer or `until` has come.
   Result<Answer> call_until(const Request& request, TimePoint until, Control* control);
 
+  /// Between a request that reached nobody and the next one: the library, which would rest by itself, tries another
+  /// connection for each. Not beyond `until`.
+  void rest(TimePoint until, Control* control);
+
   /// answer() of it will not wait.
   bool has_answer(std::uint64_t ticket) const { return answers_.contains(ticket); }
 

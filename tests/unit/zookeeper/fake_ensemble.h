@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "backends/zookeeper/lock/names.h"
@@ -17,6 +18,8 @@ namespace dlock::zookeeper::testing {
 /// An ensemble in memory: its tree, its sessions, its watches, and replies that get lost when a test says so.
 class FakeEnsemble {
  public:
+  static constexpr int kStorm = 100'000;  ///< so many requests reach nobody only if who asks makes no pause
+
   struct Node {
     std::string data;
     NodeStat stat;
@@ -37,6 +40,7 @@ class FakeEnsemble {
       if (silent) return;
       if (!alive) return answer(ticket, {.code = Code::kInvalidState});
       if (!is_down_ && !ensemble_.takes(*this)) go_down();
+      if (is_down_ && ++ensemble_.reached_nobody > kStorm) throw std::runtime_error("asks without a pause");
       if (is_down_) return answer(ticket, {.code = Code::kConnectionLoss});
       const bool lost = ++ensemble_.requests == ensemble_.lose_reply_of;
       if (ensemble_.before_each) ensemble_.before_each(*this, request);
@@ -174,7 +178,8 @@ class FakeEnsemble {
   Duration longest_session = std::chrono::hours(1);
   Duration last_timeout{0};  ///< that was asked for
   int requests = 0;
-  int lose_reply_of = 0;  ///< which request, counted from 1; 0: of none
+  int reached_nobody = 0;  ///< requests while no server took them
+  int lose_reply_of = 0;   ///< which request, counted from 1; 0: of none
   bool lost_is_done = true;
   /// What happens just before a request is served; it may ask the ensemble itself.
   std::function<void(FakeSession&, const Request&)> before_each;

@@ -98,6 +98,21 @@ TEST_CASE("A node that has our name and is somebody else's is a lock that is los
   CHECK(world.ensemble.nodes.contains("/app/k"));
 }
 
+TEST_CASE("Who gives a lock back to servers that are gone asks again after a pause, until its time is over") {
+  for (const char* recipe : kRecipes) {
+    CAPTURE(recipe);
+    World world;
+    const auto lock = world.lock(spec_of(), recipe);
+    REQUIRE(granted(lock->acquire(world.supervisor)));
+    world.ensemble.stop();
+    const TimePoint until = world.clock.now() + 10s;
+    const auto released = lock->release(until);
+    REQUIRE_FALSE(released);
+    CHECK(released.error().code == ErrorCode::kUnavailable);
+    CHECK(world.clock.now() >= until);
+  }
+}
+
 TEST_CASE("A holder is told when one of its nodes is deleted, and by the next renewal if a watch was lost") {
   World world;
   const auto lock = world.lock(spec_of());
