@@ -12,8 +12,9 @@ local function set_segments(number)
   places = (last - FIRST) / STEP + 1
   free = nil
 end
--- Opens the stock and runs `body`, which returns the answer, unless `at_once` has one: it sees no clock. What the data are to blame for is {broken}; what the server
--- refuses by a word of its own (OOM, READONLY) stays an error reply; any other error is {failed}.
+-- Opens the stock and runs `body`, which returns the answer, unless `at_once` (may be nil, sees no clock) has one. What
+-- the data are to blame for is {broken}; what the server refuses by a word of its own (OOM, READONLY) stays an error
+-- reply; any other error is {failed}.
 local function run(body, at_once)
   local function main()
     local shape = ask('HMGET', meta, 'made', 'segments', 'taken')
