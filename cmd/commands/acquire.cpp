@@ -4,14 +4,19 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <chrono>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/show/granted_text.h"
 #include "cmd/show/progress.h"
+#include "cmd/wiring/recorder.h"
 #include "cmd/wiring/take.h"
+#include "lib/lock/blocking_session.h"
 
 namespace dlock {
 namespace {
+
+constexpr Duration kGiveBackTime = std::chrono::seconds(5);
 
 /// A typing mistake should not take a lock that nobody watches.
 Result<void> check_watched(const Options& options) {
@@ -20,16 +25,35 @@ Result<void> check_watched(const Options& options) {
                "nothing was locked"};
 }
 
+void record_released(const Options& options, const HeldLock& lock, const Runtime& runtime) {
+  EventLog log(options.events, runtime.log);
+  if (log.is_off()) return;
+  Event released = new_event(Event::Kind::kReleased, lock.name, lock.store, options, runtime);
+  released.owner = lock.owner.text();
+  released.token = lock.token.value();
+  released.lease = true;
+  log.append(released);
+}
+
+/// REQUIRES: it is not detached.
 void give_back(const Options& options, const Taken& taken, const Runtime& runtime) {
-  if (taken.store.has_keeper) return;  // its lease ends by itself
-  const auto store = open_admin(taken.store.url, runtime);
-  const auto* admin = store ? std::get_if<std::unique_ptr<LockAdmin>>(&*store) : nullptr;
-  if (!admin) return;
-  for (const HeldLock& lock : taken.situation.locks) {
-    if (const auto released = (*admin)->release(lock.name, lock.owner); !released) runtime.log.error(released.error());
-  }
+  const auto released = release_and_wait(*taken.session, runtime.clock, kGiveBackTime);
+  if (!released) return runtime.log.error(released.error());
+  for (const HeldLock& lock : taken.situation.locks) record_released(options, lock, runtime);
   runtime.log.warn("the lock on " + options.keys.front().text() +
                    " was given back, since its handle could not be printed");
+}
+
+/// All but the end of the last line, which comes when the handle is good: who reads lines takes none before that, and
+/// what cannot be printed is given back while the lock is still ours alone.
+Result<void> print_handle(const Options& options, const Taken& taken, const Runtime& runtime, Output& out) {
+  std::optional<WallTime> until;
+  if (!options.watch_pid) {
+    until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
+  }
+  std::string text = granted_text(options, "dlock.acquire/1", taken.situation.locks, until);
+  text.pop_back();
+  return out.write(text);
 }
 
 int acquire(const Options& options, const Runtime& runtime, Output& out) {
@@ -41,15 +65,14 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (!taken) return fail(runtime.log, taken.error());
   if (taken->situation.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
 
-  const auto detached = taken->session->detach({options.ttl, options.watch_pid});
-  if (!detached) return fail(runtime.log, detached.error());
-  std::optional<WallTime> until;
-  if (!options.watch_pid) {
-    until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
+  if (const auto printed = print_handle(options, *taken, runtime, out); !printed) {
+    const int status = fail(runtime.log, printed.error());
+    give_back(options, *taken, runtime);
+    return status;
   }
-  const int status = print(out, runtime.log, granted_text(options, "dlock.acquire/1", taken->situation.locks, until));
-  if (status != 0) give_back(options, *taken, runtime);
-  return status;
+  const auto detached = taken->session->detach({options.ttl, options.watch_pid});
+  (void)out.write("\n");  // a reader that is gone by now has what it wanted
+  return detached ? 0 : fail(runtime.log, detached.error());
 }
 
 }  // namespace

@@ -199,10 +199,21 @@ SCRIPT
   run -64 dlock acquire --json --shell --ttl 1m other
 }
 
-@test "acquire: a handle that cannot be printed is given back" {
-  run bash -c 'dlock acquire --ttl 1m k >/dev/full'
-  [ "$status" = 71 ]
-  run -0 dlock run -w 10 k -- true
+@test "acquire: a handle that cannot be printed is given back, in every store, and that is recorded" {
+  local stores=("$DLOCK_BACKEND") store options key=unprinted:$$
+  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS" "$DLOCK_TEST_MYSQL" "$DLOCK_TEST_ZK" "$DLOCK_TEST_REDLOCK")
+  for store in "${stores[@]}"; do
+    use "$store"
+    for options in "--ttl 1m" "--watch-pid $$" "--ttl 1m --shell" "--ttl 1m --json"; do
+      rm -f events
+      run bash -c "dlock acquire --events events $options $key >/dev/full"
+      echo "$store $options: $status $output"
+      [ "$status" = 71 ]
+      [[ "$output" == *"cannot write to stdout: No space left"*"the lock on $key was given back"* ]]
+      run -0 dlock run -n "$key" -- true
+      [ "$(grep -o '"event":"[a-z]*"' events | tr '\n' ' ')" = '"event":"granted" "event":"released" ' ]
+    done
+  done
 }
 
 @test "wait: returns when the key is free, and takes nothing" {
