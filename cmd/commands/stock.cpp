@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/stock.h"
 
+#include <signal.h>
+
 #include <algorithm>
 
 #include "cmd/batch/batch.h"
@@ -122,7 +124,19 @@ class Calling {
     }
     if (!taken) return refuse(taken.error());
     if (taken->repeated) runtime_.log.verbose("request '" + request.id.text() + "' was served before");
-    return print_answer("dlock.stock.take/1", request.id, request.quantity, taken->parts, taken->repeated);
+    if (!what_.id) signal(SIGPIPE, SIG_IGN);  // to be there when nobody reads the answer
+    const int status = print_answer("dlock.stock.take/1", request.id, request.quantity, taken->parts, taken->repeated);
+    if (status != 0 && !what_.id) take_back(request);
+    return status;
+  }
+
+  /// Nobody could ask for it again, or refund it: its id is known to us alone.
+  void take_back(const StockRequest& request) {
+    const auto back =
+        parts_of([&](const CallLimit& limit) { return stock_.refund(name(), request.id, std::nullopt, limit); });
+    if (!back) return runtime_.log.error(back.error());
+    runtime_.log.warn("the " + std::to_string(request.quantity) + " of " + name().text() +
+                      " went back, since the answer could not be printed");
   }
 
   int refund() {

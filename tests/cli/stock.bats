@@ -34,6 +34,24 @@ _create_show() {
 }
 @test "create spreads, show tells, a second create is 78" { on_each _create_show; }
 
+_take_unprinted() {
+  create 9 3
+  local to
+  for to in '>/dev/full' '> >(exec <&-; touch gone; until [ -e finish ]; do sleep 0.02; done)'; do
+    rm -f gone finish
+    run bash -c "exec 3$to; until [[ '$to' == */dev/full || -e gone ]]; do sleep 0.02; done
+      dlock stock take $phone --qty 2 >&3; status=\$?; touch finish; exit \$status"
+    echo "$to: $status $output"
+    [ "$status" = 71 ] && [[ "$output" == *"the 2 of $phone went back, since the answer could not be printed"* ]]
+    is total 9
+  done
+  run -71 bash -c "dlock stock take $phone --id a >/dev/full"
+  run -0 dlock stock take "$phone" --id a
+  is total 8
+  balanced
+}
+@test "take: what nobody was told of goes back, unless its id asks for it again" { on_each _take_unprinted; }
+
 _take() {
   create 9 3
   run -0 --separate-stderr dlock stock take "$phone" --qty 3 --id a
