@@ -133,6 +133,27 @@ SCRIPT
   [[ "$output" == *"free: 0" ]]
 }
 
+@test "a directory of a group: its members share fences too, whoever made the first, and no other may have made their folder" {
+  need_root
+  as_a_user
+  chmod 755 "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/work"
+  open_world
+  local group=--groups=4000
+  export group
+  use "local:$PWD/shared"
+  install -d -m 3770 -g 4000 shared
+  run -0 as anna dlock fence disk 5
+  run -0 as bert dlock fence disk 6
+  run -79 as anna dlock fence disk 5
+  run -0 dlock fence disk 7
+  run -79 as bert dlock fence disk 6
+  run -0 as bert dlock fence tape 1
+  [ "$(stat -c '%a %g' shared/fence)" = "3770 4000" ]
+  chgrp 4002 shared/fence
+  run -78 as bert dlock fence disk 9
+  [[ "$output" == *"$PWD/shared/fence is not safe: "* ]]
+}
+
 @test "a lock directory that is named and not there is made, which is said once; nothing is made above it, nor by looking" {
   run -0 dlock inspect -b "local:$PWD/typo"
   run -79 dlock check -b "local:$PWD/typo" k 5

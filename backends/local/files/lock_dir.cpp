@@ -183,7 +183,8 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   if (auto opened = dir.open_or_make(rules); !opened) return opened.error();
   struct stat st {};
   if (fstat(dir.fd_.get(), &st) != 0) return system_error("cannot look at the lock directory " + path, errno);
-  if (st.st_uid != geteuid() && st.st_uid != 0) {
+  const bool by_member = rules.shared_by == st.st_gid && (st.st_mode & S_IWGRP) && (st.st_mode & S_ISGID);
+  if (st.st_uid != geteuid() && st.st_uid != 0 && !by_member) {
     return not_safe(path, "it belongs to user " + std::to_string(st.st_uid), "use a directory of your own or of root");
   }
   if (st.st_mode & S_IWOTH) {
@@ -295,13 +296,15 @@ Result<std::vector<std::string>> LockDir::list(std::string_view suffix) const {
 }
 
 Result<LockDir> LockDir::inside(const std::string& name) const {
-  const mode_t mode = group_ ? 02770 : 0700;
+  const mode_t mode = group_ ? 03770 : 0700;
   if (mkdirat(fd_.get(), name.c_str(), mode) != 0) {
     if (errno != EEXIST) return system_error("cannot make the directory " + path_ + "/" + name, errno);
   } else if (fchmodat(fd_.get(), name.c_str(), mode, 0) != 0) {  // despite the umask
     return system_error("cannot open the directory " + path_ + "/" + name + " for those who may use it", errno);
   }
-  return open(path_ + "/" + name, {.named = group_, .allow_network_fs = true, .parents_known = true});
+  Rules rules{.named = group_, .allow_network_fs = true, .parents_known = true};
+  if (group_) rules.shared_by = gid_;
+  return open(path_ + "/" + name, rules);
 }
 
 }  // namespace dlock::local

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ class LockDir {
     bool named = false;             ///< the user chose it (local:/dir)
     bool allow_network_fs = false;  ///< the user says that its locks work
     bool parents_known = false;     ///< what lies above has been checked
+    /// Of a directory inside one that this group shares: any member may have made it, and shared it in the same way.
+    std::optional<unsigned> shared_by = std::nullopt;
   };
 
   /// Creates it as 0700 (0755 for root's own) if it is missing: with parents, unless it was named. Misconfigured if it
@@ -54,7 +57,7 @@ class LockDir {
   /// The names inside that end in `suffix`.
   Result<std::vector<std::string>> list(std::string_view suffix) const;
 
-  /// A directory inside, made when missing.
+  /// A directory inside, made when missing; shared as this one is.
   Result<LockDir> inside(const std::string& name) const;
 
  private:
