@@ -20,6 +20,7 @@ constexpr Duration kLongestLockPass = 16s;
 /// refusals tell nothing new.
 constexpr int kFreeTries = 2;
 constexpr Duration kGiveBackBudget = 3s;
+constexpr Duration kLateGiveBackBudget = 1s;  ///< of what may have been set aside, when the wait is over
 
 Error repeated(const StockRequest& request, const StockTaken& taken) {
   return {ErrorCode::kRepeated, "request '" + request.id.text() + "' has its " + std::to_string(request.quantity) +
@@ -77,7 +78,7 @@ std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& contro
   }
   // An attempt whose answer was lost may have set something aside.
   if (unknown_ || (taken ? !taken->repeated : is_unknown(taken.error())))
-    give_back(runtime_.clock.now() + kGiveBackBudget);
+    give_back(runtime_.clock.now() + kLateGiveBackBudget);
   unlock();
   if (control.stop_requested()) return std::nullopt;
   if (taken) return Refused{repeated(request_, *taken), std::nullopt};

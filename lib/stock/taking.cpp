@@ -51,10 +51,12 @@ class Taking {
 
   Result<StockTaken> run(const StockAttempt& attempt) {
     while (true) {
-      auto answer = attempt(start_by_chance(), {clock_.now() + kCallBudget, control_});
+      const TimePoint began = clock_.now();
+      const TimePoint until = std::min(patience_.attempt_end(began), began + kCallBudget);
+      auto answer = attempt(start_by_chance(), {until, control_});
       if (control_ && control_->stop_requested() && !answer) return cancelled();
       if (!answer) {
-        if (auto over = unreachable(answer.error())) return std::move(*over);
+        if (auto over = unreachable(answer.error(), began)) return std::move(*over);
       } else {
         patience_.reached();
         if (auto* taken = std::get_if<StockTaken>(&*answer)) return std::move(*taken);
@@ -69,10 +71,13 @@ class Taking {
  private:
   Error cancelled() const { return {ErrorCode::kCancelled, "given up on request"}; }
 
-  std::optional<Error> unreachable(const Error& error) {
+  /// A stock that many change at once fails as one does whose server is gone: unless there is little time, it gets a
+  /// second try.
+  std::optional<Error> unreachable(const Error& error, TimePoint began) {
     if (error.code != ErrorCode::kUnavailable) return error;
     const TimePoint now = clock_.now();
-    patience_.unreached(now);
+    const bool hurried = patience_.is_once() || patience_.connect_timeout() < kCallBudget;
+    patience_.unreached(hurried ? began : now);
     if (patience_.is_long_outage(now) || patience_.is_over(now)) return error;
     return std::nullopt;
   }

@@ -43,6 +43,27 @@ is_told_at_once() { # URL
   for url in $(urls one..invalid two..invalid three..invalid); do is_told_at_once "$url"; done
 }
 
+# The time that it was given, and a second to give back what may have been set aside.
+stock_is_told_in_time() { # URL OPTION...
+  local before what
+  for what in take run; do
+    before=$(now_ms)
+    if [ "$what" = take ]; then run dlock stock take -b "$@" phone; else run dlock stock run -b "$@" phone -- touch ran; fi
+    echo "$what $*: $status after $(($(now_ms) - before)) ms: $output"
+    [ "$status" = 69 ] && [ ! -e ran ] && [ $(($(now_ms) - before)) -lt $((1000 + 2500 * slowness)) ]
+    [[ "$output" == *"cannot reach "* ]]
+  done
+}
+
+@test "stocks: -w and --connect-timeout are kept where no server can be reached" {
+  local url
+  for url in redis://127.0.0.1:1 redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
+    stock_is_told_in_time "$url" -w 1
+    stock_is_told_in_time "$url" --connect-timeout 1s
+    stock_is_told_in_time "$url" -n --connect-timeout 1s
+  done
+}
+
 @test "a server that says nothing is named on the terminal, with how long we have waited, and ^C wipes that" {
   start "${python[@]}" -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(100)' >port
   wait_until filled port

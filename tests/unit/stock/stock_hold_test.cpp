@@ -166,6 +166,37 @@ TEST_CASE("stock hold: renewing makes the reservation longer; one that is over i
   CHECK(b.shelf.taken == 0);
 }
 
+TEST_CASE("taking: a store that is silent is waited for as long as one was told to, and no longer") {
+  struct Row {
+    WaitPolicy wait;
+    Duration least, most;
+  };
+  const TimePoint start = FakeClock::start();
+  const Row rows[] = {{{.until = start + 2s}, 2s, 2s},
+                      {{.until = start + 7s}, 5s, 7200ms},
+                      {{.until = start + 100ms}, 100ms, 1s},
+                      {{.connect_timeout = 1s}, 1s, 1200ms},
+                      {{.until = start + 7s, .connect_timeout = 1s}, 1s, 1200ms},
+                      {{.once = true}, 5s, 5200ms},
+                      {{.once = true, .connect_timeout = 1s}, 1s, 1200ms},
+                      {{}, 5s, 10200ms}};
+  for (const Row& row : rows) {
+    for (const bool at_once : {false, true}) {  // refused, or no answer
+      FakeClock clock;
+      const auto silent = [&](int /*start*/, const CallLimit& limit) -> Result<StockAnswer> {
+        if (!at_once) clock.advance(limit.until - clock.now());
+        return Error{ErrorCode::kUnavailable, "no answer"};
+      };
+      const StockRequest request{*LockName::parse("phone"), *LockName::parse("order")};
+      const auto taken = take_when_possible(request, silent, row.wait, clock, nullptr);
+      REQUIRE_FALSE(taken);
+      CHECK(taken.error().code == ErrorCode::kUnavailable);
+      CHECK(clock.since_start() >= row.least);
+      CHECK(clock.since_start() <= row.most);
+    }
+  }
+}
+
 TEST_CASE("insist: asks again while nothing is known, and no longer than it may") {
   FakeClock clock;
   int calls = 0;
