@@ -56,9 +56,10 @@ class Taking {
       auto answer = attempt(start_by_chance(), {until, control_});
       if (control_ && control_->stop_requested() && !answer) return cancelled();
       if (!answer) {
-        if (auto over = unreachable(answer.error(), began)) return std::move(*over);
+        if (auto over = unreachable(answer.error(), began, until)) return std::move(*over);
       } else {
         patience_.reached();
+        why_.reset();
         if (auto* taken = std::get_if<StockTaken>(&*answer)) return std::move(*taken);
         if (auto over = refused(*answer)) return std::move(*over);
       }
@@ -73,12 +74,13 @@ class Taking {
 
   /// A stock that many change at once fails as one does whose server is gone: unless there is little time, it gets a
   /// second try.
-  std::optional<Error> unreachable(const Error& error, TimePoint began) {
+  std::optional<Error> unreachable(const Error& error, TimePoint began, TimePoint until) {
     if (error.code != ErrorCode::kUnavailable) return error;
     const TimePoint now = clock_.now();
     const bool hurried = patience_.is_once() || patience_.connect_timeout() < kCallBudget;
     patience_.unreached(hurried ? began : now);
-    if (patience_.is_long_outage(now) || patience_.is_over(now)) return error;
+    if (patience_.is_long_outage(now) || patience_.is_over(now)) return why_ && now >= until ? *why_ : error;
+    why_ = error;
     return std::nullopt;
   }
 
@@ -96,6 +98,7 @@ class Taking {
   Clock& clock_;
   Control* control_;
   int tries_ = 0;
+  std::optional<Error> why_;  ///< of a try that had its time: tells more than that the last one had none
 };
 
 }  // namespace

@@ -197,6 +197,20 @@ TEST_CASE("taking: a store that is silent is waited for as long as one was told 
   }
 }
 
+TEST_CASE("taking: a last try that had no time left hides nothing of what the one before it was told") {
+  FakeClock clock;
+  const TimePoint until = clock.now() + 2s;
+  const auto told_at_first = [&](int /*start*/, const CallLimit& limit) -> Result<StockAnswer> {
+    if (clock.now() < until - 500ms) return Error{ErrorCode::kUnavailable, "too few replicas"};
+    clock.advance(limit.until - clock.now());
+    return Error{ErrorCode::kUnavailable, "no answer"};
+  };
+  const StockRequest request{*LockName::parse("phone"), *LockName::parse("order")};
+  const auto taken = take_when_possible(request, told_at_first, {.until = until}, clock, nullptr);
+  REQUIRE_FALSE(taken);
+  CHECK(taken.error().message == "too few replicas");
+}
+
 TEST_CASE("insist: asks again while nothing is known, and no longer than it may") {
   FakeClock clock;
   int calls = 0;
