@@ -71,6 +71,15 @@ Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   return calls_.get();
 }
 
+/// A server that nobody reaches is not asked for as long as a walk may take.
+Result<Calls*> ZookeeperAdmin::reached_session() {
+  const auto calls = session(soon());
+  if (!calls) return calls;
+  const auto asked = (*calls)->call_until({.kind = Request::Kind::kExists, .path = "/"}, soon(), nullptr);
+  if (!asked && asked.error().code != ErrorCode::kDenied) return asked.error();
+  return calls;
+}
+
 Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, TimePoint until) {
   const auto directory = directory_of(ensemble_.root(), name);
   if (!directory) return directory.error();
@@ -100,7 +109,7 @@ Result<void> ZookeeperAdmin::check(const LockName& name, FencingToken token) {
 
 /// The directories in which somebody is, by the recipe of the URL.
 Result<std::vector<LockName>> ZookeeperAdmin::locks_below_root(TimePoint until) {
-  const auto calls = session(until);
+  const auto calls = reached_session();
   if (!calls) return calls.error();
   const auto tree = walk(**calls, ensemble_.root(), until);
   if (!tree) return tree.error();
@@ -310,7 +319,7 @@ Result<void> ZookeeperAdmin::sweep_leases(bool dry_run, TimePoint until, std::ve
 /// so that those above become empty.
 Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
   const TimePoint until = runtime_.clock.now() + kWalkBudget;
-  const auto calls = session(until);
+  const auto calls = reached_session();
   if (!calls) return calls.error();
   auto tree = walk(**calls, ensemble_.root(), until);
   if (!tree) return tree.error();

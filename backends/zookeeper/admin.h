@@ -34,6 +34,8 @@ class ZookeeperAdmin final : public LockAdmin {
   TimePoint soon() const;
   /// The session, connected or not yet; another one in place of one that has ended or is_shut_out().
   Result<Calls*> session(TimePoint until);
+  /// The same, when a server has answered in it.
+  Result<Calls*> reached_session();
   Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
   /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.
   Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);

@@ -43,6 +43,18 @@ is_told_at_once() { # URL
   for url in $(urls one..invalid two..invalid three..invalid); do is_told_at_once "$url"; done
 }
 
+@test "who looks at all locks is told within the connection's time-out that no server can be reached, 69" {
+  local url command before
+  for url in redis+sentinel://127.0.0.1:1/main redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks zk://127.0.0.1:1; do
+    for command in inspect gc; do
+      before=$(now_ms)
+      run timeout 60 dlock "$command" -b "$url"
+      echo "$command $url: $status after $(($(now_ms) - before)) ms: $output"
+      [ "$status" = 69 ] && [ $(($(now_ms) - before)) -lt $((5000 + 3000 * slowness)) ]
+    done
+  done
+}
+
 # The time that it was given, and a second to give back what may have been set aside.
 stock_is_told_in_time() { # URL OPTION...
   local before what
