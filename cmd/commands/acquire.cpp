@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 
@@ -25,23 +26,40 @@ Result<void> check_watched(const Options& options) {
                "nothing was locked"};
 }
 
-void record_released(const Options& options, const HeldLock& lock, const Runtime& runtime) {
+void record_released(const Options& options, const Taken& taken, const Runtime& runtime) {
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
-  Event released = new_event(Event::Kind::kReleased, lock.name, lock.store, options, runtime);
-  released.owner = lock.owner.text();
-  released.token = lock.token.value();
-  released.lease = true;
-  log.append(released);
+  for (const HeldLock& lock : taken.situation.locks) {
+    Event released = new_event(Event::Kind::kReleased, lock.name, lock.store, options, runtime);
+    released.owner = lock.owner.text();
+    released.token = lock.token.value();
+    released.lease = true;
+    released.reentered = lock.reentered;
+    log.append(released);
+  }
 }
 
 /// REQUIRES: it is not detached.
 void give_back(const Options& options, const Taken& taken, const Runtime& runtime) {
   const auto released = release_and_wait(*taken.session, runtime.clock, kGiveBackTime);
   if (!released) return runtime.log.error(released.error());
-  for (const HeldLock& lock : taken.situation.locks) record_released(options, lock, runtime);
+  record_released(options, taken, runtime);
   runtime.log.warn("the lock on " + options.keys.front().text() +
                    " was given back, since its handle could not be printed");
+}
+
+/// It would end with this lease, long before those around it believe; a keeper that watches a process is one of those
+/// inside.
+bool shortens_hold_around(const Options& options, const Taken& taken) {
+  const auto& locks = taken.situation.locks;
+  const bool inside = std::any_of(locks.begin(), locks.end(), [](const HeldLock& lock) { return lock.reentered; });
+  return inside && (!options.watch_pid || !taken.store.has_keeper);
+}
+
+int leave_hold_around(const Options& options, const Taken& taken, const Runtime& runtime) {
+  if (release_and_wait(*taken.session, runtime.clock, kGiveBackTime)) record_released(options, taken, runtime);
+  return fail(runtime.log, {ErrorCode::kUnsupported, "the lock is held already by a command around this one",
+                            "take leases outside of 'dlock run', or let the command keep its lock"});
 }
 
 /// All but the end of the last line, which comes when the handle is good: who reads lines takes none before that, and
@@ -65,6 +83,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (!taken) return fail(runtime.log, taken.error());
   if (taken->situation.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
 
+  if (shortens_hold_around(options, *taken)) return leave_hold_around(options, *taken, runtime);
   if (const auto printed = print_handle(options, *taken, runtime, out); !printed) {
     const int status = fail(runtime.log, printed.error());
     give_back(options, *taken, runtime);

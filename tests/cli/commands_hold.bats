@@ -216,6 +216,28 @@ SCRIPT
   done
 }
 
+@test "acquire inside a hold of the same key is 78 in every store, and shortens nobody's lease" {
+  local stores=("$DLOCK_BACKEND") store key=inside:$$
+  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS" "$DLOCK_TEST_REDIS?layout=redisson&kind=lock" "$DLOCK_TEST_MYSQL" \
+    "$DLOCK_TEST_MYSQL?strategy=unique" "$DLOCK_TEST_MYSQL?strategy=occupy" "$DLOCK_TEST_ZK" "$DLOCK_TEST_REDLOCK" "$DLOCK_TEST_TAIR")
+  script inside <<'SCRIPT'
+#!/bin/bash
+dlock acquire --ttl 1s "$1"
+echo "acquire: $?"
+sleep 1.5
+env -u DLOCK_HELD dlock run -q -n "$1" -- echo overlap
+echo "run: $?"
+SCRIPT
+  for store in "${stores[@]}"; do
+    use "$store"
+    run -0 dlock run --ttl 30s "$key" -- inside "$key"
+    echo "$store: $output"
+    [ "${lines[0]}" = "dlock: the lock is held already by a command around this one" ]
+    [[ "$output" == *$'\nacquire: 78\n'*"run: 75" ]]
+    is_free "$key"
+  done
+}
+
 @test "wait: returns when the key is free, and takes nothing" {
   run -0 dlock wait k
   [ "$output" = "" ]

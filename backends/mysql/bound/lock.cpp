@@ -377,9 +377,13 @@ Result<void> ConnectionBoundLock::end_outer(TimePoint until) {
 Result<void> ConnectionBoundLock::leave(Duration ttl, TimePoint until) {
   // After an unclean end nothing is left but the delay, which this strategy does not have.
   if (ttl == Duration(0)) return release(until);
-  return Error{ErrorCode::kUnsupported,
-               "a lock of strategy=" + std::string(strategy_name(settings_.strategy)) + " lives with its connection",
-               "use --watch-pid, or strategy=lease"};
+  return lives_with_its_connection(settings_.strategy);
+}
+
+Error lives_with_its_connection(Strategy strategy) {
+  return {ErrorCode::kUnsupported,
+          "a lock of strategy=" + std::string(strategy_name(strategy)) + " lives with its connection",
+          "use --watch-pid, or strategy=lease"};
 }
 
 }  // namespace dlock::mysql
