@@ -10,6 +10,9 @@
 namespace dlock {
 namespace {
 
+/// A server that has answered, or was cut off, before that is worth a second look; one that is gone is not.
+constexpr Duration kSoon = std::chrono::seconds(1);
+
 void record_lease(Event::Kind kind, const std::string& store, FencingToken token, const Options& options,
                   const Runtime& runtime) {
   EventLog log(options.events, runtime.log);
@@ -24,11 +27,36 @@ void record_lease(Event::Kind kind, const std::string& store, FencingToken token
   log.append(event);
 }
 
+/// Nobody but a process itself may end what it holds, or make that shorter than it believes: others would be granted
+/// it beside the command. What a keeper holds for a watched process may be given back.
+Result<void> check_is_lease(LockAdmin& backend, const Options& options, const Runtime& runtime, bool watched_is_one) {
+  const LockName& key = options.keys.front();
+  const TimePoint began = runtime.clock.now();
+  auto state = backend.inspect(key);
+  const bool cut_off = !state && state.error().code == ErrorCode::kUnavailable && runtime.clock.now() - began < kSoon;
+  if (cut_off) state = backend.inspect(key);
+  if (!state) return state.error().code == ErrorCode::kUnavailable ? Result<void>(state.error()) : Result<void>();
+  for (const Participant& party : state->holders) {
+    const bool is_lease = party.lease && (watched_is_one || options.backends.front().is_local());
+    if (party.owner != options.owner->text() || party.pid <= 0 || is_lease) continue;
+    const std::string pid = "(pid " + std::to_string(party.pid) + ")";
+    if (party.lease) {
+      return Error{ErrorCode::kUnsupported, key.text() + " is kept until the process that is watched " + pid + " ends",
+                   "it needs no renewal"};
+    }
+    return Error{ErrorCode::kUnsupported, key.text() + " is held by a running process " + pid + ", not by a lease",
+                 "end that process, or: dlock force-release " + key.typed()};
+  }
+  return {};
+}
+
 }  // namespace
 
 int renew_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
+  if (const auto lease = check_is_lease(backend, options, runtime, false); !lease)
+    return fail(runtime.log, lease.error());
   const auto held = backend.renew(key, owner, options.ttl);
   if (!held) return fail(runtime.log, held.error());
   record_lease(Event::Kind::kRenewed, held->store, held->token, options, runtime);
@@ -44,6 +72,8 @@ int renew_command(const Options& options, LockAdmin& backend, const Runtime& run
 int release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
+  if (const auto lease = check_is_lease(backend, options, runtime, true); !lease)
+    return fail(runtime.log, lease.error());
   const auto released = backend.release(key, owner);
   if (released) record_lease(Event::Kind::kReleased, backend.store(), {}, options, runtime);
   const bool was_lost = !released && released.error().code == ErrorCode::kLost;

@@ -238,6 +238,33 @@ SCRIPT
   done
 }
 
+@test "renew and release of what a process holds are 78 in every store, and change nothing" {
+  local stores=("$DLOCK_BACKEND") store key=held:$$ owner
+  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS" "$DLOCK_TEST_REDIS?layout=redisson&kind=lock" "$DLOCK_TEST_MYSQL" \
+    "$DLOCK_TEST_MYSQL?strategy=unique" "$DLOCK_TEST_ZK" "$DLOCK_TEST_REDLOCK" "$DLOCK_TEST_TAIR")
+  script inside <<'SCRIPT'
+#!/bin/bash
+dlock renew --ttl 1s --owner "$DLOCK_OWNER" "$1"
+echo "renew: $?"
+dlock release --owner "$DLOCK_OWNER" "$1"
+echo "release: $?"
+sleep 1.5
+env -u DLOCK_HELD dlock run -q -n "$1" -- echo overlap
+echo "run: $?"
+SCRIPT
+  for store in "${stores[@]}"; do
+    use "$store"
+    run -0 dlock run --ttl 30s "$key" -- inside "$key"
+    echo "$store: $output"
+    [[ "$output" == *"renew: 78"*"release: 78"*"run: 75" ]]
+    run -0 --separate-stderr dlock acquire --watch-pid $$ "$key"
+    owner=${output%% *}
+    run -78 dlock renew --ttl 1s --owner "$owner" "$key"
+    run -0 dlock release --owner "$owner" "$key"
+    wait_until is_free "$key"
+  done
+}
+
 @test "wait: returns when the key is free, and takes nothing" {
   run -0 dlock wait k
   [ "$output" = "" ]
