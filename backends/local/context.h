@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,10 +40,12 @@ struct LocalContext {
   mutable std::optional<std::uint64_t> known_pid_namespace = {};  ///< see own_pid_namespace()
 
   /// The file of the last lock that was given back, still open: taking the same key again is then free of open and
-  /// close. Nothing is locked through it, and no other process has its descriptor.
+  /// close. Nothing is locked through it. Who was forked since then has to open one of its own: two processes that lock
+  /// through one open file do not exclude each other.
   struct Spare {
     LockName name;
     LockFile file;
+    pid_t kept_by;
   };
   std::optional<Spare> spare = {};
 };

@@ -41,7 +41,7 @@ std::optional<Error> why_not_joined(const Record& outer, const LockSpec& inner) 
 }  // namespace
 
 Result<QueueEntry> QueueEntry::open(LocalContext& context, const LockSpec& spec) {
-  if (context.spare && context.spare->name == spec.name) {
+  if (context.spare && context.spare->name == spec.name && context.spare->kept_by == own_pid()) {
     QueueEntry place(context, spec, std::move(context.spare->file));
     context.spare.reset();
     return place;

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "backends/local/files/byte_locks.h"
+#include "backends/local/files/process.h"
 #include "backends/local/queue_entry.h"
 #include "lib/base/system_error.h"
 
@@ -157,7 +158,9 @@ void QueueEntry::give_back() {
   ticket_ = 0;
 }
 
-void QueueEntry::keep_file_open() { context_->spare.emplace(LocalContext::Spare{spec_->name, std::move(file_)}); }
+void QueueEntry::keep_file_open() {
+  context_->spare.emplace(LocalContext::Spare{spec_->name, std::move(file_), own_pid()});
+}
 
 void QueueEntry::unlock_all() {
   // Explicitly, and not by closing: a daemon that inherited the descriptor must not keep what is given back.

@@ -25,7 +25,44 @@ pid_t heir_of(HelperProcess& holder) {
   return static_cast<pid_t>(std::atol(said.c_str() + 5));
 }
 
+/// A child of ours that holds `key` by way of `client` until it is killed.
+pid_t holding_child(Client& client, const std::string& key) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    Acquisition own(client, exclusive(key));
+    own.held();
+    if (write(ends[1], "h", 1) == 1) pause();
+    _exit(0);
+  }
+  char byte = 0;
+  REQUIRE(read(ends[0], &byte, 1) == 1);
+  for (const int end : ends) close(end);
+  return child;
+}
+
 }  // namespace
+
+TEST_CASE("a process and its child exclude each other, also from a key that was taken and given back before the fork") {
+  Machine m;
+  Acquisition before(*m.a, exclusive("k"));
+  before.held();
+  before.release();
+  const pid_t child = holding_child(*m.a, "k");
+  Acquisition refused(*m.a, once(exclusive("k")));
+  CHECK(refused.wait_for<Refused>());
+  const auto state = m.b->inspect(name("k"));
+  REQUIRE(state);
+  REQUIRE(state->holders.size() == 1);
+  CHECK(state->holders.front().pid == child);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  Acquisition next(*m.a, exclusive("k"));
+  next.held();
+  CHECK(m.b->inspect(name("k"))->holders.front().pid == getpid());
+  next.release();
+}
 
 TEST_CASE("a command that inherited the descriptor keeps the lock after dlock was killed") {
   Machine m;

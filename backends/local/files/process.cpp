@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/files/process.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 namespace dlock::local {
@@ -16,7 +18,17 @@ namespace {
 // <sys/pidfd.h> of glibc 2.36 lacks its extern "C".
 constexpr int kWaitPidfd = 3;  // P_PIDFD
 
+std::atomic<pid_t> known_pid{0};
+
 }  // namespace
+
+pid_t own_pid() {
+  if (const pid_t known = known_pid; known != 0) return known;
+  static const bool forgotten_by_children = pthread_atfork(nullptr, nullptr, [] { known_pid = 0; }) == 0;
+  const pid_t pid = getpid();
+  if (forgotten_by_children) known_pid = pid;
+  return pid;
+}
 
 void reap(const UniqueFd& process, bool block) {
   if (!process.valid()) return;

@@ -10,6 +10,10 @@
 
 namespace dlock::local {
 
+/// Of this process. Asked of the kernel only once, and anew in a child that fork(2) has made; REQUIRES: not called in
+/// one of vfork(2) or clone(2).
+pid_t own_pid();
+
 /// Reaps a child if it has ended; whoever reaped it before us is fine too. `block`: waits for its end.
 void reap(const UniqueFd& process, bool block);
 
