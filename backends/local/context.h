@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,7 @@ struct LocalContext {
   Runtime runtime;
   Settings settings;
   std::string host;
+  std::uint32_t uid = geteuid();  ///< as whom we lock: no program of dlock's ever changes that
 
   /// Which pids ours are, or 0 without /proc. Asked of the kernel on first use: that is slower than the lock.
   std::uint64_t own_pid_namespace() const;
@@ -42,12 +44,8 @@ struct LocalContext {
   /// The file of the last lock that was given back, still open: taking the same key again is then free of open and
   /// close. Nothing is locked through it. Who was forked since then has to open one of its own: two processes that lock
   /// through one open file do not exclude each other.
-  struct Spare {
-    LockName name;
-    LockFile file;
-    pid_t kept_by;
-  };
-  std::optional<Spare> spare = {};
+  std::unique_ptr<LockFile> spare = {};
+  pid_t spare_kept_by = 0;
 };
 
 }  // namespace dlock::local

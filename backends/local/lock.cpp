@@ -48,17 +48,16 @@ void LocalLock::start(TimePoint now) {
   // It may have been moved, with the file that we have left.
   if (queue_entry_) context_.opened_directory.reset();
   queue_entry_.reset();
-  auto place = QueueEntry::open(context_, spec_);
-  if (!place) return refuse(place.error());
-  queue_entry_.emplace(std::move(*place));
+  auto file = QueueEntry::open(context_, spec_);
+  if (!file) return refuse(file.error());
+  queue_entry_.emplace(context_, spec_, std::move(*file));
   if (spec_.name.is_path()) queue_entry_->wait_for_more();
   attempt(now);
 }
 
 /// One line a step, with -v.
-void LocalLock::trace(const std::string& step) const {
-  if (context_.runtime.log.style().verbosity == 0) return;
-  context_.runtime.log.verbose(spec_.name.text() + ": " + step);
+void LocalLock::trace(std::string_view step) const {
+  if (traces()) context_.runtime.log.verbose(spec_.name.text() + ": " + std::string(step));
 }
 
 void LocalLock::attempt(TimePoint now) {
@@ -169,34 +168,36 @@ void LocalLock::flock_granted(std::int64_t pid, TimePoint now) {
 void LocalLock::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
-  if (context_.runtime.log.style().verbosity > 0) {
+  if (traces()) {
     const std::string slot(queue_entry_->record().slot());
     trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(queue_entry_->ticket()) +
           (slot.empty() ? "" : ", slot " + slot));
   }
   Granted event;
-  if (!spec_.take) {
+  if (spec_.take) {
+    event.locks.push_back(held_lock());
+  } else {
     let_go();
     state_ = State::kDone;
-    events_.emplace_back(std::move(event));
-    return;
   }
-  HeldLock held{.name = spec_.name,
-                .owner = spec_.owner,
-                .token = FencingToken(queue_entry_->ticket()),
-                .store = context_.settings.store,
-                .reentered = queue_entry_->entry() > 0,
-                .slot = std::string(queue_entry_->record().slot())};
-  if (held.reentered) held.owner = spec_.ancestor->owner;
-  event.locks.push_back(std::move(held));
   events_.emplace_back(std::move(event));
+}
+
+HeldLock LocalLock::held_lock() const {
+  const bool joined = queue_entry_->entry() > 0;
+  return {.name = spec_.name,
+          .owner = joined ? spec_.ancestor->owner : spec_.owner,
+          .token = FencingToken(queue_entry_->ticket()),
+          .store = context_.settings.store,
+          .reentered = joined,
+          .slot = std::string(queue_entry_->record().slot())};
 }
 
 std::optional<SessionEvent> LocalLock::next_event(TimePoint now) {
   if (events_.empty()) look_around(now);
   if (events_.empty()) return std::nullopt;
-  SessionEvent event = std::move(events_.front());
-  events_.pop_front();
+  std::optional<SessionEvent> event(std::move(events_.front()));
+  events_.erase(events_.begin());
   return event;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "backends/local/context.h"
@@ -21,7 +21,7 @@ namespace dlock::local {
 class LocalLock final : public LockSession {
  public:
   /// `context` must outlive the session.
-  LocalLock(LocalContext& context, LockSpec spec) : context_(context), spec_(std::move(spec)), patience_(spec_.wait) {}
+  LocalLock(LocalContext& context, const LockSpec& spec) : context_(context), spec_(spec), patience_(spec_.wait) {}
 
   void acquire(TimePoint now) override;
   void withdraw(TimePoint deadline) override;
@@ -57,6 +57,7 @@ class LocalLock final : public LockSession {
   void wait_for_flock(TimePoint now);
   void flock_granted(std::int64_t pid, TimePoint now);
   void granted(TimePoint now);
+  HeldLock held_lock() const;
 
   void look_around(TimePoint now);
   void look_at_waiter(TimePoint now);
@@ -65,7 +66,8 @@ class LocalLock final : public LockSession {
   void look_at_front(TimePoint now);
   void look_for_loss(TimePoint now);
   void lose();
-  void trace(const std::string& step) const;
+  bool traces() const { return context_.runtime.log.style().verbosity > 0; }
+  void trace(std::string_view step) const;
 
   void give_back();
   void let_go();
@@ -86,9 +88,9 @@ class LocalLock final : public LockSession {
   PathLock path_;
   std::optional<WaitingChild>
       waiter_;  ///< after queue_entry_ and path_: it must be gone before their descriptors are closed
-  std::deque<SessionEvent> events_;
-  std::optional<FileWatch> watch_;  ///< of the file: while first in line for a permit, and while holding
-  mutable bool passed_on_ = false;  ///< the descriptor may live on in a command
+  std::vector<SessionEvent> events_;  ///< of which the caller knows none; hardly ever more than one
+  std::optional<FileWatch> watch_;    ///< of the file: while first in line for a permit, and while holding
+  mutable bool passed_on_ = false;    ///< the descriptor may live on in a command
 };
 
 }  // namespace dlock::local

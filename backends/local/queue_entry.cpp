@@ -40,22 +40,20 @@ std::optional<Error> why_not_joined(const Record& outer, const LockSpec& inner) 
 
 }  // namespace
 
-Result<QueueEntry> QueueEntry::open(LocalContext& context, const LockSpec& spec) {
-  if (context.spare && context.spare->name == spec.name && context.spare->kept_by == own_pid()) {
-    QueueEntry place(context, spec, std::move(context.spare->file));
-    context.spare.reset();
-    return place;
+Result<std::unique_ptr<LockFile>> QueueEntry::open(LocalContext& context, const LockSpec& spec) {
+  if (context.spare && context.spare->is_for(spec.name) && context.spare_kept_by == own_pid()) {
+    return std::move(context.spare);
   }
   const auto dir = context.directory();
   if (!dir && spec.name.is_path() && !spec.ancestor && context.has_no_directory()) {
     auto own = LockFile::private_one(spec.name.text());
     if (!own) return own.error();
-    return QueueEntry(context, spec, std::move(*own));
+    return std::make_unique<LockFile>(std::move(*own));
   }
   if (!dir) return dir.error();
   auto file = LockFile::open(**dir, lock_file_name(spec.name), spec.name.text());
   if (!file) return file.error();
-  return QueueEntry(context, spec, std::move(*file));
+  return std::make_unique<LockFile>(std::move(*file));
 }
 
 /// The short way: guard, ticket and a clear view in a single lock call. False, with nothing done, when anything at all
@@ -64,12 +62,12 @@ Result<bool> QueueEntry::enter_alone(TimePoint now, WallTime wall) {
   const Ticket ticket = next_ticket(Header(), wall.time_since_epoch().count());
   if (side_ != Side::kWriters || spec_->ancestor || ticket > kMaxTicket) return false;
   const Range whole = alone(ticket);
-  if (try_write_lock(file_.fd(), whole) != 0) return false;
-  const auto header = file_.removed() ? Result<Header>(Header()) : file_.read_header();
+  if (try_write_lock(file_->fd(), whole) != 0) return false;
+  const auto header = file_->removed() ? Result<Header>(Header()) : file_->read_header();
   const bool simple = header && header->known && header->counter < ticket && header->delay_ticket == 0 &&
                       header->delay_until_ns <= boot_ns(now);
   if (!simple) {
-    unlock_bytes(file_.fd(), whole);
+    unlock_bytes(file_->fd(), whole);
     return false;
   }
   Header next = *header;
@@ -79,10 +77,10 @@ Result<bool> QueueEntry::enter_alone(TimePoint now, WallTime wall) {
   const auto written = write_down(next, now, wall, true);
   if (!written) {
     ticket_ = 0;
-    unlock_bytes(file_.fd(), whole);
+    unlock_bytes(file_->fd(), whole);
     return written.error();
   }
-  unlock_bytes(file_.fd(), {whole.first + 1, whole.last});
+  unlock_bytes(file_->fd(), {whole.first + 1, whole.last});
   return true;
 }
 
@@ -90,12 +88,12 @@ Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool qu
   const auto at_once = enter_alone(now, wall);
   if (!at_once) return at_once.error();
   if (*at_once) return Step::kGranted;
-  const auto got = file_.try_guard();
+  const auto got = file_->try_guard();
   if (!got) return got.error();
   if (!*got) return Step::kGuardStuck;
-  const Guarded guarded(file_);
-  if (file_.removed()) return Step::kStartOver;
-  auto read = file_.read_header();
+  const Guarded guarded(*file_);
+  if (file_->removed()) return Step::kStartOver;
+  auto read = file_->read_header();
   if (!read) return read.error();
   Header header = *read;
   learn_from_living(header);
@@ -112,7 +110,7 @@ Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool qu
   delay_until_ns_ = delayed ? header.delay_until_ns : 0;
   if ((!free || delayed) && !queue) {
     if (header.delay_until_ns != read->delay_until_ns) {
-      if (const auto written = file_.write(header); !written) return written.error();
+      if (const auto written = file_->write(header); !written) return written.error();
     }
     return Step::kBusy;
   }
@@ -122,12 +120,12 @@ Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool qu
 }
 
 Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
-  const auto got = file_.try_guard();
+  const auto got = file_->try_guard();
   if (!got) return got.error();
   if (!*got) return Step::kGuardStuck;
-  const Guarded guarded(file_);
-  if (file_.replaced()) return Step::kStartOver;
-  auto read = file_.read_header();
+  const Guarded guarded(*file_);
+  if (file_->replaced()) return Step::kStartOver;
+  auto read = file_->read_header();
   if (!read) return read.error();
   Header header = *read;
   if (header.revoked >= ticket_) return Step::kStartOver;
@@ -136,12 +134,12 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
   if (excluded(ticket_, header.revoked)) return Step::kQueued;
   if (!permit_free(ticket_, header.revoked)) {
     const auto before = queued_before(ticket_, header.revoked);
-    return before && any_write_lock(file_.fd(), *before) ? Step::kQueued : Step::kFirstInLine;
+    return before && any_write_lock(file_->fd(), *before) ? Step::kQueued : Step::kFirstInLine;
   }
   note_unclean_end(header, now);
   if (header.delay_until_ns > boot_ns(now)) {
     delay_until_ns_ = header.delay_until_ns;
-    if (const auto written = file_.write(header); !written) return written.error();
+    if (const auto written = file_->write(header); !written) return written.error();
     return Step::kDelayed;
   }
   if (const auto granted = grant(header, wall); !granted) return granted.error();
@@ -149,11 +147,11 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
 }
 
 Result<QueueEntry::Step> QueueEntry::probe() {
-  if (file_.removed()) return Step::kStartOver;
-  const auto header = file_.read_header();
+  if (file_->removed()) return Step::kStartOver;
+  const auto header = file_->read_header();
   if (!header) return header.error();
   revoked_ = header->revoked;
-  const auto live = file_.live();
+  const auto live = file_->live();
   seen_counter_ = std::max<Ticket>(header->counter, live.empty() ? 0 : live.back().ticket);
   const bool busy = std::any_of(live.begin(), live.end(), [&](const LiveTicket& one) {
     return one.ticket > revoked_ && (spec_->mode == Mode::kExclusive || one.side == Side::kWriters);
@@ -178,34 +176,34 @@ std::vector<Range> QueueEntry::awaited() const {
 }
 
 Result<bool> QueueEntry::lost() const {
-  if (file_.removed()) return true;
-  const auto header = file_.read_header();
+  if (file_->removed()) return true;
+  const auto header = file_->read_header();
   if (!header) return header.error();
   return header->revoked >= ticket_;
 }
 
 std::string QueueEntry::freed_by() const {
-  const auto record = index_ ? file_.read_record(*index_) : std::nullopt;
+  const auto record = index_ ? file_->read_record(*index_) : std::nullopt;
   const bool told = record && record->ticket == ticket_ && (record->flags & Record::kForced);
-  return told ? file_.reason_of({*index_, *record}) : std::string();
+  return told ? file_->reason_of({*index_, *record}) : std::string();
 }
 
 Result<bool> QueueEntry::queue_changed() const {
-  if (file_.removed()) return true;
-  const auto header = file_.read_header();
+  if (file_->removed()) return true;
+  const auto header = file_->read_header();
   if (!header) return header.error();
   return header->revoked != revoked_;
 }
 
 std::vector<LiveTicket> QueueEntry::before(Ticket revoked) const {
-  auto live = file_.live();
+  auto live = file_->live();
   std::erase_if(live, [&](const LiveTicket& one) { return one.ticket <= revoked || one.ticket >= ticket_; });
   return live;
 }
 
 /// Whose state cannot be known (another pid namespace, no record) is not stopped; who was granted the lock has it.
 bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
-  const auto records = file_.read_records();
+  const auto records = file_->read_records();
   const auto is_stopped = [&](const LiveTicket& ticket) {
     return std::any_of(records.begin(), records.end(), [&](const LockFile::Placed& placed) {
       const Record& record = placed.record;
@@ -219,32 +217,32 @@ bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
 }
 
 bool QueueEntry::only_stopped_before() const {
-  const auto header = file_.read_header();
+  const auto header = file_->read_header();
   if (!header || header->revoked >= ticket_) return false;
   // Nearly always the one that the kernel names goes on. All of them would be a request each, in each of as many
   // waiters.
   for (const Range& range : excluding(side_, ticket_, header->revoked)) {
-    const auto one = find_a_write_lock(file_.fd(), range);
+    const auto one = find_a_write_lock(file_->fd(), range);
     if (one && one->first >= range.first && !all_stopped(live_tickets({*one}))) return false;
   }
   return all_stopped(before(header->revoked));
 }
 
 Result<bool> QueueEntry::pass_over(TimePoint now) {
-  const auto got = file_.try_guard();
+  const auto got = file_->try_guard();
   if (!got) return got.error();
   if (!*got) return false;
-  const Guarded guarded(file_);
-  if (file_.replaced()) return false;
-  auto header = file_.read_header();
+  const Guarded guarded(*file_);
+  if (file_->replaced()) return false;
+  auto header = file_->read_header();
   if (!header) return header.error();
   const auto older = before(header->revoked);
   if (header->revoked >= ticket_ || !all_stopped(older)) return false;
   note_unclean_end(*header, now);
   header->revoked = older.back().ticket;
-  const auto written = file_.write(*header);
+  const auto written = file_->write(*header);
   if (!written) return written.error();
-  file_.touch();
+  file_->touch();
   return true;
 }
 
@@ -252,13 +250,13 @@ Result<bool> QueueEntry::pass_over(TimePoint now) {
 Result<bool> QueueEntry::join(const Header& header) {
   const Ticket outer = spec_->ancestor->token.value();
   if (outer == 0 || outer > header.counter || outer <= header.revoked) return false;
-  for (const auto& [index, record] : file_.read_records()) {
+  for (const auto& [index, record] : file_->read_records()) {
     if (record.ticket != outer || record.owner_text() != spec_->ancestor->owner.text()) continue;
     const Side side = side_of(record.lock_mode());
-    if (!(record.flags & Record::kGranted) || !file_.alive(side, outer)) return false;
+    if (!(record.flags & Record::kGranted) || !file_->alive(side, outer)) return false;
     if (auto why = why_not_joined(record, *spec_)) return *why;
     for (int entry = 1; entry < kMaxEntries; ++entry) {
-      if (try_write_lock(file_.fd(), entry_byte(side, outer, entry)) != 0) continue;
+      if (try_write_lock(file_->fd(), entry_byte(side, outer, entry)) != 0) continue;
       side_ = side;
       ticket_ = outer;
       entry_ = entry;
@@ -278,7 +276,7 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
   const std::uint32_t wanted = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   if (header.reader_permits == wanted) return std::nullopt;
   const auto readers = readers_before(kMaxTicket, header.revoked);
-  if (readers && any_write_lock(file_.fd(), *readers)) {
+  if (readers && any_write_lock(file_->fd(), *readers)) {
     return Error{ErrorCode::kConflict,
                  spec_->name.text() + " is in use with " + population(header.reader_permits) + ", not with " +
                      population(wanted),
@@ -291,7 +289,7 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
 /// A blank header beside living tickets is a file whose content was lost. Its queue is still there, in the kernel.
 void QueueEntry::learn_from_living(Header& header) const {
   if (header.known) return;
-  for (const LiveTicket& one : file_.live()) {
+  for (const LiveTicket& one : file_->live()) {
     header.counter = std::max<std::uint64_t>(header.counter, one.ticket);
     if (one.side == Side::kWriters) header.last_writer = one.ticket;
   }
@@ -302,7 +300,7 @@ void QueueEntry::note_unclean_end(Header& header, TimePoint now) const {
   // A point further away than the delay itself is one of an earlier boot.
   if (header.delay_until_ns - boot_ns(now) > header.delay_ns) header.delay_until_ns = 0;
   if (header.delay_ticket == 0 || header.delay_ticket == ticket_) return;
-  if (header.delay_ticket > header.revoked && file_.alive(Side::kWriters, header.delay_ticket)) return;
+  if (header.delay_ticket > header.revoked && file_->alive(Side::kWriters, header.delay_ticket)) return;
   header.delay_ticket = 0;
   header.delay_until_ns = boot_ns(now) + header.delay_ns;
 }
@@ -310,7 +308,7 @@ void QueueEntry::note_unclean_end(Header& header, TimePoint now) const {
 bool QueueEntry::excluded(Ticket ticket, Ticket revoked) const {
   const auto ranges = excluding(side_, ticket, revoked);
   return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return any_write_lock(file_.fd(), range); });
+                     [&](const Range& range) { return any_write_lock(file_->fd(), range); });
 }
 
 /// Once true it stays true: older tickets only ever get fewer.
@@ -318,7 +316,7 @@ bool QueueEntry::permit_free(Ticket ticket, Ticket revoked) const {
   if (spec_->mode != Mode::kPermits) return true;
   const auto before = readers_before(ticket, revoked);
   if (!before) return true;
-  return live_tickets(find_write_locks(file_.fd(), *before)).size() < static_cast<std::size_t>(spec_->permits);
+  return live_tickets(find_write_locks(file_->fd(), *before)).size() < static_cast<std::size_t>(spec_->permits);
 }
 
 }  // namespace dlock::local

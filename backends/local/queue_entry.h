@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,8 +29,12 @@ class QueueEntry {
     kGuardStuck,   ///< somebody sits on the guard: come back in a moment
   };
 
+  /// The file of the key of `spec`, in which a place can be had.
+  static Result<std::unique_ptr<LockFile>> open(LocalContext& context, const LockSpec& spec);
+
   /// `spec` and `context` must outlive the place.
-  static Result<QueueEntry> open(LocalContext& context, const LockSpec& spec);
+  QueueEntry(LocalContext& context, const LockSpec& spec, std::unique_ptr<LockFile> file)
+      : context_(&context), spec_(&spec), file_(std::move(file)), side_(side_of(spec.mode)) {}
 
   /// Takes the lock if it can be had at once; else draws a ticket (`queue`) or leaves nothing. Conflict if the callers
   /// of this key do not agree, Unsupported for a re-entry that would wait for itself.
@@ -68,8 +73,8 @@ class QueueEntry {
   /// True while a re-entry of the same ticket keeps the lock.
   bool others_inside() const;
 
-  const LockFile& file() const { return file_; }
-  LockFile& file() { return file_; }
+  const LockFile& file() const { return *file_; }
+  LockFile& file() { return *file_; }
   Ticket ticket() const { return ticket_; }
   Side side() const { return side_; }
   int entry() const { return entry_; }
@@ -81,9 +86,6 @@ class QueueEntry {
   std::optional<std::uint32_t> record_index() const { return index_; }
 
  private:
-  explicit QueueEntry(LocalContext& context, const LockSpec& spec, LockFile file)
-      : context_(&context), spec_(&spec), file_(std::move(file)), side_(side_of(spec.mode)) {}
-
   Result<bool> enter_alone(TimePoint now, WallTime wall);
   Result<bool> join(const Header& header);
   std::optional<Error> disagreement(Header& header) const;
@@ -103,7 +105,7 @@ class QueueEntry {
 
   LocalContext* context_;
   const LockSpec* spec_;
-  LockFile file_;
+  std::unique_ptr<LockFile> file_;
   Side side_;
   Ticket ticket_ = 0;
   int entry_ = 0;

@@ -28,13 +28,13 @@ Result<void> QueueEntry::draw(Header& header, TimePoint now, WallTime wall, bool
 
 Result<void> QueueEntry::lock_own_bytes(Header& header, Ticket first, bool granted) {
   for (Ticket ticket = first; ticket <= kMaxTicket; ++ticket) {
-    const int failed = try_write_lock(file_.fd(), entry_byte(side_, ticket, 0));
+    const int failed = try_write_lock(file_->fd(), entry_byte(side_, ticket, 0));
     if (failed == EAGAIN || failed == EACCES) continue;  // the file's counter was lost: go on to the next number
-    if (failed) return system_error("cannot lock " + file_.path(), failed);
+    if (failed) return system_error("cannot lock " + file_->path(), failed);
     ticket_ = ticket;
     header.counter = ticket;
     if (side_ == Side::kWriters) header.last_writer = ticket;
-    if (!granted && spec_->mode == Mode::kPermits) try_write_lock(file_.fd(), queue_byte(ticket));
+    if (!granted && spec_->mode == Mode::kPermits) try_write_lock(file_->fd(), queue_byte(ticket));
     return {};
   }
   return Error{ErrorCode::kSystem, "no ticket left for " + spec_->name.text() + ": the clock is past the year 2540",
@@ -48,10 +48,10 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
   record_.mode = static_cast<std::uint32_t>(spec_->mode);
   record_.permits = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   record_.flags = granted && complete_ ? std::uint32_t{Record::kGranted} : 0;
-  record_.pid = getpid();
+  record_.pid = own_pid();
   const bool permit = spec_->mode == Mode::kPermits;  // its record is read for its slot: only changed under the guard
   if (!granted || permit) record_.pid_namespace = context_->own_pid_namespace();  // else see say_pid_namespace()
-  record_.uid = geteuid();
+  record_.uid = context_->uid;
   record_.since_us = wall.time_since_epoch().count();
   record_.drawn_boot_ns = now.time_since_epoch().count();
   record_.set_host(context_->host);
@@ -59,26 +59,26 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
   if (granted) header.delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
   if (granted && header.delay_ticket) header.delay_ns = spec_->lock_delay.count();
   // A granted writer is alone, whatever the ring has: it starts again at the front, and the file stays small.
-  const bool alone = (granted && side_ == Side::kWriters) || !any_write_lock(file_.fd(), kAllTickets);
+  const bool alone = (granted && side_ == Side::kWriters) || !any_write_lock(file_->fd(), kAllTickets);
   if (alone) {
     header.ring = kSmallRing;
     header.next_record = 1;
     index_ = 0;
     if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
-    const auto written = file_.write(header, record_);
-    if (written) file_.keep_reason({0, record_}, spec_->reason);
+    const auto written = file_->write(header, record_);
+    if (written) file_->keep_reason({0, record_}, spec_->reason);
     return written;
   }
-  index_ = file_.claim_record(header);
+  index_ = file_->claim_record(header);
   if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
-  if (const auto written = file_.write(header); !written) return written;
+  if (const auto written = file_->write(header); !written) return written;
   return write_record();
 }
 
 Result<void> QueueEntry::write_record() {
   if (!index_) return {};
-  const auto written = file_.write_record(*index_, record_);
-  if (written) file_.keep_reason({*index_, record_}, spec_->reason);
+  const auto written = file_->write_record(*index_, record_);
+  if (written) file_->keep_reason({*index_, record_}, spec_->reason);
   return written;
 }
 
@@ -86,7 +86,7 @@ Result<void> QueueEntry::write_record() {
 Result<void> QueueEntry::take_slot(const Header& header) {
   if (spec_->mode != Mode::kPermits) return {};
   if (index_) {
-    record_.set_texts(spec_->reason, slot_for(file_, header.revoked, *spec_), spec_->command);
+    record_.set_texts(spec_->reason, slot_for(*file_, header.revoked, *spec_), spec_->command);
     return {};
   }
   if (spec_->slots.empty()) return {};
@@ -97,8 +97,8 @@ Result<void> QueueEntry::take_slot(const Header& header) {
 
 Result<void> QueueEntry::grant(Header& header, WallTime wall) {
   if (spec_->mode == Mode::kPermits && !index_) {
-    index_ = file_.claim_record(header);  // some have gone since we came
-    if (const auto written = file_.write(header); !written) return written;
+    index_ = file_->claim_record(header);  // some have gone since we came
+    if (const auto written = file_->write(header); !written) return written;
   }
   if (const auto taken = take_slot(header); !taken) return taken;
   if (complete_) {
@@ -110,11 +110,11 @@ Result<void> QueueEntry::grant(Header& header, WallTime wall) {
   if (delay_ticket != header.delay_ticket) {
     header.delay_ticket = delay_ticket;
     header.delay_ns = delay_ticket ? spec_->lock_delay.count() : header.delay_ns;
-    if (const auto written = file_.write(header); !written) return written;
+    if (const auto written = file_->write(header); !written) return written;
   }
   // What was locked for waiting is in nobody's way, but would be looked at by every later lock call.
-  for (const Range& range : excluding(side_, ticket_, 0)) unlock_bytes(file_.fd(), range);
-  if (spec_->mode == Mode::kPermits) unlock_bytes(file_.fd(), {queue_byte(0).first, queue_byte(ticket_).last});
+  for (const Range& range : excluding(side_, ticket_, 0)) unlock_bytes(file_->fd(), range);
+  if (spec_->mode == Mode::kPermits) unlock_bytes(file_->fd(), {queue_byte(0).first, queue_byte(ticket_).last});
   return {};
 }
 
@@ -124,48 +124,48 @@ Result<void> QueueEntry::mark_granted(WallTime wall, std::int64_t flock_pid) {
   record_.flags |= Record::kGranted;
   record_.since_us = wall.time_since_epoch().count();
   record_.flock_pid = flock_pid;
-  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+  return index_ ? file_->write_record(*index_, record_) : Result<void>();
 }
 
 Result<void> QueueEntry::say_pid_namespace() {
   if (entry_ > 0 || record_.pid_namespace != 0) return {};
   record_.pid_namespace = context_->own_pid_namespace();
-  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+  return index_ ? file_->write_record(*index_, record_) : Result<void>();
 }
 
 Result<void> QueueEntry::note_flock_pid(std::int64_t pid) {
   record_.flock_pid = pid;
-  return index_ ? file_.write_record(*index_, record_) : Result<void>();
+  return index_ ? file_->write_record(*index_, record_) : Result<void>();
 }
 
-bool QueueEntry::others_inside() const { return file_.alive(side_, ticket_); }
+bool QueueEntry::others_inside() const { return file_->alive(side_, ticket_); }
 
 void QueueEntry::give_back() {
   if (ticket_ == 0) return;
   // Guarded, because between "is anybody else inside" and the unlocking another one may leave.
-  if ((entry_ > 0 || spec_->lock_delay.count() > 0) && file_.guard()) {
-    const Guarded guarded(file_);
-    auto header = file_.read_header();
+  if ((entry_ > 0 || spec_->lock_delay.count() > 0) && file_->guard()) {
+    const Guarded guarded(*file_);
+    auto header = file_->read_header();
     if (header && header->delay_ticket == ticket_ && header->revoked < ticket_ && !others_inside()) {
       header->delay_ticket = 0;
-      static_cast<void>(static_cast<bool>(file_.write(*header)));
+      static_cast<void>(static_cast<bool>(file_->write(*header)));
     }
     unlock_all();
   } else {
     unlock_all();
   }
-  if (record_.lock_mode() == Mode::kPermits) file_.touch();
+  if (record_.lock_mode() == Mode::kPermits) file_->touch();
   ticket_ = 0;
 }
 
 void QueueEntry::keep_file_open() {
-  context_->spare.emplace(LocalContext::Spare{spec_->name, std::move(file_), own_pid()});
+  context_->spare = std::move(file_);
+  context_->spare_kept_by = own_pid();
 }
 
 void QueueEntry::unlock_all() {
   // Explicitly, and not by closing: a daemon that inherited the descriptor must not keep what is given back.
-  unlock_bytes(file_.fd(), entry_byte(side_, ticket_, entry_));
-  if (entry_ == 0 && record_.lock_mode() == Mode::kPermits) unlock_bytes(file_.fd(), queue_byte(ticket_));
+  unlock_all_bytes(file_->fd());
 }
 
 }  // namespace dlock::local

@@ -15,7 +15,8 @@ struct flock describe(short type, const Range& range) {
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = range.first;
-  lock.l_len = range.last - range.first + 1;
+  const bool open_end = range.last == std::numeric_limits<std::int64_t>::max();
+  lock.l_len = open_end ? 0 : range.last - range.first + 1;
   return lock;
 }
 
@@ -32,6 +33,8 @@ int apply(int fd, int command, short type, const Range& range) {
 int try_write_lock(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_WRLCK, range); }
 
 int unlock_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLK, F_UNLCK, range); }
+
+int unlock_all_bytes(int fd) { return unlock_bytes(fd, {0, std::numeric_limits<std::int64_t>::max()}); }
 
 int wait_for_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLKW, F_RDLCK, range); }
 

@@ -14,10 +14,11 @@ template <typename Block>
 std::uint64_t checksum_of(const Block& block) {
   static_assert(sizeof(Block) % 8 == 0);
   constexpr std::size_t kWords = sizeof(Block) / 8 - 1;
-  std::uint64_t words[kWords];
-  std::memcpy(words, &block, sizeof words);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&block);
   std::uint64_t sum = 0xcbf29ce484222325ULL;
-  for (const std::uint64_t word : words) {
+  for (std::size_t i = 0; i < kWords; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + i * sizeof word, sizeof word);
     sum = (sum ^ word) * 0x100000001b3ULL;
     sum ^= sum >> 29;
   }

@@ -24,12 +24,18 @@ struct Front {
   Prologue prologue;
   Header header;
 };
-struct Whole {
-  Prologue prologue;
+/// What an acquisition that is alone writes, and what stands before it in a file that is new.
+struct Back {
   Header header;
   Record first;
 };
+struct Whole {
+  Prologue prologue;
+  Back back;
+};
 static_assert(sizeof(Front) == kRecordsAt && sizeof(Whole) == kRecordsAt + sizeof(Record));
+
+bool same(const Header& one, const Header& other) { return std::memcmp(&one, &other, sizeof one) == 0; }
 
 void pause_for(long nanoseconds) {
   const timespec pause{0, nanoseconds};
@@ -128,7 +134,8 @@ Error LockFile::damaged(const std::string& why) const {
 Result<Header> LockFile::read_header() const {
   if (checked_) {
     Header header;
-    if (pread(fd(), &header, sizeof header, kHeaderAt) == sizeof header && sound(header)) return header;
+    const bool whole = pread(fd(), &header, sizeof header, kHeaderAt) == sizeof header;
+    if (whole && (same(header, known_) || sound(header))) return known_ = header;
   }
   Front front;
   std::memset(static_cast<void*>(&front), 0, sizeof front);
@@ -144,7 +151,7 @@ Result<Header> LockFile::read_header() const {
   }
   if (!sound(front.header)) return damaged("its header does not add up");
   checked_ = true;
-  return front.header;
+  return known_ = front.header;
 }
 
 std::optional<std::string> LockFile::key() const {
@@ -159,14 +166,16 @@ Result<void> LockFile::written(int failed) const {
 }
 
 Result<void> LockFile::write(Header header, const Record& first) const {
-  // A fresh file gets its prologue in the same write, so that no file ever has only one of the two.
-  Whole whole{{}, header, first};
-  if (!header.known) whole.prologue = prologue_for(key_);
-  whole.header.known = 1;
-  seal(whole.header);
-  seal(whole.first);
-  const std::size_t skip = header.known ? kHeaderAt : 0;
-  return written(write_at(fd(), reinterpret_cast<const char*>(&whole) + skip, sizeof whole - skip, skip));
+  const bool fresh = !header.known;
+  header.known = 1;
+  seal(header);
+  known_ = header;
+  Back back{header, first};
+  seal(back.first);
+  if (!fresh) return written(write_at(fd(), &back, sizeof back, kHeaderAt));
+  // It gets its prologue in the same write, so that no file ever has only one of the two.
+  const Whole whole{prologue_for(key_), back};
+  return written(write_at(fd(), &whole, sizeof whole, 0));
 }
 
 Result<void> LockFile::write(Header header) const {

@@ -33,6 +33,9 @@ class LockFile {
   static Result<LockFile> private_one(std::string_view key);
   bool is_private() const { return private_; }
 
+  /// REQUIRES: opened for one key, not for whatever key it has.
+  bool is_for(const LockName& name) const { return key_ == name.text(); }
+
   int fd() const { return fd_.get(); }
   /// Goes on with a duplicate of the descriptor, from number 3 on. False if there is none left.
   bool lift_fd();
@@ -100,6 +103,7 @@ class LockFile {
   UniqueFd fd_;
   bool private_ = false;
   mutable bool checked_ = false;  ///< the prologue is as it should be: it is written only once
+  mutable Header known_;          ///< as it was read or written last, sealed: what is the same is sound
 };
 
 /// Holds the guard for a scope.
