@@ -31,13 +31,15 @@ std::string parts_text(const StockParts& parts, char between) {
 
 Result<StockParts> parse_parts(std::string_view text, char between) {
   StockParts parts;
-  const Error broken{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 80)) + "' does not list parts of a stock"};
-  for (bool more = !text.empty(); more;) {
-    more = text.find(between) != std::string_view::npos;
-    std::string_view one = cut(text, between);
+  std::string_view rest = text;
+  for (bool more = !rest.empty(); more;) {
+    more = rest.find(between) != std::string_view::npos;
+    std::string_view one = cut(rest, between);
     const auto segment = whole_number<std::uint32_t>(cut(one, ':'));
     const auto quantity = parse_quantity(one, 1);
-    if (!segment || *segment > kMostSegmentNumber || !quantity) return broken;
+    if (!segment || *segment > kMostSegmentNumber || !quantity) {
+      return Error{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 80)) + "' does not list parts of a stock"};
+    }
     parts.push_back({static_cast<int>(*segment), *quantity});
   }
   return parts;

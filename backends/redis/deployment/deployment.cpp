@@ -62,6 +62,7 @@ class SingleDeployment final : public Deployment {
       if (!replies) return busy && replies.error().code == ErrorCode::kUnavailable ? *busy : replies.error();
       const auto refused = std::find_if(replies->begin(), replies->end(), is_for_later);
       if (answered.empty()) asked_at_ = connection_.asked_at();
+      if (answered.empty() && refused == replies->end()) return replies;
       const std::size_t done = static_cast<std::size_t>(refused - replies->begin());
       std::move(replies->begin(), refused, std::back_inserter(answered));
       if (refused == replies->end()) return answered;

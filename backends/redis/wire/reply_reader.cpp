@@ -3,6 +3,7 @@
 
 #include <hiredis/read.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <new>
@@ -123,19 +124,34 @@ bool is_denied(const Reply& reply) {
   return says("The user executing the script can't ") || says("ACL failure in script: ");  // up to Redis 7.0, and since
 }
 
+namespace {
+
+/// "*9\r\n": how many, or how long.
+constexpr std::size_t kLongestHead = 24;
+
+char* put_head(char* to, char kind, std::size_t size) {
+  *to++ = kind;
+  to = std::to_chars(to, to + kLongestHead - 3, size).ptr;
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
+}
+
+}  // namespace
+
 void append_encoded(std::string& out, const Command& command) {
-  const auto append_head = [&](char kind, std::size_t size) {
-    char head[24] = {kind};
-    char* end = std::to_chars(head + 1, head + sizeof head - 2, size).ptr;
-    *end++ = '\r';
-    *end++ = '\n';
-    out.append(head, static_cast<std::size_t>(end - head));
-  };
-  append_head('*', command.size());
+  const std::size_t before = out.size();
+  std::size_t most = kLongestHead;
+  for (const std::string& word : command) most += kLongestHead + word.size() + 2;
+  out.resize(before + most);
+  char* to = put_head(out.data() + before, '*', command.size());
   for (const std::string& word : command) {
-    append_head('$', word.size());
-    out.append(word).append("\r\n", 2);
+    to = put_head(to, '$', word.size());
+    to = std::copy(word.begin(), word.end(), to);
+    *to++ = '\r';
+    *to++ = '\n';
   }
+  out.resize(static_cast<std::size_t>(to - out.data()));
 }
 
 void ReplyReader::Free::operator()(redisReader* reader) const { redisReaderFree(reader); }
