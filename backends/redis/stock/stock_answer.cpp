@@ -52,8 +52,16 @@ Result<SlotParts> StockAnswers::parts_of(const Result<StockReply>& answer) const
   return answer->is("ok") && parts ? std::move(parts) : not_understood();
 }
 
+Result<SlotAnswer> StockAnswers::taken(std::string_view parts, bool repeated) const {
+  auto got = parse_slot_parts(parts);
+  if (!got) return not_understood();
+  return SlotAnswer{StockTaken{std::move(got->parts), {}, repeated}, std::move(got->attempt)};
+}
+
 Result<SlotAnswer> StockAnswers::deduction(const StockRequest& request, const Result<StockReply>& answer) const {
   if (!answer) return answer.error();
+  if (answer->is("taken")) return taken(answer->text(1), false);
+  if (answer->is("repeated")) return taken(answer->text(1), true);
   if (answer->has("short", 2)) return SlotAnswer{StockShort{answer->quantity(1), answer->quantity(2)}, ""};
   if (answer->is("progress")) return SlotAnswer{StockInProgress{}, ""};
   if (answer->is("refunded")) return id_refunded(request.id);
@@ -61,9 +69,6 @@ Result<SlotAnswer> StockAnswers::deduction(const StockRequest& request, const Re
   if (answer->is("reused")) return id_reused(request.id, answer->quantity(1), request.quantity);
   auto got = parse_slot_parts(answer->text(1));
   if (!got) return not_understood();
-  if (answer->is("taken") || answer->is("repeated")) {
-    return SlotAnswer{StockTaken{std::move(got->parts), {}, answer->is("repeated")}, std::move(got->attempt)};
-  }
   const auto token = FencingToken::parse(answer->text(2));
   if (!answer->has("reserved", 2) || !token) return not_understood();
   return SlotAnswer{StockTaken{std::move(got->parts), *token, false}, std::move(got->attempt)};

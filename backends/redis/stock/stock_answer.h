@@ -26,6 +26,8 @@ class StockReply {
   bool is(std::string_view word) const { return reply_.elements[0].text == word; }
   bool has(std::string_view word, std::size_t texts) const { return is(word) && reply_.elements.size() == texts + 1; }
   const std::vector<Reply>& list(std::size_t i) const { return reply_.elements[i].elements; }
+  /// REQUIRES: there are as many.
+  std::string_view view(std::size_t i) const { return reply_.elements[i].text; }
   std::string text(std::size_t i) const { return i < reply_.elements.size() ? reply_.elements[i].text : std::string(); }
   Quantity quantity(std::size_t i) const {
     const auto number = parse_quantity(text(i), 0);
@@ -43,6 +45,8 @@ class StockAnswers {
 
   Error not_understood() const;
   Result<void> ok(const Result<StockReply>& answer) const;
+  /// What was taken for good.
+  Result<SlotAnswer> taken(std::string_view parts, bool repeated) const;
   Result<SlotAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
   Result<SlotParts> sale(const StockRequest& request, const Result<StockReply>& answer) const;
   Result<SlotParts> cancellation(const StockRequest& request, const Result<StockReply>& answer) const;

@@ -15,6 +15,7 @@ using Kind = StockStep::Kind;
 
 /// Others wait for less than a millisecond meanwhile.
 constexpr std::size_t kMostInOneScript = 128;
+constexpr std::string_view kTaken = "taken ";
 constexpr std::string_view kBroken = "broken ";
 /// Those that every script has.
 constexpr std::size_t kKeys = 9;
@@ -85,10 +86,18 @@ void StockBatch::read(std::size_t i, Result<StockReply> answer, const StockAnswe
   const bool many = answer && answer->has("served", steps.size());
   if (answer && steps.size() > 1 && !many) answer = words.not_understood();
   for (std::size_t k = 0; k < steps.size(); ++k) {
-    const std::string one = many ? answer->text(k + 1) : std::string();
-    if (one.starts_with(kBroken)) answers.push_back(broken_stock(stock_, one.substr(kBroken.size())));
-    else answers.push_back(words.step(stock_, steps[k], many ? Result<StockReply>(StockReply(one)) : answer));
+    answers.push_back(many ? one_of_many(steps[k], answer->view(k + 1), words) : words.step(stock_, steps[k], answer));
   }
+}
+
+Result<StepAnswer> StockBatch::one_of_many(const StockStep& step, std::string_view text,
+                                           const StockAnswers& words) const {
+  if (text.starts_with(kTaken)) {
+    auto taken = words.taken(text.substr(kTaken.size()), false);
+    return taken ? Result<StepAnswer>(step_answer(std::move(taken->answer))) : taken.error();
+  }
+  if (text.starts_with(kBroken)) return broken_stock(stock_, std::string(text.substr(kBroken.size())));
+  return words.step(stock_, step, StockReply(text));
 }
 
 }  // namespace dlock::redis

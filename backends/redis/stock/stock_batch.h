@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/redis/stock/stock_answer.h"
@@ -29,6 +30,7 @@ class StockBatch {
 
  private:
   Command step_script(const StockStep& step, const Eval& eval) const;
+  Result<StepAnswer> one_of_many(const StockStep& step, std::string_view text, const StockAnswers& words) const;
   Command take_all_script(std::span<const StockStep> takes, const Eval& eval) const;
 
   const LockName& stock_;

@@ -10,6 +10,24 @@
 --- include parts/join.lua
 local keep, wanted = ARGV[1], #KEYS - 9
 local sold, sum, new, old_ones = {}, 0, {}, {}
+-- A number as a text takes longer than to find one that was made before.
+local names, numbers = {}, {}
+local function name_of(segment)
+  local name = names[segment]
+  if not name then
+    name = decimal(segment) .. ':'
+    names[segment] = name
+  end
+  return name
+end
+local function number_of(text)
+  local number = numbers[text]
+  if not number then
+    number = whole(text) or 0
+    numbers[text] = number
+  end
+  return number
+end
 
 -- Remembers what is to be written.
 local function deduct(segment, number)
@@ -35,8 +53,8 @@ local function known(i, text, number)
 end
 
 local function answer_to(i, text, reserved_ones)
-  local number = whole(ARGV[3 * i])
-  if not number or number < 1 then return 'invalid' end
+  local number = number_of(ARGV[3 * i])
+  if number < 1 then return 'invalid' end
   if text or reserved_ones then
     local ok, answer = pcall(known, i, text, number)
     if not ok and type(answer) == 'table' and answer.why then return 'broken ' .. answer.why end
@@ -46,7 +64,7 @@ local function answer_to(i, text, reserved_ones)
   local segment = place(ARGV[3 * i + 1])
   if free[segment] >= number then
     deduct(segment, number)
-    return sell(i, number, segment .. ':' .. ARGV[3 * i])
+    return sell(i, number, name_of(segment) .. ARGV[3 * i])
   end
   local parts = choose(number, ARGV[3 * i + 1])
   if not parts then return 'short ' .. decimal(sum_free) .. ' ' .. decimal(sum_aside) end
@@ -63,7 +81,9 @@ return run(function()
   for i = 1, wanted do answers[i + 1] = answer_to(i, texts[i], reserved_ones) end
   for segment, number in pairs(sold) do change(segment, -number) end
   if sum > 0 then call('HINCRBY', meta, 'taken', decimal(sum)) end
-  for i, text in pairs(new) do call('SET', KEYS[9 + i], text, 'PX', keep) end
+  for i = 1, wanted do
+    if new[i] then call('SET', KEYS[9 + i], new[i], 'PX', keep) end
+  end
   for _, key in ipairs(old_ones) do call('PEXPIRE', key, keep) end
   return answers
 end)
