@@ -12,6 +12,8 @@ namespace {
 
 constexpr Duration kReplicaTimeout = std::chrono::seconds(1);
 constexpr const char* kByHash = "EVALSHA";
+constexpr const char* kTakeAtOnce = "take at once";  ///< among the scripts
+constexpr std::size_t kMostWords = 8;                ///< that stand behind the keys of the script of one request
 
 /// The server did nothing: it does not know the hash, or our user may not use any.
 bool wants_text(const Command& script, const Reply& reply) {
@@ -22,21 +24,26 @@ bool wants_text(const Command& script, const Reply& reply) {
 
 Command StockCalls::script(const char* script, int slot, const StockNames& n, const std::string& record) {
   Script& known = scripts_[{script, slot}];
-  const bool by_hash = !known.hash.empty();
   if (known.text.empty()) known.text = script_text(script, space_.counters, slot, space_.slots);
-  if (!by_hash && ++known.sent == 2 && !hashes_refused_) unhashed_.push_back(&known);
-  return {by_hash ? kByHash : "EVAL",
-          by_hash ? known.hash : known.text,
-          "9",
-          n.meta,
-          n.quantity,
-          n.reserved,
-          n.open,
-          n.until,
-          record,
-          n.held,
-          n.credits,
-          n.refused};
+  return call_of(known, {n.meta, n.quantity, n.reserved, n.open, n.until, record, n.held, n.credits, n.refused});
+}
+
+Command StockCalls::take_at_once(const StockNames& n, const std::string& record) {
+  Script& known = scripts_[{kTakeAtOnce, 0}];
+  if (known.text.empty()) known.text = take_at_once_text(space_.counters);
+  return call_of(known, {n.meta, n.quantity, n.open, record});
+}
+
+Command StockCalls::call_of(Script& script, std::initializer_list<std::string_view> keys) {
+  const bool by_hash = !script.hash.empty();
+  if (!by_hash && ++script.sent == 2 && !hashes_refused_) unhashed_.push_back(&script);
+  Command command;
+  command.reserve(3 + keys.size() + kMostWords);
+  command.emplace_back(by_hash ? kByHash : "EVAL");
+  command.push_back(by_hash ? script.hash : script.text);
+  command.push_back(std::to_string(keys.size()));
+  command.insert(command.end(), keys.begin(), keys.end());
+  return command;
 }
 
 Result<std::vector<Reply>> StockCalls::exchange(const StockNames& names, std::vector<Command> scripts,
@@ -47,6 +54,7 @@ Result<std::vector<Reply>> StockCalls::exchange(const StockNames& names, std::ve
     if (!replies) return replies;
     std::size_t done = 0;
     while (done < scripts.size() && !wants_text(scripts[done], (*replies)[done])) ++done;
+    if (answered.empty() && done == scripts.size()) return replies;
     std::move(replies->begin(), replies->begin() + static_cast<std::ptrdiff_t>(done), std::back_inserter(answered));
     if (done == scripts.size()) return answered;
     hashes_refused_ = hashes_refused_ || (*replies)[done].is_error("NOPERM");
@@ -61,6 +69,7 @@ Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, st
                                                      const CallLimit& limit) {
   const std::size_t count = scripts.size();
   ReplicaCheck replicas(replicas_);
+  if (!replicas.any() && unhashed_.empty()) return deployment_->call(names.meta, scripts, limit.until, limit.control);
   while (true) {
     for (Command& one : hash_questions()) scripts.push_back(std::move(one));
     const std::size_t asked = scripts.size();

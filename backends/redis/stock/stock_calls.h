@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,8 @@ class StockCalls {
   /// One of stock_scripts with the keys of `names`, which are those of `slot`, and `record`. The script's words go
   /// behind it.
   Command script(const char* script, int slot, const StockNames& names, const std::string& record);
+  /// The one for a take as most are, with the keys that it has.
+  Command take_at_once(const StockNames& names, const std::string& record);
 
   /// Sends them in one pipeline and gives back one reply each. What a server did not do because it does not know the
   /// hash goes again with what is behind it, in order, as text. Unavailable: an unknown outcome, of all of them.
@@ -45,6 +49,7 @@ class StockCalls {
     int sent = 0;      ///< as text
   };
 
+  Command call_of(Script& script, std::initializer_list<std::string_view> keys);
   Result<std::vector<Reply>> exchange_once(const StockNames& names, std::vector<Command>& scripts,
                                            const CallLimit& limit);
   std::vector<Command> hash_questions() const;

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <set>
 
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/native/store.h"
 #include "backends/redis/stock/scripts.h"
 #include "backends/redis/stock/stock_answer.h"
+#include "backends/redis/stock/stock_at_once.h"
 #include "backends/redis/stock/stock_batch.h"
 #include "backends/redis/stock/stock_calls.h"
 #include "backends/redis/stock/stock_words.h"
@@ -67,9 +69,12 @@ class RedisStockSlots final : public StockSlots {
   }
 
   Result<SlotAnswer> take(const StockPlace& place, const SlotTake& take, const CallLimit& limit) override {
-    const StockRequest& request = take.request;
-    return answers_.deduction(request, run_for(request.id, stock_scripts::kTake, place,
-                                               take_words(request, take.start, take.owner, take.ttl), limit));
+    if (const auto segment = at_once_.segment(place, take)) {
+      auto taken = take_at_once(place, take.request, *segment, limit);
+      if (!taken) return taken.error();
+      if (*taken) return SlotAnswer{StockTaken{{{*segment, take.request.quantity}}, {}, false}, ""};
+    }
+    return take_at_length(place, take, limit);
   }
   Result<SlotAnswer> commit(const StockPlace& place, const SlotTake& take, const SlotAttempt& attempt,
                             const CallLimit& limit) override {
@@ -141,7 +146,7 @@ class RedisStockSlots final : public StockSlots {
   }
   Result<void> deliver(const StockPlace& place, const PendingCredit& credit, const std::string& made,
                        const CallLimit& limit) override {
-    const StockNames n = space_.names(place.stock, place.slot);
+    const StockNames& n = names_in(place);
     const char* book = credit.book == PendingCredit::Book::kAdded ? "added" : "refunded";
     return ok(call(stock_scripts::kDeliver, place, n, n.delivered + credit.id,
                    {made, book, parts_text(credit.parts, ','), milliseconds(kKeepRequests)}, limit));
@@ -185,14 +190,30 @@ class RedisStockSlots final : public StockSlots {
   Error not_understood() const { return answers_.not_understood(); }
   Result<void> ok(const Result<StockReply>& answer) const { return answers_.ok(answer); }
 
+  /// Those of the stock that was asked for last stay at hand.
+  const StockNames& names_in(const StockPlace& place) {
+    if (place.stock.text() != named_) names_.clear();
+    named_ = place.stock.text();
+    const auto [at, is_new] = names_.try_emplace(place.slot);
+    if (is_new) at->second = space_.names(place.stock, place.slot);
+    return at->second;
+  }
+
+  Result<bool> take_at_once(const StockPlace& place, const StockRequest& request, int segment, const CallLimit& limit);
+  Result<SlotAnswer> take_at_length(const StockPlace& place, const SlotTake& take, const CallLimit& limit);
+  Result<StepAnswer> take_alone(const StockPlace& place, const StockStep& step, const CallLimit& limit) {
+    auto got = take(place, {{place.stock, step.id, step.quantity.value_or(1)}, "", {}, step.start}, limit);
+    return got ? Result<StepAnswer>(step_answer(std::move(got->answer))) : got.error();
+  }
+
   Result<StockReply> run(const char* script, const StockPlace& place, std::vector<std::string> arguments,
                          const CallLimit& limit) {
-    const StockNames n = space_.names(place.stock, place.slot);
+    const StockNames& n = names_in(place);
     return call(script, place, n, n.meta, std::move(arguments), limit);
   }
   Result<StockReply> run_for(const LockName& id, const char* script, const StockPlace& place,
                              std::vector<std::string> arguments, const CallLimit& limit) {
-    const StockNames n = space_.names(place.stock, place.slot);
+    const StockNames& n = names_in(place);
     return call(script, place, n, n.request + id.text(), std::move(arguments), limit);
   }
   Result<StockReply> call(const char* script, const StockPlace& place, const StockNames& n, const std::string& record,
@@ -211,9 +232,35 @@ class RedisStockSlots final : public StockSlots {
   const std::string store_;
   const StockAnswers answers_{store_};
   const StockSpace space_;
+  std::string named_;
+  std::map<int, StockNames> names_;  ///< of the stock `named_`, by slot
+  TakesAtOnce at_once_{space_.slots};
   StockCalls calls_;
   const Runtime runtime_;
 };
+
+/// False: it is no such take, and nothing has changed. That script says no more of any trouble.
+Result<bool> RedisStockSlots::take_at_once(const StockPlace& place, const StockRequest& request, int segment,
+                                           const CallLimit& limit) {
+  const StockNames& n = names_in(place);
+  std::vector<Command> one;  // braces would copy it
+  one.push_back(calls_.take_at_once(n, n.request + request.id.text()));
+  append(one.front(),
+         {std::to_string(segment), std::to_string(at_once_.segments(place)), std::to_string(request.quantity)});
+  const auto replies = calls_.exchange(n, std::move(one), limit);
+  if (!replies) return replies.error();
+  return replies->front().integer == 1;
+}
+
+Result<SlotAnswer> RedisStockSlots::take_at_length(const StockPlace& place, const SlotTake& take,
+                                                   const CallLimit& limit) {
+  const StockRequest& request = take.request;
+  const auto answer =
+      run_for(request.id, stock_scripts::kTake, place, take_words(request, take.start, take.owner, take.ttl), limit);
+  const bool as_most_are = answer && answer->has("taken", 2);
+  at_once_.note(place, as_most_are ? static_cast<int>(answer->quantity(2)) : 0);
+  return answers_.deduction(request, answer);
+}
 
 Result<SlotView> RedisStockSlots::read_state(const StockPlace& place, const CallLimit& limit) {
   const auto answer = run(stock_scripts::kReadState, place, {}, limit);
@@ -305,7 +352,10 @@ Result<std::vector<LockName>> RedisStockSlots::names(const CallLimit& limit) {
 
 std::vector<Result<StepAnswer>> RedisStockSlots::serve(const StockPlace& place, std::span<const StockStep> steps,
                                                        const CallLimit& limit) {
-  const StockNames n = space_.names(place.stock, place.slot);
+  if (steps.size() == 1 && steps[0].kind == StockStep::Kind::kTake && !steps[0].owner) {
+    return {take_alone(place, steps[0], limit)};
+  }
+  const StockNames& n = names_in(place);
   StockBatch batch(place.stock, n, steps, [&](const char* script, const std::string& record) {
     return calls_.script(script, place.slot, n, record);
   });

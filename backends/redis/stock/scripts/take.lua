@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARGV: id, quantity, start, only this segment or "", keep ms, owner or "" (for good), ttl ms
--- {taken, parts} {reserved, parts, token} {repeated, parts} {short, available, reserved} {progress} {refunded} {restock}
+-- {taken, parts} {taken, parts, segments} {reserved, parts, token} {repeated, parts} {short, available, reserved} {progress} {refunded} {restock}
 -- {reused, quantity}
 --- after counters_*.lua
 --- include parts/run.lua
@@ -9,7 +9,8 @@ local id, number, start, only, keep, owner, ttl = unpack(ARGV)
 number = whole(number)
 
 -- Most takes: for good, out of the segment at `start`, with nothing known of the request and nothing set aside. Where
--- it returns nothing, nothing has changed.
+-- it returns nothing, nothing has changed. It says how many segments there are, so that take_at_once_*.lua can serve the
+-- next one.
 local function at_once()
   if owner ~= '' or only ~= '' or not number or number < 1 then return end
   if ask('GET', request) or ask('HLEN', open) > 0 then return end
@@ -20,7 +21,7 @@ local function at_once()
   change(segment, -number)
   call('HINCRBY', meta, 'taken', number)
   call('SET', request, made .. ' T ' .. ARGV[2] .. ' ' .. text .. ' - 0', 'PX', keep)
-  return {'taken', text}
+  return {'taken', text, decimal(segments)}
 end
 
 -- All others. To make its functions takes longer than most takes do.

@@ -99,6 +99,16 @@ TEST_CASE("redis stock: a script goes as its text, and as its hash once it is us
         std::vector<std::string>{"EVAL", "EVAL SCRIPT", "EVALSHA EVAL", "EVALSHA EVAL SCRIPT", "EVALSHA EVALSHA"});
 }
 
+TEST_CASE("redis stock: a take as most are has the keys that it touches, and goes by its hash like the others") {
+  World w;
+  const Command first = w.calls.take_at_once(w.names, "record");
+  CHECK(first.front() == "EVAL");
+  CHECK(std::vector<std::string>(first.begin() + 2, first.end()) ==
+        std::vector<std::string>{"4", w.names.meta, w.names.quantity, w.names.open, "record"});
+  for (int i = 0; i < 3; ++i) REQUIRE(w.calls.exchange(w.names, {w.calls.take_at_once(w.names, "record")}, {}));
+  CHECK(w.server->sent == std::vector<std::string>{"EVAL SCRIPT", "EVALSHA", "EVALSHA"});
+}
+
 TEST_CASE("redis stock: many of one script in one pipeline ask for its hash once") {
   World w;
   CHECK(w.run({kTake, kTake, kTake}) == "1 2 3 ");
