@@ -4,13 +4,16 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <mutex>
 #include <utility>
 
 #include "backends/mysql/connection/connector_session.h"
+#include "backends/mysql/connection/whole_answer.h"
 #include "backends/mysql/connection/wire_guard.h"
 #include "lib/base/clock.h"
 #include "lib/base/signals_blocked.h"
@@ -21,6 +24,15 @@ namespace {
 
 constexpr std::size_t kStack = 512UL * 1024;  ///< touched only as far as it is used; a TLS handshake needs 40 KiB
 constexpr int kGoodbye = 100;                 ///< ms
+constexpr char kReadAnswer[] = "";            ///< no statement: the answer to one that was sent is to be read
+constexpr std::size_t kShortAnswer = 2048;
+constexpr std::size_t kShortStatement = 16384;  ///< the socket takes it at once
+
+/// What follows is to be sent.
+bool goes_on(const Outcome& outcome) {
+  const auto* answer = std::get_if<Answer>(&outcome);
+  return answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1";
+}
 
 /// What the owner of a connection and its thread have in common; as long as the later of the two.
 class Exchange {
@@ -50,6 +62,27 @@ class Exchange {
     shut_out_if_cut_off(outcome);
     return outcome;
   }
+
+  /// On the owner's thread as well: sends it, if nullopt, and its answer comes to the socket. REQUIRES: is_complete().
+  std::optional<Failure> send_here(const std::string& statement) {
+    guard_.enter();
+    auto failure = session_->send(statement);
+    WireGuard::leave();
+    if (failure) shut_out_if_cut_off(*failure);
+    return failure;
+  }
+
+  /// REQUIRES: send_here(), and its answer is there, so that this does not wait.
+  Outcome read_here() {
+    guard_.enter();
+    Outcome outcome = session_->read_answer();
+    WireGuard::leave();
+    shut_out_if_cut_off(outcome);
+    return outcome;
+  }
+
+  /// The thread may wait for the answer to what was sent here.
+  void ask_to_read(std::string next) { ask(kReadAnswer, std::move(next)); }
 
   /// Nothing more is sent for what was asked.
   void stop() {
@@ -97,10 +130,8 @@ class Exchange {
 
  private:
   Outcome carry_out(ConnectorSession& session, const std::string& statement) {
-    Outcome outcome = session.execute(statement);
-    const auto* answer = std::get_if<Answer>(&outcome);
-    const bool goes_on = answer && !answer->rows.empty() && !answer->rows[0].empty() && answer->rows[0][0] == "1";
-    const std::string next = follower(goes_on);
+    Outcome outcome = statement == kReadAnswer ? session.read_answer() : session.execute(statement);
+    const std::string next = follower(goes_on(outcome));
     if (next.empty()) return outcome;
     const TimePoint sent = SystemClock().now();
     outcome = session.execute(next);
@@ -108,11 +139,11 @@ class Exchange {
     return outcome;
   }
 
-  std::string follower(bool goes_on) {
+  std::string follower(bool is_sent) {
     const std::lock_guard hold(mutex_);
     std::string next = std::exchange(next_, std::string());
-    went_on_ = goes_on && !next.empty();
-    return goes_on ? next : std::string();
+    went_on_ = is_sent && !next.empty();
+    return is_sent ? next : std::string();
   }
 
   std::optional<std::string> asked() {
@@ -224,8 +255,13 @@ class ConnectorDatabase final : public Database {
 
   void begin(std::string statement, std::string next) override {
     busy_ = true;
-    if (broken_) outcome_ = Failure{0, "the connection is closed", true, true};
-    else exchange_->ask(std::move(statement), std::move(next));
+    went_on_.reset();
+    next_.clear();
+    on_thread_ = !broken_ && !goes_here(statement);
+    if (broken_) return void(outcome_ = Failure{0, "the connection is closed", true, true});
+    if (on_thread_) return exchange_->ask(std::move(statement), std::move(next));
+    next_ = std::move(next);
+    send_here(statement);
   }
 
   /// A signal would break a read of TLS.
@@ -236,25 +272,29 @@ class ConnectorDatabase final : public Database {
     return outcome;
   }
 
-  bool went_on() const override { return exchange_->went_on(); }
+  bool went_on() const override { return on_thread_ ? exchange_->went_on() : went_on_ || !next_.empty(); }
 
   std::optional<Outcome> outcome() override {
     if (!busy_) return std::nullopt;
+    if (sent_here_ && !hear()) return std::nullopt;
     auto outcome = outcome_ ? std::exchange(outcome_, std::nullopt) : exchange_->take();
     if (outcome) {
       busy_ = false;
       note_end(*outcome);
+      if (auto* answer = std::get_if<Answer>(&*outcome); answer && went_on_) answer->went_on = went_on_;
     }
     return outcome;
   }
 
   void add_interest(std::vector<pollfd>& fds) const override {
-    if (busy_) fds.push_back({exchange_->ready(), POLLIN, 0});
+    if (busy_ && !sent_here_) fds.push_back({exchange_->ready(), POLLIN, 0});
     else if (!broken_) fds.push_back({exchange_->guard().socket(), POLLIN | POLLRDHUP, 0});
   }
 
   void abandon() override {
     broken_ = true;
+    sent_here_ = false;
+    next_.clear();
     exchange_->stop();
     if (busy_ && !outcome_) outcome_ = exchange_->take();
     if (busy_ && !outcome_) outcome_ = Failure{0, "given up", true, true};
@@ -271,6 +311,45 @@ class ConnectorDatabase final : public Database {
   }
 
  private:
+  /// Not with TLS, whose reads a signal would break, and which does not show what has come.
+  bool goes_here(const std::string& statement) const {
+    const bool is_batch = statement.find(';') != std::string::npos;
+    return !exchange_->has_tls() && !is_batch && statement.size() <= kShortStatement;
+  }
+
+  /// On this thread, which spares two switches of the scheduler.
+  void send_here(const std::string& statement) {
+    auto failure = exchange_->send_here(statement);
+    sent_here_ = just_sent_ = !failure;
+    if (failure) outcome_ = std::move(*failure);
+  }
+
+  /// Looks for the answer to what was sent here. Only one that is there as a whole is read here; the thread can wait
+  /// for the rest.
+  bool hear() {
+    if (std::exchange(just_sent_, false)) return false;  // nobody answers before he is polled for
+    char said[kShortAnswer];
+    const ssize_t size = recv(exchange_->guard().socket(), said, sizeof said, MSG_PEEK | MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    sent_here_ = false;
+    const bool is_whole = size <= 0 || is_whole_answer({said, static_cast<std::size_t>(size)});
+    if (is_whole) take_here(exchange_->read_here());
+    else read_on_thread();
+    return !sent_here_;
+  }
+
+  void take_here(Outcome outcome) {
+    const std::string next = std::exchange(next_, std::string());
+    if (next.empty() || !goes_on(outcome)) return void(outcome_ = std::move(outcome));
+    went_on_ = SystemClock().now();
+    send_here(next);
+  }
+
+  void read_on_thread() {
+    on_thread_ = !went_on_;
+    exchange_->ask_to_read(std::exchange(next_, std::string()));
+  }
+
   void note_end(const Outcome& outcome) {
     const auto* failure = std::get_if<Failure>(&outcome);
     broken_ = broken_ || (failure && failure->cut_off);
@@ -279,6 +358,11 @@ class ConnectorDatabase final : public Database {
   const std::shared_ptr<Exchange> exchange_;
   std::optional<Outcome> outcome_;  ///< known without the thread
   bool busy_ = true;                ///< begun, and its outcome not taken
+  bool on_thread_ = true;           ///< the thread does, and sends next, what was begun last
+  bool sent_here_ = false;          ///< this one has, and there is no answer yet
+  bool just_sent_ = false;
+  std::string next_;                  ///< to be sent here
+  std::optional<TimePoint> went_on_;  ///< when it was
   bool broken_ = false;
 };
 

@@ -73,6 +73,11 @@ Failure failure_of(const sql::SQLException& error) {
   return {code, error.what(), is_cut_off(code), false};
 }
 
+Failure failure_of(MYSQL* mysql) {
+  const int code = static_cast<int>(mysql_errno(mysql));
+  return {code, mysql_error(mysql), is_cut_off(code), false};
+}
+
 /// The server has answered with more than is taken.
 class TooMuch : public std::exception {};
 
@@ -90,6 +95,33 @@ void read_rows(sql::Statement& statement, Answer& answer, std::size_t& left) {
     }
     answer.rows.push_back(std::move(row));
   }
+}
+
+void read_rows(MYSQL_RES* rows, Answer& answer, std::size_t left) {
+  const unsigned columns = mysql_num_fields(rows);
+  while (char** fields = mysql_fetch_row(rows)) {
+    if (columns > left) throw TooMuch();
+    left -= columns;
+    const unsigned long* lengths = mysql_fetch_lengths(rows);
+    Row& row = answer.rows.emplace_back();
+    for (unsigned i = 0; i < columns; ++i) {
+      if (fields[i] == nullptr) row.emplace_back();
+      else row.emplace_back(std::string(fields[i], lengths[i]));
+    }
+  }
+}
+
+/// False: the library says why.
+bool read_past_connector(MYSQL* mysql, Answer& answer, std::size_t fields) {
+  if (mysql_read_query_result(mysql) != 0) return false;
+  if (mysql_field_count(mysql) == 0) {
+    answer.changed = mysql_affected_rows(mysql);
+    if (answer.changed > 0) answer.number = mysql_insert_id(mysql);
+    return true;
+  }
+  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> rows(mysql_store_result(mysql), mysql_free_result);
+  if (rows) read_rows(rows.get(), answer, fields);
+  return rows != nullptr;
 }
 
 /// The library tells neither the end of a batch nor what its later statements have changed.
@@ -216,6 +248,29 @@ Outcome ConnectorSession::execute(const std::string& text) {
     if (!guard_.overrun()) return Failure{0, error.what(), true, false};
   }
   return too_much();
+}
+
+std::optional<Failure> ConnectorSession::send(const std::string& text) {
+  if (!statement_) return Failure{0, "not connected", true, false};
+  guard_.allow(settings_.longest_answer);
+  if (mysql_send_query(guard_.connection(), text.data(), text.size()) == 0) return std::nullopt;
+  return failure_of(guard_.connection());
+}
+
+/// Past the Connector, which does not show the library's calls one by one.
+Outcome ConnectorSession::read_answer() {
+  Answer answer;
+  try {
+    const bool read = read_past_connector(guard_.connection(), answer, settings_.longest_answer / 16);
+    if (guard_.overrun()) return too_much();
+    if (!read) return failure_of(guard_.connection());
+  } catch (const TooMuch&) {
+    return too_much();
+  } catch (const std::exception& error) {
+    return Failure{0, error.what(), true, false};
+  }
+  if (mysql_more_results(guard_.connection())) return Failure{0, "more than one answer", true, false};
+  return answer;
 }
 
 }  // namespace dlock::mysql

@@ -32,6 +32,10 @@ class ConnectorSession {
   Outcome connect();                         ///< once, before all else
   Outcome execute(const std::string& text);  ///< a statement, or a batch
 
+  /// The same for one statement in two steps, of which the second waits for the server. nullopt: sent.
+  std::optional<Failure> send(const std::string& text);
+  Outcome read_answer();
+
  private:
   Outcome try_to_connect();
   bool is_encrypted();

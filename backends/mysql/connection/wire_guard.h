@@ -48,6 +48,10 @@ class WireGuard {
   /// For poll; -1: no server has said anything yet. As long as this object.
   int socket() const;
 
+  /// The library's connection, for what its Connector does not offer. Between enter() and leave() only; nullptr: there
+  /// is none.
+  st_mysql* connection() const { return mysql_; }
+
   /// What the last statement gave to LAST_INSERT_ID(), which the library's Connector does not tell. Between enter() and
   /// leave() only, while there is a connection.
   std::uint64_t number() const;

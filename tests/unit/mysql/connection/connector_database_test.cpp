@@ -17,6 +17,7 @@ namespace dlock::mysql::testing::connector_database_test {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 constexpr Duration kLong = 20s;  ///< what takes so long is broken
@@ -24,6 +25,15 @@ constexpr Duration kLong = 20s;  ///< what takes so long is broken
 /// The answer to a query: one column, and its end, and that of the rows.
 std::string_view no_rows() {
   return "\1\0\0\1\1\x18\0\0\2\3def\0\0\0\1c\1c\x0c\x3f\0\0\1\0\0\xfd\0\0\0\0\0\5\0\0\3\xfe\0\0\2\0\5\0\0\4\xfe\0\0\2\0"sv;
+}
+
+constexpr std::string_view kDone = "\7\0\0\1\0\1\0\2\0\0\0"sv;
+
+/// One row of one column, "1".
+std::string one() {
+  const std::string_view nothing = no_rows();
+  const std::string_view end = "\5\0\0\4\xfe\0\0\2\0"sv;
+  return std::string(nothing.substr(0, nothing.size() - end.size())) + "\2\0\0\4\1"s + "1" + "\5\0\0\5\xfe\0\0\2\0"s;
 }
 
 /// A server on loopback that says what the test says. Its reads wait `kLong` at most.
@@ -79,12 +89,32 @@ class Server {
     if (size < 0) return errno == ECONNRESET ? std::optional<std::string>("") : std::nullopt;
     return std::string(bytes, static_cast<std::size_t>(size));
   }
+  void hang_up() { client_.reset(); }
   void stop_listening() { listener_.reset(); }
 
  private:
   UniqueFd listener_;
   UniqueFd client_;
   sockaddr_in address_{};
+};
+
+/// A connection that is set up.
+struct Connected {
+  Connected() : database(connect_by_connector(server.settings())) {
+    server.let_in();
+    REQUIRE(std::holds_alternative<Answer>(await(*database, clock, clock.now() + kLong, nullptr)));
+  }
+  Outcome outcome(Duration longest = kLong) { return await(*database, clock, clock.now() + longest, nullptr); }
+  Answer answer() {
+    const Outcome got = outcome();
+    REQUIRE(std::holds_alternative<Answer>(got));
+    return std::get<Answer>(got);
+  }
+  bool hears(const std::string& piece) { return server.hear().value_or("").find(piece) != std::string::npos; }
+
+  Server server;
+  SystemClock clock;
+  std::unique_ptr<Database> database;
 };
 
 Failure failure_of(const std::optional<Outcome>& outcome) {
@@ -172,6 +202,94 @@ TEST_CASE(
   CHECK_FALSE(database->usable());
   CHECK(server.hear().value_or("").find("UPDATE t") != std::string::npos);
   CHECK(server.hear() == "");
+}
+
+TEST_CASE("mysql/connector: an answer in one piece, and one that comes byte by byte") {
+  Connected connected;
+  connected.database->begin("UPDATE t");
+  CHECK(connected.hears("UPDATE t"));
+  connected.server.say(kDone);
+  CHECK(connected.answer().changed == 1);
+
+  connected.database->begin("UPDATE u");
+  CHECK(connected.hears("UPDATE u"));
+  for (const char byte : std::string_view(kDone).substr(0, 6)) {
+    connected.server.say({&byte, 1});
+    CHECK_FALSE(connected.database->outcome());
+  }
+  connected.server.say(kDone.substr(6));
+  CHECK(connected.answer().changed == 1);
+
+  connected.database->begin("SELECT 1");
+  CHECK(connected.hears("SELECT 1"));
+  connected.server.say(one());
+  CHECK(connected.answer().rows == std::vector<Row>{{"1"}});
+}
+
+TEST_CASE("mysql/connector: what follows is sent after a row that begins with 1, and only then") {
+  Connected connected;
+  for (const bool in_pieces : {false, true}) {
+    connected.database->begin("SELECT GET_LOCK", "UPDATE t");
+    CHECK(connected.hears("SELECT GET_LOCK"));
+    CHECK(connected.database->went_on());
+    const std::string first = one();
+    connected.server.say(std::string_view(first).substr(0, in_pieces ? 9 : first.size()));
+    CHECK_FALSE(connected.database->outcome());
+    if (in_pieces) connected.server.say(std::string_view(first).substr(9));
+    SystemClock clock;
+    std::vector<pollfd> fds;
+    connected.database->add_interest(fds);
+    if (!in_pieces) clock.wait(fds, clock.now() + kLong);
+    CHECK_FALSE(connected.database->outcome());
+    CHECK(connected.hears("UPDATE t"));
+    connected.server.say(kDone);
+    const Answer answer = connected.answer();
+    CHECK(answer.changed == 1);
+    CHECK(answer.went_on);
+    CHECK(connected.database->went_on());
+  }
+  connected.database->begin("SELECT GET_LOCK", "UPDATE t");
+  CHECK(connected.hears("SELECT GET_LOCK"));
+  connected.server.say(no_rows());
+  CHECK_FALSE(connected.answer().went_on);
+  CHECK_FALSE(connected.database->went_on());
+  connected.database->begin("DO 1");
+  CHECK(connected.hears("DO 1"));
+}
+
+TEST_CASE("mysql/connector: a server that begins to answer and does not go on holds nobody up") {
+  for (const std::string_view beginning : {kDone.substr(0, 3), kDone.substr(0, 8), no_rows().substr(0, 30),
+                                           "\x0d\0\0\1\xff\xff\xff\1\1\2\0\0\0\4work"sv}) {
+    Connected connected;
+    connected.database->begin("UPDATE t");
+    CHECK(connected.hears("UPDATE t"));
+    connected.server.say(beginning);
+    const TimePoint begin = connected.clock.now();
+    const Failure failure = failure_of(connected.outcome(50ms));
+    CHECK(connected.clock.now() < begin + kLong);
+    CHECK(failure.cut_off);
+    CHECK_FALSE(connected.database->usable());
+    CHECK(connected.server.hear() == "");
+  }
+}
+
+TEST_CASE("mysql/connector: a connection that ends under a statement is cut off") {
+  Connected connected;
+  connected.database->begin("UPDATE t", "UPDATE u");
+  CHECK(connected.hears("UPDATE t"));
+  connected.server.hang_up();
+  CHECK(failure_of(connected.outcome()).cut_off);
+  CHECK_FALSE(connected.database->went_on());
+  CHECK_FALSE(connected.database->usable());
+}
+
+TEST_CASE("mysql/connector: two answers to one statement, which could be mistaken for that to the next, cut it off") {
+  Connected connected;
+  connected.database->begin("UPDATE t");
+  CHECK(connected.hears("UPDATE t"));
+  connected.server.say("\7\0\0\1\0\1\0\x0a\0\0\0"sv);
+  CHECK(failure_of(connected.outcome()).cut_off);
+  CHECK_FALSE(connected.database->usable());
 }
 
 }  // namespace
