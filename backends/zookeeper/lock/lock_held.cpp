@@ -96,7 +96,10 @@ bool ZookeeperLock::has_news() const {
   return changed || (!watching_.empty() && calls_->has_answer(watching_.back()));
 }
 
-std::optional<TimePoint> ZookeeperLock::wake_at() const { return has_news() ? TimePoint() : watch_at_; }
+std::optional<TimePoint> ZookeeperLock::wake_at() const {
+  if (has_news()) return TimePoint();
+  return calls_ ? earlier(watch_at_, calls_->wake_at()) : watch_at_;
+}
 
 /// Reads our nodes with a watch once the lock has been held for a moment, and after each change of them.
 Renewal ZookeeperLock::held(TimePoint now) {

@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
 constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
+constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
 }  // namespace
 
@@ -30,7 +31,11 @@ void Calls::forget(std::uint64_t ticket) {
 }
 
 void Calls::receive() {
-  while (auto event = session_->next()) take(std::move(*event));
+  for (int i = 0; i < kMostEvents; ++i) {
+    auto event = session_->next();
+    if (!event) return;
+    take(std::move(*event));
+  }
 }
 
 void Calls::take(Event event) {
@@ -87,7 +92,7 @@ void Calls::wait(std::optional<TimePoint> until, Control* control) {
   std::vector<pollfd> fds;
   session_->add_interest(fds);
   if (control) control->add_interest(fds);
-  clock_.wait(fds, until);
+  clock_.wait(fds, earlier(until, session_->wake_at()));
 }
 
 Error Calls::unreachable() const {

@@ -85,6 +85,8 @@ class Calls {
   const std::string& store() const { return store_; }
   Clock& clock() { return clock_; }
   void add_interest(std::vector<pollfd>& fds) const { session_->add_interest(fds); }
+  /// When receive() is to be called though nothing is ready.
+  std::optional<TimePoint> wake_at() const { return session_->wake_at(); }
   Session& session() { return *session_; }
   Error unreachable() const;
 

@@ -51,8 +51,11 @@ class Session {
   /// The next thing that happened, or nullopt. Does not block.
   virtual std::optional<Event> next() = 0;
 
-  /// Readable when next() has something.
+  /// Ready when next() may have something.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
+
+  /// When next() is to be called though nothing is ready: it keeps the session alive as well.
+  virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
 
   /// Why the last connection failed, for people; empty if nothing is known.
   virtual std::string trouble() const = 0;
@@ -79,7 +82,7 @@ struct SessionSettings {
   std::optional<SessionKey> attach;  ///< an existing session instead of a new one
 };
 
-/// By libzookeeper. System if its threads cannot be started, Invalid for an address that it does not take.
+/// By libzookeeper. System if it cannot make a handle, Invalid for an address that it does not take.
 Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings);
 
 }  // namespace dlock::zookeeper

@@ -23,13 +23,19 @@ std::optional<std::int64_t> LeaderClock::time(TimePoint now, Duration most) cons
 
 Result<std::shared_ptr<Calls>> StockSession::share(TimePoint until, Control* control) {
   if (calls_) calls_->receive();
-  if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out()) {
+  if (!calls_ || calls_->state() == SessionState::kExpired || calls_->is_shut_out() || is_neglected()) {
     calls_.reset();
-    auto calls = ensemble_.connect(length_, nullptr, until, control);
+    auto calls = ensemble_.connect(std::max(length_, least_), nullptr, until, control);
     if (!calls) return calls.error();
     calls_ = std::move(*calls);
+    used_ = now();
   }
   return calls_;
+}
+
+/// It may have ended, which who asks in it would hear as an outage.
+bool StockSession::is_neglected() const {
+  return calls_.use_count() == 1 && calls_->timeout() > Duration(0) && now() - used_ >= calls_->timeout() / 2;
 }
 
 void StockSession::carry_leases(Duration ttl) {
@@ -38,6 +44,8 @@ void StockSession::carry_leases(Duration ttl) {
   length_ = length;
   calls_.reset();
 }
+
+void StockSession::outlast(Duration ttl) { least_ = std::max(least_, timeout_to_ask(ttl, Duration(0))); }
 
 Result<Calls*> StockSession::session(const CallLimit& limit) {
   const auto shared = share(limit.until, limit.control);
@@ -73,6 +81,7 @@ Result<std::vector<Answer>> StockSession::ask(const std::vector<Request>& reques
     const bool silent = error->code == ErrorCode::kUnavailable && now() >= until;
     if (silent && (*calls)->state() == SessionState::kConnected) (*calls)->session().reconnect();
   }
+  used_ = now();
   if (!error) return answers;
   if (error->code == ErrorCode::kLost) {  // the next one is a new session; what was asked may have been done
     calls_.reset();
@@ -98,6 +107,7 @@ Result<void> StockSession::pause(TimePoint until, const std::string& path, const
     (*calls)->receive();
     if (!path.empty() && (*calls)->take_fired(path)) return {};
     (*calls)->wait(until, limit.control);
+    used_ = now();
   }
   return {};
 }

@@ -27,8 +27,9 @@ class LeaderClock {
   std::optional<TimePoint> seen_;
 };
 
-/// A session that is opened on first use, and anew whenever it has ended or no server has taken it back for as long as
-/// it lasts: nothing of a stock belongs to one but the locks of segments, while they are held. Single-threaded.
+/// A session that is opened on first use, and anew whenever it has ended, was left alone for half of its time, or no
+/// server has taken it back for as long as it lasts: nothing of a stock belongs to one but the locks of segments, while
+/// they are held, and those keep it alive. Single-threaded.
 class StockSession final : public SharedSession {
  public:
   StockSession(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
@@ -37,6 +38,8 @@ class StockSession final : public SharedSession {
   void retire() override { calls_.reset(); }
   /// Locks are to be held in it for leases of `ttl`: from now on it is as long as those want, unless some are held.
   void carry_leases(Duration ttl);
+  /// A reservation is renewed in it every third of `ttl`: the next one is as long as that wants, or longer.
+  void outlast(Duration ttl);
 
   /// All of them are on their way before the first is answered; the server keeps their order. Unavailable: what the
   /// changes among them did is not known. Denied; Cancelled.
@@ -60,11 +63,14 @@ class StockSession final : public SharedSession {
 
  private:
   Result<Calls*> session(const CallLimit& limit);
+  bool is_neglected() const;
 
   Ensemble ensemble_;
   const Runtime runtime_;
   std::shared_ptr<Calls> calls_;
+  TimePoint used_{};                            ///< last
   Duration length_ = std::chrono::seconds(10);  ///< asked for; without locks nothing of ours depends on it
+  Duration least_{0};                           ///< asked for, see outlast()
   LeaderClock leader_;
 };
 

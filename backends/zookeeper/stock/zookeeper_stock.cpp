@@ -195,6 +195,7 @@ Result<StockAnswer> ZooKeeperStock::deduct(const StockRequest& request, const Ow
 
 Result<void> ZooKeeperStock::extend(const StockRequest& request, const Owner& owner, Duration ttl,
                                     const CallLimit& limit) {
+  session_.outlast(ttl);
   StockCall stock = call(request.stock, limit);
   bool over = false;
   const auto done = stock.run(kGateForSome, [&](StockCall& call) -> Result<Step> {

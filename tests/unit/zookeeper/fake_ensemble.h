@@ -51,6 +51,7 @@ class FakeEnsemble {
       answer(ticket, {.code = Code::kConnectionLoss});
     }
     std::optional<Event> next() override {
+      if (looked_at) looked_at();
       if (inbox_.empty() && is_down_) come_back();
       if (inbox_.empty()) return std::nullopt;
       Event first = std::move(inbox_.front());
@@ -58,6 +59,7 @@ class FakeEnsemble {
       return first;
     }
     void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+    std::optional<TimePoint> wake_at() const override { return due; }
     std::string trouble() const override { return "cut by the test"; }
     void reconnect() override { ++reconnected; }
     void close() override { ensemble_.end(*this); }
@@ -75,6 +77,8 @@ class FakeEnsemble {
     bool silent = false;
     int reconnected = 0;
     bool abandoned = false;
+    std::optional<TimePoint> due;     ///< when it wants to be looked at
+    std::function<void()> looked_at;  ///< each time
 
    private:
     void come_back() {

@@ -23,6 +23,36 @@ TEST_CASE("A holder whose session has expired has lost the lock, whether it asks
   }
 }
 
+TEST_CASE("A session that wants to be looked at keeps its time while its lock is waited for, and while it is held") {
+  World world;
+  const auto first = world.lock(spec_of());
+  REQUIRE(granted(first->acquire(world.supervisor)));
+  LockSpec spec = spec_of();
+  spec.wait.until = FakeClock::start() + 1000s;
+  int looks = 0;
+  Duration longest{0};
+  world.ensemble.before_each = [&](FakeEnsemble::FakeSession& session, const Request&) {
+    if (session.looked_at) return;
+    session.due = world.clock.now() + 10s;
+    session.looked_at = [&] {
+      longest = std::max(longest, world.clock.now() + 10s - *session.due);
+      if (world.clock.now() >= *session.due) ++looks;
+      session.due = world.clock.now() + 10s;
+    };
+  };
+  world.at(105s, [&] { REQUIRE(first->release(world.clock.now() + 1s)); });
+  const auto second = world.lock(spec);
+  REQUIRE(granted(second->acquire(world.supervisor)));
+  CHECK(looks >= 10);
+  CHECK(longest == 10s);
+  const TimePoint due = world.clock.now() + 10s;
+  CHECK(std::holds_alternative<RenewalHeld>(second->held(*second->wake_at())));  // its first watch
+  world.clock.advance(1s);
+  CHECK(std::holds_alternative<RenewalHeld>(second->held(world.clock.now())));
+  CHECK(*second->wake_at() > due);
+  CHECK(*second->wake_at() <= world.clock.now() + 10s);
+}
+
 TEST_CASE("A renewal counts from before its sync went out, and one without an answer moves nothing") {
   World world;
   const auto lock = world.lock(spec_of());

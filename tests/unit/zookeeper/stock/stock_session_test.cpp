@@ -20,9 +20,44 @@ TEST_CASE("A stock's session that the servers have lost with all data is replace
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::kUnavailable);
   w.create(7, 1);
-  w.clock.advance(w.ensemble.last_timeout);
+  while (w.clock.since_start() < w.ensemble.last_timeout - 1s) {
+    CHECK_FALSE(stock->take(order("b", 2), 0, {w.clock.now() + 1s}));
+  }
   CHECK(stock->take(order("b", 2), 0, w.limit()));
   CHECK(w.quantities() == Quantities{5});
+}
+
+TEST_CASE("A stock's session that was left alone for half of its time is replaced before somebody asks in it") {
+  World w;
+  w.create(9, 1);
+  const auto stock = w.client();
+  REQUIRE(stock->take(order("a", 1), 0, w.limit()));
+  const auto session = [&] { return w.ensemble.sessions.back()->id(); };
+  const std::int64_t first = session();
+  for (int i = 0; i < 9; ++i) {
+    w.clock.advance(w.ensemble.last_timeout / 3);
+    CHECK(stock->show(kPhone, w.limit()));
+  }
+  CHECK(session() == first);
+  w.clock.advance(w.ensemble.last_timeout / 2);
+  CHECK(stock->show(kPhone, w.limit()));
+  CHECK(session() != first);
+}
+
+TEST_CASE("A reservation that is renewed every third of its ttl has a session that lasts from one to the next") {
+  World w;
+  w.create(9, 1);
+  const auto stock = w.client();
+  REQUIRE(stock->reserve(order("a", 1), kOwner, 60s, 0, w.limit()));
+  w.clock.advance(20s);
+  REQUIRE(stock->extend(order("a", 1), kOwner, 60s, w.limit()));
+  CHECK(w.ensemble.last_timeout == 90s);
+  const std::int64_t session = w.ensemble.sessions.back()->id();
+  for (int i = 0; i < 3; ++i) {
+    w.clock.advance(20s);
+    CHECK(stock->extend(order("a", 1), kOwner, 60s, w.limit()));
+  }
+  CHECK(w.ensemble.sessions.back()->id() == session);
 }
 
 TEST_CASE("Who waits for a segment's lock in a session that the servers have lost queues in a new one") {
