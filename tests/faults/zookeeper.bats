@@ -49,6 +49,26 @@ own_server() {
   run -0 dlock run -w 10 "$key" -- true
 }
 
+@test "a keeper has one thread, and its session lives, however long the lock is waited for and held" {
+  own_server
+  start_watched a dlock run --ttl 1s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done'
+  wait_until test -e begun
+  start_watched b dlock run --ttl 1s "$key" -- touch ran
+  wait_until keeper_of b
+  [ "$(cat "/proc/$(keeper_of a)/status" "/proc/$(keeper_of b)/status" | awk '/^Threads:/ { sum += $2 } END { print sum }')" = 2 ]
+  wait_until waits_here
+  local place
+  place=$(waiting)
+  sleep 4 # a session is 1.5 s
+  [ "$(waiting)" = "$place" ]
+  [ "$(zookeeper_counts own zk_stale_sessions_expired)" = 0 ]
+  [ ! -e ran ]
+  touch go
+  [ "$(how_ended a)/$(how_ended b)" = 'exit 0/exit 0' ]
+}
+waiting() { dlock inspect --json "$key" | jq -c '.waiters'; }
+waits_here() { [ "$(waiting)" != '[]' ]; }
+
 # --- the server ------------------------------------------------------------------------------------------------------
 
 @test "server SIGKILLed and restarted: the session goes on, nobody notices" {

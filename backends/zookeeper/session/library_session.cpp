@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that knows libzookeeper. Its two threads run nothing of ours but the callbacks below, which put what
-// they are told into an inbox and wake whoever polls it.
-#include <sys/eventfd.h>
+// The only file that knows libzookeeper, the one without threads: it does its work when it is called, and the callbacks
+// below put what they are told into an inbox.
 #include <sys/socket.h>
-#include <unistd.h>
+#include <time.h>
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
@@ -11,20 +10,16 @@
 #include <cstring>
 #include <deque>
 #include <limits>
-#include <mutex>
 
 #include "backends/zookeeper/session/server_text.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/last_words.h"
-#include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"
-#include "lib/base/unique_fd.h"
 
 namespace dlock::zookeeper {
 namespace {
 
-constexpr int kMostLooks = 5000;
-constexpr useconds_t kLookPause = 200;
+constexpr int kMostMessages = 100;       ///< that are read before somebody looks at the clock again
 constexpr std::size_t kNumberRoom = 16;  ///< for what a sequential create appends
 
 constexpr char kClosed[] =
@@ -32,70 +27,28 @@ constexpr char kClosed[] =
     "Does its maxClientCnxns allow one more from here?)";
 
 /// What the library complained of last. Its log callback has no context, hence one for the process.
-class LastComplaint {
- public:
-  static LastComplaint& instance() {
-    static LastComplaint one;
-    return one;
-  }
-  /// A line such as "...@1234: Socket [..] zk retcode=-4, errno=111(Connection refused): server refused ...".
-  void take(const char* line) {
-    const char* open = std::strstr(line, "errno=");
-    if (open) open = std::strchr(open, '(');
-    const char* end = open ? std::strchr(open, ')') : nullptr;
-    if (!end) return;
-    const std::lock_guard lock(mutex_);
-    text_.assign(open + 1, end);
-    if (text_ == std::strerror(EHOSTDOWN)) text_ = kClosed;  // so the library calls it
-    if (text_ == std::strerror(ECONNREFUSED)) ++refusals_;
-  }
-  int refusals() {
-    const std::lock_guard lock(mutex_);
-    return refusals_;
-  }
-  std::string text() {
-    const std::lock_guard lock(mutex_);
-    return text_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string text_;
-  int refusals_ = 0;
+struct Complaints {
+  std::string last;
+  int refusals = 0;
 };
 
-void on_log(const char* line) { LastComplaint::instance().take(line); }
+Complaints& complaints() {
+  static Complaints one;
+  return one;
+}
 
-/// Filled by the library's threads, emptied by ours.
-class Inbox {
- public:
-  Inbox() : ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-  int fd() const { return ready_.get(); }
+/// A line such as "...@1234: Socket [..] zk retcode=-4, errno=111(Connection refused): server refused ...".
+void on_log(const char* line) noexcept {
+  const char* open = std::strstr(line, "errno=");
+  if (open) open = std::strchr(open, '(');
+  const char* end = open ? std::strchr(open, ')') : nullptr;
+  if (!end) return;
+  std::string& last = complaints().last.assign(open + 1, end);
+  if (last == std::strerror(EHOSTDOWN)) last = kClosed;  // so the library calls it
+  if (last == std::strerror(ECONNREFUSED)) ++complaints().refusals;
+}
 
-  void put(Event event) {
-    const std::lock_guard lock(mutex_);
-    if (queue_.empty()) eventfd_write(ready_.get(), 1);
-    queue_.push_back(std::move(event));
-  }
-
-  std::optional<Event> take() {
-    const std::lock_guard lock(mutex_);
-    if (queue_.empty()) return std::nullopt;
-    Event first = std::move(queue_.front());
-    queue_.pop_front();
-    eventfd_t count = 0;
-    if (queue_.empty()) eventfd_read(ready_.get(), &count);
-    return first;
-  }
-
-  /// Held by whoever of us looks at the handle's client id or changes it.
-  std::mutex client_id;
-
- private:
-  UniqueFd ready_;
-  std::mutex mutex_;
-  std::deque<Event> queue_;
-};
+using Inbox = std::deque<Event>;
 
 NodeStat stat_of(const Stat* stat) {
   if (!stat) return {};
@@ -112,14 +65,14 @@ struct Pending {
   std::vector<Stat> stats = {};
 
   void answer(Answer answer) {
-    inbox->put(Answered{ticket, std::move(answer)});
+    inbox->emplace_back(Answered{ticket, std::move(answer)});
     delete this;
   }
 };
 
 Pending& pending_of(const void* data) { return *static_cast<Pending*>(const_cast<void*>(data)); }
 
-void on_changed(int rc, const void* data) {
+void on_changed(int rc, const void* data) noexcept {
   Pending& pending = pending_of(data);
   Answer answer{.code = Code(rc)};
   for (std::size_t i = 0; i < pending.results.size(); ++i) {
@@ -129,7 +82,7 @@ void on_changed(int rc, const void* data) {
   pending.answer(std::move(answer));
 }
 
-void on_created(int rc, const char* path, const Stat* stat, const void* data) {
+void on_created(int rc, const char* path, const Stat* stat, const void* data) noexcept {
   Answer answer{.code = Code(rc)};
   if (rc == ZOK && path) answer.changed.push_back({Code::kOk, path, stat_of(stat)});
   else if (rc == ZOK) answer.code = Code::kNonsense;
@@ -137,16 +90,16 @@ void on_created(int rc, const char* path, const Stat* stat, const void* data) {
 }
 
 /// Its answer is all that a renewal has: one without the path that was asked is no answer.
-void on_synced(int rc, const char* path, const void* data) {
+void on_synced(int rc, const char* path, const void* data) noexcept {
   const bool answers = rc != ZOK || (path && pending_of(data).paths.front() == path);
   pending_of(data).answer({.code = answers ? Code(rc) : Code::kNonsense});
 }
 
-void on_exists(int rc, const Stat* stat, const void* data) {
+void on_exists(int rc, const Stat* stat, const void* data) noexcept {
   pending_of(data).answer({.code = Code(rc), .stat = stat_of(rc == ZOK ? stat : nullptr)});
 }
 
-void on_read(int rc, const char* value, int size, const Stat* stat, const void* data) {
+void on_read(int rc, const char* value, int size, const Stat* stat, const void* data) noexcept {
   Answer answer{.code = Code(rc)};
   if (rc == ZOK) {
     if (value && size > 0) answer.data.assign(value, static_cast<std::size_t>(size));
@@ -155,7 +108,7 @@ void on_read(int rc, const char* value, int size, const Stat* stat, const void* 
   pending_of(data).answer(std::move(answer));
 }
 
-void on_listed(int rc, const String_vector* names, const Stat* stat, const void* data) {
+void on_listed(int rc, const String_vector* names, const Stat* stat, const void* data) noexcept {
   Answer answer{.code = Code(rc)};
   if (rc == ZOK) {
     for (int i = 0; names && i < names->count; ++i) {
@@ -181,20 +134,19 @@ std::string server_of(zhandle_t* handle) {
   return found ? server_text(found) : std::string();
 }
 
-void on_event(zhandle_t* handle, int type, int state, const char* path, void* context) {
+void on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept {
   Inbox& inbox = *static_cast<Inbox*>(context);
   if (type != ZOO_SESSION_EVENT) {
-    inbox.put(WatchFired{path ? path : ""});
+    inbox.emplace_back(WatchFired{path ? path : ""});
     return;
   }
   StateChanged changed{.state = state_of(state), .key = {}, .timeout = {}};
   if (changed.state == SessionState::kConnected) {
-    const std::lock_guard lock(inbox.client_id);
     const clientid_t* id = zoo_client_id(handle);
     changed.key = {id->client_id, std::string(id->passwd, sizeof id->passwd), server_of(handle)};
     changed.timeout = std::chrono::milliseconds(zoo_recv_timeout(handle));
   }
-  inbox.put(std::move(changed));
+  inbox.emplace_back(std::move(changed));
 }
 
 int flags_of(NodeKind kind) {
@@ -223,74 +175,109 @@ const ACL_vector* rights(bool own) {
   return own ? &own_rights : &ZOO_OPEN_ACL_UNSAFE;
 }
 
-/// The library has no call that breaks a connection, and does not tell its descriptor. That is what a handle begins
-/// with (zsock_t*, since 3.7); believed only if it is a TCP socket. -1: there is none at the moment.
-int socket_of(zhandle_t* handle) {
-  const zsock_t* socket = *reinterpret_cast<zsock_t**>(handle);
-  int domain = 0;
-  int type = 0;
-  socklen_t size = sizeof domain;
-  if (!socket || getsockopt(socket->sock, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0) return -1;
-  size = sizeof type;
-  if (getsockopt(socket->sock, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return -1;
-  return (domain == AF_INET || domain == AF_INET6) && type == SOCK_STREAM ? socket->sock : -1;
-}
-
-void break_connection(zhandle_t* handle) {
-  const int fd = socket_of(handle);
-  if (fd >= 0) shutdown(fd, SHUT_RDWR);
+/// By the clock that stands behind SystemClock: the library tells what is left.
+TimePoint in(const timeval& left) {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return TimePoint(std::chrono::seconds(now.tv_sec + left.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) +
+                   std::chrono::microseconds(left.tv_usec));
 }
 
 class LibrarySession final : public Session {
  public:
   LibrarySession(std::unique_ptr<Inbox> inbox, zhandle_t* handle, bool own_rights)
-      : inbox_(std::move(inbox)), handle_(handle), acl_(rights(own_rights)) {}
+      : inbox_(std::move(inbox)), handle_(handle), acl_(rights(own_rights)) {
+    look();
+  }
   ~LibrarySession() override { close(); }
 
   void ask(std::uint64_t ticket, const Request& request) override {
     auto* pending = new Pending{inbox_.get(), ticket};
     const int rc = handle_ ? send(request, *pending) : static_cast<int>(ZCLOSING);
     if (rc != ZOK) pending->answer({.code = Code(rc)});
+    look();
   }
 
-  std::optional<Event> next() override { return inbox_->take(); }
+  std::optional<Event> next() override {
+    if (inbox_->empty() && handle_) work();
+    if (inbox_->empty()) return std::nullopt;
+    Event first = std::move(inbox_->front());
+    inbox_->pop_front();
+    return first;
+  }
 
-  void add_interest(std::vector<pollfd>& fds) const override { fds.push_back({inbox_->fd(), POLLIN, 0}); }
+  void add_interest(std::vector<pollfd>& fds) const override {
+    if (fd_ >= 0) fds.push_back({fd_, events_, 0});
+  }
 
-  std::string trouble() const override { return LastComplaint::instance().text(); }
-  int refusals() const override { return LastComplaint::instance().refusals() - refused_before_; }
+  std::optional<TimePoint> wake_at() const override { return inbox_->empty() ? wake_at_ : TimePoint(); }
+
+  std::string trouble() const override { return complaints().last; }
+  int refusals() const override { return complaints().refusals - refused_before_; }
 
   void reconnect() override {
-    if (handle_) break_connection(handle_);
+    if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
   }
 
   void close() override {
-    if (handle_ && zoo_state(handle_) == ZOO_READONLY_STATE) return leak();  // it asks, without end, for another server
-    if (handle_) zookeeper_close(std::exchange(handle_, nullptr));  // joins its threads: no callback comes afterwards
+    if (!handle_) return;
+    work();  // what has come and is not read would take the last word with it
+    let_go();
   }
 
-  /// The library ends its session when it closes a connection that stands. So it is made to forget the session, and its
-  /// connection is broken: what it ends then is a new session, or none.
+  /// The library ends the session when it closes a connection that stands.
   void abandon() override {
     if (!handle_) return;
-    auto* id = const_cast<clientid_t*>(zoo_client_id(handle_));
-    {
-      const std::lock_guard lock(inbox_->client_id);
-      *id = {};
-    }
-    break_connection(handle_);
-    const auto is_theirs = [&] { return zoo_state(handle_) == ZOO_CONNECTED_STATE && id->client_id == 0; };
-    for (int i = 0; i < kMostLooks && is_theirs(); ++i) usleep(kLookPause);
-    if (!is_theirs()) return close();
-    leak();  // rather than the end of the session
+    leave_server();
+    let_go();
   }
 
  private:
-  /// The library's threads go on using the handle and the inbox.
-  void leak() {
-    handle_ = nullptr;
-    (void)inbox_.release();
-    inbox_ = std::make_unique<Inbox>();
+  void let_go() {
+    zookeeper_close(std::exchange(handle_, nullptr));
+    fd_ = -1;
+    wake_at_.reset();
+  }
+
+  /// Breaks the connection, for which the library has no call, and lets it see that.
+  void leave_server() {
+    reconnect();
+    for (int i = 0; i < kMostMessages && is_connected(); ++i) zookeeper_process(handle_, ZOOKEEPER_READ);
+  }
+
+  bool is_connected() const {
+    const int state = zoo_state(handle_);
+    return state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE;
+  }
+
+  /// Asks the library what it wants next. Then it also connects, pings, and gives up a server that is silent.
+  void look() {
+    if (!handle_) return;
+    timeval left{};
+    int events = 0;
+    fd_ = -1;
+    if (zookeeper_interest(handle_, &fd_, &events, &left) == ZINVALIDSTATE) return wake_at_.reset();
+    events_ = static_cast<short>((events & ZOOKEEPER_READ ? POLLIN : 0) | (events & ZOOKEEPER_WRITE ? POLLOUT : 0));
+    wake_at_ = in(left);
+  }
+
+  /// Reads what has come, one message at a time, until there is something for us.
+  void work() {
+    if (fd_ < 0 && wake_at_ && in({}) < *wake_at_) return;  // it rests between two rounds through its servers
+    for (int i = 0; i < kMostMessages && inbox_->empty(); ++i) {
+      const int rc = zookeeper_process(handle_, ready());
+      // It would ask, blocking, for another server.
+      if (zoo_state(handle_) == ZOO_READONLY_STATE) leave_server();
+      look();
+      if (rc != ZOK || events_ == 0) return;
+    }
+  }
+
+  /// Reading finds out by itself whether there is something; a connection that is not made yet must not be read.
+  int ready() const {
+    if (zoo_state(handle_) != ZOO_CONNECTING_STATE) return (events_ & POLLOUT ? ZOOKEEPER_WRITE : 0) | ZOOKEEPER_READ;
+    pollfd connecting{fd_, POLLOUT, 0};
+    return poll(&connecting, 1, 0) > 0 ? ZOOKEEPER_WRITE : 0;
   }
 
   int send(const Request& request, Pending& pending) {
@@ -347,10 +334,13 @@ class LibrarySession final : public Session {
     return zoo_amulti(handle_, static_cast<int>(count), ops.data(), pending.results.data(), on_changed, &pending);
   }
 
-  std::unique_ptr<Inbox> inbox_;
+  const std::unique_ptr<Inbox> inbox_;
   zhandle_t* handle_;
   const ACL_vector* acl_;
-  const int refused_before_ = LastComplaint::instance().refusals();
+  int fd_ = -1;
+  short events_ = 0;
+  std::optional<TimePoint> wake_at_;
+  const int refused_before_ = complaints().refusals;
 };
 
 /// With an even number of servers the library (ZOOKEEPER-2466) can try every other one only, for ever.
@@ -364,7 +354,7 @@ std::string server_list(std::vector<std::string> servers) {
 /// In milliseconds: the library counts in an int, and doubles it on its way to two thirds.
 constexpr std::int64_t kLongestTimeout = std::numeric_limits<int>::max() / 2;
 
-void ignore_answer(int /*rc*/, const void* /*data*/) {}
+void ignore_answer(int /*rc*/, const void* /*data*/) noexcept {}
 
 }  // namespace
 
@@ -372,7 +362,6 @@ Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
   set_last_words("the ZooKeeper client library crashed on what " + server_list(settings.servers) + " sent");
   auto inbox = std::make_unique<Inbox>();
-  if (inbox->fd() < 0) return system_error("cannot make a descriptor", errno);
   clientid_t id{};
   if (settings.attach) {
     id.client_id = settings.attach->id;
@@ -381,7 +370,6 @@ Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
   }
   const auto timeout =
       std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(settings.timeout).count(), kLongestTimeout);
-  const SignalsBlocked blocked;  // its threads take none
   zhandle_t* handle = zookeeper_init2(server_list(settings.servers).c_str(), on_event, static_cast<int>(timeout),
                                       settings.attach ? &id : nullptr, inbox.get(), ZOO_NO_LOG_CLIENTENV, on_log);
   if (!handle) return system_error("cannot start a ZooKeeper session", errno);
