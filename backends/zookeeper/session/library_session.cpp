@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that knows libzookeeper, the one without threads: it does its work when it is called, and the callbacks
 // below put what they are told into an inbox.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <zookeeper/zookeeper.h>
@@ -193,6 +195,7 @@ class LibrarySession final : public Session {
 
   void ask(std::uint64_t ticket, const Request& request) override {
     auto* pending = new Pending{inbox_.get(), ticket};
+    cork(true);
     const int rc = handle_ ? send(request, *pending) : static_cast<int>(ZCLOSING);
     if (rc != ZOK) pending->answer({.code = Code(rc)});
     look();
@@ -210,7 +213,7 @@ class LibrarySession final : public Session {
     if (fd_ >= 0) fds.push_back({fd_, events_, 0});
   }
 
-  std::optional<TimePoint> wake_at() const override { return inbox_->empty() ? wake_at_ : TimePoint(); }
+  std::optional<TimePoint> wake_at() const override { return inbox_->empty() && !corked_ ? wake_at_ : TimePoint(); }
 
   std::string trouble() const override { return complaints().last; }
   int refusals() const override { return complaints().refusals - refused_before_; }
@@ -233,9 +236,18 @@ class LibrarySession final : public Session {
   }
 
  private:
+  /// The library sends each request in two pieces, and a server is woken by each packet.
+  void cork(bool on) {
+    if (corked_ == on || !handle_ || (on && !is_connected())) return;
+    const int value = on ? 1 : 0;
+    if (fd_ >= 0) setsockopt(fd_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+    corked_ = on;
+  }
+
   void let_go() {
     zookeeper_close(std::exchange(handle_, nullptr));
     fd_ = -1;
+    corked_ = false;
     wake_at_.reset();
   }
 
@@ -263,6 +275,7 @@ class LibrarySession final : public Session {
 
   /// Reads what has come, one message at a time, until there is something for us.
   void work() {
+    cork(false);
     if (fd_ < 0 && wake_at_ && in({}) < *wake_at_) return;  // it rests between two rounds through its servers
     for (int i = 0; i < kMostMessages && inbox_->empty(); ++i) {
       const int rc = zookeeper_process(handle_, ready());
@@ -339,6 +352,7 @@ class LibrarySession final : public Session {
   const ACL_vector* acl_;
   int fd_ = -1;
   short events_ = 0;
+  bool corked_ = false;
   std::optional<TimePoint> wake_at_;
   const int refused_before_ = complaints().refusals;
 };
