@@ -41,7 +41,8 @@ bool is_wrong_table(int code);
 bool is_unknown_view(int code);
 
 constexpr int kDuplicateKey = 1062;
-constexpr int kNullValue = 1048;  ///< where the table wants one
+constexpr int kNullValue = 1048;   ///< where the table wants one
+constexpr int kOutOfRange = 1690;  ///< a number that its type cannot hold
 
 /// What it means to who uses dlock: the code decides, `server` is named.
 Error error_of(const Failure& failure, const std::string& server);

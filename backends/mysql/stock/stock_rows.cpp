@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/stock/segment_plan.h"
@@ -21,7 +22,7 @@ Settings for_batches(Settings settings) {
   return settings;
 }
 
-bool is_broken_rule(int code) { return code == 4025 || code == 3819 || code == 1690; }  // CHECK, CHECK (MySQL), range
+bool is_broken_rule(int code) { return code == 4025 || code == 3819 || code == kOutOfRange; }  // CHECK, CHECK (MySQL)
 
 Error no_record(const LockName& id, const std::string& why) {
   return {ErrorCode::kMisconfigured, "request '" + id.text() + "': " + why};

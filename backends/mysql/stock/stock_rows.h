@@ -67,6 +67,7 @@ class StockRows final : public StockLedger {
     LockName id;
     RequestRecord record;
   };
+  void write_sale(const Reservation& made);
   /// Locked, those for which `condition` holds.
   Result<std::vector<Reservation>> reservations(const std::string& condition);
   Result<void> move_home(int segments);

@@ -2,6 +2,7 @@
 // The short ways of the commonest calls, one batch each.
 #include <utility>
 
+#include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/stock/stock_deduction.h"
@@ -57,37 +58,46 @@ Result<std::optional<StockState>> StockRows::state_at_once(const LockName& name,
   return std::optional<StockState>(std::move(*state));
 }
 
-/// As with a deduction, the row that is changed first lets the others follow.
+/// As with a deduction, each row that is changed lets the next one follow: the reservation, as long as it lasts, the
+/// request, if it says what was written, the segment. Where one does not, the batch ends before COMMIT.
 Result<bool> StockRows::confirm_at_once(const StockRequest& request, const Owner& owner, const CallLimit& limit) {
   const auto made = std::exchange(reserved_at_once_, std::nullopt);
   const bool ours =
       made && name_ && *name_ == request.stock && made->id == request.id && made->record.owner == owner.text();
   if (!ours) return false;
-  RequestRecord sold = made->record;
-  sold.state = RequestRecord::State::kTaken;
   if (auto begun = begin(Access::kShared, limit); !begun) return begun.error();
-  const std::string mark = transaction_.new_mark();
-  const std::string if_sold = " AND LAST_INSERT_ID()=" + mark;
-  const std::string of_it = " WHERE stock=" + key_ + " AND id=" + literal(request.id.text());
   if (segment_locks_.hold()) {  // while the command ran; the next one need not wait for our books
     transaction_.write(segment_locks_.release_statement());
     segment_locks_.released();
   }
-  transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=IF(LAST_INSERT_ID(" + mark + ")," +
+  write_sale(*made);
+  const auto done = transaction_.commit();
+  if (!done && (transaction_.is_worth_repeating() || transaction_.failure_code() == kOutOfRange)) return false;
+  if (!done) return commit_error(done.error());
+  return true;
+}
+
+/// The mark of the reservation is left by a column of its row, so that no optimizer leaves it without one. What stops
+/// the batch is a number beyond all types, which is an error in every SQL mode (and in DO it would be none).
+void StockRows::write_sale(const Reservation& made) {
+  RequestRecord sold = made.record;
+  sold.state = RequestRecord::State::kTaken;
+  const std::string ended = transaction_.new_mark();
+  const std::string rewritten = transaction_.new_mark();
+  const std::string if_rewritten = "LAST_INSERT_ID()=" + rewritten;
+  const std::string of_it = " WHERE stock=" + key_ + " AND id=" + literal(made.id.text());
+  transaction_.write("DELETE FROM " + std::string(kReservationTable) + of_it +
+                     " AND IF(expires>UTC_TIMESTAMP(6),LAST_INSERT_ID(" + ended + "+0*token),0)");
+  transaction_.write("UPDATE " + std::string(kRequestTable) + " SET record=IF(LAST_INSERT_ID(" + rewritten + ")," +
                      literal(record_text(sold)) + ",record)" + of_it +
-                     " AND record=" + literal(record_text(made->record)) + " AND EXISTS (SELECT 1 FROM " +
-                     std::string(kReservationTable) + of_it + " AND expires>UTC_TIMESTAMP(6))");
+                     " AND record=" + literal(record_text(made.record)) + " AND LAST_INSERT_ID()=" + ended);
   for (const StockPart& part : sold.parts) {
     const std::string quantity = std::to_string(part.quantity);
     transaction_.write("UPDATE " + std::string(kSegmentTable) + " SET version=version+1,reserved=reserved-" + quantity +
                        ",taken=taken+" + quantity + " WHERE stock=" + key_ +
-                       " AND segment=" + std::to_string(part.segment) + if_sold);
+                       " AND segment=" + std::to_string(part.segment) + " AND " + if_rewritten);
   }
-  transaction_.write("DELETE FROM " + std::string(kReservationTable) + of_it + if_sold);
-  const auto rows = transaction_.commit_and_tell("SELECT LAST_INSERT_ID()=" + mark);
-  if (!rows && transaction_.is_worth_repeating()) return false;
-  if (!rows) return commit_error(rows.error());
-  return rows->size() == 1 && text_of(rows->front(), 0) == "1";
+  transaction_.write("SET @dlock_sold=IF(" + if_rewritten + ",1,~0+CONNECTION_ID())");
 }
 
 }  // namespace dlock::mysql
