@@ -209,4 +209,24 @@ last_item() { # WAY
 }
 is_back() { [ "$(dlock stock show phone --json | jq .total)" = 4 ]; }
 
+@test "run --mode lock: where all segments are locked each waiter queues at one of its own" {
+  run -0 dlock stock create phone --quantity 40 --segments 4
+  local i
+  for i in {1..4}; do
+    start_watched "holder$i" dlock stock run phone --mode lock -- sh -c "touch inside$i; until [ -e go ]; do sleep 0.02; done"
+    wait_until test -e "inside$i"
+  done
+  for i in {1..4}; do
+    start_watched "waiter$i" dlock stock run phone --mode lock -- true
+    wait_until waiting "$i"
+  done
+  [ "$(waits | sort -u | wc -l)" = 4 ]
+  touch go
+  for i in {1..4}; do [ "$(how_ended "waiter$i")" = "exit 0" ]; done
+  is taken 8
+}
+# The segments that are waited for.
+waits() { sql one "SELECT REGEXP_SUBSTR(REGEXP_SUBSTR(info, '[0-9]+[)],[0-9]+[.][0-9]{3}'), '^[0-9]+') FROM information_schema.processlist WHERE user='app' AND state='User lock'"; }
+waiting() { [ "$(waits | wc -l)" = "$1" ]; } # COUNT
+
 @test "tokens begin at the time at which the stock was made: one that comes from another store goes on with larger ones" { tokens_begin_at_the_time; }

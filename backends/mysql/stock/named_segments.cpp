@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "backends/mysql/stock/transaction.h"
 #include "lib/base/text.h"
 #include "lib/lock/patience.h"
 
@@ -26,6 +27,11 @@ std::string lock_expression(const std::string& stock, const std::string& segment
   return "CONCAT('dlock:',MD5(DATABASE()),'." + stock + ".'," + segment + ")";
 }
 
+/// Who has this one is the next at the segment, and has it only as long as the wait: so the queues are equally long.
+std::string seat_expression(const std::string& stock, const std::string& segment) {
+  return "CONCAT('dlock:',MD5(DATABASE()),'+" + stock + ".'," + segment + ")";
+}
+
 std::string seconds_text(Duration wait) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::max<Duration>(wait, 0s)).count();
   return std::to_string(ms / 1000) + "." + std::to_string(1000 + ms % 1000).substr(1);
@@ -42,8 +48,8 @@ std::string get_lock(const std::string& name, Duration wait) {
 class NamedSegment final : public LockDriver {
  public:
   /// Not held yet.
-  NamedSegment(NamedSegments& home, std::string expression, const LockSpec& spec)
-      : home_(home), expression_(std::move(expression)), spec_(spec) {}
+  NamedSegment(NamedSegments& home, int segment, const LockSpec& spec)
+      : home_(home), segment_(std::to_string(segment)), spec_(spec) {}
   /// Held by the present connection.
   explicit NamedSegment(NamedSegments& home) : home_(home) { home_.held_ = home_.servers_.generation(); }
 
@@ -51,11 +57,12 @@ class NamedSegment final : public LockDriver {
     const TimePoint now = home_.clock_.now();
     const Patience patience(spec_->wait);
     const Duration wait = patience.is_once() ? Duration(0) : patience.until().value_or(now) - now;
-    const std::string query = "SELECT " + get_lock(expression_, wait);
+    const std::string& stock = home_.stock_.id;
+    const std::string query = "SELECT " + get_lock(lock_expression(stock, segment_), wait) + ",RELEASE_LOCK(" +
+                              seat_expression(stock, segment_) + ")";
     const TimePoint until = now + std::max<Duration>(wait, 0s) + (wait > 0s ? kGrace : kConnectBudget);
     const auto answer = home_.ask(query, spec_->ttl, until, &control);
-    const bool got =
-        answer && answer->rows.size() == 1 && answer->rows[0].size() == 1 && answer->rows[0][0].value_or("") == "1";
+    const bool got = answer && answer->rows.size() == 1 && text_of(answer->rows[0], 0) == "1";
     if (got) home_.held_ = home_.servers_.generation();
     if (control.stop_requested()) {
       (void)release(home_.clock_.now() + kGrace);
@@ -97,7 +104,7 @@ class NamedSegment final : public LockDriver {
   }
 
   NamedSegments& home_;
-  const std::string expression_;
+  const std::string segment_;
   const std::optional<LockSpec> spec_;
 };
 
@@ -124,7 +131,8 @@ Result<Answer> NamedSegments::ask(const std::string& batch, Duration ttl, TimePo
   return error_of(failure, servers_.server());
 }
 
-/// The rows come in the order of their key, so that the server asks for no lock behind the first that it gets.
+/// The rows come in the order of their key, so that the server asks for no lock behind the first that it gets. Where
+/// all are locked, one that nobody else waits for, so that none lies idle while others are waited for.
 Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockRequest& request, int start,
                                                                     Duration ttl, const CallLimit& limit) {
   const auto found = find_(request.stock, limit);
@@ -139,28 +147,32 @@ Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockR
   const std::string last = " ORDER BY segment LIMIT 1";
   const std::string take = "SELECT LAST_INSERT_ID(segment),1" + from;
   const std::string choose = "SELECT LAST_INSERT_ID(segment),0" + from;
+  const std::string alone = " AND GET_LOCK(" + seat_expression(stock_.id, "segment") + ",0)=1";
   std::string batch = std::string("DO LAST_INSERT_ID(") + kNone + ")";
   batch += ";" + take + ">=" + first + free + last + ";" + take + "<" + first + if_none + free + last;
+  batch += ";" + choose + ">=" + first + if_none + alone + last + ";" + choose + "<" + first + if_none + alone + last;
   batch += ";" + choose + ">=" + first + if_none + last + ";" + choose + "<" + first + if_none + last;
   const auto answer = ask(batch, ttl, limit.until, limit.control);
   if (!answer && refused_) return std::optional<Choice>();
   if (!answer) return answer.error();
   if (answer->rows.empty() || answer->rows[0].size() != 2) return std::optional<Choice>();
-  Choice choice{static_cast<int>(leading_number<std::uint64_t>(answer->rows[0][0].value_or(""))), nullptr};
-  if (answer->rows[0][1].value_or("") == "1") choice.lock = std::make_unique<NamedSegment>(*this);
+  Choice choice{static_cast<int>(number_of(answer->rows[0], 0)), nullptr};
+  if (text_of(answer->rows[0], 1) == "1") choice.lock = std::make_unique<NamedSegment>(*this);
   return std::optional(std::move(choice));
 }
 
 std::unique_ptr<LockDriver> NamedSegments::open(int segment, const LockSpec& spec) {
-  return std::make_unique<NamedSegment>(*this, lock_expression(stock_.id, std::to_string(segment)), spec);
+  return std::make_unique<NamedSegment>(*this, segment, spec);
 }
 
 Result<std::optional<StockAnswer>> NamedSegments::reserve_at_once(const StockRequest& request, const Owner& owner,
                                                                   Duration ttl, int segment, TimePoint until,
                                                                   const CallLimit& limit) {
-  const std::string name = lock_expression(stock_.id, std::to_string(segment));
+  const std::string number = std::to_string(segment);
   const TimePoint end = std::max(until, clock_.now()) + kGrace;
-  auto answer = reserve_(request, owner, ttl, get_lock(name, until - clock_.now()), {end, limit.control});
+  LockFirst wait{get_lock(lock_expression(stock_.id, number), until - clock_.now()),
+                 "RELEASE_LOCK(" + seat_expression(stock_.id, number) + ")"};
+  auto answer = reserve_(request, owner, ttl, std::move(wait), {end, limit.control});
   if (answer && *answer && std::holds_alternative<StockTaken>(**answer)) held_ = servers_.generation();
   return answer;
 }

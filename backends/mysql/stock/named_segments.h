@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/mysql/connection/servers.h"
+#include "backends/mysql/stock/stock_deduction.h"
 #include "lib/base/clock.h"
 #include "lib/stock/segment_locks.h"
 
@@ -22,9 +23,9 @@ class NamedSegments final : public SegmentLocks {
   };
   /// nullopt: there is no such stock.
   using Find = std::function<Result<std::optional<StockKey>>(const LockName& stock, const CallLimit& limit)>;
-  /// Reserves once `lock`, an SQL expression, is 1; otherwise as SegmentLocks::reserve_at_once().
+  /// Reserves once it has the lock; otherwise as SegmentLocks::reserve_at_once().
   using Reserve = std::function<Result<std::optional<StockAnswer>>(
-      const StockRequest& request, const Owner& owner, Duration ttl, const std::string& lock, const CallLimit& limit)>;
+      const StockRequest& request, const Owner& owner, Duration ttl, LockFirst first, const CallLimit& limit)>;
 
   /// `servers` and `clock` outlive it and its locks.
   NamedSegments(Servers& servers, Clock& clock, std::string store, Find find, Reserve reserve)

@@ -19,7 +19,7 @@ constexpr int kMostRaces = 8;
 
 Result<std::optional<StockAnswer>> Deduction::run(const StockRequest& request, const Owner* owner, Duration ttl,
                                                   int start, const CallLimit& limit) {
-  if (!lock_.empty() && way_ != StockWay::kGuarded) return std::optional<StockAnswer>();
+  if (!first_.lock.empty() && way_ != StockWay::kGuarded) return std::optional<StockAnswer>();
   request_ = &request;
   owner_ = owner;
   ttl_ = ttl;
@@ -77,9 +77,9 @@ Result<std::optional<StockAnswer>> Deduction::deduct(const Place& place) {
   const std::string segment = std::to_string(place.segment);
   const std::string mark = transaction_.new_mark();
   std::string condition = place.condition;
-  if (!lock_.empty()) {
+  if (!first_.lock.empty()) {
     const std::string locked = transaction_.new_mark();
-    transaction_.write("DO LAST_INSERT_ID(IF(" + lock_ + "=1," + locked + ",0))");
+    transaction_.write("DO LAST_INSERT_ID(IF(" + first_.lock + "=1," + locked + ",0))," + first_.afterwards);
     condition += " AND LAST_INSERT_ID()=" + locked;
   }
   transaction_.write("UPDATE " + std::string(kSegmentTable) + " SET version=version+1,quantity=quantity-" + quantity +

@@ -12,6 +12,12 @@
 
 namespace dlock::mysql {
 
+/// A lock that is waited for in the batch of a deduction, as SQL expressions.
+struct LockFirst {
+  std::string lock = {};        ///< has to be 1; empty: none
+  std::string afterwards = {};  ///< evaluated behind it, whatever it is
+};
+
 /// The three ways to deduct, where one segment has all of it and the request is new. What does not go through like that
 /// is left to the transaction that locks all segments in their order.
 ///   guarded: UPDATE ... WHERE quantity>=q of segment `start`, one round trip; if that is short, of one that a look
@@ -21,9 +27,9 @@ namespace dlock::mysql {
 class Deduction {
  public:
   /// `key`: of the stock. `segments`: how many it had; if it has another number now, this only begins elsewhere.
-  /// `lock`: "", or an SQL expression that has to be 1; guarded deductions of one segment alone can wait for it.
-  Deduction(Transaction& transaction, StockWay way, std::string key, int segments, std::string lock)
-      : transaction_(transaction), way_(way), key_(std::move(key)), segments_(segments), lock_(std::move(lock)) {}
+  /// `first`: guarded deductions of one segment alone can wait for a lock.
+  Deduction(Transaction& transaction, StockWay way, std::string key, int segments, LockFirst first)
+      : transaction_(transaction), way_(way), key_(std::move(key)), segments_(segments), first_(std::move(first)) {}
 
   /// As StockLedger::deduct_at_once().
   Result<std::optional<StockAnswer>> run(const StockRequest& request, const Owner* owner, Duration ttl, int start,
@@ -46,7 +52,7 @@ class Deduction {
   const StockWay way_;
   const std::string key_;
   const int segments_;
-  const std::string lock_;
+  const LockFirst first_;
   const StockRequest* request_ = nullptr;
   const Owner* owner_ = nullptr;
   Duration ttl_{0};

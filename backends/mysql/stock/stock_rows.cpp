@@ -37,8 +37,8 @@ StockRows::StockRows(Settings settings, const Dial& dial, const Runtime& runtime
       segment_locks_(
           transaction_.servers(), runtime.clock, settings_.store,
           [this](const LockName& name, const CallLimit& limit) { return find_key(name, limit); },
-          [this](const StockRequest& request, const Owner& owner, Duration ttl, const std::string& lock,
-                 const CallLimit& limit) { return deduct_behind(lock, request, &owner, ttl, 0, limit); }) {}
+          [this](const StockRequest& request, const Owner& owner, Duration ttl, LockFirst first,
+                 const CallLimit& limit) { return deduct_behind(std::move(first), request, &owner, ttl, 0, limit); }) {}
 
 SegmentLocks* StockRows::segment_locks() {
   const bool fits = settings_.strategy == Strategy::kLease || settings_.strategy == Strategy::kSession;

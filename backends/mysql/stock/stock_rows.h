@@ -60,9 +60,8 @@ class StockRows final : public StockLedger {
   /// is none.
   Result<bool> know(const LockName& name, const CallLimit& limit);
   Result<std::optional<NamedSegments::StockKey>> find_key(const LockName& name, const CallLimit& limit);
-  /// `lock`: an SQL expression that has to be 1, or "".
-  Result<std::optional<StockAnswer>> deduct_behind(const std::string& lock, const StockRequest& request,
-                                                   const Owner* owner, Duration ttl, int start, const CallLimit& limit);
+  Result<std::optional<StockAnswer>> deduct_behind(LockFirst first, const StockRequest& request, const Owner* owner,
+                                                   Duration ttl, int start, const CallLimit& limit);
   struct Reservation {
     LockName id;
     RequestRecord record;

@@ -27,16 +27,17 @@ Result<std::optional<NamedSegments::StockKey>> StockRows::find_key(const LockNam
 
 Result<std::optional<StockAnswer>> StockRows::deduct_at_once(const StockRequest& request, const Owner* owner,
                                                              Duration ttl, int start, const CallLimit& limit) {
-  return deduct_behind("", request, owner, ttl, start, limit);
+  return deduct_behind({}, request, owner, ttl, start, limit);
 }
 
-Result<std::optional<StockAnswer>> StockRows::deduct_behind(const std::string& lock, const StockRequest& request,
+Result<std::optional<StockAnswer>> StockRows::deduct_behind(LockFirst first, const StockRequest& request,
                                                             const Owner* owner, Duration ttl, int start,
                                                             const CallLimit& limit) {
   const auto known = know(request.stock, limit);
   if (!known) return known.error();
   if (!*known) return std::optional<StockAnswer>();
-  auto answer = Deduction(transaction_, settings_.stock, key_, segments_, lock).run(request, owner, ttl, start, limit);
+  auto answer = Deduction(transaction_, settings_.stock, key_, segments_, std::move(first))
+                    .run(request, owner, ttl, start, limit);
   reserved_at_once_.reset();
   if (const auto* taken = answer && *answer ? std::get_if<StockTaken>(&**answer) : nullptr; taken && owner) {
     RequestRecord record{RequestRecord::State::kReserved, request.quantity, taken->parts, owner->text(), 0};

@@ -87,6 +87,23 @@ TEST_CASE("named segments: where all are locked it says where to queue, and noth
   CHECK_FALSE(*none);
 }
 
+TEST_CASE("named segments: who queues has the seat behind the holder's, and leaves it when the wait is over") {
+  World w;
+  REQUIRE(w.lock_one("4", "0"));
+  const std::string& batch = w.server.log.back();
+  const std::string seat = "GET_LOCK(CONCAT('dlock:',MD5(DATABASE()),'+7.',segment),0)=1";
+  const std::size_t first = batch.find(seat);
+  REQUIRE(first != std::string::npos);
+  CHECK(batch.find("'.7.',segment),0)=1") < first);
+  CHECK(batch.find("LIMIT 1", batch.rfind(seat)) < batch.rfind("LIMIT 1"));  // where all are taken: any
+  StockRequest here = w.request;
+  here.only_segment = 4;
+  const char* left = ",0)),RELEASE_LOCK(CONCAT('dlock:',MD5(DATABASE()),'+7.',4))";
+  w.server.next(left, Answer{{{"77"}}, 0});
+  CHECK(w.locks->reserve_at_once(here, w.owner, 30s, 4, w.clock.now() + 2s, w.limit()));
+  CHECK(w.server.planned.empty());
+}
+
 TEST_CASE("named segments: a lock is lost with its connection, and release says nothing more") {
   World w;
   auto choice = w.lock_one("3", "1");
