@@ -2,8 +2,11 @@
 #include "lib/stock/segment_locks.h"
 
 #include <doctest/doctest.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/unique_fd.h"
 #include "tests/conformance/skips.h"
 #include "tests/conformance/stock_fixture.h"
 
@@ -22,6 +25,27 @@ int lock_one(StockWorld& w, Stock& client, int start, std::vector<std::unique_pt
   locks.push_back(std::move((*choice)->lock));
   return (*choice)->segment;
 }
+
+/// Wants an end after a while.
+class Later final : public Control {
+ public:
+  explicit Later(std::chrono::milliseconds wait) {
+    const itimerspec once{{}, {wait / 1s, wait % 1s / 1ns}};
+    timerfd_settime(alarm_.get(), 0, &once, nullptr);
+  }
+  void add_interest(std::vector<pollfd>& fds) const override { fds.push_back({alarm_.get(), POLLIN, 0}); }
+  bool stop_requested() override {
+    std::uint64_t times = 0;
+    stop_ = stop_ || read(alarm_.get(), &times, sizeof times) > 0;
+    return stop_;
+  }
+  bool take_who() override { return false; }
+  void tell(const SessionEvent& /*event*/) override {}
+
+ private:
+  const UniqueFd alarm_{timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
+  bool stop_ = false;
+};
 
 StockRequest in(StockWorld& w, const std::string& id, int segment) {
   StockRequest request = w.request(id, 2);
@@ -81,6 +105,28 @@ TEST_CASE(
     CHECK(w.b.confirm(in(w, "x", 0), owner, w.limit()));
     CHECK(w.a.add(w.name, *LockName::parse("more"), 2, w.limit()));  // to segment 0
     CHECK(lock_one(w, w.a, 0, a) == 0);
+  });
+}
+
+TEST_CASE("stock segment locks: who waits for one and is not wanted any more comes back soon") {
+  on_every_stock("segment-stop", [](StockWorld& w) {
+    if (skips(w, !w.a.segment_locks(), "no locks of segments")) return;
+    w.create(4, 1);
+    std::vector<std::unique_ptr<LockDriver>> a;
+    std::vector<std::unique_ptr<LockDriver>> b;
+    CHECK(lock_one(w, w.a, 0, a) == 0);
+    CHECK(lock_one(w, w.b, 0, b) == -1);
+    SystemClock clock;
+    const Owner owner = Owner::random();
+    const TimePoint began = clock.now();
+    Later control(100ms);
+    const auto answer =
+        w.b.segment_locks()->reserve_at_once(in(w, "x", 0), owner, 10s, 0, began + 9s, {began + 10s, &control});
+    CHECK(clock.now() - began < 5s);
+    if (skips(w, answer && !*answer, "reserves in two steps")) return;
+    CHECK_FALSE(answer);
+    CHECK(w.b.cancel(in(w, "x", 0), owner, w.limit()));
+    CHECK(w.state().open == 0);
   });
 }
 
