@@ -8,6 +8,7 @@
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/process.h"
 #include "backends/local/queue_entry.h"
+#include "backends/local/view.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
