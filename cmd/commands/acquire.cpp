@@ -90,8 +90,9 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
     return status;
   }
   const auto detached = taken->session->detach({options.ttl, options.watch_pid});
+  if (!detached) return fail(runtime.log, detached.error());
   (void)out.write("\n");  // a reader that is gone by now has what it wanted
-  return detached ? 0 : fail(runtime.log, detached.error());
+  return 0;
 }
 
 }  // namespace

@@ -221,6 +221,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   done
   run -78 dlock acquire --ttl 20d "$key"
   [[ "$output" == *"at the latest"* ]]
+  [ "$(dlock acquire --ttl 20d "$key-line" 2>&- | wc -l)" = 0 ] # no line: who reads lines takes no handle that is none
   run -0 dlock run -n --ttl 20m --kill-after 9m "$key" -- true
 }
 
