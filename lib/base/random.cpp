@@ -34,6 +34,12 @@ std::uint64_t random_below(std::uint64_t end) {
   return number % end;
 }
 
+std::uint64_t spread_below(std::uint64_t end) {
+  thread_local std::uint64_t number = random_below(std::uint64_t{1} << 63);
+  number = number * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX: its upper half is the better one
+  return (number >> 33) % end;
+}
+
 Duration jitter(Duration most) {
   if (most <= Duration(0)) return Duration(0);
   return Duration(static_cast<Duration::rep>(random_below(static_cast<std::uint64_t>(most.count()))));

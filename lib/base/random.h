@@ -9,13 +9,18 @@
 
 namespace dlock {
 
-// All from getrandom(2): blocks only before the kernel's pool is ready, at boot; cannot fail afterwards.
+// All but spread_below() from getrandom(2): blocks only before the kernel's pool is ready, at boot; cannot fail
+// afterwards.
 
 /// `bytes` random bytes as lower-case hex (twice as many characters).
 std::string random_hex(std::size_t bytes);
 
 /// A number from 0 to `end` - 1; even as long as `end` is small beside 2^64. REQUIRES: `end` > 0.
 std::uint64_t random_below(std::uint64_t end);
+
+/// The same to spread work by, for `end` up to 2^31: no secret. Asks the kernel once a thread; a process that was
+/// forked goes on with the numbers of its parent.
+std::uint64_t spread_below(std::uint64_t end);
 
 /// A length of time from 0 to less than `most`, so that those who wait for the same do not wake together; 0 if `most`
 /// is 0 or less.

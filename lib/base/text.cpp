@@ -45,13 +45,20 @@ std::string hex(std::string_view bytes) {
   return hex(std::span(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
-std::optional<std::string> from_hex(std::string_view digits) {
-  std::string bytes;
-  for (; !digits.empty(); digits.remove_prefix(2)) {
+bool from_hex(std::string_view digits, std::span<unsigned char> bytes) {
+  if (digits.size() != 2 * bytes.size()) return false;
+  for (unsigned char& one : bytes) {
     const int byte = byte_value(digits);
-    if (byte < 0) return std::nullopt;
-    bytes += static_cast<char>(byte);
+    if (byte < 0) return false;
+    one = static_cast<unsigned char>(byte);
+    digits.remove_prefix(2);
   }
+  return true;
+}
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  std::string bytes(digits.size() / 2, '\0');
+  if (!from_hex(digits, {reinterpret_cast<unsigned char*>(bytes.data()), bytes.size()})) return std::nullopt;
   return bytes;
 }
 

@@ -36,6 +36,8 @@ std::string hex(std::span<const unsigned char> bytes);
 std::string hex(std::string_view bytes);
 /// The bytes that `digits`, in either case, stand for; nullopt for an odd number of them and for other characters.
 std::optional<std::string> from_hex(std::string_view digits);
+/// The same into `bytes`; false, with `bytes` in part written, unless `digits` stand for just as many.
+bool from_hex(std::string_view digits, std::span<unsigned char> bytes);
 
 /// Appends `byte` to `out` as '%' and two upper-case hex digits.
 void percent_escape(std::string& out, unsigned char byte);

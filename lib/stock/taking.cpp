@@ -2,7 +2,6 @@
 #include "lib/stock/taking.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 
 #include "lib/base/random.h"
@@ -132,10 +131,6 @@ void pause_until(Clock& clock, TimePoint until, Control* control) {
   }
 }
 
-int start_by_chance() {
-  thread_local std::uint64_t number = random_below(std::uint64_t{1} << 63);
-  number = number * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX
-  return static_cast<int>(number >> 40);
-}
+int start_by_chance() { return static_cast<int>(spread_below(1 << 24)); }
 
 }  // namespace dlock

@@ -26,7 +26,7 @@ Result<void> insist(const std::function<Result<void>(const CallLimit&)>& call, T
 /// Returns at `until`, or when `control` (may be nullptr) wants an end.
 void pause_until(Clock& clock, TimePoint until, Control* control);
 
-/// A segment to begin with, by chance: spread, no secret. Asks the kernel once.
+/// A segment to begin with, by chance.
 int start_by_chance();
 
 }  // namespace dlock

@@ -2,6 +2,7 @@
 #include "backends/local/files/record.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <limits>
 
@@ -32,12 +33,9 @@ std::string_view text_behind(std::string_view texts, int skipped) {
 std::string Record::owner_text() const { return hex(owner); }
 
 void Record::set_owner(const Owner& handle) {
-  const auto value_of = [](char digit) { return (digit & 15) + (digit >> 6) * 9; };  // lower-case hex, as it always is
-  const char* at = handle.text().data();
-  for (unsigned char& byte : owner) {
-    byte = static_cast<unsigned char>(value_of(at[0]) << 4 | value_of(at[1]));
-    at += 2;
-  }
+  const bool read = from_hex(handle.text(), owner);
+  assert(read);  // an owner of this store always is that many bytes
+  (void)read;
 }
 
 void Record::set_host(std::string_view text) { put_text(host, text); }

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <thread>
+#include <vector>
 
 namespace random_test {
 
@@ -14,6 +16,21 @@ TEST_CASE("chance stays below its end and reaches all of it") {
   for (int i = 0; i < 1000; ++i) seen.insert(random_below(8));
   CHECK(seen == std::set<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7});  // 1 in 10^57 runs misses one
   CHECK(random_below(1) == 0);
+}
+
+TEST_CASE("what spreads work stays below its end, reaches all of it, and no thread repeats another") {
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 1000; ++i) seen.insert(spread_below(8));
+  CHECK(seen == std::set<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(spread_below(1) == 0);
+  const auto ten = [] {
+    std::vector<std::uint64_t> numbers;
+    for (int i = 0; i < 10; ++i) numbers.push_back(spread_below(1U << 31));
+    return numbers;
+  };
+  std::vector<std::uint64_t> theirs;
+  std::thread([&] { theirs = ten(); }).join();
+  CHECK(theirs != ten());
 }
 
 TEST_CASE("jitter is from 0 to less than the most, and differs") {
