@@ -2,10 +2,10 @@
 # A backend is one folder and one line in backends/CMakeLists.txt. Its folder has
 #   backend.cmake   the libraries that it stands on, and one of these:
 #     dlock_add_backend(NAME)                           lives inside dlock, because it needs no client library
-#     dlock_add_keeper(NAME [STOCK] [LEAN] [MEMORY n] NEEDS lib...)  lives in a program of its own,
-#                                                       libexec/dlock/dlock-NAME, which may use n MiB of address
-#                                                       space (272: what it needs, and 256); LEAN: also in programs
-#                                                       that load less (dlock_lean_keeper_programs)
+#     dlock_add_keeper(NAME [STOCK] [LEAN] NEEDS lib...)  lives in a program of its own,
+#                                                       libexec/dlock/dlock-NAME, which may use dlock_keeper_memory
+#                                                       MiB of address space; LEAN: also in programs that load less
+#                                                       (dlock_lean_keeper_programs)
 #     dlock_add_stock_keeper(NAME NEEDS lib...)         only the stocks of a backend that lives inside dlock
 #   url.h           its schemes and their parameters, dlock::NAME::kUrls (lib/config/url_schemes.h)
 #   conformance.txt the stores of tests/conformance (tests/conformance/store_table.h)
@@ -80,18 +80,17 @@ function(dlock_add_backend name)
   dlock_registry(dlock ${name} open_${name}_sessions nullptr nullptr 0)
 endfunction()
 
+set(dlock_keeper_memory 272)  # what a keeper needs, and 256
+
 function(dlock_add_keeper name)
-  cmake_parse_arguments(arg "STOCK;LEAN" "MEMORY" "NEEDS" ${ARGN})
-  if(NOT arg_MEMORY)
-    set(arg_MEMORY 272)
-  endif()
+  cmake_parse_arguments(arg "STOCK;LEAN" "" "NEEDS" ${ARGN})
   dlock_backend_library(${name} "direct|plain")
   target_link_libraries(dlock_backend_${name} PUBLIC ${arg_NEEDS})
   set(stock nullptr)
   if(arg_STOCK)
     set(stock make_${name}_stock)
   endif()
-  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${arg_MEMORY})
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${dlock_keeper_memory})
   set_property(GLOBAL APPEND PROPERTY dlock_keepers ${name})
   if(arg_LEAN)
     set_property(GLOBAL APPEND PROPERTY dlock_lean_keepers ${name})
@@ -104,7 +103,7 @@ function(dlock_add_stock_keeper name)
   dlock_unite(sources ${sources})
   add_library(dlock_stock_${name} STATIC ${sources})
   target_link_libraries(dlock_stock_${name} PUBLIC dlock_backend_${name} ${arg_NEEDS})
-  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock make_${name}_stock 272)
+  dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock make_${name}_stock ${dlock_keeper_memory})
   target_link_libraries(dlock_registry_dlock-${name} PUBLIC dlock_stock_${name})
 endfunction()
 
