@@ -199,9 +199,15 @@ SCRIPT
   run -64 dlock acquire --json --shell --ttl 1m other
 }
 
+# Sets `stores`: this machine, and where there are servers, some of each kind and those at URL.
+stores_with() { # [URL...]
+  stores=("$DLOCK_BACKEND")
+  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS" "$DLOCK_TEST_MYSQL" "$DLOCK_TEST_ZK" "$DLOCK_TEST_REDLOCK" "$@")
+}
+
 @test "acquire: a handle that cannot be printed is given back, in every store, and that is recorded" {
-  local stores=("$DLOCK_BACKEND") store options key=unprinted:$$
-  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS" "$DLOCK_TEST_MYSQL" "$DLOCK_TEST_ZK" "$DLOCK_TEST_REDLOCK")
+  local stores store options key=unprinted:$$
+  stores_with
   for store in "${stores[@]}"; do
     use "$store"
     for options in "--ttl 1m" "--watch-pid $$" "--ttl 1m --shell" "--ttl 1m --json"; do
@@ -217,9 +223,9 @@ SCRIPT
 }
 
 @test "acquire inside a hold of the same key is 78 in every store, and shortens nobody's lease" {
-  local stores=("$DLOCK_BACKEND") store key=inside:$$
-  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS" "$DLOCK_TEST_REDIS?layout=redisson&kind=lock" "$DLOCK_TEST_MYSQL" \
-    "$DLOCK_TEST_MYSQL?strategy=unique" "$DLOCK_TEST_MYSQL?strategy=occupy" "$DLOCK_TEST_ZK" "$DLOCK_TEST_REDLOCK" "$DLOCK_TEST_TAIR")
+  local stores store key=inside:$$
+  stores_with "${DLOCK_TEST_REDIS-}?layout=redisson&kind=lock" "${DLOCK_TEST_MYSQL-}?strategy=unique" \
+    "${DLOCK_TEST_MYSQL-}?strategy=occupy" "${DLOCK_TEST_TAIR-}"
   script inside <<'SCRIPT'
 #!/bin/bash
 dlock acquire --ttl 1s "$1"
@@ -239,9 +245,8 @@ SCRIPT
 }
 
 @test "renew and release of what a process holds are 78 in every store, and change nothing" {
-  local stores=("$DLOCK_BACKEND") store key=held:$$ owner
-  [ -z "${DLOCK_TEST_REDIS-}" ] || stores+=("$DLOCK_TEST_REDIS" "$DLOCK_TEST_REDIS?layout=redisson&kind=lock" "$DLOCK_TEST_MYSQL" \
-    "$DLOCK_TEST_MYSQL?strategy=unique" "$DLOCK_TEST_ZK" "$DLOCK_TEST_REDLOCK" "$DLOCK_TEST_TAIR")
+  local stores store key=held:$$ owner
+  stores_with "${DLOCK_TEST_REDIS-}?layout=redisson&kind=lock" "${DLOCK_TEST_MYSQL-}?strategy=unique" "${DLOCK_TEST_TAIR-}"
   script inside <<'SCRIPT'
 #!/bin/bash
 dlock renew --ttl 1s --owner "$DLOCK_OWNER" "$1"
