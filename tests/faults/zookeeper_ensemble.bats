@@ -103,3 +103,17 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   touch go
   [ "$(how_ended a)" = "exit 0" ]
 }
+
+@test "one of three is gone: what an operator asks goes to the others, whichever is tried first" {
+  kill_server e3
+  local name
+  for name in k{1..8}; do
+    start_watched "$name" dlock run -q --lock-delay 1s "$name" -- sh -c "touch in-$name; exec sleep 60"
+    wait_until test -e "in-$name"
+    run -0 dlock ping
+    run -0 dlock gc
+    run -0 dlock inspect "$name"
+    run -0 dlock force-release --yes "$name"
+    [ "$(how_ended "$name")" = "exit 79" ]
+  done
+}

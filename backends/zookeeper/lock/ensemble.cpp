@@ -76,7 +76,8 @@ Result<std::unique_ptr<Calls>> Ensemble::connect_again(Duration timeout, const S
 Result<std::unique_ptr<Calls>> Ensemble::open(const SessionSettings& settings) {
   auto session = open_(settings);
   if (!session) return session.error();
-  return std::make_unique<Calls>(std::move(*session), settings_.store, *clock_);
+  return std::make_unique<Calls>(std::move(*session), settings_.store, *clock_,
+                                 static_cast<int>(settings.servers.size()));
 }
 
 }  // namespace dlock::zookeeper

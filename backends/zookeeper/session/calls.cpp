@@ -21,12 +21,14 @@ std::uint64_t Calls::send(const Request& request) {
   std::vector<std::string>& paths = asked_[++last_ticket_];
   for (const Change& change : request.changes) paths.push_back(change.path);
   if (paths.empty()) paths.push_back(request.path);
+  if (connections_ == 0 && servers_ > 1) unreached_.emplace(last_ticket_, Unreached{request, servers_});
   session_->ask(last_ticket_, request);
   return last_ticket_;
 }
 
 void Calls::forget(std::uint64_t ticket) {
   asked_.erase(ticket);
+  unreached_.erase(ticket);
   if (answers_.erase(ticket) == 0) forgotten_.insert(ticket);
 }
 
@@ -40,6 +42,7 @@ void Calls::receive() {
 
 void Calls::take(Event event) {
   if (auto* answered = std::get_if<Answered>(&event)) {
+    if (goes_to_next_server(*answered)) return;
     if (forgotten_.erase(answered->ticket) == 0) answers_[answered->ticket] = std::move(answered->answer);
   } else if (const auto* fired = std::get_if<WatchFired>(&event)) {
     fired_.insert(fired->path);
@@ -47,6 +50,7 @@ void Calls::take(Event event) {
     state_ = changed->state;
     if (state_ == SessionState::kConnected) {
       ++connections_;
+      unreached_.clear();
       has_seen_ = true;
       key_ = std::move(changed->key);
       timeout_ = changed->timeout;
@@ -57,11 +61,27 @@ void Calls::take(Event event) {
   }
 }
 
+/// The library sends nothing before a connection stands, and tells of that before it tells what became of a request.
+bool Calls::goes_to_next_server(const Answered& answered) {
+  const auto found = unreached_.find(answered.ticket);
+  if (found == unreached_.end()) return false;
+  Unreached& one = found->second;
+  const bool again = answered.answer.code == Code::kConnectionLoss && one.tries_left > 0;
+  if (!again) {
+    unreached_.erase(found);
+    return false;
+  }
+  --one.tries_left;
+  session_->ask(answered.ticket, one.request);
+  return true;
+}
+
 void Calls::take_up_in(std::unique_ptr<Session> fresh) {
   session_->abandon();
   receive();  // the end of what was on its way
   session_ = std::move(fresh);
   state_ = SessionState::kConnecting;
+  unreached_.clear();
   has_seen_ = false;
   was_taken_up_ = true;
 }

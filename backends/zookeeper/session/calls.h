@@ -17,11 +17,12 @@ namespace dlock::zookeeper {
 /// One session, asked by somebody who wants answers by a deadline. Single-threaded.
 class Calls {
  public:
-  /// `store` names it in messages.
-  Calls(std::unique_ptr<Session> session, std::string store, Clock& clock)
-      : session_(std::move(session)), store_(std::move(store)), clock_(clock) {}
+  /// `store` names it in messages. `servers`: how many the session tries one after the other.
+  Calls(std::unique_ptr<Session> session, std::string store, Clock& clock, int servers)
+      : session_(std::move(session)), store_(std::move(store)), clock_(clock), servers_(servers) {}
 
-  /// Asks without waiting; several may be on their way. answer() or forget() each.
+  /// Asks without waiting; several may be on their way. answer() or forget() each. What waits for the first connection
+  /// when one is refused has reached nobody: it goes to the next server, until each has been tried.
   std::uint64_t send(const Request& request);
 
   /// Waits for the answer. What the server said of the request itself (NoNode, NodeExists, ...) is an Answer; an Error
@@ -93,11 +94,13 @@ class Calls {
  private:
   void take(Event event);
   void leave_silent_server();
+  bool goes_to_next_server(const Answered& answered);
   Result<Answer> judged(Answer answer, const std::vector<std::string>& asked);
 
   std::unique_ptr<Session> session_;
   const std::string store_;
   Clock& clock_;
+  const int servers_;
   SessionState state_ = SessionState::kConnecting;
   std::optional<TimePoint> out_since_;
   std::optional<TimePoint> tried_since_;  ///< the server that is being connected to
@@ -110,6 +113,11 @@ class Calls {
   bool nonsense_ = false;  ///< the last answer made no sense, and the next one would not either
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, std::vector<std::string>> asked_;  ///< the paths
+  struct Unreached {
+    Request request;
+    int tries_left;
+  };
+  std::map<std::uint64_t, Unreached> unreached_;  ///< what no server can have heard of
   std::map<std::uint64_t, Answer> answers_;
   std::set<std::uint64_t> forgotten_;
   std::set<std::string> fired_;

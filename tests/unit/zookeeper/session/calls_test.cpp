@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/session/calls.h"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/fake_clock.h"
+
+namespace dlock::zookeeper::testing::calls_test {
+namespace {
+
+using namespace dlock::testing;
+using namespace std::chrono_literals;
+
+/// As the library does it: what is asked waits for a connection, and is lost with each that is refused or breaks.
+class Connecting final : public Session {
+ public:
+  void ask(std::uint64_t ticket, const Request& request) override {
+    asked.push_back(request.path);
+    pending_.push_back(ticket);
+  }
+  std::optional<Event> next() override {
+    if (inbox_.empty() && !pending_.empty()) serve();
+    if (inbox_.empty()) return std::nullopt;
+    Event first = std::move(inbox_.front());
+    inbox_.pop_front();
+    return first;
+  }
+  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  std::string trouble() const override { return "Connection refused"; }
+  void reconnect() override {}
+  void close() override {}
+  void abandon() override {}
+
+  int refusals_left = 0;  ///< servers that refuse, one after the other
+  bool breaks = false;    ///< each connection that stands, before it answers
+  std::vector<std::string> asked;
+
+ private:
+  void serve() {
+    const bool refused = refusals_left > 0;
+    if (refused) --refusals_left;
+    if (!refused) inbox_.emplace_back(StateChanged{SessionState::kConnected, {1, "password", {}}, 10s});
+    if (!refused && breaks) inbox_.emplace_back(StateChanged{SessionState::kConnecting, {}, {}});
+    for (const std::uint64_t ticket : std::exchange(pending_, {})) {
+      inbox_.emplace_back(Answered{ticket, {.code = refused || breaks ? Code::kConnectionLoss : Code::kOk}});
+    }
+  }
+
+  std::vector<std::uint64_t> pending_;
+  std::deque<Event> inbox_;
+};
+
+struct World {
+  explicit World(int servers) {
+    auto one = std::make_unique<Connecting>();
+    session = one.get();
+    calls.emplace(std::move(one), "zk://a,b,c", clock, servers);
+  }
+  Result<Answer> call(const std::string& path) {
+    return calls->call({.kind = Request::Kind::kExists, .path = path}, clock.now() + 5s, nullptr);
+  }
+
+  FakeClock clock;
+  Connecting* session = nullptr;
+  std::optional<Calls> calls;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "zookeeper/calls: what waited for a connection that was refused has reached nobody, and goes to the next server") {
+  World w(3);
+  w.session->refusals_left = 2;
+  CHECK(w.call("/a"));
+  CHECK(w.session->asked == std::vector<std::string>{"/a", "/a", "/a"});
+  CHECK(w.clock.since_start() == 0s);
+}
+
+TEST_CASE(
+    "zookeeper/calls: what was sent in one go keeps its order, and what nobody wants any more is not asked again") {
+  World w(3);
+  w.session->refusals_left = 1;
+  const auto send = [&](const char* path) { return w.calls->send({.kind = Request::Kind::kExists, .path = path}); };
+  const std::uint64_t first = send("/a");
+  const std::uint64_t forgotten = send("/b");
+  const std::uint64_t last = send("/c");
+  w.calls->forget(forgotten);
+  CHECK(w.calls->answer(first, w.clock.now() + 5s, nullptr));
+  CHECK(w.calls->answer(last, w.clock.now() + 5s, nullptr));
+  CHECK(w.session->asked == std::vector<std::string>{"/a", "/b", "/c", "/a", "/c"});
+}
+
+TEST_CASE("zookeeper/calls: where all refuse, each has been asked, and the caller is told") {
+  World w(3);
+  w.session->refusals_left = 1000;
+  const auto answer = w.call("/a");
+  REQUIRE_FALSE(answer);
+  CHECK(answer.error().code == ErrorCode::kUnavailable);
+  CHECK(w.session->asked.size() == 4);  // one is named twice in the library's list if they are even
+  World alone(1);
+  alone.session->refusals_left = 1000;
+  CHECK_FALSE(alone.call("/a"));
+  CHECK(alone.session->asked.size() == 1);
+}
+
+TEST_CASE(
+    "zookeeper/calls: what a connection that stood has lost may have been done, and is not asked again by itself") {
+  World w(3);
+  w.session->breaks = true;
+  CHECK_FALSE(w.call("/a"));
+  CHECK(w.session->asked.size() == 1);
+  CHECK_FALSE(w.call("/b"));
+  CHECK(w.session->asked.size() == 2);
+}
+
+}  // namespace dlock::zookeeper::testing::calls_test
