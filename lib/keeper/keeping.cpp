@@ -66,7 +66,7 @@ bool Keeping::freshen(Granted& granted) {
 
 void Keeping::hold() {
   while (true) {
-    link_.receive();
+    if (std::exchange(spoken_, true)) link_.receive();
     if (auto told = link_.take_started()) started(std::move(*told));
     if (link_.take_heard()) {
       heard_at_ = clock_.now();
@@ -173,6 +173,7 @@ void Keeping::wait(const std::vector<pollfd>& others, std::optional<TimePoint> u
   }
   const std::size_t count = fds.size();
   clock_.wait(fds, until);
+  spoken_ = own > others.size() && fds[own - 1].revents != 0;
   for (std::size_t i = own; i < count; ++i) news_ = news_ || fds[i].revents != 0;
 }
 

@@ -70,6 +70,7 @@ class Keeping {
   const TimePoint began_;
   RenewalSchedule schedule_;
   bool holds_ = false;       ///< false for a spec that takes nothing
+  bool spoken_ = true;       ///< the supervisor may have said something: a wait has not seen that it did not
   bool news_ = false;        ///< the store has said something
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours

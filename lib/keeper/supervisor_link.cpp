@@ -26,7 +26,7 @@ void SupervisorLink::add_interest(std::vector<pollfd>& fds) const {
 
 bool SupervisorLink::stop_requested() {
   receive();
-  return socket_.valid() ? withdraw_by_ || release_by_ || detach_ : gone_;
+  return is_stopped();
 }
 
 bool SupervisorLink::take_who() {

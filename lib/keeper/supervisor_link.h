@@ -53,13 +53,14 @@ class SupervisorLink final : public Control {
 
   std::optional<int> take_ended() { return std::exchange(ended_, std::nullopt); }
 
-  /// Has anything come that has not been dealt with?
-  bool has_news() { return stop_requested() || started_.has_value(); }
+  /// Has anything been read that has not been dealt with?
+  bool has_news() const { return is_stopped() || started_.has_value(); }
 
   /// From now on the keeper is on its own: nothing is read or said any more, and nothing stops what is being done.
   void hang_up();
 
  private:
+  bool is_stopped() const { return socket_.valid() ? withdraw_by_ || release_by_ || detach_ : gone_; }
   void take(const Message& message, UniqueFd passed);
   void show(TimePoint deadline);
   void refuse(const Error& error);

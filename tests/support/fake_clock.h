@@ -18,16 +18,10 @@ class FakeClock final : public Clock {
     return WallTime(std::chrono::duration_cast<std::chrono::microseconds>(since_start()));
   }
 
-  void wait(std::vector<pollfd>& /*fds*/, std::optional<TimePoint> until) override {
+  void wait(std::vector<pollfd>& fds, std::optional<TimePoint> until) override {
     ++waits;
-    const auto next = next_happening ? next_happening() : std::nullopt;
-    const auto to = earlier(until, next);
-    if (!to) {
-      stuck = true;  // nobody would ever wake it: the test looks at this
-      if (on_stuck) on_stuck();
-      return;
-    }
-    if (*to > now_) now_ = *to;
+    jump(until);
+    poll(fds.data(), fds.size(), 0);
   }
 
   void advance(Duration by) { now_ += by; }
@@ -40,6 +34,17 @@ class FakeClock final : public Clock {
   bool stuck = false;
 
  private:
+  void jump(std::optional<TimePoint> until) {
+    const auto next = next_happening ? next_happening() : std::nullopt;
+    const auto to = earlier(until, next);
+    if (!to) {
+      stuck = true;  // nobody would ever wake it: the test looks at this
+      if (on_stuck) on_stuck();
+      return;
+    }
+    if (*to > now_) now_ = *to;
+  }
+
   TimePoint now_ = start();
 };
 
