@@ -18,9 +18,9 @@ constexpr Duration kSoon = std::chrono::milliseconds(200);
 Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control) {
   bool stop = false;
   const TimePoint soon = clock.now() + kSoon;
-  while (true) {
+  for (bool waited = false;; waited = true) {
     if (auto outcome = database.outcome()) return std::move(*outcome);
-    if (!stop && control != nullptr && control->stop_requested()) {
+    if (waited && !stop && control != nullptr && control->stop_requested()) {
       stop = true;
       const TimePoint last = clock.now() + kLastWait;
       until = until ? std::min(*until, last) : last;

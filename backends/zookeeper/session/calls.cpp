@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
+constexpr Duration kSoon = 200ms;         ///< most answers come within that; so short a wait needs no timer (SystemClock)
 constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
 constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
@@ -134,7 +135,7 @@ Result<Answer> Calls::judged(Answer answer, const std::vector<std::string>& aske
 }
 
 Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* control) {
-  while (true) {
+  for (bool waited = false;; waited = true) {
     receive();
     const auto found = answers_.find(ticket);
     if (found != answers_.end()) {
@@ -143,13 +144,13 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
       const auto asked = asked_.extract(ticket);
       return judged(std::move(answer), asked.mapped());
     }
-    const bool stopped = control && control->stop_requested();
+    const bool stopped = waited && control && control->stop_requested();
     if (stopped || clock_.now() >= until || refused_by_all()) {
       forget(ticket);
       if (stopped) return Error{ErrorCode::kCancelled, "given up on request"};
       return unreachable();
     }
-    wait(until, control);
+    wait(waited ? until : std::min(until, clock_.now() + kSoon), control);
   }
 }
 
