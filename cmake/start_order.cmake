@@ -2,7 +2,8 @@
 # Links programs so that what runs first in them lies side by side. A start is page faults, one for every 64 KiB of code
 # that is touched, and what most runs touch is a tenth of the code. Each program is linked twice: as the linker finds
 # things, below build/PRESET/first; these are run (first-runs), start_order.cpp sees which of their functions that takes,
-# and the program itself is linked by the script that it writes.
+# and the program itself is linked by the script that it writes. Before them come those that a keeper runs while it holds
+# a lock (while_held.txt, which needs servers to be seen): after seconds of sleep each page of code is dear once more.
 option(DLOCK_START_ORDER "Link what runs first side by side" ON)
 
 if(DLOCK_START_ORDER)
@@ -49,8 +50,9 @@ function(dlock_write_start_orders)
   target_link_libraries(start_order PRIVATE dlock_flags)
   add_custom_command(OUTPUT ${scripts}
     COMMAND env -i PATH=/usr/bin:/bin HOME=/nonexistent
-      $<TARGET_FILE:start_order> ${programs} -- ${CMAKE_SOURCE_DIR}/cmake/first-runs ${CMAKE_BINARY_DIR}/first
-    DEPENDS start_order ${targets} ${CMAKE_SOURCE_DIR}/cmake/first-runs
+      $<TARGET_FILE:start_order> --held ${CMAKE_SOURCE_DIR}/cmake/while_held.txt
+      ${programs} -- ${CMAKE_SOURCE_DIR}/cmake/first-runs ${CMAKE_BINARY_DIR}/first
+    DEPENDS start_order ${targets} ${CMAKE_SOURCE_DIR}/cmake/first-runs ${CMAKE_SOURCE_DIR}/cmake/while_held.txt
     COMMENT "Seeing what runs first" VERBATIM)
   add_custom_target(start_order_scripts DEPENDS ${scripts})
 endfunction()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which functions of programs run, as a script for GNU ld that puts these side by side.
 //
-//   start_order PROGRAM... -- COMMAND...
+//   start_order [--held FILE] PROGRAM... -- COMMAND...
 //
 // Runs COMMAND, and whatever that starts, with a breakpoint (ptrace(2)) at each function of each PROGRAM that is still
 // to run; each costs one stop. PROGRAM.map, the linker's map, tells from which section of which file a function comes.
-// PROGRAM.ld is written: these sections, in the order of the map, so that the same functions give the same script.
+// PROGRAM.ld is written: the functions that FILE names, a pattern on each line that is no comment, and these sections, in
+// the order of the map, so that the same functions give the same script.
 // Where nothing can be traced the scripts name nothing, which is said, and no error. For x86-64.
 #include <elf.h>
 #include <fcntl.h>
@@ -219,26 +220,41 @@ std::string pattern_of(const std::string& file) {
   return "*" + name;
 }
 
-void write_script(const Program& program) {
+void write_script(const Program& program, const std::vector<std::string>& held) {
   std::ofstream script(program.path + ".ld");
   script << "SECTIONS\n{\n  .text.first :\n  {\n";
+  for (const auto& function : held) script << "    *(.text." << function << ")\n";
   for (const auto& section : read_map(program.path + ".map")) {
     if (has_run_often(program, section)) script << "    " << pattern_of(section.file) << "(" << section.name << ")\n";
   }
   script << "  }\n}\nINSERT BEFORE .text;\n";
 }
 
+std::vector<std::string> read_patterns(const std::string& path) {
+  std::vector<std::string> patterns;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty() && line[0] != '#') patterns.push_back(line);
+  }
+  return patterns;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-  const auto separator =
-      std::find_if(words, words + count, [](const char* word) { return std::strcmp(word, "--") == 0; });
+  char** word = words + 1;
+  std::vector<std::string> held;
+  if (count > 2 && std::strcmp(*word, "--held") == 0) {
+    held = read_patterns(word[1]);
+    word += 2;
+  }
+  const auto separator = std::find_if(word, words + count, [](const char* text) { return std::strcmp(text, "--") == 0; });
   if (separator == words + count || separator + 1 == words + count) {
-    std::fprintf(stderr, "usage: start_order PROGRAM... -- COMMAND...\n");
+    std::fprintf(stderr, "usage: start_order [--held FILE] PROGRAM... -- COMMAND...\n");
     return 64;
   }
   std::vector<Program> programs;
-  for (auto word = words + 1; word != separator; ++word) {
+  for (; word != separator; ++word) {
     auto program = read_program(*word);
     if (!program) {
       std::fprintf(stderr, "start_order: %s is no program of 64 bits\n", *word);
@@ -258,7 +274,7 @@ int main(int count, char** words) {
     }
   }
   for (const auto& program : programs) {
-    write_script(program);
+    write_script(program, held);
     std::printf("%s: %zu of %zu functions run first\n", program.path.c_str(), program.ran.size(),
                 program.functions.size());
   }

@@ -11,9 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
-constexpr Duration kSoon = 200ms;         ///< most answers come within that; so short a wait needs no timer (SystemClock)
-constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
-constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
+constexpr Duration kSoon = 200ms;    ///< most answers come within that; so short a wait needs no timer (SystemClock)
+constexpr Duration kPause = 20ms;    ///< before a request that reached nobody is sent again
+constexpr int kMostEvents = 10'000;  ///< events, of a server that does not stop: there are deadlines
 
 }  // namespace
 
