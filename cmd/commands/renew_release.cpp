@@ -35,7 +35,7 @@ Result<void> check_is_lease(LockAdmin& backend, const Options& options, const Ru
   auto state = backend.inspect(key);
   const bool cut_off = !state && state.error().code == ErrorCode::kUnavailable && runtime.clock.now() - began < kSoon;
   if (cut_off) state = backend.inspect(key);
-  if (!state) return state.error().code == ErrorCode::kUnavailable ? Result<void>(state.error()) : Result<void>();
+  if (!state) return state.error();
   for (const Participant& party : state->holders) {
     const bool is_lease = party.lease && (watched_is_one || options.backends.front().is_local());
     if (party.owner != options.owner->text() || party.pid <= 0 || is_lease) continue;

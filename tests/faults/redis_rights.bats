@@ -162,6 +162,22 @@ everything_works_with() { # KEY
   done
 }
 
+@test "who may not look who holds a lock gives back and shortens none that a running process holds: 77" {
+  grant_rights_of_the_man_page '~*'
+  redis_cli one acl setuser deploy -hgetall
+  script inside <<'SCRIPT'
+#!/bin/bash
+dlock renew --ttl 1s --owner "$DLOCK_OWNER" k
+echo "renew: $?"
+dlock release --owner "$DLOCK_OWNER" k
+echo "release: $?"
+SCRIPT
+  run -0 dlock run --ttl 60s k -- inside
+  echo "$output"
+  [[ "$output" == *"renew: 77"*"release: 77" ]]
+  [[ "$output" == *hgetall*"man dlock-redis"* || "$output" == *"can't run this command"*"man dlock-redis"* ]]
+}
+
 @test "a server without a command that dlock needs, or with another name for it: 78, which one; no script is shown" {
   start_redis nameless --rename-command EVAL hidden
   run -78 dlock run -n -b "$(redis_url nameless)" k -- touch ran
