@@ -246,7 +246,7 @@ int run_main(int argc, char** argv) {
                 options->keys.size() == 1 ? options->keys.front().text() : "");
   for (const std::string& warning : options->warnings) log.warn(warning);
   SystemClock clock;
-  const Runtime runtime{clock, log};
+  const Runtime runtime{clock, log, options->connect_timeout};
   if (runs_command(*options)) return run_command(*options, runtime, environ);
   Output out = Output::standard(*options);
   if (const auto fit = out.check(); !fit && !works_unread(options->command)) return fail(log, fit.error());

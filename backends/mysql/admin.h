@@ -35,7 +35,7 @@ class MysqlAdmin final : public LockAdmin {
   Result<std::string> set_up(bool print_only) override;
 
  private:
-  TimePoint soon() const { return runtime_.clock.now() + kViewBudget; }
+  TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }
 
   const Settings settings_;
   const Runtime runtime_;

@@ -27,7 +27,7 @@ Result<void> check_bound(const LockSpec& spec, const mysql::Settings& settings) 
 }  // namespace
 
 Result<std::unique_ptr<LockAdmin>> make_mysql_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto settings = mysql::settings_of(url, connect_timeout_of({}));
+  auto settings = mysql::settings_of(url, runtime.patience);
   if (!settings) return settings.error();
   for (mysql::DatabaseSettings& server : settings->servers) server.longest_answer = kLongestList;
   return std::unique_ptr<LockAdmin>(

@@ -23,7 +23,7 @@ bool is_redisson(const BackendUrl& url) { return url.param("layout") == "redisso
 Result<std::unique_ptr<LockAdmin>> make_redis_admin(const BackendUrl& url, const Runtime& runtime) {
   if (is_quorum(url)) return redis::make_quorum_admin(url, runtime);
   if (is_redisson(url)) return redis::make_redisson_admin(url, runtime);
-  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of({}));
+  auto deployment = redis_deployment(url, runtime.clock, runtime.patience);
   if (!deployment) return deployment.error();
   return std::unique_ptr<LockAdmin>(
       std::make_unique<redis::NativeAdmin>(std::move(*deployment), url.redacted(), redis_replicas(url), runtime));

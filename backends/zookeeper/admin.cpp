@@ -19,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBudget = 5s;
 constexpr Duration kTimeToHear = 1s;  ///< that a holder has to read in its node who frees it, and to say so
 constexpr Duration kWalkBudget = 60s;
 constexpr Duration kSession = 10s;  ///< nothing of ours depends on it
@@ -58,7 +57,7 @@ std::vector<std::string> stand_ins(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-TimePoint ZookeeperAdmin::soon() const { return runtime_.clock.now() + kBudget; }
+TimePoint ZookeeperAdmin::soon() const { return runtime_.clock.now() + runtime_.patience; }
 
 Result<Calls*> ZookeeperAdmin::session(TimePoint until) {
   if (calls_) calls_->receive();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 
@@ -10,6 +12,7 @@ namespace dlock {
 struct Runtime {
   Clock& clock;
   const Log& log;
+  Duration patience = std::chrono::seconds(5);  ///< how long a command that supervises nothing asks a silent store
 };
 
 }  // namespace dlock

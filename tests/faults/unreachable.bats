@@ -76,6 +76,27 @@ stock_is_told_in_time() { # URL OPTION...
   done
 }
 
+# silent_server: leaves its port in the file port.
+silent_server() {
+  start "${python[@]}" -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0), backlog=1000); print(s.getsockname()[1], flush=True); time.sleep(300)' >port
+  wait_until filled port
+}
+
+@test "commands that supervise nothing keep --connect-timeout where a server says nothing, 69" {
+  silent_server
+  local url command before at
+  at=127.0.0.1:$(cat port)
+  for url in $(urls "$at" "$at" "$at" | grep -vE '^(rediss:|zk:.*,)'); do
+    for command in 'inspect k' inspect 'ping' 'check k 5' 'release --owner 00000000000000000000000000000001 k' 'force-release --yes k' 'gc'; do
+      before=$(now_ms)
+      # shellcheck disable=SC2086
+      run timeout 60 dlock $command -b "$url" --connect-timeout 1s
+      echo "$command $url: $status after $(($(now_ms) - before)) ms: $output"
+      [ "$status" = 69 ] && [ $(($(now_ms) - before)) -lt $((1500 + 1500 * slowness)) ]
+    done
+  done
+}
+
 @test "a server that says nothing is named on the terminal, with how long we have waited, and ^C wipes that" {
   start "${python[@]}" -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(100)' >port
   wait_until filled port

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "backends/mysql/bound/row_blockers.h"
 #include "backends/mysql/bound/store.h"
 #include "backends/mysql/connection/strategy_view.h"
@@ -15,9 +17,13 @@ class BoundView final : public StrategyView {
   enum class Strangers { kSought, kUnnamed };
 
   /// `settings` and `servers` outlive it.
-  BoundView(const Settings& settings, Servers& servers, const Runtime& runtime, Duration budget = kViewBudget,
+  BoundView(const Settings& settings, Servers& servers, const Runtime& runtime, std::optional<Duration> budget = {},
             Strangers strangers = Strangers::kSought)
-      : settings_(settings), servers_(servers), runtime_(runtime), budget_(budget), strangers_(strangers) {}
+      : settings_(settings),
+        servers_(servers),
+        runtime_(runtime),
+        budget_(budget.value_or(runtime.patience)),
+        strangers_(strangers) {}
 
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockName>> names() override;

@@ -22,7 +22,4 @@ class StrategyView {
   virtual Result<Duration> ping() = 0;
 };
 
-/// The budget of one call of a view.
-inline constexpr Duration kViewBudget = std::chrono::seconds(5);
-
 }  // namespace dlock::mysql

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "backends/mysql/connection/strategy_view.h"
@@ -15,9 +16,9 @@ std::string freed_by(Servers& servers, const std::string& owner, Clock& clock, T
 /// strategy=lease for commands that supervise nothing.
 class LeaseView final : public StrategyView {
  public:
-  /// `servers` outlives it.
-  LeaseView(Servers& servers, std::string store, const Runtime& runtime, Duration budget = kViewBudget)
-      : servers_(servers), store_(std::move(store)), runtime_(runtime), budget_(budget) {}
+  /// `servers` outlives it. `budget`: of one call; without it the runtime's patience.
+  LeaseView(Servers& servers, std::string store, const Runtime& runtime, std::optional<Duration> budget = {})
+      : servers_(servers), store_(std::move(store)), runtime_(runtime), budget_(budget.value_or(runtime.patience)) {}
 
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockName>> names() override;

@@ -24,7 +24,7 @@ class RowView final : public StrategyView {
   Result<Duration> ping() override;
 
  private:
-  TimePoint soon() const { return runtime_.clock.now() + kViewBudget; }
+  TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }
 
   const Settings& settings_;
   Servers& servers_;

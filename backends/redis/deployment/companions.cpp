@@ -14,21 +14,22 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kScanBudget = 60s;
-constexpr Duration kPageBudget = 5s;
 
 }  // namespace
 
 Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
-                                                   const std::string& store, Clock& clock) {
+                                                   const std::string& store, const Runtime& runtime) {
+  Clock& clock = runtime.clock;
   const TimePoint until = clock.now() + kScanBudget;
-  const auto servers = deployment.all_servers(clock.now() + kPageBudget);  // nobody to be reached: that is told sooner
+  const auto servers = deployment.all_servers(clock.now() + runtime.patience);
   if (!servers) return servers.error();
   std::set<LockName> names;
   for (Connection* server : *servers) {
     std::string cursor = "0";
     do {
+      const TimePoint page_by = std::min(until, clock.now() + runtime.patience);
       const auto replies = exchange(*server, {{"SCAN", cursor, "MATCH", "dlock:*:" + suffix, "COUNT", "500"}}, clock,
-                                    clock.now() + kPageBudget, until, nullptr);
+                                    page_by, page_by, nullptr);
       if (!replies) return replies.error();
       const Reply& page = replies->front();
       if (auto error = error_of(page, store)) return *error;

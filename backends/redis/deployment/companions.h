@@ -6,6 +6,7 @@
 
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/names.h"
+#include "lib/base/runtime.h"
 #include "lib/lock/fencing_token.h"
 
 namespace dlock::redis {
@@ -14,7 +15,7 @@ namespace dlock::redis {
 
 /// The names of all locks that have a companion with this suffix ("holders"), in canonical order.
 Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
-                                                   const std::string& store, Clock& clock);
+                                                   const std::string& store, const Runtime& runtime);
 
 /// Who has freed the lock of this holder by force, and why; empty if nobody has said so.
 std::string forced_by_whom(Deployment& deployment, const NativeNames& names, const std::string& holder, TimePoint until,

@@ -17,7 +17,6 @@ inline constexpr Duration kFirstPollPause = std::chrono::milliseconds(10);  ///<
 inline constexpr Duration kLookBudget = std::chrono::seconds(1);
 inline constexpr int kDeafEnough = 3;  ///< then it is not tried any more: the renewals tell as well, only later
 inline constexpr Duration kLeastPatience = std::chrono::milliseconds(500);  ///< with one attempt of several
-inline constexpr Duration kCommandBudget = std::chrono::seconds(5);         ///< of a command that supervises nothing
 /// Before a server that could not be reached is asked again.
 inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
 

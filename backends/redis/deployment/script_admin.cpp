@@ -9,7 +9,7 @@
 
 namespace dlock::redis {
 
-TimePoint ScriptAdmin::soon() const { return runtime_.clock.now() + kCommandBudget; }
+TimePoint ScriptAdmin::soon() const { return runtime_.clock.now() + runtime_.patience; }
 
 Result<LockState> ScriptAdmin::inspect(const LockName& name) {
   auto lock = open(name);
@@ -20,7 +20,7 @@ Result<LockState> ScriptAdmin::inspect(const LockName& name) {
 Result<LiveLocks> ScriptAdmin::inspect_all() {
   std::set<LockName> names;
   for (const char* suffix : {"holders", "waiting"}) {
-    auto some = names_with_companion(*deployment_, suffix, store_, runtime_.clock);
+    auto some = names_with_companion(*deployment_, suffix, store_, runtime_);
     if (!some) return some.error();
     names.insert(some->begin(), some->end());
   }

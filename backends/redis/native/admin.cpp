@@ -30,7 +30,7 @@ Result<std::unique_ptr<ScriptStore>> NativeAdmin::open(const LockName& name) {
 }
 
 Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {
-  auto names = names_with_companion(*deployment_, "fence", store_, runtime_.clock);
+  auto names = names_with_companion(*deployment_, "fence", store_, runtime_);
   if (!names) return names.error();
   std::vector<Swept> swept;
   for (const LockName& name : *names) {

@@ -49,7 +49,7 @@ QuorumAdmin::QuorumAdmin(std::string store, QuorumKind kind, std::vector<Connect
       runtime_(runtime),
       group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {}
 
-TimePoint QuorumAdmin::by() const { return runtime_.clock.now() + kRound; }
+TimePoint QuorumAdmin::by() const { return runtime_.clock.now() + std::min(kRound, runtime_.patience); }
 
 ServerGroup::Answers QuorumAdmin::ask_each(const Command& command) {
   return group_.ask(std::vector<std::vector<Command>>(group_.size(), {command}), by(), nullptr,

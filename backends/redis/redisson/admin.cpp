@@ -5,7 +5,6 @@
 #include "backends/redis/redisson/doctor.h"
 #include "backends/redis/redisson/rules.h"
 #include "lib/base/random.h"
-#include "lib/lock/patience.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::redis {
@@ -58,7 +57,7 @@ Result<Duration> RedissonAdmin::ping() {
 }
 
 Result<std::unique_ptr<LockAdmin>> make_redisson_admin(const BackendUrl& url, const Runtime& runtime) {
-  auto deployment = redis_deployment(url, runtime.clock, connect_timeout_of({}));
+  auto deployment = redis_deployment(url, runtime.clock, runtime.patience);
   if (!deployment) return deployment.error();
   return std::unique_ptr<LockAdmin>(std::make_unique<RedissonAdmin>(std::move(*deployment), url, runtime));
 }
