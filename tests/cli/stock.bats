@@ -346,6 +346,12 @@ _mode_lock() {
     run -0 dlock stock drop "$phone" --yes
   done
   create 4 2
+  redis-cli -u "$DLOCK_TEST_REDIS" hset "$key:meta" taken 007
+  run -78 dlock stock batch "$phone" <<<$'take a\ntake b'
+  [[ "$output" == *"makes no sense"*"nothing was changed"* ]]
+  [ "$(redis-cli -u "$DLOCK_TEST_REDIS" hvals "$key:quantity" | paste -sd' ')" = '2 2' ]
+  run -0 dlock stock drop "$phone" --yes
+  create 4 2
   redis-cli -u "$DLOCK_TEST_REDIS" set "$key:open" x
   run -78 dlock stock take "$phone"
   [[ "$output" == *"wrong kind of value"* ]]

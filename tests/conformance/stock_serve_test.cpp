@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <span>
+#include <vector>
 
 #include "tests/conformance/stock_fixture.h"
 
@@ -10,7 +11,58 @@ namespace {
 
 using namespace std::chrono_literals;
 
+const StockTaken& taken_by(const Result<StepAnswer>& answer) {
+  INFO((answer ? "another answer" : answer.error().message));
+  REQUIRE(answer);
+  REQUIRE(std::holds_alternative<StockTaken>(*answer));
+  return std::get<StockTaken>(*answer);
+}
+
+void takes_in_one_go(StockWorld& w, std::vector<StockStep> steps) {
+  w.create(20, 4);
+  REQUIRE(w.b.reserve(w.request("mine", 1), Owner::random(), 30s, 3, w.limit()));
+  REQUIRE(w.b.refund(w.name, id("gone"), std::nullopt, w.limit()));
+  const auto first = w.a.serve(w.name, steps, w.limit());
+  for (const std::size_t i : {0u, 1u, 4u}) CHECK_FALSE(taken_by(first[i]).repeated);
+  REQUIRE(first[2]);
+  CHECK(std::holds_alternative<StockInProgress>(*first[2]));
+  CHECK(code_of(first[3]) == ErrorCode::kLost);
+  for (const std::size_t i : {0u, 1u, 4u}) {
+    CHECK(sum_of(taken_by(first[i]).parts) == steps[i].quantity.value_or(1));
+  }
+  for (StockStep& step : steps) step.start = 7;
+  const auto again = w.b.serve(w.name, steps, w.limit());
+  for (const std::size_t i : {0u, 1u, 4u}) {
+    CHECK(taken_by(again[i]).repeated);
+    CHECK(taken_by(again[i]).parts == taken_by(first[i]).parts);
+  }
+  steps[1].quantity = 5;
+  CHECK(code_of(w.a.serve(w.name, steps, w.limit())[1]) == ErrorCode::kConflict);
+}
+
 }  // namespace
+
+TEST_CASE("stock: takes in one go, each from one segment further than the one before") {
+  on_every_stock("serve-row", [](StockWorld& w) {
+    takes_in_one_go(w, {{.id = id("a"), .start = 6},
+                        {.id = id("b"), .start = 7},
+                        {.id = id("mine"), .start = 8},
+                        {.id = id("gone"), .start = 9},
+                        {.id = id("c"), .start = 10}});
+    CHECK(w.state().taken == 3);
+  });
+}
+
+TEST_CASE("stock: takes in one go, each as many and from where it says") {
+  on_every_stock("serve-each", [](StockWorld& w) {
+    takes_in_one_go(w, {{.id = id("a"), .quantity = 2, .start = 1},
+                        {.id = id("b"), .quantity = 3, .start = 0},
+                        {.id = id("mine"), .start = 1},
+                        {.id = id("gone"), .start = 1},
+                        {.id = id("c"), .quantity = 2, .start = 2}});
+    CHECK(w.state().taken == 7);
+  });
+}
 
 TEST_CASE("stock: steps in one go are answered as their own calls are, in order, each by itself") {
   using Kind = StockStep::Kind;

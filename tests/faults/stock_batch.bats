@@ -59,6 +59,18 @@ killed_again_and_again() {
   killed_again_and_again
 }
 
+@test "takes of one block come out of all segments on Redis, as many each or not" {
+  start_redis one
+  use "$(redis_url one)"
+  create 300 20
+  seq -f 'take o-%.0f' 200 | dlock stock batch phone >out
+  [ "$(awk '{ print $3 }' out | sort | uniq -c | awk '{ print $1 }' | sort -u)" = 10 ]
+  seq 40 | awk '{ print "take p-" $1, 1 + $1 % 2 }' | dlock stock batch phone >out
+  [ "$(awk '{ print $3 }' out | cut -d: -f1 | sort | uniq -c | awk '{ print $1 }' | sort -u)" = 2 ]
+  balanced
+  is total 40
+}
+
 cut_off() { # REQUESTS REPLIES
   requests=$1 replies=$2
   create 400 7

@@ -31,6 +31,15 @@ std::size_t count_in_one_script(std::span<const StockStep> steps) {
   return std::max<std::size_t>(count, 1);
 }
 
+/// All as many, each from one segment further than the one before: the words of the first say it of all.
+bool are_in_a_row(std::span<const StockStep> takes) {
+  const StockStep& first = takes.front();
+  int start = first.start;
+  return std::all_of(takes.begin(), takes.end(), [&](const StockStep& take) {
+    return take.quantity.value_or(1) == first.quantity.value_or(1) && take.start == start++;
+  });
+}
+
 }  // namespace
 
 StockBatch::StockBatch(const LockName& stock, const StockNames& names, std::span<const StockStep> steps,
@@ -46,12 +55,12 @@ StockBatch::StockBatch(const LockName& stock, const StockNames& names, std::span
 
 Command StockBatch::take_all_script(std::span<const StockStep> takes, const Eval& eval) const {
   Command command = eval(stock_scripts::kTakeAll, names_.meta);
-  command.reserve(command.size() + 4 * takes.size() + 1);
+  command.reserve(command.size() + 3 * takes.size() + 2);
   command[2] = std::to_string(kKeys + takes.size());
   for (const StockStep& take : takes) command.push_back(names_.request + take.id.text());
   command.push_back(milliseconds(kKeepRequests));
-  for (const StockStep& take : takes) {
-    command.push_back(take.id.text());
+  command.push_back(std::to_string(names_.request.size() + 1));
+  for (const StockStep& take : takes.first(are_in_a_row(takes) ? 1 : takes.size())) {
     command.push_back(std::to_string(take.quantity.value_or(1)));
     command.push_back(std::to_string(take.start));
   }

@@ -11,5 +11,8 @@ local function count(segment) return ask('GET', at(segment)) end
 local function change(segment, by)
   if by < 0 then call('DECRBY', at(segment), -by) else call('INCRBY', at(segment), by) end
 end
-local function put(segment, to) call('SET', at(segment), to) end
+local function put(...)
+  local all = {...}
+  for i = 1, #all, 2 do call('SET', at(all[i]), all[i + 1]) end
+end
 local function forget(segment) call('DEL', at(segment)) end

@@ -12,5 +12,8 @@ local function counts(segments)
   return values
 end
 local function change(segment, by) call('EXINCRBY', at(segment), by, 'MIN', 0) end
-local function put(segment, to) call('EXSET', at(segment), to) end
+local function put(...)
+  local all = {...}
+  for i = 1, #all, 2 do call('EXSET', at(all[i]), all[i + 1]) end
+end
 local function forget(segment) call('DEL', at(segment)) end

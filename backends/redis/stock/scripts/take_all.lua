@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- KEYS: the ninth is followed by the record of each request, none twice. ARGV: keep ms, then of each request id, quantity
--- and start.
+-- KEYS: the ninth is followed by the record of each request, none twice. ARGV: keep ms, where in such a key the id
+-- begins, then quantity and start of each request; or only those of the first, if all have its quantity and each starts
+-- one further than the one before.
 -- {served, answer...}: what take.lua answers to each without an owner, the words with blanks between them; one of them may
 -- be "broken WHY". All is decided before the first write but that of sweep().
 --- after counters_*.lua
@@ -8,36 +9,39 @@
 --- include parts/again.lua
 --- include parts/choose.lua
 --- include parts/join.lua
-local keep, wanted = ARGV[1], #KEYS - 9
-local sold, sum, new, old_ones = {}, 0, {}, {}
--- A number as a text takes longer than to find one that was made before.
-local names, numbers = {}, {}
-local function name_of(segment)
-  local name = names[segment]
-  if not name then
-    name = decimal(segment) .. ':'
-    names[segment] = name
+local keep, id_at, wanted = ARGV[1], ARGV[2], #KEYS - 9
+local touched, sum, new, old_ones = {}, 0, {}, {}
+-- By quantity. To make a text takes longer than to find one that was made before: takes of as many out of one segment
+-- have one answer and one record.
+local kinds = {}
+local function kind_of(quantity)
+  local kind = kinds[quantity]
+  if not kind then
+    kind = {number = whole(quantity) or 0, quantity = quantity, answers = {}, records = {}}
+    kinds[quantity] = kind
   end
-  return name
+  return kind
 end
-local function number_of(text)
-  local number = numbers[text]
-  if not number then
-    number = whole(text) or 0
-    numbers[text] = number
-  end
-  return number
+local function texts(kind, parts)
+  return 'taken ' .. parts, made .. ' T ' .. kind.quantity .. ' ' .. parts .. ' - 0'
 end
 
 -- Remembers what is to be written.
 local function deduct(segment, number)
-  free[segment] = free[segment] - number
-  sold[segment] = (sold[segment] or 0) + number
+  free[segment], touched[segment] = free[segment] - number, true
 end
-local function sell(i, number, text)
+local function sell(i, number, answer, record)
   sum_free, sum = sum_free - number, sum + number
-  new[i] = made .. ' T ' .. ARGV[3 * i] .. ' ' .. text .. ' - 0'
-  return 'taken ' .. text
+  new[i] = record
+  return answer
+end
+local function sell_out_of(segment, i, kind)
+  local answers, records = kind.answers, kind.records
+  if not answers[segment] then
+    answers[segment], records[segment] = texts(kind, decimal(segment) .. ':' .. kind.quantity)
+  end
+  deduct(segment, kind.number)
+  return sell(i, kind.number, answers[segment], records[segment])
 end
 
 -- What is known of it is asked for by pcall: what its record is to blame for is its own answer.
@@ -48,12 +52,12 @@ local function known(i, text, number)
     if answer[1] == 'repeated' then old_ones[#old_ones + 1] = KEYS[9 + i] end
     return table.concat(answer, ' ')
   end
-  local holder, before = reservation(ARGV[3 * i - 1])
+  local holder, before = reservation(string.sub(KEYS[9 + i], id_at))
   if holder then return before == number and 'progress' or 'reused ' .. decimal(before) end
 end
 
-local function answer_to(i, text, reserved_ones)
-  local number = number_of(ARGV[3 * i])
+local function answer_to(i, kind, start, text, reserved_ones)
+  local number = kind.number
   if number < 1 then return 'invalid' end
   if text or reserved_ones then
     local ok, answer = pcall(known, i, text, number)
@@ -61,29 +65,40 @@ local function answer_to(i, text, reserved_ones)
     if not ok then error(answer) end
     if answer then return answer end
   end
-  local segment = place(ARGV[3 * i + 1])
-  if free[segment] >= number then
-    deduct(segment, number)
-    return sell(i, number, name_of(segment) .. ARGV[3 * i])
-  end
-  local parts = choose(number, ARGV[3 * i + 1])
+  local segment = place(start)
+  if free[segment] >= number then return sell_out_of(segment, i, kind) end
+  local parts = choose(number, start)
   if not parts then return 'short ' .. decimal(sum_free) .. ' ' .. decimal(sum_aside) end
   for _, part in ipairs(parts) do deduct(part[1], part[2]) end
-  return sell(i, number, join(parts))
+  return sell(i, number, texts(kind, join(parts)))
+end
+
+-- What was taken first: it is not known yet whether that is a number for the server, too, and no write behind it fails.
+local function write()
+  if sum > 0 then call('HINCRBY', meta, 'taken', decimal(sum)) end
+  local quantities = {}
+  for segment in pairs(touched) do
+    quantities[#quantities + 1] = segment
+    quantities[#quantities + 1] = free[segment]
+  end
+  if sum > 0 then put(unpack(quantities)) end
+  for i = 1, wanted do
+    if new[i] then call('SET', KEYS[9 + i], new[i], 'PX', keep) end
+  end
+  for _, key in ipairs(old_ones) do call('PEXPIRE', key, keep) end
 end
 
 return run(function()
   sweep()
   load()
   if not whole(taken_so_far) then broken('it does not know what was taken') end
-  local texts, reserved_ones = ask('MGET', unpack(KEYS, 10)), ask('HLEN', open) > 0
-  local answers = {'served'}
-  for i = 1, wanted do answers[i + 1] = answer_to(i, texts[i], reserved_ones) end
-  for segment, number in pairs(sold) do change(segment, -number) end
-  if sum > 0 then call('HINCRBY', meta, 'taken', decimal(sum)) end
+  local texts_before, reserved_ones = ask('MGET', unpack(KEYS, 10)), ask('HLEN', open) > 0
+  local answers, each = {'served'}, #ARGV > 4
+  local kind, start = kind_of(ARGV[3]), ARGV[4] - 1
   for i = 1, wanted do
-    if new[i] then call('SET', KEYS[9 + i], new[i], 'PX', keep) end
+    if each then kind, start = kind_of(ARGV[2 * i + 1]), ARGV[2 * i + 2] - i end
+    answers[i + 1] = answer_to(i, kind, start + i, texts_before[i], reserved_ones)
   end
-  for _, key in ipairs(old_ones) do call('PEXPIRE', key, keep) end
+  write()
   return answers
 end)
