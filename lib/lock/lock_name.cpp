@@ -20,6 +20,10 @@ Result<LockName> LockName::parse(std::string_view text) {
   if (text.size() > kMaxBytes)
     return bad_name("the key is " + std::to_string(text.size()) + " bytes long, 255 at most");
   for (std::size_t at = 0; at < text.size();) {
+    if (text[at] >= 0x20 && text[at] < 0x7F) {  // as most are
+      ++at;
+      continue;
+    }
     const Utf8Character c = front_character(text.substr(at));
     if (!c.valid) return bad_name("the key is not valid UTF-8 at byte " + std::to_string(at));
     if (c.code < 0x20 || (c.code >= 0x7F && c.code <= 0x9F)) {

@@ -24,7 +24,7 @@ std::string parts_text(const StockParts& parts, char between) {
   std::string text;
   for (const StockPart& part : parts) {
     if (!text.empty()) text += between;
-    text += std::to_string(part.segment) + ":" + std::to_string(part.quantity);
+    text.append(std::to_string(part.segment)).append(1, ':').append(std::to_string(part.quantity));
   }
   return text;
 }

@@ -57,7 +57,11 @@ Command StockBatch::take_all_script(std::span<const StockStep> takes, const Eval
   Command command = eval(stock_scripts::kTakeAll, names_.meta);
   command.reserve(command.size() + 3 * takes.size() + 2);
   command[2] = std::to_string(kKeys + takes.size());
-  for (const StockStep& take : takes) command.push_back(names_.request + take.id.text());
+  for (const StockStep& take : takes) {
+    std::string& key = command.emplace_back();
+    key.reserve(names_.request.size() + take.id.text().size());
+    key.append(names_.request).append(take.id.text());
+  }
   command.push_back(milliseconds(kKeepRequests));
   command.push_back(std::to_string(names_.request.size() + 1));
   for (const StockStep& take : takes.first(are_in_a_row(takes) ? 1 : takes.size())) {
@@ -102,8 +106,8 @@ void StockBatch::read(std::size_t i, Result<StockReply> answer, const StockAnswe
 Result<StepAnswer> StockBatch::one_of_many(const StockStep& step, std::string_view text,
                                            const StockAnswers& words) const {
   if (text.starts_with(kTaken)) {
-    auto taken = words.taken(text.substr(kTaken.size()), false);
-    return taken ? Result<StepAnswer>(step_answer(std::move(taken->answer))) : taken.error();
+    auto parts = parse_parts(text.substr(kTaken.size()), ',');
+    return parts ? Result<StepAnswer>(StockTaken{std::move(*parts), {}, false}) : words.not_understood();
   }
   if (text.starts_with(kBroken)) return broken_stock(stock_, std::string(text.substr(kBroken.size())));
   return words.step(stock_, step, StockReply(text));
