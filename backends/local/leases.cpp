@@ -67,7 +67,7 @@ void tell_who_frees(const LockFile& file, const View::Seat& seat, const std::str
   LockFile::Placed placed = *seat.placed;
   placed.record.flags |= Record::kForced;
   placed.record.set_texts(by, {}, {});
-  if (file.write_record(placed.index, placed.record)) file.keep_reason(placed, by);
+  if (file.write_record(placed.index, placed.record)) file.keep_reason(placed.index, placed.record, by);
 }
 
 /// Waits until the holder has obeyed; false if it does not within 5 s.

@@ -190,7 +190,7 @@ HeldLock LocalLock::held_lock() const {
           .token = FencingToken(queue_entry_->ticket()),
           .store = context_.settings.store,
           .reentered = joined,
-          .slot = std::string(queue_entry_->record().slot())};
+          .slot = spec_.mode == Mode::kPermits ? std::string(queue_entry_->record().slot()) : std::string()};
 }
 
 std::optional<SessionEvent> LocalLock::next_event(TimePoint now) {

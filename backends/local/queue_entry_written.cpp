@@ -43,7 +43,7 @@ Result<void> QueueEntry::lock_own_bytes(Header& header, Ticket first, bool grant
 }
 
 Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall, bool granted) {
-  record_ = Record();
+  if (record_.ticket != 0) record_ = Record();
   record_.ticket = ticket_;
   record_.set_owner(spec_->owner);
   record_.mode = static_cast<std::uint32_t>(spec_->mode);
@@ -66,9 +66,9 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
     header.next_record = 1;
     index_ = 0;
     if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
-    const auto written = file_->write(header, record_);
-    if (written) file_->keep_reason({0, record_}, spec_->reason);
-    return written;
+    if (const auto written = file_->write(header, record_); !written) return written;
+    file_->keep_reason(0, record_, spec_->reason);
+    return {};
   }
   index_ = file_->claim_record(header);
   if (const auto taken = granted ? take_slot(header) : Result<void>(); !taken) return taken;
@@ -79,7 +79,7 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
 Result<void> QueueEntry::write_record() {
   if (!index_) return {};
   const auto written = file_->write_record(*index_, record_);
-  if (written) file_->keep_reason({*index_, record_}, spec_->reason);
+  if (written) file_->keep_reason(*index_, record_, spec_->reason);
   return written;
 }
 

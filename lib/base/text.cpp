@@ -8,19 +8,14 @@ namespace {
 
 /// -1: no hex digit.
 int digit_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+  const int digit = c - '0';
+  if (digit >= 0 && digit <= 9) return digit;
+  const int letter = (c | 0x20) - 'a';
+  return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
-/// The byte of the two digits at the front of `digits`; -1 if they are not there.
-int byte_value(std::string_view digits) {
-  if (digits.size() < 2) return -1;
-  const int high = digit_value(digits[0]);
-  const int low = digit_value(digits[1]);
-  return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
+/// The byte of two digits; negative if they are none.
+int byte_value(char high, char low) { return digit_value(high) * 16 | digit_value(low); }
 
 }  // namespace
 
@@ -47,11 +42,12 @@ std::string hex(std::string_view bytes) {
 
 bool from_hex(std::string_view digits, std::span<unsigned char> bytes) {
   if (digits.size() != 2 * bytes.size()) return false;
+  const char* at = digits.data();
   for (unsigned char& one : bytes) {
-    const int byte = byte_value(digits);
+    const int byte = byte_value(at[0], at[1]);
     if (byte < 0) return false;
     one = static_cast<unsigned char>(byte);
-    digits.remove_prefix(2);
+    at += 2;
   }
   return true;
 }
@@ -74,7 +70,7 @@ std::optional<std::string> percent_unescaped(std::string_view text) {
       out += text[at];
       continue;
     }
-    const int byte = byte_value(text.substr(at + 1));
+    const int byte = at + 2 < text.size() ? byte_value(text[at + 1], text[at + 2]) : -1;
     if (byte < 0) return std::nullopt;
     out += static_cast<char>(byte);
     at += 2;

@@ -35,8 +35,6 @@ struct Whole {
 };
 static_assert(sizeof(Front) == kRecordsAt && sizeof(Whole) == kRecordsAt + sizeof(Record));
 
-bool same(const Header& one, const Header& other) { return std::memcmp(&one, &other, sizeof one) == 0; }
-
 void pause_for(long nanoseconds) {
   const timespec pause{0, nanoseconds};
   nanosleep(&pause, nullptr);
@@ -134,8 +132,7 @@ Error LockFile::damaged(const std::string& why) const {
 Result<Header> LockFile::read_header() const {
   if (checked_) {
     Header header;
-    const bool whole = pread(fd(), &header, sizeof header, kHeaderAt) == sizeof header;
-    if (whole && (same(header, known_) || sound(header))) return known_ = header;
+    if (pread(fd(), &header, sizeof header, kHeaderAt) == sizeof header && sound(header)) return header;
   }
   Front front;
   std::memset(static_cast<void*>(&front), 0, sizeof front);
@@ -151,7 +148,7 @@ Result<Header> LockFile::read_header() const {
   }
   if (!sound(front.header)) return damaged("its header does not add up");
   checked_ = true;
-  return known_ = front.header;
+  return front.header;
 }
 
 std::optional<std::string> LockFile::key() const {
@@ -165,12 +162,11 @@ Result<void> LockFile::written(int failed) const {
   return system_error("cannot write the lock file " + path_, failed);
 }
 
-Result<void> LockFile::write(Header header, const Record& first) const {
+Result<void> LockFile::write(const Header& header, const Record& first) const {
   const bool fresh = !header.known;
-  header.known = 1;
-  seal(header);
-  known_ = header;
   Back back{header, first};
+  back.header.known = 1;
+  seal(back.header);
   seal(back.first);
   if (!fresh) return written(write_at(fd(), &back, sizeof back, kHeaderAt));
   // It gets its prologue in the same write, so that no file ever has only one of the two.
@@ -199,14 +195,14 @@ std::optional<Record> LockFile::read_record(std::uint32_t index) const {
   return record;
 }
 
-void LockFile::keep_reason(const Placed& placed, std::string_view reason) const {
-  if (reason.size() <= std::strlen(placed.record.reason)) return;
+void LockFile::keep_reason(std::uint32_t index, const Record& record, std::string_view reason) const {
+  if (reason.size() <= std::strlen(record.reason)) return;
   LongReason whole;
-  whole.ticket = placed.record.ticket;
+  whole.ticket = record.ticket;
   reason = utf8_prefix(reason, sizeof whole.text - 1);
   std::memcpy(whole.text, reason.data(), reason.size());
   seal(whole);
-  (void)write_at(fd(), &whole, sizeof whole, long_reason_at(placed.index));  // for people: the record has its beginning
+  (void)write_at(fd(), &whole, sizeof whole, long_reason_at(index));  // for people: the record has its beginning
 }
 
 std::string LockFile::reason_of(const Placed& placed) const {

@@ -56,7 +56,7 @@ class LockFile {
   std::optional<std::string> key() const;
 
   /// REQUIRES: the guard. Writes header and, in the same system call, record 0.
-  Result<void> write(Header header, const Record& first) const;
+  Result<void> write(const Header& header, const Record& first) const;
   Result<void> write(Header header) const;
   Result<void> write_record(std::uint32_t index, Record record) const;
 
@@ -67,9 +67,9 @@ class LockFile {
     std::uint32_t index = 0;
     Record record;
   };
-  /// REQUIRES: the record of `placed` has been written, with `reason` as far as there was room. Keeps the whole of it
-  /// behind the records if there was not enough.
-  void keep_reason(const Placed& placed, std::string_view reason) const;
+  /// REQUIRES: the record has been written, with `reason` as far as there was room. Keeps the whole of it behind the
+  /// records if there was not enough.
+  void keep_reason(std::uint32_t index, const Record& record, std::string_view reason) const;
   /// The whole of it, or what the record has.
   std::string reason_of(const Placed& placed) const;
   std::vector<Placed> read_records() const;
@@ -103,7 +103,6 @@ class LockFile {
   UniqueFd fd_;
   bool private_ = false;
   mutable bool checked_ = false;  ///< the prologue is as it should be: it is written only once
-  mutable Header known_;          ///< as it was read or written last, sealed: what is the same is sound
 };
 
 /// Holds the guard for a scope.
