@@ -2,8 +2,10 @@
 #include "backends/local/leases.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "backends/local/view.h"
+#include "lib/base/system_error.h"
 
 namespace dlock::local {
 namespace {
@@ -56,6 +58,8 @@ Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header he
     header.delay_ticket = 0;
     header.delay_until_ns = context.runtime.clock.now().time_since_epoch().count() + header.delay_ns;
   }
+  // Before it as well: a holder that sees no touch does not read the header, and we may be killed behind the write.
+  if (!file.touch()) return system_error("cannot touch the lock file " + file.path(), errno);
   const auto written = file.write(header);
   if (written) file.touch();
   return written;

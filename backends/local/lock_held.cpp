@@ -45,7 +45,8 @@ void LocalLock::lose() {
 void LocalLock::release(TimePoint) {
   if (state_ != State::kGranted) return;
   // Somebody else may have had the lock since we last looked: then it was not ours to the end.
-  if (const auto lost = queue_entry_->lost(); lost && *lost) return lose();
+  const auto lost = watch_ ? queue_entry_->lost() : queue_entry_->lost_since_grant();
+  if (lost && *lost) return lose();
   trace("released");
   give_back();
   if (!waiter_ && !passed_on_) {

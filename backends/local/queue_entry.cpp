@@ -63,24 +63,27 @@ Result<bool> QueueEntry::enter_alone(TimePoint now, WallTime wall) {
   if (side_ != Side::kWriters || spec_->ancestor || ticket > kMaxTicket) return false;
   const Range whole = alone(ticket);
   if (try_write_lock(file_->fd(), whole) != 0) return false;
-  const auto header = file_->removed() ? Result<Header>(Header()) : file_->read_header();
+  const LockFile::Look look = file_->look();
+  auto header = look.removed ? Result<Header>(Header()) : file_->read_header();
   const bool simple = header && header->known && header->counter < ticket && header->delay_ticket == 0 &&
                       header->delay_until_ns <= boot_ns(now);
   if (!simple) {
     unlock_bytes(file_->fd(), whole);
     return false;
   }
-  Header next = *header;
-  next.counter = ticket;
-  next.last_writer = ticket;
+  header->counter = ticket;
+  header->last_writer = ticket;
   ticket_ = ticket;
-  const auto written = write_down(next, now, wall, true);
+  const auto written = write_down(*header, now, wall, true);
   if (!written) {
     ticket_ = 0;
     unlock_bytes(file_->fd(), whole);
     return written.error();
   }
   unlock_bytes(file_->fd(), {whole.first + 1, whole.last});
+  // Other machines see the times of a file late, and have clocks of their own.
+  const bool tells = !context_->settings.allow_network_fs;
+  if (tells && differs_from_later(look.touched_ns, wall.time_since_epoch().count())) quiet_since_ns_ = look.touched_ns;
   return true;
 }
 
@@ -175,11 +178,22 @@ std::vector<Range> QueueEntry::awaited() const {
   return ranges;
 }
 
-Result<bool> QueueEntry::lost() const {
-  if (file_->removed()) return true;
+Result<bool> QueueEntry::revoked() const {
   const auto header = file_->read_header();
   if (!header) return header.error();
   return header->revoked >= ticket_;
+}
+
+Result<bool> QueueEntry::lost() const {
+  if (file_->removed()) return true;
+  return revoked();
+}
+
+Result<bool> QueueEntry::lost_since_grant() const {
+  const LockFile::Look look = file_->look();
+  if (look.removed) return true;
+  if (quiet_since_ns_ != 0 && look.touched_ns == quiet_since_ns_) return false;
+  return revoked();
 }
 
 std::string QueueEntry::freed_by() const {

@@ -51,6 +51,9 @@ class QueueEntry {
 
   /// Has the ticket been revoked, or the file been replaced?
   Result<bool> lost() const;
+  /// The same for a ticket that was granted, in one call for two where that is enough: whoever revokes it touches the
+  /// file before he lets go of the guard, and so before anybody else is granted the lock.
+  Result<bool> lost_since_grant() const;
   /// Have older tickets been revoked since awaited() was last computed? Then it is worth computing again.
   Result<bool> queue_changed() const;
 
@@ -86,6 +89,7 @@ class QueueEntry {
   std::optional<std::uint32_t> record_index() const { return index_; }
 
  private:
+  Result<bool> revoked() const;
   Result<bool> enter_alone(TimePoint now, WallTime wall);
   Result<bool> join(const Header& header);
   std::optional<Error> disagreement(Header& header) const;
@@ -114,6 +118,8 @@ class QueueEntry {
   Ticket revoked_ = 0;      ///< as of the last look
   Ticket seen_counter_ = 0;
   std::int64_t delay_until_ns_ = 0;
+  /// When the file was touched last before the grant, if it would show a later touch; 0: not known.
+  std::int64_t quiet_since_ns_ = 0;
   Record record_;
   std::optional<std::uint32_t> index_;
 };

@@ -2,6 +2,7 @@
 // The files of the local backend: how large, how safe, what a damaged or hostile one does.
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,38 @@ namespace dlock::testing::local_test {
 namespace {
 
 using std::chrono::milliseconds;
+
+std::string only_file(const std::string& directory) { return std::filesystem::directory_iterator(directory)->path(); }
+
+timespec accessed(const std::string& path) {
+  struct stat st {};
+  REQUIRE(stat(path.c_str(), &st) == 0);
+  return st.st_atim;
+}
+
+/// Makes it a file that nobody has touched for a while.
+void age(const std::string& path) {
+  const timespec times[] = {{accessed(path).tv_sec - 3600, 1}, {0, UTIME_OMIT}};
+  REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+}
+
+/// What becomes of a hold that is given back right after `befallen`, in a file that was `aged` or not.
+template <typename Befallen>
+void check_lost_at_once(bool aged, Befallen befallen) {
+  CAPTURE(aged);
+  Machine m;
+  {
+    Acquisition first(*m.a, exclusive("k"));
+    first.held();
+    first.release();
+  }
+  if (aged) age(only_file(m.locks.path()));
+  Acquisition holder(*m.a, exclusive("k"));
+  holder.held();
+  befallen(m);
+  holder.session().release(SystemClock().now() + std::chrono::seconds(5));
+  CHECK(holder.wait_for<Lost>());
+}
 
 std::size_t file_size(const std::string& directory) {
   std::size_t largest = 0;
@@ -207,6 +240,51 @@ TEST_CASE("a missing directory is made for nobody else, but a missing parent is 
   REQUIRE(refused);
   CHECK(refused->error.code == ErrorCode::kMisconfigured);
   CHECK(stat((parent.path() + "/a").c_str(), &st) != 0);
+}
+
+TEST_CASE("who gives a lock back at once is told that it was taken away before") {
+  for (const bool aged : {false, true}) {
+    check_lost_at_once(aged, [](Machine& m) {
+      const auto shown = m.b->inspect(name("k"));
+      REQUIRE(shown);
+      REQUIRE(m.b->force_release(name("k"), *shown, "ops@ci-4: it hangs"));
+    });
+    check_lost_at_once(aged, [](Machine& m) { std::filesystem::remove(only_file(m.locks.path())); });
+  }
+}
+
+TEST_CASE("a force-release touches the file before it changes it: it may be killed behind the change") {
+  Machine m;
+  Acquisition holder(*m.a, exclusive("k"));
+  holder.held();
+  const auto shown = m.b->inspect(name("k"));
+  REQUIRE(shown);
+  const UniqueFd watch(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  REQUIRE(inotify_add_watch(watch.get(), only_file(m.locks.path()).c_str(), IN_MODIFY | IN_ATTRIB) >= 0);
+  REQUIRE(m.b->force_release(name("k"), *shown, ""));
+  inotify_event seen[3] = {};
+  REQUIRE(read(watch.get(), seen, sizeof seen) == sizeof seen);
+  CHECK(seen[0].mask == IN_ATTRIB);
+  CHECK(seen[1].mask == IN_MODIFY);
+  CHECK(seen[2].mask == IN_ATTRIB);
+  CHECK(holder.wait_for<Lost>());
+}
+
+TEST_CASE("taking a lock and looking at it touches its file no more than it has to: the time of access stays") {
+  Machine m;
+  Acquisition holder(*m.a, exclusive("k"));
+  holder.held();
+  const std::string path = only_file(m.locks.path());
+  age(path);
+  const timespec before = accessed(path);
+  holder.release();
+  Acquisition next(*m.a, exclusive("k"));
+  next.held();
+  REQUIRE(m.b->inspect(name("k")));
+  next.release();
+  const timespec after = accessed(path);
+  CHECK(after.tv_sec == before.tv_sec);
+  CHECK(after.tv_nsec == before.tv_nsec);
 }
 
 }  // namespace dlock::testing::local_test

@@ -39,6 +39,12 @@ Error not_safe(const std::string& path, const std::string& why, const std::strin
   return {ErrorCode::kMisconfigured, "the lock directory " + path + " is not safe: " + why, next};
 }
 
+/// Reading leaves no time of access where we may choose so: see LockFile::Look.
+int open_quietly(int dir, const std::string& name, int flags, mode_t mode = 0) {
+  const int fd = openat(dir, name.c_str(), flags | O_NOATIME, mode);
+  return fd < 0 && errno == EPERM ? openat(dir, name.c_str(), flags, mode) : fd;
+}
+
 Error unsafe_file(const std::string& path, const std::string& why) {
   return {ErrorCode::kMisconfigured, "the file " + path + " is not safe: " + why,
           "find out who made it, then remove it"};
@@ -259,13 +265,13 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
 
 Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-  if (!create) return checked(openat(fd_.get(), name.c_str(), kFlags), name);
+  if (!create) return checked(open_quietly(fd_.get(), name, kFlags), name);
   // With fs.protected_regular=2 nobody may open what another member has made by O_CREAT alone.
-  int fd = group_ ? openat(fd_.get(), name.c_str(), kFlags) : openat(fd_.get(), name.c_str(), kFlags | O_CREAT, 0600);
+  int fd = group_ ? open_quietly(fd_.get(), name, kFlags) : open_quietly(fd_.get(), name, kFlags | O_CREAT, 0600);
   while (group_ && fd < 0 && errno == ENOENT) {
-    fd = openat(fd_.get(), name.c_str(), kFlags | O_CREAT | O_EXCL, 0660);
+    fd = open_quietly(fd_.get(), name, kFlags | O_CREAT | O_EXCL, 0660);
     if (fd >= 0 || errno != EEXIST) break;
-    fd = openat(fd_.get(), name.c_str(), kFlags);
+    fd = open_quietly(fd_.get(), name, kFlags);
   }
   if (fd < 0 && errno == ENOENT) {
     Error error = system_error("cannot make a lock file in " + path_, errno);
@@ -276,7 +282,7 @@ Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const 
 }
 
 Result<UniqueFd> LockDir::open_file_for_reading(const std::string& name) const {
-  return checked(openat(fd_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), name);
+  return checked(open_quietly(fd_.get(), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), name);
 }
 
 Result<std::vector<std::string>> LockDir::list(std::string_view suffix) const {

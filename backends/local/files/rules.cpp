@@ -83,6 +83,12 @@ std::vector<LiveTicket> live_tickets(const std::vector<Range>& locked) {
   return live;
 }
 
+bool differs_from_later(std::int64_t touched_ns, std::int64_t wall_us) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  constexpr std::int64_t kCoarseUs = 50'000;
+  return touched_ns % kSecond != 0 && touched_ns / 1000 < wall_us - kCoarseUs;
+}
+
 Standing stand(const std::vector<LiveTicket>& live, std::uint32_t permits, Ticket revoked) {
   Standing standing;
   bool open = true;  // may the next one still join those in front of it?

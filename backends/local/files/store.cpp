@@ -248,23 +248,25 @@ std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {
   return std::nullopt;
 }
 
-bool LockFile::removed() const {
-  if (private_) return false;
-  struct statx here {};  // not fstat(): see LockDir::checked()
-  return statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK, &here) != 0 || here.stx_nlink == 0;
+LockFile::Look LockFile::look() const {
+  if (private_) return {};
+  struct statx here;  // not fstat(): see LockDir::checked(). The time of access is none of those.
+  if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_ATIME, &here) != 0 || here.stx_nlink == 0) return {true, 0};
+  if (!(here.stx_mask & STATX_ATIME)) return {};
+  return {false, here.stx_atime.tv_sec * 1'000'000'000 + here.stx_atime.tv_nsec};
 }
 
 bool LockFile::replaced() const {
   if (private_) return false;
-  struct statx here {};
-  struct statx there {};
+  struct statx here;
+  struct statx there;
   if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_INO, &here) != 0 || here.stx_nlink == 0) return true;
   if (statx(AT_FDCWD, path_.c_str(), 0, STATX_INO, &there) != 0) return errno == ENOENT || errno == ENOTDIR;
   return here.stx_ino != there.stx_ino || here.stx_dev_major != there.stx_dev_major ||
          here.stx_dev_minor != there.stx_dev_minor;
 }
 
-void LockFile::touch() const { futimens(fd(), nullptr); }
+bool LockFile::touch() const { return futimens(fd(), nullptr) == 0; }
 
 Result<void> LockFile::drop_records() const {
   if (ftruncate(fd(), static_cast<off_t>(kRecordsAt)) != 0) {

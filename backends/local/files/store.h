@@ -83,13 +83,19 @@ class LockFile {
   /// nullopt when all are taken: the ticket then goes without one.
   std::optional<std::uint32_t> claim_record(Header& header) const;
 
-  /// True when the file has lost its name. (A private one has none to lose.)
-  bool removed() const;
+  /// One look at the file, for half the price of reading it.
+  struct Look {
+    bool removed = false;  ///< it has lost its name (a private one has none to lose)
+    std::int64_t touched_ns =
+        0;  ///< wall clock: its last touch(), or its last reader's that leaves a trace; 0: unknown
+  };
+  Look look() const;
+  bool removed() const { return look().removed; }
   /// True when the name no longer leads to this very file (removed, replaced, its directory moved): what is locked here
   /// binds nobody.
   bool replaced() const;
-  /// Wakes everybody who watches this file: a change of its times.
-  void touch() const;
+  /// Wakes everybody who watches this file: a change of its times. False if that is refused.
+  bool touch() const;
 
   /// Cuts the file back to its header. REQUIRES: the guard, and nobody alive.
   Result<void> drop_records() const;
