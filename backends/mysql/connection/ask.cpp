@@ -37,9 +37,6 @@ Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, 
 }
 
 Outcome ask(Database& database, std::string statement, Clock& clock, TimePoint until, Control* control) {
-  if (control == nullptr) {
-    if (auto outcome = database.carry_out(statement, until)) return std::move(*outcome);
-  }
   database.begin(std::move(statement));
   return await(database, clock, until, control);
 }

@@ -5,11 +5,12 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "backends/mysql/connection/connector_session.h"
@@ -51,19 +52,8 @@ class Exchange {
     eventfd_write(asked_.get(), 1);
   }
 
-  /// On the owner's thread, which spares two switches of the scheduler. The connection's own has nothing else to do,
-  /// and looks at the clock. REQUIRES: is_complete().
-  Outcome carry_out_here(const std::string& statement, TimePoint until) {
-    set_deadline(until);
-    guard_.enter();
-    Outcome outcome = session_->execute(statement);
-    WireGuard::leave();
-    if (deadline_passed()) return Failure{0, "no answer in time", true, true};
-    shut_out_if_cut_off(outcome);
-    return outcome;
-  }
-
-  /// On the owner's thread as well: sends it, if nullopt, and its answer comes to the socket. REQUIRES: is_complete().
+  /// On the owner's thread, which spares two switches of the scheduler: sends it, if nullopt, and its answer comes to
+  /// the socket. REQUIRES: the thread has nothing to do.
   std::optional<Failure> send_here(const std::string& statement) {
     guard_.enter();
     auto failure = session_->send(statement);
@@ -110,7 +100,7 @@ class Exchange {
     eventfd_write(asked_.get(), 1);
   }
 
-  bool is_complete() const { return ready_.valid() && asked_.valid() && alarm_.valid(); }
+  bool is_complete() const { return ready_.valid() && asked_.valid(); }
 
   int ready() const { return ready_.get(); }  ///< readable: there is an outcome, or after dismiss(): the thread is done
   WireGuard& guard() { return guard_; }
@@ -148,39 +138,13 @@ class Exchange {
 
   std::optional<std::string> asked() {
     while (true) {
-      pollfd fds[] = {{asked_.get(), POLLIN, 0}, {alarm_.get(), POLLIN, 0}};
-      poll(fds, std::size(fds), -1);
-      std::uint64_t times = 0;
-      if (read(alarm_.get(), &times, sizeof times) > 0) ring();
+      pollfd fd{asked_.get(), POLLIN, 0};
+      poll(&fd, 1, -1);
+      eventfd_t times = 0;
       if (eventfd_read(asked_.get(), &times) != 0) continue;
       const std::lock_guard hold(mutex_);
       return dismissed_ ? std::nullopt : std::exchange(statement_, std::nullopt);
     }
-  }
-
-  void ring() {
-    const std::lock_guard hold(mutex_);
-    if (!deadline_ || SystemClock().now() < *deadline_) return;
-    late_ = true;
-    guard_.shut_out();
-  }
-
-  void set_deadline(TimePoint until) {
-    {
-      const std::lock_guard hold(mutex_);
-      deadline_ = until;
-      late_ = false;
-    }
-    const auto at = until.time_since_epoch();
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at);
-    const itimerspec spec{{}, {seconds.count(), (at - seconds).count()}};
-    timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
-  }
-
-  bool deadline_passed() {
-    const std::lock_guard hold(mutex_);
-    deadline_.reset();
-    return late_;
   }
 
   /// The library has closed it, and the server is to see that.
@@ -201,7 +165,6 @@ class Exchange {
   WireGuard guard_;
   const UniqueFd ready_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   const UniqueFd asked_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  const UniqueFd alarm_{timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)};
   ConnectorSession* session_ = nullptr;  ///< of the thread; its owner has it while nothing runs
   mutable std::mutex mutex_;
   std::optional<std::string> statement_;  ///< guarded, as all below
@@ -209,8 +172,6 @@ class Exchange {
   bool went_on_ = false;                  ///< next_ was sent
   std::optional<Outcome> outcome_;
   bool dismissed_ = false;
-  std::optional<TimePoint> deadline_;  ///< of what the owner's thread carries out
-  bool late_ = false;                  ///< it was broken off for that
 };
 
 void* serve(void* argument) {
@@ -264,14 +225,6 @@ class ConnectorDatabase final : public Database {
     send_here(statement);
   }
 
-  /// A signal would break a read of TLS.
-  std::optional<Outcome> carry_out(const std::string& statement, TimePoint until) override {
-    if (broken_ || exchange_->has_tls()) return std::nullopt;
-    Outcome outcome = exchange_->carry_out_here(statement, until);
-    note_end(outcome);
-    return outcome;
-  }
-
   bool went_on() const override { return on_thread_ ? exchange_->went_on() : went_on_ || !next_.empty(); }
 
   std::optional<Outcome> outcome() override {
@@ -313,8 +266,7 @@ class ConnectorDatabase final : public Database {
  private:
   /// Not with TLS, whose reads a signal would break, and which does not show what has come.
   bool goes_here(const std::string& statement) const {
-    const bool is_batch = statement.find(';') != std::string::npos;
-    return !exchange_->has_tls() && !is_batch && statement.size() <= kShortStatement;
+    return !exchange_->has_tls() && statement.size() <= kShortStatement;
   }
 
   /// On this thread, which spares two switches of the scheduler.
@@ -324,18 +276,34 @@ class ConnectorDatabase final : public Database {
     if (failure) outcome_ = std::move(*failure);
   }
 
-  /// Looks for the answer to what was sent here. Only one that is there as a whole is read here; the thread can wait
-  /// for the rest.
+  /// Looks for the answer to what was sent here. Only one that is there as a whole is read here. What is not is polled
+  /// for, as long as it grows; the thread can wait for anything else.
   bool hear() {
     if (std::exchange(just_sent_, false)) return false;  // nobody answers before he is polled for
     char said[kShortAnswer];
     const ssize_t size = recv(exchange_->guard().socket(), said, sizeof said, MSG_PEEK | MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    const std::string_view so_far(said, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    const bool is_whole = size <= 0 || is_whole_answer(so_far);
+    if (!is_whole && waits_behind(so_far.size())) return false;
+    want(1);
     sent_here_ = false;
-    const bool is_whole = size <= 0 || is_whole_answer({said, static_cast<std::size_t>(size)});
     if (is_whole) take_here(exchange_->read_here());
     else read_on_thread();
     return !sent_here_;
+  }
+
+  bool waits_behind(std::size_t length) {
+    const bool has_grown = length >= wanted_;
+    return has_grown && length < kShortAnswer && want(length + 1);
+  }
+
+  /// Poll tells of so many bytes, not of fewer (of a Unix socket it tells all the same).
+  bool want(std::size_t bytes) {
+    if (wanted_ == bytes) return true;
+    wanted_ = bytes;
+    const int least = static_cast<int>(bytes);
+    return setsockopt(exchange_->guard().socket(), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least) == 0;
   }
 
   void take_here(Outcome outcome) {
@@ -343,6 +311,7 @@ class ConnectorDatabase final : public Database {
     if (next.empty() || !goes_on(outcome)) return void(outcome_ = std::move(outcome));
     went_on_ = SystemClock().now();
     send_here(next);
+    just_sent_ = false;  // who has come here for an outcome goes on to poll
   }
 
   void read_on_thread() {
@@ -361,6 +330,7 @@ class ConnectorDatabase final : public Database {
   bool on_thread_ = true;           ///< the thread does, and sends next, what was begun last
   bool sent_here_ = false;          ///< this one has, and there is no answer yet
   bool just_sent_ = false;
+  std::size_t wanted_ = 1;            ///< so many bytes at least
   std::string next_;                  ///< to be sent here
   std::optional<TimePoint> went_on_;  ///< when it was
   bool broken_ = false;

@@ -97,7 +97,7 @@ void read_rows(sql::Statement& statement, Answer& answer, std::size_t& left) {
   }
 }
 
-void read_rows(MYSQL_RES* rows, Answer& answer, std::size_t left) {
+void read_rows(MYSQL_RES* rows, Answer& answer, std::size_t& left) {
   const unsigned columns = mysql_num_fields(rows);
   while (char** fields = mysql_fetch_row(rows)) {
     if (columns > left) throw TooMuch();
@@ -111,17 +111,25 @@ void read_rows(MYSQL_RES* rows, Answer& answer, std::size_t left) {
   }
 }
 
-/// False: the library says why.
-bool read_past_connector(MYSQL* mysql, Answer& answer, std::size_t fields) {
-  if (mysql_read_query_result(mysql) != 0) return false;
-  if (mysql_field_count(mysql) == 0) {
-    answer.changed = mysql_affected_rows(mysql);
-    if (answer.changed > 0) answer.number = mysql_insert_id(mysql);
-    return true;
-  }
+/// The rows of one statement, if it has some. False: the library says why.
+bool read_rows_past_connector(MYSQL* mysql, Answer& answer, std::size_t& left) {
+  if (mysql_field_count(mysql) == 0) return true;
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> rows(mysql_store_result(mysql), mysql_free_result);
-  if (rows) read_rows(rows.get(), answer, fields);
+  if (rows) read_rows(rows.get(), answer, left);
   return rows != nullptr;
+}
+
+/// Of all statements. False: the library says why.
+bool read_past_connector(MYSQL* mysql, bool batch, Answer& answer, std::size_t left) {
+  if (mysql_read_query_result(mysql) != 0) return false;
+  if (mysql_field_count(mysql) == 0) answer.changed = mysql_affected_rows(mysql);
+  if (answer.changed > 0 && !batch) answer.number = mysql_insert_id(mysql);
+  int next = 0;  // 0: there is another one, -1: there is none
+  while (next == 0) {
+    if (!read_rows_past_connector(mysql, answer, left)) return false;
+    next = batch ? mysql_next_result(mysql) : -1;
+  }
+  return next < 0;
 }
 
 /// The library tells neither the end of a batch nor what its later statements have changed.
@@ -232,11 +240,15 @@ bool ConnectorSession::is_encrypted() {
   return !answer.rows.empty() && answer.rows[0].size() == 2 && !answer.rows[0][1].value_or("").empty();
 }
 
+bool ConnectorSession::is_batch(const std::string& text) const {
+  return settings_.batches && text.find(';') != std::string::npos;
+}
+
 Outcome ConnectorSession::execute(const std::string& text) {
   if (!statement_) return Failure{0, "not connected", true, false};
   guard_.allow(settings_.longest_answer);
   try {
-    const bool batch = settings_.batches && text.find(';') != std::string::npos;
+    const bool batch = is_batch(text);
     Answer answer = run(*statement_, batch ? as_block(text) : text, batch, settings_.longest_answer / 16);
     if (answer.changed > 0 && !batch) answer.number = guard_.number();
     if (!guard_.overrun()) return answer;
@@ -253,7 +265,9 @@ Outcome ConnectorSession::execute(const std::string& text) {
 std::optional<Failure> ConnectorSession::send(const std::string& text) {
   if (!statement_) return Failure{0, "not connected", true, false};
   guard_.allow(settings_.longest_answer);
-  if (mysql_send_query(guard_.connection(), text.data(), text.size()) == 0) return std::nullopt;
+  sent_batch_ = is_batch(text);
+  const std::string& whole = sent_batch_ ? as_block(text) : text;
+  if (mysql_send_query(guard_.connection(), whole.data(), whole.size()) == 0) return std::nullopt;
   return failure_of(guard_.connection());
 }
 
@@ -261,7 +275,7 @@ std::optional<Failure> ConnectorSession::send(const std::string& text) {
 Outcome ConnectorSession::read_answer() {
   Answer answer;
   try {
-    const bool read = read_past_connector(guard_.connection(), answer, settings_.longest_answer / 16);
+    const bool read = read_past_connector(guard_.connection(), sent_batch_, answer, settings_.longest_answer / 16);
     if (guard_.overrun()) return too_much();
     if (!read) return failure_of(guard_.connection());
   } catch (const TooMuch&) {

@@ -32,19 +32,21 @@ class ConnectorSession {
   Outcome connect();                         ///< once, before all else
   Outcome execute(const std::string& text);  ///< a statement, or a batch
 
-  /// The same for one statement in two steps, of which the second waits for the server. nullopt: sent.
+  /// The same in two steps, of which the second waits for the server. nullopt: sent.
   std::optional<Failure> send(const std::string& text);
   Outcome read_answer();
 
  private:
   Outcome try_to_connect();
   bool is_encrypted();
+  bool is_batch(const std::string& text) const;
   Failure too_much() const;
 
   const DatabaseSettings& settings_;
   WireGuard& guard_;
   std::unique_ptr<sql::Connection> connection_;
   std::unique_ptr<sql::Statement> statement_;
+  bool sent_batch_ = false;  ///< by send(), last
 };
 
 }  // namespace dlock::mysql

@@ -84,12 +84,6 @@ class Database {
   /// outcome is that of the last one sent. REQUIRES: usable() and the outcome of what was begun before has been taken.
   virtual void begin(std::string statement, std::string next = {}) = 0;
 
-  /// The same in one call, for who has nothing else to listen to: blocks, until `until` at the latest. nullopt: not
-  /// here, nothing was sent. REQUIRES: as for begin().
-  virtual std::optional<Outcome> carry_out(const std::string& /*statement*/, TimePoint /*until*/) {
-    return std::nullopt;
-  }
-
   /// The last `next` was sent, or will be; after abandon(): was sent.
   virtual bool went_on() const = 0;
 

@@ -11,6 +11,10 @@ constexpr std::size_t kPacketHead = 4;  ///< three bytes of length, the lowest f
 constexpr unsigned kMostColumns = 250;  ///< in one byte; from there on it means something else
 constexpr std::size_t kLongestEnd = 8;
 constexpr unsigned kMoreResults = 8;
+constexpr unsigned kNull = 251;
+constexpr unsigned kNoNumber = 255;
+constexpr std::size_t kNumberSizes[] = {0, 3, 4, 9};  ///< of those that begin with a byte from kNull on
+constexpr char kColumnsFollow = '\1';
 constexpr char kDone = '\0';
 constexpr char kEnd = '\xfe';
 constexpr char kError = '\xff';
@@ -31,7 +35,35 @@ std::optional<std::string_view> packet_of(std::string_view& said) {
 
 bool is_end(std::string_view packet) { return packet[0] == kEnd && packet.size() <= kLongestEnd; }
 
-bool is_last_end(std::string_view end) { return end.size() >= 5 && (byte_at(end, 3) & kMoreResults) == 0; }
+/// Takes off a number of one to nine bytes. False: it is none.
+bool takes_number(std::string_view& packet) {
+  if (packet.empty() || byte_at(packet, 0) == kNull || byte_at(packet, 0) == kNoNumber) return false;
+  const std::size_t size = byte_at(packet, 0) < kNull ? 1 : kNumberSizes[byte_at(packet, 0) - kNull];
+  if (packet.size() < size) return false;
+  packet.remove_prefix(size);
+  return true;
+}
+
+enum class Behind { kNothing, kMore };
+
+/// `status`: what comes behind the packet's numbers.
+std::optional<Behind> behind(std::string_view status) {
+  if (status.size() < 2) return std::nullopt;
+  return (byte_at(status, 0) & kMoreResults) == 0 ? Behind::kNothing : Behind::kMore;
+}
+
+std::optional<Behind> behind_end(std::string_view end) { return end.size() < 5 ? std::nullopt : behind(end.substr(3)); }
+
+std::optional<Behind> behind_done(std::string_view done) {
+  done.remove_prefix(1);
+  return takes_number(done) && takes_number(done) ? behind(done) : std::nullopt;
+}
+
+/// Without MariaDB's word that they are left out, because they are known.
+bool announces_columns(std::string_view first) {
+  const bool announced = first.size() == 1 || (first.size() == 2 && first[1] == kColumnsFollow);
+  return announced && byte_at(first, 0) <= kMostColumns;
+}
 
 bool takes_columns(std::string_view& said, unsigned count) {
   for (; count > 0; --count) {
@@ -42,18 +74,31 @@ bool takes_columns(std::string_view& said, unsigned count) {
   return end && is_end(*end);
 }
 
+/// Nothing comes behind an error.
+std::optional<Behind> takes_rows(std::string_view& said) {
+  while (const auto row = packet_of(said)) {
+    if ((*row)[0] == kError) return row->starts_with(kProgress) ? std::nullopt : std::optional(Behind::kNothing);
+    if (is_end(*row)) return behind_end(*row);
+  }
+  return std::nullopt;
+}
+
+/// The answer to one statement; nullopt: it is not whole, or none that is known here.
+std::optional<Behind> takes_answer(std::string_view& said) {
+  const auto first = packet_of(said);
+  if (!first || first->starts_with(kProgress)) return std::nullopt;
+  if ((*first)[0] == kError) return Behind::kNothing;
+  if ((*first)[0] == kDone) return behind_done(*first);
+  if (!announces_columns(*first) || !takes_columns(said, byte_at(*first, 0))) return std::nullopt;
+  return takes_rows(said);
+}
+
 }  // namespace
 
 bool is_whole_answer(std::string_view said) {
-  const auto first = packet_of(said);
-  if (!first || first->starts_with(kProgress)) return false;
-  if ((*first)[0] == kDone || (*first)[0] == kError) return said.empty();
-  if (first->size() != 1 || byte_at(*first, 0) > kMostColumns || !takes_columns(said, byte_at(*first, 0))) return false;
-  while (const auto row = packet_of(said)) {
-    if ((*row)[0] == kError) return said.empty() && !row->starts_with(kProgress);
-    if (is_end(*row)) return said.empty() && is_last_end(*row);
-  }
-  return false;
+  auto next = std::optional(Behind::kMore);
+  while (next == Behind::kMore) next = takes_answer(said);
+  return next && said.empty();
 }
 
 }  // namespace dlock::mysql

@@ -36,6 +36,12 @@ std::string one() {
   return std::string(nothing.substr(0, nothing.size() - end.size())) + "\2\0\0\4\1"s + "1" + "\5\0\0\5\xfe\0\0\2\0"s;
 }
 
+/// The same with a second row, of 3000 bytes.
+std::string one_and_a_long_one() {
+  const std::string end = "\5\0\0\6\xfe\0\0\2\0"s;
+  return one().substr(0, one().size() - end.size()) + "\xbb\x0b\0\5\xfc\xb8\x0b"s + std::string(3000, 'x') + end;
+}
+
 /// A server on loopback that says what the test says. Its reads wait `kLong` at most.
 class Server {
  public:
@@ -49,13 +55,14 @@ class Server {
     REQUIRE(getsockname(listener_.get(), address, &size) == 0);
   }
 
-  DatabaseSettings settings() const {
+  DatabaseSettings settings(bool batches = false) const {
     DatabaseSettings settings;
     settings.endpoint = {"127.0.0.1", ntohs(address_.sin_port), ""};
     settings.user = "app";
     settings.password = "hunter22";
     settings.database = "locks";
     settings.connect_timeout = kLong;
+    settings.batches = batches;
     return settings;
   }
 
@@ -100,7 +107,7 @@ class Server {
 
 /// A connection that is set up.
 struct Connected {
-  Connected() : database(connect_by_connector(server.settings())) {
+  explicit Connected(bool batches = false) : database(connect_by_connector(server.settings(batches))) {
     server.let_in();
     REQUIRE(std::holds_alternative<Answer>(await(*database, clock, clock.now() + kLong, nullptr)));
   }
@@ -226,21 +233,49 @@ TEST_CASE("mysql/connector: an answer in one piece, and one that comes byte by b
   CHECK(connected.answer().rows == std::vector<Row>{{"1"}});
 }
 
+TEST_CASE("mysql/connector: of a batch all rows are brought, in one piece, in two, and byte by byte") {
+  Connected connected(true);
+  std::string both = one();
+  both[both.size() - 2] = '\x0a';  // another answer follows
+  const std::size_t middle = both.size();
+  both += kDone;
+  const std::string batch = "SELECT 1;COMMIT";
+  for (const std::size_t piece : {both.size(), middle, std::size_t{1}}) {
+    connected.database->begin(batch);
+    CHECK(connected.hears(batch));
+    CHECK_FALSE(connected.database->outcome());
+    for (std::size_t at = 0; at < both.size(); at += piece) {
+      connected.server.say(std::string_view(both).substr(at, piece));
+      if (at + piece < both.size()) CHECK_FALSE(connected.database->outcome());
+    }
+    const Answer answer = connected.answer();
+    CHECK(answer.rows == std::vector<Row>{{"1"}});
+    CHECK(answer.number == 0);
+  }
+  connected.database->begin(batch);
+  CHECK(connected.hears(batch));
+  connected.server.say(std::string_view(both).substr(0, middle));
+  connected.server.say("\x16\0\0\5\xff\x15\4#28000Access denied"sv);
+  CHECK(failure_of(connected.outcome()).code == 1045);
+  CHECK(connected.database->usable());
+}
+
 TEST_CASE("mysql/connector: what follows is sent after a row that begins with 1, and only then") {
   Connected connected;
-  for (const bool in_pieces : {false, true}) {
+  const std::string first = one();
+  const std::vector<std::string> ways[] = {{first}, {first.substr(0, 9), first.substr(9)}, {one_and_a_long_one()}};
+  for (const std::vector<std::string>& pieces : ways) {
     connected.database->begin("SELECT GET_LOCK", "UPDATE t");
     CHECK(connected.hears("SELECT GET_LOCK"));
     CHECK(connected.database->went_on());
-    const std::string first = one();
-    connected.server.say(std::string_view(first).substr(0, in_pieces ? 9 : first.size()));
     CHECK_FALSE(connected.database->outcome());
-    if (in_pieces) connected.server.say(std::string_view(first).substr(9));
-    SystemClock clock;
-    std::vector<pollfd> fds;
-    connected.database->add_interest(fds);
-    if (!in_pieces) clock.wait(fds, clock.now() + kLong);
-    CHECK_FALSE(connected.database->outcome());
+    for (const std::string& piece : pieces) {
+      std::vector<pollfd> fds;
+      connected.database->add_interest(fds);
+      connected.server.say(piece);
+      connected.clock.wait(fds, connected.clock.now() + kLong);
+      CHECK_FALSE(connected.database->outcome());
+    }
     CHECK(connected.hears("UPDATE t"));
     connected.server.say(kDone);
     const Answer answer = connected.answer();
