@@ -2,17 +2,24 @@
 #include "lib/base/text.h"
 
 #include <algorithm>
+#include <array>
 
 namespace dlock {
 namespace {
 
-/// -1: no hex digit.
-int digit_value(char c) {
-  const int digit = c - '0';
-  if (digit >= 0 && digit <= 9) return digit;
-  const int letter = (c | 0x20) - 'a';
-  return letter >= 0 && letter < 6 ? letter + 10 : -1;
-}
+/// By character; -1: no hex digit.
+constexpr auto kDigitValues = [] {
+  std::array<signed char, 256> values{};
+  values.fill(-1);
+  for (int i = 0; i < 10; ++i) values['0' + static_cast<std::size_t>(i)] = static_cast<signed char>(i);
+  for (int i = 0; i < 6; ++i) {
+    values['a' + static_cast<std::size_t>(i)] = values['A' + static_cast<std::size_t>(i)] =
+        static_cast<signed char>(10 + i);
+  }
+  return values;
+}();
+
+int digit_value(char c) { return kDigitValues[static_cast<unsigned char>(c)]; }
 
 /// The byte of two digits; negative if they are none.
 int byte_value(char high, char low) { return digit_value(high) * 16 | digit_value(low); }

@@ -86,8 +86,8 @@ class LockFile {
   /// One look at the file, for half the price of reading it.
   struct Look {
     bool removed = false;  ///< it has lost its name (a private one has none to lose)
-    std::int64_t touched_ns =
-        0;  ///< wall clock: its last touch(), or its last reader's that leaves a trace; 0: unknown
+    /// Wall clock: of its last touch(), or of its last reader that leaves a trace; 0: unknown.
+    std::int64_t touched_ns = 0;
   };
   Look look() const;
   bool removed() const { return look().removed; }
