@@ -150,14 +150,14 @@ TEST_CASE("neighbouring bytes that one description locked count one by one") {
 }
 
 TEST_CASE("a touch is told apart from an earlier one when that is older than the clocks are coarse") {
-  constexpr std::int64_t kNow = 1'700'000'000'000'000;  // in us
+  constexpr std::int64_t kGranted = 1'700'000'000'000'000;  // in us
   constexpr std::int64_t kUnknown = 0;
   constexpr std::int64_t kInSeconds = 1'699'999'000'000'000'000;
-  CHECK(differs_from_later((kNow - 60'000) * 1000 + 1, kNow));
-  CHECK_FALSE(differs_from_later((kNow - 20'000) * 1000 + 1, kNow));
-  CHECK_FALSE(differs_from_later((kNow + 60'000) * 1000 + 1, kNow));  // of before the clock was set back
-  CHECK_FALSE(differs_from_later(kInSeconds, kNow));
-  CHECK_FALSE(differs_from_later(kUnknown, kNow));
+  CHECK(differs_from_later((kGranted - 60'000) * 1000 + 1, kGranted));
+  CHECK_FALSE(differs_from_later((kGranted - 20'000) * 1000 + 1, kGranted));
+  CHECK_FALSE(differs_from_later((kGranted + 60'000) * 1000 + 1, kGranted));  // of before the clock was set back
+  CHECK_FALSE(differs_from_later(kInSeconds, kGranted));
+  CHECK_FALSE(differs_from_later(kUnknown, kGranted));
 }
 
 TEST_CASE("who holds and who waits follows from the order alone") {
