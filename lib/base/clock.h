@@ -36,4 +36,8 @@ class SystemClock final : public Clock {
   UniqueFd timer_;
 };
 
+/// Nearly every answer of a server comes within that, and SystemClock needs no timer for so short a wait: who waits for
+/// an answer does so first until then at the latest, and after that for as long as it may take.
+inline constexpr Duration kSoonAnswered = std::chrono::milliseconds(200);
+
 }  // namespace dlock

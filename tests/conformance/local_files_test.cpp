@@ -32,6 +32,12 @@ void age(const std::string& path) {
   REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
 }
 
+void free_by_force(Machine& m, const std::string& by) {
+  const auto shown = m.b->inspect(name("k"));
+  REQUIRE(shown);
+  REQUIRE(m.b->force_release(name("k"), *shown, by));
+}
+
 /// What becomes of a hold that is given back right after `befallen`, in a file that was `aged` or not.
 template <typename Befallen>
 void check_lost_at_once(bool aged, Befallen befallen) {
@@ -244,11 +250,7 @@ TEST_CASE("a missing directory is made for nobody else, but a missing parent is 
 
 TEST_CASE("who gives a lock back at once is told that it was taken away before") {
   for (const bool aged : {false, true}) {
-    check_lost_at_once(aged, [](Machine& m) {
-      const auto shown = m.b->inspect(name("k"));
-      REQUIRE(shown);
-      REQUIRE(m.b->force_release(name("k"), *shown, "ops@ci-4: it hangs"));
-    });
+    check_lost_at_once(aged, [](Machine& m) { free_by_force(m, "ops@ci-4: it hangs"); });
     check_lost_at_once(aged, [](Machine& m) { std::filesystem::remove(only_file(m.locks.path())); });
   }
 }
@@ -257,11 +259,9 @@ TEST_CASE("a force-release touches the file before it changes it: it may be kill
   Machine m;
   Acquisition holder(*m.a, exclusive("k"));
   holder.held();
-  const auto shown = m.b->inspect(name("k"));
-  REQUIRE(shown);
   const UniqueFd watch(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   REQUIRE(inotify_add_watch(watch.get(), only_file(m.locks.path()).c_str(), IN_MODIFY | IN_ATTRIB) >= 0);
-  REQUIRE(m.b->force_release(name("k"), *shown, ""));
+  free_by_force(m, "");
   inotify_event seen[3] = {};
   REQUIRE(read(watch.get(), seen, sizeof seen) == sizeof seen);
   CHECK(seen[0].mask == IN_ATTRIB);

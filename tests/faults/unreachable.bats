@@ -98,8 +98,7 @@ silent_server() {
 }
 
 @test "a server that says nothing is named on the terminal, with how long we have waited, and ^C wipes that" {
-  start "${python[@]}" -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(100)' >port
-  wait_until filled port
+  silent_server
   local url server
   server=127.0.0.1:$(cat port)
   for url in "redis://$server" "mysql://app@$server/locks" "zk://$server"; do

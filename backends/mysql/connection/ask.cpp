@@ -10,14 +10,11 @@ namespace {
 /// To wait for an answer after a stop: less than what a new connection would cost.
 constexpr Duration kLastWait = std::chrono::milliseconds(400);
 
-/// Nearly every answer comes sooner. So short a wait needs no timer (SystemClock::wait).
-constexpr Duration kSoon = std::chrono::milliseconds(200);
-
 }  // namespace
 
 Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control) {
   bool stop = false;
-  const TimePoint soon = clock.now() + kSoon;
+  const TimePoint soon = clock.now() + kSoonAnswered;
   for (bool waited = false;; waited = true) {
     if (auto outcome = database.outcome()) return std::move(*outcome);
     if (waited && !stop && control != nullptr && control->stop_requested()) {

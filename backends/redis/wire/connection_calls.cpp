@@ -7,8 +7,6 @@
 namespace dlock::redis {
 namespace {
 
-/// Most answers come within that, and so short a wait needs no timer (SystemClock).
-constexpr Duration kSoon = std::chrono::milliseconds(200);
 /// To wait for an answer after a stop: less than what a new connection may cost, which what comes next would need.
 constexpr Duration kLastWait = std::chrono::milliseconds(400);
 /// The server, a probe of it, whoever may not want it any more, and a timer.
@@ -74,7 +72,7 @@ Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> 
       if (stopped) return cancelled();
       return Error{ErrorCode::kUnavailable, connection.settings().endpoint.text() + " did not answer in time"};
     }
-    wait_for(connection, clock, waited ? until : std::min(until, now + kSoon), stopped ? nullptr : control);
+    wait_for(connection, clock, waited ? until : std::min(until, now + kSoonAnswered), stopped ? nullptr : control);
   }
 }
 

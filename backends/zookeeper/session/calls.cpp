@@ -11,9 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
-constexpr Duration kSoon = 200ms;    ///< most answers come within that; so short a wait needs no timer (SystemClock)
-constexpr Duration kPause = 20ms;    ///< before a request that reached nobody is sent again
-constexpr int kMostEvents = 10'000;  ///< events, of a server that does not stop: there are deadlines
+constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
+constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
 }  // namespace
 
@@ -150,7 +149,7 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
       if (stopped) return Error{ErrorCode::kCancelled, "given up on request"};
       return unreachable();
     }
-    wait(waited ? until : std::min(until, clock_.now() + kSoon), control);
+    wait(waited ? until : std::min(until, clock_.now() + kSoonAnswered), control);
   }
 }
 

@@ -35,6 +35,16 @@ std::string packets(const std::vector<std::string_view>& bodies) {
   return said;
 }
 
+/// `bodies` are a whole answer, and no beginning of it is one.
+void check_whole(const std::vector<std::string_view>& bodies) {
+  const std::string said = packets(bodies);
+  CHECK(is_whole_answer(said));
+  for (std::size_t size = 0; size < said.size(); ++size) {
+    CAPTURE(size);
+    CHECK_FALSE(is_whole_answer(std::string_view(said).substr(0, size)));
+  }
+}
+
 TEST_CASE("mysql/whole answer: done, an error, and rows with their end are whole; each part of them is not") {
   for (const auto& bodies : {std::vector{kDone},
                              {kError},
@@ -42,12 +52,7 @@ TEST_CASE("mysql/whole answer: done, an error, and rows with their end are whole
                              {"\1"sv, kColumn, kEnd, kRow, kNullRow, kEnd},
                              {"\2"sv, kColumn, kColumn, kEnd, "\xfb\xfb"sv, kEnd},
                              {"\1"sv, kColumn, kEnd, kRow, kError}}) {
-    const std::string said = packets(bodies);
-    CHECK(is_whole_answer(said));
-    for (std::size_t size = 0; size < said.size(); ++size) {
-      CAPTURE(size);
-      CHECK_FALSE(is_whole_answer(std::string_view(said).substr(0, size)));
-    }
+    check_whole(bodies);
   }
 }
 
@@ -58,12 +63,7 @@ TEST_CASE("mysql/whole answer: that to a batch has an answer to each statement, 
                              {kDoneWithOne, "\1"sv, kColumn, kEnd, kRow, kEnd},
                              {kDoneWithOne, kError},
                              {"\1"sv, kColumn, kEnd, kRow, kEndOfOne, kError}}) {
-    const std::string said = packets(bodies);
-    CHECK(is_whole_answer(said));
-    for (std::size_t size = 0; size < said.size(); ++size) {
-      CAPTURE(size);
-      CHECK_FALSE(is_whole_answer(std::string_view(said).substr(0, size)));
-    }
+    check_whole(bodies);
   }
 }
 
