@@ -70,11 +70,11 @@ teardown() { end_world; }
   mkdir -p "$alone"
   cp "$DLOCK" "$alone/dlock"
   for url in redis://localhost zk://localhost mysql://root@localhost/test; do
-    run -78 "$alone/dlock" run -b "$url" k -- touch ran
+    run -78 uninstalled "$alone/dlock" run -b "$url" k -- touch ran
     [[ "$output" == *"apt install dlock-"* ]]
   done
-  run -78 "$alone/dlock" run -b redis://localhost --if-unavailable run k -- touch ran
-  run -78 "$alone/dlock" run -b redis://localhost --fallback "$DLOCK_BACKEND" k -- touch ran
+  run -78 uninstalled "$alone/dlock" run -b redis://localhost --if-unavailable run k -- touch ran
+  run -78 uninstalled "$alone/dlock" run -b redis://localhost --fallback "$DLOCK_BACKEND" k -- touch ran
   [ ! -e ran ]
 }
 

@@ -283,7 +283,7 @@ owner_of_environ_is() { [ "$(stat -c %u "/proc/$1/environ")" = "$2" ]; } # PID U
 
 @test "a backend that is not installed is named with its package" {
   rm "$BATS_TEST_TMPDIR/prefix/libexec/dlock/dlock-redis"
-  run -78 dlock run k -- true
+  run -78 uninstalled dlock run k -- true
   [[ "$output" == *"backend 'redis' is not installed"*"apt install dlock-redis"* ]]
 }
 
