@@ -195,8 +195,8 @@ std::vector<Section> read_map(const std::string& path) {
     std::istringstream words(line);
     if (line.starts_with(" .text")) words >> name;
     Section section{name};
-    if (!name.empty() && words >> std::hex >> section.begin >> section.size >> section.file)
-      sections.push_back(section);
+    const bool whole = !name.empty() && words >> std::hex >> section.begin >> section.size >> section.file;
+    if (whole && section.begin != 0) sections.push_back(section);  // at 0: not linked
     if (!line.starts_with(" .text") || !section.file.empty()) name.clear();
   }
   return sections;

@@ -59,6 +59,15 @@ section_of() { # PROGRAM FUNCTION
   [ "$(section_of toy _Z9asked_fori)" = .text.first ]
 }
 
+@test "what the linker leaves out is not named" {
+  echo 'void left_out() { asm volatile(".skip 65536"); }' >more.cpp
+  c++ -Os -ffunction-sections -fPIE -c more.cpp
+  toy -pie -Wl,--gc-sections more.o
+  grep -q _Z8left_out toy.map
+  run -0 "$start_order" "$PWD/toy" -- ./toy
+  run ! grep left_out toy.ld
+}
+
 @test "a program that has not run links as it would without" {
   toy -static
   run -0 "$start_order" "$PWD/toy" -- true
