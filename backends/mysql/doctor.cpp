@@ -138,15 +138,17 @@ class Examination {
   }
 
   void tables() {
-    const auto found = ask_for(
-        "SELECT TABLE_NAME,TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND "
-        "TABLE_NAME LIKE 'dlock\\_%'");
+    const auto found = ask_for(kinds_query(kOurTables));
     if (!found) return;
+    for (const Row& row : found->rows) {
+      const auto fit = judge_engine(row);
+      if (!fit) findings_.push_back({Verdict::kFail, name_ + ": " + fit.error().message, fit.error().next});
+    }
     const std::string version = "dlock tables " + std::to_string(kSchemaVersion);
     std::string missing;
     for (const Table& table : mysql::tables()) {
       const auto same = [&](const Row& row) {
-        return row[0].value_or("") == table.name && row[1].value_or("") == version;
+        return row[kTableName].value_or("") == table.name && row[kTableComment].value_or("") == version;
       };
       if (std::none_of(found->rows.begin(), found->rows.end(), same))
         missing += (missing.empty() ? "" : ", ") + table.name;

@@ -74,3 +74,22 @@ too_long() { # KEY
   done
   [ ! -e ran ]
 }
+
+# They lock no rows, and keep what was to be taken back.
+@test "tables whose engine has no transactions: row and a new stock refuse them, 78; setup and doctor name the engine" {
+  sql one 'ALTER TABLE locks.dlock_row ENGINE = MyISAM; ALTER TABLE locks.dlock_stock_segment ENGINE = Aria'
+  run -78 dlock run -n -b "$(mysql_url one)?strategy=row" k -- touch ran
+  [[ "$output" == *"dlock_row"*"engine MyISAM has no transactions"*"ENGINE=InnoDB"* ]]
+  run -78 dlock stock create phone --quantity 10
+  [[ "$output" == *"dlock_stock_segment"*"engine Aria has no transactions"* ]]
+  run -0 dlock stock show
+  [[ "$output" == "there is no stock"* ]]
+  run -78 dlock setup -b "$(mysql_url one owner)"
+  [[ "$output" == *"engine "*" has no transactions"*"ENGINE=InnoDB"* ]]
+  run ! dlock doctor
+  [[ "$output" == *"fail"*"engine MyISAM"* && "$output" == *"fail"*"engine Aria"* ]]
+  sql one 'ALTER TABLE locks.dlock_row ENGINE = InnoDB; ALTER TABLE locks.dlock_stock_segment ENGINE = InnoDB'
+  run -0 dlock run -n -b "$(mysql_url one)?strategy=row" k -- true
+  run -0 dlock stock create phone --quantity 10
+  [ ! -e ran ]
+}

@@ -67,6 +67,11 @@ Result<void> BoundStore::make_own_row(Database& database, const std::string& ser
                                       Control* control) {
   const auto there = say(database, server, "SELECT 1 FROM " + where_, until, control);
   if (!there) return there.error();
+  const auto kinds = say(database, server, kinds_query("='" + std::string(kRowTable) + "'"), until, control);
+  if (!kinds) return kinds.error();
+  for (const Row& kind : kinds->rows) {
+    if (auto fit = judge_engine(kind); !fit) return fit;
+  }
   if (!there->rows.empty()) return {};
   if (auto set = say(database, server, kShortLockWait, until, control); !set) return set.error();
   const std::string insert = "INSERT IGNORE INTO " + std::string(kRowTable) + " SET name=" + literal(name_.text());
@@ -79,23 +84,13 @@ Result<void> BoundStore::make_own_row(Database& database, const std::string& ser
 /// A row that is not there would be a gap that is locked; a column without index, the whole table.
 Result<void> BoundStore::check_user_row(Database& database, const std::string& server, TimePoint until,
                                         Control* control) {
-  const auto engine = say(database, server,
-                          "SELECT e.TRANSACTIONS,t.ENGINE FROM information_schema.TABLES AS t LEFT JOIN "
-                          "information_schema.ENGINES AS e ON e.ENGINE=t.ENGINE WHERE t.TABLE_SCHEMA=DATABASE() AND "
-                          "t.TABLE_NAME=_utf8mb4 " +
-                              literal(row_->table),
-                          until, control);
-  if (!engine) return engine.error();
-  if (engine->rows.empty()) {
+  const auto kinds = say(database, server, kinds_query("=_utf8mb4 " + literal(row_->table)), until, control);
+  if (!kinds) return kinds.error();
+  if (kinds->rows.empty()) {
     return Error{ErrorCode::kMisconfigured, server + " has no table " + row_->table + " that this user may see",
                  "check row= in the URL, and the rights of the user"};
   }
-  if (engine->rows[0][0].value_or("NO") != "YES") {
-    return Error{ErrorCode::kMisconfigured,
-                 "rows of " + row_->table + " cannot be locked: its engine " + engine->rows[0][1].value_or("?") +
-                     " has no transactions",
-                 "ALTER TABLE " + row_->table + " ENGINE=InnoDB"};
-  }
+  if (auto fit = judge_engine(kinds->rows[0]); !fit) return fit;
   // Not of the locking query: to explain that, the server reads the row, with the lock.
   const Outcome explained = ask(database, "EXPLAIN SELECT 1 FROM " + where_, clock_, until, control);
   if (const auto* failure = std::get_if<Failure>(&explained)) {

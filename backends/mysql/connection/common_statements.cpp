@@ -19,24 +19,27 @@ constexpr char kDayMicroseconds[] = "86400000000";
 /// "dlock tables 1"
 std::string table_comment() { return "dlock tables " + std::to_string(kSchemaVersion); }
 
+std::string text_of(const Row& row, KindColumn column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
+
 std::string first_text(const Row& row) { return row.empty() ? "" : row[0].value_or(""); }
 
+/// Misconfigured if one of them is of another version, or has no transactions.
 Result<std::set<std::string>> present_tables(Servers& servers, Clock& clock, TimePoint until) {
-  const auto found = run_statement(servers,
-                                   "SELECT TABLE_NAME,TABLE_COMMENT FROM information_schema.TABLES WHERE "
-                                   "TABLE_SCHEMA=DATABASE() AND TABLE_NAME LIKE 'dlock\\_%'",
-                                   clock, until);
+  const auto found = run_statement(servers, kinds_query(kOurTables), clock, until);
   if (!found) return found.error();
   std::set<std::string> present;
   for (const Row& row : found->rows) {
-    const std::string comment = row.size() > 1 ? row[1].value_or("") : "";
+    const std::string comment = text_of(row, kTableComment);
     if (comment != table_comment()) {
       return Error{ErrorCode::kMisconfigured,
-                   "the table " + first_text(row) + " on " + servers.server() + " is not '" + table_comment() +
+                   "the table " + text_of(row, kTableName) + " on " + servers.server() + " is not '" + table_comment() +
                        "' but '" + comment + "'",
                    "use the dlock that belongs to it, or drop the table while nothing is locked, and run dlock setup"};
     }
-    present.insert(first_text(row));
+    if (auto fit = judge_engine(row); !fit) return fit.error();
+    present.insert(text_of(row, kTableName));
   }
   return present;
 }
@@ -175,6 +178,8 @@ Result<std::string> set_up_tables(Servers& servers, const Settings& settings, bo
     if (const auto done = run_statement(servers, table.create, clock, until); !done) return done.error();
     made += (made.empty() ? "" : ", ") + table.name;
   }
+  // A server may put another engine in the place of the one that it was told.
+  if (const auto fit = present_tables(servers, clock, until); !fit) return fit.error();
   if (made.empty()) return "the tables of dlock are there already in " + settings.store + "\n";
   return "created in " + settings.store + ": " + made + "\n";
 }

@@ -77,6 +77,21 @@ std::vector<Table> tables() {
   };
 }
 
+std::string kinds_query(const std::string& which) {
+  return "SELECT e.TRANSACTIONS,t.ENGINE,t.TABLE_NAME,t.TABLE_COMMENT FROM information_schema.TABLES AS t LEFT JOIN "
+         "information_schema.ENGINES AS e ON e.ENGINE=t.ENGINE WHERE t.TABLE_SCHEMA=DATABASE() AND t.TABLE_NAME " +
+         which;
+}
+
+Result<void> judge_engine(const Row& kind) {
+  const auto text = [&](KindColumn column) { return column < kind.size() ? kind[column].value_or("") : std::string(); };
+  if (text(kTransactions) == "YES") return {};
+  return Error{
+      ErrorCode::kMisconfigured,
+      "rows of " + text(kTableName) + " cannot be locked: its engine " + text(kEngine) + " has no transactions",
+      "ALTER TABLE " + text(kTableName) + " ENGINE=InnoDB"};
+}
+
 std::string setup_script(const std::string& database) {
   std::string text = "-- the tables of dlock (in " + database + ")\n";
   for (const Table& one : tables()) text += one.create + ";\n";

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "backends/mysql/connection/database.h"
 #include "backends/mysql/connection/settings.h"
+#include "lib/base/result.h"
 
 namespace dlock::mysql {
 
@@ -30,6 +33,14 @@ struct Table {
 
 /// Every table, in the order in which they are made.
 std::vector<Table> tables();
+
+/// Asks of which kind tables are: `which` is a condition on t.TABLE_NAME. The columns of the answer:
+std::string kinds_query(const std::string& which);
+enum KindColumn : std::uint8_t { kTransactions, kEngine, kTableName, kTableComment };
+/// Misconfigured for a row of that answer whose engine has no transactions: it locks no rows, and takes nothing back.
+Result<void> judge_engine(const Row& kind);
+/// Of the tables of dlock.
+inline constexpr char kOurTables[] = "LIKE 'dlock\\_%'";
 
 /// What `dlock setup --print` shows: the statements, and the least privileges of an account.
 std::string setup_script(const std::string& database);

@@ -47,11 +47,16 @@ SegmentLocks* StockRows::segment_locks() {
 
 Result<void> StockRows::begin(Access access, const CallLimit& limit) {
   access_ = access;
+  unfit_.reset();
   draft_.begin();
   return transaction_.begin(limit);
 }
 
 Result<void> StockRows::commit() {
+  if (unfit_) {
+    rollback();
+    return *unfit_;
+  }
   draft_.flush();
   const auto done = transaction_.commit();
   if (done) return {};
@@ -96,7 +101,16 @@ std::vector<LockName> StockRows::names() {
   return names;
 }
 
+/// Tables without transactions would keep what a step that failed has changed.
+bool StockRows::tables_are_fit() {
+  for (const Row& kind : transaction_.read(kinds_query("LIKE 'dlock\\_stock%'"))) {
+    if (const auto fit = judge_engine(kind); !fit) unfit_ = fit.error();
+  }
+  return !unfit_ && !failed();
+}
+
 void StockRows::create(const LockName& name, Quantity quantity, int segments, const Owner& maker) {
+  if (!tables_are_fit()) return;
   const auto rows =
       transaction_.read("INSERT INTO " + std::string(kStockTable) + "(name,maker,segments,created) VALUES(" +
                         literal(name.text()) + "," + literal(maker.text()) + "," + std::to_string(segments) + "," +

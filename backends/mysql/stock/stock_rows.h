@@ -75,6 +75,7 @@ class StockRows final : public StockLedger {
   Error missing(std::size_t segment) const;
   std::string find_query(const LockName& name) const;
   bool read_stock(const LockName& name, const std::vector<Row>& rows);
+  bool tables_are_fit();
   std::string state_query() const;
   Result<StockState> read_state(const std::vector<Row>& rows) const;
 
@@ -90,6 +91,7 @@ class StockRows final : public StockLedger {
   Quantity created_ = 0;
   Quantity added_ = 0;
   bool overdue_ = false;
+  std::optional<Error> unfit_;  ///< why no stock is made in these tables
   Quantity available_ = 0;
   Quantity reserved_ = 0;
   std::optional<Reservation> reserved_at_once_;
