@@ -123,6 +123,8 @@ class LedgerStock final : public Stock {
       if (*record) return (*record)->parts;
       const auto have = ledger_->quantities();
       if (!have) return have.error();
+      const Quantity room = kMostItems - ledger_->available() - ledger_->reserved();
+      if (quantity > room) return too_many_items(id, quantity);
       StockParts parts = fill_emptiest(*have, quantity);
       for (const StockPart& part : parts) ledger_->move(part.segment, {.quantity = part.quantity});
       ledger_->count_added(quantity);

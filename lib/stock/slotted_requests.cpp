@@ -191,7 +191,7 @@ Result<StockParts> SlottedStock::add(const LockName& name, const LockName& id, Q
       if (!state) return state.error();
       std::vector<Quantity> have;
       for (const StockSegment& segment : state->segments) have.push_back(segment.quantity);
-      parts = fill_emptiest(have, quantity);
+      if (quantity <= kMostItems - state->created - state->added) parts = fill_emptiest(have, quantity);
     }
     return deliver_credit(name, home_of(id), slots_->add({name, home_of(id)}, id, quantity, parts, limit), limit);
   });

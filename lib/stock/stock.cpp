@@ -88,6 +88,13 @@ Error stock_exists(const LockName& name, const std::string& store) {
           "look at it with: dlock stock show " + name.typed() + "; if it may be there: --if-not-exists"};
 }
 
+Error too_many_items(const LockName& id, Quantity quantity) {
+  return {ErrorCode::kConflict,
+          "request '" + id.text() + "' would add " + std::to_string(quantity) +
+              ", and that is more than fits; nothing was changed",
+          "a stock counts to " + std::to_string(kMostItems)};
+}
+
 Error id_reused(const LockName& id, Quantity before, Quantity now) {
   return {ErrorCode::kConflict,
           "request '" + id.text() + "' was for " + std::to_string(before) + ", and now asks for " + std::to_string(now),

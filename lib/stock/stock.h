@@ -167,6 +167,8 @@ Error no_such_stock(const LockName& name, const std::string& store);
 /// `error`, with the name nearest to `name` if it says that there is no stock of that name. Asks for the names.
 Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit);
 Error stock_exists(const LockName& name, const std::string& store);
+/// A restock that would make it more than kMostItems.
+Error too_many_items(const LockName& id, Quantity quantity);
 Error id_reused(const LockName& id, Quantity before, Quantity now);
 Error id_refunded(const LockName& id);
 Error id_of_restock(const LockName& id);

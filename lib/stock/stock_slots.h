@@ -136,7 +136,8 @@ class StockSlots {
                                    const CallLimit& limit) = 0;
   virtual Result<SlotChange> refund(const StockPlace& place, const LockName& id, std::optional<Quantity> quantity,
                                     const CallLimit& limit) = 0;
-  /// `parts` empty: to the emptiest of this slot.
+  /// `parts` empty: to the emptiest of this slot; where it is not the only one: refused as more than fits, unless that
+  /// id was added before.
   virtual Result<SlotChange> add(const StockPlace& place, const LockName& id, Quantity quantity,
                                  const StockParts& parts, const CallLimit& limit) = 0;
   /// The credit has arrived everywhere.

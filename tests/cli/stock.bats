@@ -107,6 +107,16 @@ _refund_add() {
 }
 @test "refund, add, resize, rebalance, drop" { on_each _refund_add; }
 
+_add_too_many() {
+  create 9007199254740992 1
+  run -78 dlock stock add "$phone" --qty 1 --id truck
+  [[ "$output" == *"more than fits"*"9007199254740992"* ]]
+  is total 9007199254740992
+  run -0 dlock stock take "$phone" --qty 2
+  balanced
+}
+@test "add: more items than a stock counts to are refused, and the stock goes on" { on_each _add_too_many; }
+
 _crowd() {
   create 10 4
   local i

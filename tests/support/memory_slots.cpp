@@ -256,6 +256,7 @@ Result<SlotChange> MemorySlots::add(const StockPlace& place, const LockName& id,
       if (slot.credits.count(id.text())) credit = slot.credits[id.text()];
       return SlotChange{before->second.parts, credit, slot.made};
     }
+    if (parts.empty()) return too_many_items(id, quantity);
     for (const StockPart& part : parts) {
       if (part.segment % count() != place.slot) {
         credit.parts.push_back(part);

@@ -108,6 +108,7 @@ Result<SlotChange> StockAnswers::restock(const LockName& id, Quantity quantity,
   if (!answer) return answer.error();
   if (answer->is("take")) return id_of_take(id);
   if (answer->is("reused")) return id_reused(id, answer->quantity(1), quantity);
+  if (answer->is("full")) return too_many_items(id, quantity);
   return answer->has("added", 3) ? change(id, *answer) : not_understood();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/stock/stock_requests.h"
 
+#include <numeric>
+
 #include "lib/stock/segment_plan.h"
 
 namespace dlock::zookeeper {
@@ -64,7 +66,11 @@ Result<Step> Restocking::decide(StockCall& call) {
     return Step::kConclude;
   }
   if (auto loaded = call.load_all(); !loaded) return loaded.error();
-  parts = fill_emptiest(call.quantities(), quantity);
+  const std::vector<Quantity> have = call.quantities();
+  if (quantity > kMostItems - std::accumulate(have.begin(), have.end(), Quantity{0})) {
+    return too_many_items(id, quantity);
+  }
+  parts = fill_emptiest(have, quantity);
   call.remember(id, {{State::kAdded, quantity, parts, {}, 0}, 0}, std::nullopt);
   return written(call.move_parts(parts, {.quantity = 1, .added = 1}));
 }

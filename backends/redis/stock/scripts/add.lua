@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ARGV: id, quantity, keep ms, parts or "": the emptiest segments here are filled to one level
--- {added, parts, credit, made} {take} {reused, before}
+-- ARGV: id, quantity, keep ms, parts or "": the emptiest segments here are filled to one level; of several slots: it is
+-- more than fits
+-- {added, parts, credit, made} {take} {reused, before} {full}
 --- after counters_*.lua
 --- include parts/run.lua
 --- include parts/nearest.lua
@@ -48,6 +49,10 @@ return run(function()
   sweep()
   if reservation(id) then return {'take'} end
   load()
+  -- What was taken may come back: so all that was ever put in has to be a number that stays exact.
+  local put_in = ask('HMGET', meta, 'created', 'added')
+  local room = 9007199254740992 - (whole(put_in[1]) or 0) - (whole(put_in[2]) or 0)
+  if number > room or (STEP > 1 and given == '') then return {'full'} end
   local parts = given ~= '' and split(given) or fill_emptiest()
   local others, here = {}, 0
   for _, part in ipairs(parts) do
