@@ -45,6 +45,9 @@ Result<void> write_secret(const std::string& path, const std::string& text) {
   return system_error("cannot write " + path, errno);
 }
 
+/// Whether there is room for what will be written, on the disk and within the limits of this process.
+bool takes_writing(int fd) { return write_all(fd, "\n") && ftruncate(fd, 0) == 0; }
+
 /// A file without a name.
 UniqueFd scratch_file() { return UniqueFd(memfd_create("dlock-verify", MFD_CLOEXEC)); }
 
@@ -113,7 +116,11 @@ Result<Lab> Lab::make(const BackendUrl& url) {
   lab.directory_ = path;
   lab.history_path_ = path + "/history";
   lab.history_ = UniqueFd(open(lab.history_path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (!lab.history_.valid()) return system_error("cannot write " + lab.history_path_, errno);
+  if (!lab.history_.valid() || !takes_writing(lab.history_.get())) {
+    const int errnum = errno;
+    lab.remove_directory();
+    return system_error("cannot write " + lab.history_path_, errnum);
+  }
 
   lab.url_ = url;
   lab.url_.alias.clear();

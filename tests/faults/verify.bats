@@ -32,6 +32,12 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ -z "$(left_behind)" ]
 }
 
+@test "verify: no room for its history is 71 and says so, and leaves nothing behind" {
+  run -71 bash -c 'ulimit -f 0; dlock verify 2>&1 | cat; exit "${PIPESTATUS[0]}"'
+  [[ "$output" == "dlock: cannot write $BATS_TEST_TMPDIR/dlock-verify."*": File too large"*"ulimit -f"* ]]
+  [ -z "$(left_behind)" ]
+}
+
 @test "a Redis holds, through a network that fails" {
   start_redis one
   local name=localhost # and where this machine has a name for the same address, one that has to be looked up
