@@ -371,6 +371,13 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   run -0 dlock run -n k -- true
 }
 
+@test "no descriptors left for a stock is an error of the system, not of its owner" {
+  run bash -c 'exec 3>&- 4>&- 5>&-; ulimit -n 5; exec dlock stock create s --quantity 5'
+  [ "$status" = 71 ]
+  [[ "$output" == "dlock: cannot open "*"/stock.db: Too many open files"*"ulimit -n"* ]]
+  run -0 dlock stock create s --quantity 5
+}
+
 @test "no process left for the command is 71, and the lock is free again" {
   need_root
   open_world

@@ -4,7 +4,10 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
+
+#include "lib/base/system_error.h"
 
 namespace dlock::local {
 namespace {
@@ -113,9 +116,13 @@ Error Database::error_of(int code) const {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorCode::kUnavailable, path_ + " is busy: other processes write to it all the time", "try again"};
+    case SQLITE_CANTOPEN:
+      if (const int errnum = sqlite3_system_errno(handle_); errnum == EMFILE || errnum == ENFILE) {
+        return system_error("cannot open " + path_, errnum);
+      }
+      [[fallthrough]];
     case SQLITE_PERM:
     case SQLITE_READONLY:
-    case SQLITE_CANTOPEN:
     case SQLITE_AUTH:
       return {ErrorCode::kDenied, "cannot write to " + path_ + ": " + why, "who owns it? ls -l " + path_};
     case SQLITE_CORRUPT:
