@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #define JSON_NO_IO 1
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "cmd/batch/step_line.h"
 #include "cmd/options/usage_error.h"
 
 namespace dlock {
+namespace {
+
+/// The members of the object, as the callback of a parser sees them: which one of two of the same name is meant is a
+/// guess.
+class MembersSeen {
+ public:
+  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    if (depth == 1 && event == nlohmann::json::parse_event_t::key && !names_.insert(parsed.get<std::string>()).second) {
+      twice_ = parsed.get<std::string>();
+    }
+    return true;
+  }
+  const std::optional<std::string>& twice() const { return twice_; }
+
+ private:
+  std::set<std::string> names_;
+  std::optional<std::string> twice_;
+};
+
+}  // namespace
 
 Result<StockStep> parse_json_step(std::string_view line) {
   const auto wrong = [](std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; };
-  const auto object = nlohmann::json::parse(line, nullptr, false);
+  MembersSeen members;
+  const auto object = nlohmann::json::parse(line, std::ref(members), false);
   if (!object.is_object()) return wrong("this is no JSON object");
+  if (members.twice()) return wrong("member " + dlock::in_quotes(*members.twice()) + " is there twice");
   std::string step;
   std::string id;
   std::optional<Quantity> quantity;

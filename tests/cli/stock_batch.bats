@@ -127,6 +127,16 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
     and (.[3] | .id == null and .line == 4 and .error == "invalid")' <<<"$output"
 }
 
+@test "batch: an object that names a member twice is refused, since either could be meant" {
+  create 9 1
+  lines '{"step":"take","id":"a","qty":1,"qty":5}' '{"step":"take","id":"a","\u0069d":"b"}' '{"step":"take","id":"c"}' >in
+  run -64 --separate-stderr dlock stock batch "$phone" <in
+  [ "${lines[0]}" = "? error invalid line 1: member 'qty' is there twice" ]
+  [ "${lines[1]}" = "? error invalid line 2: member 'id' is there twice" ]
+  [ "${lines[2]}" = 'c ok 0:1' ]
+  is taken 1
+}
+
 _ids() {
   create 7 3
   lines a 'b b' c >ids
