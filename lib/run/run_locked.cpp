@@ -36,7 +36,8 @@ class Loop {
       busy_ = true;
       if (s_.phase == Phase::kAcquiring) observe_wait(*event);
       if (const auto* granted = std::get_if<Granted>(&*event)) warn(granted->locks);
-      if (const auto* unrenewed = std::get_if<Unrenewed>(&*event)) observer_.unrenewed(unrenewed->why);
+      const auto* unrenewed = std::get_if<Unrenewed>(&*event);
+      if (unrenewed && !s_.lost) observer_.unrenewed(unrenewed->why);
       const bool asking = s_.granted_at == TimePoint{};
       handle(*event);
       if (asking && s_.granted_at != TimePoint{}) observer_.granted(s_);

@@ -28,7 +28,7 @@ class RunObserver {
   virtual void waited() {}
   /// The lock is ours; nothing has been started under it yet.
   virtual void granted(const SupervisorState& /*s*/) {}
-  /// A renewal was not confirmed. It is asked for again.
+  /// A renewal was not confirmed. It is asked for again. Not told once the lock is lost.
   virtual void unrenewed(const std::string& /*why*/) {}
   /// The command has been sent this signal: alone, or with all its descendants.
   virtual void signalled(int /*signal*/, const SupervisorState& /*s*/) {}

@@ -112,6 +112,17 @@ TEST_CASE(
   CHECK(world.session.asked == std::vector<std::string>{"acquire"});  // nothing to give back
 }
 
+TEST_CASE("A renewal that is not confirmed is told as long as the lock may still be ours, and not after its loss") {
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.at(11s, [&] { world.session.push(Unrenewed{"no answer in time"}); });
+  world.at(25s, [&] { world.session.push(Unrenewed{"connection refused"}); });
+  world.command.obeys_after = std::nullopt;
+  CHECK(world.run().outcome == Outcome::kLost);
+  CHECK(world.observer.losses == std::vector<std::string>{"no answer in time"});
+  CHECK(world.observer.doubts == std::vector<std::string>{"no answer in time"});
+}
+
 TEST_CASE("A descendant that ignores TERM outlives the command, but not kill-after") {
   ScriptedWorld world;
   world.grant(0s, 1ms);
