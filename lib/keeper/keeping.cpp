@@ -147,6 +147,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     link_.tell(Renewed{renewed->deadline});
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
+    if (link_.stop_requested()) return true;  // given up for what is wanted now; nothing is wrong with the store
     trace("renewal not confirmed: " + unknown->why + "; asked again in " + human_duration(renewal_retry(spec_.ttl)));
     if (trouble_ != unknown->why) link_.tell(Unrenewed{trouble_ = unknown->why});
   } else if (asked) {

@@ -144,6 +144,18 @@ TEST_CASE("The supervisor is told why a renewal was not confirmed, once for each
   CHECK(told == std::vector<std::string>{"cut", "slow", "cut"});
 }
 
+TEST_CASE("A renewal that was given up for a release is nothing to tell of") {
+  World world;
+  world.lock.renew = [&](Control& control, TimePoint) -> Renewal {
+    world.say_release();
+    CHECK(control.stop_requested());
+    return RenewalUnknown{"given up on request"};
+  };
+  world.run();
+  CHECK(world.heard<Unrenewed>().empty());
+  CHECK(world.last_word_is<Released>());
+}
+
 TEST_CASE("One attempt to renew has a sixth of the ttl, and never goes beyond the deadline") {
   World world;
   std::vector<Duration> budgets;
