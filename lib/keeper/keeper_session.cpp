@@ -2,7 +2,6 @@
 #include "lib/keeper/keeper_session.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -68,7 +67,7 @@ void KeeperSession::end_program() {
 }
 
 /// In a session of its own: ^Z, ^C and a kill of the job's group must not stop the renewal.
-Result<void> KeeperSession::start_program(const Message& wanted) {
+Result<void> KeeperSession::start_program() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     return system_error("cannot make a socket pair", errno);
@@ -83,7 +82,6 @@ Result<void> KeeperSession::start_program(const Message& wanted) {
   char flag[] = "--keeper";
   char* const arguments[] = {const_cast<char*>(program_.c_str()), flag, nullptr};
   const std::vector<char*> environment = keeper_environment();
-  send(wanted);  // waits there for who will read it
   if (const int failure = spawn(arguments, environment.data(), theirs.get())) {
     return system_error("cannot start " + program_, failure);
   }
@@ -112,7 +110,6 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
   if (pid < 0) return errno;
   if (failure != 0) waitpid(pid, nullptr, 0);
   else pid_ = pid;
-  sched_yield();  // as for a command (run/child_process.cpp): what it waits for from us has been sent
   return failure;
 }
 
@@ -126,10 +123,11 @@ void KeeperSession::acquire(TimePoint /*now*/) {
                             std::nullopt});
     return;
   }
-  if (const auto started = start_program(wanted); !started) {
+  if (const auto started = start_program(); !started) {
     pending_ = over(Refused{started.error(), std::nullopt});
     return;
   }
+  send(wanted);
 }
 
 void KeeperSession::withdraw(TimePoint deadline) {

@@ -53,7 +53,7 @@ class KeeperSession final : public LockSession {
  private:
   enum class Awaiting { kNothing, kWithdrawn, kReleased };
 
-  Result<void> start_program(const Message& wanted);
+  Result<void> start_program();
   int spawn(char* const* arguments, char* const* environment, int socket);
   void send(const Message& message, int descriptor = -1);
   std::optional<SessionEvent> next_word();

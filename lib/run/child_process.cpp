@@ -2,7 +2,6 @@
 #include "lib/run/child_process.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -167,10 +166,7 @@ int ChildProcess::spawn(char* const* environment, const std::vector<int>& inheri
   }
   pid_ = pid;
   if (pid < 0) return errno;
-  if (failure == 0) {
-    sched_yield();  // the command first: execve has woken us on its processor, where we would hold it up
-    return 0;
-  }
+  if (failure == 0) return 0;
   waitpid(pid, nullptr, 0);
   return failure;
 }
