@@ -19,12 +19,6 @@ constexpr char kDayMicroseconds[] = "86400000000";
 /// "dlock tables 1"
 std::string table_comment() { return "dlock tables " + std::to_string(kSchemaVersion); }
 
-std::string text_of(const Row& row, KindColumn column) {
-  return column < row.size() ? row[column].value_or("") : std::string();
-}
-
-std::string first_text(const Row& row) { return row.empty() ? "" : row[0].value_or(""); }
-
 /// Misconfigured if one of them is of another version, or has no transactions.
 Result<std::set<std::string>> present_tables(Servers& servers, Clock& clock, TimePoint until) {
   const auto found = run_statement(servers, kinds_query(kOurTables), clock, until);
@@ -95,7 +89,7 @@ Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Cl
       until);
   if (!held) return held.error();
   for (const Row& row : held->rows) {
-    if (auto name = LockName::parse(first_text(row))) names.insert(*name);
+    if (auto name = LockName::parse(text_of(row, 0))) names.insert(*name);
   }
   const std::string begin = "SELECT /* dlock waits " + kind + " x'";
   const auto waited = run_statement(servers,
@@ -105,7 +99,7 @@ Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Cl
                                     clock, until);
   if (!waited) return waited.error();
   for (const Row& row : waited->rows) {
-    if (auto name = LockName::parse(first_text(row))) names.insert(*name);
+    if (auto name = LockName::parse(text_of(row, 0))) names.insert(*name);
   }
   return std::vector<LockName>(names.begin(), names.end());
 }
@@ -119,7 +113,7 @@ Result<std::vector<LockName>> ended_names(Servers& servers, Strategy strategy, C
   if (!found) return found.error();
   std::vector<LockName> names;
   for (const Row& row : found->rows) {
-    if (auto name = LockName::parse(first_text(row))) names.push_back(*name);
+    if (auto name = LockName::parse(text_of(row, 0))) names.push_back(*name);
   }
   return names;
 }
@@ -135,7 +129,7 @@ Result<UniqueFd> fence_row(Servers& servers, const LockName& resource, FencingTo
   }
   const auto seen = run_statement(servers, "SELECT token FROM " + table + " WHERE name=" + name, clock, until);
   if (!seen) return seen.error();
-  const std::string highest = seen->rows.empty() ? "?" : first_text(seen->rows[0]);
+  const std::string highest = seen->rows.empty() ? "?" : text_of(seen->rows[0], 0);
   if (highest == token.text()) return UniqueFd();
   return Error{ErrorCode::kLost,
                resource.text() + ": token " + token.text() + " is out of date, " + highest + " was seen"};
@@ -151,7 +145,7 @@ Result<std::vector<Swept>> sweep_rows(Servers& servers, Strategy strategy, bool 
   if (!found) return found.error();
   std::vector<Swept> swept;
   for (const Row& row : found->rows) {
-    const auto name = LockName::parse(first_text(row));
+    const auto name = LockName::parse(text_of(row, 0));
     if (!name || row.size() < 2) continue;
     if (!dry_run) {
       const auto gone = run_statement(servers,

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -50,6 +51,10 @@ struct DatabaseSettings {
 
 /// One row as the server wrote it; nullopt is NULL.
 using Row = std::vector<std::optional<std::string>>;
+/// A field of it; empty where there is none.
+inline std::string text_of(const Row& row, std::size_t column) {
+  return column < row.size() ? row[column].value_or("") : std::string();
+}
 
 /// What a statement brought: rows of a query, or how many rows a change changed (not: matched). Of a batch: all rows,
 /// in their order, and what its first statement changed.

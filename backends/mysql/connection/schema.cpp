@@ -84,12 +84,11 @@ std::string kinds_query(const std::string& which) {
 }
 
 Result<void> judge_engine(const Row& kind) {
-  const auto text = [&](KindColumn column) { return column < kind.size() ? kind[column].value_or("") : std::string(); };
-  if (text(kTransactions) == "YES") return {};
-  return Error{
-      ErrorCode::kMisconfigured,
-      "rows of " + text(kTableName) + " cannot be locked: its engine " + text(kEngine) + " has no transactions",
-      "ALTER TABLE " + text(kTableName) + " ENGINE=InnoDB"};
+  if (text_of(kind, kTransactions) == "YES") return {};
+  const std::string table = text_of(kind, kTableName);
+  return Error{ErrorCode::kMisconfigured,
+               "rows of " + table + " cannot be locked: its engine " + text_of(kind, kEngine) + " has no transactions",
+               "ALTER TABLE " + table + " ENGINE=InnoDB"};
 }
 
 std::string setup_script(const std::string& database) {

@@ -16,9 +16,6 @@ constexpr std::size_t kLongestBatch = 512UL * 1024;  ///< a server takes 1 MiB o
 
 }  // namespace
 
-std::string text_of(const Row& row, std::size_t column) {
-  return column < row.size() ? row[column].value_or("") : std::string();
-}
 std::int64_t number_of(const Row& row, std::size_t column) {
   return leading_number<std::int64_t>(text_of(row, column));
 }

@@ -12,8 +12,7 @@
 
 namespace dlock::mysql {
 
-/// A field of an answer; empty, or 0, where there is none.
-std::string text_of(const Row& row, std::size_t column);
+/// A field of an answer; 0 where there is none.
 std::int64_t number_of(const Row& row, std::size_t column);
 
 /// One transaction at a time on the writable server, in few round trips: changes are kept until something is read,
