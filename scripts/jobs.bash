@@ -6,7 +6,8 @@
 #
 #   add_job NAME KIND NEEDS COMMAND    KIND: how its log is counted (count_KIND below). NEEDS: the names of the jobs without
 #                                      which it cannot run, or nothing
-#   run_jobs LANES                     runs what was added; builds in a lane of their own, with less weight than tests
+#   run_jobs LANES [MORE]              runs what was added; builds in a lane of their own, with less weight than tests; MORE
+#                                      lanes while no build computes beside them
 #   retry_jobs                         once more, alone, what failed beside others (kinds bats and part)
 #   sum_jobs                           sets passed, failed, skipped, retried
 #   heed_stop_signals                  INT and TERM end the runner, with 130 and 143, at its next step
@@ -60,10 +61,10 @@ heed_stop_signals() {
 }
 stop_if_told() { [ ! "$job_stop" ] || exit "$job_stop"; }
 
-run_jobs() { # LANES
+run_jobs() { # LANES [MORE]
   local next
   while [ ${#job_queue[@]} -gt 0 ] || [ ${#job_of_pid[@]} -gt 0 ]; do
-    find_next_job "$1"
+    find_next_job "$@"
     # Not as a condition: below one, bash goes on behind a command that fails, whatever `set -e` says.
     if [ "$next" ]; then start_job "$next"; else reap; fi
   done
@@ -72,8 +73,9 @@ run_jobs() { # LANES
 
 # Takes the first job that may start now out of the queue, as $next; nothing if none may before another one has ended. What
 # cannot run any more ends here.
-find_next_job() { # LANES
-  local i name missing
+find_next_job() { # LANES [MORE]
+  local i name missing lanes=$1
+  if [ "$job_builds" = 0 ]; then lanes=${2:-$1}; fi
   next=
   for i in "${!job_queue[@]}"; do
     name=${job_queue[i]}
@@ -86,7 +88,7 @@ find_next_job() { # LANES
     if [ "$missing" ]; then continue; fi
     if [ "${job_kind[$name]}" = build ]; then
       if [ "$job_builds" -gt 0 ]; then continue; fi
-    elif [ $((${#job_of_pid[@]} - job_builds)) -ge "$1" ]; then
+    elif [ $((${#job_of_pid[@]} - job_builds)) -ge "$lanes" ]; then
       continue
     fi
     unset "job_queue[i]"

@@ -73,6 +73,18 @@ jobs_run() { # SCRIPT
   [[ "${lines[-1]}" == "3 passed, 0 failed, 0 skipped, 0 retried" ]]
 }
 
+@test "more jobs run side by side while no build does" {
+  # Each of three says that it runs, and waits for the others: with two lanes the last one never comes.
+  local beside='three() { touch "$logs/$1"; for _ in {1..40}; do
+      [ ! -e "$logs/one" ] || [ ! -e "$logs/two" ] || [ ! -e "$logs/three" ] || return 0; sleep 0.05; done; false; }
+    for name in one two three; do add_job $name program "" "three $name"; done'
+  run -0 jobs_run "$beside; run_jobs 2 3"
+  [[ "${lines[-1]}" == "3 passed, 0 failed, 0 skipped, 0 retried" ]]
+  rm -r "$BATS_TEST_TMPDIR/logs"
+  run -0 jobs_run "add_job compile build '' 'sleep 3'; $beside; run_jobs 2 3"
+  [[ "${lines[-1]}" != *" 0 failed,"* ]]
+}
+
 @test "every file of tests that starts a server, or is told of one, needs those of the check" {
   local needs file
   needs=$(sed -n '/^needs_of() {/,/^}/p' "$root/scripts/check")
