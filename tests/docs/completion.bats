@@ -28,8 +28,9 @@ set_zsh() {
   mkdir "$zsh_rc"
   printf 'fpath=(%s $fpath); autoload -Uz compinit; compinit -u -d %s/dump; PS1="ready%%%% "\n' "$stage" "$stage" >"$zsh_rc/.zshrc"
 }
-in_zsh() { # LINE EXPECTED
-  ZDOTDIR=$zsh_rc TERM=vt100 /usr/bin/python3 "$root/tests/support/terminal.py" 'expect:ready%' "send:$1\\t" "expect:$2" 'send:\x15\x04' -- zsh -i || [ $? != 99 ]
+in_zsh() { # LINE EXPECTED: on a terminal where no line is broken, however long the paths are
+  ZDOTDIR=$zsh_rc TERM=vt100 /usr/bin/python3 "$root/tests/support/terminal.py" 'expect:ready%' "send:$1\\t" "expect:$2" 'send:\x15\x04' \
+    -- sh -c 'stty columns 1000 && exec zsh -i' || [ $? != 99 ]
 }
 
 @test "bash: commands, options, values and the names of backends" {
