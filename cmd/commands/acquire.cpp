@@ -71,7 +71,7 @@ Result<void> print_handle(const Options& options, const Taken& taken, const Runt
   }
   std::string text = granted_text(options, "dlock.acquire/1", taken.situation.locks, until);
   text.pop_back();
-  return out.write(text);
+  return out.write_in_time(text);
 }
 
 int acquire(const Options& options, const Runtime& runtime, Output& out) {
@@ -91,7 +91,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   }
   const auto detached = taken->session->detach({options.ttl, options.watch_pid});
   if (!detached) return fail(runtime.log, detached.error());
-  (void)out.write("\n");  // a reader that is gone by now has what it wanted
+  (void)out.write_in_time("\n");  // a reader that is gone by now has what it wanted
   return 0;
 }
 
@@ -100,7 +100,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
 int acquire_command(const Options& options, const Runtime& runtime, Output& out) {
   const int status = acquire(options, runtime, out);
   // `eval "$(...)"` has the status of what it evaluates, and that of nothing is 0.
-  if (status != 0 && options.shell) (void)out.write("(exit " + std::to_string(status) + ")\n");
+  if (status != 0 && options.shell) (void)out.write_in_time("(exit " + std::to_string(status) + ")\n");
   return status;
 }
 

@@ -20,7 +20,7 @@ class ReadingStdin final : public LockedCommand {
 
   SupervisorEvent start(const StartContext& context) override {
     started_ = true;
-    const auto written = out_.write(granted_text(options_, "dlock.hold/1", context.locks, std::nullopt));
+    const auto written = out_.write_in_time(granted_text(options_, "dlock.hold/1", context.locks, std::nullopt));
     if (written) return CommandStarted{};
     return CommandNotStarted{written.error(), exit_status(ErrorCode::kSystem)};
   }

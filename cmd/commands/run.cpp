@@ -26,7 +26,7 @@ class ReportFile {
   static Result<ReportFile> open(const std::optional<std::string>& where);
   /// What happened has happened: a report that cannot be written is a warning, and changes no exit status.
   void write(const RunReport& report, const Log& log) const {
-    if (fd_ < 0 || write_all(fd_, report_line(report))) return;
+    if (fd_ < 0 || write_in_time(fd_, report_line(report))) return;
     log.warn("the report could not be written to " + where_ + ": " + errno_text(errno) +
              "; the exit status is as it would be with it");
   }

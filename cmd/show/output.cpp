@@ -58,12 +58,16 @@ Result<void> Output::check() const {
                "nothing was done; to throw away what is printed: >/dev/null"};
 }
 
-Result<void> Output::write(std::string_view text) {
+Result<void> Output::write(std::string_view text) { return write_by(write_all, text); }
+
+Result<void> Output::write_in_time(std::string_view text) { return write_by(dlock::write_in_time, text); }
+
+Result<void> Output::write_by(bool (*writer)(int, std::string_view), std::string_view text) {
   if (sink_) {
     sink_->append(text);
     return {};
   }
-  if (write_all(fd_, text)) return {};
+  if (writer(fd_, text)) return {};
   return Error{ErrorCode::kSystem, "cannot write to stdout: " + errno_text(errno),
                "is the disk full, or its reader gone?"};
 }

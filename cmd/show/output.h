@@ -39,12 +39,16 @@ class Output {
 
   /// System if the descriptor does not take all of it.
   Result<void> write(std::string_view text);
+  /// The same for who has a lock meanwhile: somebody who could read and does not is no reason to wait either.
+  Result<void> write_in_time(std::string_view text);
 
   const Look& look() const { return look_; }
   int fd() const { return fd_; }  ///< -1: a string
   void measure();                 ///< the terminal was resized
 
  private:
+  Result<void> write_by(bool (*writer)(int, std::string_view), std::string_view text);
+
   int fd_ = -1;
   std::string* sink_ = nullptr;
   Look look_;

@@ -71,7 +71,7 @@ OwnWait Progress::own_wait(TimePoint now) const { return {now - started_, option
 
 void Progress::draw(const std::string& line) {
   const int fd = runtime_.log.fd();
-  write_all(fd, std::string(kWipeLine) + elided(line, line_width(fd)));
+  write_in_time(fd, std::string(kWipeLine) + elided(line, line_width(fd)));
   on_screen_ = true;
 }
 
@@ -126,7 +126,7 @@ void Progress::told_who(const LockState& state, TimePoint now) {
 }
 
 void Progress::waited() {
-  if (on_screen_) write_all(runtime_.log.fd(), kWipeLine);
+  if (on_screen_) write_in_time(runtime_.log.fd(), kWipeLine);
   on_screen_ = false;
 }
 

@@ -9,8 +9,9 @@
 
 namespace dlock {
 
-/// What dlock says to people, on stderr. Every write is one write(2) and its failure is ignored: a dead or full stderr
-/// changes nothing. Holds nothing back: what was said is out when the call returns.
+/// What dlock says to people, on stderr. A message of up to 4096 bytes is one write(2), and its failure is ignored: a
+/// dead or full stderr changes nothing, nor does one that nobody reads. Holds nothing back: what was said is out, or
+/// given up, when the call returns.
 class Log {
  public:
   enum class Format { kText, kJson };
@@ -62,6 +63,11 @@ std::string with_options(std::string advice, std::string_view options);
 
 /// Writes all of `text`, retrying short and interrupted writes. False if the descriptor does not take it.
 bool write_all(int fd, std::string_view text);
+
+/// The same of what may be lost and must not hold up who holds a lock: a full pipe that nobody reads, and a terminal
+/// that was stopped (^S), have half a second to take it; once that was in vain, no time until they take something
+/// again. What is given up is EAGAIN.
+bool write_in_time(int fd, std::string_view text);
 
 /// `text` as a JSON string literal with its quotes; bytes that are not UTF-8 become U+FFFD.
 std::string json_quote(std::string_view text);

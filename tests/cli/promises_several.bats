@@ -165,6 +165,38 @@ teardown() { end_world; }
   is_free k
 }
 
+# `pipe` is full, and somebody has it open who does not read: a pager that waits for a key.
+pipe_in_arrears() {
+  mkfifo pipe
+  exec {reader}<>pipe
+  dd if=/dev/zero of=pipe oflag=nonblock bs=4K status=none 2>/dev/null || true
+}
+
+@test "13.5 a stderr that is full, of a reader that does not read, holds nothing up" {
+  pipe_in_arrears
+  start_watched lost bash -c 'exec dlock run --kill-after 1s lost -- until-go 2>pipe'
+  start_watched over bash -c 'exec dlock run --max-hold 100ms over -- sleep 300 2>pipe'
+  start_watched ends bash -c 'exec dlock run -vv ends -- sh -c "echo >ready; exec sleep 300" 2>pipe'
+  hold_lock busy
+  start_watched busy bash -c 'exec dlock run --progress always -w 100ms busy -- true 2>pipe'
+  wait_until filled cmd.pid
+  dlock force-release --yes lost
+  wait_until filled ready
+  kill -TERM "$(cat ends.pid)"
+  [ "$(how_ended lost), $(how_ended over), $(how_ended ends), $(how_ended busy)" = "exit 79, exit 124, signal 15, exit 75" ]
+  ended "$(cat cmd.pid)"
+}
+
+@test "13.6 nor does a report, or a stdout that is to have the handle of a lock" {
+  pipe_in_arrears
+  start_watched hold bash -c 'exec dlock hold held >pipe'
+  start_watched acquire bash -c 'exec dlock acquire --ttl 1m acquired >pipe'
+  start_watched run dlock run --report pipe k -- sh -c 'exit 6'
+  [ "$(how_ended hold), $(how_ended acquire), $(how_ended run)" = "exit 71, exit 71, exit 6" ]
+  is_free held
+  is_free acquired
+}
+
 @test "14.1 all KEYs are held while CMD runs, and all are free afterwards" {
   start dlock run a b c -- until-go
   wait_until filled cmd.pid

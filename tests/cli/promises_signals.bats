@@ -211,6 +211,13 @@ SCRIPT
   wait_until is_free k
 }
 
+@test "7.14 ^S on the terminal of a waiter does not keep it, or those behind it, from their turn" {
+  start dlock run k -- sh -c 'until [ -e go ]; do sleep 0.02; done'
+  wait_until is_held k
+  run -0 terminal expect:in.line 'send:\x13' 'run:touch go' file:ran 'send:\x11' -- dlock run k -- sh -c 'echo >ran'
+  run -0 dlock run -n k -- true
+}
+
 @test "8.1 ^Z stops dlock and CMD, the lock stays held, and fg goes on" {
   script counter <<'SCRIPT'
 #!/bin/bash
