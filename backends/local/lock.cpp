@@ -239,6 +239,7 @@ void LocalLock::look_at_waiter(TimePoint now) {
   }
   if (now < retry_at_) return;
   retry_at_ = now + kQueueLookPause;
+  waiter_->go_on();
   const auto changed = state_ == State::kFlock && spec_.take ? queue_entry_->lost() : queue_entry_->queue_changed();
   if (!changed) return refuse(changed.error());
   if (*changed) return start_again_or_advance(now);

@@ -84,6 +84,10 @@ std::optional<int> WaitingChild::result() {
   return errno;
 }
 
+void WaitingChild::go_on() {
+  if (process_.valid()) signal_process(process_, SIGCONT);
+}
+
 void WaitingChild::reap() { dlock::local::reap(process_, false); }
 
 void WaitingChild::stop() {

@@ -31,6 +31,8 @@ class WaitingChild {
   int fd() const { return result_.get(); }
   /// 0: granted; else the errno of the failure, ECHILD if it was killed; nullopt: still waiting.
   std::optional<int> result();
+  /// Continues it if it was stopped: with our process group, say, of which only we were continued.
+  void go_on();
   /// Ends it, and returns only when it is gone, so that it can be granted nothing any more.
   void stop();
   /// After a result: the child is on its way out; collects it if it is gone already.

@@ -110,6 +110,15 @@ lock_file() { echo "$locks"/*.lock; }
   done
 }
 
+@test "a waiter that was SIGSTOPped with its process group and continued alone takes its turn" {
+  hold_lock k
+  start_watched end dlock run k -- true
+  wait_until has 1 waiters k
+  kill -STOP "$(pgrep -P "$(pid_of end)")"
+  let_go
+  [ "$(how_ended end)" = "exit 0" ]
+}
+
 @test "a holder that is SIGSTOPped is no waiter: nobody passes it" {
   start_watched a dlock run -q k -- work a
   wait_until filled a.pid
