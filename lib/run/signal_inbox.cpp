@@ -74,7 +74,11 @@ Result<ProcessSignals> ProcessSignals::open() {
     inbox.inherited_.ignored_child = true;
     signal(SIGCHLD, SIG_DFL);
   }
-  sigprocmask(SIG_BLOCK, &wanted, &inbox.inherited_.mask);
+  // Who says something in the background of a terminal with "stty tostop", that a lock is lost, say, is not stopped by
+  // it: that would keep the command from being ended.
+  sigset_t blocked = wanted;
+  sigaddset(&blocked, SIGTTOU);
+  sigprocmask(SIG_BLOCK, &blocked, &inbox.inherited_.mask);
   inbox.fd_ = UniqueFd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!inbox.fd_.valid()) return system_error("cannot make a signal descriptor", errno);
   return inbox;

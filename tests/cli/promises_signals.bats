@@ -218,6 +218,13 @@ SCRIPT
   run -0 dlock run -n k -- true
 }
 
+@test "7.15 in the background of a terminal with tostop a loss is told, and CMD ended" {
+  run terminal 'expect:PS> ' 'send:stty tostop; dlock run k -- note-signals &\n' file:ready \
+    'run:dlock force-release --yes k' 'expect:LOST k' 'run:until grep TERM got; do sleep 0.02; done; touch finish' \
+    'send:wait\n' 'expect:Exit 79' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
+  [ "$status" = 0 ]
+}
+
 @test "8.1 ^Z stops dlock and CMD, the lock stays held, and fg goes on" {
   script counter <<'SCRIPT'
 #!/bin/bash
