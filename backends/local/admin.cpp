@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/local/files/path_lock.h"
 #include "backends/local/files/process.h"
 #include "backends/local/neighbours.h"
 #include "backends/local/view.h"
@@ -17,6 +18,13 @@ LockState LocalAdmin::untouched(const LockName& name) const {
 }
 
 Result<LockState> LocalAdmin::inspect(const LockName& name) {
+  auto state = read_state(name);
+  if (!state || !state->holders.empty() || !name.is_path()) return state;
+  if (const auto told = can_tell_flock_users(name.text()); !told) return told.error();
+  return state;
+}
+
+Result<LockState> LocalAdmin::read_state(const LockName& name) {
   if (name.is_path() && context_.has_no_directory()) return untouched(name);
   const auto dir = context_.existing_directory();
   if (!dir) return dir.error();

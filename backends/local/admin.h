@@ -44,6 +44,7 @@ class LocalAdmin final : public LockAdmin {
 
  private:
   LockState untouched(const LockName& name) const;
+  Result<LockState> read_state(const LockName& name);
   Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);
 
   LocalContext context_;

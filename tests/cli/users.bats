@@ -6,6 +6,7 @@ setup() { set_world; }
 teardown() { end_world; }
 
 @test "inspect: what may not be read is 77 with its number, not free" {
+  local command
   need_root
   open_world
   dlock run a -- true
@@ -16,6 +17,12 @@ teardown() { end_world; }
   run -77 nobody dlock inspect --json
   run -77 nobody dlock inspect a
   run -77 nobody dlock inspect 'a*'
+  # A lock file in a folder of somebody else's: flock(2) may be held on it.
+  mkdir -m 700 folder
+  for command in inspect 'force-release --yes'; do
+    run -77 nobody dlock $command "$PWD/folder/file"
+    [[ "$output" == *"who has $PWD/folder/file locked with flock(2) cannot be seen: Permission denied"* ]]
+  done
   chmod 700 "$locks"
   run -77 nobody dlock inspect
 }

@@ -123,4 +123,15 @@ std::vector<FlockEntry> flock_users(const std::string& path) {
   return flock_users_in(read_all("/proc/locks"), wanted);
 }
 
+Result<void> can_tell_flock_users(const std::string& path) {
+  struct stat st {};
+  const bool found = stat(path.c_str(), &st) == 0;
+  if (!found && (errno == ENOENT || errno == ENOTDIR)) return {};
+  if (found && access("/proc/locks", R_OK) == 0) return {};
+  return Error{
+      ErrorCode::kDenied,
+      "who has " + path + " locked with flock(2) cannot be seen: " + (found ? "/proc/locks: " : "") + errno_text(errno),
+      found ? "mount /proc, or look from outside" : "look as a user who may enter its folder"};
+}
+
 }  // namespace dlock::local

@@ -47,7 +47,9 @@ struct FlockEntry {
 };
 /// Who has or wants flock(2) on the file at `path`, as far as the kernel tells; nobody if it does not exist.
 std::vector<FlockEntry> flock_users(const std::string& path);
-/// The same from the text of /proc/locks, for a device and inode as it writes them ("fe:00:1234").
+/// Whether flock_users() can tell that nobody has it. Denied if the file may not be looked at, or /proc is not there.
+Result<void> can_tell_flock_users(const std::string& path);
+/// The same as flock_users() from the text of /proc/locks, for a device and inode as it writes them ("fe:00:1234").
 std::vector<FlockEntry> flock_users_in(const std::string& text, const std::string& device_inode);
 
 }  // namespace dlock::local
