@@ -90,7 +90,10 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
     return status;
   }
   const auto detached = taken->session->detach({options.ttl, options.watch_pid});
-  if (!detached) return fail(runtime.log, detached.error());
+  if (!detached) {
+    if (options.shell) (void)out.write_in_time("\n");  // an end of what was printed, for the line that comes behind it
+    return fail(runtime.log, detached.error());
+  }
   (void)out.write_in_time("\n");  // a reader that is gone by now has what it wanted
   return 0;
 }

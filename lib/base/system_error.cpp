@@ -15,6 +15,8 @@ namespace {
 
 const char* remedy(int errnum) {
   switch (errnum) {
+    case EAGAIN:  // of fork(2)
+      return "run fewer processes, or allow more: ulimit -u, or pids.max of a container";
     case EMFILE:
       return "allow more open files: ulimit -n";
     case EFBIG:

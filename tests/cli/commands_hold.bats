@@ -199,6 +199,17 @@ SCRIPT
   run -64 dlock acquire --json --shell --ttl 1m other
 }
 
+@test "acquire --shell: where no process can be started for the lease, the eval fails with 71" {
+  need_root
+  open_world
+  install -d -o 65534 -m 700 theirs
+  run nobody DLOCK_BACKEND="local:$PWD/theirs" bash -c 'ulimit -u 1; exec dlock acquire --shell --ttl 1m k'
+  [ "$status" = 71 ]
+  [[ "$output" == *"cannot detach: fork: "*"ulimit -u"* ]]
+  run sh -c 'eval "$(grep -v -e ^dlock: -e "^  ")"' <<<"$output"
+  [ "$status $output" = "71 " ]
+}
+
 # Sets `stores`: this machine, and where there are servers, some of each kind and those at URL.
 stores_with() { # [URL...]
   stores=("$DLOCK_BACKEND")
