@@ -2,7 +2,6 @@
 #include "lib/keeper/keeper_loop.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "lib/base/last_words.h"
 #include "lib/base/memory_limit.h"
+#include "lib/base/signals_blocked.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/keeping.h"
 #include "lib/keeper/packets.h"
@@ -107,7 +107,7 @@ int run_keeper(const OpenLockDriver& open, std::size_t memory) {
   limit_memory(memory);
   std::set_terminate(end_with_reason);
   send_last_words(kKeeperDescriptor, [](const std::string& why) { return encode(event_message(SessionGone{why})); });
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
+  const SignalsBlocked blocked;  // what is sent to all processes of a service is for dlock and the command
   stop_blocking_stderr();
   SystemClock clock;
   const Log log(Log::Style{.quiet = true});

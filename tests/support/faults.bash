@@ -32,8 +32,10 @@ keeper_gets() {                             # SIGNAL [GAP]
 supervisor_and_command_stopped() { # SECONDS: of a quiet machine, longer than the ttl of 2 s
   start_watched a dlock run --ttl $((2 * slowness))s "${key:-k}" -- section --for $((2 * slowness))
   wait_until begun 1
-  local command
+  local command signal
   command=$(tail -n 1 history | cut -d' ' -f2)
+  # What is sent to all processes of a service reaches the keeper, too, and is none of its business.
+  for signal in HUP INT QUIT TERM PIPE USR1 USR2 ALRM IO RTMIN; do kill -s "$signal" "$(keeper_of a)"; done
   kill -STOP "$(pid_of a)" "$command"
   run -75 dlock run -q -w $(($1 * slowness)) "${key:-k}" -- true
   kill -CONT "$(pid_of a)" "$command"
