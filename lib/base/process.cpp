@@ -61,6 +61,13 @@ std::optional<ProcessStat> look_up_process(pid_t pid) {
   return parse_stat(read_proc(pid, "stat"), stat) ? std::optional(stat) : std::nullopt;
 }
 
+bool proc_shows_us() {
+  const auto self = look_up_process(getpid());
+  char link[16];
+  const ssize_t size = readlink("/proc/self", link, sizeof link);
+  return self && size > 0 && whole_number<pid_t>(std::string_view(link, static_cast<std::size_t>(size))) == getpid();
+}
+
 std::int64_t started_ns(const ProcessId& process) {
   const long ticks = sysconf(_SC_CLK_TCK);  // a second
   return static_cast<std::int64_t>(process.start_time) * (1'000'000'000 / (ticks > 0 ? ticks : 100));

@@ -35,6 +35,10 @@ std::string read_proc(pid_t pid, const char* file);
 /// The process that has this pid now, a zombie included; nullopt if none has.
 std::optional<ProcessStat> look_up_process(pid_t pid);
 
+/// Whether /proc shows this process, by the pid that it knows itself by. Not so where none is mounted (a bare chroot),
+/// where it is that of another pid namespace, and when no file can be opened any more.
+bool proc_shows_us();
+
 /// When it started, in ns on the boot clock (CLOCK_BOOTTIME), to a clock tick.
 std::int64_t started_ns(const ProcessId& process);
 

@@ -100,6 +100,7 @@ void Keeping::started(SupervisorLink::Started started) {
   command_ = true;
   const FoundProcess found = processes_.find(started.pidfd);
   command_id_ = found.id;
+  command_fd_ = std::move(started.pidfd);
   marks_.number = *started.mark;
   marks_.session = found.session;
 }

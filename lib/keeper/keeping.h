@@ -82,6 +82,7 @@ class Keeping {
   bool said_untouchable_ = false;
   bool hushed_ = false;
   bool command_ = false;               ///< there is one, and it is not meant to outlive the lock
+  UniqueFd command_fd_;                ///< its pidfd
   ProcessId command_id_;               ///< {} as well if it had ended before we looked
   std::optional<TimePoint> asked_at_;  ///< somebody wants it; the supervisor has been told, and ends its command
 };

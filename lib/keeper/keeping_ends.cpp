@@ -112,7 +112,7 @@ void Keeping::end_orphans() {
 
 /// Returns when nothing of the command is left. The lease is renewed meanwhile if it is `ours`.
 void Keeping::end_command(Duration kill_after, bool ours) {
-  Orphans orphans(processes_, command_id_, marks_, clock_.now(), kill_after);
+  Orphans orphans(processes_, command_id_, command_fd_, marks_, clock_.now(), kill_after);
   while (true) {
     link_.receive();  // what it says now changes nothing, and must not wake us again
     const TimePoint now = clock_.now();

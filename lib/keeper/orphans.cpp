@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock {
 namespace {
@@ -18,9 +19,11 @@ bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.s
 
 }  // namespace
 
-Orphans::Orphans(Processes& processes, const ProcessId& command, CommandMarks marks, TimePoint now, Duration kill_after)
+Orphans::Orphans(Processes& processes, const ProcessId& command, const UniqueFd& pidfd, CommandMarks marks,
+                 TimePoint now, Duration kill_after)
     : processes_(processes),
       command_(command),
+      pidfd_(pidfd),
       marks_(std::move(marks)),
       kill_at_(now + kill_after),
       pause_(kFirstPause),
@@ -60,10 +63,16 @@ void Orphans::search(TimePoint now) {
     left.push_back({found, watched ? std::move(*watch) : UniqueFd(), watched});
   }
   orphans_ = std::move(left);
-  empty_looks_ = orphans_.empty() ? empty_looks_ + 1 : 0;
+  empty_looks_ = orphans_.empty() && !end_unseen() ? empty_looks_ + 1 : 0;
   if (orphans_.empty()) pause_ = kFirstPause;
   next_search_ = now + pause_;
   pause_ = std::min(pause_ * 3 / 2, kLongestPause);
+}
+
+/// The command itself where /proc does not show it: in a bare chroot, say. False if it is gone.
+bool Orphans::end_unseen() {
+  const bool due = killing_ || !std::exchange(told_unseen_, true);
+  return processes_.signal_by(pidfd_, !due ? 0 : killing_ ? SIGKILL : SIGTERM);
 }
 
 void Orphans::send(const ProcessId& process) {

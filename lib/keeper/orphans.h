@@ -18,8 +18,9 @@ namespace dlock {
 /// step(); until gone(), wait for add_interest() or wake_at().
 class Orphans {
  public:
-  /// `command`: {} if it is not there any more.
-  Orphans(Processes& processes, const ProcessId& command, CommandMarks marks, TimePoint now, Duration kill_after);
+  /// `command`: {} if it is not there any more, or /proc does not show it; `pidfd` is its own.
+  Orphans(Processes& processes, const ProcessId& command, const UniqueFd& pidfd, CommandMarks marks, TimePoint now,
+          Duration kill_after);
 
   /// Looks who is left, and sends what is due. From `last` on KILL does not wait for kill_after.
   void step(TimePoint now, std::optional<TimePoint> last);
@@ -43,12 +44,15 @@ class Orphans {
   bool search_is_due(TimePoint now) const;
   void search(TimePoint now);
   void send(const ProcessId& process);
+  bool end_unseen();
 
   Processes& processes_;
   const ProcessId command_;
+  const UniqueFd& pidfd_;
   const CommandMarks marks_;
   const TimePoint kill_at_;
   bool killing_ = false;
+  bool told_unseen_ = false;
   int empty_looks_ = 0;
   Duration pause_;
   TimePoint next_search_;

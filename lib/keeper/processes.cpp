@@ -30,6 +30,12 @@ bool SystemProcesses::signal(const ProcessId& process, int number) {
   return signal_process(process, number) || errno != EPERM;
 }
 
+bool SystemProcesses::signal_by(const UniqueFd& pidfd, int number) {
+  if (has_ended(pidfd)) return false;
+  signal_process(pidfd, number);
+  return true;
+}
+
 void SystemProcesses::close_streams() { dup2(STDIN_FILENO, STDERR_FILENO); }  // /dev/null
 
 }  // namespace dlock

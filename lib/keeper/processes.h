@@ -33,6 +33,9 @@ class Processes {
   /// False if it lives and may not be signalled.
   virtual bool signal(const ProcessId& process, int number) = 0;
 
+  /// Signals whoever that pidfd is of, also where /proc does not show it; 0 signals nothing. False if it has ended.
+  virtual bool signal_by(const UniqueFd& pidfd, int number) = 0;
+
   /// Lets go of what was inherited of the supervisor's streams, so that nobody waits for their end.
   virtual void close_streams() = 0;
 };
@@ -43,6 +46,7 @@ class SystemProcesses final : public Processes {
   FoundProcess find(const UniqueFd& pidfd) override;
   std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) override;
   bool signal(const ProcessId& process, int number) override;
+  bool signal_by(const UniqueFd& pidfd, int number) override;
   void close_streams() override;
 };
 

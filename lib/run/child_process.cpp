@@ -205,6 +205,11 @@ void ChildProcess::signal_tree(int number) {
     spec_.log.warn("may not end process " + std::to_string(process.pid) +
                    ", which the command started as another user");
   }
+  if (said_unseen_ || proc_shows_us()) return;
+  said_unseen_ = true;
+  spec_.log.warn(
+      "cannot see what the command has started, and ends the command alone: is /proc mounted, that of this pid "
+      "namespace, and ulimit -n not reached?");
 }
 
 bool ChildProcess::tree_gone() {

@@ -78,6 +78,7 @@ class ChildProcess final : public LockedCommand {
   std::uint64_t mark_ = 0;  ///< of a command that a keeper may have to end
   std::string marker_;      ///< what only the command and its descendants have in their environment; may be empty
   bool said_denied_ = false;
+  bool said_unseen_ = false;
 };
 
 }  // namespace dlock

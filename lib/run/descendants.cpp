@@ -20,9 +20,19 @@ std::optional<ProcessStat> read_stat(pid_t pid) {
   return stat && stat->state != 'Z' && stat->state != 'X' ? stat : std::nullopt;
 }
 
+/// To look needs two descriptors, and those that we inherited may be all that our soft limit allows.
+void allow_more_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == files.rlim_max) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/// None where /proc does not show us: what it says then is about others.
 std::vector<ProcessStat> living_processes() {
   std::vector<ProcessStat> all;
-  DIR* proc = opendir("/proc");
+  allow_more_files();
+  DIR* proc = proc_shows_us() ? opendir("/proc") : nullptr;
   if (!proc) return all;
   while (const dirent* entry = readdir(proc)) {
     const auto pid = whole_number<pid_t>(entry->d_name);

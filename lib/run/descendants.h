@@ -12,8 +12,9 @@
 namespace dlock {
 
 /// Everything that descends from `root` (not root itself), and everything else that was started with `marker`
-/// (NAME=value) in its environment, unless that is empty. A snapshot: walk again until nothing is left. REQUIRES:
-/// `root` is a child subreaper, so that orphans stay below it.
+/// (NAME=value) in its environment, unless that is empty. A snapshot: walk again until nothing is left. Nothing where
+/// /proc does not show us. The caller's soft limit of open files is raised for it. REQUIRES: `root` is a child
+/// subreaper, so that orphans stay below it.
 std::vector<ProcessId> command_processes(pid_t root, const std::string& marker);
 
 /// A number for one command, different for each; never 0.

@@ -61,6 +61,14 @@ session TERM" ]
   ended "$(pid_of cmd)"
 }
 
+@test "max-hold: what CMD has started is found with hardly a descriptor left; where it cannot be, that is told, and CMD ended" {
+  run -124 bash -c 'ulimit -Sn 9; exec dlock run -q --max-hold 300ms k -- sh -c "sleep 300 & echo \$! >left.pid; wait" 3>&- 4>&- 5>&-'
+  wait_until ended "$(cat left.pid)"
+  unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
+  run -124 unshare -pf --kill-child dlock run --max-hold 100ms k -- sleep 300 # /proc is that of the outer one
+  [[ "$output" == *"cannot see what the command has started, and ends the command alone"* ]]
+}
+
 @test "max-hold: an inner run ends alone, and the outer one goes on and holds" {
   run -3 --separate-stderr dlock run k -- sh -c 'dlock run -q --max-hold 300ms k -- note cmd; echo "inner $?"; dlock inspect --json k | jq -r ".holders[0].count"; exit 3'
   [ "$output" = "inner 124

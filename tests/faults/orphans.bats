@@ -172,6 +172,18 @@ both_ended() { ended "$(cat one.pid)" && ended "$(cat two.pid)"; }
   [ "$(how_ended end)" = "exit 79" ]
 }
 
+@test "dlock is stopped where no /proc is mounted: its keeper ends the command all the same" {
+  unshare -m umount -l /proc 2>/dev/null || skip "no right to unmount /proc"
+  export MEMORY_KEEPER_DEAF_FROM=1
+  start_watched end unshare -m sh -c 'umount -l /proc && exec dlock run --ttl 1s k -- sh -c "echo \$\$ >cmd.pid; exec sleep 300"'
+  wait_until filled cmd.pid
+  kill -STOP "$(cat end.pid)"
+  wait_until said released
+  ended "$(cat cmd.pid)"
+  kill -CONT "$(cat end.pid)"
+  [ "$(how_ended end)" = "exit 79" ]
+}
+
 @test "dlock is stopped and the lock is taken away: its keeper ends the command after --kill-after, and 79" {
   export MEMORY_KEEPER_LOST=$PWD/taken
   hold_worker --ttl 30s --kill-after 300ms

@@ -79,6 +79,7 @@ class FakeProcesses final : public Processes {
     });
     return may;
   }
+  bool signal_by(const UniqueFd& /*pidfd*/, int /*number*/) override { return false; }  // remaining() sees all
   void close_streams() override { streams_closed = true; }
 
   void end(pid_t pid) {
