@@ -40,10 +40,11 @@ namespace dlock {
 namespace {
 
 /// A descriptor that we open must never become the command's stdin, stdout or stderr because that one was closed. The
-/// stand-ins are close-on-exec: for the command it is closed as before. That of stdout takes nothing, as before.
+/// stand-ins are close-on-exec: for the command it is closed as before. That of stdin gives no end of file and that of
+/// stdout takes nothing: they fail, as before.
 void fill_closed_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
-    const int access = fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+    const int access = fd == STDIN_FILENO ? O_WRONLY : fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) open("/dev/null", access | O_CLOEXEC);  // gets the lowest: fd
   }
 }

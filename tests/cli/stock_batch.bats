@@ -43,6 +43,8 @@ _inputs() {
   [ "$output" = "$(lines 'a ok 0:2' 'a ok 0:2')" ]
   run -71 timeout "$patience" dlock stock batch "$phone" <.
   [[ "$output" == "dlock: cannot read the requests: Is a directory"* ]]
+  run -71 bash -c 'exec timeout "$1" dlock stock batch "$2" <&-' - "$patience" "$phone"
+  [[ "$output" == "dlock: cannot read the requests: Bad file descriptor"* ]]
   is total 5
 }
 @test "batch: lines may end as on Windows, and what cannot be read is an error" { on_each _inputs; }
