@@ -100,6 +100,10 @@ locks_and_excludes() { # KEY [OPTION...]
     done
     let_go
   done
+  # What is named like a contender of the lock above it.
+  hold_lock "$key/x-lock-0000000001"
+  run -0 dlock run -q -n "$key" -- true
+  let_go
 }
 
 @test "several keys: all or none" {

@@ -42,6 +42,14 @@ std::string part_of(std::string_view text, bool first) {
   return out;
 }
 
+/// In the directory of the key above it would stand in that one's queue: its last digit is escaped.
+std::string no_contender(std::string part) {
+  if (!parse_node_name(part)) return part;
+  const std::string last = escaped(part.substr(part.size() - 1));
+  part.pop_back();
+  return part + last;
+}
+
 /// What is not escaped as we do it, in lower-case digits, is no name of ours.
 std::optional<std::string> plain_part(std::string_view part) {
   if (part == "%") return std::string();
@@ -81,7 +89,7 @@ Result<std::string> directory_of(const std::string& root, const LockName& name) 
   bool first = true;
   while (true) {
     const std::size_t end = rest.find('/');
-    path += '/' + part_of(rest.substr(0, end), first && root.empty());
+    path += '/' + no_contender(part_of(rest.substr(0, end), first && root.empty()));
     first = false;
     if (end == std::string_view::npos) return path;
     rest.remove_prefix(end + 1);

@@ -35,6 +35,8 @@ TEST_CASE("A key is the path of its directory, as long as a path can hold it") {
            Row{"", "\xc3\xa9", "/\xc3\xa9"},
            Row{"", "\xf0\x9f\x94\x92x", "/%f0%9f%94%92x"},
            Row{"", "\xef\xbf\xbdy", "/%ef%bf%bdy"},
+           Row{"", "a/x-lock-0000000001", "/a/x-lock-000000000%31"},
+           Row{"", "a/x-lock-1/b", "/a/x-lock-1/b"},
        }) {
     CAPTURE(row.key);
     CHECK(directory(row.root, row.key) == row.directory);
