@@ -19,8 +19,8 @@ setup() {
 teardown() { end_world; }
 
 # A server of the test's own, which it may kill.
-own_server() {
-  start_zookeeper own
+own_server() { # [LINE...]
+  start_zookeeper own "$@"
   use "$(zookeeper_url own)"
 }
 
@@ -49,8 +49,8 @@ own_server() {
   run -0 dlock run -w 10 "$key" -- true
 }
 
-@test "a keeper has one thread, and its session lives, however long the lock is waited for and held" {
-  own_server
+@test "a keeper has one thread, and its session lives, however long the lock is waited for and held; who comes beside maxClientCnxns is told so" {
+  own_server maxClientCnxns=3
   start_watched a dlock run --ttl 1s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done'
   wait_until test -e begun
   start_watched b dlock run --ttl 1s "$key" -- touch ran
@@ -59,13 +59,24 @@ own_server() {
   wait_until waits_here
   local place
   place=$(waiting)
-  sleep 4 # a session is 1.5 s
-  [ "$(waiting)" = "$place" ]
+  # A session is 1.5 s. What a server that hangs up looks like depends on the moment in which it does.
+  start_watched c dlock run "$key-c" -- sh -c 'touch third; until [ -e go ]; do sleep 0.05; done'
+  wait_until test -e third
+  local end=$((SECONDS + 5))
+  while [ "$SECONDS" -lt "$end" ]; do
+    run -69 dlock run -n other -- touch ran
+    [[ "$output" == *"maxClientCnxns"* ]]
+    sleep 0.1
+  done
+  kill -TERM "$(pid_of c)"
+  how_ended c
+  wait_until still_waits
   [ "$(zookeeper_counts own zk_stale_sessions_expired)" = 0 ]
   [ ! -e ran ]
   touch go
   [ "$(how_ended a)/$(how_ended b)" = 'exit 0/exit 0' ]
 }
+still_waits() { [ "$(waiting)" = "$place" ]; }
 waiting() { dlock inspect --json "$key" | jq -c '.waiters'; }
 waits_here() { [ "$(waiting)" != '[]' ]; }
 
@@ -207,6 +218,21 @@ through_proxy() {
 
 @test "black hole: the command is ended before its session is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
 @test "black hole over a command that ignores TERM: KILL before the session ends" { through_proxy; black_hole drop --stubborn; }
+
+@test "black hole behind a connection that was cut and made again: the loss has its own reason, not that of the cut" {
+  through_proxy
+  start_watched a dlock run --ttl 1s "$key" -- section --for 30 2>said
+  wait_until begun 1
+  network reset
+  network count
+  wait_until answered_again
+  network hold
+  [ "$(how_ended a)" = "exit 79" ]
+  cat said
+  grep -q "LOST $key: no renewal for .* (cannot reach $DLOCK_BACKEND: no answer)" said
+}
+answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
+
 @test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6 5 1.5; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }

@@ -17,6 +17,7 @@
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/last_words.h"
 #include "lib/base/system_error.h"
+#include "lib/base/text.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -26,12 +27,13 @@ constexpr std::size_t kNumberRoom = 16;  ///< for what a sequential create appen
 
 constexpr char kClosed[] =
     "the server closed the connection (is it a ZooKeeper server that listens there? "
-    "Does its maxClientCnxns allow one more from here?)";
+    "Does its maxClientCnxns allow one more from here? Is a majority of its ensemble there?)";
 
 /// What the library complained of last. Its log callback has no context, hence one for the process.
 struct Complaints {
   std::string last;
   int refusals = 0;
+  bool left = false;  ///< by us, because the server is silent: the next end of a connection says nothing about it
 };
 
 Complaints& complaints() {
@@ -39,15 +41,19 @@ Complaints& complaints() {
   return one;
 }
 
+/// Host down is what the library calls an end of file. What comes first to who writes just then is the other two.
+bool is_closing(int error) { return error == EHOSTDOWN || error == EPIPE || error == ECONNRESET; }
+
 /// A line such as "...@1234: Socket [..] zk retcode=-4, errno=111(Connection refused): server refused ...".
 void on_log(const char* line) noexcept {
-  const char* open = std::strstr(line, "errno=");
-  if (open) open = std::strchr(open, '(');
+  const char* number = std::strstr(line, "errno=");
+  const char* open = number ? std::strchr(number, '(') : nullptr;
   const char* end = open ? std::strchr(open, ')') : nullptr;
   if (!end) return;
+  const int error = leading_number<int>(std::string_view(number).substr(std::strlen("errno=")));
   std::string& last = complaints().last.assign(open + 1, end);
-  if (last == std::strerror(EHOSTDOWN)) last = kClosed;  // so the library calls it
-  if (last == std::strerror(ECONNREFUSED)) ++complaints().refusals;
+  if (is_closing(error)) last = std::exchange(complaints().left, false) ? "" : kClosed;
+  if (error == ECONNREFUSED) ++complaints().refusals;
 }
 
 using Inbox = std::deque<Event>;
@@ -144,6 +150,8 @@ void on_event(zhandle_t* handle, int type, int state, const char* path, void* co
   }
   StateChanged changed{.state = state_of(state), .key = {}, .timeout = {}};
   if (changed.state == SessionState::kConnected) {
+    complaints().last.clear();  // it was about connections before this one
+    complaints().left = false;
     const clientid_t* id = zoo_client_id(handle);
     changed.key = {id->client_id, std::string(id->passwd, sizeof id->passwd), server_of(handle)};
     changed.timeout = std::chrono::milliseconds(zoo_recv_timeout(handle));
@@ -219,7 +227,9 @@ class LibrarySession final : public Session {
   int refusals() const override { return complaints().refusals - refused_before_; }
 
   void reconnect() override {
-    if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+    if (fd_ < 0) return;
+    shutdown(fd_, SHUT_RDWR);
+    complaints().left = true;
   }
 
   void close() override {

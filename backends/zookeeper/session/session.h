@@ -57,7 +57,7 @@ class Session {
   /// When next() is to be called though nothing is ready: it keeps the session alive as well.
   virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
 
-  /// Why the last connection failed, for people; empty if nothing is known.
+  /// Why there is no connection, or the present one is about to be left, for people; empty if nothing is known.
   virtual std::string trouble() const = 0;
 
   /// How many connections have been refused so far: by servers at once, not by silence.
