@@ -115,14 +115,18 @@ Renewal PolledLock::renew(Control& control, TimePoint until) {
   return store_->renew(&control, until);
 }
 
-/// Asks until the outcome is known.
+/// Asks until the outcome is known. The reason is that of an attempt which was not cut short by `until`.
 Result<void> PolledLock::insist(const std::function<Result<void>()>& call, TimePoint until) {
   if (!spec_.take) return {};
+  std::optional<Error> reason;
   for (;;) {
     auto answer = call();
-    if (answer || !is_passing(answer.error()) || runtime_.clock.now() >= until) return answer;
+    if (answer || !is_passing(answer.error())) return answer;
+    const TimePoint now = runtime_.clock.now();
+    if (now < until || !reason) reason = answer.error();
+    if (now >= until) return *reason;
     std::vector<pollfd> none;
-    runtime_.clock.wait(none, std::min(until, runtime_.clock.now() + kShortestPollPause));
+    runtime_.clock.wait(none, std::min(until, now + kShortestPollPause));
   }
 }
 

@@ -158,10 +158,22 @@ teardown() { end_world; }
   history check --sections 2
 }
 
-@test "the server becomes read-only under a holder and stays so: 79 in time; a new one is told why, 69" {
+@test "the server becomes read-only under holders and stays so: 79 in time; who gives back, and a new one, are told why" {
   start_watched a dlock run --ttl 2s k -- section --for 30 2>said
+  local strategy
+  for strategy in lease unique; do
+    DLOCK_BACKEND+=?strategy=$strategy \
+      start_watched "$strategy" dlock run --ttl 2s other -- sh -c 'echo >>waits; until [ -e go ]; do sleep 0.02; done; exit 3' 2>"said-$strategy"
+  done
   wait_until begun 1
+  wait_until lines_in waits 2
   sql one 'SET GLOBAL read_only = ON'
+  touch go
+  for strategy in lease unique; do
+    [ "$(how_ended "$strategy")" = "exit 3" ]
+    cat "said-$strategy"
+    grep -q "the release of other could not be confirmed: .*read-only" "said-$strategy"
+  done
   [ "$(how_ended a)" = "exit 79" ]
   run dlock run -n --connect-timeout 1s other -- touch ran
   [[ "$status" = 69 || "$status" = 78 ]]

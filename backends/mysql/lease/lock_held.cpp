@@ -92,11 +92,13 @@ Renewal LeaseLock::held(TimePoint now) {
   return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
 }
 
-/// Compare and set with what we wrote last; if that is not there any more, with what is.
+/// Compare and set with what we wrote last; if that is not there any more, with what is. The reason is that of an
+/// attempt which was not cut short by `until`.
 Result<void> LeaseLock::return_it(TimePoint until) {
   const std::string entry = spec_.owner.text();
   bool unanswered = unknown_;
   bool fresh = !unknown_ && !unknown_take_ && row_.version != 0;
+  std::optional<Error> reason;
   while (true) {
     LeaseRow row = row_;
     ServerTime now = read_at_;
@@ -121,9 +123,12 @@ Result<void> LeaseLock::return_it(TimePoint until) {
       error = written.error();
       unanswered = unanswered || error.code == ErrorCode::kUnavailable;
     }
-    if (error.code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return error;
+    if (error.code != ErrorCode::kUnavailable) return error;
+    const TimePoint ended = runtime_.clock.now();
+    if (ended < until || !reason) reason = error;
+    if (ended >= until) return *reason;
     std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kRetryAfter));
+    runtime_.clock.wait(nothing, std::min(until, ended + kRetryAfter));
   }
 }
 
