@@ -62,17 +62,16 @@ Result<Answer> BoundStore::say(Database& database, const std::string& server, co
 }
 
 /// An INSERT waits for whoever has locked the row of that key, even to find that it is there: so it is looked for
-/// first, and who is overtaken in between waits a second at most.
+/// first, together with what the table is, and who is overtaken in between waits a second at most.
 Result<void> BoundStore::make_own_row(Database& database, const std::string& server, TimePoint until,
                                       Control* control) {
-  const auto there = say(database, server, "SELECT 1 FROM " + where_, until, control);
-  if (!there) return there.error();
-  const auto kinds = say(database, server, kinds_query("='" + std::string(kRowTable) + "'"), until, control);
-  if (!kinds) return kinds.error();
-  for (const Row& kind : kinds->rows) {
-    if (auto fit = judge_engine(kind); !fit) return fit;
+  const std::string kind = kinds_query("='" + std::string(kRowTable) + "'", "EXISTS(SELECT 1 FROM " + where_ + ")");
+  const auto seen = say(database, server, kind, until, control);
+  if (!seen) return seen.error();
+  for (const Row& row : seen->rows) {
+    if (auto fit = judge_engine(row); !fit) return fit;
+    if (text_of(row, kBeside) == "1") return {};
   }
-  if (!there->rows.empty()) return {};
   if (auto set = say(database, server, kShortLockWait, until, control); !set) return set.error();
   const std::string insert = "INSERT IGNORE INTO " + std::string(kRowTable) + " SET name=" + literal(name_.text());
   const Outcome made = ask(database, insert, clock_, until, control);

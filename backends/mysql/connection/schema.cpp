@@ -77,8 +77,9 @@ std::vector<Table> tables() {
   };
 }
 
-std::string kinds_query(const std::string& which) {
-  return "SELECT e.TRANSACTIONS,t.ENGINE,t.TABLE_NAME,t.TABLE_COMMENT FROM information_schema.TABLES AS t LEFT JOIN "
+std::string kinds_query(const std::string& which, const std::string& beside) {
+  return "SELECT e.TRANSACTIONS,t.ENGINE,t.TABLE_NAME,t.TABLE_COMMENT," + beside +
+         " FROM information_schema.TABLES AS t LEFT JOIN "
          "information_schema.ENGINES AS e ON e.ENGINE=t.ENGINE WHERE t.TABLE_SCHEMA=DATABASE() AND t.TABLE_NAME " +
          which;
 }
