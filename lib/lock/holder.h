@@ -37,6 +37,7 @@ struct Participant {
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
   std::string slot = {};          ///< of a holder of a permit (slots.h); empty: it has none
   std::string command = {};       ///< the name of what runs, or would run, under the lock; empty: nothing does
+  std::string stored = {};        ///< the owner as the store has it, where that is no text for people; empty: `owner`
 };
 
 /// Why a lock is lost that an operator has freed. `by`: who and why; empty: not known.

@@ -35,6 +35,24 @@ teardown() { end_world; }
   [[ "$output" == *"lease, no process"* ]]
 }
 
+@test "force-release frees what it showed: another client's value of any bytes and length, and a lock-delay" {
+  use "$DLOCK_TEST_REDIS"
+  local value long
+  long=$(printf '%300s' '')
+  for value in 'a b' '\xff\x00\n\xc3\xbc' "${long// /x}" ''; do
+    printf "$value" | redis-cli -u "$DLOCK_TEST_REDIS" -x set "$key" >/dev/null
+    run -75 dlock run -n "$key" -- true
+    run -0 dlock force-release --yes "$key"
+    is_free "$key"
+  done
+  run -0 dlock acquire --ttl 1m --lock-delay 1m "$key"
+  run -0 dlock force-release --yes "$key"
+  run -75 dlock run -n "$key" -- true
+  [[ "$output" == *"lock-delay runs"* ]]
+  run -0 dlock force-release --yes "$key"
+  run -0 dlock run -n "$key" -- true
+}
+
 @test "redis://host:port/db: a database is a key space of its own" {
   use "$DLOCK_TEST_REDIS/3"
   hold_lock "$key"

@@ -209,6 +209,18 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   made rpush "$key" a
   says lock 'the key is a list'
   [ "$(server lrange "$key" 0 -1)" = a ] && [ ! -e ran ]
+  made hset "$key" a b
+  says lock 'the key is a hash'
+  run -78 dlock force-release --yes "$key"
+  [[ "$output" == *"$key is not held by a Redisson lock"* ]]
+}
+
+@test "force-release frees a permit whose id is not of 16 bytes" {
+  kind permits
+  server set "$key" 0
+  server zadd "{$key}:timeout" 9999999999999 longer-than-16-bytes-and-not-hexadecimal
+  run -0 dlock force-release --yes "$key"
+  [ "$(server get "$key")" = 1 ]
 }
 
 @test "a lock without an end is said to have none and waited for; what Redisson cannot have written is 78" {

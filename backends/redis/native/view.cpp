@@ -77,11 +77,13 @@ class ViewReader {
     std::int64_t delay = 0;
     if (value_ == "dlock-delay") {
       party.note = kDelayAfterForce;
+      party.stored = value_;
     } else if (const auto record = holders_.find(value_); record != holders_.end()) {
       party.owner = value_;
       delay = add_record(party, record->second);
     } else {
       party.owner = foreign_owner(value_);
+      if (party.owner != value_) party.stored = value_;
       party.note = family_note("string", value_);
     }
     if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_ - delay);

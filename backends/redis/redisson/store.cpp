@@ -126,21 +126,23 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
 
 Result<void> RedissonStore::force(const LockState& shown, const std::string& by, TimePoint until) {
   std::vector<std::string> arguments{by};
+  bool foreign = false;
   for (const Participant& party : shown.holders) {
-    if (party.owner.empty()) continue;
     const auto owner = Owner::parse(party.owner);
-    arguments.push_back(owner ? redisson_field(kind_, *owner) : party.owner);
+    foreign = foreign || (party.owner.empty() && !hands_out_permits(kind_));
+    if (!party.stored.empty()) arguments.push_back(party.stored);
+    else if (owner) arguments.push_back(redisson_field(kind_, *owner));
   }
   auto answer = calls_.run(command_of(scripts_of(kind_).force, "", std::move(arguments)), until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
-  if (word == "conflict") return other_holders(name_);
-  if (word == "foreign") {
+  if (word == "foreign" || (word == "conflict" && foreign)) {
     return Error{ErrorCode::kUnsupported,
                  name_.text() + " is not held by a Redisson " + kind_word(kind_) + ", and dlock does not delete it",
                  "dlock inspect " + name_.typed() + " says what it is"};
   }
+  if (word == "conflict") return other_holders(name_);
   return not_understood(store_);
 }
 

@@ -64,6 +64,7 @@ class RedissonView {
       add_who(party, rest);
     } else {
       party.owner = kind_ == RedissonKind::kPermits ? hex(field) : printable(field, 128);
+      party.stored = field;
       if (holds) add_note(party, "a Redisson client's");
       return party;
     }
