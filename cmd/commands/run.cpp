@@ -69,6 +69,7 @@ std::vector<char*> command_line(const Options& options) {
 RunReport::Outcome refusal(ErrorCode code) {
   if (code == ErrorCode::kBusy) return RunReport::Outcome::kBusy;
   if (code == ErrorCode::kShort) return RunReport::Outcome::kShort;
+  if (code == ErrorCode::kLost) return RunReport::Outcome::kLost;
   return code == ErrorCode::kRepeated ? RunReport::Outcome::kRepeated : RunReport::Outcome::kUnavailable;
 }
 

@@ -10,7 +10,15 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr Duration kUnwindBudget = 5s;
+
+/// `name`: of a lock that was held already while another one was waited for; nullopt: of one that was not.
+Refused lost_before_all(const std::optional<LockName>& name, const std::string& why) {
+  if (!name) return {{ErrorCode::kLost, why}, std::nullopt};
+  return {{ErrorCode::kLost, "LOST " + name->text() + " while another key was waited for: " + why, "nothing was run"},
+          std::nullopt};
 }
+
+}  // namespace
 
 MultiLock::MultiLock(std::vector<std::unique_ptr<LockSession>> sessions) {
   assert(!sessions.empty());
@@ -88,22 +96,22 @@ std::optional<SessionEvent> MultiLock::on_event(Part& part, SessionEvent event, 
     return std::nullopt;
   }
   if (is_of_wait(event) || std::holds_alternative<Unrenewed>(event)) return event;
-  if (const auto* asked = std::get_if<Lost>(&event); asked && !asked->final) return on_asked(*asked, now);
+  if (const auto* asked = std::get_if<Lost>(&event); asked && !asked->final) return on_asked(part, *asked, now);
 
   part.state = State::kOver;
-  return end_of_part(std::move(event), now);
+  return end_of_part(part, std::move(event), now);
 }
 
 /// The part is still held.
-std::optional<SessionEvent> MultiLock::on_asked(const Lost& asked, TimePoint now) {
+std::optional<SessionEvent> MultiLock::on_asked(const Part& part, const Lost& asked, TimePoint now) {
   if (verdict_) return std::nullopt;
   if (all_held_) return asked;
-  unwind(Refused{{ErrorCode::kLost, asked.why}, std::nullopt}, now + kUnwindBudget);
+  unwind(lost_before_all(part.name, asked.why), now + kUnwindBudget);
   return std::nullopt;
 }
 
 /// What is said of the last word of one part.
-std::optional<SessionEvent> MultiLock::end_of_part(SessionEvent event, TimePoint now) {
+std::optional<SessionEvent> MultiLock::end_of_part(const Part& part, SessionEvent event, TimePoint now) {
   auto* lost = std::get_if<Lost>(&event);
   auto* gone = std::get_if<SessionGone>(&event);
   if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&event)) unconfirmed_ = failed->error;
@@ -117,8 +125,8 @@ std::optional<SessionEvent> MultiLock::end_of_part(SessionEvent event, TimePoint
     if (gone) gone->final = over();
     return event;
   }
-  if (lost) event = Refused{{ErrorCode::kLost, lost->why}, std::nullopt};
-  if (gone) event = Refused{{ErrorCode::kUnavailable, gone->why}, std::nullopt};
+  if (lost) event = lost_before_all(part.name, lost->why);
+  else if (gone) event = Refused{{ErrorCode::kUnavailable, gone->why, "nothing was run"}, std::nullopt};
   unwind(std::move(event), now + kUnwindBudget);
   return std::nullopt;
 }
@@ -130,6 +138,7 @@ bool MultiLock::over() const {
 std::optional<SessionEvent> MultiLock::on_granted(Part& part, const Granted& granted, TimePoint now) {
   part.state = State::kHeld;
   part.deadline = granted.deadline;
+  if (!granted.locks.empty()) part.name = granted.locks.front().name;
   if (granted.lease > Duration(0)) lease_ = lease_ > Duration(0) ? std::min(lease_, granted.lease) : granted.lease;
   locks_.insert(locks_.end(), granted.locks.begin(), granted.locks.end());
   const auto next = std::find_if(parts_.begin(), parts_.end(), [](const Part& p) { return p.state == State::kIdle; });

@@ -37,13 +37,14 @@ class MultiLock final : public LockSession {
     std::unique_ptr<LockSession> session;
     State state = State::kIdle;
     std::optional<TimePoint> deadline;
+    std::optional<LockName> name = {};  ///< once it is held
   };
 
   bool is_live(const Part& part) const { return part.state != State::kIdle && part.state != State::kOver; }
   std::optional<SessionEvent> on_event(Part& part, SessionEvent event, TimePoint now);
   std::optional<SessionEvent> on_granted(Part& part, const Granted& granted, TimePoint now);
-  std::optional<SessionEvent> on_asked(const Lost& asked, TimePoint now);
-  std::optional<SessionEvent> end_of_part(SessionEvent event, TimePoint now);
+  std::optional<SessionEvent> on_asked(const Part& part, const Lost& asked, TimePoint now);
+  std::optional<SessionEvent> end_of_part(const Part& part, SessionEvent event, TimePoint now);
   bool over() const;
   void unwind(SessionEvent verdict, TimePoint deadline);
   std::optional<TimePoint> earliest_deadline() const;

@@ -253,6 +253,18 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   done
 }
 
+@test "several keys, one taken away while another is waited for: 79, which one is said, and nothing was run" {
+  hold_lock b
+  start_watched end bash -c 'exec dlock run --report report a b -- touch ran 2>err'
+  wait_until has 1 waiters b
+  dlock force-release --yes a
+  [ "$(how_ended end)" = "exit 79" ]
+  grep -q 'LOST a while another key was waited for: force-released by ' err
+  grep -q 'nothing was run' err
+  [ "$("$programs/json_part" /outcome <report)" = lost ] && [ ! -e ran ]
+  let_go
+}
+
 @test "several keys, one taken away and seen by a renewal: 79, and the others are free at once, whatever --lock-delay says" {
   start_watched end dlock run --ttl 2s --lock-delay 30s a b -- sleep 30
   wait_until is_held b

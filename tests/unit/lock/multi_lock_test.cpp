@@ -188,6 +188,7 @@ TEST_CASE("A loss while another is still waited for gives everything up") {
   for (int i = 0; i < 3 && !event; ++i) event = world.next();
   REQUIRE(event);
   CHECK(std::get<Refused>(*event).error.code == ErrorCode::kLost);
+  CHECK(std::get<Refused>(*event).error.message == "LOST a while another key was waited for: revoked");
   CHECK(world.diary.back() == "b withdraw");
 }
 
