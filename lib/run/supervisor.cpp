@@ -61,7 +61,7 @@ class Decision {
         if (alarm_rang()) kill_tree();
         return;
       case Phase::kLingering:
-        if (const auto last = last_moment(policy_, s_); last && now_ >= *last) lose_without_command("no renewal");
+        if (const auto last = last_moment(policy_, s_); last && now_ >= *last) lose_without_command("");
         else if (alarm_rang()) release();
         return;
       case Phase::kReleasing:

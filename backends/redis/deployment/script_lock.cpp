@@ -96,13 +96,17 @@ Renewal ScriptLock::held(TimePoint now) {
 Result<void> ScriptLock::release(TimePoint until) {
   const Owner entry = spec_.owner;
   bool unanswered = unknown_;
+  std::optional<Error> refused;  // tells more than that the last question found no time
   while (true) {
     const auto released = held_in().release(holder_, &entry, until, nullptr);
     if (released) return {};
     const ErrorCode code = released.error().code;
     if (code == ErrorCode::kLost) return unanswered ? Result<void>() : released;
-    if (code != ErrorCode::kUnavailable || runtime_.clock.now() >= until) return released;
-    unanswered = true;
+    if (code != ErrorCode::kUnavailable) return released;
+    const bool answered = held_in().was_answered();
+    if (runtime_.clock.now() >= until) return refused && !answered ? *refused : released;
+    if (answered) refused = released.error();
+    else unanswered = true;
     std::vector<pollfd> nothing;
     runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPollPause));
   }

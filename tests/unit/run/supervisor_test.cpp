@@ -368,8 +368,9 @@ TEST_CASE("A keeper that never says anything is given up at the time that the po
 }
 
 TEST_CASE("A loss that nobody has said has the reason of the last renewal that was not confirmed") {
-  const auto reason = [](const std::vector<SessionEvent>& events) {
+  const auto reason = [](const std::vector<SessionEvent>& events, Phase phase = Phase::kRunning) {
     SupervisorState s = running(granted_until(kDeadline));
+    s.phase = phase;
     for (const SessionEvent& event : events) CHECK(decide(kTermPolicy, s, event, kStart + 10s).empty());
     const auto actions = decide(kTermPolicy, s, TimePassed{}, s.deadline.value());
     REQUIRE(!actions.empty());
@@ -378,6 +379,7 @@ TEST_CASE("A loss that nobody has said has the reason of the last renewal that w
   };
   CHECK(reason({}) == "no renewal came");
   CHECK(reason({Unrenewed{"timed out"}, Unrenewed{"refused"}}) == "refused");
+  CHECK(reason({Unrenewed{"refused"}}, Phase::kLingering) == "refused");
   CHECK(reason({Unrenewed{"timed out"}, Renewed{kDeadline + 1s}}) == "no renewal came");
 }
 
