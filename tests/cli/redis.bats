@@ -209,6 +209,12 @@ teardown() { end_world; }
   done
 }
 
+@test "doctor: a server that has two names in a RedLock URL is said to vote twice, 78" {
+  local port=${DLOCK_TEST_REDIS##*:}
+  run -78 dlock doctor -b "redlock://127.0.0.1:$port,localhost:$port,127.0.0.1:1"
+  [[ "$output" == *"fail  127.0.0.1:$port and localhost:$port are one server, which votes twice"* ]]
+}
+
 @test "-v says each step, those of the keeper too, in the form that was asked for; a file gets every line" {
   use "$DLOCK_TEST_REDIS"
   dlock run -v --ttl 1s "$key" -- sleep 0.5 2>said

@@ -261,6 +261,8 @@ start_loading() {
   run -69 dlock run -n --connect-timeout 300ms -b "$(redis_url slow)" k -- touch ran
   [[ "$output" == *LOADING* ]]
   [ ! -e ran ]
+  run -69 dlock doctor -b "$(redis_url slow)"
+  [[ "$output" == *"is not ready: LOADING"* && "$output" != *grant* ]]
   run -0 dlock run --connect-timeout 60s -b "$(redis_url slow)" k -- true
 }
 

@@ -60,14 +60,19 @@ Finding rights(const std::string& server, Connection& connection, const ChannelR
                 {"EVAL", "return redis.call('PUBLISH',ARGV[1],'x')", "0", channels.example}},
                clock, until, until, nullptr);
   if (!replies) return {Level::kFail, replies.error().message, replies.error().next, replies.error().code};
-  // A node of a cluster looks at the rights first, and then at whose slot it is.
-  if (is_unknown_command((*replies)[0])) {
-    const Error error = *error_of((*replies)[0], server);
+  const Reply& script = (*replies)[0];
+  if (is_unknown_command(script)) {
+    const Error error = *error_of(script, server);
     return {Level::kFail, error.message, error.next, error.code};
   }
-  if ((*replies)[0].is_error() && !(*replies)[0].is_error("MOVED")) {
-    return {Level::kFail, server + ": " + words_of((*replies)[0]), "grant what man dlock-redis lists",
-            ErrorCode::kDenied};
+  const Refusal refusal = refusal_of(script);
+  if (refusal == Refusal::kLater || refusal == Refusal::kElsewhere) {
+    return {Level::kFail, server + " is not ready: " + words_of(script), "its log says more; then ask again",
+            ErrorCode::kUnavailable};
+  }
+  // A node of a cluster looks at the rights first, and then at whose slot it is.
+  if (script.is_error() && refusal != Refusal::kMoved && refusal != Refusal::kAsk) {
+    return {Level::kFail, server + ": " + words_of(script), "grant what man dlock-redis lists", ErrorCode::kDenied};
   }
   if ((*replies)[1].is_error()) {
     return {Level::kWarn, server + ": may not publish, so waiters look by themselves",
@@ -104,11 +109,13 @@ void examine(Connection& connection, const ChannelRights& channels, const Runtim
     findings.push_back(
         {far ? Level::kWarn : Level::kOk, text, far ? "leases do not mind; keep clocks in step (chrony)" : ""});
   }
-  if ((*more)[1].is_error()) {
-    findings.push_back(
-        {Level::kWarn, server + ": INFO is refused, so its settings are not known", "grant +info to this user"});
+  const Reply& info = (*more)[1];
+  if (info.is_error()) {
+    const std::string why = is_denied(info) ? "" : ": " + words_of(info);
+    findings.push_back({Level::kWarn, server + ": INFO is refused, so its settings are not known" + why,
+                        why.empty() ? "grant +info to this user" : ""});
   } else {
-    const auto judged = judge_info(server, parse_info((*more)[1].text));
+    const auto judged = judge_info(server, parse_info(info.text));
     findings.insert(findings.end(), judged.begin(), judged.end());
   }
   findings.push_back(rights(server, connection, channels, runtime.clock));

@@ -2,6 +2,8 @@
 #include "backends/redis/quorum/doctor.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/quorum/questions.h"
@@ -54,6 +56,20 @@ void about_server(const std::string& server, const ServerGroup::Answer& answer, 
   }
 }
 
+/// A server that has two names in the URL would be a majority of three by itself.
+void about_doubles(const ServerGroup& group, const ServerGroup::Answers& info, std::vector<Finding>& findings) {
+  std::map<std::string, std::string> names;  // by the run_id, which each start of a server draws anew
+  for (std::size_t i = 0; i < info.size(); ++i) {
+    if (!info[i].has_replies() || !info[i].replies[0].is_text()) continue;
+    const std::string id = ServerInfo(info[i].replies[0].text).text("run_id");
+    const auto [other, is_new] = names.emplace(id, group.name(i));
+    if (is_new || id.empty()) continue;
+    findings.push_back({Finding::Verdict::kFail,
+                        other->second + " and " + group.name(i) + " are one server, which votes twice",
+                        "name each server once", ErrorCode::kMisconfigured});
+  }
+}
+
 Result<Reply> reply_of(const ServerGroup& group, const ServerGroup::Answer& answer) {
   if (answer.has_replies()) return answer.replies[0];
   if (answer.error) return *answer.error;
@@ -66,6 +82,7 @@ std::vector<Finding> diagnose_redlock(const ServerGroup& group, const ServerGrou
   std::vector<Finding> findings;
   findings.push_back(about_numbers(info));
   for (std::size_t i = 0; i < info.size(); ++i) about_server(group.name(i), info[i], findings);
+  about_doubles(group, info, findings);
   return findings;
 }
 
