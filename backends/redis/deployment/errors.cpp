@@ -68,10 +68,12 @@ Error not_understood(const std::string& store) {
 }
 
 Error reply_error(const Reply& reply) {
-  const std::string said = "it answered \"" + words_of(reply) + "\"";
+  const std::string words = words_of({reply.kind, without_place(reply.text), 0, {}});
+  const std::string said = "it answered \"" + words + "\"";
+  if (auto error = takes_no_changes(reply, "it", words)) return *error;
   if (is_denied(reply)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};
   if (is_read_only(reply)) {
-    return {ErrorCode::kUnavailable, "it is a read-only replica: " + words_of(reply), "name its primary"};
+    return {ErrorCode::kUnavailable, "it is a read-only replica: " + words, "name its primary"};
   }
   if (reply.is_error() && reply.text.find("Unknown Redis command") != std::string::npos) {
     return {ErrorCode::kUnsupported, "it is no Tair: " + said, "use redis:// for it"};

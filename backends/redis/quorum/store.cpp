@@ -153,12 +153,13 @@ Error QuorumStore::silence() const {
   const std::size_t needed = majority(votes_.size());
   const ErrorCode code = votes_.size() - denied < needed ? ErrorCode::kDenied : ErrorCode::kUnavailable;
   if (votes_.size() == 1) {
-    const bool advised = answers_[0].error && !answers_[0].error->next.empty();
-    return {code, reasons(), advised ? answers_[0].error->next : "look at it with: dlock doctor"};
+    const std::string next = answers_[0].error ? answers_[0].error->next : ballots_[0].error.next;
+    return {code, reasons(), next.empty() ? "look at it with: dlock doctor" : next};
   }
   const std::string why = reasons(Reasons::kSilent);
+  const bool all_answer = std::all_of(answers_.begin(), answers_.end(), [](const auto& a) { return a.has_replies(); });
   return {code, store_name_ + ": " + answers_text() + ", " + std::to_string(needed) + " are needed: " + why,
-          "start the servers that do not answer, or see: dlock doctor"};
+          all_answer ? "see: dlock doctor" : "start the servers that do not answer, or see: dlock doctor"};
 }
 
 }  // namespace dlock::redis

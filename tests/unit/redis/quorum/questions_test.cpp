@@ -82,6 +82,13 @@ TEST_CASE("a refused right is told from what may pass") {
   CHECK(code("ERR ACL failure in script: User u has no permissions to run the 'hset' command") == ErrorCode::kDenied);
   CHECK(code("LOADING Redis is loading") == ErrorCode::kUnavailable);
   CHECK(code("OOM command not allowed") == ErrorCode::kUnavailable);
+  const std::string in_script = ". script: 9f13e8a6a329a6466a2b12ef6a55eae01371ae49, on @user_script:5.";
+  const auto said = [&](const char* text) {
+    return reply_error({Reply::Kind::kError, text + in_script, 0, {}}).message;
+  };
+  CHECK(said("OOM command not allowed") == "it is out of memory (maxmemory) and takes no new lock");
+  CHECK(said("ERR something else") == "it answered \"ERR something else\"");
+  CHECK(said("READONLY You can't write") == "it is a read-only replica: READONLY You can't write");
   CHECK(code("ERR Unknown Redis command called from script") == ErrorCode::kUnsupported);
 }
 
