@@ -161,6 +161,26 @@ teardown() { end_world; }
   [ "$ms" -lt $((2500 * slowness)) ]
 }
 
+calls_of() { redis_cli one info commandstats | tr -d '\r' | sed -n "s/^cmdstat_$1:calls=\([0-9]*\),.*/\1/p"; } # COMMAND
+
+@test "a server that can track too few keys: holders and waiters ask it some times a second, not without end, and hear the rest" {
+  redis_cli one config set tracking-table-max-keys 1
+  local n
+  for n in 1 2; do
+    start_watched "holder$n" dlock run --ttl 60s "k$n" -- sleep 60
+    redis_cli one set "theirs$n" x px 60000
+    start_watched "waiter$n" dlock run -q --ttl 60s "theirs$n" -- true
+    wait_until has 1 waiters "theirs$n"
+  done
+  sleep 0.4 # a holder listens 200 ms after its grant
+  redis_cli one config resetstat
+  sleep 0.5
+  [ "$(calls_of get)" -lt 1000 ] # 200 at the most, where it was some thousands
+  redis_cli one del k1 theirs2
+  [ "$(how_ended holder1)" = "exit 79" ]
+  [ "$(how_ended waiter2)" = "exit 0" ]
+}
+
 @test "CLIENT KILL on everybody: the holder keeps the lock, the waiter its place" { everybody_is_killed; }
 
 # --- operators -------------------------------------------------------------------------------------------------------

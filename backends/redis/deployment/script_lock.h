@@ -24,7 +24,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) final;
   Renewal renew(Control& control, TimePoint until) final;
   void add_interest(std::vector<pollfd>& fds) const final;
-  std::optional<TimePoint> wake_at() const final { return watch_at_; }
+  std::optional<TimePoint> wake_at() const final { return watch_at_ ? watch_at_ : wake_.wake_at(); }
   Renewal held(TimePoint now) final;
   Result<void> release(TimePoint until) final;
   Result<void> leave(Duration ttl, TimePoint until) final;

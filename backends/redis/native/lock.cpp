@@ -106,7 +106,7 @@ bool NativeLock::wait(std::optional<TimePoint> until, Control& control) {
     std::vector<pollfd> fds;
     control.add_interest(fds);
     wake_.add_interest(fds);
-    runtime_.clock.wait(fds, end);
+    runtime_.clock.wait(fds, earlier(end, wake_.wake_at()));
   };
   acquisition_.wait_on({[&] { return wake_.heard(runtime_.clock.now()); }, sleep}, earlier(look_at, until), control);
   return true;

@@ -116,7 +116,7 @@ bool RedissonLock::wait(std::optional<TimePoint> until, Control& control) {
     std::vector<pollfd> fds;
     control.add_interest(fds);
     wake_.add_interest(fds);
-    runtime_.clock.wait(fds, end);
+    runtime_.clock.wait(fds, earlier(end, wake_.wake_at()));
   };
   acquisition_.wait_on({[&] { return wake_.heard(runtime_.clock.now()); }, sleep}, earlier(next_look(), until),
                        control);

@@ -2,6 +2,20 @@
 #include "backends/redis/wire/wake_channel.h"
 
 namespace dlock::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kChanges = "__redis__:invalidate";
+
+/// How many changes in a second are heard at once, and how long each further one may wait.
+constexpr int kManyChanges = 32;
+constexpr Duration kChangesPause = 50ms;
+
+/// Not a message to this waiter or holder: a key that was looked at has changed, or the server has forgotten that it was.
+bool tells_change(const Reply& reply) { return reply.elements.size() > 1 && reply.elements[1].text == kChanges; }
+
+}  // namespace
 
 bool WakeChannel::open(const Connection& main, const std::string& channel, TimePoint until, Control* control,
                        bool sharded) {
@@ -19,7 +33,7 @@ bool WakeChannel::open(const Connection& main, const std::string& channel, TimeP
   }
   // A server that refuses the second channel still tells of releases.
   if ((*replies)[0].kind == Reply::Kind::kInteger) {
-    const auto more = exchange(*connection_, {{"SUBSCRIBE", "__redis__:invalidate"}}, clock_, until, until, control);
+    const auto more = exchange(*connection_, {{"SUBSCRIBE", kChanges}}, clock_, until, until, control);
     if (!more) {
       close();
       return false;
@@ -36,18 +50,30 @@ Command WakeChannel::tracking(bool all_reads) const {
 }
 
 void WakeChannel::add_interest(std::vector<pollfd>& fds) const {
-  if (is_open()) connection_->add_interest(fds);
+  if (is_open() && !pauses_until_) connection_->add_interest(fds);
 }
 
 bool WakeChannel::heard(TimePoint now) {
-  if (!is_open()) return false;
+  if (!is_open() || (pauses_until_ && now < *pauses_until_)) return false;
+  pauses_until_.reset();
   if (const auto moved = connection_->advance(now); !moved) {
     close();
     return true;  // what was missed is found out by looking
   }
-  bool heard = false;
-  while (connection_->next_reply()) heard = true;
-  return heard;
+  bool changed = false;
+  bool told = false;
+  while (const auto reply = connection_->next_reply()) (tells_change(*reply) ? changed : told) = true;
+  if (changed && !told) note_change(now);
+  return changed || told;
+}
+
+/// Whoever looks at its key again makes a server whose table of tracked keys is full forget another one, and tell that.
+void WakeChannel::note_change(TimePoint now) {
+  if (now >= changes_since_ + 1s) {
+    changes_since_ = now;
+    changes_ = 0;
+  }
+  if (++changes_ > kManyChanges) pauses_until_ = now + kChangesPause;
 }
 
 }  // namespace dlock::redis

@@ -22,19 +22,30 @@ class WakeChannel {
   bool open(const Connection& main, const std::string& channel, TimePoint until, Control* control,
             bool sharded = false);
   bool is_open() const { return connection_ && !connection_->is_closed(); }
-  void close() { connection_.reset(); }
+  void close() {
+    connection_.reset();
+    pauses_until_.reset();
+  }
 
   /// "CLIENT TRACKING ON REDIRECT this", to be sent on the main connection.
   Command tracking(bool all_reads) const;
 
   void add_interest(std::vector<pollfd>& fds) const;
-  /// True if something was heard since the last call. Closes itself when the connection breaks.
+  /// When heard() has to be called though no descriptor asks for it.
+  std::optional<TimePoint> wake_at() const { return pauses_until_; }
+  /// True if something was heard since the last call. Closes itself when the connection breaks. Changes of keys that
+  /// come too often are heard a little later, together.
   bool heard(TimePoint now);
 
  private:
+  void note_change(TimePoint now);
+
   Clock& clock_;
   std::unique_ptr<Connection> connection_;
   std::string id_;
+  TimePoint changes_since_{};
+  int changes_ = 0;  ///< since then, at most a second ago
+  std::optional<TimePoint> pauses_until_;
 };
 
 }  // namespace dlock::redis
