@@ -166,6 +166,16 @@ SCRIPT
   history check --sections 2
 }
 
+@test "X9: the server's clock is behind: who waits for a lock of Redisson's without taking it does not ask without end" {
+  start_jumping
+  jump clock -3600
+  use "$DLOCK_BACKEND?layout=redisson&kind=lock"
+  redis_cli jumping hset k 11111111-2222-4333-8444-555555555555:7 1
+  redis_cli jumping pexpire k 400
+  run -0 dlock wait -w 10 k
+  [ "$(redis_cli jumping info commandstats | sed -n 's/^cmdstat_eval:calls=\([0-9]*\),.*/\1/p')" -lt 50 ]
+}
+
 @test "X9: the clock of a holder's machine jumps: its lease is counted on a clock that nobody sets" {
   build_clock
   start_watched a with_clock 0 dlock run --ttl 2s k -- section --for 3

@@ -63,7 +63,7 @@ Acquirer::Attempt RedissonLock::look(TimePoint until, Control& control) {
   if (!state) return Failed{state.error(), store_.was_answered()};
   if (state->holders.empty()) return Granted{{}, std::nullopt};
   by_ = {};
-  if (const auto end = state->holders.front().until) by_.remaining = *end - runtime_.clock.wall();
+  if (const auto end = state->holders.front().until) by_.remaining = *end - store_.read_at();
   return Busy{};
 }
 

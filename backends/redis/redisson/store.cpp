@@ -155,6 +155,7 @@ Result<LockState> RedissonStore::read_state(TimePoint until, Control* control) {
   if (!parts) return parts.error();
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_redisson_view(kind_, *parts, state)) return not_understood(store_);
+  read_at_ = from_ms(leading_number<std::int64_t>(parts->front().text) / 1000);
   return state;
 }
 
