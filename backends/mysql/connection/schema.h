@@ -34,8 +34,8 @@ struct Table {
 /// Every table, in the order in which they are made.
 std::vector<Table> tables();
 
-/// Asks of which kind tables are: `which` is a condition on t.TABLE_NAME, `beside` an expression that is answered in the
-/// same round trip. The columns of the answer:
+/// Asks of which kind tables are: `which` is a condition on t.TABLE_NAME, `beside` an expression that is answered in
+/// the same round trip. The columns of the answer:
 std::string kinds_query(const std::string& which, const std::string& beside = "NULL");
 enum KindColumn : std::uint8_t { kTransactions, kEngine, kTableName, kTableComment, kBeside };
 /// Misconfigured for a row of that answer whose engine has no transactions: it locks no rows, and takes nothing back.

@@ -5,6 +5,7 @@
 
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
+#include "backends/redis/redisson/rules.h"
 #include "backends/redis/redisson/scripts.h"
 #include "backends/redis/redisson/view.h"
 #include "backends/redis/wire/values.h"

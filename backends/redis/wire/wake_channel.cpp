@@ -12,7 +12,8 @@ constexpr const char* kChanges = "__redis__:invalidate";
 constexpr int kManyChanges = 32;
 constexpr Duration kChangesPause = 50ms;
 
-/// Not a message to this waiter or holder: a key that was looked at has changed, or the server has forgotten that it was.
+/// Not a message to this waiter or holder: a key that was looked at has changed, or the server has forgotten that it
+/// was.
 bool tells_change(const Reply& reply) { return reply.elements.size() > 1 && reply.elements[1].text == kChanges; }
 
 }  // namespace
