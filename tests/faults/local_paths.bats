@@ -78,6 +78,9 @@ teardown() { end_world; }
   ln -s "$BATS_TEST_TMPDIR/made" link
   run -78 dlock run -n "$PWD/link" -- touch ran
   [[ "$output" == *"$PWD/link is a symbolic link that leads nowhere"* ]]
+  ln -s loop loop
+  run -0 dlock inspect "$PWD/link" "$PWD/loop" # nobody can hold what is not there
+  [[ "${lines[0]}" == "$PWD/link  free"* && "$output" == *"$PWD/loop  free"* ]]
   [ ! -e "$BATS_TEST_TMPDIR/made" ] && [ ! -e ran ]
   touch "$BATS_TEST_TMPDIR/made"
   run -1 dlock run -n "$PWD/link" -- flock -n "$BATS_TEST_TMPDIR/made" true

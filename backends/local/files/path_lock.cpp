@@ -126,7 +126,7 @@ std::vector<FlockEntry> flock_users(const std::string& path) {
 Result<void> can_tell_flock_users(const std::string& path) {
   struct stat st {};
   const bool found = stat(path.c_str(), &st) == 0;
-  if (!found && (errno == ENOENT || errno == ENOTDIR)) return {};
+  if (!found && errno != EACCES) return {};  // there is no file that could be locked
   if (found && access("/proc/locks", R_OK) == 0) return {};
   return Error{
       ErrorCode::kDenied,
