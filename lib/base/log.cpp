@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/log.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ bool write_all(int fd, std::string_view text) {
 
 bool write_in_time(int fd, std::string_view text) {
   static int in_arrears = -1;
+  if (fcntl(fd, F_GETFL) & O_NONBLOCK) return write_all(fd, text);  // whoever made it so chose to lose what has no room
   while (!text.empty()) {
     const bool room = has_room(fd, fd == in_arrears ? 0 : kReaderPatienceMs);
     if (!room) in_arrears = fd;
