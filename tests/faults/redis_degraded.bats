@@ -87,8 +87,9 @@ takes_no_changes() { # WORDS: how that is said
   grep -q 'LOST held: no renewal for .* cannot save its data' said
   redis_cli one config set save ''
   run -0 dlock run -n k -- true
-  run -0 dlock run --ttl 1s k -- redis-cli -p "$(port_of one)" config set min-replicas-to-write 1
-  [[ "$output" == *"the release of k could not be confirmed: "*"has too few replicas"*"; the lease "* ]]
+  run -0 dlock run --ttl "${slowness}s" brief -- redis-cli -p "$(port_of one)" config set min-replicas-to-write 1
+  echo "$output"
+  [[ "$output" == *"the release of brief could not be confirmed: "*"has too few replicas"*"; the lease "* ]]
   takes_no_changes 'too few replicas'
 }
 
