@@ -57,6 +57,7 @@ class SingleDeployment final : public Deployment {
     std::vector<Reply> answered;
     std::span<const Command> left = commands;
     std::optional<Error> busy;  // tells more than that the last question found no time
+    refused_ = false;
     for (Pause pause;;) {
       auto replies = call_once(left, until, control);
       if (!replies) return busy && replies.error().code == ErrorCode::kUnavailable ? *busy : replies.error();
@@ -70,7 +71,9 @@ class SingleDeployment final : public Deployment {
       auto paused = pause.take(clock_, until, control);
       if (!paused) return std::move(paused).error();
       busy = not_ready(*refused);
-      if (!*paused) return *busy;
+      if (*paused && clock_.now() < until) continue;
+      refused_ = answered.empty();
+      return *busy;
     }
   }
 

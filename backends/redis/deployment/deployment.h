@@ -30,6 +30,9 @@ class Deployment {
   /// Whether a server was ever reached and asked: an unknown outcome may be one that took effect.
   virtual bool has_asked() const = 0;
 
+  /// Whether nothing of the last call(), which failed, was done: the server said so (LOADING, BUSY, MASTERDOWN).
+  bool was_refused() const { return refused_; }
+
   /// When the request that the last successful call() answered began to be written, or just before: what went before,
   /// looking for the server and connecting to it, takes nothing off a lease.
   TimePoint asked_at() const { return asked_at_; }
@@ -50,6 +53,7 @@ class Deployment {
  protected:
   TimePoint asked_at_{};
   bool insists_ = true;
+  bool refused_ = false;
 };
 
 /// The settings for `endpoint` that `url` asks for (user, password, database, TLS, client name, address-map).

@@ -49,10 +49,11 @@ class ScriptLock : public LockDriver, protected Acquirer {
   template <typename Ask>
   auto ask(TimePoint until, const Ask& acquire) {
     const Patience& patience = acquisition_.patience();
-    asked_ = true;
     deployment_->insist(!patience.is_once());
     auto answer = acquire(attempt_limit(until));
     deployment_->insist(true);
+    if (!answer && deployment_->was_refused()) return answer;
+    asked_ = true;
     denied_ = !answer && answer.error().code == ErrorCode::kDenied;
     unknown_ =
         !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
