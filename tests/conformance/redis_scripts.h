@@ -34,6 +34,8 @@ class Table final : public ScriptTable {
     else if (script[0] == "force")
       command.insert(command.end(),
                      {"7", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.forced, n.wake, ""});
+    else if (script[0] == "renew") command.insert(command.end(), {"4", n.key, n.fence, n.holders, n.until, n.wake});
+    else if (script[0] == "renew-alone") command.insert(command.end(), {"3", n.key, n.fence, n.holders, n.wake});
     else command.insert(command.end(), {"6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.wake});
     command.insert(command.end(), script.begin() + 1, script.end());
     return command;
@@ -41,7 +43,7 @@ class Table final : public ScriptTable {
 
   static const char* text_of(const std::string& name) {
     if (name == "acquire") return native_scripts::kAcquire;
-    if (name == "renew") return native_scripts::kRenew;
+    if (name == "renew" || name == "renew-alone") return native_scripts::kRenew;
     if (name == "release") return native_scripts::kRelease;
     if (name == "force") return native_scripts::kForce;
     if (name == "look") return native_scripts::kReadState;

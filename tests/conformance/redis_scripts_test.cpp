@@ -49,6 +49,17 @@ TEST_CASE("redis scripts: renew") {
        "lost other",
        "lock other for 500s, holders other 7_5_0_other_who"},
       {"another kind of key", {"HSET lock a b"}, "renew me 100000 0", "lost hash", "lock a b"},
+      {"ours, by who has it alone",
+       {kHeldByMe, kMyRecord},
+       "renew-alone me 100000 0",
+       "renewed {us} 7",
+       "lock me for 100s, holders me 7_5_0_me_who for 100s"},
+      {"shared by others, by who had it alone",
+       {"SET lock dlock:shared PX 500000", "HSET holders b 7_5_0_b_who", "ZADD ends {+500} me"},
+       "renew-alone me 100000 0",
+       "lost dlock:shared",
+       "lock dlock:shared for 500s, holders b 7_5_0_b_who, ends me {+500}"},
+      {"free, by who had it alone", {}, "renew-alone me 100000 0", "lost ''", ""},
   });
 }
 

@@ -195,8 +195,8 @@ lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
 }
 
 # What holds k while "end" is missing, and who waits for it; then both must come to their end, one after the other.
-hold_and_wait() { # KEY TTL
-  start_watched a dlock run --ttl "$2" "$1" -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done; echo a >>served'
+hold_and_wait() { # KEY TTL [OPTION...]: of the holder
+  start_watched a dlock run --ttl "$2" "${@:3}" "$1" -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done; echo a >>served'
   wait_until filled begun
   start_watched b dlock run -q --ttl "$2" "$1" -- sh -c 'echo b >>served'
   wait_until has 1 waiters "$1"
@@ -220,9 +220,10 @@ is_renewed() { # SERVER KEY
 @test "cluster: a slot moves under a holder and a waiter: half of its keys for a while (TRYAGAIN), then all" {
   start_cluster
   export DLOCK_BACKEND=$url
-  hold_and_wait x 30s # longer than these steps take on a busy machine
+  hold_and_wait x 30s --renew-interval 500ms # longer than these steps take on a busy machine
   redis_cli a cluster setslot 16287 importing "$(id_of c)"
   redis_cli c cluster setslot 16287 migrating "$(id_of a)"
+  wait_until is_renewed c x # however long that takes
   redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys x 'dlock:{x}:fence'
   # Nobody is told anything final meanwhile; an attempt waits for the rest.
   run dlock run -n --connect-timeout 1s x -- touch ran
@@ -232,6 +233,7 @@ is_renewed() { # SERVER KEY
   mapfile -t rest < <(redis_cli c cluster getkeysinslot 16287 100)
   redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys "${rest[@]}"
   for node in a c b; do redis_cli "$node" cluster setslot 16287 node "$(id_of a)"; done
+  least=
   wait_until is_renewed a x # where it is now
   run -75 dlock run -q -n x -- true
   both_are_served

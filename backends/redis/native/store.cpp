@@ -15,24 +15,38 @@
 #include "lib/lock/slots.h"
 
 namespace dlock::redis {
-Command NativeStore::command_of(const char* script, std::vector<std::string> arguments) const {
+namespace {
+
+/// How many of its keys a script is told: all that every script knows, and those that are there while a lock is held by
+/// one holder, or by several. A cluster refuses a script while its slot moves if one of its keys is not there.
+constexpr std::size_t kAllKeys = 6;
+constexpr std::size_t kKeysOfOne = 3;
+constexpr std::size_t kKeysOfSeveral = 4;
+constexpr std::size_t kKeysToForce = 7;
+
+}  // namespace
+
+Command NativeStore::command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const {
   const NativeNames& n = names_;
-  const bool forces = script == native_scripts::kForce;
-  Command command{"EVAL", script, forces ? "7" : "6", n.key, n.fence, n.holders, n.until, n.queue, n.waiting};
-  if (forces) command.push_back(n.forced);
+  Command command{"EVAL", script, std::to_string(keys)};
+  command.reserve(keys + 4 + arguments.size());
+  for (const auto* key : {&n.key, &n.fence, &n.holders, &n.until, &n.queue, &n.waiting, &n.forced}) {
+    if (command.size() < keys + 3) command.push_back(*key);
+  }
   command.push_back(n.wake);
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   return command;
 }
 
 Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until, Control* control) {
+  several_ = ask.mode != Mode::kExclusive;
   std::string flags;
   if (ask.enqueue) flags += 'e';
   if (ask.fair) flags += 'f';
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
   auto answer = calls_.run_confirmed(
-      command_of(native_scripts::kAcquire,
+      command_of(native_scripts::kAcquire, kAllKeys,
                  {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay),
                   std::to_string(ask.permits), ask.info, flags, ask.ancestor ? ask.ancestor->owner.text() : "",
                   ask.ancestor ? ask.ancestor->token.text() : "", ask.arrival, ms_text(ask.lock_delay),
@@ -68,7 +82,8 @@ const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration
   const bool same = renewal_ && renewal_->owner == owner && renewal_->ttl == ttl && renewal_->exact == exact;
   if (!same) {
     renewal_ = Renewal{owner, ttl, exact, {}};
-    renewal_->request.push_back(command_of(native_scripts::kRenew, {owner.text(), ms_text(ttl), exact ? "1" : "0"}));
+    renewal_->request.push_back(command_of(native_scripts::kRenew, several_ ? kKeysOfSeveral : kKeysOfOne,
+                                           {owner.text(), ms_text(ttl), exact ? "1" : "0"}));
   }
   return renewal_->request;
 }
@@ -90,8 +105,8 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto answer =
-      calls_.run(command_of(native_scripts::kRelease, {owner.text(), entry ? entry->text() : ""}), until, control);
+  auto answer = calls_.run(command_of(native_scripts::kRelease, kAllKeys, {owner.text(), entry ? entry->text() : ""}),
+                           until, control);
   if (!answer) return answer.error();
   const ScriptCalls::Answer& e = *answer;
   if (e[0].text == "released") return {};
@@ -105,7 +120,7 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
     arguments.push_back(party.stored.empty() ? party.owner : party.stored);
     arguments.push_back(party.token.text());
   }
-  auto answer = calls_.run(command_of(native_scripts::kForce, std::move(arguments)), until, nullptr);
+  auto answer = calls_.run(command_of(native_scripts::kForce, kKeysToForce, std::move(arguments)), until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
@@ -122,7 +137,7 @@ std::string NativeStore::forced_by(const Owner& owner, TimePoint until, Control*
 }
 
 Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
-  auto parts = calls_.run(command_of(native_scripts::kReadState, {}), until, control);
+  auto parts = calls_.run(command_of(native_scripts::kReadState, kAllKeys, {}), until, control);
   if (!parts) return parts.error();
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_view(*parts, state)) return not_understood(store_);

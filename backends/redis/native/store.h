@@ -67,7 +67,7 @@ class NativeStore final : public ScriptStore {
   Result<void> fence(FencingToken token, TimePoint until) override;
 
  private:
-  Command command_of(const char* script, std::vector<std::string> arguments) const;
+  Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
   const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact);
 
   struct Renewal {
@@ -78,6 +78,7 @@ class NativeStore final : public ScriptStore {
   };
 
   NativeNames names_;
+  bool several_ = true;             ///< may share the lock with others: not known before acquire()
   std::optional<Renewal> renewal_;  ///< the last one: a holder asks for the same one again and again
 };
 

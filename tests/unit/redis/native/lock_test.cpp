@@ -87,16 +87,17 @@ class ScriptedServer final : public Deployment {
     if (!holder.empty() && clock_.now() >= held_until) holder.clear();
   }
 
-  /// EVAL script 6 key fence holders until queue waiting, and the script's ARGV from [9] on.
+  /// EVAL script N key fence holders until queue waiting, or the first N of these, and the script's ARGV.
   Reply run(const Command& command) {
     expire();
     REQUIRE(command.at(0) == "EVAL");
     const std::string& script = command[1];
-    const std::string& owner = command.size() > 10 ? command[10] : command[9];
+    const std::size_t arguments = 3 + std::stoul(command[2]);
+    const std::string& owner = command.size() > arguments + 1 ? command[arguments + 1] : command[arguments];
     if (script == native_scripts::kAcquire) return acquire(owner, Duration(std::stoll(command[12]) * 1ms), command[15]);
     if (script == native_scripts::kRenew) {
       if (holder != owner) return list({text("lost"), text(holder)});
-      held_until = clock_.now() + std::stoll(command[11]) * 1ms;
+      held_until = clock_.now() + std::stoll(command[arguments + 2]) * 1ms;
       return list({text("renewed"), text("1"), text(std::to_string(token))});
     }
     if (script == native_scripts::kRelease) {
