@@ -229,7 +229,7 @@ through_proxy() {
   network hold
   [ "$(how_ended a)" = "exit 79" ]
   cat said
-  grep -q "LOST $key: no renewal for .* (cannot reach $DLOCK_BACKEND: no answer)" said
+  grep -q "LOST $key: no renewal for .* (cannot reach $DLOCK_BACKEND: no answer" said
 }
 answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 

@@ -116,11 +116,9 @@ void Calls::wait(std::optional<TimePoint> until, Control* control) {
 }
 
 Error Calls::unreachable() const {
-  std::string trouble = session_->trouble();
-  const bool was_connected = timeout_ > Duration(0);
-  if (trouble.empty())
-    trouble = was_connected ? "no answer" : "no answer (is it a ZooKeeper server that listens there?)";
-  return {ErrorCode::kUnavailable, "cannot reach " + store_ + ": " + trouble, "check it with: dlock doctor"};
+  const std::string trouble = session_->trouble();
+  return {ErrorCode::kUnavailable, "cannot reach " + store_ + (trouble.empty() ? ": no answer" : ": " + trouble),
+          "check it with: dlock doctor"};
 }
 
 /// `asked`: the paths, of a transaction in the order of its changes.

@@ -29,11 +29,13 @@ constexpr char kClosed[] =
     "the server closed the connection (is it a ZooKeeper server that listens there? "
     "Does its maxClientCnxns allow one more from here? Is a majority of its ensemble there?)";
 
+constexpr char kSilent[] = "no answer (is it a ZooKeeper server that listens there?)";
+
 /// What the library complained of last. Its log callback has no context, hence one for the process.
 struct Complaints {
   std::string last;
   int refusals = 0;
-  bool left = false;  ///< by us, because the server is silent: the next end of a connection says nothing about it
+  std::optional<std::string> left;  ///< by us: what the next end of a connection says of its server
 };
 
 Complaints& complaints() {
@@ -52,7 +54,7 @@ void on_log(const char* line) noexcept {
   if (!end) return;
   const int error = leading_number<int>(std::string_view(number).substr(std::strlen("errno=")));
   std::string& last = complaints().last.assign(open + 1, end);
-  if (is_closing(error)) last = std::exchange(complaints().left, false) ? "" : kClosed;
+  if (is_closing(error)) last = std::exchange(complaints().left, std::nullopt).value_or(kClosed);
   if (error == ECONNREFUSED) ++complaints().refusals;
 }
 
@@ -151,7 +153,7 @@ void on_event(zhandle_t* handle, int type, int state, const char* path, void* co
   StateChanged changed{.state = state_of(state), .key = {}, .timeout = {}};
   if (changed.state == SessionState::kConnected) {
     complaints().last.clear();  // it was about connections before this one
-    complaints().left = false;
+    complaints().left.reset();
     const clientid_t* id = zoo_client_id(handle);
     changed.key = {id->client_id, std::string(id->passwd, sizeof id->passwd), server_of(handle)};
     changed.timeout = std::chrono::milliseconds(zoo_recv_timeout(handle));
@@ -228,8 +230,8 @@ class LibrarySession final : public Session {
 
   void reconnect() override {
     if (fd_ < 0) return;
+    complaints().left = zoo_state(handle_) == ZOO_ASSOCIATING_STATE ? kSilent : "";
     shutdown(fd_, SHUT_RDWR);
-    complaints().left = true;
   }
 
   void close() override {
