@@ -264,6 +264,19 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
   done
 }
 
+# The length of a request goes out by itself. A server closes the connection on which a length is none, and the relay waits.
+@test "a connection that ends in the middle of a request: nothing of that goes out on the next one" {
+  command -v g++ >/dev/null || skip "no compiler"
+  through_proxy
+  g++ -shared -fPIC -o broken_send.so "$support/preload/broken_send.cpp"
+  local n
+  for n in {1..9}; do # the first one is the greeting
+    LD_PRELOAD=$PWD/broken_send.so BROKEN_SEND=$n run -0 dlock run -w 5 "$key-$n" -- true
+    echo "$n: $output"
+    [ -z "$output" ]
+  done
+}
+
 @test "acquire and release from the command line, cut behind every message: no lease is left behind" {
   through_proxy
   lease_cut_everywhere 6

@@ -206,8 +206,10 @@ class LibrarySession final : public Session {
   void ask(std::uint64_t ticket, const Request& request) override {
     auto* pending = new Pending{inbox_.get(), ticket};
     cork(true);
+    const bool stood = handle_ && is_connected();
     const int rc = handle_ ? send(request, *pending) : static_cast<int>(ZCLOSING);
     if (rc != ZOK) pending->answer({.code = Code(rc)});
+    if (stood && !is_connected()) lose_what_was_sent();
     look();
   }
 
@@ -261,6 +263,17 @@ class LibrarySession final : public Session {
     fd_ = -1;
     corked_ = false;
     wake_at_.reset();
+  }
+
+  /// A request that could not be sent has closed the connection, and the library tells nobody: it would go on with
+  /// what is left of that request on the next connection, where nothing of it was read, and the server would wait for
+  /// the rest of nonsense. All is answered as lost when the next connection breaks before it stands.
+  void lose_what_was_sent() {
+    inbox_->emplace_back(StateChanged{.state = SessionState::kConnecting, .key = {}, .timeout = {}});
+    look();
+    if (fd_ < 0) return;  // none could be begun, which has done the same
+    shutdown(fd_, SHUT_RDWR);
+    zookeeper_process(handle_, ready());
   }
 
   /// Breaks the connection, for which the library has no call, and lets it see that.
