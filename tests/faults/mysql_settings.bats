@@ -29,9 +29,9 @@ queue_of_two() { # KEY
   done
   wait_until is_free "$1"
 }
-@test "sessions that begin with another sql_select_limit, completion_type and autocommit: queues are served all the same" {
+@test "sessions that begin with another sql_select_limit, completion_type, autocommit and character set: queues are served all the same" {
   sql one 'SET GLOBAL sql_select_limit = 1; SET GLOBAL completion_type = 2; SET GLOBAL autocommit = 0'
-  sql one "SET GLOBAL init_connect = 'SET sql_select_limit = 1, completion_type = 2, autocommit = 0'"
+  sql one "SET GLOBAL init_connect = 'SET sql_select_limit = 1, completion_type = 2, autocommit = 0, collation_connection = ucs2_bin'"
   for_each_strategy queue_of_two
 }
 
