@@ -51,7 +51,7 @@ Error error_of(const Failure& failure, const std::string& server) {
   if (failure.cancelled) {
     return {ErrorCode::kUnavailable, server + " did not answer in time",
             "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "
-            "(LOCK TABLES, ALTER TABLE); look with: dlock doctor"};
+            "(LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE); look with: dlock doctor"};
   }
   switch (failure.code) {
     case 1045:  // access denied
