@@ -82,9 +82,13 @@ std::string last_message(const std::string& log) {
   constexpr std::size_t kMost = 200;
   constexpr std::string_view kBefore = "\"message\":\"";
   const std::size_t at = log.rfind(kBefore);
-  if (at == std::string::npos) return log.substr(0, kMost);
-  const std::size_t begin = at + kBefore.size();
-  return log.substr(begin, log.find("\",\"next\"", begin) - begin).substr(0, kMost);
+  if (at == std::string::npos) return std::string(utf8_prefix(log, kMost));
+  std::string message;
+  for (std::size_t i = at + kBefore.size(); i < log.size() && log[i] != '"'; ++i) {
+    if (log[i] == '\\' && (log[i + 1] == '"' || log[i + 1] == '\\')) ++i;
+    message += log[i];
+  }
+  return std::string(utf8_prefix(message, kMost));
 }
 
 RunFamily family_of(pid_t supervisor) {
@@ -126,7 +130,10 @@ Result<Lab> Lab::make(const BackendUrl& url) {
   lab.url_.alias.clear();
   if (!url.password.empty() && !url.is_local()) {
     const std::string file = path + "/password";
-    if (auto written = write_secret(file, url.password); !written) return written.error();
+    if (auto written = write_secret(file, url.password); !written) {
+      lab.remove_directory();
+      return written.error();
+    }
     lab.url_.password.clear();
     lab.url_.params["password-file"] = file;
   }

@@ -32,9 +32,11 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ -z "$(left_behind)" ]
 }
 
-@test "verify: no room for its history is 71 and says so, and leaves nothing behind" {
+@test "verify: no room for its history, or for the password, is 71 and says so, and leaves nothing behind" {
   run -71 bash -c 'ulimit -f 0; dlock verify 2>&1 | cat; exit "${PIPESTATUS[0]}"'
   [[ "$output" == "dlock: cannot write $BATS_TEST_TMPDIR/dlock-verify."*": File too large"*"ulimit -f"* ]]
+  DLOCK_PASSWORD=$(printf 'x%.0s' {1..2000}) run -71 bash -c 'ulimit -f 1; dlock verify -b redis://127.0.0.1:1 2>&1 | cat; exit "${PIPESTATUS[0]}"'
+  [[ "$output" == "dlock: cannot write $BATS_TEST_TMPDIR/dlock-verify."*"/password: File too large"* ]]
   [ -z "$(left_behind)" ]
 }
 
