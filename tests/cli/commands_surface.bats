@@ -263,7 +263,7 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
       [ "$status" = 71 ] && [[ "$output" == "dlock: cannot write to stdout: "* ]] || { echo "dlock $words $to: $status $output" >&2; return 1; }
     done
     run -0 bash -c "dlock run k -- sh -c '{ echo >&1; } 2>/dev/null || touch closed' $to"
-    [ -e closed ] && rm closed
+    rm closed
   done
   is_free k
   [ "$(dlock stock show --json phone | jq .total)" = 5 ]

@@ -23,7 +23,8 @@ session TERM" ]
   [ "$(grep -c ^dlock: <<<"$stderr")" = 1 ]
   [ "$(jq -c '[.outcome, .exit_code, .signal]' report)" = '["overheld",124,null]' ]
   [ "$(jq '.held_ms >= 700' report)" = true ]
-  ended "$(pid_of cmd)" && ended "$(pid_of session)"
+  ended "$(pid_of cmd)"
+  ended "$(pid_of session)"
   is_free k
 }
 

@@ -36,7 +36,8 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
   [ "$(one force-released '[.reason, .holder.reason]')" = '["hangs since 2.4","release 2.4"]' ]
   [[ "$(one lost .why)" == *"hangs since 2.4"* ]]
   [ "$(one signalled '[.signal, .why]')" = '[15,"the lock was lost"]' ]
-  [ "$(one granted .owner)" = "$(one lost .owner)" ] && [ "$(one lost .owner)" = "$(one force-released .owner)" ]
+  [ "$(one granted .owner)" = "$(one lost .owner)" ]
+  [ "$(one lost .owner)" = "$(one force-released .owner)" ]
   [ "$(one released '.held_ms >= 0')" = true ]
 }
 
@@ -99,7 +100,8 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
     run -64 dlock run --events "$place" k -- touch ran
     [[ "$output" == "dlock: --events: "*"$place"*$'\n'*"journald, syslog, fd:N or off"* ]]
   done
-  [ ! -e ran ] && [ "$(ls)" = "" ]
+  [ ! -e ran ]
+  [ "$(ls)" = "" ]
   run -64 dlock history --since 2026-02-30 --events "$events"
   [[ "$output" == "dlock: --since: '2026-02-30' is no moment"* ]]
 }
@@ -333,8 +335,10 @@ SCRIPT
   grep -qE '^dlock_oldest_hold_seconds\{.*\} [0-9.e-]+$' <<<"$output"
   [ "${lines[-1]}" = '# EOF' ]
   run -0 dlock metrics --events "$events" --match 'a*'
-  [[ "$output" != *deploy/prod* ]] && [[ "$output" == *dlock_grants_total* ]]
+  [[ "$output" != *deploy/prod* ]]
+  [[ "$output" == *dlock_grants_total* ]]
   run -0 --separate-stderr dlock metrics --events nowhere
-  [[ "$output" == *dlock_holders* ]] && [[ "$stderr" == *"only what is held now is told"* ]]
+  [[ "$output" == *dlock_holders* ]]
+  [[ "$stderr" == *"only what is held now is told"* ]]
   let_go
 }

@@ -34,7 +34,8 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
     wait_until keeper_of "$strategy"
     let_go
     [ "$(how_ended "$strategy")" = "exit 0" ]
-    [ -e "waited.$strategy" ] && [ ! -e ran ]
+    [ -e "waited.$strategy" ]
+    [ ! -e ran ]
     is_free "$key"
   done
 }

@@ -18,8 +18,10 @@ shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1;
 
 @test "3.2 CMD has the descriptors that dlock got and the lock file, nothing else" {
   exec 7<"$0"
-  shell_with_descriptors env && mv got without
-  shell_with_descriptors dlock run k -- && mv got with
+  shell_with_descriptors env
+  mv got without
+  shell_with_descriptors dlock run k --
+  mv got with
   run -1 diff without with
   [ "$(grep -c '^[<>]' <<<"$output")" = 1 ]
   [[ "$output" == *"-> $locks/"* ]]
@@ -27,8 +29,10 @@ shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1;
 }
 
 @test "3.3 with -o CMD does not have the lock file either" {
-  shell_with_descriptors env && mv got without
-  shell_with_descriptors dlock run -o k -- && mv got with
+  shell_with_descriptors env
+  mv got without
+  shell_with_descriptors dlock run -o k --
+  mv got with
   diff without with
 }
 

@@ -35,8 +35,10 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   [ "${lines[1]}" = "${owner:0:8}-${owner:8:4}-${owner:12:4}-${owner:16:4}-${owner:20}:1" ]
   [ "${lines[2]}" = 1 ]
   ((lines[3] > 10000 && lines[3] <= 20000))
-  [ "${lines[4]}" = 2 ] && [ "${lines[5]}" = 1 ]
-  [[ "${lines[6]}" == *subscribe* ]] && [ "${#lines[@]}" = 7 ]
+  [ "${lines[4]}" = 2 ]
+  [ "${lines[5]}" = 1 ]
+  [[ "${lines[6]}" == *subscribe* ]]
+  [ "${#lines[@]}" = 7 ]
   wait_until lines_in said 2
   [ "$(tail -n 1 said)" = "\"message\",\"redisson_lock__channel:{$key}\",\"0\"" ]
   [ "$(server exists "$key" "dlock:{$key}:holders")" = 0 ]
@@ -164,7 +166,8 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
     run -78 dlock run "$key" -- true
     [[ "$output" == *"--permits N"* ]]
     run -0 dlock run --permits 2 "$key" -- redis-cli -u "$store" get "$key"
-    [ "$output" = 1 ] && [ "$(server get "$key")" = 2 ]
+    [ "$output" = 1 ]
+    [ "$(server get "$key")" = 2 ]
     hears "said.$object" "redisson_sc:{$key}"
     run -0 dlock run --permits 2 "$key" -- sh -c "env -u DLOCK_HELD dlock run --permits 2 $key -- redis-cli -u $store get $key"
     [ "$output" = 0 ]
@@ -208,7 +211,8 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   says fenced 'another lock client'
   made rpush "$key" a
   says lock 'the key is a list'
-  [ "$(server lrange "$key" 0 -1)" = a ] && [ ! -e ran ]
+  [ "$(server lrange "$key" 0 -1)" = a ]
+  [ ! -e ran ]
   made hset "$key" a b
   says lock 'the key is a hash'
   run -78 dlock force-release --yes "$key"
@@ -237,7 +241,8 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   server hset "$key" mode update "$theirs" 1
   run -78 dlock run -n "$key" -- touch ran
   [[ "$output" == *update* ]]
-  [ "$(server hget "$key" mode)" = update ] && [ ! -e ran ]
+  [ "$(server hget "$key" mode)" = update ]
+  [ ! -e ran ]
 }
 
 @test "a cluster: both forms of publishing are heard and used; a name whose keys are in several slots is refused" {

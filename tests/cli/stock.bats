@@ -42,7 +42,8 @@ _take_unprinted() {
     run bash -c "exec 3$to; until [[ '$to' == */dev/full || -e gone ]]; do sleep 0.02; done
       dlock stock take $phone --qty 2 >&3; status=\$?; touch finish; exit \$status"
     echo "$to: $status $output"
-    [ "$status" = 71 ] && [[ "$output" == *"the 2 of $phone went back, since the answer could not be printed"* ]]
+    [ "$status" = 71 ]
+    [[ "$output" == *"the 2 of $phone went back, since the answer could not be printed"* ]]
     is total 9
   done
   run -71 bash -c "dlock stock take $phone --id a >/dev/full"
@@ -299,7 +300,8 @@ _mode_lock() {
   [ ! -e third ]
   touch go
   for i in 1 2 3; do [ "$(how_ended "run$i")" = "exit 0" ]; done
-  [ -e third ] && [ ! -e ran ]
+  [ -e third ]
+  [ ! -e ran ]
   is total 2
   run -0 dlock stock run "$phone" --mode lock --qty 2 -- true # gathered
   is_free "stock:$phone:0"

@@ -29,7 +29,8 @@ is_understood() { # USER
   [ ! -e waited ]
   run -0 dlock force-release --yes --token "$old_token" "$key"
   [ "$(how_ended waiter)" = "exit 0" ]
-  [ -e waited ] && [ ! -e ran ]
+  [ -e waited ]
+  [ ! -e ran ]
   old_hold $((1000 * slowness))
   run -75 dlock run -n "$key" -- touch ran
   start_watched successor dlock run -q "$key" -- sh -c 'echo "$DLOCK_TOKEN" >token'

@@ -173,7 +173,8 @@ SCRIPT
   [ "$output" = "" ]
   run -78 dlock run -b "local:$PWD/no/where" k -- touch ran
   [[ "$output" == *"cannot make the lock directory $PWD/no/where: there is no $PWD/no"*"mkdir -p $PWD/no"* ]]
-  [ ! -e no ] && [ ! -e ran ]
+  [ ! -e no ]
+  [ ! -e ran ]
 }
 
 @test "a umask takes nothing of what their owner needs: directories and files of locks" {

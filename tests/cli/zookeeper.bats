@@ -40,7 +40,8 @@ locks_and_excludes() { # KEY [OPTION...]
   [ ! -e waited ]
   let_go
   [ "$(how_ended waiter)" = "exit 0" ]
-  [ -e waited ] && [ ! -e ran ]
+  [ -e waited ]
+  [ ! -e ran ]
   is_free "$1"
 }
 
@@ -158,7 +159,8 @@ END
   wait_until gone "/$key"
   three=$(token)
   echo "$one $two $three"
-  [ "$one" -lt "$two" ] && [ "$two" -lt "$three" ]
+  [ "$one" -lt "$two" ]
+  [ "$two" -lt "$three" ]
 }
 gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 

@@ -111,7 +111,8 @@ hold_some() {
   for word in $(in_bash dlock help ''); do dlock help "$word" >/dev/null; done
   [ "$(in_bash dlock help stock '' | sort)" = "$(in_bash dlock stock '' | sort)" ]
   for word in $(in_bash dlock help stock ''); do dlock help stock "$word" >/dev/null; done
-  [ -z "$(in_bash dlock help stock take '')" ] && [ -z "$(in_bash dlock help run '')" ]
+  [ -z "$(in_bash dlock help stock take '')" ]
+  [ -z "$(in_bash dlock help run '')" ]
 }
 
 @test "fish and zsh: kinds of --events, names of --faults, actions behind help stock" {

@@ -49,8 +49,8 @@ typed() { # PAGE N
 # All of them, but for the last SKIPPED.
 type_all() { # PAGE [SKIPPED]
   local n last=$(($(examples_of "$1") - ${2-0}))
-  [ "$last" -ge 1 ]
-  for ((n = 1; n <= last; n++)); do typed "$1" "$n"; done
+  [ "$last" -ge 1 ] || return
+  for ((n = 1; n <= last; n++)); do typed "$1" "$n" || return; done
 }
 
 @test "dlock(1)" {

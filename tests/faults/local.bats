@@ -103,7 +103,8 @@ lock_file() { echo "$locks"/*.lock; }
     wait_until in_state "$(pid_of first)" T
     let_go
     [ "$(how_ended second)" = "exit 0" ]
-    [ -e ran ] && [ ! -e stopped ]
+    [ -e ran ]
+    [ ! -e stopped ]
     kill -CONT "$(pid_of first)"
     [ "$(how_ended first)" = "exit 0" ]
     [ -e stopped ]

@@ -182,7 +182,8 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   printf X | dd of="$(lock_file)" bs=1 seek=300 conv=notrunc status=none
   touch "$(lock_file)"
   sleep 1
-  ! in_state "$(cat b.pid)" "ZX" && [ ! -e a ]
+  run ! in_state "$(cat b.pid)" "ZX"
+  [ ! -e a ]
   touch go
   [ "$(how_ended a)" = "exit 0" ]
 }
@@ -309,7 +310,8 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   mount -o remount,ro "$disk"
   run --separate-stderr dlock gc -b "local:$disk"
   umount "$disk"
-  [ "$status" = 77 ] && [ "$output" = "" ]
+  [ "$status" = 77 ]
+  [ "$output" = "" ]
   [[ "$stderr" == "dlock: nothing can be swept in local:$disk: cannot open the lock file "*": Read-only file system"* ]]
   [ "$(grep -c 'Read-only' <<<"$stderr")" = 1 ]
 }

@@ -81,7 +81,8 @@ teardown() { end_world; }
   ln -s loop loop
   run -0 dlock inspect "$PWD/link" "$PWD/loop" # nobody can hold what is not there
   [[ "${lines[0]}" == "$PWD/link  free"* && "$output" == *"$PWD/loop  free"* ]]
-  [ ! -e "$BATS_TEST_TMPDIR/made" ] && [ ! -e ran ]
+  [ ! -e "$BATS_TEST_TMPDIR/made" ]
+  [ ! -e ran ]
   touch "$BATS_TEST_TMPDIR/made"
   run -1 dlock run -n "$PWD/link" -- flock -n "$BATS_TEST_TMPDIR/made" true
 }

@@ -62,7 +62,8 @@ packets() { # COMMAND...
   "$@"
   read -r requests replies < <(network count)
   echo "packets: $requests requests, $replies replies" >&2
-  [ "$requests" -gt 3 ] && [ "$replies" -gt 3 ]
+  [ "$requests" -gt 3 ]
+  [ "$replies" -gt 3 ]
 }
 behind_each_packet() { # FUNCTION...: calls it for each DIRECTION and number of a packet
   local direction n

@@ -43,8 +43,9 @@ kill_dlock() {
 released_after() { # LEAST MOST
   wait_until said released
   read -r _ at living < <(grep '^released' said)
-  echo "released $((at - killed_at)) ms after the kill, $living processes left" >&2
-  [ "$living" = 0 ] && [ $((at - killed_at)) -ge "$1" ] && [ $((at - killed_at)) -le "$2" ]
+  local after=$((at - killed_at))
+  echo "released $after ms after the kill, $living processes left" >&2
+  ((living == 0 && after >= $1 && after <= $2))
 }
 
 kill_and_release() { # MOST

@@ -214,7 +214,8 @@ takes() { # MS WORD...
   "${@:2}"
   took=$(($(now_ms) - begin))
   echo "took $took ms" >&2
-  [ "$took" -ge "$1" ] && [ "$took" -le $(($1 + 2500)) ]
+  [ "$took" -ge "$1" ]
+  [ "$took" -le $(($1 + 2500)) ]
 }
 
 @test "--connect-timeout: that long a server that refuses, that hangs, or that is a black hole is asked, and no longer" {

@@ -155,7 +155,7 @@ everything_works_with() { # KEY
       run dlock run -n $mode k -- touch "ran-$right"
       echo "without $right, $mode: $status $output"
       [ "$(redis_cli one exists k)" = 0 ]
-      [ "$status" = 0 ] || { [ "$status" = 77 ] && [ ! -e "ran-$right" ]; }
+      [[ $status = 0 || ($status = 77 && ! -e ran-$right) ]]
       rm -f "ran-$right"
     done
     redis_cli one acl setuser deploy "+$right"

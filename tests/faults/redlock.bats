@@ -234,7 +234,8 @@ renewed() { # N...: those servers have been asked twice, and answered
 ahead() { # N SECONDS
   local now
   now=$(redis_cli "vote$1" time | head -n 1)
-  [ $((now - EPOCHSECONDS - $2)) -ge -2 ] && [ $((now - EPOCHSECONDS - $2)) -le 2 ]
+  [ $((now - EPOCHSECONDS - $2)) -ge -2 ]
+  [ $((now - EPOCHSECONDS - $2)) -le 2 ]
 }
 
 section_while_clocks_step() { # SECONDS: those of the first two; the run goes on, and says whose votes it dropped

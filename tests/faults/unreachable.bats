@@ -30,7 +30,9 @@ is_told_at_once() { # URL
   before=$(now_ms)
   run dlock run -n --connect-timeout 30s -b "$1" k -- touch ran
   echo "$1: $status after $(($(now_ms) - before)) ms: $output"
-  [ "$status" = 69 ] && [ ! -e ran ] && [ $(($(now_ms) - before)) -lt 15000 ]
+  [ "$status" = 69 ]
+  [ ! -e ran ]
+  [ $(($(now_ms) - before)) -lt 15000 ]
 }
 
 @test "-n where the connection is refused: 69 at once, on every backend" {
@@ -50,7 +52,8 @@ is_told_at_once() { # URL
       before=$(now_ms)
       run timeout 60 dlock "$command" -b "$url"
       echo "$command $url: $status after $(($(now_ms) - before)) ms: $output"
-      [ "$status" = 69 ] && [ $(($(now_ms) - before)) -lt $((5000 + 3000 * slowness)) ]
+      [ "$status" = 69 ]
+      [ $(($(now_ms) - before)) -lt $((5000 + 3000 * slowness)) ]
     done
   done
 }
@@ -62,7 +65,9 @@ stock_is_told_in_time() { # URL OPTION...
     before=$(now_ms)
     if [ "$what" = take ]; then run dlock stock take -b "$@" phone; else run dlock stock run -b "$@" phone -- touch ran; fi
     echo "$what $*: $status after $(($(now_ms) - before)) ms: $output"
-    [ "$status" = 69 ] && [ ! -e ran ] && [ $(($(now_ms) - before)) -lt $((1000 + 2500 * slowness)) ]
+    [ "$status" = 69 ]
+    [ ! -e ran ]
+    [ $(($(now_ms) - before)) -lt $((1000 + 2500 * slowness)) ]
     [[ "$output" == *"cannot reach "* ]]
   done
 }
@@ -92,7 +97,8 @@ silent_server() {
       # shellcheck disable=SC2086
       run timeout 60 dlock $command -b "$url" --connect-timeout 1s
       echo "$command $url: $status after $(($(now_ms) - before)) ms: $output"
-      [ "$status" = 69 ] && [ $(($(now_ms) - before)) -lt $((1500 + 1500 * slowness)) ]
+      [ "$status" = 69 ]
+      [ $(($(now_ms) - before)) -lt $((1500 + 1500 * slowness)) ]
     done
   done
 }

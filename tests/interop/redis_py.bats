@@ -166,7 +166,8 @@ CODE
   redis_cli one flushall
   three=$(script_token)
   echo "$one $two $three"
-  [ "$one" -lt "$two" ] && [ "$two" -lt "$three" ]
+  [ "$one" -lt "$two" ]
+  [ "$two" -lt "$three" ]
 }
 
 @test "readers and permits of dlock hold redis-py off too" {

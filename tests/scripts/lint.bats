@@ -55,3 +55,15 @@ setup() {
   run -1 "$tree/scripts/lint" changed
   [[ $output == *"SC2086"* ]]
 }
+
+@test "two assertions of a test in one line are a failure: the first one would not count" {
+  tree=$BATS_TEST_TMPDIR/tree
+  mkdir -p "$tree/scripts" "$tree/tests"
+  cp "$root/scripts/lint" "$tree/scripts/"
+  cp "$root/.shellcheckrc" "$tree/"
+  printf '@test "a" {\n  [ -e a ]\n  [[ -e a && -e b ]]\n}\n' >"$tree/tests/a.bats"
+  "$tree/scripts/lint" shell
+  sed -i 's/^  \[ -e a \]$/& \&\& [ -e b ]/' "$tree/tests/a.bats"
+  run -1 "$tree/scripts/lint" shell
+  [[ $output == *"tests/a.bats:2:"*"one assertion a line"* ]]
+}

@@ -242,7 +242,8 @@ locks_and_excludes() { # KEY
   wait_until has 1 waiters "$1"
   let_go
   [ "$(how_ended waiter)" = "exit 0" ]
-  [ -e waited ] && [ ! -e ran ]
+  [ -e waited ]
+  [ ! -e ran ]
   is_free "$1"
   run -124 dlock run --max-hold 300ms "$1" -- sleep 100
   [[ "$output" == *"$1 was held for "*"as long as --max-hold allows"* ]]

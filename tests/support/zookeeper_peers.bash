@@ -121,7 +121,10 @@ both_hold() {
   ask "$1" free y
 }
 
-each_shuts_out_the_other() { theirs_shuts_out "$@" && ours_shuts_out "$@"; }
+each_shuts_out_the_other() {
+  theirs_shuts_out "$@"
+  ours_shuts_out "$@"
+}
 
 backend() { echo "$(zookeeper_url one)?recipe=$recipe"; }
 use_recipe() {
