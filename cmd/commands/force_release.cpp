@@ -14,6 +14,7 @@
 #include "cmd/show/old_holders.h"
 #include "cmd/show/render.h"
 #include "cmd/wiring/recorder.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/user_name.h"

@@ -12,6 +12,7 @@
 #include "cmd/show/progress.h"
 #include "cmd/show/report.h"
 #include "cmd/wiring/take.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"

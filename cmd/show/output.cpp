@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "cmd/show/exit_status.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cmd/show/contention.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 

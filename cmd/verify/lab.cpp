@@ -17,7 +17,7 @@
 
 #include "cmd/options/option_table.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/process.h"
 #include "lib/base/program_output.h"
 #include "lib/base/random.h"

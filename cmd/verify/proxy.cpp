@@ -12,6 +12,7 @@
 
 #include "cmd/verify/relay.h"
 #include "lib/base/clock.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/program_output.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"

@@ -12,7 +12,7 @@
 #include "cmd/show/exit_status.h"
 #include "cmd/verify/acts.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/unique_fd.h"
 #include "lib/config/duration_text.h"
 

@@ -17,6 +17,7 @@
 #include "cmd/verify/proxy.h"
 #include "cmd/verify/report.h"
 #include "cmd/verify/stocktaking.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/lock/lease.h"

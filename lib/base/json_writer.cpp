@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "lib/base/log.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 

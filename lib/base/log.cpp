@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/log.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "lib/base/clock.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {
@@ -21,45 +16,7 @@ constexpr std::size_t kLongest = 4096;
 constexpr std::string_view kAskingCommands[] = {"dlock doctor", "dlock inspect", "dlock force-release", "dlock setup",
                                                 "dlock stock"};
 
-/// How long a reader may be in arrears. While a lock is held nothing else is done meanwhile.
-constexpr int kReaderPatienceMs = 500;
-
-/// False, with EAGAIN, if nothing can be written within `ms`. What is wrong with the descriptor is for write(2) to say.
-bool has_room(int fd, int ms) {
-  pollfd output{fd, POLLOUT, 0};
-  int ready = 0;
-  while ((ready = poll(&output, 1, ms)) < 0 && errno == EINTR) {
-  }
-  if (ready == 0) errno = EAGAIN;
-  return ready != 0;
-}
-
 }  // namespace
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
-bool write_in_time(int fd, std::string_view text) {
-  static int in_arrears = -1;
-  if (fcntl(fd, F_GETFL) & O_NONBLOCK) return write_all(fd, text);  // whoever made it so chose to lose what has no room
-  while (!text.empty()) {
-    const bool room = has_room(fd, fd == in_arrears ? 0 : kReaderPatienceMs);
-    if (!room) in_arrears = fd;
-    else if (fd == in_arrears) in_arrears = -1;
-    // A pipe with room has room for so much.
-    const std::string_view piece = text.substr(0, PIPE_BUF);
-    if (!room || !write_all(fd, piece)) return false;
-    text.remove_prefix(piece.size());
-  }
-  return true;
-}
 
 std::string with_options(std::string advice, std::string_view options) {
   if (options.empty()) return advice;

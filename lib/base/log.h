@@ -61,15 +61,4 @@ const char* error_name(ErrorCode code);
 /// " -b redis://h" are "see: dlock doctor -b redis://h".
 std::string with_options(std::string advice, std::string_view options);
 
-/// Writes all of `text`, retrying short and interrupted writes. False if the descriptor does not take it.
-bool write_all(int fd, std::string_view text);
-
-/// The same of what may be lost and must not hold up who holds a lock: a full pipe that nobody reads, and a terminal
-/// that was stopped (^S), have half a second to take it; once that was in vain, no time until they take something
-/// again. What is given up is EAGAIN.
-bool write_in_time(int fd, std::string_view text);
-
-/// `text` as a JSON string literal with its quotes; bytes that are not UTF-8 become U+FFFD.
-std::string json_quote(std::string_view text);
-
 }  // namespace dlock

@@ -35,14 +35,4 @@ Result<int> run_program(std::vector<const char*> words, const std::function<void
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-std::string read_to_end(int fd) {
-  std::string text;
-  char block[4096];
-  ssize_t size = 0;
-  while ((size = read(fd, block, sizeof block)) > 0 || (size < 0 && errno == EINTR)) {
-    if (size > 0) text.append(block, static_cast<std::size_t>(size));
-  }
-  return text;
-}
-
 }  // namespace dlock

@@ -13,7 +13,4 @@ namespace dlock {
 /// the end; stdin and stderr are ours. Its exit status, 128 + N for signal N; System if it cannot be started.
 Result<int> run_program(std::vector<const char*> words, const std::function<void(int fd)>& read);
 
-/// What there is to be read until the end.
-std::string read_to_end(int fd);
-
 }  // namespace dlock

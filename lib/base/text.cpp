@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace dlock {
 namespace {
@@ -100,6 +101,25 @@ Utf8Character front_character(std::string_view text) {
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
   if (code < kLeast[bytes] || code > 0x10FFFF || surrogate) return {};
   return {code, bytes, true};
+}
+
+std::string json_quote(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const Utf8Character front = front_character(text);
+    const char c = text.front();
+    if (!front.valid) out += "\\ufffd";
+    else if (c == '"' || c == '\\') out += {'\\', c};
+    else if (c == '\n') out += "\\n";
+    else if (c == '\t') out += "\\t";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c));
+      out += escape;
+    } else out += text.substr(0, front.bytes);
+    text.remove_prefix(front.bytes);
+  }
+  return out + '"';
 }
 
 std::string_view utf8_prefix(std::string_view text, std::size_t most) {

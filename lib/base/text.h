@@ -71,6 +71,9 @@ struct Utf8Character {
 /// REQUIRES: `text` is not empty.
 Utf8Character front_character(std::string_view text);
 
+/// `text` as a JSON string literal with its quotes; bytes that are not UTF-8 become U+FFFD.
+std::string json_quote(std::string_view text);
+
 /// The longest beginning of `text` that has `most` bytes or less and cuts no UTF-8 character in two.
 std::string_view utf8_prefix(std::string_view text, std::size_t most);
 

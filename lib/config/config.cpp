@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
-#include "lib/base/reading.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 

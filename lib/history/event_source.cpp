@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <string>
 
+#include "lib/base/descriptor_io.h"
 #include "lib/base/program_output.h"
-#include "lib/base/reading.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 
 extern char** environ;
 

@@ -12,20 +12,12 @@
 #include <string_view>
 
 #include "backends/local/files/lock_dir.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
 
 namespace dlock::local {
 namespace {
-
-std::string read_all(const char* path) {
-  const UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
-  std::string text;
-  char buffer[4096];
-  ssize_t n = 0;
-  while (file.valid() && (n = read(file.get(), buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(n));
-  return text;
-}
 
 /// The next blank-separated word of `line`, cut off its front; empty at the end.
 std::string_view next_word(std::string_view& line) {
@@ -120,7 +112,8 @@ std::vector<FlockEntry> flock_users(const std::string& path) {
   char wanted[64];
   std::snprintf(wanted, sizeof wanted, "%02x:%02x:%lu", major(st.st_dev), minor(st.st_dev),
                 static_cast<unsigned long>(st.st_ino));
-  return flock_users_in(read_all("/proc/locks"), wanted);
+  const UniqueFd locks(open("/proc/locks", O_RDONLY | O_CLOEXEC));
+  return flock_users_in(read_to_end(locks.get()), wanted);
 }
 
 Result<void> can_tell_flock_users(const std::string& path) {

@@ -13,7 +13,7 @@
 #include <ctime>
 #include <memory>
 
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/mkdir_for_owner.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"

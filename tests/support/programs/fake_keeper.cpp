@@ -34,7 +34,7 @@
 #include <string>
 
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/messages.h"
 #include "lib/keeper/packets.h"

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "lib/base/clock.h"
+#include "lib/base/descriptor_io.h"
 #include "lib/base/log.h"
 #include "lib/keeper/keeper_loop.h"
 #include "lib/lock/lease.h"

@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 
 namespace config_test {
 

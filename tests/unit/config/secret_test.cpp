@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 
 namespace secret_test {
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/descriptor_io.h"
 #include "tests/support/command_world.h"
 
 namespace force_release_test {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cmd/options/options.h"
-#include "lib/base/log.h"
+#include "lib/base/descriptor_io.h"
 #include "tests/unit/cmd/argument_words.h"
 
 namespace config_show_test {

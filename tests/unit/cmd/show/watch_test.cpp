@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 
+#include "lib/base/descriptor_io.h"
 #include "tests/support/command_world.h"
 
 namespace watch_test {
