@@ -27,8 +27,8 @@ constexpr Duration kLookPause = std::chrono::seconds(1);
 /// The life of the holder, in its own process.
 class Holder {
  public:
-  Holder(QueueEntry& place, PathLock& path, UniqueFd watched)
-      : queue_entry_(place), path_(path), watched_(std::move(watched)) {}
+  Holder(QueueEntry& queue_entry, PathLock& path, UniqueFd watched)
+      : queue_entry_(queue_entry), path_(path), watched_(std::move(watched)) {}
 
   Result<void> take_over(const Record& wanted);
   [[noreturn]] void keep();
@@ -132,11 +132,11 @@ void Holder::end(bool in_order) {
 }
 
 /// Nothing of the parent's stays open, and no terminal, directory or mount is kept busy.
-bool become_daemon(QueueEntry& place, PathLock& path, UniqueFd& watched, int ready) {
+bool become_daemon(QueueEntry& queue_entry, PathLock& path, UniqueFd& watched, int ready) {
   if (setsid() < 0 && errno != EPERM) return false;
   if (chdir("/") != 0) return false;
   prctl(PR_SET_NAME, "dlock-holder");
-  close_all_but({place.file().fd(), path.fd(), watched.get(), ready});
+  close_all_but({queue_entry.file().fd(), path.fd(), watched.get(), ready});
   while (true) {
     const int null = open("/dev/null", O_RDWR);
     if (null < 0) return false;
@@ -146,10 +146,10 @@ bool become_daemon(QueueEntry& place, PathLock& path, UniqueFd& watched, int rea
   }
 }
 
-[[noreturn]] void live(QueueEntry& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
+[[noreturn]] void live(QueueEntry& queue_entry, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
   unsigned char failed = 0;
-  if (become_daemon(place, path, watched, ready)) {
-    Holder holder(place, path, std::move(watched));
+  if (become_daemon(queue_entry, path, watched, ready)) {
+    Holder holder(queue_entry, path, std::move(watched));
     if (holder.take_over(wanted)) {
       while (write(ready, &failed, 1) < 0 && errno == EINTR) {
       }
@@ -164,35 +164,35 @@ bool become_daemon(QueueEntry& place, PathLock& path, UniqueFd& watched, int rea
 }
 
 /// Forks twice, so that the holder is nobody's child and nobody has to reap it.
-int fork_holder(QueueEntry& place, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
+int fork_holder(QueueEntry& queue_entry, PathLock& path, UniqueFd watched, const Record& wanted, int ready) {
   const pid_t child = fork();
   if (child < 0) return errno;
   if (child == 0) {
     const pid_t holder = fork();
-    if (holder == 0) live(place, path, std::move(watched), wanted, ready);
+    if (holder == 0) live(queue_entry, path, std::move(watched), wanted, ready);
     _exit(holder < 0 ? 1 : 0);
   }
   reap(open_process(child), true);
   return 0;
 }
 
-bool lift_descriptors(QueueEntry& place, PathLock& path) {
+bool lift_descriptors(QueueEntry& queue_entry, PathLock& path) {
   // The holder puts /dev/null on 0, 1 and 2; a lock may have been opened there when they were closed.
-  return place.file().lift_fd() && (!path.valid() || path.lift_fd());
+  return queue_entry.file().lift_fd() && (!path.valid() || path.lift_fd());
 }
 
 }  // namespace
 
-Result<void> leave_holder(LocalContext& context, QueueEntry& place, PathLock& path, const DetachSpec& spec) {
-  if (place.entry() > 0) {
+Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec) {
+  if (queue_entry.entry() > 0) {
     return Error{ErrorCode::kUnsupported, "the lock is held already by a command around this one",
                  "take leases outside of 'dlock run', or let the command keep its lock"};
   }
-  if (!place.record_index()) {
+  if (!queue_entry.record_index()) {
     return Error{ErrorCode::kSystem, "too many holders and waiters to keep a record of this lease", "try again later"};
   }
   UniqueFd watched;
-  Record record = place.record();
+  Record record = queue_entry.record();
   record.flags |= Record::kDetached;
   if (spec.watch_pid) {
     watched = open_process(*spec.watch_pid);
@@ -208,10 +208,10 @@ Result<void> leave_holder(LocalContext& context, QueueEntry& place, PathLock& pa
     record.until_boot_ns = (context.runtime.clock.now() + spec.ttl).time_since_epoch().count();
   }
   int ends[2];
-  if (!lift_descriptors(place, path) || pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot detach", errno);
+  if (!lift_descriptors(queue_entry, path) || pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot detach", errno);
   const UniqueFd ready(ends[0]);
   UniqueFd child_end(ends[1]);
-  if (const int failed = fork_holder(place, path, std::move(watched), record, child_end.get())) {
+  if (const int failed = fork_holder(queue_entry, path, std::move(watched), record, child_end.get())) {
     return system_error("cannot detach: fork", failed);
   }
   child_end.reset();

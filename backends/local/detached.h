@@ -12,8 +12,8 @@ namespace dlock::local {
 /// It is nobody's child, in a session of its own, with nothing open but the lock, and ends the hold
 ///   - at the lease's end (its own timer on the boot clock), or when the watched process ends,
 ///   - when its record says "given back" or a new end: others change the record under the guard and touch the file,
-///   - when it is force-released, or told to by TERM, INT or HUP.
+///   - when it is force-released, or told to by TERM, INT, HUP or QUIT.
 /// Returns when it is in charge; the caller then closes its own descriptors without unlocking.
-Result<void> leave_holder(LocalContext& context, QueueEntry& place, PathLock& path, const DetachSpec& spec);
+Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLock& path, const DetachSpec& spec);
 
 }  // namespace dlock::local

@@ -29,7 +29,7 @@ Result<void> check_watched(const Options& options) {
 void record_released(const Options& options, const Taken& taken, const Runtime& runtime) {
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
-  for (const HeldLock& lock : taken.situation.locks) {
+  for (const HeldLock& lock : taken.state.locks) {
     Event released = new_event(Event::Kind::kReleased, lock.name, lock.store, options, runtime);
     released.owner = lock.owner.text();
     released.token = lock.token.value();
@@ -51,7 +51,7 @@ void give_back(const Options& options, const Taken& taken, const Runtime& runtim
 /// It would end with this lease, long before those around it believe; a keeper that watches a process is one of those
 /// inside.
 bool shortens_hold_around(const Options& options, const Taken& taken) {
-  const auto& locks = taken.situation.locks;
+  const auto& locks = taken.state.locks;
   const bool inside = std::any_of(locks.begin(), locks.end(), [](const HeldLock& lock) { return lock.reentered; });
   return inside && (!options.watch_pid || !taken.store.has_keeper);
 }
@@ -69,7 +69,7 @@ Result<void> print_handle(const Options& options, const Taken& taken, const Runt
   if (!options.watch_pid) {
     until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
   }
-  std::string text = granted_text(options, "dlock.acquire/1", taken.situation.locks, until);
+  std::string text = granted_text(options, "dlock.acquire/1", taken.state.locks, until);
   text.pop_back();
   return out.write_in_time(text);
 }
@@ -81,7 +81,7 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   Progress progress(options, runtime);
   auto taken = take_locks(options, runtime, Intent::kTake, nullptr, *signals, progress);
   if (!taken) return fail(runtime.log, taken.error());
-  if (taken->situation.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
+  if (taken->state.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
 
   if (shortens_hold_around(options, *taken)) return leave_hold_around(options, *taken, runtime);
   if (const auto printed = print_handle(options, *taken, runtime, out); !printed) {
@@ -113,7 +113,7 @@ int wait_command(const Options& options, const Runtime& runtime) {
   Progress progress(options, runtime);
   const auto taken = take_locks(options, runtime, Intent::kWaitUntilFree, nullptr, *signals, progress);
   if (!taken) return fail(runtime.log, taken.error());
-  return taken->situation.outcome == Outcome::kGranted ? 0 : explain_not_taken(options, runtime, *taken);
+  return taken->state.outcome == Outcome::kGranted ? 0 : explain_not_taken(options, runtime, *taken);
 }
 
 }  // namespace dlock

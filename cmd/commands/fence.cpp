@@ -9,6 +9,7 @@
 
 #include "cmd/options/wait_policy.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/wiring/compose.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/memory_limit.h"
 #include "lib/base/system_error.h"
@@ -16,8 +17,8 @@
 namespace dlock {
 namespace {
 
-/// Becomes the command. Only comes back to say why it could not.
-int become(std::vector<char*> command, const UniqueFd& kept_out, const Log& log) {
+/// Only comes back to say why it could not.
+int exec_command(const std::vector<char*>& command, const UniqueFd& kept_out, const Log& log) {
   if (kept_out.valid() && fcntl(kept_out.get(), F_SETFD, 0) != 0) {
     return fail(log, system_error("cannot pass the fence to the command", errno));
   }
@@ -28,21 +29,14 @@ int become(std::vector<char*> command, const UniqueFd& kept_out, const Log& log)
   return errnum == ENOENT ? kExitNotFound : kExitNotExecutable;
 }
 
-std::vector<char*> command_of(const Options& options) {
-  if (!options.shell_command) return options.child;
-  static char shell[] = "/bin/sh";
-  static char flag[] = "-c";
-  return {shell, flag, const_cast<char*>(options.shell_command->c_str()), nullptr};
-}
-
 }  // namespace
 
 int fence_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& resource = options.keys.front();
   const FencingToken& token = *options.token;
   const auto passed = backend.fence(resource, token, wait_policy(options, runtime.clock.now()));
-  const std::vector<char*> command = command_of(options);
-  if (passed && !command.empty()) return become(command, *passed, runtime.log);
+  const std::vector<char*> command = command_line(options);
+  if (passed && !command.empty()) return exec_command(command, *passed, runtime.log);
   if (!passed && passed.error().code == ErrorCode::kBusy) {
     fail(runtime.log, passed.error());
     return options.conflict_exit_code;

@@ -87,7 +87,7 @@ int hold_command(const Options& options, const Runtime& runtime, Output& out) {
   Progress progress(options, runtime);
   const auto taken = take_locks(options, runtime, Intent::kTake, &reading, own, progress);
   if (!taken) return fail(runtime.log, taken.error());
-  const SupervisorState& s = taken->situation;
+  const SupervisorState& s = taken->state;
   if (s.outcome == Outcome::kNotStarted) return fail(runtime.log, *s.error);
   if (s.outcome != Outcome::kRan) return explain_not_taken(options, runtime, *taken);
   return s.release_unconfirmed && options.strict_release ? exit_status(ErrorCode::kUnavailable) : 0;

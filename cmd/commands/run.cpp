@@ -60,13 +60,6 @@ Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
   return file;
 }
 
-std::vector<char*> command_line(const Options& options) {
-  if (!options.shell_command) return options.child;
-  static char shell[] = "/bin/sh";
-  static char flag[] = "-c";
-  return {shell, flag, const_cast<char*>(options.shell_command->c_str()), nullptr};
-}
-
 RunReport::Outcome refusal(ErrorCode code) {
   if (code == ErrorCode::kBusy) return RunReport::Outcome::kBusy;
   if (code == ErrorCode::kShort) return RunReport::Outcome::kShort;
@@ -105,7 +98,7 @@ struct Ending {
 };
 
 Ending ending_of(const Options& options, const Runtime& runtime, const Taken& taken) {
-  const SupervisorState& s = taken.situation;
+  const SupervisorState& s = taken.state;
   switch (s.outcome) {
     case Outcome::kInterrupted:
       return {0, s.die_of.value_or(SIGTERM)};
@@ -137,7 +130,7 @@ RunReport begin_report(const Options& options, const Runtime& runtime, const std
 }
 
 void complete(RunReport& report, const Runtime& runtime, const Taken& taken, const Ending& ending) {
-  const SupervisorState& s = taken.situation;
+  const SupervisorState& s = taken.state;
   report.outcome = reported(s);
   if (ending.signal) report.signal = ending.signal;
   else report.exit_code = ending.status;
@@ -172,7 +165,7 @@ int refuse_program(const Options& options, const Runtime& runtime, const Program
 }
 
 void say_how_it_went(const Runtime& runtime, const Taken& taken) {
-  const SupervisorState& s = taken.situation;
+  const SupervisorState& s = taken.state;
   if (runtime.log.style().verbosity == 0 || s.granted_at == TimePoint{}) return;
   for (const HeldLock& lock : s.locks) {
     runtime.log.verbose("held " + lock.name.text() + " in " + lock.store +

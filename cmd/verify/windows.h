@@ -9,8 +9,7 @@
 
 namespace dlock {
 
-/// The sections that have begun, by key, in the order in which they did; without sales, which
-/// hold no lock.
+/// The sections that have begun, by key, in the order in which they did; without sales, which hold no lock.
 std::map<std::string, std::vector<const Section*>> begun_by_key(const Chronicle& chronicle);
 
 /// Was the network of this section, or the server, disturbed at any time from `from` to `to`? An outage is over a

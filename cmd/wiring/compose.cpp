@@ -97,6 +97,13 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
 
 }  // namespace
 
+std::vector<char*> command_line(const Options& options) {
+  if (!options.shell_command) return options.child;
+  static char shell[] = "/bin/sh";
+  static char flag[] = "-c";
+  return {shell, flag, const_cast<char*>(options.shell_command->c_str()), nullptr};
+}
+
 std::string name_of_command(const Options& options) {
   if (options.shell_command) return "sh";
   const bool none = options.child.empty() || options.child.front() == nullptr;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "cmd/options/options.h"
 #include "lib/base/runtime.h"
@@ -28,6 +29,9 @@ struct Store {
   bool has_keeper;   ///< each lock has a keeper program
 };
 
+/// CMD and its arguments, or the shell with -c STR, as execve takes it; empty: nothing is to run. Points into
+/// `options`, which outlives it.
+std::vector<char*> command_line(const Options& options);
 /// command_name() of what is to run; empty: nothing is.
 std::string name_of_command(const Options& options);
 

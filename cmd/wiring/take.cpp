@@ -74,11 +74,11 @@ void supervise(Taken& taken, const Options& options, const Runtime& runtime, Loc
   NoCommand nothing;
   const SupervisionPolicy policy = make_policy(options, taken.store, runtime.clock.now(), command != nullptr);
   RunObserver& observer = watchers.begin(taken.store);
-  taken.situation = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
-  watchers.finish(taken.situation);
+  taken.state = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
+  watchers.finish(taken.state);
   // Who dies of a signal has no destructors, and a keeper that does not answer must not be left behind.
-  const bool in_order = taken.situation.outcome == Outcome::kRan && !taken.situation.release_unconfirmed;
-  if (!in_order && taken.situation.outcome != Outcome::kGranted) taken.session.reset();
+  const bool in_order = taken.state.outcome == Outcome::kRan && !taken.state.release_unconfirmed;
+  if (!in_order && taken.state.outcome != Outcome::kGranted) taken.session.reset();
 }
 
 /// --warn-held: the exit status, if this is a hold that it speaks of. That a store cannot tell since when is no reason
@@ -118,13 +118,12 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
     taken.session = std::move(*session);
     observer.asks(taken.store.has_keeper && !options.stock ? taken.store.name : "");
     supervise(taken, options, runtime, command, signals, watchers);
-    if (!is_unreachable(taken.situation) || i + 1 == options.backends.size()) break;
-    runtime.log.notice(taken.situation.error->message + "; falling back to " + options.backends[i + 1].redacted(),
+    if (!is_unreachable(taken.state) || i + 1 == options.backends.size()) break;
+    runtime.log.notice(taken.state.error->message + "; falling back to " + options.backends[i + 1].redacted(),
                        {"fallback"});
   }
-  if (command && options.run_if_unavailable && is_unreachable(taken.situation)) {
-    runtime.log.warn(taken.situation.error->message + "; running WITHOUT the lock (--if-unavailable=run)",
-                     {"unlocked"});
+  if (command && options.run_if_unavailable && is_unreachable(taken.state)) {
+    runtime.log.warn(taken.state.error->message + "; running WITHOUT the lock (--if-unavailable=run)", {"unlocked"});
     taken.session = std::make_unique<UnlockedSession>();
     supervise(taken, options, runtime, command, signals, watchers);
   }
@@ -132,7 +131,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
 }
 
 int explain_not_taken(const Options& options, const Runtime& runtime, const Taken& taken) {
-  const SupervisorState& s = taken.situation;
+  const SupervisorState& s = taken.state;
   if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
   if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);
   if (s.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);

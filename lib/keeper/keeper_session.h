@@ -20,14 +20,12 @@ inline constexpr int kKeeperDescriptor = 3;
 /// For a keeper that has been given up to end by itself, once its socket is closed.
 inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(1500);
 
-/// A lock that a program of its own keeps (architecture: one holds the lock, one holds the axe). The supervisor's end:
-/// starts the program
-/// ("PROGRAM --keeper", in a session of its own, with its socket as descriptor 3), tells it what is wanted, and
-/// believes nothing but its messages. Nothing the keeper does or fails to do can block this side: the socket is
-/// non-blocking, and every answer that the contract of LockSession promises by a deadline is given by this end when the
-/// keeper is silent. The keeper sees the end of this process as end of file. One that is given up (it is silent, talks
-/// nonsense, closed its socket, or is dropped before it has answered) is killed and reaped by the destructor, unless it
-/// ends within kGiveUpGrace.
+/// A lock that a program of its own keeps. The supervisor's end: starts the program ("PROGRAM --keeper", in a session
+/// of its own, with its socket as descriptor 3), tells it what is wanted, and believes nothing but its messages.
+/// Nothing the keeper does or fails to do can block this side: the socket is non-blocking, and every answer that the
+/// contract of LockSession promises by a deadline is given by this end when the keeper is silent. The keeper sees the
+/// end of this process as end of file. One that is given up (it is silent, talks nonsense, closed its socket, or is
+/// dropped before it has answered) is killed and reaped by the destructor, unless it ends within kGiveUpGrace.
 class KeeperSession final : public LockSession {
  public:
   /// `style`: how, and how much, the keeper says on stderr.

@@ -47,7 +47,7 @@ class Keeping {
   void started(SupervisorLink::Started started);
   void end_orphans();
   void end_command(Duration kill_after, bool ours);
-  void hush();
+  void close_streams();
   void say_untouchable(const Orphans& orphans);
   std::optional<TimePoint> act_at() const;
   void act_for_supervisor();
@@ -80,7 +80,7 @@ class Keeping {
   bool asked_there_ = false;
   bool told_lost_ = false;
   bool said_untouchable_ = false;
-  bool hushed_ = false;
+  bool streams_closed_ = false;
   bool command_ = false;               ///< there is one, and it is not meant to outlive the lock
   UniqueFd command_fd_;                ///< its pidfd
   ProcessId command_id_;               ///< {} as well if it had ended before we looked

@@ -106,7 +106,7 @@ void Keeping::watch(pid_t pid) {
 void Keeping::end_orphans() {
   link_.hang_up();
   if (command_) end_command(spec_.kill_after, true);
-  else hush();
+  else close_streams();
   give_back_alone(false);
 }
 
@@ -122,7 +122,7 @@ void Keeping::end_command(Duration kill_after, bool ours) {
     orphans.step(now, last);
     if (orphans.gone()) break;
     say_untouchable(orphans);
-    hush();
+    close_streams();
     // A server that does not answer must not keep the KILL from its time.
     const TimePoint kills_at = orphans.kills_at(last);
     ours = ours && stay_owner(kills_at > now ? std::optional(kills_at) : std::nullopt);
@@ -131,11 +131,11 @@ void Keeping::end_command(Duration kill_after, bool ours) {
     if (ours) wait(ends, orphans.wake_at(last));
     else clock_.wait(ends, orphans.wake_at(last));
   }
-  hush();
+  close_streams();
 }
 
-void Keeping::hush() {
-  if (!std::exchange(hushed_, true)) processes_.close_streams();
+void Keeping::close_streams() {
+  if (!std::exchange(streams_closed_, true)) processes_.close_streams();
 }
 
 /// While people can still be told: it is why the lock is not free.

@@ -104,9 +104,8 @@ struct DetachSpec {
 
 /// What runs under a lock that was granted.
 struct StartedCommand {
-  pid_t pid = 0;  ///< a child of ours that has not been reaped; 0: nothing that could be ended
-  std::uint64_t mark =
-      0;  ///< what its processes are known by (mark_this_process() of lib/run/descendants.h); 0: nothing
+  pid_t pid = 0;           ///< a child of ours that has not been reaped; 0: nothing that could be ended
+  std::uint64_t mark = 0;  ///< what its processes bear (mark_this_process() of lib/run/descendants.h); 0: nothing
 };
 
 /// One lock (or several as one) being taken, held and given back: the seam between those who supervise a command and

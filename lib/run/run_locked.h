@@ -42,7 +42,7 @@ class RunObserver {
 
 /// The supervisor's body: one thread, one poll loop. Takes the lock through `session`, runs `command` under it, keeps
 /// to the deadlines that the session names, ends the command and all its descendants when the lock is lost, gives the
-/// lock back. Returns when all that is over; the returned situation is in Phase::kDone.
+/// lock back. Returns when all that is over; the returned state is in Phase::kDone.
 SupervisorState run_locked(Clock& clock, const SupervisionPolicy& policy, LockSession& session, LockedCommand& command,
                            SignalInbox& signals, RunObserver& observer);
 

@@ -104,8 +104,8 @@ class Stock {
 
   /// Deducts. `start`: the segment to begin with, any number from 0 on (where segments lie in several slots, it picks
   /// among those of the request's own one); a segment that is short is left at once for the next; what no segment has
-  /// alone is gathered from several. The same id again: StockTaken, repeated; with another
-  /// quantity: Conflict; refunded meanwhile, or before: Lost.
+  /// alone is gathered from several. The same id again: StockTaken, repeated; with another quantity: Conflict; refunded
+  /// meanwhile, or before: Lost.
   virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
 
   /// The same, but only sets it aside, for `ttl` from now. The same owner again has the same answer, and a new ttl.

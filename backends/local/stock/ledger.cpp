@@ -24,8 +24,7 @@ constexpr const char* kTables[] = {
     "NULL, created INTEGER NOT NULL, added INTEGER NOT NULL DEFAULT 0, token INTEGER NOT NULL DEFAULT 0) STRICT",
     "CREATE TABLE segment(stock INTEGER NOT NULL, segment INTEGER NOT NULL, quantity INTEGER NOT NULL CHECK "
     "(quantity>=0), reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved>=0), taken INTEGER NOT NULL DEFAULT 0, "
-    "refunded "
-    "INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(stock,segment)) STRICT, WITHOUT ROWID",
+    "refunded INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(stock,segment)) STRICT, WITHOUT ROWID",
     "CREATE TABLE request(stock INTEGER NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, deadline INTEGER, boot TEXT, "
     "PRIMARY KEY(stock,id)) STRICT, WITHOUT ROWID",
     "CREATE INDEX reservation ON request(stock,deadline) WHERE deadline IS NOT NULL",
