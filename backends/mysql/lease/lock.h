@@ -60,6 +60,8 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Granted granted(const LeaseTake& take, TimePoint deadline);
   bool is_alone() const;
   Renewal renew(TimePoint until, Control* control);
+  Result<std::optional<Renewal>> renew_what_is_read(bool wants_gate, TimePoint until, Control* control);
+  std::string why_lost(const LeaseReading& look, TimePoint until, Control* control);
   Result<void> return_it(TimePoint until);
 
   const Runtime runtime_;

@@ -35,39 +35,12 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
   }
   std::string why = "no answer in time";
   while (true) {
-    auto look = store_.read(wants_gate && !store_.has_gate(), until, control);
-    std::optional<Error> error;
-    if (look) {
-      row_ = look->row;
-      read_at_ = look->now;
-      connection_ = look->connection;
-      generation_ = servers_.generation();
-      auto next = extend(look->row, holder_, spec_.ttl, false, look->now);
-      if (!next) {
-        const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
-        if (const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control); !by.empty())
-          return RenewalLost{forced_by(by)};
-        return RenewalLost{state_of(look->row, spec_.name, store_name_, look->now).holders.empty()
-                               ? store_name_ + " has no such lock any more (it expired, or was force-released)"
-                               : "somebody else holds it on " + store_name_};
-      }
-      if (LeaseHolder* ours = const_cast<LeaseHolder*>(find_holder(*next, holder_)); holder_ == spec_.owner.text()) {
-        ours->connection = connection_;
-      }
-      const auto written = store_.change(look->row, *next, until, control);
-      if (written && *written == Written::kYes) {
-        row_ = *next;
-        unknown_ = false;
-        return RenewalRenewed{lease_deadline(look->sent, spec_.ttl)};
-      }
-      if (!written) error = written.error();
-    } else {
-      error = look.error();
-    }
-    if (error) {
-      why = error->message;
+    const auto answer = renew_what_is_read(wants_gate, until, control);
+    if (answer && *answer) return **answer;
+    if (!answer) {
+      why = answer.error().message;
       const TimePoint next = runtime_.clock.now() + kRetryAfter + jitter(kRetryAfter);
-      const bool passing = error->code == ErrorCode::kUnavailable && next < until;
+      const bool passing = answer.error().code == ErrorCode::kUnavailable && next < until;
       if (!passing || (control && control->stop_requested())) return RenewalUnknown{why};
       std::vector<pollfd> fds;
       if (control) control->add_interest(fds);
@@ -77,6 +50,39 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
     }
     if (control && control->stop_requested()) return RenewalUnknown{why};
   }
+}
+
+/// One look and one write; nullopt: the row has changed in between.
+Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, TimePoint until, Control* control) {
+  const auto look = store_.read(wants_gate && !store_.has_gate(), until, control);
+  if (!look) return look.error();
+  row_ = look->row;
+  read_at_ = look->now;
+  connection_ = look->connection;
+  generation_ = servers_.generation();
+  auto next = extend(look->row, holder_, spec_.ttl, false, look->now);
+  if (!next) return std::optional<Renewal>(RenewalLost{why_lost(*look, until, control)});
+  if (holder_ == spec_.owner.text()) {
+    for (LeaseHolder& holder : next->holders) {
+      if (holder.owner == holder_) holder.connection = connection_;
+    }
+  }
+  const auto written = store_.change(look->row, *next, until, control);
+  if (!written) return written.error();
+  if (*written != Written::kYes) return std::optional<Renewal>();
+  row_ = *next;
+  unknown_ = false;
+  return std::optional<Renewal>(RenewalRenewed{lease_deadline(look->sent, spec_.ttl)});
+}
+
+/// Our hold is not in the row that was read.
+std::string LeaseLock::why_lost(const LeaseReading& look, TimePoint until, Control* control) {
+  const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
+  const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control);
+  if (!by.empty()) return forced_by(by);
+  const bool nobody = state_of(look.row, spec_.name, store_name_, look.now).holders.empty();
+  return nobody ? store_name_ + " has no such lock any more (it expired, or was force-released)"
+                : "somebody else holds it on " + store_name_;
 }
 
 void LeaseLock::add_interest(std::vector<pollfd>& fds) const {
