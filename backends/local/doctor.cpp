@@ -13,7 +13,7 @@
 #include "backends/local/files/process.h"
 #include "backends/local/view.h"
 #include "lib/base/system_error.h"
-#include "lib/base/user_name.h"
+#include "lib/base/users.h"
 
 namespace dlock::local {
 namespace {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/local/neighbours.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <set>
 
 #include "backends/local/files/directory.h"
 #include "backends/local/view.h"
+#include "lib/base/users.h"
 
 namespace dlock::local {
 namespace {
@@ -24,13 +23,11 @@ struct Neighbour {
 
 std::set<Neighbour> neighbours() {
   std::set<Neighbour> found{{kSystemDirectory, 0, {}}};
-  std::FILE* file = std::fopen("/etc/passwd", "re");
-  if (!file) return found;
-  while (const passwd* entry = fgetpwent(file)) {
-    if (entry->pw_uid == 0 || entry->pw_dir[0] != '/') continue;
-    found.insert({directory_below(entry->pw_dir), entry->pw_uid, entry->pw_name});
-  }
-  std::fclose(file);
+  for_each_user([&](const passwd& entry) {
+    const bool has_home = entry.pw_uid != 0 && entry.pw_dir[0] == '/';
+    if (has_home) found.insert({directory_below(entry.pw_dir), entry.pw_uid, entry.pw_name});
+    return true;
+  });
   return found;
 }
 

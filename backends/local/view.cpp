@@ -7,7 +7,7 @@
 #include "backends/local/files/path_lock.h"
 #include "backends/local/files/process.h"
 #include "lib/base/process.h"
-#include "lib/base/user_name.h"
+#include "lib/base/users.h"
 #include "lib/lock/slots.h"
 
 namespace dlock::local {

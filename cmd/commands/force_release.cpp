@@ -17,7 +17,7 @@
 #include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
-#include "lib/base/user_name.h"
+#include "lib/base/users.h"
 
 namespace dlock {
 namespace {

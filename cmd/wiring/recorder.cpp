@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "cmd/show/contention.h"
-#include "lib/base/user_name.h"
+#include "lib/base/users.h"
 
 namespace dlock {
 namespace {

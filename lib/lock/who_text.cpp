@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "lib/base/text.h"
-#include "lib/base/user_name.h"
+#include "lib/base/users.h"
 
 namespace dlock {
 namespace {

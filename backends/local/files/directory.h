@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pwd.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "lib/base/result.h"
+#include "lib/base/users.h"
 
 namespace dlock::local {
 
@@ -27,15 +26,11 @@ inline constexpr char kNeedsDirectory[] =
 inline std::string directory_below(const std::string& home) { return home + "/.local/state/dlock"; }
 
 inline std::optional<std::string> home_in_passwd(uid_t uid) {
-  std::FILE* file = std::fopen("/etc/passwd", "re");
-  if (!file) return std::nullopt;
   std::optional<std::string> home;
-  while (const passwd* entry = fgetpwent(file)) {
-    if (entry->pw_uid != uid) continue;
-    if (entry->pw_dir[0] == '/') home = entry->pw_dir;
-    break;
-  }
-  std::fclose(file);
+  for_each_user([&](const passwd& entry) {
+    if (entry.pw_uid == uid && entry.pw_dir[0] == '/') home = entry.pw_dir;
+    return entry.pw_uid != uid;
+  });
   return home;
 }
 

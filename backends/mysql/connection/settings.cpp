@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/base/user_name.h"
+#include "lib/base/users.h"
 
 #include <unistd.h>
 

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "lib/base/text.h"
-#include "lib/base/user_name.h"
+#include "lib/base/users.h"
 #include "lib/config/duration_text.h"
 
 namespace dlock::zookeeper {
