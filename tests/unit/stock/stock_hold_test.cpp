@@ -6,7 +6,7 @@
 #include "lib/lock/lease.h"
 #include "lib/stock/taking.h"
 #include "tests/support/fake_clock.h"
-#include "tests/unit/stock/stock_bench.h"
+#include "tests/unit/stock/stock_hold_world.h"
 
 namespace dlock::stock_hold_test {
 namespace {
@@ -16,7 +16,7 @@ using testing::FakeClock;
 using testing::granted;
 using testing::MemoryStock;
 using testing::refused;
-using testing::StockBench;
+using testing::StockHoldWorld;
 
 }  // namespace
 
@@ -26,144 +26,144 @@ TEST_CASE("stock hold: what is set aside is sold when the command ended with 0, 
     Quantity sold;
   };
   for (const Row& row : {Row{0, 2}, Row{1 << 8, 0}, Row{9, 0}, Row{std::nullopt, 0}}) {
-    StockBench b({5, 5});
-    StockHold hold = b.hold(2);
-    const Granted grant = granted(hold.acquire(b.control));
+    StockHoldWorld w({5, 5});
+    StockHold hold = w.hold(2);
+    const Granted grant = granted(hold.acquire(w.control));
     CHECK(parse_parts(grant.locks.front().parts)->size() == 1);
-    CHECK(grant.deadline == lease_deadline(FakeClock::start(), b.wish.ttl));
-    CHECK(b.aside() == 2);
+    CHECK(grant.deadline == lease_deadline(FakeClock::start(), w.wish.ttl));
+    CHECK(w.aside() == 2);
     if (row.wait_status) hold.command_ended(*row.wait_status);
-    CHECK(hold.release(b.soon()));
-    CHECK(b.shelf.taken == row.sold);
-    CHECK(b.there() == 10 - row.sold);
-    CHECK(b.aside() == 0);
+    CHECK(hold.release(w.soon()));
+    CHECK(w.shelf.taken == row.sold);
+    CHECK(w.there() == 10 - row.sold);
+    CHECK(w.aside() == 0);
   }
 }
 
 TEST_CASE("stock hold: answers that are lost are asked for again, and nothing happens twice") {
   for (int lost = 1; lost < 5; ++lost) {
-    StockBench b({3, 3});
-    b.shelf.unanswered = lost;
-    StockHold hold = b.hold(2);
-    granted(hold.acquire(b.control));
-    CHECK(b.aside() == 2);
-    b.shelf.unanswered = lost;
+    StockHoldWorld w({3, 3});
+    w.shelf.unanswered = lost;
+    StockHold hold = w.hold(2);
+    granted(hold.acquire(w.control));
+    CHECK(w.aside() == 2);
+    w.shelf.unanswered = lost;
     hold.command_ended(0);
-    CHECK(hold.release(b.soon()));
-    CHECK(b.shelf.taken == 2);
-    CHECK(b.there() == 4);
+    CHECK(hold.release(w.soon()));
+    CHECK(w.shelf.taken == 2);
+    CHECK(w.there() == 4);
   }
 }
 
 TEST_CASE("stock hold: who could not be reached is unavailable after the connect timeout, and leaves nothing") {
-  StockBench b({3, 3});
-  b.shelf.unanswered = 1;
-  b.shelf.unreached = 0;
-  b.wish.wait.connect_timeout = 2s;
-  StockHold hold = b.hold(2);
-  granted(hold.acquire(b.control));
-  CHECK(hold.release(b.soon()));
-  b.shelf.unreached = 1000000;
-  const TimePoint before = b.clock.now();
-  StockHold other = b.hold(2);
-  CHECK(refused(other.acquire(b.control)).code == ErrorCode::kUnavailable);
-  CHECK(b.clock.now() - before < 6s);
-  CHECK(b.aside() == 0);
+  StockHoldWorld w({3, 3});
+  w.shelf.unanswered = 1;
+  w.shelf.unreached = 0;
+  w.wish.wait.connect_timeout = 2s;
+  StockHold hold = w.hold(2);
+  granted(hold.acquire(w.control));
+  CHECK(hold.release(w.soon()));
+  w.shelf.unreached = 1000000;
+  const TimePoint before = w.clock.now();
+  StockHold other = w.hold(2);
+  CHECK(refused(other.acquire(w.control)).code == ErrorCode::kUnavailable);
+  CHECK(w.clock.now() - before < 6s);
+  CHECK(w.aside() == 0);
 }
 
 TEST_CASE("stock hold: short is said at once when nothing can come back") {
-  StockBench b({1, 1});
-  StockHold hold = b.hold(3);
-  CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kShort);
-  CHECK(b.clock.since_start() == 0s);
-  CHECK(b.shelf.calls == 1);
+  StockHoldWorld w({1, 1});
+  StockHold hold = w.hold(3);
+  CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kShort);
+  CHECK(w.clock.since_start() == 0s);
+  CHECK(w.shelf.calls == 1);
 }
 
 TEST_CASE("stock hold: short is not said while others may give back") {
-  StockBench b({2});
-  MemoryStock other(b.shelf);
-  const StockRequest theirs{b.wish.name, *LockName::parse("theirs"), 2};
+  StockHoldWorld w({2});
+  MemoryStock other(w.shelf);
+  const StockRequest theirs{w.wish.name, *LockName::parse("theirs"), 2};
   const Owner owner = Owner::random();
   REQUIRE(other.reserve(theirs, owner, 10s, 0, {}));
   SUBCASE("they give back: it is ours") {
-    b.clock.next_happening = [&]() -> std::optional<TimePoint> {
-      if (b.clock.since_start() > 2s) REQUIRE(other.cancel(theirs, owner, {}));
+    w.clock.next_happening = [&]() -> std::optional<TimePoint> {
+      if (w.clock.since_start() > 2s) REQUIRE(other.cancel(theirs, owner, {}));
       return std::nullopt;
     };
-    StockHold hold = b.hold(2);
-    granted(hold.acquire(b.control));
-    CHECK(b.clock.since_start() > 2s);
-    CHECK(b.clock.since_start() < 3s);
+    StockHold hold = w.hold(2);
+    granted(hold.acquire(w.control));
+    CHECK(w.clock.since_start() > 2s);
+    CHECK(w.clock.since_start() < 3s);
   }
   SUBCASE("they sell: it is short") {
-    b.clock.next_happening = [&]() -> std::optional<TimePoint> {
-      if (b.clock.since_start() > 2s) REQUIRE(other.confirm(theirs, owner, {}));
+    w.clock.next_happening = [&]() -> std::optional<TimePoint> {
+      if (w.clock.since_start() > 2s) REQUIRE(other.confirm(theirs, owner, {}));
       return std::nullopt;
     };
-    StockHold hold = b.hold(2);
-    CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kShort);
-    CHECK(b.clock.since_start() > 2s);
+    StockHold hold = w.hold(2);
+    CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kShort);
+    CHECK(w.clock.since_start() > 2s);
   }
   SUBCASE("they die: it comes back when their time is over") {
-    StockHold hold = b.hold(2);
-    granted(hold.acquire(b.control));
-    CHECK(b.clock.since_start() >= 10s);
+    StockHold hold = w.hold(2);
+    granted(hold.acquire(w.control));
+    CHECK(w.clock.since_start() >= 10s);
   }
   SUBCASE("nobody waits: busy, not short") {
-    b.wish.wait.once = true;
-    StockHold hold = b.hold(2);
-    CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kBusy);
-    CHECK(b.shelf.calls == 2);
+    w.wish.wait.once = true;
+    StockHold hold = w.hold(2);
+    CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kBusy);
+    CHECK(w.shelf.calls == 2);
   }
   SUBCASE("the wait ends first: busy") {
-    b.wish.wait.until = b.clock.now() + 3s;
-    StockHold hold = b.hold(2);
-    CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kBusy);
-    CHECK(b.clock.since_start() >= 3s);
-    CHECK(b.clock.since_start() < 4s);
+    w.wish.wait.until = w.clock.now() + 3s;
+    StockHold hold = w.hold(2);
+    CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kBusy);
+    CHECK(w.clock.since_start() >= 3s);
+    CHECK(w.clock.since_start() < 4s);
   }
   SUBCASE("more is wanted than could come back: short at once") {
-    StockHold hold = b.hold(3);
-    CHECK(refused(hold.acquire(b.control)).code == ErrorCode::kShort);
-    CHECK(b.clock.since_start() == 0s);
+    StockHold hold = w.hold(3);
+    CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kShort);
+    CHECK(w.clock.since_start() == 0s);
   }
   SUBCASE("the wait is given up: nothing is left") {
-    b.control.stop_at = b.clock.now() + 1s;
-    StockHold hold = b.hold(2);
-    CHECK_FALSE(hold.acquire(b.control));
-    CHECK(b.aside() == 2);
+    w.control.stop_at = w.clock.now() + 1s;
+    StockHold hold = w.hold(2);
+    CHECK_FALSE(hold.acquire(w.control));
+    CHECK(w.aside() == 2);
   }
 }
 
 TEST_CASE("stock hold: a request that was served before runs nothing") {
-  StockBench b({5});
-  StockHold first = b.hold(2);
-  granted(first.acquire(b.control));
+  StockHoldWorld w({5});
+  StockHold first = w.hold(2);
+  granted(first.acquire(w.control));
   first.command_ended(0);
-  REQUIRE(first.release(b.soon()));
-  b.wish.owner = Owner::random();
-  StockHold again = b.hold(2);
-  CHECK(refused(again.acquire(b.control)).code == ErrorCode::kRepeated);
-  CHECK(b.shelf.taken == 2);
+  REQUIRE(first.release(w.soon()));
+  w.wish.owner = Owner::random();
+  StockHold again = w.hold(2);
+  CHECK(refused(again.acquire(w.control)).code == ErrorCode::kRepeated);
+  CHECK(w.shelf.taken == 2);
 }
 
 TEST_CASE("stock hold: renewing makes the reservation longer; one that is over is lost") {
-  StockBench b({5});
-  StockHold hold = b.hold(2);
-  granted(hold.acquire(b.control));
-  b.clock.advance(20s);
-  const auto renewed = hold.renew(b.control, b.soon());
+  StockHoldWorld w({5});
+  StockHold hold = w.hold(2);
+  granted(hold.acquire(w.control));
+  w.clock.advance(20s);
+  const auto renewed = hold.renew(w.control, w.soon());
   REQUIRE(std::holds_alternative<RenewalRenewed>(renewed));
-  CHECK(std::get<RenewalRenewed>(renewed).deadline == lease_deadline(b.clock.now(), 30s));
-  b.shelf.unanswered = 1;
-  CHECK(std::holds_alternative<RenewalUnknown>(hold.renew(b.control, b.soon())));
-  b.clock.advance(31s);
-  CHECK(std::holds_alternative<RenewalLost>(hold.renew(b.control, b.soon())));
+  CHECK(std::get<RenewalRenewed>(renewed).deadline == lease_deadline(w.clock.now(), 30s));
+  w.shelf.unanswered = 1;
+  CHECK(std::holds_alternative<RenewalUnknown>(hold.renew(w.control, w.soon())));
+  w.clock.advance(31s);
+  CHECK(std::holds_alternative<RenewalLost>(hold.renew(w.control, w.soon())));
   hold.command_ended(0);
-  const auto sold = hold.release(b.soon());
+  const auto sold = hold.release(w.soon());
   REQUIRE_FALSE(sold);
   CHECK(sold.error().code == ErrorCode::kLost);
-  CHECK(b.shelf.taken == 0);
+  CHECK(w.shelf.taken == 0);
 }
 
 TEST_CASE("taking: a store that is silent is waited for as long as one was told to, and no longer") {

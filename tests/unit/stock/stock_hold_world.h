@@ -109,8 +109,8 @@ class OwnLocks final : public SegmentLocks {
 };
 
 /// A stock "phone" in memory, and who takes from it under the id "order".
-struct StockBench {
-  explicit StockBench(std::vector<Quantity> have) : shelf(clock, std::move(have)) {}
+struct StockHoldWorld {
+  explicit StockHoldWorld(std::vector<Quantity> have) : shelf(clock, std::move(have)) {}
 
   StockHold hold(Quantity quantity, bool lock_segment = false) {
     LockSpec spec = wish;
