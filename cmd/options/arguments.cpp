@@ -7,6 +7,7 @@
 
 #include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
+#include "lib/base/text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -114,7 +115,7 @@ class Splitter {
 
   Error key_missing() const {
     return usage_error("there is no KEY in front of --",
-                       "write: dlock run KEY -- " + shell_word(front().substr(0, 80)));
+                       "write: dlock run KEY -- " + shell_word(utf8_prefix(front(), 80)));
   }
 
   /// `option` and those up to `stop` stand behind the first key, at_.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cmd/options/settings.h"
+#include "lib/base/text.h"
 #include "lib/config/secret.h"
 #include "lib/config/suggest.h"
 #include "lib/config/url_schemes.h"
@@ -41,7 +42,7 @@ Error no_such_backend(const Config& config, const std::string& name) {
   // The URL parser knows which scheme was meant.
   Error error = BackendUrl::parse(name).error();
   if (error.next.starts_with("did you mean")) return error;
-  error.message = "there is no [backend." + name.substr(0, 64) + "]; " + files_read(config);
+  error.message = "there is no [backend." + std::string(utf8_prefix(name, 64)) + "]; " + files_read(config);
   error.next = "write that section and url = \"redis://host\", or a URL: " + error.next;
   if (!names.empty()) error.next += "; or one of the configured: " + known;
   return error;

@@ -24,6 +24,7 @@ extern ostream cerr;
 #pragma GCC diagnostic pop
 
 #include "cmd/options/usage_error.h"
+#include "lib/base/text.h"
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -187,8 +188,9 @@ class GivenOptionReader {
   Error refuse(std::string_view marked) const {
     const bool letter = marked[1] != '\0';
     const std::string_view misfit = marked.substr(letter ? 1 : 2);
-    const std::string spelled = letter ? std::string{'-', misfit[0]} : std::string(spelled_long(misfit));
-    const std::string_view name = letter ? misfit.substr(0, 1) : spelled_long(misfit).substr(2);
+    const std::string_view name =
+        letter ? misfit.substr(0, front_character(misfit).bytes) : spelled_long(misfit).substr(2);
+    const std::string spelled = (letter ? "-" : "--") + std::string(name);
     const OptionRow* row = letter ? find_option(misfit[0]) : find_long(name);
     if (row == nullptr) return unknown(spelled, name);
     if (!belongs_here(*row)) return misplaced(*row, spelled);
@@ -210,7 +212,7 @@ class GivenOptionReader {
     if (auto error = foreign_option(name)) return std::move(*error);
     const std::string help = command_ == nullptr ? "dlock help" : "dlock help " + std::string(command_->name);
     // A letter is near to every other letter: only names get a suggestion.
-    const std::string_view best = name.size() < 2
+    const std::string_view best = !spelled.starts_with("--")
                                       ? std::string_view()
                                       : nearest_option(name, command_ == nullptr ? Command::kRun : command_->command);
     return usage_error("unknown option " + in_quotes(spelled),

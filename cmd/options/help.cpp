@@ -147,7 +147,7 @@ Result<std::string> help_text(const std::vector<std::string>& words) {
                        "write: dlock help " + command);
   }
   if (row != nullptr) return explain(*row);
-  return Error{ErrorCode::kInvalid, "unknown command '" + command.substr(0, 80) + "'",
+  return Error{ErrorCode::kInvalid, "unknown command " + in_quotes(command),
                did_you_mean(nearest_command(command), "all commands: dlock help")};
 }
 

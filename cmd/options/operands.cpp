@@ -137,7 +137,7 @@ class Placer {
     const auto& child = arguments_.child;
     if (row_.command == Command::kRun) {
       if (options_.shell_command && !child.empty()) {
-        return usage("both -c STR and a command: '" + std::string(child.front()).substr(0, 80) + "'",
+        return usage("both -c STR and a command: " + in_quotes(child.front()),
                      "with several keys write: dlock run -c STR KEY1 KEY2 --");
       }
       if (!options_.shell_command && child.empty()) {

@@ -87,7 +87,7 @@ class Reader {
       if (row.name == word) row_ = &row;
     }
     if (row_ == nullptr) {
-      return usage_error("'dlock stock' has no '" + std::string(word.substr(0, 80)) + "'",
+      return usage_error("'dlock stock' has no " + in_quotes(word),
                          did_you_mean(nearest.best(), "there are " + all_actions()));
     }
     stock_.action = row_->action;
@@ -99,7 +99,7 @@ class Reader {
     const std::string what = "'dlock stock " + std::string(row_->name) + "'";
     if (names > 1) {
       const bool run = row_->action == StockAction::kRun && arguments_.child.empty();
-      return usage_error(what + " takes one NAME, not also '" + std::string(arguments_.words[2].substr(0, 80)) + "'",
+      return usage_error(what + " takes one NAME, not also " + in_quotes(arguments_.words[2]),
                          run ? "put -- before the command: dlock stock run NAME -- CMD" : usage_of(*row_));
     }
     if (names == 0) {
@@ -198,8 +198,7 @@ class Reader {
     const auto& child = arguments_.child;
     if (!run) return {};
     if (options_.shell_command && !child.empty()) {
-      return usage_error("both -c STR and a command: '" + std::string(child.front()).substr(0, 80) + "'",
-                         usage_of(*row_));
+      return usage_error("both -c STR and a command: " + in_quotes(child.front()), usage_of(*row_));
     }
     if (!options_.shell_command && child.empty()) {
       return usage_error("no command to run", "write: dlock stock run " + options_.keys.front().typed() +

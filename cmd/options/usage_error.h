@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "lib/base/result.h"
+#include "lib/base/text.h"
 
 namespace dlock {
 
@@ -16,7 +17,7 @@ inline Error usage_error(std::string message, std::string next) {
 /// A word of the user's in a message: in quotation marks, cut after 80 bytes.
 inline std::string in_quotes(std::string_view word) {
   std::string text = "'";
-  return text.append(word.substr(0, 80)).append(word.size() > 80 ? "...'" : "'");
+  return text.append(utf8_prefix(word, 80)).append(word.size() > 80 ? "...'" : "'");
 }
 
 }  // namespace dlock

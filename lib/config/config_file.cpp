@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <tuple>
 
+#include "lib/base/text.h"
 #include "lib/config/backend_url.h"
 #include "lib/config/config.h"
 #include "lib/config/suggest.h"
@@ -147,7 +148,7 @@ class ConfigReader {
   }
 
   void unknown(const toml::key& key, const std::string& section, std::string_view nearest, std::string otherwise) {
-    return wrong(key.source(), "unknown key '" + std::string(key.str().substr(0, 64)) + "'" + section,
+    return wrong(key.source(), "unknown key '" + std::string(utf8_prefix(key.str(), 64)) + "'" + section,
                  did_you_mean(nearest, otherwise));
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/config/duration_text.h"
+#include "lib/base/text.h"
 
 #include <cstdint>
 
@@ -34,7 +35,10 @@ constexpr Spelling kSpellings[] = {
 
 Error bad_duration(std::string_view text, std::string_view why) {
   std::string message = "'";
-  message.append(text.substr(0, 40)).append(text.size() > 40 ? "...'" : "'").append(" is not a duration: ").append(why);
+  message.append(utf8_prefix(text, 40))
+      .append(text.size() > 40 ? "...'" : "'")
+      .append(" is not a duration: ")
+      .append(why);
   return {ErrorCode::kInvalid, std::move(message), "write for example 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h or 1d"};
 }
 
@@ -105,7 +109,7 @@ Result<Duration> read_duration(std::string_view text) {
     if (name.empty() && !bare) return bad_duration(text, no_unit(text, rest));
     const Unit* unit = find_unit(bare ? "s" : name);
     if (unit == nullptr) {
-      return bad_duration(text, "unknown unit '" + std::string(name.substr(0, 20)) + "' (there are d, h, m, s, ms)");
+      return bad_duration(text, "unknown unit '" + std::string(utf8_prefix(name, 20)) + "' (there are d, h, m, s, ms)");
     }
     if (unit->length >= smallest) return bad_duration(text, "its units do not fall from large to small");
     smallest = unit->length;

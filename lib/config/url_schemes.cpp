@@ -64,7 +64,7 @@ Error unknown_param(const UrlScheme& scheme, std::string_view name) {
     return false;
   });
   return {ErrorCode::kMisconfigured,
-          "a " + std::string(scheme.name) + " URL has no parameter '" + std::string(name.substr(0, 64)) + "'",
+          "a " + std::string(scheme.name) + " URL has no parameter '" + std::string(utf8_prefix(name, 64)) + "'",
           did_you_mean(nearest.best(), all)};
 }
 
@@ -76,7 +76,7 @@ Error bad_value(const UrlParam& param, std::string_view value) {
   });
   const bool file = param.values == "<file>";
   return {ErrorCode::kMisconfigured,
-          "the URL parameter " + std::string(param.name) + " cannot be '" + std::string(value.substr(0, 64)) + "'",
+          "the URL parameter " + std::string(param.name) + " cannot be '" + std::string(utf8_prefix(value, 64)) + "'",
           did_you_mean(nearest.best(), file ? "it takes an absolute path" : "it takes " + std::string(param.values))};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/config/variables.h"
+#include "lib/base/text.h"
 
 #include <algorithm>
 
@@ -26,7 +27,7 @@ Result<std::string> value_of(std::string_view inside, const VariableLookup& vari
   const std::size_t end = inside.find(kOtherwise);
   const std::string_view name = inside.substr(0, end);
   if (!is_name(name)) {
-    return misconfigured("'" + std::string(name.substr(0, kLongestShown)) + "' is no name of a variable",
+    return misconfigured("'" + std::string(utf8_prefix(name, kLongestShown)) + "' is no name of a variable",
                          "write ${NAME}, ${NAME:-otherwise}, or $${ where a variable is not meant");
   }
   auto value = variables(name);
@@ -34,7 +35,7 @@ Result<std::string> value_of(std::string_view inside, const VariableLookup& vari
     return std::string(inside.substr(end + kOtherwise.size()));
   }
   if (value) return std::move(*value);
-  const std::string shown(name.substr(0, kLongestShown));
+  const std::string shown(utf8_prefix(name, kLongestShown));
   return misconfigured("the variable " + shown + " is not set", "set it, or write ${" + shown + ":-otherwise}");
 }
 

@@ -16,7 +16,7 @@ Result<Quantity> parse_quantity(std::string_view text, Quantity least) {
   const auto number = whole_number<std::uint64_t>(text);
   const auto quantity = static_cast<Quantity>(std::min<std::uint64_t>(number.value_or(0), kMostItems));
   if (number && *number <= kMostItems && quantity >= least) return quantity;
-  return Error{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 40)) + "' is no quantity",
+  return Error{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 40)) + "' is no quantity",
                "a quantity is a whole number from " + std::to_string(least) + " to " + std::to_string(kMostItems)};
 }
 
@@ -38,7 +38,7 @@ Result<StockParts> parse_parts(std::string_view text, char between) {
     const auto segment = whole_number<std::uint32_t>(cut(one, ':'));
     const auto quantity = parse_quantity(one, 1);
     if (!segment || *segment > kMostSegmentNumber || !quantity) {
-      return Error{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 80)) + "' does not list parts of a stock"};
+      return Error{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 80)) + "' does not list parts of a stock"};
     }
     parts.push_back({static_cast<int>(*segment), *quantity});
   }

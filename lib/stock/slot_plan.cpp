@@ -89,7 +89,7 @@ std::string levelling_text(const Levelling& plan) {
 }
 
 Result<Levelling> parse_levelling(std::string_view text) {
-  const Error broken{ErrorCode::kInvalid, "'" + std::string(text.substr(0, 80)) + "' is no plan of a levelling"};
+  const Error broken{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 80)) + "' is no plan of a levelling"};
   const auto take = [&](char end) { return parse_quantity(cut(text, end), 0); };
   const auto epoch = take(' ');
   const auto segments = take(' ');

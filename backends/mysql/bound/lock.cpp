@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/waiting.h"
+#include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/who_text.h"
 
@@ -230,7 +231,7 @@ Renewal ConnectionBoundLock::ping(Control& control, TimePoint until) {
       if (const auto* answer = std::get_if<Answer>(&*outcome)) return judge_ping(*answer, sent);
       const auto& failure = std::get<Failure>(*outcome);
       if (!failure.cut_off) return RenewalUnknown{failure.text};
-      return RenewalLost{"the connection that held it has ended: " + failure.text.substr(0, 160)};
+      return RenewalLost{"the connection that held it has ended: " + printable(failure.text, kForeignWords)};
     }
     if (control.stop_requested() || runtime_.clock.now() >= until) return RenewalUnknown{"no answer in time"};
     std::vector<pollfd> fds;

@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/human_text.h"
 #include "lib/base/text.h"
 
 namespace dlock::mysql {
@@ -161,7 +162,7 @@ Result<BoundStore::Got> BoundStore::judge(Database& database, const std::string&
     const auto& failure = std::get<Failure>(outcome);
     if (is_worth_repeating(failure.code)) return Got::kNo;
     if (!is_without_named_locks(failure.code)) return error_of(failure, server);
-    return Error{ErrorCode::kUnsupported, server + " has no named locks: " + failure.text.substr(0, 160),
+    return Error{ErrorCode::kUnsupported, server + " has no named locks: " + printable(failure.text, kForeignWords),
                  "use strategy=lease"};
   }
   if (answer && !answer->rows.empty()) return Got::kYes;

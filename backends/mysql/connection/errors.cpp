@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/connection/errors.h"
+#include "lib/base/human_text.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -47,7 +48,7 @@ bool is_unknown_view(int code) { return code == 1109; }
 
 Error error_of(const Failure& failure, const std::string& server) {
   const std::string number = failure.code == 0 ? "" : " (error " + std::to_string(failure.code) + ")";
-  const std::string said = failure.text.substr(0, 200) + number;
+  const std::string said = printable(failure.text, kForeignWords) + number;
   if (failure.cancelled) {
     return {ErrorCode::kUnavailable, server + " did not answer in time",
             "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "

@@ -28,7 +28,7 @@ std::optional<Endpoint> parse_place(std::string_view text) {
 }
 
 Error malformed_map(std::string_view part) {
-  return {ErrorCode::kMisconfigured, "address-map has '" + printable(std::string(part.substr(0, 80))) + "' in it",
+  return {ErrorCode::kMisconfigured, "address-map has '" + printable(part, 80) + "' in it",
           "write address-map=NAME:PORT=HOST:PORT,..., or NAME=HOST where the ports are the same"};
 }
 

@@ -126,6 +126,11 @@ TEST_CASE("limits of a server and its silence are told apart, each with what to 
   }
 }
 
+TEST_CASE("a server's words are cut between two characters, and never steer a terminal") {
+  const Failure long_words{1049, std::string(252, 'x') + "\u00fc and more\033[2J", false, false};
+  CHECK(error_of(long_words, "h").message == "h: " + std::string(252, 'x') + "\u2026 (error 1049)");
+}
+
 TEST_CASE("what is printed for an administrator names every table and every right") {
   const std::string script = setup_script("shop");
   for (const char* table : {kLockTable, kRowTable, kUniqueTable, kOccupyTable, kFenceTable}) {
