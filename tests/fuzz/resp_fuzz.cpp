@@ -148,7 +148,7 @@ void ask_everything(const Reply& reply) {
   judge(parse_master_address(reply, asked));
   judge(check_master(reply, reply, asked));
   static_cast<void>(parse_ballot(reply));
-  static_cast<void>(ServerInfo(reply.text).findings("h"));
+  static_cast<void>(ServerInfo(reply.text).number("maxmemory"));
   ask_for_a_lock(reply, name);
   ask_for_stock(reply, name);
 }

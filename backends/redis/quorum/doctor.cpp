@@ -30,6 +30,24 @@ Finding about_numbers(const ServerGroup::Answers& answers) {
   return finding;
 }
 
+/// What makes any server unfit for locks: keys without a lease may be evicted, it is a replica, it is loading.
+std::vector<Finding> about_fitness(const std::string& server, const ServerInfo& info) {
+  std::vector<Finding> found;
+  const std::string policy = info.text("maxmemory_policy");
+  if (info.number("maxmemory") > 0 && !policy.empty() && policy != "noeviction") {
+    found.push_back({Finding::Verdict::kWarn, server + ": maxmemory-policy " + policy + " may evict held locks",
+                     "`CONFIG SET maxmemory-policy noeviction`"});
+  }
+  if (info.text("role") == "slave") {
+    found.push_back({Finding::Verdict::kFail, server + " is a replica: it takes no writes",
+                     "name the master of it in the URL", ErrorCode::kMisconfigured});
+  }
+  if (info.number("loading") != 0) {
+    found.push_back({Finding::Verdict::kWarn, server + " is still loading its data", "wait until it has"});
+  }
+  return found;
+}
+
 void about_server(const std::string& server, const ServerGroup::Answer& answer, std::vector<Finding>& findings) {
   if (!answer.has_replies() || !answer.replies[0].is_text()) {
     const std::string why = answer.error             ? answer.error->message
@@ -48,7 +66,7 @@ void about_server(const std::string& server, const ServerGroup::Answer& answer, 
     found.remedy = "`CONFIG SET appendonly yes`: else it has no vote for a ttl after each start";
   }
   findings.push_back(std::move(found));
-  for (Finding& finding : info.findings(server)) findings.push_back(std::move(finding));
+  for (Finding& finding : about_fitness(server, info)) findings.push_back(std::move(finding));
   if (info.number("connected_slaves") > 0) {
     findings.push_back({Finding::Verdict::kWarn, server + " has replicas",
                         "RedLock counts on independent servers: no replica may take over for one of them",
@@ -95,7 +113,7 @@ std::vector<Finding> diagnose_tair(const ServerGroup& group, const std::string& 
   }
   const ServerInfo said(info->text);
   const std::string server = group.name(0);
-  std::vector<Finding> findings = said.findings(server);
+  std::vector<Finding> findings = about_fitness(server, said);
   findings.insert(findings.begin(), {Finding::Verdict::kOk,
                                      server + ": version " + said.text("redis_version") + ", appendonly " +
                                          (said.text("aof_enabled") == "1" ? "yes" : "no"),

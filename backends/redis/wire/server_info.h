@@ -5,9 +5,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "lib/lock/lock_admin.h"
 
 namespace dlock::redis {
 
@@ -23,9 +20,6 @@ class ServerInfo {
   std::string text(const std::string& name) const;
   /// 0 if it says nothing, or no number.
   std::int64_t number(const std::string& name) const;
-
-  /// What makes any server unfit for locks: keys without a lease may be evicted, it is a replica, it is loading.
-  std::vector<Finding> findings(const std::string& server) const;
 
  private:
   std::map<std::string, std::string> fields_;
