@@ -7,11 +7,11 @@
 #include <sys/statvfs.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "backends/local/files/byte_locks.h"
 #include "backends/local/files/process.h"
 #include "backends/local/view.h"
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 #include "lib/base/users.h"
 
@@ -30,10 +30,8 @@ Finding fail(const Error& error) { return {Finding::Verdict::kFail, error.messag
 Finding directory_finding(const LockDir& dir) {
   struct stat st {};
   fstat(dir.fd(), &st);
-  char mode[8];
-  std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(st.st_mode) & 07777);
-  return ok("lock directory " + dir.path() + ": owner " + user_name(st.st_uid) + ", mode " + mode +
-            (dir.shared_by_group() ? ", shared with its group" : ""));
+  return ok("lock directory " + dir.path() + ": owner " + user_name(st.st_uid) + ", mode " +
+            permissions_text(st.st_mode) + (dir.shared_by_group() ? ", shared with its group" : ""));
 }
 
 Finding file_system_finding(const LockDir& dir) {

@@ -107,6 +107,12 @@ std::string elided(std::string_view text, std::size_t columns) {
   return out + "…";
 }
 
+std::string permissions_text(unsigned mode) {
+  std::string text;
+  for (const int shift : {9, 6, 3, 0}) text += static_cast<char>('0' + (mode >> shift & 7));
+  return text;
+}
+
 std::string shell_word(std::string_view word) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) return std::string(word);

@@ -29,6 +29,9 @@ std::size_t display_width(std::string_view text);
 /// `text`, cut to `columns` with an ellipsis at the end if it is wider.
 std::string elided(std::string_view text, std::size_t columns);
 
+/// The permissions in a file's mode, as chmod(1) takes them: "0640".
+std::string permissions_text(unsigned mode);
+
 /// `word` as a shell takes it: quoted only where it must be.
 std::string shell_word(std::string_view word);
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 
@@ -25,12 +24,6 @@ constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::string_view kBackendSection = "backend.";
 constexpr std::string_view kKeySection = "key.";
 
-std::string octal(mode_t mode) {
-  char text[8];
-  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode & 07777));
-  return text;
-}
-
 /// As after su or setpriv, which change the user and leave the environment.
 bool is_in_foreign_home(const std::string& path) {
   const char* home = std::getenv("HOME");
@@ -43,8 +36,8 @@ Error unreadable(const std::string& path, int errnum) {
   Error error{ErrorCode::kMisconfigured, "cannot read the configuration " + path + ": " + errno_text(errnum)};
   struct stat about;
   if (errnum == EACCES && stat(path.c_str(), &about) == 0) {
-    error.message += " (mode " + octal(about.st_mode) + ", owner " + std::to_string(about.st_uid) + ", this is user " +
-                     std::to_string(geteuid()) + ")";
+    error.message += " (mode " + permissions_text(about.st_mode) + ", owner " + std::to_string(about.st_uid) +
+                     ", this is user " + std::to_string(geteuid()) + ")";
   }
   if (errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM)
     return system_error("cannot read the configuration " + path, errnum);
@@ -62,7 +55,7 @@ std::optional<Error> no_secret(const std::string& path, const struct stat& about
   const bool open_to_others = (about.st_mode & 077) != 0;
   if (is_ours(about) && !open_to_others) return std::nullopt;
   const std::string why =
-      is_ours(about) ? "can be used by others (mode " + octal(about.st_mode) + ")"
+      is_ours(about) ? "can be used by others (mode " + permissions_text(about.st_mode) + ")"
                      : "belongs to user " + std::to_string(about.st_uid) + ", not to user " + std::to_string(geteuid());
   return Error{ErrorCode::kDenied, where.text() + " holds a password, and the file " + why,
                (is_ours(about) ? "chmod 600 " : "chown it, and chmod 600 ") + shell_word(path) +

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <string_view>
 
 #include "lib/base/human_text.h"
@@ -25,9 +24,8 @@ Error unfit(const std::string& path, const std::string& why, std::string next) {
 
 Result<void> check_rights(const std::string& path, const struct stat& about) {
   if ((about.st_mode & 077) != 0) {
-    char mode[8];
-    std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(about.st_mode & 07777));
-    return unfit(path, std::string("can be used by others (mode ") + mode + ")", "chmod 600 " + shell_word(path));
+    return unfit(path, "can be used by others (mode " + permissions_text(about.st_mode) + ")",
+                 "chmod 600 " + shell_word(path));
   }
   if (about.st_uid != geteuid() && about.st_uid != 0) {
     return unfit(path, "belongs to user " + std::to_string(about.st_uid) + ", not to user " + std::to_string(geteuid()),

@@ -62,12 +62,6 @@ int make_all(const std::string& path, mode_t mode) {
   return errno == ENOENT && refused != 0 ? refused : errno;
 }
 
-std::string octal(mode_t mode) {
-  char text[8];
-  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode) & 07777);
-  return text;
-}
-
 /// Owners that do not exist in our user namespace (rootless containers, sandboxes) all show as this one. Whether it is
 /// really the user of that number is not to be seen there.
 bool is_unmapped(uid_t uid) {
@@ -89,11 +83,11 @@ std::string why_unsafe_above(const struct stat& st, const LockDir::Rules& rules)
     return "belongs to user " + std::to_string(st.st_uid);
   }
   if (S_ISLNK(st.st_mode) || (st.st_mode & S_ISVTX)) return {};
-  if (st.st_mode & S_IWOTH) return "may be written to by everybody (mode " + octal(st.st_mode) + ")";
+  if (st.st_mode & S_IWOTH) return "may be written to by everybody (mode " + permissions_text(st.st_mode) + ")";
   const bool private_group = st.st_gid == st.st_uid;
   const bool shared = rules.named && (st.st_mode & S_ISGID);
   if (!(st.st_mode & S_IWGRP) || private_group || shared) return {};
-  return "may be written to by its group (mode " + octal(st.st_mode) + ")";
+  return "may be written to by its group (mode " + permissions_text(st.st_mode) + ")";
 }
 
 /// The directories above `path`, which is absolute. `links` gets whether a symbolic link is among them.
@@ -195,13 +189,13 @@ Result<LockDir> LockDir::open(const std::string& path, const Rules& rules) {
   }
   if (st.st_mode & S_IWOTH) {
     const bool shared = (st.st_mode & S_ISVTX) != 0;  // such as /tmp: not to be closed
-    return not_safe(path, "everybody may write to it (mode " + octal(st.st_mode) + ")",
+    return not_safe(path, "everybody may write to it (mode " + permissions_text(st.st_mode) + ")",
                     shared ? "name a directory of its own: mkdir -m 700 " + shell_word(path + "/dlock")
                            : "chmod o-w " + shell_word(path));
   }
   if (st.st_mode & S_IWGRP) {
     if (!rules.named || !(st.st_mode & S_ISGID)) {
-      return not_safe(path, "its group may write to it (mode " + octal(st.st_mode) + ")",
+      return not_safe(path, "its group may write to it (mode " + permissions_text(st.st_mode) + ")",
                       rules.named ? "to share locks with the group: chmod 3770 " + shell_word(path)
                                   : "chmod g-w " + shell_word(path));
     }

@@ -55,4 +55,11 @@ TEST_CASE("words are quoted for the shell only where they must be") {
   CHECK(shell_word("~") == "'~'");
 }
 
+TEST_CASE("permissions are written as chmod takes them, whatever kind of file has them") {
+  CHECK(permissions_text(0100640) == "0640");
+  CHECK(permissions_text(0042770) == "2770");
+  CHECK(permissions_text(01777) == "1777");
+  CHECK(permissions_text(0) == "0000");
+}
+
 }  // namespace human_text_test
