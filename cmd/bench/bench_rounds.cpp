@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <new>
 #include <vector>
 
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/control.h"
 #include "lib/lock/blocking_session.h"
@@ -161,10 +161,7 @@ Result<ContendedResult> bench_contended(const TakeLock& take, const Log& log, co
   const SystemClock clock;
   const TimePoint start = clock.now();
   const auto pids = start_lanes(take, plan, log, start + plan.time, *track);
-  for (const pid_t pid : pids) {
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
+  for (const pid_t pid : pids) reap(pid);
   if (pids.size() < 2)
     return Error{ErrorCode::kSystem, "cannot start the processes of the benchmark", "see: ulimit -u"};
   ContendedResult result;

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "cmd/show/exit_status.h"
 #include "lib/base/json_writer.h"
+#include "lib/base/process.h"
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
@@ -166,10 +166,7 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   }
   const TimePoint start = clock.now();
   keeps_it_open.reset();
-  for (const pid_t pid : pids) {
-    while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
+  for (const pid_t pid : pids) reap(pid);
   row.took = clock.now() - start;
   std::vector<Duration> samples;
   for (std::size_t i = 0; i < pids.size(); ++i) {

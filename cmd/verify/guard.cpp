@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "cmd/verify/conductor.h"
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
 namespace dlock {

@@ -63,9 +63,6 @@ class Lab {
   UniqueFd history_;
 };
 
-/// Waits for the process, which is reaped: 128 + N for signal N.
-int reap(pid_t pid);
-
 /// The last message in what a run with --log-format json has said, 200 bytes of it at the most.
 std::string last_message(const std::string& log);
 

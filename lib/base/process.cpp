@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -97,6 +98,13 @@ pid_t pid_of(const UniqueFd& process) {
   constexpr std::string_view kName = "\nPid:\t";
   const std::size_t at = info.find(kName);
   return at == std::string::npos ? 0 : leading_number<pid_t>(std::string_view(info).substr(at + kName.size()));
+}
+
+int reap(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 bool has_ended(const UniqueFd& process) {

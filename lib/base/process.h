@@ -55,6 +55,9 @@ bool signal_process(const ProcessId& process, int signal);
 /// The pid of who `process` is open on; 0 or less: invalid, or reaped.
 pid_t pid_of(const UniqueFd& process);
 
+/// Waits for the end of this child, which is reaped: its exit status, 128 + N for signal N.
+int reap(pid_t child);
+
 /// Whether it has ended, reaped or not; also of an invalid one.
 bool has_ended(const UniqueFd& process);
 

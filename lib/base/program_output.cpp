@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
 
+#include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 
@@ -29,10 +29,7 @@ Result<int> run_program(std::vector<const char*> words, const std::function<void
   input.reset();
   if (failure != 0) return system_error(words[0], failure);
   read(output.get());
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return reap(pid);
 }
 
 }  // namespace dlock
