@@ -12,6 +12,10 @@
 
 namespace dlock {
 
+/// The key of a segment's lock, in every store that has no others for it: "stock:NAME:SEGMENT"; Unsupported if that is
+/// too long.
+Result<LockName> segment_key(const LockName& stock, int segment);
+
 /// The locks of segments, where the client of a stock can hold them by itself: cheaper than a lock for everybody, and
 /// gone with its connection. Everybody who locks segments in the store takes these. Single-threaded, as its Stock,
 /// which outlives them.

@@ -206,11 +206,8 @@ Result<StockAnswer> StockHold::reserve_several(Control& control, const StockStat
 }
 
 Result<std::unique_ptr<LockDriver>> StockHold::lock(Control& control, int segment, std::optional<TimePoint> until) {
-  auto name = LockName::parse("stock:" + request_.stock.text() + ":" + std::to_string(segment));
-  if (!name) {
-    return Error{ErrorCode::kUnsupported, "the name " + request_.stock.text() + " is too long for --mode lock",
-                 "use --mode reserve"};
-  }
+  auto name = segment_key(request_.stock, segment);
+  if (!name) return name.error();
   LockSpec spec = spec_;
   spec.name = std::move(*name);
   spec.stock.reset();

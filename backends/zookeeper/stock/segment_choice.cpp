@@ -4,6 +4,7 @@
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/stock/stock_deduction.h"
 #include "lib/stock/request_record.h"
+#include "lib/stock/segment_locks.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 bool is_empty(const Answer& place) { return place.code == Code::kNoNode || place.stat.children == 0; }
 
 }  // namespace
-
-Result<LockName> segment_key(const LockName& stock, int segment) {
-  auto key = LockName::parse("stock:" + stock.text() + ":" + std::to_string(segment));
-  if (key) return key;
-  return Error{ErrorCode::kUnsupported, "the name " + stock.text() + " is too long for --mode lock",
-               "use --mode reserve"};
-}
 
 Result<Stage> SegmentChoice::stage_of(int segment) const {
   const auto key = segment_key(wish_.request.stock, segment);

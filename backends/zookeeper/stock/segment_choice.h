@@ -10,9 +10,6 @@
 
 namespace dlock::zookeeper {
 
-/// "stock:NAME:SEGMENT"; Unsupported if that is too long.
-Result<LockName> segment_key(const LockName& stock, int segment);
-
 /// What a StockCall decides for somebody who wants a segment together with its lock: the first one that has enough and
 /// whose lock nobody has or waits for, its lock taken by the transaction that reserves. The directory of the lock is
 /// written too, unchanged, at the version at which it was empty: of two that come at once one fails.
