@@ -85,7 +85,7 @@ bool signal_process(const ProcessId& process, int signal) {
   const UniqueFd pidfd = open_process(process.pid);
   if (!pidfd.valid()) return false;
   const auto stat = look_up_process(process.pid);
-  if (!stat || stat->state == 'Z' || stat->state == 'X' || stat->id.start_time != process.start_time) {
+  if (!stat || stat->state == 'Z' || stat->state == 'X' || stat->id != process) {
     errno = ESRCH;
     return false;
   }

@@ -16,6 +16,7 @@ namespace dlock {
 struct ProcessId {
   pid_t pid = 0;
   unsigned long long start_time = 0;  ///< clock ticks since boot
+  bool operator==(const ProcessId&) const = default;
 };
 
 /// A process of /proc/PID/stat.

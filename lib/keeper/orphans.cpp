@@ -15,8 +15,6 @@ using namespace std::chrono_literals;
 constexpr Duration kFirstPause = 2ms;
 constexpr Duration kLongestPause = 50ms;
 
-bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.start_time == b.start_time; }
-
 }  // namespace
 
 Orphans::Orphans(Processes& processes, const ProcessId& command, const UniqueFd& pidfd, CommandMarks marks,
@@ -52,7 +50,7 @@ void Orphans::search(TimePoint now) {
   std::vector<Orphan> left;
   for (const ProcessId& found : processes_.remaining(roots, marks_)) {
     const auto known =
-        std::find_if(orphans_.begin(), orphans_.end(), [&](const Orphan& orphan) { return same(orphan.id, found); });
+        std::find_if(orphans_.begin(), orphans_.end(), [&](const Orphan& orphan) { return orphan.id == found; });
     if (known == orphans_.end() || killing_) send(found);
     if (known != orphans_.end()) {
       left.push_back(std::move(*known));

@@ -70,8 +70,6 @@ bool bears_number(const ProcessStat& process, const CommandMarks& marks) {
   return process.session == marks.session || !is_of_another_user(process.id.pid);
 }
 
-bool same(const ProcessId& a, const ProcessId& b) { return a.pid == b.pid && a.start_time == b.start_time; }
-
 }  // namespace
 
 bool started_under(pid_t pid, const std::string& owner) {
@@ -110,9 +108,7 @@ std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, 
       found.push_back(all[i].id);
     }
   };
-  take_if([&](const ProcessStat& process) {
-    return std::any_of(roots.begin(), roots.end(), [&](const ProcessId& root) { return same(root, process.id); });
-  });
+  take_if([&](const ProcessStat& process) { return std::find(roots.begin(), roots.end(), process.id) != roots.end(); });
   const auto self = look_up_process(getpid());
   const unsigned long long since = self ? self->id.start_time : 0;
   take_if([&](const ProcessStat& process) {
