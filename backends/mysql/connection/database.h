@@ -13,18 +13,9 @@
 #include <vector>
 
 #include "lib/base/time.h"
+#include "lib/net/endpoint.h"
 
 namespace dlock::mysql {
-
-/// Where a server listens: a host and port, or a Unix socket.
-struct Endpoint {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string socket;  ///< absolute path; empty: host and port
-
-  std::string text() const;  ///< "10.0.0.1:3306", "[::1]:3306", "/run/mysqld/mysqld.sock"
-  auto operator<=>(const Endpoint&) const = default;
-};
 
 /// The server must show a certificate of `ca_file` for the host of the endpoint. There is no weaker form: whoever wants
 /// TLS without a check gets an error, not an illusion.

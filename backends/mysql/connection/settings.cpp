@@ -73,11 +73,6 @@ Result<UserRow> user_row(const std::string& text) {
 
 }  // namespace
 
-std::string Endpoint::text() const {
-  if (!socket.empty()) return socket;
-  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
-}
-
 const char* strategy_name(Strategy strategy) {
   switch (strategy) {
     case Strategy::kLease:

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/redis/wire/endpoint.h"
 #include "lib/base/result.h"
+#include "lib/net/endpoint.h"
 
 namespace dlock::redis {
 

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "backends/redis/wire/byte_stream.h"
-#include "backends/redis/wire/endpoint.h"
 #include "backends/redis/wire/reply.h"
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
 #include "lib/keeper/control.h"
+#include "lib/net/endpoint.h"
 
 namespace dlock::redis {
 

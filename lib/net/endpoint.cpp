@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/redis/wire/endpoint.h"
+#include "lib/net/endpoint.h"
 
-namespace dlock::redis {
+namespace dlock {
 
 std::string Endpoint::text() const {
   if (!socket.empty()) return socket;
@@ -9,4 +9,4 @@ std::string Endpoint::text() const {
   return (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-}  // namespace dlock::redis
+}  // namespace dlock
