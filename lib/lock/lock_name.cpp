@@ -2,6 +2,7 @@
 #include "lib/lock/lock_name.h"
 
 #include "lib/base/human_text.h"
+#include "lib/base/random.h"
 #include "lib/base/text.h"
 
 namespace dlock {
@@ -33,6 +34,8 @@ Result<LockName> LockName::parse(std::string_view text) {
   }
   return LockName(std::string(text));
 }
+
+LockName LockName::for_ping() { return LockName("dlock-ping-" + random_hex(8)); }
 
 std::string LockName::typed() const { return (text_.front() == '-' ? "-- " : "") + shell_word(text_); }
 

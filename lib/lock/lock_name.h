@@ -15,6 +15,8 @@ class LockName {
  public:
   /// Invalid (with the reason) if `text` breaks one of the rules.
   static Result<LockName> parse(std::string_view text);
+  /// One that nobody has, for LockAdmin::ping(): "dlock-ping-" and 16 random digits.
+  static LockName for_ping();
 
   const std::string& text() const { return text_; }
   /// As it is typed in a shell, behind the options: "deploy/prod", "'a b'", "-- -x".

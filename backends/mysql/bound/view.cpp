@@ -5,7 +5,6 @@
 
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "lib/base/random.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -205,11 +204,10 @@ Result<std::vector<Swept>> BoundView::sweep(bool dry_run) {
 }
 
 Result<Duration> BoundView::ping() {
-  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
-  if (!name) return name.error();
+  const LockName name = LockName::for_ping();
   Settings own = settings_;
   own.row.reset();  // never a row of the user's
-  BoundStore store(own, *name, runtime_.clock);
+  BoundStore store(own, name, runtime_.clock);
   const auto database = servers_.connect(soon(), nullptr);
   if (!database) return database.error();
   const std::string server = servers_.server();
@@ -219,7 +217,7 @@ Result<Duration> BoundView::ping() {
   if (const auto ended = store.let_go(**database, server, soon()); !ended) return ended.error();
   const Duration took = runtime_.clock.now() - before;
   if (own.strategy == Strategy::kRow) {
-    (void)run_statement(servers_, "DELETE FROM dlock_row WHERE name=" + literal(name->text()), runtime_.clock, soon());
+    (void)run_statement(servers_, "DELETE FROM dlock_row WHERE name=" + literal(name.text()), runtime_.clock, soon());
   }
   return took;
 }

@@ -6,7 +6,6 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
-#include "lib/base/random.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
@@ -152,8 +151,7 @@ Result<std::vector<Swept>> LeaseView::sweep(bool dry_run) {
 }
 
 Result<Duration> LeaseView::ping() {
-  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
-  if (!name) return name.error();
+  const LockName name = LockName::for_ping();
   const Owner owner = Owner::random();
   const LeaseAsk ask{.owner = owner, .ttl = 10s, .ancestor = {}, .who = who_text("ping")};
   const auto take = [&](const LeaseRow& row, ServerTime now) {
@@ -163,12 +161,12 @@ Result<Duration> LeaseView::ping() {
   };
   const TimePoint before = runtime_.clock.now();
   bool unanswered = false;
-  const auto taken = rewrite(*name, take, &unanswered);
+  const auto taken = rewrite(name, take, &unanswered);
   if (!taken) return taken.error();
-  if (const auto released = release(*name, owner); !released) return released.error();
+  if (const auto released = release(name, owner); !released) return released.error();
   const Duration took = runtime_.clock.now() - before;
   (void)run_statement(
-      servers_, "DELETE FROM " + std::string(kLockTable) + " WHERE strategy='lease' AND name=" + literal(name->text()),
+      servers_, "DELETE FROM " + std::string(kLockTable) + " WHERE strategy='lease' AND name=" + literal(name.text()),
       runtime_.clock, soon());
   return took;
 }

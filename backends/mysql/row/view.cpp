@@ -2,7 +2,6 @@
 #include "backends/mysql/row/view.h"
 
 #include "backends/mysql/connection/common_statements.h"
-#include "lib/base/random.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
@@ -92,14 +91,13 @@ Result<std::vector<Swept>> RowView::sweep(bool dry_run) {
 }
 
 Result<Duration> RowView::ping() {
-  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
-  if (!name) return name.error();
+  const LockName name = LockName::for_ping();
   const Owner owner = Owner::random();
   if (const auto connected = servers_.connect(soon(), nullptr); !connected) return connected.error();
   const TimePoint before = runtime_.clock.now();
-  const auto taken = table_.take(*name, owner.text(), who_text("ping"), 10s, soon(), nullptr);
+  const auto taken = table_.take(name, owner.text(), who_text("ping"), 10s, soon(), nullptr);
   if (!taken) return taken.error();
-  if (const auto released = release(*name, owner); !released) return released.error();
+  if (const auto released = release(name, owner); !released) return released.error();
   return runtime_.clock.now() - before;
 }
 

@@ -8,7 +8,6 @@
 #include "backends/redis/native/doctor.h"
 #include "backends/redis/native/store.h"
 #include "backends/redis/wire/record.h"
-#include "lib/base/random.h"
 
 namespace dlock::redis {
 namespace {
@@ -50,9 +49,8 @@ Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {
 std::vector<Finding> NativeAdmin::diagnose() { return diagnose_native(*deployment_, store_, runtime_); }
 
 Result<Duration> NativeAdmin::ping() {
-  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
-  if (!name) return name.error();
-  auto lock = store_of(*name);
+  const LockName name = LockName::for_ping();
+  auto lock = store_of(name);
   if (!lock) return lock.error();
   const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .ancestor = {}, .arrival = {}, .info = who_text("ping")};
   const TimePoint before = runtime_.clock.now();

@@ -8,7 +8,6 @@
 #include "backends/redis/quorum/doctor.h"
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
-#include "lib/base/random.h"
 #include "lib/lock/lock_errors.h"
 
 namespace dlock::redis {
@@ -230,17 +229,16 @@ Result<std::vector<Swept>> QuorumAdmin::collect_garbage(bool dry_run) {
 }
 
 Result<Duration> QuorumAdmin::ping() {
-  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
-  if (!name) return name.error();
+  const LockName name = LockName::for_ping();
   const Owner owner = Owner::random();
-  auto asked = question(*name, owner.text(), kPingTtl);
+  auto asked = question(name, owner.text(), kPingTtl);
   if (!asked) return asked.error();
   asked->entry = asked->owner;
-  QuorumStore round(group_, *name, store_);
+  QuorumStore round(group_, name, store_);
   const TimePoint start = runtime_.clock.now();
   const Outcome taken = round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes);
   if (taken != Outcome::kWon) return round.silence();
-  const auto given = judge(round, give_command(*asked, FencingToken(0)), *name, true);
+  const auto given = judge(round, give_command(*asked, FencingToken(0)), name, true);
   const Duration took = runtime_.clock.now() - start;
   group_.tell(std::vector<std::vector<Command>>(group_.size(), {{"DEL", asked->names.fence}}));
   if (!given) return given.error();

@@ -4,7 +4,6 @@
 #include "backends/redis/deployment/settings.h"
 #include "backends/redis/redisson/doctor.h"
 #include "backends/redis/redisson/rules.h"
-#include "lib/base/random.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::redis {
@@ -37,9 +36,8 @@ Result<void> RedissonAdmin::check_has_tokens() const { return redis::check_has_t
 std::vector<Finding> RedissonAdmin::diagnose() { return diagnose_redisson(*deployment_, kind_, store_, runtime_); }
 
 Result<Duration> RedissonAdmin::ping() {
-  const auto name = LockName::parse("dlock-ping-" + random_hex(8));
-  if (!name) return name.error();
-  auto lock = store_of(*name);
+  const LockName name = LockName::for_ping();
+  auto lock = store_of(name);
   if (!lock) return lock.error();
   const RedissonAsk ask{.owner = Owner::random(),
                         .mode = hands_out_permits(kind_) ? Mode::kPermits : Mode::kExclusive,
