@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::local {
@@ -124,13 +125,13 @@ Error Database::error_of(int code) const {
     case SQLITE_PERM:
     case SQLITE_READONLY:
     case SQLITE_AUTH:
-      return {ErrorCode::kDenied, "cannot write to " + path_ + ": " + why, "who owns it? ls -l " + path_};
+      return {ErrorCode::kDenied, "cannot write to " + path_ + ": " + why, "who owns it? ls -l " + shell_word(path_)};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_ERROR:
     case SQLITE_CONSTRAINT:
       return {ErrorCode::kMisconfigured, path_ + " is no sound stock database: " + why,
-              "look into it with: sqlite3 " + path_ + " 'PRAGMA integrity_check'"};
+              "look into it with: sqlite3 " + shell_word(path_) + " 'PRAGMA integrity_check'"};
     default:
       return {ErrorCode::kSystem, "cannot use " + path_ + ": " + why, "is the disk full or broken?"};
   }
