@@ -81,17 +81,23 @@ stock_is_told_in_time() { # URL OPTION...
   done
 }
 
-# silent_server: leaves its port in the file port.
-silent_server() {
-  start "${python[@]}" -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0), backlog=1000); print(s.getsockname()[1], flush=True); time.sleep(300)' >port
+# silent_servers: on the first three addresses of this machine, at the same port, which is in the file port.
+silent_servers() {
+  start "${python[@]}" -c '
+import socket, time
+servers = [socket.create_server(("127.0.0.1", 0), backlog=1000)]
+port = servers[0].getsockname()[1]
+servers += [socket.create_server((host, port), backlog=1000) for host in ("127.0.0.2", "127.0.0.3")]
+print(port, flush=True)
+time.sleep(300)' >port
   wait_until filled port
 }
 
 @test "commands that supervise nothing keep --connect-timeout where a server says nothing, 69" {
-  silent_server
-  local url command before at
-  at=127.0.0.1:$(cat port)
-  for url in $(urls "$at" "$at" "$at" | grep -vE '^(rediss:|zk:.*,)'); do
+  silent_servers
+  local url command before port
+  port=$(cat port)
+  for url in $(urls "127.0.0.1:$port" "127.0.0.2:$port" "127.0.0.3:$port" | grep -vE '^(rediss:|zk:.*,)'); do
     for command in 'inspect k' inspect 'ping' 'check k 5' 'release --owner 00000000000000000000000000000001 k' 'force-release --yes k' 'gc'; do
       before=$(now_ms)
       # shellcheck disable=SC2086

@@ -71,12 +71,9 @@ Result<LockState> QuorumAdmin::inspect(const LockName& name) {
 
 Result<LiveLocks> QuorumAdmin::inspect_all() {
   LiveLocks held;
-  const std::set<LockName> names = all_names();
-  if (names.empty()) {  // or nobody answered
-    const auto any = inspect(*LockName::parse("dlock-inspect"));
-    if (!any) return any.error();
-  }
-  for (const LockName& name : names) {
+  const auto names = known_names();
+  if (!names) return names.error();
+  for (const LockName& name : *names) {
     auto state = inspect(name);
     if (!state) return state.error();
     if (!state->holders.empty()) held.locks.push_back(std::move(*state));
@@ -215,7 +212,9 @@ Result<UniqueFd> QuorumAdmin::fence(const LockName& resource, FencingToken token
 
 Result<std::vector<Swept>> QuorumAdmin::collect_garbage(bool dry_run) {
   std::vector<Swept> swept;
-  for (const LockName& name : all_names()) {
+  const auto known = known_names();
+  if (!known) return known.error();
+  for (const LockName& name : *known) {
     const auto names = native_names(name);
     if (!names) continue;
     const auto answers =
@@ -245,8 +244,17 @@ Result<Duration> QuorumAdmin::ping() {
   return took;
 }
 
+Result<std::set<LockName>> QuorumAdmin::known_names() {
+  std::set<LockName> names = scan_names();
+  if (names.empty()) {  // or nobody answered
+    const auto any = inspect(*LockName::parse("dlock-inspect"));
+    if (!any) return any.error();
+  }
+  return names;
+}
+
 /// As far as the servers that answer know them.
-std::set<LockName> QuorumAdmin::all_names() {
+std::set<LockName> QuorumAdmin::scan_names() {
   std::set<LockName> names;
   std::vector<std::string> cursors(group_.size(), "0");
   std::vector<bool> over(group_.size(), false);

@@ -40,7 +40,8 @@ class QuorumAdmin final : public LockAdmin {
   Outcome ask_until_known(QuorumStore& round, const Command& command, bool* unanswered = nullptr);
   Result<void> judge(QuorumStore& round, const Command& command, const LockName& name, bool goes = false);
   Result<bool> take_from(const LockName& name, const Participant& holder);
-  std::set<LockName> all_names();
+  Result<std::set<LockName>> known_names();
+  std::set<LockName> scan_names();
 
   const std::string store_;
   const QuorumKind kind_;
