@@ -37,9 +37,9 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   ((lines[3] > 10000 && lines[3] <= 20000))
   [ "${lines[4]}" = 2 ]
   [ "${lines[5]}" = 1 ]
-  [[ "${lines[6]}" == *subscribe* ]]
-  [ "${#lines[@]}" = 7 ]
-  wait_until lines_in said 2
+  [[ "${lines[*]:6}" == *subscribe* ]]
+  [[ "${lines[*]:6}" != *'"message"'* ]]
+  wait_until grep -q '^"message"' said
   [ "$(tail -n 1 said)" = "\"message\",\"redisson_lock__channel:{$key}\",\"0\"" ]
   [ "$(server exists "$key" "dlock:{$key}:holders")" = 0 ]
 }
