@@ -40,7 +40,7 @@ teardown() { end_world; }
   local value long
   long=$(printf '%300s' '')
   for value in 'a b' '\xff\x00\n\xc3\xbc' "${long// /x}" ''; do
-    printf "$value" | redis-cli -u "$DLOCK_TEST_REDIS" -x set "$key" >/dev/null
+    printf %b "$value" | redis-cli -u "$DLOCK_TEST_REDIS" -x set "$key" >/dev/null
     run -75 dlock run -n "$key" -- true
     run -0 dlock force-release --yes "$key"
     is_free "$key"
