@@ -51,10 +51,16 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   [ "$(how_ended a)" = "exit 0" ]
 }
 
-@test "two of three stopped: the command is ended before its session is, 79; nobody is served meanwhile" {
+@test "two of three stopped: the command is ended before its session is, 79; who gives back is told why it is not confirmed; nobody is served meanwhile" {
   start_watched a dlock run --ttl 2s k -- section --for 60
+  start_watched b dlock run --ttl 2s other -- sh -c 'touch held; until [ -e go ]; do sleep 0.02; done; exit 3' 2>said
   wait_until begun 1
+  wait_until test -e held
   kill -STOP "$(pid_of_server e1)" "$(pid_of_server e2)"
+  touch go
+  [ "$(how_ended b)" = "exit 3" ]
+  cat said
+  grep -q 'the release of other could not be confirmed: cannot reach .*; the lease ' said
   [ "$(how_ended a)" = "exit 79" ]
   run -69 dlock run -q -n --connect-timeout 1s k -- touch ran
   kill -CONT "$(pid_of_server e1)" "$(pid_of_server e2)"
