@@ -19,8 +19,10 @@ teardown() { end_world; }
   run -77 nobody dlock inspect 'a*'
   # A lock file in a folder of somebody else's: flock(2) may be held on it.
   mkdir -m 700 folder
+  local command
   for command in inspect 'force-release --yes'; do
-    run -77 nobody dlock $command "$PWD/folder/file"
+    read -ra words <<<"$command"
+    run -77 nobody dlock "${words[@]}" "$PWD/folder/file"
     [[ "$output" == *"who has $PWD/folder/file locked with flock(2) cannot be seen: Permission denied"* ]]
   done
   chmod 700 "$locks"

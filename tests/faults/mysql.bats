@@ -162,7 +162,7 @@ teardown() { end_world; }
   start_watched a dlock run --ttl 2s k -- section --for 30 2>said
   local strategy
   for strategy in lease unique; do
-    DLOCK_BACKEND+=?strategy=$strategy \
+    DLOCK_BACKEND+="?strategy=$strategy" \
       start_watched "$strategy" dlock run --ttl 2s other -- sh -c 'echo >>waits; until [ -e go ]; do sleep 0.02; done; exit 3' 2>"said-$strategy"
   done
   wait_until begun 1

@@ -281,7 +281,8 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   [ "$(how_ended end)" = "exit 79" ]
   grep -q 'LOST a while another key was waited for: force-released by ' err
   grep -q 'nothing was run' err
-  [ "$("$programs/json_part" /outcome <report)" = lost ] && [ ! -e ran ]
+  [ "$("$programs/json_part" /outcome <report)" = lost ]
+  [ ! -e ran ]
   let_go
 }
 
