@@ -110,7 +110,7 @@ time.sleep(300)' >port
 }
 
 @test "a server that says nothing is named on the terminal, with how long we have waited, and ^C wipes that" {
-  silent_server
+  silent_servers
   local url server
   server=127.0.0.1:$(cat port)
   for url in "redis://$server" "mysql://app@$server/locks" "zk://$server"; do
