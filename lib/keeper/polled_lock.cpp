@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/polled_lock.h"
-#include "lib/base/human_text.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "lib/base/human_text.h"
 #include "lib/base/random.h"
+#include "lib/keeper/last_reason.h"
 #include "lib/lock/lease.h"
 
 namespace dlock {
@@ -115,16 +117,15 @@ Renewal PolledLock::renew(Control& control, TimePoint until) {
   return store_->renew(&control, until);
 }
 
-/// Asks until the outcome is known. The reason is that of an attempt which was not cut short by `until`.
+/// Asks until the outcome is known.
 Result<void> PolledLock::insist(const std::function<Result<void>()>& call, TimePoint until) {
   if (!spec_.take) return {};
-  std::optional<Error> reason;
+  LastReason reason(until);
   for (;;) {
     auto answer = call();
     if (answer || !is_passing(answer.error())) return answer;
     const TimePoint now = runtime_.clock.now();
-    if (now < until || !reason) reason = answer.error();
-    if (now >= until) return *reason;
+    if (auto why = reason.failed(answer.error(), now)) return std::move(*why);
     std::vector<pollfd> none;
     runtime_.clock.wait(none, std::min(until, now + kShortestPollPause));
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lock while it is held, and how it is given back.
 #include <algorithm>
+#include <utility>
 
 #include "backends/mysql/lease/lock.h"
 #include "backends/mysql/lease/view.h"
 #include "lib/base/random.h"
+#include "lib/keeper/last_reason.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
 
@@ -98,13 +100,12 @@ Renewal LeaseLock::held(TimePoint now) {
   return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
 }
 
-/// Compare and set with what we wrote last; if that is not there any more, with what is. The reason is that of an
-/// attempt which was not cut short by `until`.
+/// Compare and set with what we wrote last; if that is not there any more, with what is.
 Result<void> LeaseLock::return_it(TimePoint until) {
   const std::string entry = spec_.owner.text();
   bool unanswered = unknown_;
   bool fresh = !unknown_ && !unknown_take_ && row_.version != 0;
-  std::optional<Error> reason;
+  LastReason reason(until);
   while (true) {
     LeaseRow row = row_;
     ServerTime now = read_at_;
@@ -131,8 +132,7 @@ Result<void> LeaseLock::return_it(TimePoint until) {
     }
     if (error.code != ErrorCode::kUnavailable) return error;
     const TimePoint ended = runtime_.clock.now();
-    if (ended < until || !reason) reason = error;
-    if (ended >= until) return *reason;
+    if (auto why = reason.failed(error, ended)) return std::move(*why);
     std::vector<pollfd> nothing;
     runtime_.clock.wait(nothing, std::min(until, ended + kRetryAfter));
   }

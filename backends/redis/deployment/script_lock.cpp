@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "lib/keeper/last_reason.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::redis {
@@ -96,19 +97,18 @@ Renewal ScriptLock::held(TimePoint now) {
 Result<void> ScriptLock::release(TimePoint until) {
   const Owner entry = spec_.owner;
   bool unanswered = unknown_;
-  std::optional<Error> refused;  // tells more than that the last question found no time
+  LastReason reason(until);
   while (true) {
     const auto released = held_in().release(holder_, &entry, until, nullptr);
     if (released) return {};
     const ErrorCode code = released.error().code;
     if (code == ErrorCode::kLost) return unanswered ? Result<void>() : released;
     if (code != ErrorCode::kUnavailable) return released;
-    const bool answered = held_in().was_answered();
-    if (runtime_.clock.now() >= until) return refused && !answered ? *refused : released;
-    if (answered) refused = released.error();
-    else unanswered = true;
+    const TimePoint ended = runtime_.clock.now();
+    if (auto why = reason.failed(released.error(), ended)) return std::move(*why);
+    if (!held_in().was_answered()) unanswered = true;
     std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + kFirstPollPause));
+    runtime_.clock.wait(nothing, std::min(until, ended + kFirstPollPause));
   }
 }
 
