@@ -28,8 +28,7 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
                          SignalInbox& signals, RunObserver& observer);
 
 /// Says on stderr what there is to say about a lock that was not granted, and gives the exit status for it; dies of the
-/// signal that ended the waiting. REQUIRES: the outcome is kRefused, kLost, kOverheld or
-/// kInterrupted.
+/// signal that ended the waiting. REQUIRES: the outcome is kRefused, kLost, kOverheld or kInterrupted.
 int explain_not_taken(const Options& options, const Runtime& runtime, const Taken& taken);
 
 }  // namespace dlock

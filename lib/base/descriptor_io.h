@@ -27,7 +27,7 @@ bool write_all(int fd, std::string_view text);
 
 /// The same of what may be lost and must not hold up who holds a lock: a full pipe that nobody reads, and a terminal
 /// that was stopped (^S), have half a second to take it; once that was in vain, no time until they take something
-/// again. What is given up is EAGAIN.
+/// again. What is given up is EAGAIN. One thread alone may call it.
 bool write_in_time(int fd, std::string_view text);
 
 }  // namespace dlock

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/config/duration_text.h"
-#include "lib/base/text.h"
 
 #include <cstdint>
+
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/config/variables.h"
-#include "lib/base/text.h"
 
 #include <algorithm>
+
+#include "lib/base/text.h"
 
 namespace dlock {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/connection/errors.h"
-#include "lib/base/human_text.h"
 
 #include <algorithm>
 #include <initializer_list>
+
+#include "lib/base/human_text.h"
 
 namespace dlock::mysql {
 namespace {

@@ -58,8 +58,10 @@ Command RedissonStore::command_of(const char* script, const std::string& me, std
   const bool renews_hash = script == scripts_of(kind_).renew && !hands_out_permits(kind_);
   Command command{"EVAL", script, renews_hash ? "2" : std::to_string(3 + names_.others.size()), beside.key,
                   beside.holders};
-  if (!renews_hash) command.push_back(beside.forced);
-  if (!renews_hash) command.insert(command.end(), names_.others.begin(), names_.others.end());
+  if (!renews_hash) {
+    command.push_back(beside.forced);
+    command.insert(command.end(), names_.others.begin(), names_.others.end());
+  }
   command.insert(command.end(), {names_.channel, names_.sharded ? "PUBLISH,SPUBLISH" : "PUBLISH", names_.stem, me});
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   return command;
