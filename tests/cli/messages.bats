@@ -160,18 +160,16 @@ advised() {
 }
 
 @test "a program that lies beside dlock is found where there is no /proc, as in a bare chroot" {
-  need_root
-  unshare -m mount -t tmpfs none /proc || skip 'cannot mount'
+  mounts_apart || skip "no right to mount"
   local url
   for url in redis://127.0.0.1:1 zk://127.0.0.1:1; do
-    says 69 "cannot reach" '!not installed' -- unshare -m sh -c "mount -t tmpfs none /proc && exec dlock run -n -b $url k -- touch ran"
+    says 69 "cannot reach" '!not installed' -- "${apart[@]}" sh -c "mount -t tmpfs none /proc && exec dlock run -n -b $url k -- touch ran"
   done
 }
 
 @test "verify, which finds the processes of its workers in /proc, says that it is missing, and leaves nothing behind" {
-  need_root
-  unshare -m mount -t tmpfs none /proc || skip 'cannot mount'
-  TMPDIR=$PWD says 71 '/proc' 'mount -t proc proc /proc' -- unshare -m sh -c 'mount -t tmpfs none /proc && exec dlock verify'
+  mounts_apart || skip "no right to mount"
+  TMPDIR=$PWD says 71 '/proc' 'mount -t proc proc /proc' -- "${apart[@]}" sh -c 'mount -t tmpfs none /proc && exec dlock verify'
   run ! compgen -G 'dlock-verify.*'
 }
 

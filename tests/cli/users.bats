@@ -59,17 +59,6 @@ elsewhere() { # SCRIPT ARGUMENT...
   "${apart[@]}" bash -c 'mount --bind "$HOME/passwd" /etc/passwd && mount -t tmpfs -o mode=755 none /var/lib || exit 42
     exec "$@"' - "$@"
 }
-# Sets $apart: how mounts stay with a command. In a root whose / is no mount point unshare(1) cannot make them private, and
-# need not where nothing of them is shared.
-may_mount() {
-  need_root
-  apart=(unshare --mount)
-  if ! "${apart[@]}" true 2>/dev/null && ! grep -q ' shared:' /proc/self/mountinfo; then
-    apart+=(--propagation unchanged)
-  fi
-  "${apart[@]}" mount -t tmpfs none /var/lib 2>/dev/null || skip "cannot mount"
-}
-
 # In the scripts: as USER COMMAND... with the home that the user has. Members of the group dlock have 4000 besides.
 as_a_user() {
   script as <<'SCRIPT'
@@ -81,7 +70,7 @@ SCRIPT
 }
 
 @test "two users' locks of one name are two locks: each is shown with its directory, and root sees all, each with whose it is" {
-  may_mount
+  mounts_apart || skip "no right to mount"
   as_a_user
   script scene <<'SCRIPT'
 #!/bin/bash
@@ -109,7 +98,7 @@ SCRIPT
 }
 
 @test "local:system: whoever is in its group shares its locks; others are 77, and without the package it is 78" {
-  may_mount
+  mounts_apart || skip "no right to mount"
   as_a_user
   script scene <<'SCRIPT'
 #!/bin/bash

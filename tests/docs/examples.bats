@@ -2,6 +2,7 @@
 # The files in examples/ work: each is run as its owner would run it, with stubs for the commands.
 bats_require_minimum_version 1.5.0
 load helper
+load ../support/mounts
 
 setup() { set_stage; }
 
@@ -135,14 +136,10 @@ in_yaml() { # FILE EXPRESSION
 }
 
 @test "Docker: dlock as process 1 runs the job, passes TERM on, reaps orphans and ends as the job did" {
-  [ "$(id -u)" = 0 ] || skip "needs root for a pid namespace"
   line() { sed -n "s/^$1 //p" "$root/examples/Dockerfile" | jq -r '@sh'; }
   recorded "$stage/bin/sync-orders"
-  # In a root whose / is no mount point mounts cannot be made private, and need not where nothing of them is shared.
-  local apart=(unshare --pid --fork --kill-child --mount)
-  if ! "${apart[@]}" true 2>/dev/null && ! grep -q ' shared:' /proc/self/mountinfo; then
-    apart+=(--propagation unchanged)
-  fi
+  mounts_apart || skip "no right to mount"
+  apart+=(--pid --fork --kill-child)
   in_container() {
     "${apart[@]}" sh -c "mount -t proc none /proc && exec $(line ENTRYPOINT) \"\$@\"" sh "$@"
   }

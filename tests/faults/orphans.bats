@@ -174,9 +174,9 @@ both_ended() { ended "$(cat one.pid)" && ended "$(cat two.pid)"; }
 }
 
 @test "dlock is stopped where no /proc is mounted: its keeper ends the command all the same" {
-  unshare -m umount -l /proc 2>/dev/null || skip "no right to unmount /proc"
+  mounts_apart || skip "no right to mount"
   export MEMORY_KEEPER_DEAF_FROM=1
-  start_watched end unshare -m sh -c 'umount -l /proc && exec dlock run --ttl 1s k -- sh -c "echo \$\$ >cmd.pid; exec sleep 300"'
+  start_watched end "${apart[@]}" sh -c 'umount -l /proc && exec dlock run --ttl 1s k -- sh -c "echo \$\$ >cmd.pid; exec sleep 300"'
   wait_until filled cmd.pid
   kill -STOP "$(cat end.pid)"
   wait_until said released

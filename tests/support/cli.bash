@@ -193,10 +193,12 @@ gap_below() {
   [ "$gap" -lt $(($1 * slowness)) ]
 }
 
+# shellcheck source=tests/support/mounts.bash
+. "$support/mounts.bash"
 # Runs COMMAND where no dlock is installed: the tests of the packages have one in /usr for a moment, beside ours.
 uninstalled() {
-  if unshare -m mount -t tmpfs none /usr/libexec 2>/dev/null; then
-    unshare -m sh -c 'mount -t tmpfs none /usr/libexec && exec "$@"' sh "$@"
+  if mounts_apart; then
+    "${apart[@]}" sh -c 'mount -t tmpfs none /usr/libexec && exec "$@"' sh "$@"
   else
     "$@"
   fi
