@@ -131,9 +131,18 @@ void KeeperSession::acquire(TimePoint /*now*/) {
   send(wanted);
 }
 
+/// Whoever stopped it did not mean that the lock stays behind. While it has not been reaped the pid is nobody else's.
+void KeeperSession::continue_program() {
+  siginfo_t child{};
+  if (pid_ != 0 && waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    kill(pid_, SIGCONT);
+  }
+}
+
 void KeeperSession::withdraw(TimePoint deadline) {
   awaiting_ = Awaiting::kWithdrawn;
   answer_by_ = deadline;
+  continue_program();
   send(deadline_message("withdraw", deadline));
 }
 

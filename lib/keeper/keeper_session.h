@@ -64,6 +64,7 @@ class KeeperSession final : public LockSession {
   SessionEvent answer_for_silent_keeper();
   SessionEvent give_up(SessionEvent last);
   void end_program();
+  void continue_program();
 
   const std::string program_;
   const BackendUrl url_;

@@ -217,6 +217,16 @@ sleeps_of() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status"; }
   [ "$(how_ended end)" = "signal 2" ]
 }
 
+@test "TERM while a stopped keeper is waited for: it is continued, to leave the queue" {
+  keeper_does 'stop; serve'
+  start_watched end dlock run k -- true
+  wait_until filled keeper.pid
+  wait_until in_state "$(cat keeper.pid)" T
+  kill -TERM "$(cat end.pid)"
+  [ "$(how_ended end)" = "signal 15" ]
+  grep -qx withdraw heard
+}
+
 @test "^Z and a kill of the job's group do not reach the keeper: it is in a session of its own" {
   keeper_does 'grant 30000; serve'
   # A job as an interactive shell makes it: dlock leads a process group.
