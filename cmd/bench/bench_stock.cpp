@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
+#include "lib/run/signal_inbox.h"
 #include "lib/stock/stock_hold.h"
 #include "lib/stock/taking.h"
 
@@ -132,10 +134,53 @@ class Lanes {
   void* memory_;
 };
 
+/// What would end this process, held back until its stock is dropped; what was ignored stays so (nohup).
+class EndingSignals {
+ public:
+  EndingSignals() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+      struct sigaction action {};
+      if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&wanted, number);
+    }
+    sigprocmask(SIG_BLOCK, &wanted, &before_);
+    fd_ = UniqueFd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~EndingSignals() { let_through(); }
+  EndingSignals(const EndingSignals&) = delete;
+  EndingSignals& operator=(const EndingSignals&) = delete;
+
+  int fd() const { return fd_.get(); }
+  /// 0: none has come. Once it is known it is no longer pending.
+  int seen() {
+    signalfd_siginfo info;
+    if (seen_ == 0 && read(fd_.get(), &info, sizeof info) == sizeof info) seen_ = static_cast<int>(info.ssi_signo);
+    return seen_;
+  }
+  void let_through() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  UniqueFd fd_;
+  sigset_t before_{};
+  int seen_ = 0;
+};
+
+/// Until all have ended, which they do at once when one of `signals` has come.
+void reap_takers(const std::vector<pid_t>& pids, EndingSignals& signals, Clock& clock) {
+  for (const pid_t pid : pids) {
+    const UniqueFd process = open_process(pid);
+    std::vector<pollfd> fds{{process.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+    if (process.valid() && signals.seen() == 0) clock.wait(fds, std::nullopt);
+    if (signals.seen() != 0) kill(pid, SIGKILL);
+    reap(pid);
+  }
+}
+
 int takers_of(const StockBenchRow& row) { return row.step > 0s ? kTakersWithStep : kTakersWithoutStep; }
 
 Result<void> measure(StockBenchRow& row, const LockName& name, const StockClients& clients, const Log& log,
-                     std::size_t most) {
+                     std::size_t most, EndingSignals& signals) {
   const int takers = takers_of(row);
   const Lanes lanes(takers);
   if (!lanes.valid()) return system_error("cannot share memory with the processes of the benchmark", errno);
@@ -151,6 +196,7 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
     if (pid < 0) break;
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      signals.let_through();
       keeps_it_open.reset();
       if (getppid() == parent) {
         Taker(row, name, clients, log, most).run(lanes[static_cast<unsigned>(i)], gate.get());
@@ -162,11 +208,11 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   const TimePoint patience = clock.now() + kTakeBudget;
   std::vector<pollfd> nothing;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    while (!lanes[i].ready && clock.now() < patience) clock.wait(nothing, clock.now() + kGlance);
+    while (!lanes[i].ready && clock.now() < patience && signals.seen() == 0) clock.wait(nothing, clock.now() + kGlance);
   }
   const TimePoint start = clock.now();
   keeps_it_open.reset();
-  for (const pid_t pid : pids) reap(pid);
+  reap_takers(pids, signals, clock);
   row.took = clock.now() - start;
   std::vector<Duration> samples;
   for (std::size_t i = 0; i < pids.size(); ++i) {
@@ -258,6 +304,7 @@ int bench_stock_command(const Options& options, const StockClients& clients, con
       options.count > 0 ? std::min(static_cast<std::size_t>(options.count), kMostOrders) : kMostOrders;
   std::vector<StockBenchRow> rows = plan();
   std::string store;
+  EndingSignals signals;
   for (StockBenchRow& row : rows) {
     // No connection is open while the takers are started: a library's may not be taken along into another process.
     auto made = on_client(clients, runtime, [&](Stock& stock) {
@@ -265,8 +312,10 @@ int bench_stock_command(const Options& options, const StockClients& clients, con
       return stock.create(name, kPlenty, row.segments, Owner::random(), soon());
     });
     if (!made) return fail(runtime.log, made.error());
-    const auto done = measure(row, name, clients, runtime.log, most);
+    const auto done = measure(row, name, clients, runtime.log, most, signals);
+    if (signals.seen() != 0) signals.let_through();  // another one ends us, dropped or not
     const auto dropped = on_client(clients, runtime, [&](Stock& stock) { return stock.drop(name, soon()); });
+    if (const int signal = signals.seen()) die_of(signal);
     if (!done) return fail(runtime.log, done.error());
     if (!dropped) return fail(runtime.log, dropped.error());
   }

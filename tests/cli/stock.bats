@@ -387,6 +387,20 @@ _mode_lock() {
   [ ! -s elsewhere ]
 }
 
+taken_from() { dlock stock show "$1" --json | jq -e '.taken > 0'; }
+@test "a benchmark of stocks that is ended drops its own, and its takers are gone" {
+  start_watched end dlock bench stock
+  local one=
+  named() { one=$(dlock stock show --json | jq -r .name) && [ -n "$one" ]; }
+  wait_until named
+  wait_until taken_from "$one"
+  kill -TERM "$(pid_of end)"
+  [ "$(how_ended end)" = "signal 15" ]
+  run -0 --separate-stderr dlock stock show
+  [[ "$output" == "there is no stock"* ]]
+  run ! pgrep -P "$(pid_of end)"
+}
+
 @test "without its keeper program the local stock is said to be not installed" {
   local alone=$BATS_TEST_TMPDIR/alone/bin
   mkdir -p "$alone"
