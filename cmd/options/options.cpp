@@ -83,9 +83,12 @@ class Composer {
   Result<Options> find_mistakes() {
     std::vector<Error> found = options_.config.mistakes();
     found.insert(found.end(), options_.config.faults().begin(), options_.config.faults().end());
-    look_at({}, std::string(kChosenForKeys), found);
-    for (const std::string& name : options_.config.backend_names()) look_at(name, std::string(kChosenForKeys), found);
-    for (const std::string& section : options_.config.key_sections()) look_at({}, section, found);
+    const auto look = [&](const std::string& backend, const std::string& key) {
+      for (BackendUrl& url : look_at(backend, key, found)) options_.configured.push_back(std::move(url));
+    };
+    look({}, std::string(kChosenForKeys));
+    for (const std::string& name : options_.config.backend_names()) look(name, std::string(kChosenForKeys));
+    for (const std::string& section : options_.config.key_sections()) look({}, section);
     for (Error& error : found) {
       const auto same = [&](const Error& other) { return other.message == error.message; };
       if (std::none_of(options_.mistakes.begin(), options_.mistakes.end(), same)) options_.mistakes.push_back(error);
@@ -99,8 +102,8 @@ class Composer {
   }
 
   /// Adds to `found` what a run would refuse whose backend is `backend` (empty: the usual one) and whose KEY has the
-  /// section `key`.
-  void look_at(const std::string& backend, const std::string& key, std::vector<Error>& found) const {
+  /// section `key`. The stores that it could use.
+  std::vector<BackendUrl> look_at(const std::string& backend, const std::string& key, std::vector<Error>& found) const {
     Arguments as_run = arguments_;
     as_run.command = Command::kRun;
     Composer run(as_run, environment_);
@@ -120,6 +123,8 @@ class Composer {
                             &Composer::read_running}) {
       note((run.*step)());
     }
+    std::erase_if(run.options_.backends, [](const BackendUrl& url) { return url.family == "unknown"; });
+    return std::move(run.options_.backends);
   }
 
   /// Stands in for one that is wrong.

@@ -151,10 +151,11 @@ struct Options {
   std::optional<StockOptions> stock;  ///< of `dlock stock`
   VerifyOptions verify;               ///< of `dlock verify`
 
-  bool strict = false;                ///< config check, doctor: a warning is a failure
-  std::vector<Error> mistakes;        ///< config check: all that is wrong, in files that are in use or not; for who
-                                      ///< goes on all the same: what was left out
-  std::vector<std::string> warnings;  ///< to be said before anything else, through the log
+  bool strict = false;                 ///< config check, doctor: a warning is a failure
+  std::vector<Error> mistakes;         ///< config check: all that is wrong, in files that are in use or not; for who
+                                       ///< goes on all the same: what was left out
+  std::vector<std::string> warnings;   ///< to be said before anything else, through the log
+  std::vector<BackendUrl> configured;  ///< config check: all stores that a run may mean, some of them more than once
 
   Config config;  ///< what was merged, each value with its origin (config show)
 };

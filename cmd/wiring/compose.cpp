@@ -151,6 +151,12 @@ Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const Back
   return std::variant<std::unique_ptr<Stock>, OtherProgram>(OtherProgram{*program});
 }
 
+std::optional<Error> not_installed(const BackendUrl& url) {
+  if (find_built_in(url)) return std::nullopt;
+  const auto program = need_program(url, Role::kCommands);
+  return program ? std::nullopt : std::optional(program.error());
+}
+
 KeepLock keep_here(const BackendUrl& url) {
   const RegisteredBackend* here = find_built_in(url);
   if (!here || !here->drive) return {};

@@ -55,6 +55,9 @@ Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const Back
 using KeepLock = std::function<Result<std::unique_ptr<LockDriver>>(const LockSpec&, const Runtime&)>;
 KeepLock keep_here(const BackendUrl& url);
 
+/// The error of a run with this URL whose package is missing; nullopt: it is there.
+std::optional<Error> not_installed(const BackendUrl& url);
+
 /// For a benchmark inside such a program: clients for as many processes as it likes.
 struct StockClients {
   std::string program;  ///< to become, when it is another one; then nothing else is set

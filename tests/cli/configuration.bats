@@ -106,6 +106,17 @@ dlock: deploy/test was held for "* ]]
   [ "$(jq '[.ok, (.mistakes | length)]' -c <<<"$output")" = '[false,4]' ]
 }
 
+@test "config check names the packages that what is configured needs and does not find" {
+  printf '[backend.far]\nurl = "redis://h"\nfallback = "zk://h"\n' >"$settings/config.toml"
+  run -0 dlock config check --strict
+  mkdir -p prefix/bin
+  cp "$DLOCK" prefix/bin
+  run -78 --separate-stderr uninstalled prefix/bin/dlock config check --strict
+  [ "$(grep -c "^dlock: backend '.*' is not installed, .*: apt install dlock-" <<<"$stderr")" = 2 ]
+  run -0 --separate-stderr uninstalled prefix/bin/dlock config check --json
+  [ "$(jq '[.ok, (.warnings | length)]' -c <<<"$output")" = '[true,2]' ]
+}
+
 @test "a mistake in a file does not keep an operator from looking and freeing: it is told, and left out" {
   run -0 dlock acquire --ttl 5m k
   printf '[defaults]\nwiat = 5\nttl = "5 parsecs"\nwait = 10m\n' >"$settings/conf.d/bad.toml"
