@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "cmd/show/exit_status.h"
 #include "cmd/show/granted_text.h"
 #include "cmd/show/progress.h"
@@ -45,12 +47,15 @@ class ReadingStdin final : public LockedCommand {
   bool sent_by_it(pid_t /*sender*/) const override { return false; }
 
  private:
+  /// Somebody else who reads the same stdin, which one of us made not to block, may have been faster.
+  static bool is_end(ssize_t size) { return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR); }
+
   void drain() {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     if (poll(&input, 1, 0) != 1) return;
     char ignored[4096];
     if (input.revents & POLLNVAL) over_ = true;  // stdin was closed from the start
-    else over_ = read(STDIN_FILENO, ignored, sizeof ignored) <= 0;
+    else over_ = is_end(read(STDIN_FILENO, ignored, sizeof ignored));
   }
 
   const Options& options_;
