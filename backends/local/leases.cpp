@@ -22,6 +22,13 @@ Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& 
   return LockFile::open_existing(**dir, lock_file_name(name), name.text(), to_change);
 }
 
+/// Also where its holder, which was stopped, keeps the lock still: it gives it up in the moment in which it goes on.
+bool has_ended(const LocalContext& context, const Record& record) {
+  const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
+  const bool over = record.until_boot_ns != 0 && record.until_boot_ns <= now;
+  return over || (record.flags & Record::kGivenBack);
+}
+
 /// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
 Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const LockName& name, const Owner& owner) {
   const auto view = read_view(file, name.is_path());
@@ -36,9 +43,7 @@ Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const
                  name.text() + " is held by a running process (pid " + std::to_string(record.pid) + "), not by a lease",
                  "end that process, or: dlock force-release " + name.typed()};
   }
-  const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
-  const bool over = record.until_boot_ns != 0 && record.until_boot_ns <= now;
-  if (over || (record.flags & Record::kGivenBack)) return lost(name, "this owner's lease has ended: it");
+  if (has_ended(context, record)) return lost(name, "this owner's lease has ended: it");
   return *seat;
 }
 
@@ -189,7 +194,9 @@ Result<void> check_token(LocalContext& context, const LockName& name, FencingTok
     const auto view = read_view(**file, name.is_path());
     if (!view) return view.error();
     for (const View::Seat& seat : view->holders) {
-      if (seat.ticket.ticket == token.value()) return {};
+      if (seat.ticket.ticket != token.value()) continue;
+      if (!seat.placed || !has_ended(context, seat.placed->record)) return {};
+      return lost(name, "the lease of token " + token.text() + " has ended: it");
     }
   }
   return lost(name, "token " + token.text());

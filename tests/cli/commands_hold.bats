@@ -159,13 +159,23 @@ SCRIPT
 }
 
 @test "acquire: the lease ends by itself after --ttl, unless it is renewed" {
-  local owner token
+  local owner token stuck_owner stuck_token
   read -r owner token < <(dlock acquire --ttl 1s short)
+  read -r stuck_owner stuck_token < <(dlock acquire --ttl 1s stuck)
+  started+=("$(holder_field stuck pid)")
+  kill -STOP "$(holder_field stuck pid)"
   read -r owner token < <(dlock acquire --ttl 1s long)
   dlock renew --ttl 1m --owner "$owner" long
   run -0 dlock run -w 10 short -- true
   run -75 dlock run -q -n long -- true
   dlock release --owner "$owner" long
+  # One whose holder was stopped is over as well, though nobody can have the lock before that goes on.
+  run -79 dlock renew --ttl 1m --owner "$stuck_owner" stuck
+  run -79 dlock check stuck "$stuck_token"
+  [[ "$output" == *"the lease of token $stuck_token has ended"* ]]
+  run -75 dlock run -q -n stuck -- true
+  kill -CONT "$(holder_field stuck pid)"
+  run -0 dlock run -w 10 stuck -- true
 }
 
 @test "acquire: --ttl or --watch-pid has to be chosen" {
