@@ -29,10 +29,27 @@ queue_of_two() { # KEY
   done
   wait_until is_free "$1"
 }
+one_minute() { # KEY
+  run -0 dlock acquire --ttl 60s "$1-lease"
+  sql one "SELECT expires-INTERVAL 60 SECOND BETWEEN UTC_TIMESTAMP(6)-INTERVAL 60 SECOND AND UTC_TIMESTAMP(6) \
+    FROM locks.dlock_$2 WHERE name = '$1-lease'" >ends
+  [ "$(cat ends)" = 1 ]
+}
 @test "sessions that begin with another sql_select_limit, completion_type, autocommit and character set: queues are served all the same" {
   sql one 'SET GLOBAL sql_select_limit = 1; SET GLOBAL completion_type = 2; SET GLOBAL autocommit = 0'
-  sql one "SET GLOBAL init_connect = 'SET sql_select_limit = 1, completion_type = 2, autocommit = 0, collation_connection = ucs2_bin'"
+  sql one "SET GLOBAL init_connect = 'SET sql_select_limit = 1, completion_type = 2, autocommit = 0, collation_connection = ucs2_bin, \
+    character_set_results = utf16'"
   for_each_strategy queue_of_two
+}
+@test "sessions that begin with a clock that stands, or a small max_join_size: leases end when they should" {
+  local init table
+  for init in 'timestamp = 1000000000' 'max_join_size = 1'; do
+    sql one "SET GLOBAL init_connect = 'SET $init'"
+    for table in lock unique occupy; do
+      use "$(mysql_url one)?strategy=${table/lock/lease}"
+      one_minute "$init" "$table"
+    done
+  done
 }
 
 no_more_connections() { # KEY

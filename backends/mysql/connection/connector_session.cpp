@@ -22,6 +22,7 @@
 namespace dlock::mysql {
 namespace {
 
+constexpr int kSelectTooBig = 1104;
 constexpr int kLongestStatement = 3600;  ///< s: who waits for a statement has its own, finer time
 
 int whole_seconds(Duration d) {
@@ -48,10 +49,11 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
   options["OPT_WRITE_TIMEOUT"] = kLongestStatement;
   // MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation.
   // What a server sets for all its sessions, or init_connect, would cut answers short, end the connection with a
-  // transaction, or compare the words of statements with the bytes of the tables in two bytes each.
+  // transaction, make the words of statements and the numbers of answers two bytes each, or stop the clock.
   std::string init =
       "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',sql_select_limit="
-      "18446744073709551615,completion_type='NO_CHAIN',character_set_connection=utf8mb4,wait_timeout=" +
+      "18446744073709551615,completion_type='NO_CHAIN',character_set_client=utf8mb4,character_set_connection=utf8mb4,"
+      "character_set_results=utf8mb4,timestamp=DEFAULT,wait_timeout=" +
       std::to_string(settings.idle_seconds);
   if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
   // The way to begin with, whatever the server's greeting proposes; the server asks for another one if the user has
@@ -217,10 +219,23 @@ Outcome ConnectorSession::connect() {
   return outcome;
 }
 
+/// Where sessions begin with a small max_join_size the library's own questions are refused; so it is told to ask for
+/// more before them, which is a round trip.
+void ConnectorSession::open() {
+  auto options = options_of(settings_);
+  try {
+    connection_.reset(driver()->connect(options));
+  } catch (const sql::SQLException& error) {
+    if (error.getErrorCode() != kSelectTooBig) throw;
+    guard_.forget();
+    options["preInit"] = sql::SQLString("SET sql_big_selects=1");
+    connection_.reset(driver()->connect(options));
+  }
+}
+
 Outcome ConnectorSession::try_to_connect() {
   try {
-    auto options = options_of(settings_);
-    connection_.reset(driver()->connect(options));
+    open();
     statement_.reset(connection_->createStatement());
     if (settings_.tls && !is_encrypted()) return Failure{kTlsError, "the server speaks no TLS here", true, false};
     return Answer{};

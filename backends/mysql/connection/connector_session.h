@@ -38,6 +38,7 @@ class ConnectorSession {
 
  private:
   Outcome try_to_connect();
+  void open();  ///< throws what the library throws
   bool is_encrypted();
   bool is_batch(const std::string& text) const;
   Failure too_much() const;

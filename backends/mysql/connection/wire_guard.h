@@ -45,6 +45,9 @@ class WireGuard {
   /// wait for that.
   void shut_out();
 
+  /// The next piece begins another connection. On the thread that is between enter() and leave().
+  void forget() { mysql_ = nullptr; }
+
   /// For poll; -1: no server has said anything yet. As long as this object.
   int socket() const;
 
