@@ -343,6 +343,23 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   run -0 dlock run -b "$DLOCK_BACKEND?password-file=$PWD/password" k -- true
 }
 
+@test "a folder from which nobody may delete: a lock goes with its session, and nothing is said; not before those inside" {
+  kazoo_there k
+  [ "$(ask k protect "/kept-$key/k" app app-secret rwc)" = ok ]
+  use "$DLOCK_TEST_ZK/kept-$key"
+  run -0 dlock run --strict-release k -- true
+  [ "$output" = "" ]
+  run -0 dlock acquire --ttl 20s k
+  run -0 dlock release --owner "${output% *}" k
+  start_watched outer dlock run -n --strict-release k -- sh -c 'dlock run -n k -- sh -c "touch in; until [ -e go ]; do sleep 0.02; done" &
+    until [ -e in ]; do sleep 0.02; done'
+  [ "$(how_ended outer)" = "exit 0" ]
+  run -75 dlock run -n k -- touch ran
+  touch go
+  run -0 dlock run -q -w 10s k -- true
+  [ ! -e ran ]
+}
+
 @test "a password without a user, or a user without a password: 78, and it is said which is missing" {
   DLOCK_PASSWORD=secret run -78 dlock run "$key" -- touch ran
   [[ "$output" == *"there is a password"*" $DLOCK_BACKEND names no user"* && "$output" != *secret* ]]

@@ -125,6 +125,8 @@ Result<void> leave_hold(Calls& calls, const Hold& hold, const std::string& entry
     }
     const auto answer = change(std::move(changes));
     unanswered = !answer;
+    // Ours goes with our session, and who has the hold looks after it then.
+    if (!answer && answer.error().code == ErrorCode::kDenied) return {};
     if (!answer && (answer.error().code != ErrorCode::kUnavailable || calls.clock().now() >= until)) {
       return answer.error();
     }

@@ -77,6 +77,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
   Renewal look_after_entries(TimePoint now);
+  Result<void> remove_nodes(TimePoint until, int version);
   Result<void> release_entered(TimePoint until);
   Result<bool> enter(const Present& outer, Control& control);
   Hold hold() const;

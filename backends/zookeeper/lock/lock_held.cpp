@@ -176,6 +176,14 @@ Hold ZookeeperLock::hold() const {
           entries_directory(ensemble_.root(), spec_.name)};
 }
 
+/// Our nodes go with the session where we have no right to delete them.
+Result<void> ZookeeperLock::remove_nodes(TimePoint until, int version) {
+  auto removed = contenders_.back().remove(until, version);
+  if (removed || removed.error().code != ErrorCode::kDenied || shared_) return removed;
+  calls_->end();
+  return {};
+}
+
 /// Those that have entered it keep it. Else it is given back.
 Result<void> ZookeeperLock::release_entered(TimePoint until) {
   bool marked = false;  // from then on the last one inside frees the lock
@@ -184,7 +192,7 @@ Result<void> ZookeeperLock::release_entered(TimePoint until) {
     if (!seen) return seen.error();
     entered_ = seen->is_there && !seen->entries.empty();
     if (!entered_) {
-      auto released = contenders_.back().remove(until, seen->version);
+      auto released = remove_nodes(until, seen->version);
       if (marked && !released && released.error().code == ErrorCode::kLost) return {};
       if (released || released.error().code != ErrorCode::kConflict) return released;
       continue;
@@ -213,7 +221,10 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   if (!spec_.take) return {};
   if (joined_) return leave_hold(*calls_, hold(), entry_, until);
   auto released = contenders_.back().remove(until, data_version_);  // as we left them: nobody has entered
-  if (!released && released.error().code == ErrorCode::kConflict) released = release_entered(until);
+  const bool ask =
+      !released && (released.error().code == ErrorCode::kConflict || released.error().code == ErrorCode::kDenied);
+  if (ask) released = release_entered(until);
+  if (calls_->state() == SessionState::kExpired) return released;  // and with it all that was ours
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
   if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->retire();
   return released;

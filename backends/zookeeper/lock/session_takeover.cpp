@@ -83,6 +83,7 @@ Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint
     const auto removed = (*calls)->call({.kind = Request::Kind::kChange, .changes = removals}, until, nullptr);
     if (removed && (removed->code == Code::kOk || unanswered)) break;
     if (removed) checked = Error{ErrorCode::kLost, "it was deleted on " + ensemble.store()};
+    else if (removed.error().code == ErrorCode::kDenied) break;  // the session may be ended by whoever has it
     else if (removed.error().code != ErrorCode::kUnavailable || (*calls)->clock().now() >= until)
       checked = removed.error();
     else unanswered = true;
