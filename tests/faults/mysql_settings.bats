@@ -52,6 +52,18 @@ one_minute() { # KEY
   done
 }
 
+@test "a server that ends idle transactions: that of strategy=row lasts as long as it is held" {
+  sql one 'SET GLOBAL idle_transaction_timeout = 1, idle_write_transaction_timeout = 1'
+  use "$(mysql_url one)?strategy=row"
+  hold_lock --ttl 60s k
+  open_session other one
+  say_in other 'BEGIN; SELECT * FROM locks.dlock_row'
+  wait_until sql_says one "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root' AND info IS NULL" 0
+  run -75 dlock run -n k -- touch ran
+  let_go
+  [ ! -e ran ]
+}
+
 no_more_connections() { # KEY
   run -69 dlock run -n "$1" -- touch ran
   [[ "$output" == *"a limit of this account is reached: "*"max_user_connections"*"ALTER USER"* ]]

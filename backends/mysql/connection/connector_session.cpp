@@ -55,6 +55,9 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
       "18446744073709551615,completion_type='NO_CHAIN',character_set_client=utf8mb4,character_set_connection=utf8mb4,"
       "character_set_results=utf8mb4,timestamp=DEFAULT,wait_timeout=" +
       std::to_string(settings.idle_seconds);
+  // A transaction that holds a lock has the same end as any other silent session.
+  init +=
+      "/*M!100300 ,idle_transaction_timeout=0,idle_readonly_transaction_timeout=0,idle_write_transaction_timeout=0*/";
   if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
   // The way to begin with, whatever the server's greeting proposes; the server asks for another one if the user has
   // one.
