@@ -103,14 +103,25 @@ local function is_our_turn(before, room)
   return true
 end
 
+-- Beyond 2^53 numbers of Lua have gaps: there the server counts by itself, up to where it refuses.
+local function draw_token()
+  local last = tonumber(call('GET', fence) or 0)
+  if last and last + 1 < 2 ^ 53 then
+    local token = decimal(math.max(last + 1, us))
+    call('SET', fence, token)
+    return token
+  end
+  call('INCR', fence)
+  return call('GET', fence)
+end
+
 -- The lock itself comes last, and what only its renewal or its release needs is asked for before: a user who may not do
 -- that is refused while nothing is held.
 local function grant()
   local keep = math.max(px, call('PTTL', lock))
   if not is_marked() then keep = px end
   -- The first change is one that needs memory: a server without any refuses only that.
-  local token = decimal(math.max((call('GET', fence) or 0) + 1, us))
-  call('SET', fence, token)
+  local token = draw_token()
   leave_queue(me)
   call('ZRANGE', queue, 0, 0)
   if not value then call('DEL', holders, ends) end
