@@ -34,9 +34,11 @@ class Table final : public ScriptTable {
   Command command_of(const std::vector<std::string>& script) override {
     const std::string kind = script[0].substr(0, script[0].find('.'));
     Command command{"EVAL", text_of(script[0])};
-    std::vector<std::string> names{"lock", "holders", "forced"};
-    if (kind == "fenced") names.push_back("counter");
-    if (kind == "fair") names.insert(names.end(), {"queue", "ends", "waiting"});
+    const bool renews = script[0].ends_with("renew");
+    std::vector<std::string> names{"lock", "holders"};
+    if (!renews) names.push_back("forced");
+    if (!renews && kind == "fenced") names.push_back("counter");
+    if (!renews && kind == "fair") names.insert(names.end(), {"queue", "ends", "waiting"});
     if (kind == "semaphore" || kind == "permits") names.push_back("ends");
     command.push_back(std::to_string(names.size()));
     for (const std::string& wanted : names) command.push_back(key(wanted));

@@ -217,13 +217,25 @@ is_renewed() { # SERVER KEY
   return 1
 }
 
+end_of_permit() { redis_cli c zrange 'p{x}:timeout' 0 0 withscores | tail -n 1; }
+
 @test "cluster: a slot moves under a holder and a waiter: half of its keys for a while (TRYAGAIN), then all" {
   start_cluster
   export DLOCK_BACKEND=$url
+  local first often=(--ttl 30s --renew-interval 500ms)
+  start_watched p dlock run -b "$url?layout=redisson&kind=permits" --permits 2 "${often[@]}" 'p{x}' -- sleep 99
+  wait_until redis_says c 1 zcard 'p{x}:timeout'
+  start_watched n dlock run "${often[@]}" 'n{x}' -- dlock run -v -s "${often[@]}" 'n{x}' -- sleep 99 2>inner
+  wait_until grep -q entered inner
   hold_and_wait x 30s --renew-interval 500ms # longer than these steps take on a busy machine
   redis_cli a cluster setslot 16287 importing "$(id_of c)"
   redis_cli c cluster setslot 16287 migrating "$(id_of a)"
   wait_until is_renewed c x # however long that takes
+  first=$(end_of_permit) # those of several holders and of a run inside a run are renewed as well
+  wait_until eval '[ "$(end_of_permit)" != "$first" ]'
+  : >inner
+  wait_until grep -q renewed inner
+  kill "$(pid_of p)" "$(pid_of n)"
   redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys x 'dlock:{x}:fence'
   # Nobody is told anything final meanwhile; an attempt waits for the rest.
   run dlock run -n --connect-timeout 1s x -- touch ran

@@ -58,6 +58,7 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   const std::string& word = e[0].text;
   if (word == "free" && !ask.take) return NativeAnswer(NativeGrant{.owner = ask.owner, .token = {}, .free_only = true});
   if (word == "granted" && (e.size() == 4 || e.size() == 5)) {
+    if (e[3].integer == 1) several_ = false;  // in a hold that may be exclusive
     const auto owner = Owner::parse(e[2].text);
     const auto token = FencingToken::parse(e[1].text);
     if (!owner || !token) return not_understood(store_);
@@ -79,9 +80,10 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
 
 /// Put together once: after seconds of sleep each piece of code and each string would have to be fetched anew.
 const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration ttl, bool exact) {
-  const bool same = renewal_ && renewal_->owner == owner && renewal_->ttl == ttl && renewal_->exact == exact;
+  const bool same = renewal_ && renewal_->owner == owner && renewal_->ttl == ttl && renewal_->exact == exact &&
+                    renewal_->several == several_;
   if (!same) {
-    renewal_ = Renewal{owner, ttl, exact, {}};
+    renewal_ = Renewal{owner, ttl, exact, several_, {}};
     renewal_->request.push_back(command_of(native_scripts::kRenew, several_ ? kKeysOfSeveral : kKeysOfOne,
                                            {owner.text(), ms_text(ttl), exact ? "1" : "0"}));
   }
@@ -95,6 +97,10 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
       control);
   if (!answer) return answer.error();
   const ScriptCalls::Answer& e = *answer;
+  if (!several_ && e[0].text == "lost" && e.size() > 1 && e[1].text.starts_with("dlock:")) {
+    several_ = true;  // what we are inside of, or a lease of `acquire`
+    return renew(owner, ttl, exact, until, control);
+  }
   if (e[0].text == "renewed" && e.size() == 3)
     return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(e[2].text)));
   if (e[0].text != "lost") return not_understood(store_);
@@ -137,10 +143,12 @@ std::string NativeStore::forced_by(const Owner& owner, TimePoint until, Control*
 }
 
 Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
+  const WallTime asked = clock_.wall();
   auto parts = calls_.run(command_of(native_scripts::kReadState, kAllKeys, {}), until, control);
   if (!parts) return parts.error();
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_view(*parts, state)) return not_understood(store_);
+  move_to_our_clock(state, server_time(parts->front()), asked, clock_.wall());
   return state;
 }
 

@@ -74,11 +74,12 @@ class NativeStore final : public ScriptStore {
     Owner owner;
     Duration ttl;
     bool exact;
+    bool several;
     std::vector<Command> request;
   };
 
   NativeNames names_;
-  bool several_ = true;             ///< may share the lock with others: not known before acquire()
+  bool several_ = false;            ///< shares the lock with others, as far as is known
   std::optional<Renewal> renewal_;  ///< the last one: a holder asks for the same one again and again
 };
 

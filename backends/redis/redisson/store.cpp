@@ -55,13 +55,12 @@ FencingToken token_of(const Reply& reply) {
 Command RedissonStore::command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const {
   const NativeNames& beside = names_.beside;
   // A cluster refuses a script while its slot moves if one of its keys is not there: a renewal names those that are.
-  const bool renews_hash = script == scripts_of(kind_).renew && !hands_out_permits(kind_);
-  Command command{"EVAL", script, renews_hash ? "2" : std::to_string(3 + names_.others.size()), beside.key,
-                  beside.holders};
-  if (!renews_hash) {
-    command.push_back(beside.forced);
-    command.insert(command.end(), names_.others.begin(), names_.others.end());
-  }
+  std::vector<std::string> keys{beside.key, beside.holders};
+  const bool renews = script == scripts_of(kind_).renew;
+  if (!renews) keys.push_back(beside.forced);
+  if (!renews || hands_out_permits(kind_)) keys.insert(keys.end(), names_.others.begin(), names_.others.end());
+  Command command{"EVAL", script, std::to_string(keys.size())};
+  command.insert(command.end(), std::make_move_iterator(keys.begin()), std::make_move_iterator(keys.end()));
   command.insert(command.end(), {names_.channel, names_.sharded ? "PUBLISH,SPUBLISH" : "PUBLISH", names_.stem, me});
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   return command;

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A semaphore: how many permits are left, and KEYS[4], FIELD -> when its permit comes back.
+-- A semaphore: how many permits are left, and its last key, FIELD -> when its permit comes back.
 --- include parts/tell.lua
-local ledger = KEYS[4]
+local ledger = KEYS[#KEYS]
 local value = kind == 'string' and call('GET', key)
 
 -- So many permits come back. What is no semaphore any more takes none.

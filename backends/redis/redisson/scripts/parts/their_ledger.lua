@@ -4,6 +4,6 @@
 local knows_all, overdue = true, 1
 local function keep_ledger(px)
   local rest = redis.call('PTTL', KEYS[1])
-  if rest > 0 then redis.call('PEXPIRE', KEYS[4], rest) end
+  if rest > 0 then redis.call('PEXPIRE', KEYS[#KEYS], rest) end
   redis.call('PEXPIRE', holders, math.max(px, redis.call('PTTL', holders)))
 end
