@@ -33,6 +33,19 @@ std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
 }
 
+std::chrono::seconds move_to_our_clock(LockState& state, WallTime theirs, WallTime asked, WallTime answered) {
+  using std::chrono::seconds;
+  if (theirs > asked - seconds(1) && theirs < answered + seconds(1)) return seconds(0);
+  const auto behind = std::chrono::round<seconds>(asked + (answered - asked) / 2 - theirs);
+  for (std::vector<Participant>* parties : {&state.holders, &state.waiters}) {
+    for (Participant& party : *parties) {
+      if (party.since) *party.since += behind;
+      if (party.until) *party.until += behind;
+    }
+  }
+  return behind;
+}
+
 namespace {
 
 std::string process_text(const Participant& party) {

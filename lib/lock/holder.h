@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -74,5 +75,10 @@ struct LockState {
   /// The user who alone has this store, if that is not who looks.
   std::string directory_of = {};
 };
+
+/// Moves the times in `state`, read at `theirs` on the clock of the store, to our clock, which stood at `asked` before
+/// and at `answered` after that. Clocks that differ by less than a second are one; else by whole seconds, so that a
+/// time stays the same from one look to the next. Gives back by how much.
+std::chrono::seconds move_to_our_clock(LockState& state, WallTime theirs, WallTime asked, WallTime answered);
 
 }  // namespace dlock

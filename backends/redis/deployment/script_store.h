@@ -41,12 +41,14 @@ class ScriptStore {
       : deployment_(deployment),
         name_(std::move(name)),
         store_(std::move(store)),
-        calls_(deployment, key, name_.text(), store_, replicas, clock) {}
+        calls_(deployment, key, name_.text(), store_, replicas, clock),
+        clock_(clock) {}
 
   Deployment& deployment_;
   LockName name_;
   std::string store_;
   ScriptCalls calls_;
+  Clock& clock_;
 };
 
 }  // namespace dlock::redis

@@ -157,11 +157,13 @@ std::string RedissonStore::forced_by(const Owner& owner, TimePoint until, Contro
 }
 
 Result<LockState> RedissonStore::read_state(TimePoint until, Control* control) {
+  const WallTime asked = clock_.wall();
   auto parts = calls_.run(command_of(lua::kLook, "", {kind_word(kind_)}), until, control);
   if (!parts) return parts.error();
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_redisson_view(kind_, *parts, state)) return not_understood(store_);
-  read_at_ = from_ms(leading_number<std::int64_t>(parts->front().text) / 1000);
+  const WallTime theirs = server_time(parts->front());
+  read_at_ = theirs + move_to_our_clock(state, theirs, asked, clock_.wall());
   return state;
 }
 

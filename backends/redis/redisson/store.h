@@ -58,7 +58,7 @@ class RedissonStore final : public ScriptStore {
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
   Result<LockState> read_state(TimePoint until, Control* control) override;
-  WallTime read_at() const { return read_at_; }  ///< when the last read_state() was answered, by the server's clock
+  WallTime read_at() const { return read_at_; }  ///< when the last read_state() was answered, by the clock of its times
   Result<void> fence(FencingToken token, TimePoint until) override;
   /// Deletes what a lock that nobody knows of has left: the object itself, its counters.
   void erase(TimePoint until);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/redis/wire/reply.h"
+#include "lib/base/text.h"
 #include "lib/base/time.h"
 
 namespace dlock::redis {
@@ -18,6 +19,9 @@ inline std::string ms_text(Duration d) {
 
 /// A moment that a script tells.
 inline WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
+
+/// The server's clock, as a script tells it: microseconds as text.
+inline WallTime server_time(const Reply& us) { return from_ms(leading_number<std::int64_t>(us.text) / 1000); }
 
 /// What a script tells of a lease: how long it lasts, nothing of it if it is over (-2); nullopt: it has no end (-1).
 inline std::optional<Duration> lease_left(std::int64_t pttl) {

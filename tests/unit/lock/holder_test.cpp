@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/holder.h"
+
+#include <doctest/doctest.h>
+
+namespace holder_test {
+
+using namespace dlock;
+using namespace std::chrono_literals;
+
+TEST_CASE("the times of a store are moved to our clock, unless the two agree as far as anybody can tell") {
+  struct Row {
+    const char* what;
+    std::chrono::milliseconds behind;  ///< the store's clock
+    std::chrono::milliseconds took;    ///< to be told
+    std::chrono::milliseconds moved;
+  };
+  const WallTime now(1'800'000'000s);
+  for (const Row& row :
+       {Row{"the same", 0s, 0s, 0s}, Row{"less than a second", 900ms, 0s, 0s}, Row{"behind", 600s, 0s, 600s},
+        Row{"ahead", -600s, 0s, -600s}, Row{"whole seconds", 600s + 400ms, 0s, 600s}, Row{"a slow answer", 4s, 4s, 0s},
+        Row{"behind, and a slow answer", 602s, 4s, 600s}}) {
+    CAPTURE(row.what);
+    LockState state{*LockName::parse("k"), "redis://h", Mode::kExclusive, 0, {}, {}};
+    Participant party;
+    party.since = now - 60s;
+    state.holders.push_back(party);
+    party.since.reset();
+    party.until = now + 30s;
+    state.waiters.push_back(party);
+    CHECK(move_to_our_clock(state, now - row.behind, now - row.took, now) == row.moved);
+    CHECK(state.holders.front().since == now - 60s + row.moved);
+    CHECK_FALSE(state.holders.front().until);
+    CHECK(state.waiters.front().until == now + 30s + row.moved);
+  }
+}
+
+}  // namespace holder_test
