@@ -178,6 +178,8 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
     run -75 dlock run -n --permits 2 "$key" -- true
     has 2 holders "$key"
     for owner in "${owners[@]}"; do run -0 dlock release --owner "$owner" "$key"; done
+    run -79 dlock renew --owner "$owner" "$key"
+    [[ "$output" == *"no such lock any more"* ]] # not that somebody else holds it
     [ "$(server get "$key")" = 2 ]
   done
   [ "$(server exists "{$key}:timeout")" = 0 ]

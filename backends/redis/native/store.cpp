@@ -104,7 +104,7 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
   if (e[0].text == "renewed" && e.size() == 3)
     return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(e[2].text)));
   if (e[0].text != "lost") return not_understood(store_);
-  const bool free = e.size() < 2 || e[1].text.empty();
+  const bool free = e.size() < 2 || e[1].text.empty() || several_;  // what is shared is taken from nobody
   return Error{ErrorCode::kLost,
                free ? store_ + " has no such lock any more (it expired, was deleted, or the server forgot it)"
                     : "somebody else holds it on " + store_};
