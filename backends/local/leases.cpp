@@ -47,13 +47,13 @@ Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const
   return *seat;
 }
 
-bool same_parties(const std::vector<Participant>& a, const std::vector<Participant>& b) {
+bool same_participants(const std::vector<Participant>& a, const std::vector<Participant>& b) {
   return std::is_permutation(a.begin(), a.end(), b.begin(), b.end(), [](const Participant& x, const Participant& y) {
     return x.owner == y.owner && x.token == y.token && x.pid == y.pid;
   });
 }
 
-bool is_foreign(const Participant& party) { return party.token.value() == 0; }
+bool is_foreign(const Participant& participant) { return participant.token.value() == 0; }
 
 /// REQUIRES: the guard. From now on every ticket up to `newest` counts for nothing.
 Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {
@@ -169,7 +169,7 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
     view = std::move(*read);
   }
   LockState state = describe(view, context, name);
-  if (!same_parties(state.holders, shown.holders)) {
+  if (!same_participants(state.holders, shown.holders)) {
     return Error{ErrorCode::kConflict, "the holder of " + name.text() + " has changed: nothing was released",
                  "look again: dlock inspect " + name.typed()};
   }

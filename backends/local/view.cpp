@@ -29,32 +29,32 @@ std::string note_about(const Record& record, const LocalContext& context) {
   return {};
 }
 
-Participant party_of(const View::Seat& seat, bool holder, const LocalContext& context) {
-  Participant party;
+Participant participant_of(const View::Seat& seat, bool holder, const LocalContext& context) {
+  Participant participant;
   if (holder) {
-    party.token = FencingToken(seat.ticket.ticket);
-    party.count = seat.ticket.entries;
-    if (seat.placed) party.slot = seat.placed->record.slot();
+    participant.token = FencingToken(seat.ticket.ticket);
+    participant.count = seat.ticket.entries;
+    if (seat.placed) participant.slot = seat.placed->record.slot();
   }
   if (!seat.placed) {
-    party.mode = seat.ticket.side == Side::kWriters ? Mode::kExclusive : Mode::kShared;
-    party.note = "left no record";
-    return party;
+    participant.mode = seat.ticket.side == Side::kWriters ? Mode::kExclusive : Mode::kShared;
+    participant.note = "left no record";
+    return participant;
   }
   const Record& record = seat.placed->record;
-  party.owner = record.owner_text();
-  party.host = record.host;
-  party.pid = record.pid;
-  party.user = user_name(record.uid);
-  party.reason = seat.reason;
-  party.command = record.command();
-  party.mode = record.lock_mode();
-  party.since = wall_time(record.since_us);
-  if (record.until_us != 0) party.until = wall_time(record.until_us);
-  if (record.flags & Record::kDetached) mark_lease(party, record.watch_pid != 0 ? record.watch_pid : record.pid);
-  if (record.watch_pid == 0) party.note.clear();
-  if (const std::string note = note_about(record, context); !note.empty()) party.note = note;
-  return party;
+  participant.owner = record.owner_text();
+  participant.host = record.host;
+  participant.pid = record.pid;
+  participant.user = user_name(record.uid);
+  participant.reason = seat.reason;
+  participant.command = record.command();
+  participant.mode = record.lock_mode();
+  participant.since = wall_time(record.since_us);
+  if (record.until_us != 0) participant.until = wall_time(record.until_us);
+  if (record.flags & Record::kDetached) mark_lease(participant, record.watch_pid != 0 ? record.watch_pid : record.pid);
+  if (record.watch_pid == 0) participant.note.clear();
+  if (const std::string note = note_about(record, context); !note.empty()) participant.note = note;
+  return participant;
 }
 
 /// Users of flock(2) who came without dlock.
@@ -70,13 +70,13 @@ void add_foreigners(LockState& state, const View& view, const LocalContext& cont
   }
   for (const FlockEntry& entry : flock_users(path)) {
     if (std::find(ours.begin(), ours.end(), entry.pid) != ours.end()) continue;
-    Participant party;
-    party.host = context.host;
-    party.pid = entry.pid;
-    party.mode = entry.exclusive ? Mode::kExclusive : Mode::kShared;
-    party.note = look_up_process(entry.pid) ? "flock(2) by another program"
-                                            : "flock(2) by another program, which left it to what it started";
-    (entry.waiting ? state.waiters : state.holders).push_back(std::move(party));
+    Participant participant;
+    participant.host = context.host;
+    participant.pid = entry.pid;
+    participant.mode = entry.exclusive ? Mode::kExclusive : Mode::kShared;
+    participant.note = look_up_process(entry.pid) ? "flock(2) by another program"
+                                                  : "flock(2) by another program, which left it to what it started";
+    (entry.waiting ? state.waiters : state.holders).push_back(std::move(participant));
   }
 }
 
@@ -121,8 +121,8 @@ std::string slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec)
 
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid) {
   LockState state{.name = name, .store = context.settings.store, .holders = {}, .waiters = {}};
-  for (const View::Seat& seat : view.holders) state.holders.push_back(party_of(seat, true, context));
-  for (const View::Seat& seat : view.waiters) state.waiters.push_back(party_of(seat, false, context));
+  for (const View::Seat& seat : view.holders) state.holders.push_back(participant_of(seat, true, context));
+  for (const View::Seat& seat : view.waiters) state.waiters.push_back(participant_of(seat, false, context));
   if (name.is_path()) add_foreigners(state, view, context, name.text(), own_pid);
   if (!state.holders.empty()) state.mode = state.holders.front().mode;
   if (state.mode == Mode::kPermits) state.permits = static_cast<int>(view.header.reader_permits);

@@ -101,7 +101,7 @@ Result<void> ZookeeperAdmin::check(const LockName& name, FencingToken token) {
   const auto present = present_at(name, soon());
   if (!present) return present.error();
   const bool is_held = std::any_of(present->begin(), present->end(),
-                                   [token](const Present& one) { return one.holds && one.party.token == token; });
+                                   [token](const Present& one) { return one.holds && one.participant.token == token; });
   if (is_held) return {};
   return no_present_holder(token, name);
 }
@@ -205,8 +205,8 @@ Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const 
   using Id = std::pair<FencingToken, std::string>;
   std::set<Id> now;
   std::set<Id> then;
-  for (const Present& one : *present) now.emplace(one.party.token, one.party.owner);
-  for (const Participant& party : shown.holders) then.emplace(party.token, party.owner);
+  for (const Present& one : *present) now.emplace(one.participant.token, one.participant.owner);
+  for (const Participant& participant : shown.holders) then.emplace(participant.token, participant.owner);
   if (now != then) {
     return Error{ErrorCode::kConflict, "the holders of " + name.text() + " have changed meanwhile; nothing was freed"};
   }
@@ -223,10 +223,10 @@ Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner
   const auto present = present_at(name, until);
   if (!present) return present.error();
   for (const Present& one : *present) {
-    if (!one.holds || one.party.owner != owner.text()) continue;
+    if (!one.holds || one.participant.owner != owner.text()) continue;
     return Error{ErrorCode::kUnsupported,
-                 name.text() + " is held by a process (pid " + std::to_string(one.party.pid) + " on " + one.party.host +
-                     "), or its lease was taken by another user or on another machine",
+                 name.text() + " is held by a process (pid " + std::to_string(one.participant.pid) + " on " +
+                     one.participant.host + "), or its lease was taken by another user or on another machine",
                  "a lease on ZooKeeper is renewed and released where it was taken: its session is in a file there"};
   }
   return Error{ErrorCode::kLost, owner.text() + " does not hold " + name.text()};
@@ -264,7 +264,7 @@ Result<bool> ZookeeperAdmin::release_watched(const LockName& name, const Owner& 
   if (!present) return present.error();
   std::erase_if(*present, [&](const Present& one) {
     const bool watched = one.ours && one.ours->left_to.value_or(0) > 0;
-    return !one.holds || !watched || one.party.owner != owner.text();
+    return !one.holds || !watched || one.participant.owner != owner.text();
   });
   if (present->empty()) return false;
   for (Present& one : *present) one.ours->lock_delay = Duration(0);  // it ends in order

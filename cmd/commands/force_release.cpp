@@ -35,7 +35,7 @@ std::string read_line(int fd) {
 }
 
 std::string next_text(const LockState& state) {
-  return state.waiters.empty() ? "" : "next in line: " + party_text(state.waiters.front()) + '\n';
+  return state.waiters.empty() ? "" : "next in line: " + participant_text(state.waiters.front()) + '\n';
 }
 
 Result<void> check_answer(const LockState& state, const std::string& typed) {
@@ -68,7 +68,7 @@ Result<void> expect_token(const LockState& state, const Options& options) {
   const Participant& other = state.holders.front();
   return Error{ErrorCode::kBusy,
                state.name.text() + " is not held with token " + options.token->text() + " any more, but with " +
-                   other.token.text() + " by " + party_text(other),
+                   other.token.text() + " by " + participant_text(other),
                "nothing was freed; look again: dlock inspect " + state.name.typed()};
 }
 
@@ -92,9 +92,9 @@ std::string freed_text(const Freed& freed, WallTime now) {
   if (!freed.remark.empty()) return key + ": " + freed.remark + '\n';
   if (freed.holders.empty()) return key + " is free already\n";
   std::string who;
-  for (const Participant& party : freed.holders) {
-    who += (who.empty() ? "" : ", ") + party_text(party);
-    if (party.since) who += " for " + human_duration(age(*party.since, now));
+  for (const Participant& participant : freed.holders) {
+    who += (who.empty() ? "" : ", ") + participant_text(participant);
+    if (participant.since) who += " for " + human_duration(age(*participant.since, now));
   }
   const std::string next = next_text(freed.shown);
   return key + " is free now; it was held by " + who + '\n' + (next.empty() ? "" : "  " + next);
@@ -104,10 +104,10 @@ std::string freed_json(const Freed& freed, const std::string& store) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.force-release/1").key("key").text(freed.shown.name.text());
   json.key("backend").text(store).key("freed").begin_array();
-  for (const Participant& party : freed.holders) put_party(json, party);
+  for (const Participant& participant : freed.holders) put_participant(json, participant);
   json.end_array().key("next");
   if (freed.holders.empty() || freed.shown.waiters.empty()) json.null();
-  else put_party(json, freed.shown.waiters.front());
+  else put_participant(json, freed.shown.waiters.front());
   return json.end_object().line();
 }
 
@@ -115,12 +115,12 @@ void record(const LockName& name, const std::vector<Participant>& freed, const O
             const LockAdmin& backend, const Runtime& runtime) {
   EventLog log(options.events, runtime.log);
   if (log.is_off()) return;
-  for (const Participant& party : freed) {
+  for (const Participant& participant : freed) {
     Event event = new_event(Event::Kind::kForceReleased, name, backend.store(), options, runtime);
-    event.owner = party.owner;
-    event.token = party.token.value();
-    event.mode = party.mode;
-    event.holder = party;
+    event.owner = participant.owner;
+    event.token = participant.token.value();
+    event.mode = participant.mode;
+    event.holder = participant;
     log.append(event);
   }
 }

@@ -39,7 +39,7 @@ const Episode* last_hold(const std::vector<Episode>& past, const LockState& stat
 }
 
 std::string last_hold_text(const Episode& last, WallTime now) {
-  std::string text = "last held by " + party_text(last.who);
+  std::string text = "last held by " + participant_text(last.who);
   if (last.held) text += " for " + human_duration(*last.held);
   if (last.ended) text += ", until " + human_duration(age(*last.ended, now)) + " ago";
   return text + ": " + outcome_text(last);

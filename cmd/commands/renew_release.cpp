@@ -36,11 +36,11 @@ Result<void> check_is_lease(LockAdmin& backend, const Options& options, const Ru
   const bool cut_off = !state && state.error().code == ErrorCode::kUnavailable && runtime.clock.now() - began < kSoon;
   if (cut_off) state = backend.inspect(key);
   if (!state) return state.error();
-  for (const Participant& party : state->holders) {
-    const bool is_lease = party.lease && (watched_is_one || options.backends.front().is_local());
-    if (party.owner != options.owner->text() || party.pid <= 0 || is_lease) continue;
-    const std::string pid = "(pid " + std::to_string(party.pid) + ")";
-    if (party.lease) {
+  for (const Participant& participant : state->holders) {
+    const bool is_lease = participant.lease && (watched_is_one || options.backends.front().is_local());
+    if (participant.owner != options.owner->text() || participant.pid <= 0 || is_lease) continue;
+    const std::string pid = "(pid " + std::to_string(participant.pid) + ")";
+    if (participant.lease) {
       return Error{ErrorCode::kUnsupported, key.text() + " is kept until the process that is watched " + pid + " ends",
                    "it needs no renewal"};
     }

@@ -31,7 +31,7 @@ std::string waited_text(Duration waited) {
 }
 
 std::string holder_sentence(const Participant& holder, WallTime now) {
-  std::string text = party_text(holder);
+  std::string text = participant_text(holder);
   if (holder.since) text += " for " + human_duration(age(*holder.since, now));
   if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
   if (holder.until && *holder.until > now) text += ", lease ends in " + human_duration(*holder.until - now);
@@ -55,7 +55,7 @@ std::string holders_sentence(const std::vector<Participant>& holders, std::size_
 std::string who_holds(const LockName& name, const std::optional<LockState>& state, WallTime now) {
   if (!state || (state->holders.empty() && state->waiters.empty())) return name.text() + " is held by somebody else";
   if (state->holders.empty()) {
-    return name.text() + " is about to go to " + party_text(state->waiters.front()) + ", first in the queue";
+    return name.text() + " is about to go to " + participant_text(state->waiters.front()) + ", first in the queue";
   }
   const std::string holders = holders_sentence(state->holders, state->more_holders, now);
   switch (state->mode) {
@@ -150,7 +150,7 @@ Log::About about_holder(const char* event, const LockState& state) {
   Log::About about{event, state.name.text()};
   if (state.holders.empty()) return about;
   JsonWriter json;
-  put_party(json, state.holders.front());
+  put_participant(json, state.holders.front());
   about.holder = json.str();
   return about;
 }
@@ -176,7 +176,7 @@ std::string progress_line(const LockState& state, const Self& self, const OwnWai
   line += ", " + own_wait_text(wait);
   if (state.holders.empty()) return line;
   const Participant& first = state.holders.front();
-  line += " - held by " + short_party_text(first);
+  line += " - held by " + short_participant_text(first);
   if (first.since) line += " for " + human_duration(age(*first.since, now));
   const std::size_t others = state.holders.size() - 1 + state.more_holders;
   if (others > 0) line += " and " + std::to_string(others) + " more";

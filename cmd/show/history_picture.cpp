@@ -22,13 +22,14 @@ std::string lane_label(const Episode& episode) {
   Participant who = episode.who;
   who.pid = 0;
   who.lease = false;
-  return party_text(who);
+  return participant_text(who);
 }
 
 WallTime end_of(const Episode& episode, WallTime now) { return std::max(episode.ended.value_or(now), episode.begin()); }
 
 std::string detail_of(const Episode& episode) {
-  std::string text = party_text(episode.who) + ", token " + episode.who.token.text() + ": " + outcome_text(episode);
+  std::string text =
+      participant_text(episode.who) + ", token " + episode.who.token.text() + ": " + outcome_text(episode);
   if (!episode.who.reason.empty()) text += "; " + episode.who.reason;
   return text;
 }

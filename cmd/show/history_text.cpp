@@ -109,7 +109,8 @@ std::string lock_text(const LockId& lock, const AllTotals& all) {
 
 std::string longest_text(const Totals& totals) {
   if (!totals.longest.granted) return "";
-  return told(totals.longest.held) + ", " + party_text(totals.longest.who) + ", " + local_time(*totals.longest.granted);
+  return told(totals.longest.held) + ", " + participant_text(totals.longest.who) + ", " +
+         local_time(*totals.longest.granted);
 }
 
 void put_ms(JsonWriter& json, const char* name, std::optional<Duration> value) {
@@ -148,7 +149,7 @@ std::string totals_json(const LockId& lock, const Totals& totals) {
 void put_episode(JsonWriter& json, const Episode& episode) {
   json.begin_object().key("schema").text("dlock.history/1").key("key").text(episode.key);
   json.key("store").text_or_null(episode.store).key("end").text(end_name(episode.end)).key("who");
-  put_party(json, episode.who);
+  put_participant(json, episode.who);
   put_time(json, "asked", episode.asked);
   put_time(json, "granted", episode.granted);
   put_time(json, "lost", episode.lost_at);
@@ -160,13 +161,13 @@ void put_episode(JsonWriter& json, const Episode& episode) {
   json.key("why").text_or_null(episode.why).key("signals").begin_array();
   for (const Episode::Sent& sent : episode.signals) json.number(sent.signal);
   json.end_array().key("holder");
-  if (episode.holder) put_party(json, *episode.holder);
+  if (episode.holder) put_participant(json, *episode.holder);
   else json.null();
   json.end_object();
 }
 
 std::string outcome_text(const Episode& episode) {
-  const auto held_by = [&] { return episode.holder ? "held by " + party_text(*episode.holder) : ""; };
+  const auto held_by = [&] { return episode.holder ? "held by " + participant_text(*episode.holder) : ""; };
   switch (episode.end) {
     case Episode::End::kWaiting:
       return with_why("waits, no end is known", held_by());
@@ -199,7 +200,7 @@ std::string history_text(const std::vector<Episode>& episodes, const AllTotals& 
   attempts.add({"when", "key", "who", "waited", "held", "outcome"});
   for (const Episode& episode : episodes) {
     const std::string reason = reason_text(episode.who);
-    attempts.add({local_time(episode.begin()), printable(episode.key), short_party_text(episode.who),
+    attempts.add({local_time(episode.begin()), printable(episode.key), short_participant_text(episode.who),
                   told(episode.waited), told(episode.held),
                   outcome_text(episode) + (reason.empty() ? "" : "  (" + reason + ")")});
   }

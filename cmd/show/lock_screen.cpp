@@ -41,7 +41,7 @@ std::optional<WallTime> held_since(const LockState& lock) {
 
 std::string holders_text(const LockState& lock) {
   if (lock.holders.empty()) return "free";
-  const std::string first = short_party_text(lock.holders.front());
+  const std::string first = short_participant_text(lock.holders.front());
   const std::string count = std::to_string(lock.holders.size() + lock.more_holders);
   if (lock.mode == Mode::kPermits && lock.permits > 0) return count + "/" + std::to_string(lock.permits) + " " + first;
   return lock.mode == Mode::kExclusive ? first : count + " " + mode_name(lock.mode) + ": " + first;
@@ -49,7 +49,9 @@ std::string holders_text(const LockState& lock) {
 
 bool has_letters(const LockState& lock, const std::string& letters) {
   const auto is_in = [&](const std::string& text) { return strcasestr(text.c_str(), letters.c_str()) != nullptr; };
-  const auto tells = [&](const Participant& party) { return is_in(party_text(party)) || is_in(party.reason); };
+  const auto tells = [&](const Participant& participant) {
+    return is_in(participant_text(participant)) || is_in(participant.reason);
+  };
   return is_in(lock.name.text()) || std::any_of(lock.holders.begin(), lock.holders.end(), tells) ||
          std::any_of(lock.waiters.begin(), lock.waiters.end(), tells);
 }

@@ -19,22 +19,23 @@ using namespace std::chrono_literals;
 constexpr Duration kPatience = 1s;      ///< most commands end at once when they get TERM
 constexpr Duration kClocksDiffer = 1s;  ///< the store's, which says since when, and this machine's
 
-/// Who `party` is, if that is a process on this machine; invalid if it is not, or nobody can tell.
-UniqueFd recognised(const Participant& party, const Runtime& runtime) {
-  if (party.owner.empty() || party.pid <= 0 || party.lease || !party.since || party.host != this_process().host)
+/// Who `participant` is, if that is a process on this machine; invalid if it is not, or nobody can tell.
+UniqueFd recognised(const Participant& participant, const Runtime& runtime) {
+  if (participant.owner.empty() || participant.pid <= 0 || participant.lease || !participant.since ||
+      participant.host != this_process().host)
     return {};
-  const auto pid = static_cast<pid_t>(party.pid);
+  const auto pid = static_cast<pid_t>(participant.pid);
   UniqueFd process = open_process(pid);
   const auto seen = look_up_process(pid);
   if (!process.valid() || !seen || read_proc(pid, "comm") != "dlock\n") return {};
   const Duration lived = runtime.clock.now().time_since_epoch() - std::chrono::nanoseconds(started_ns(seen->id));
-  if (lived + kClocksDiffer < age(*party.since, runtime.clock.wall()) || has_ended(process)) return {};
+  if (lived + kClocksDiffer < age(*participant.since, runtime.clock.wall()) || has_ended(process)) return {};
   return process;
 }
 
-std::string place_text(const Participant& party) {
-  std::string text = party.pid > 0 ? "pid " + std::to_string(party.pid) : "";
-  if (!party.host.empty()) text += (text.empty() ? "on " : " on ") + printable(party.host);
+std::string place_text(const Participant& participant) {
+  std::string text = participant.pid > 0 ? "pid " + std::to_string(participant.pid) : "";
+  if (!participant.host.empty()) text += (text.empty() ? "on " : " on ") + printable(participant.host);
   return text;
 }
 
@@ -43,9 +44,9 @@ class Fate {
  public:
   Fate(const char* of_one, const char* of_several) : of_one_(of_one), of_several_(of_several) {}
 
-  void add(const Participant& party) {
+  void add(const Participant& participant) {
     ++count_;
-    if (const std::string place = place_text(party); !place.empty()) who_ += (who_.empty() ? ": " : ", ") + place;
+    if (const std::string place = place_text(participant); !place.empty()) who_ += (who_.empty() ? ": " : ", ") + place;
   }
 
   std::string line() const {
@@ -64,22 +65,22 @@ class Fate {
 }  // namespace
 
 OldHolders::OldHolders(const std::vector<Participant>& holders, const Runtime& runtime) : runtime_(runtime) {
-  for (const Participant& party : holders) {
-    if (UniqueFd process = recognised(party, runtime); process.valid())
-      known_.push_back({party.owner, std::move(process)});
+  for (const Participant& participant : holders) {
+    if (UniqueFd process = recognised(participant, runtime); process.valid())
+      known_.push_back({participant.owner, std::move(process)});
   }
 }
 
-const UniqueFd* OldHolders::process_of(const Participant& party) const {
+const UniqueFd* OldHolders::process_of(const Participant& participant) const {
   for (const Known& one : known_) {
-    if (one.owner == party.owner) return &one.process;
+    if (one.owner == participant.owner) return &one.process;
   }
   return nullptr;
 }
 
 bool OldHolders::any_lives(const std::vector<Participant>& freed) const {
-  for (const Participant& party : freed) {
-    if (const UniqueFd* process = process_of(party); process != nullptr && !has_ended(*process)) return true;
+  for (const Participant& participant : freed) {
+    if (const UniqueFd* process = process_of(participant); process != nullptr && !has_ended(*process)) return true;
   }
   return false;
 }
@@ -96,9 +97,9 @@ std::string OldHolders::fate(const std::vector<Participant>& freed) const {
   Fate ended{"has ended", "have ended"};
   Fate runs{"still runs", "still run"};
   Fate unknown{"may still be running", "may still be running"};
-  for (const Participant& party : freed) {
-    const UniqueFd* process = process_of(party);
-    (process == nullptr ? unknown : has_ended(*process) ? ended : runs).add(party);
+  for (const Participant& participant : freed) {
+    const UniqueFd* process = process_of(participant);
+    (process == nullptr ? unknown : has_ended(*process) ? ended : runs).add(participant);
   }
   return ended.line() + runs.line() + unknown.line();
 }

@@ -28,7 +28,7 @@ class OldHolders {
   };
 
   bool any_lives(const std::vector<Participant>& freed) const;
-  const UniqueFd* process_of(const Participant& party) const;
+  const UniqueFd* process_of(const Participant& participant) const;
 
   const Runtime& runtime_;
   std::vector<Known> known_;

@@ -23,25 +23,25 @@ struct Row {
 
 using Widths = std::array<std::size_t, Row::kColumns>;
 
-std::string lease_text(const Participant& party, WallTime now) {
-  if (!party.until) return {};
-  return *party.until > now ? "ends in " + human_duration(*party.until - now) : "lease over";
+std::string lease_text(const Participant& participant, WallTime now) {
+  if (!participant.until) return {};
+  return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease over";
 }
 
-Row make_row(const LockState& state, const Participant& party, std::string role, WallTime now) {
+Row make_row(const LockState& state, const Participant& participant, std::string role, WallTime now) {
   Row row;
-  row.holder = party.token != FencingToken();
+  row.holder = participant.token != FencingToken();
   row.cells = {std::move(role),
-               party_text(party),
-               party.since ? "for " + human_duration(age(*party.since, now)) : "",
-               party.slot.empty() ? "" : "slot " + printable(party.slot),
-               row.holder ? "token " + party.token.text() : "",
-               lease_text(party, now)};
-  if (party.mode != state.mode) row.note = mode_name(party.mode);
-  if (party.count > 1)
-    row.note += (row.note.empty() ? "" : ", ") + ("entered " + std::to_string(party.count) + " times");
-  if (!party.note.empty()) row.note += (row.note.empty() ? "" : ", ") + printable(party.note);
-  row.reason = reason_text(party);
+               participant_text(participant),
+               participant.since ? "for " + human_duration(age(*participant.since, now)) : "",
+               participant.slot.empty() ? "" : "slot " + printable(participant.slot),
+               row.holder ? "token " + participant.token.text() : "",
+               lease_text(participant, now)};
+  if (participant.mode != state.mode) row.note = mode_name(participant.mode);
+  if (participant.count > 1)
+    row.note += (row.note.empty() ? "" : ", ") + ("entered " + std::to_string(participant.count) + " times");
+  if (!participant.note.empty()) row.note += (row.note.empty() ? "" : ", ") + printable(participant.note);
+  row.reason = reason_text(participant);
   return row;
 }
 
@@ -185,19 +185,19 @@ std::size_t longest_queue(const std::vector<Block>& blocks, std::size_t height) 
 
 Duration age(WallTime since, WallTime now) { return std::max<Duration>(now - since, Duration::zero()); }
 
-std::string reason_text(const Participant& party) {
+std::string reason_text(const Participant& participant) {
   constexpr std::size_t kColumns = 80;
-  return elided(printable(party.reason), kColumns);
+  return elided(printable(participant.reason), kColumns);
 }
 
-std::string short_party_text(const Participant& party) {
-  Participant brief = party;
-  if (!party.host.empty()) brief.user.clear();
-  if (!party.command.empty()) {
+std::string short_participant_text(const Participant& participant) {
+  Participant brief = participant;
+  if (!participant.host.empty()) brief.user.clear();
+  if (!participant.command.empty()) {
     brief.pid = 0;
     brief.lease = false;
   }
-  return party_text(brief);
+  return participant_text(brief);
 }
 
 std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look, const Remarks& remarks) {
@@ -221,9 +221,9 @@ std::string inspect_json(const LockState& state, const Episode* last) {
   json.key("key").text(state.name.text()).key("backend").text(state.store).key("mode").text(mode_name(state.mode));
   if (state.permits > 0) json.key("permits").number(state.permits);
   json.key("holders").begin_array();
-  for (const Participant& holder : state.holders) put_party(json, holder);
+  for (const Participant& holder : state.holders) put_participant(json, holder);
   json.end_array().key("waiters").begin_array();
-  for (const Participant& waiter : state.waiters) put_party(json, waiter);
+  for (const Participant& waiter : state.waiters) put_participant(json, waiter);
   json.end_array();
   if (!state.waiters_known) json.key("waiters_known").boolean(false);
   if (!state.directory_of.empty()) json.key("directory_of").text(state.directory_of);

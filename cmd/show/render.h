@@ -25,11 +25,11 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
 /// it is free and that is known.
 std::string inspect_json(const LockState& state, const Episode* last = nullptr);
 
-/// party_text() where there is little room: "ci-4 (deploy.sh)".
-std::string short_party_text(const Participant& party);
+/// participant_text() where there is little room: "ci-4 (deploy.sh)".
+std::string short_participant_text(const Participant& participant);
 
 /// What it says that it is about: one line of 80 columns at most, safe to print.
-std::string reason_text(const Participant& party);
+std::string reason_text(const Participant& participant);
 
 /// How long ago that was.
 Duration age(WallTime since, WallTime now);

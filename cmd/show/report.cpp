@@ -28,7 +28,7 @@ void put_circumstances(JsonWriter& json, const RunReport& report) {
   json.key("reason").text_or_null(report.reason).key("command").begin_array();
   for (const std::string& word : report.command) json.text(word);
   json.end_array().key("holder");
-  if (report.holder) put_party(json, *report.holder);
+  if (report.holder) put_participant(json, *report.holder);
   else json.null();
 }
 

@@ -33,7 +33,7 @@ void put_rest(JsonWriter& json, const Event& event) {
   if (event.until) json.key("until").text(rfc3339(*event.until));
   if (!event.holder) return;
   json.key("holder");
-  put_party(json, *event.holder);
+  put_participant(json, *event.holder);
 }
 
 std::string who(const Event& event) {
@@ -42,7 +42,7 @@ std::string who(const Event& event) {
   who.host = event.host;
   who.command = event.command;
   who.pid = event.pid;
-  return party_text(who);
+  return participant_text(who);
 }
 
 std::string after(const char* word, std::optional<Duration> length) {
@@ -51,7 +51,7 @@ std::string after(const char* word, std::optional<Duration> length) {
 
 std::string because(const std::string& why) { return why.empty() ? "" : ": " + printable(why, kLongestWhy); }
 
-std::string by_holder(const Event& event) { return event.holder ? ", held by " + party_text(*event.holder) : ""; }
+std::string by_holder(const Event& event) { return event.holder ? ", held by " + participant_text(*event.holder) : ""; }
 
 std::string signal_word(std::optional<int> signal) {
   const char* name = signal ? sigabbrev_np(*signal) : nullptr;

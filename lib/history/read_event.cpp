@@ -47,18 +47,18 @@ Mode mode_of(const Json& object) {
   return name == "shared" ? Mode::kShared : name == "permits" ? Mode::kPermits : Mode::kExclusive;
 }
 
-Participant party_of(const Json& object) {
-  Participant party;
-  party.owner = text_of(object, "owner");
-  party.host = text_of(object, "host");
-  party.pid = number_of(object, "pid").value_or(0);
-  party.user = text_of(object, "user");
-  party.command = text_of(object, "command");
-  party.reason = text_of(object, "reason");
-  party.mode = mode_of(object);
-  party.token = FencingToken(static_cast<std::uint64_t>(number_of(object, "token").value_or(0)));
-  party.since = parse_rfc3339(text_of(object, "since"));
-  return party;
+Participant participant_of(const Json& object) {
+  Participant participant;
+  participant.owner = text_of(object, "owner");
+  participant.host = text_of(object, "host");
+  participant.pid = number_of(object, "pid").value_or(0);
+  participant.user = text_of(object, "user");
+  participant.command = text_of(object, "command");
+  participant.reason = text_of(object, "reason");
+  participant.mode = mode_of(object);
+  participant.token = FencingToken(static_cast<std::uint64_t>(number_of(object, "token").value_or(0)));
+  participant.since = parse_rfc3339(text_of(object, "since"));
+  return participant;
 }
 
 std::optional<Event::Kind> kind_of(const std::string& name) {
@@ -97,7 +97,7 @@ std::optional<Event> event_of(const Json& object) {
   event.lease = is_true(object, "lease");
   event.until = parse_rfc3339(text_of(object, "until"));
   if (const auto holder = object.find("holder"); holder != object.end() && holder->is_object()) {
-    event.holder = party_of(*holder);
+    event.holder = participant_of(*holder);
   }
   return event;
 }

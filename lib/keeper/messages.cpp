@@ -11,65 +11,65 @@ namespace {
 constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kLongestSentence = 4096;
 
-void put_party(Message& message, const std::string& prefix, const Participant& party) {
+void put_participant(Message& message, const std::string& prefix, const Participant& participant) {
   auto& f = message.fields;
-  f[prefix + "owner"] = utf8_prefix(party.owner, kLongestName);
-  f[prefix + "host"] = utf8_prefix(party.host, kLongestName);
-  f[prefix + "pid"] = digits(party.pid);
-  f[prefix + "user"] = utf8_prefix(party.user, kLongestName);
-  f[prefix + "reason"] = utf8_prefix(party.reason, kLongestName);
-  f[prefix + "mode"] = digits(static_cast<int>(party.mode));
-  f[prefix + "token"] = party.token.text();
-  f[prefix + "count"] = digits(party.count);
-  if (party.lease) f[prefix + "lease"] = "1";
-  f[prefix + "note"] = utf8_prefix(party.note, kLongestName);
-  if (!party.slot.empty()) f[prefix + "slot"] = utf8_prefix(party.slot, kLongestName);
-  if (!party.command.empty()) f[prefix + "command"] = utf8_prefix(party.command, kLongestName);
-  if (party.since) f[prefix + "since"] = digits(party.since->time_since_epoch().count());
-  if (party.until) f[prefix + "until"] = digits(party.until->time_since_epoch().count());
+  f[prefix + "owner"] = utf8_prefix(participant.owner, kLongestName);
+  f[prefix + "host"] = utf8_prefix(participant.host, kLongestName);
+  f[prefix + "pid"] = digits(participant.pid);
+  f[prefix + "user"] = utf8_prefix(participant.user, kLongestName);
+  f[prefix + "reason"] = utf8_prefix(participant.reason, kLongestName);
+  f[prefix + "mode"] = digits(static_cast<int>(participant.mode));
+  f[prefix + "token"] = participant.token.text();
+  f[prefix + "count"] = digits(participant.count);
+  if (participant.lease) f[prefix + "lease"] = "1";
+  f[prefix + "note"] = utf8_prefix(participant.note, kLongestName);
+  if (!participant.slot.empty()) f[prefix + "slot"] = utf8_prefix(participant.slot, kLongestName);
+  if (!participant.command.empty()) f[prefix + "command"] = utf8_prefix(participant.command, kLongestName);
+  if (participant.since) f[prefix + "since"] = digits(participant.since->time_since_epoch().count());
+  if (participant.until) f[prefix + "until"] = digits(participant.until->time_since_epoch().count());
 }
 
-Participant get_party(MessageReader& in) {
-  Participant party;
-  party.owner = in.text_or_empty("owner");
-  party.host = in.text_or_empty("host");
-  party.pid = in.number_or("pid", 0);
-  party.user = in.text_or_empty("user");
-  party.reason = in.text_or_empty("reason");
-  party.mode = in.choice("mode", Mode::kPermits);
-  party.token = FencingToken(static_cast<std::uint64_t>(in.number_or("token", 0)));
-  party.count = static_cast<int>(in.number_or("count", 1));
-  party.lease = in.number_or("lease", 0) != 0;
-  party.note = in.text_or_empty("note");
-  party.slot = in.text_or_empty("slot");
-  party.command = in.text_or_empty("command");
-  party.since = in.optional_wall("since");
-  party.until = in.optional_wall("until");
-  return party;
+Participant get_participant(MessageReader& in) {
+  Participant participant;
+  participant.owner = in.text_or_empty("owner");
+  participant.host = in.text_or_empty("host");
+  participant.pid = in.number_or("pid", 0);
+  participant.user = in.text_or_empty("user");
+  participant.reason = in.text_or_empty("reason");
+  participant.mode = in.choice("mode", Mode::kPermits);
+  participant.token = FencingToken(static_cast<std::uint64_t>(in.number_or("token", 0)));
+  participant.count = static_cast<int>(in.number_or("count", 1));
+  participant.lease = in.number_or("lease", 0) != 0;
+  participant.note = in.text_or_empty("note");
+  participant.slot = in.text_or_empty("slot");
+  participant.command = in.text_or_empty("command");
+  participant.since = in.optional_wall("since");
+  participant.until = in.optional_wall("until");
+  return participant;
 }
 
 /// As many as `room` bytes take, which it takes them off, and how many there are besides.
-void put_parties(Message& message, const std::string& name, const std::vector<Participant>& parties, std::size_t more,
-                 std::size_t& room) {
+void put_parties(Message& message, const std::string& name, const std::vector<Participant>& participants,
+                 std::size_t more, std::size_t& room) {
   std::size_t next = 0;
-  for (; next < parties.size(); ++next) {
+  for (; next < participants.size(); ++next) {
     Message one;
-    put_party(one, name + "." + digits(next) + ".", parties[next]);
+    put_participant(one, name + "." + digits(next) + ".", participants[next]);
     const std::size_t size = encode(one).size();
     if (size > room) break;
     room -= size;
     message.fields.merge(one.fields);
   }
-  more += parties.size() - next;
+  more += participants.size() - next;
   if (more > 0) message.fields[name + ".more"] = digits(more);
 }
 
 Result<std::vector<Participant>> get_parties(const Message& message, const std::string& name, std::size_t& more) {
-  std::vector<Participant> parties;
+  std::vector<Participant> participants;
   for (;;) {
-    MessageReader in(message, name + "." + digits(parties.size()) + ".");
+    MessageReader in(message, name + "." + digits(participants.size()) + ".");
     if (!in.has("mode")) break;
-    parties.push_back(get_party(in));
+    participants.push_back(get_participant(in));
     if (!in.ok()) return in.error();
   }
   MessageReader in(message, name + ".");
@@ -77,7 +77,7 @@ Result<std::vector<Participant>> get_parties(const Message& message, const std::
   if (rest < 0) in.fail("more");
   if (!in.ok()) return in.error();
   more = static_cast<std::size_t>(rest);
-  return parties;
+  return participants;
 }
 
 void put_state(Message& message, const LockState& state) {

@@ -48,25 +48,26 @@ std::chrono::seconds move_to_our_clock(LockState& state, WallTime theirs, WallTi
 
 namespace {
 
-std::string process_text(const Participant& party) {
-  if (party.pid > 0) return "pid " + std::to_string(party.pid);
-  return party.lease ? "lease, no process" : "";
+std::string process_text(const Participant& participant) {
+  if (participant.pid > 0) return "pid " + std::to_string(participant.pid);
+  return participant.lease ? "lease, no process" : "";
 }
 
 }  // namespace
 
-std::string party_text(const Participant& party) {
-  const std::string process = process_text(party);
-  std::string inside = printable(party.command);
+std::string participant_text(const Participant& participant) {
+  const std::string process = process_text(participant);
+  std::string inside = printable(participant.command);
   if (!process.empty()) inside += (inside.empty() ? "" : ", ") + process;
-  const std::string host = printable(party.host);
-  const std::string where = party.user.empty() ? host : printable(party.user) + (host.empty() ? "" : "@" + host);
+  const std::string host = printable(participant.host);
+  const std::string where =
+      participant.user.empty() ? host : printable(participant.user) + (host.empty() ? "" : "@" + host);
   if (!where.empty()) return where + (inside.empty() ? "" : " (" + inside + ")");
   if (!inside.empty()) return inside;
-  return party.owner.empty() ? "somebody" : "owner " + printable(party.owner);
+  return participant.owner.empty() ? "somebody" : "owner " + printable(participant.owner);
 }
 
-void put_party(JsonWriter& json, const Participant& party) {
+void put_participant(JsonWriter& json, const Participant& participant) {
   const auto number = [&](const char* name, std::int64_t value) {
     json.key(name);
     if (value > 0) json.number(value);
@@ -76,25 +77,25 @@ void put_party(JsonWriter& json, const Participant& party) {
     json.key(name).text_or_null(value ? rfc3339(*value) : "");
   };
   json.begin_object();
-  json.key("owner").text_or_null(party.owner).key("host").text_or_null(party.host);
-  number("pid", party.pid);
-  if (party.lease) json.key("lease").boolean(true);
-  json.key("user").text_or_null(party.user).key("reason").text_or_null(party.reason);
-  number("token", static_cast<std::int64_t>(party.token.value()));
-  json.key("command").text_or_null(party.command);
-  if (!party.slot.empty()) json.key("slot").text(party.slot);
-  json.key("count").number(party.count);
-  time("since", party.since);
-  time("until", party.until);
-  json.key("mode").text(mode_name(party.mode));
-  if (!party.note.empty()) json.key("note").text(party.note);
+  json.key("owner").text_or_null(participant.owner).key("host").text_or_null(participant.host);
+  number("pid", participant.pid);
+  if (participant.lease) json.key("lease").boolean(true);
+  json.key("user").text_or_null(participant.user).key("reason").text_or_null(participant.reason);
+  number("token", static_cast<std::int64_t>(participant.token.value()));
+  json.key("command").text_or_null(participant.command);
+  if (!participant.slot.empty()) json.key("slot").text(participant.slot);
+  json.key("count").number(participant.count);
+  time("since", participant.since);
+  time("until", participant.until);
+  json.key("mode").text(mode_name(participant.mode));
+  if (!participant.note.empty()) json.key("note").text(participant.note);
   json.end_object();
 }
 
-void mark_lease(Participant& party, std::int64_t left_to) {
-  party.lease = true;
-  party.pid = left_to;
-  if (left_to > 0) party.note = "until process " + std::to_string(left_to) + " ends";
+void mark_lease(Participant& participant, std::int64_t left_to) {
+  participant.lease = true;
+  participant.pid = left_to;
+  if (left_to > 0) participant.note = "until process " + std::to_string(left_to) + " ends";
 }
 
 }  // namespace dlock

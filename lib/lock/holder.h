@@ -47,15 +47,16 @@ std::string forced_by(const std::string& by);
 /// The note of a holder whose lease has no end, though nobody is known who keeps it.
 inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
 
-/// `party` holds what `acquire` took for `left_to`, a process or 0: the process that took it has nothing to do with it.
-void mark_lease(Participant& party, std::int64_t left_to);
+/// `participant` holds what `acquire` took for `left_to`, a process or 0: the process that took it has nothing to do
+/// with it.
+void mark_lease(Participant& participant, std::int64_t left_to);
 
 /// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
 /// all are. Never empty, safe to print.
-std::string party_text(const Participant& party);
+std::string participant_text(const Participant& participant);
 
 /// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
-void put_party(JsonWriter& json, const Participant& party);
+void put_participant(JsonWriter& json, const Participant& participant);
 
 /// One look at one lock. Stale as soon as it is made.
 struct LockState {

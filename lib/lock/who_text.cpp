@@ -45,24 +45,26 @@ std::string with_slot(std::string who, const std::string& slot) {
   return who;
 }
 
-void add_who(Participant& party, std::string_view text) { add_who(party, text, party.token != FencingToken()); }
+void add_who(Participant& participant, std::string_view text) {
+  add_who(participant, text, participant.token != FencingToken());
+}
 
-void add_who(Participant& party, std::string_view text, bool holds) {
-  party.host = cut(text, kUnit);
+void add_who(Participant& participant, std::string_view text, bool holds) {
+  participant.host = cut(text, kUnit);
   std::string_view left_to = cut(text, kUnit);
   std::string_view command = cut(left_to, ' ');
-  party.pid = leading_number<std::int64_t>(cut(command, ':'));
-  party.command = command;
-  party.user = cut(text, kUnit);
-  party.reason = cut(text, kUnit);
-  party.slot = text;
-  if (holds && !left_to.empty()) mark_lease(party, leading_number<std::int64_t>(left_to));
+  participant.pid = leading_number<std::int64_t>(cut(command, ':'));
+  participant.command = command;
+  participant.user = cut(text, kUnit);
+  participant.reason = cut(text, kUnit);
+  participant.slot = text;
+  if (holds && !left_to.empty()) mark_lease(participant, leading_number<std::int64_t>(left_to));
 }
 
 std::string slot_of(std::string_view who) {
-  Participant party;
-  add_who(party, who);
-  return party.slot;
+  Participant participant;
+  add_who(participant, who);
+  return participant.slot;
 }
 
 }  // namespace dlock

@@ -26,11 +26,11 @@ std::string who_text(const std::string& reason);
 /// What who_text() wrote, of a holder who has this slot: one more part.
 std::string with_slot(std::string who, const std::string& slot);
 
-/// Puts what who_text() and with_slot() wrote into `party`, which `holds` or waits. Whatever else stands there does no
-/// harm.
-void add_who(Participant& party, std::string_view text, bool holds);
+/// Puts what who_text() and with_slot() wrote into `participant`, which `holds` or waits. Whatever else stands there
+/// does no harm.
+void add_who(Participant& participant, std::string_view text, bool holds);
 /// The same; it holds if it has its token already.
-void add_who(Participant& party, std::string_view text);
+void add_who(Participant& participant, std::string_view text);
 /// The slot alone; empty if there is none.
 std::string slot_of(std::string_view who);
 

@@ -106,11 +106,12 @@ void check_header(const Header& header) {
   promise(next_ticket(header, 0) > header.counter, "a ticket is younger than those before");
 }
 
-void check_party(const Participant& party) {
-  promise(party.pid >= 0 && party.pid <= INT_MAX, "a pid is a pid");
-  promise(party.host.size() < sizeof Record::host && party.reason.size() < sizeof Record::reason, "texts end");
-  promise(!party.since || party.since->time_since_epoch().count() >= 0, "nothing began before 1970");
-  for (const auto& time : {party.since, party.until}) {
+void check_participant(const Participant& participant) {
+  promise(participant.pid >= 0 && participant.pid <= INT_MAX, "a pid is a pid");
+  promise(participant.host.size() < sizeof Record::host && participant.reason.size() < sizeof Record::reason,
+          "texts end");
+  promise(!participant.since || participant.since->time_since_epoch().count() >= 0, "nothing began before 1970");
+  for (const auto& time : {participant.since, participant.until}) {
     if (time) static_cast<void>(rfc3339(*time));
   }
 }
@@ -166,8 +167,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto look = read_view(file, false);
   promise(static_cast<bool>(look), "what has a header can be looked at");
   const LockState state = describe(*look, context, *LockName::parse("k"));
-  for (const Participant& party : state.holders) check_party(party);
-  for (const Participant& party : state.waiters) check_party(party);
+  for (const Participant& participant : state.holders) check_participant(participant);
+  for (const Participant& participant : state.waiters) check_participant(participant);
   unlock_bytes(fd, kAllTickets);
   return 0;
 }

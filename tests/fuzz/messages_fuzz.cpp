@@ -53,12 +53,13 @@ namespace {
 void check_long_queue(const std::uint8_t* data, std::size_t size) {
   if (size < 5 || data[4] % 16 != 0) return;
   LockState state{*LockName::parse("k"), "redis://h", Mode::kExclusive, 0, {}, {}};
-  Participant party;
-  party.reason = std::string(data[2] * std::size_t{16}, static_cast<char>(data[3]));
-  party.host = std::string(as_text(data, size));
-  state.holders.assign(data[0], party);
-  state.waiters.assign(data[1] * std::size_t{4}, party);
-  const std::string packet = encode(event_message(Refused{{ErrorCode::kBusy, party.reason, party.host}, state}));
+  Participant participant;
+  participant.reason = std::string(data[2] * std::size_t{16}, static_cast<char>(data[3]));
+  participant.host = std::string(as_text(data, size));
+  state.holders.assign(data[0], participant);
+  state.waiters.assign(data[1] * std::size_t{4}, participant);
+  const std::string packet =
+      encode(event_message(Refused{{ErrorCode::kBusy, participant.reason, participant.host}, state}));
   promise(packet.size() <= kLargestMessage, "a message is not larger than the largest");
   const auto message = decode(packet);
   promise(static_cast<bool>(message), "a long queue is decoded");

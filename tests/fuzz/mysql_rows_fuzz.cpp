@@ -42,9 +42,9 @@ namespace {
 
 constexpr Mode kModes[] = {Mode::kExclusive, Mode::kShared, Mode::kPermits};
 
-void check_party(const Participant& party) {
-  promise(party.pid >= 0 && party.count >= 1, "a pid is a pid, and who holds holds once");
-  for (const auto& time : {party.since, party.until}) {
+void check_participant(const Participant& participant) {
+  promise(participant.pid >= 0 && participant.count >= 1, "a pid is a pid, and who holds holds once");
+  for (const auto& time : {participant.since, participant.until}) {
     if (time) promise(rfc3339(*time).size() == rfc3339(WallTime{}).size(), "a time has four digits of a year");
   }
 }
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const LeaseRow row{1, 1, kModes[data[0] % std::size(kModes)], data[0], *holders};
   const LockState state = state_of(row, *LockName::parse("k"), "mysql://h/d", now);
   promise(state.holders.size() <= holders->size(), "nobody is made up");
-  std::for_each(state.holders.begin(), state.holders.end(), check_party);
+  std::for_each(state.holders.begin(), state.holders.end(), check_participant);
   static_cast<void>(inspect_text({state}, WallTime{}, Look{}));
   static_cast<void>(inspect_json(state));
   return 0;

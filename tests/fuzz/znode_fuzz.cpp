@@ -131,7 +131,7 @@ void show_directory(const Names& children, const std::vector<Node>& nodes) {
     const Present& one = present[i];
     promise(i == 0 || present[i - 1].number <= one.number, "the queue is in order");
     promise(!one.paths.empty(), "who is there has a node");
-    promise(one.ours || (is_harmless(one.party.owner) && is_harmless(one.party.host)),
+    promise(one.ours || (is_harmless(one.participant.owner) && is_harmless(one.participant.host)),
             "what strangers say steers no terminal");
     for (const Rule rule : {Rule::kBridgeExclusive, Rule::kBridgeShared, Rule::kCuratorMutex, Rule::kKazooWrite}) {
       for (const std::string& name : strangers(rule, children, {base_of(one.paths.front())})) {

@@ -14,27 +14,27 @@ using namespace std::chrono_literals;
 
 constexpr Duration kPause = 10ms;
 
-Participant party_of(const LeaseHolder& holder) {
-  Participant party;
-  party.owner = holder.owner;
-  party.token = FencingToken(holder.token);
-  party.since = wall_time(holder.since);
-  party.count = std::max(1, static_cast<int>(holder.entries.size()));
-  add_who(party, holder.who);
-  return party;
+Participant participant_of(const LeaseHolder& holder) {
+  Participant participant;
+  participant.owner = holder.owner;
+  participant.token = FencingToken(holder.token);
+  participant.since = wall_time(holder.since);
+  participant.count = std::max(1, static_cast<int>(holder.entries.size()));
+  add_who(participant, holder.who);
+  return participant;
 }
 
 /// Somebody who takes the same lock without dlock.
 Participant stranger(const RowBlocker& known) {
-  Participant party;
-  party.note = "another program";
-  if (known.session == 0) return party;
-  party.owner = "connection " + std::to_string(known.session);
-  party.user = known.user;
-  party.host = known.host;
-  if (!known.user.empty() || !known.host.empty()) party.note += ", " + party.owner;
-  if (known.since) party.since = wall_time(*known.since);
-  return party;
+  Participant participant;
+  participant.note = "another program";
+  if (known.session == 0) return participant;
+  participant.owner = "connection " + std::to_string(known.session);
+  participant.user = known.user;
+  participant.host = known.host;
+  if (!known.user.empty() || !known.host.empty()) participant.note += ", " + participant.owner;
+  if (known.since) participant.since = wall_time(*known.since);
+  return participant;
 }
 
 /// Whose session it is, where this account may see that.
@@ -77,7 +77,7 @@ Result<BoundView::Present> BoundView::present(const LockName& name, Strangers st
   for (const LeaseHolder& one : look->row.holders) {
     const bool lives = holder->has_value() ? **holder == one.connection
                                            : is_live_session(servers_, one.connection, runtime_.clock, soon());
-    if (lives) return Present{{party_of(one)}, {one.connection}, {}};
+    if (lives) return Present{{participant_of(one)}, {one.connection}, {}};
   }
   if (!*holder && strangers == Strangers::kSought) return blockers(name);
   RowBlocker known{holder->value_or(0), "", "", {}};
@@ -104,7 +104,7 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
     const auto ours = std::find_if(known.begin(), known.end(), [&](const LeaseHolder& holder) {
       return one.session != 0 && holder.connection == one.session;
     });
-    present.parties.push_back(ours == known.end() ? stranger(one) : party_of(*ours));
+    present.participants.push_back(ours == known.end() ? stranger(one) : participant_of(*ours));
     present.sessions.push_back(one.session);
     if (one.session == 0 && !present.hidden) present.hidden = without_session(one, name);
   }
@@ -114,7 +114,7 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
 Result<LockState> BoundView::inspect(const LockName& name) {
   auto holders = present(name, strangers_);
   if (!holders) return holders.error();
-  LockState state{name, settings_.store, Mode::kExclusive, 0, std::move(holders->parties), {}};
+  LockState state{name, settings_.store, Mode::kExclusive, 0, std::move(holders->participants), {}};
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, settings_.strategy, name, servers_.server(),
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
@@ -150,10 +150,10 @@ Result<ForceReleased> BoundView::force_release(const LockName& name, const LockS
                                                const std::string& /*by*/) {
   const auto holders = present(name, Strangers::kSought);
   if (!holders) return holders.error();
-  if (holders->parties.empty() && shown.holders.empty()) return ForceReleased{};
+  if (holders->participants.empty() && shown.holders.empty()) return ForceReleased{};
   const auto same = [](const Participant& a, const Participant& b) { return a.owner == b.owner && a.token == b.token; };
-  if (holders->parties.empty() || !std::is_permutation(holders->parties.begin(), holders->parties.end(),
-                                                       shown.holders.begin(), shown.holders.end(), same)) {
+  if (holders->participants.empty() || !std::is_permutation(holders->participants.begin(), holders->participants.end(),
+                                                            shown.holders.begin(), shown.holders.end(), same)) {
     return Error{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
   }
   if (holders->hidden) return *holders->hidden;
@@ -187,7 +187,7 @@ Result<std::vector<Swept>> BoundView::sweep(bool dry_run) {
     if (!look) return look.error();
     const auto holders = present(name, Strangers::kUnnamed);
     if (!holders) return holders.error();
-    if (!holders->parties.empty() || look->row.holders.empty()) continue;
+    if (!holders->participants.empty() || look->row.holders.empty()) continue;
     if (!dry_run) {
       LeaseRow next = look->row;
       next.holders.clear();

@@ -37,7 +37,7 @@ class BoundView final : public StrategyView {
   TimePoint soon() const { return runtime_.clock.now() + budget_; }
   /// Who has it, by the sessions of the server.
   struct Present {
-    std::vector<Participant> parties;
+    std::vector<Participant> participants;
     std::vector<std::uint64_t> sessions;  ///< of each; 0: not known
     std::optional<Error> hidden;          ///< why not
   };

@@ -96,20 +96,20 @@ LockState state_of(const LeaseRow& row, const LockName& name, const std::string&
   if (state.mode == Mode::kPermits) state.permits = row.permits;
   for (const LeaseHolder& holder : row.holders) {
     if (holder.until + holder.delay <= now) continue;
-    Participant party;
-    party.mode = row.mode;
-    party.until = wall_time(holder.until);
+    Participant participant;
+    participant.mode = row.mode;
+    participant.until = wall_time(holder.until);
     if (holder.owner == "-") {
-      party.note = kDelayAfterForce;
+      participant.note = kDelayAfterForce;
     } else {
-      party.owner = holder.owner;
-      party.token = FencingToken(holder.token);
-      party.since = wall_time(holder.since);
-      party.count = std::max(1, static_cast<int>(holder.entries.size()));
-      add_who(party, holder.who);
-      if (holder.until <= now) party.note = kDelayAfterLease;
+      participant.owner = holder.owner;
+      participant.token = FencingToken(holder.token);
+      participant.since = wall_time(holder.since);
+      participant.count = std::max(1, static_cast<int>(holder.entries.size()));
+      add_who(participant, holder.who);
+      if (holder.until <= now) participant.note = kDelayAfterLease;
     }
-    state.holders.push_back(std::move(party));
+    state.holders.push_back(std::move(participant));
   }
   std::sort(state.holders.begin(), state.holders.end(),
             [](const Participant& a, const Participant& b) { return a.token < b.token; });

@@ -163,9 +163,9 @@ std::optional<LeaseRow> force_free(const LeaseRow& read, const LockState& shown,
   if (row.holders.size() != shown.holders.size()) return std::nullopt;
   std::int64_t delay = 0;
   for (const LeaseHolder& holder : row.holders) {
-    const bool seen = std::any_of(shown.holders.begin(), shown.holders.end(), [&](const Participant& party) {
-      return holder.owner == "-" ? party.owner.empty()
-                                 : party.owner == holder.owner && party.token.value() == holder.token;
+    const bool seen = std::any_of(shown.holders.begin(), shown.holders.end(), [&](const Participant& participant) {
+      return holder.owner == "-" ? participant.owner.empty()
+                                 : participant.owner == holder.owner && participant.token.value() == holder.token;
     });
     if (!seen) return std::nullopt;
     if (holder.owner != "-") delay = std::max(delay, holder.delay);

@@ -61,18 +61,18 @@ std::string comment_begin(Strategy strategy, const LockName& name) {
 }
 
 /// "OWNER MODE SINCE x'WHO' */ ..."
-std::optional<Participant> party_of(std::string_view note) {
+std::optional<Participant> participant_of(std::string_view note) {
   const auto word = [&note] { return cut(note, ' '); };
-  Participant party;
-  party.owner = word();
+  Participant participant;
+  participant.owner = word();
   const auto mode = mode_of_letter(word());
-  party.since = wall_time(leading_number<std::int64_t>(word()));
+  participant.since = wall_time(leading_number<std::int64_t>(word()));
   std::string_view who = word();
   if (!mode || !who.starts_with("x'")) return std::nullopt;
-  party.mode = *mode;
+  participant.mode = *mode;
   who.remove_prefix(2);
-  add_who(party, from_hex(cut(who, '\'')).value_or(""));
-  return party;
+  add_who(participant, from_hex(cut(who, '\'')).value_or(""));
+  return participant;
 }
 
 }  // namespace
@@ -308,7 +308,7 @@ Result<std::vector<Participant>> LeaseStore::waiters(Database& database, Clock& 
   std::vector<Participant> waiters;
   for (const Row& row : std::get<Answer>(outcome).rows) {
     if (row.empty() || !row[0]) continue;
-    if (auto party = party_of(*row[0])) waiters.push_back(std::move(*party));
+    if (auto participant = participant_of(*row[0])) waiters.push_back(std::move(*participant));
   }
   std::sort(waiters.begin(), waiters.end(),
             [](const Participant& a, const Participant& b) { return a.since < b.since; });

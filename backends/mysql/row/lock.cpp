@@ -17,9 +17,9 @@ namespace {
 constexpr Duration kRowWait = std::chrono::milliseconds(1500);
 
 Participant transaction() {
-  Participant party;
-  party.note = "another program, in a transaction that is not over";
-  return party;
+  Participant participant;
+  participant.note = "another program, in a transaction that is not over";
+  return participant;
 }
 
 class RowLock final : public PollableLock {

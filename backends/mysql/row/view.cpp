@@ -19,15 +19,15 @@ std::optional<WallTime> wall(std::optional<ServerTime> time) {
 LockState row_state(const RowStore::State& look, const LockName& name, const std::string& store) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
   if (!look.holder) return state;
-  Participant party;
-  party.owner = look.holder->owner;
-  party.token = FencingToken(look.holder->token);
-  party.count = look.holder->entries;
-  party.since = wall(look.holder->since);
-  party.until = wall(look.holder->until);
-  if (party.owner.empty()) party.note = "another program";
-  else add_who(party, look.holder->who);
-  state.holders.push_back(std::move(party));
+  Participant participant;
+  participant.owner = look.holder->owner;
+  participant.token = FencingToken(look.holder->token);
+  participant.count = look.holder->entries;
+  participant.since = wall(look.holder->since);
+  participant.until = wall(look.holder->until);
+  if (participant.owner.empty()) participant.note = "another program";
+  else add_who(participant, look.holder->who);
+  state.holders.push_back(std::move(participant));
   return state;
 }
 

@@ -122,9 +122,9 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
 
 Result<void> NativeStore::force(const LockState& shown, const std::string& by, TimePoint until) {
   std::vector<std::string> arguments{by};
-  for (const Participant& party : shown.holders) {
-    arguments.push_back(party.stored.empty() ? party.owner : party.stored);
-    arguments.push_back(party.token.text());
+  for (const Participant& participant : shown.holders) {
+    arguments.push_back(participant.stored.empty() ? participant.owner : participant.stored);
+    arguments.push_back(participant.token.text());
   }
   auto answer = calls_.run(command_of(native_scripts::kForce, kKeysToForce, std::move(arguments)), until, nullptr);
   if (!answer) return answer.error();

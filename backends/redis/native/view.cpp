@@ -61,42 +61,42 @@ class ViewReader {
     for (const auto& [owner, record] : holders_) {
       const auto end = until.find(owner);
       if (end == until.end() || leading_number<std::int64_t>(end->second) <= now_ms) continue;
-      Participant party;
-      party.owner = owner;
-      party.mode = state.mode;
-      add_record(party, record);
-      party.until = from_ms(leading_number<std::int64_t>(end->second));
-      state.holders.push_back(std::move(party));
+      Participant participant;
+      participant.owner = owner;
+      participant.mode = state.mode;
+      add_record(participant, record);
+      participant.until = from_ms(leading_number<std::int64_t>(end->second));
+      state.holders.push_back(std::move(participant));
     }
     std::sort(state.holders.begin(), state.holders.end(),
               [](const Participant& a, const Participant& b) { return a.token < b.token; });
   }
 
   void one(LockState& state, std::int64_t now_ms) {
-    Participant party;
+    Participant participant;
     std::int64_t delay = 0;
     if (value_ == "dlock-delay") {
-      party.note = kDelayAfterForce;
-      party.stored = value_;
+      participant.note = kDelayAfterForce;
+      participant.stored = value_;
     } else if (const auto record = holders_.find(value_); record != holders_.end()) {
-      party.owner = value_;
-      delay = add_record(party, record->second);
+      participant.owner = value_;
+      delay = add_record(participant, record->second);
     } else {
-      party.owner = foreign_owner(value_);
-      if (party.owner != value_) party.stored = value_;
-      party.note = family_note("string", value_);
+      participant.owner = foreign_owner(value_);
+      if (participant.owner != value_) participant.stored = value_;
+      participant.note = family_note("string", value_);
     }
-    if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_ - delay);
-    else party.note += std::string(party.note.empty() ? "" : ", ") + kEndlessNote;
-    if (remaining_ >= 0 && remaining_ <= delay) party.note = kDelayAfterLease;
-    state.holders.push_back(std::move(party));
+    if (remaining_ >= 0) participant.until = from_ms(now_ms + remaining_ - delay);
+    else participant.note += std::string(participant.note.empty() ? "" : ", ") + kEndlessNote;
+    if (remaining_ >= 0 && remaining_ <= delay) participant.note = kDelayAfterLease;
+    state.holders.push_back(std::move(participant));
   }
 
   void other_family(LockState& state, const std::string& kind, std::int64_t now_ms) {
-    Participant party;
-    party.note = family_note(kind, value_);
-    if (remaining_ >= 0) party.until = from_ms(now_ms + remaining_);
-    state.holders.push_back(std::move(party));
+    Participant participant;
+    participant.note = family_note(kind, value_);
+    if (remaining_ >= 0) participant.until = from_ms(now_ms + remaining_);
+    state.holders.push_back(std::move(participant));
   }
 
   /// "ALIVE_MS SINCE_MS MODE POLLS INFO"
@@ -107,15 +107,15 @@ class ViewReader {
       if (found == records.end()) continue;
       std::string_view rest = found->second;
       if (leading_number<std::int64_t>(cut(rest, ' ')) <= now_ms) continue;
-      Participant party;
-      party.owner = owner.text;
-      party.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
+      Participant participant;
+      participant.owner = owner.text;
+      participant.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
       const std::string_view mode = cut(rest, ' ');
       if (mode == "w") continue;  // takes nothing
-      party.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
+      participant.mode = mode == "s" ? Mode::kShared : mode == "p" ? Mode::kPermits : Mode::kExclusive;
       cut(rest, ' ');
-      add_who(party, rest);
-      state.waiters.push_back(std::move(party));
+      add_who(participant, rest);
+      state.waiters.push_back(std::move(participant));
     }
   }
 

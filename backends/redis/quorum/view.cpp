@@ -35,10 +35,10 @@ Participant merged(std::vector<Participant> records) {
   }
   std::sort(records.begin(), records.end(),
             [](const Participant& a, const Participant& b) { return a.since < b.since; });
-  Participant party = records[(records.size() - 1) / 2];
-  party.token = FencingToken(most_common(tokens));
-  party.count = static_cast<int>(most_common(counts));
-  return party;
+  Participant participant = records[(records.size() - 1) / 2];
+  participant.token = FencingToken(most_common(tokens));
+  participant.count = static_cast<int>(most_common(counts));
+  return participant;
 }
 
 std::string where(const ServerGroup& group, const std::vector<std::size_t>& servers) {
@@ -69,17 +69,17 @@ LockState view_of(const Viewed& lock, const std::vector<Ballot>& ballots, const 
   const auto silent = static_cast<std::size_t>(std::count(votes.begin(), votes.end(), Vote::kNone));
   for (const auto& [holder, hold] : holds) {
     if (only_majorities && hold.servers.size() + silent < needed) continue;
-    Participant party = merged(hold.records);
-    party.owner = holder;
+    Participant participant = merged(hold.records);
+    participant.owner = holder;
     if (const auto ends = hold_ends(hold, needed)) {
-      party.until = now + std::chrono::duration_cast<std::chrono::microseconds>(*ends);
+      participant.until = now + std::chrono::duration_cast<std::chrono::microseconds>(*ends);
     }
-    if (holder.empty()) party.note = "another lock family: the key is of another type";
-    else if (hold.records.empty()) party.note = "another lock client";
-    if (hold.remaining.empty() && hold.records.empty()) party.note.append(", ").append(kEndlessNote);
+    if (holder.empty()) participant.note = "another lock family: the key is of another type";
+    else if (hold.records.empty()) participant.note = "another lock client";
+    if (hold.remaining.empty() && hold.records.empty()) participant.note.append(", ").append(kEndlessNote);
     const std::string place = where(lock.servers, hold.servers);
-    party.note += (party.note.empty() || place.empty() ? "" : ", ") + place;
-    state.holders.push_back(std::move(party));
+    participant.note += (participant.note.empty() || place.empty() ? "" : ", ") + place;
+    state.holders.push_back(std::move(participant));
   }
   return state;
 }

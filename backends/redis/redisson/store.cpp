@@ -134,10 +134,10 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
 Result<void> RedissonStore::force(const LockState& shown, const std::string& by, TimePoint until) {
   std::vector<std::string> arguments{by};
   bool foreign = false;
-  for (const Participant& party : shown.holders) {
-    const auto owner = Owner::parse(party.owner);
-    foreign = foreign || (party.owner.empty() && !hands_out_permits(kind_));
-    if (!party.stored.empty()) arguments.push_back(party.stored);
+  for (const Participant& participant : shown.holders) {
+    const auto owner = Owner::parse(participant.owner);
+    foreign = foreign || (participant.owner.empty() && !hands_out_permits(kind_));
+    if (!participant.stored.empty()) arguments.push_back(participant.stored);
     else if (owner) arguments.push_back(redisson_field(kind_, *owner));
   }
   auto answer = calls_.run(command_of(scripts_of(kind_).force, "", std::move(arguments)), until, nullptr);

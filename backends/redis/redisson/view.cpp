@@ -20,7 +20,9 @@ constexpr std::string_view kWriter = ":write";
 /// What Redisson writes for a permit without a lease: the largest number of milliseconds that it can add to.
 constexpr std::int64_t kNever = 922337203685477;
 
-void add_note(Participant& party, const std::string& note) { party.note += (party.note.empty() ? "" : ", ") + note; }
+void add_note(Participant& participant, const std::string& note) {
+  participant.note += (participant.note.empty() ? "" : ", ") + note;
+}
 
 /// What scripts/look.lua gives: time, type, rest of the lease, what is at the key, and three lists.
 bool is_look(const std::vector<Reply>& parts) {
@@ -52,29 +54,29 @@ class RedissonView {
 
  private:
   /// A holder or waiter whom Redisson knows as `field`.
-  Participant party_of(const std::string& field, bool holds) const {
-    Participant party;
+  Participant participant_of(const std::string& field, bool holds) const {
+    Participant participant;
     const auto owner = owner_of_field(kind_, field);
     const auto record = holds ? records_.find(field) : records_.end();
     if (record != records_.end()) {
-      add_record(party, record->second);
+      add_record(participant, record->second);
     } else if (const auto waits = waiting_.find(field); !holds && waits != waiting_.end()) {
       std::string_view rest = waits->second;
-      party.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
-      add_who(party, rest);
+      participant.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
+      add_who(participant, rest);
     } else {
-      party.owner = kind_ == RedissonKind::kPermits ? hex(field) : printable(field, 128);
-      party.stored = field;
-      if (holds) add_note(party, "a Redisson client's");
-      return party;
+      participant.owner = kind_ == RedissonKind::kPermits ? hex(field) : printable(field, 128);
+      participant.stored = field;
+      if (holds) add_note(participant, "a Redisson client's");
+      return participant;
     }
-    party.owner = owner ? owner->text() : field;
-    return party;
+    participant.owner = owner ? owner->text() : field;
+    return participant;
   }
 
-  void add_end(Participant& party, std::int64_t remaining) const {
-    if (remaining >= 0) party.until = from_ms(now_ms_ + remaining);
-    else add_note(party, kEndlessNote);
+  void add_end(Participant& participant, std::int64_t remaining) const {
+    if (remaining >= 0) participant.until = from_ms(now_ms_ + remaining);
+    else add_note(participant, kEndlessNote);
   }
 
   void hash() {
@@ -83,15 +85,15 @@ class RedissonView {
     if (mode != fields.end()) return readers_and_writer(fields, mode->second);
     for (const auto& [field, count] : fields) {
       if (!is_redisson_owner(field)) return other_family(field);
-      Participant party = party_of(field, true);
-      party.count = leading_number<int>(count);
-      if (kind_ == RedissonKind::kFenced && party.token == FencingToken() && !extra_.elements.empty()) {
+      Participant participant = participant_of(field, true);
+      participant.count = leading_number<int>(count);
+      if (kind_ == RedissonKind::kFenced && participant.token == FencingToken() && !extra_.elements.empty()) {
         const auto counter = leading_number<std::int64_t>(extra_.elements.front().text);
-        party.token = FencingToken(static_cast<std::uint64_t>(counter));
+        participant.token = FencingToken(static_cast<std::uint64_t>(counter));
       }
-      if (kind_ == RedissonKind::kReadWrite) add_note(party, family_note("hash", field));
-      add_end(party, remaining_);
-      state_.holders.push_back(std::move(party));
+      if (kind_ == RedissonKind::kReadWrite) add_note(participant, family_note("hash", field));
+      add_end(participant, remaining_);
+      state_.holders.push_back(std::move(participant));
     }
   }
 
@@ -106,18 +108,18 @@ class RedissonView {
       const bool writes = field.ends_with(kWriter);
       const std::string holder = writes ? field.substr(0, field.size() - kWriter.size()) : field;
       if (!writes && fields.count(field + std::string(kWriter)) > 0) continue;  // shown as the writer
-      Participant party = party_of(holder, true);
-      party.mode = writes ? Mode::kExclusive : Mode::kShared;
-      party.count = leading_number<int>(count);
+      Participant participant = participant_of(holder, true);
+      participant.mode = writes ? Mode::kExclusive : Mode::kShared;
+      participant.count = leading_number<int>(count);
       const auto end = ends.find(holder);
-      if (!ours) add_note(party, family_note("hash", mode));
+      if (!ours) add_note(participant, family_note("hash", mode));
       if (!writes && ours && (end == ends.end() || leading_number<std::int64_t>(end->second) < 0)) {
-        add_note(party, "lease over");
-        over.push_back(std::move(party));
+        add_note(participant, "lease over");
+        over.push_back(std::move(participant));
         continue;
       }
-      add_end(party, writes || !ours ? remaining_ : leading_number<std::int64_t>(end->second));
-      state_.holders.push_back(std::move(party));
+      add_end(participant, writes || !ours ? remaining_ : leading_number<std::int64_t>(end->second));
+      state_.holders.push_back(std::move(participant));
     }
     if (state_.holders.empty()) state_.holders = std::move(over);
   }
@@ -136,11 +138,11 @@ class RedissonView {
     for (std::size_t i = 0; i + 1 < extra_.elements.size(); i += 2) {
       const std::int64_t end = leading_number<std::int64_t>(extra_.elements[i + 1].text);
       if (end <= now_ms_) continue;
-      Participant party = party_of(extra_.elements[i].text, true);
-      party.mode = Mode::kPermits;
-      if (end < kNever) party.until = from_ms(end);
-      else add_note(party, kEndlessNote);
-      state_.holders.push_back(std::move(party));
+      Participant participant = participant_of(extra_.elements[i].text, true);
+      participant.mode = Mode::kPermits;
+      if (end < kNever) participant.until = from_ms(end);
+      else add_note(participant, kEndlessNote);
+      state_.holders.push_back(std::move(participant));
     }
     state_.permits = leading_number<int>(value) + static_cast<int>(state_.holders.size());
     if (state_.permits > 0 || kind_ == RedissonKind::kPermits) return;
@@ -151,22 +153,22 @@ class RedissonView {
   }
 
   void other_family(const std::string& sign) {
-    Participant party;
+    Participant participant;
     if (const auto record = records_.find(sign); type_ == "string" && record != records_.end()) {
-      add_record(party, record->second);
-      party.owner = sign;
-      add_note(party, "held in dlock's own layout; leave ?layout=redisson out");
+      add_record(participant, record->second);
+      participant.owner = sign;
+      add_note(participant, "held in dlock's own layout; leave ?layout=redisson out");
     } else {
-      add_note(party, family_note(type_, sign));
+      add_note(participant, family_note(type_, sign));
     }
-    add_end(party, remaining_);
-    state_.holders.push_back(std::move(party));
+    add_end(participant, remaining_);
+    state_.holders.push_back(std::move(participant));
   }
 
   void waiters() {
     for (std::size_t i = 0; i + 1 < extra_.elements.size(); i += 2) {
       if (leading_number<std::int64_t>(extra_.elements[i + 1].text) <= now_ms_) continue;
-      state_.waiters.push_back(party_of(extra_.elements[i].text, false));
+      state_.waiters.push_back(participant_of(extra_.elements[i].text, false));
     }
   }
 

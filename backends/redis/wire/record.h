@@ -12,7 +12,7 @@ namespace dlock::redis {
 /// NativeNames::holders, "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO". The scripts write it by the server's clock. An
 /// entry is one acquisition: the outer one and those that joined it. INFO is who_text(), of a permit with_slot().
 ///
-/// Puts the record into `party`; gives back its lock-delay in ms.
-std::int64_t add_record(Participant& party, std::string_view record);
+/// Puts the record into `participant`; gives back its lock-delay in ms.
+std::int64_t add_record(Participant& participant, std::string_view record);
 
 }  // namespace dlock::redis

@@ -149,8 +149,8 @@ Result<void> count_entries(Calls& calls, const std::string& entries, std::vector
     if (!entered(one)) continue;
     const auto inside = std::count_if(
         names->begin(), names->end(),
-        [prefix = entry_prefix(one.party.token)](const std::string& name) { return name.starts_with(prefix); });
-    one.party.count = std::max(1, static_cast<int>(inside) + (one.ours->ended ? 0 : 1));
+        [prefix = entry_prefix(one.participant.token)](const std::string& name) { return name.starts_with(prefix); });
+    one.participant.count = std::max(1, static_cast<int>(inside) + (one.ours->ended ? 0 : 1));
   }
   return {};
 }

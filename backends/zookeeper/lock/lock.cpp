@@ -260,17 +260,17 @@ Result<bool> ZookeeperLock::join_ancestor(Control& control) {
     const auto present = read_present(*calls_, ensemble_.recipe(), directory_, asked_by(), &control);
     if (!present) return present.error();
     const auto outer = std::find_if(present->begin(), present->end(), [this](const Present& one) {
-      return one.holds && one.ours && one.party.owner == spec_.ancestor->owner.text() &&
-             one.party.token == spec_.ancestor->token;
+      return one.holds && one.ours && one.participant.owner == spec_.ancestor->owner.text() &&
+             one.participant.token == spec_.ancestor->token;
     });
     if (outer == present->end()) return false;
-    if (outer->party.mode != Mode::kExclusive && outer->party.mode != spec_.mode) {
+    if (outer->participant.mode != Mode::kExclusive && outer->participant.mode != spec_.mode) {
       return Error{ErrorCode::kUnsupported,
-                   spec_.name.text() + " is held " + mode_name(outer->party.mode) +
+                   spec_.name.text() + " is held " + mode_name(outer->participant.mode) +
                        " by the command around this one, " + "which would wait for itself",
                    "take it in the mode that is needed inside at once, outside"};
     }
-    if (outer->party.mode == Mode::kPermits && outer->ours->permits != spec_.permits) return disagreement();
+    if (outer->participant.mode == Mode::kPermits && outer->ours->permits != spec_.permits) return disagreement();
     auto entered = enter(*outer, control);
     if (!entered || *entered) return entered;
     if (control.stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
@@ -313,9 +313,9 @@ Result<Granted> ZookeeperLock::granted(Control& control) {
   calls_->forget_fired();
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   const Owner& owner = joined_ ? spec_.ancestor->owner : spec_.owner;
-  const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
+  const FencingToken token = joined_ ? joined_->participant.token : contenders_.back().token();
   HeldLock lock{spec_.name, owner, token, ensemble_.store(), joined_.has_value(), warning()};
-  lock.slot = joined_ ? joined_->party.slot : slot_;
+  lock.slot = joined_ ? joined_->participant.slot : slot_;
   return Granted{{std::move(lock)}, believed(), lease};
 }
 

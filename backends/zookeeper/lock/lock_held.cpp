@@ -124,7 +124,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
 
 /// Under recipe=simple the next holder's node has the same name.
 bool ZookeeperLock::is_ours(const Answer& node) const {
-  const FencingToken token = joined_ ? joined_->party.token : contenders_.back().token();
+  const FencingToken token = joined_ ? joined_->participant.token : contenders_.back().token();
   return node.code == Code::kOk && static_cast<std::uint64_t>(node.stat.czxid) == token.value();
 }
 
@@ -172,7 +172,7 @@ void ZookeeperLock::hear(HolderRecord told) {
 }
 
 Hold ZookeeperLock::hold() const {
-  return {held_, joined_ ? joined_->party.token : contenders_.back().token(),
+  return {held_, joined_ ? joined_->participant.token : contenders_.back().token(),
           entries_directory(ensemble_.root(), spec_.name)};
 }
 

@@ -26,10 +26,10 @@ std::string text_in(std::string_view data) {
 }
 
 /// What a foreign client says of itself: Curator the address of its machine, kazoo whatever its user chose.
-void add_foreign(Participant& party, const char* kind, bool is_kazoo, const Node& node) {
-  party.owner = is_kazoo ? text_in(node.data) : "";
-  party.host = is_kazoo ? "" : text_in(node.data);
-  party.note = std::string(kind) + ", session " + hex_of(node.stat.ephemeral_owner);
+void add_foreign(Participant& participant, const char* kind, bool is_kazoo, const Node& node) {
+  participant.owner = is_kazoo ? text_in(node.data) : "";
+  participant.host = is_kazoo ? "" : text_in(node.data);
+  participant.note = std::string(kind) + ", session " + hex_of(node.stat.ephemeral_owner);
 }
 
 Present present_of(const Node& node, const char* kind, bool is_kazoo) {
@@ -38,20 +38,20 @@ Present present_of(const Node& node, const char* kind, bool is_kazoo) {
   present.stat = node.stat;
   present.data = node.data;
   present.ours = decode_record(node.data);
-  Participant& party = present.party;
-  party.token = FencingToken(static_cast<std::uint64_t>(node.stat.czxid));
-  party.since = WallTime(std::chrono::milliseconds(node.stat.ctime));
+  Participant& participant = present.participant;
+  participant.token = FencingToken(static_cast<std::uint64_t>(node.stat.czxid));
+  participant.since = WallTime(std::chrono::milliseconds(node.stat.ctime));
   if (present.ours) {
-    party.owner = present.ours->owner;
-    party.host = present.ours->host;
-    party.pid = present.ours->pid;
-    party.user = present.ours->user;
-    party.reason = present.ours->reason;
-    party.mode = present.ours->mode;
-    party.slot = present.ours->slot;
-    party.command = present.ours->command;
+    participant.owner = present.ours->owner;
+    participant.host = present.ours->host;
+    participant.pid = present.ours->pid;
+    participant.user = present.ours->user;
+    participant.reason = present.ours->reason;
+    participant.mode = present.ours->mode;
+    participant.slot = present.ours->slot;
+    participant.command = present.ours->command;
   } else {
-    add_foreign(party, kind, is_kazoo, node);
+    add_foreign(participant, kind, is_kazoo, node);
   }
   return present;
 }
@@ -161,10 +161,10 @@ class PresentReader {
       if (node.stat.ephemeral_owner == 0) continue;
       found.push_back(present_of(node, "kazoo semaphore", true));
       found.back().holds = true;
-      if (!found.back().ours) found.back().party.mode = Mode::kPermits;
+      if (!found.back().ours) found.back().participant.mode = Mode::kPermits;
     }
     std::sort(found.begin(), found.end(),
-              [](const Present& a, const Present& b) { return a.party.token < b.party.token; });
+              [](const Present& a, const Present& b) { return a.participant.token < b.participant.token; });
     auto waiting = queue(directory + "-__lock__");
     if (!waiting) return waiting;
     for (Present& one : *waiting) {
@@ -213,7 +213,7 @@ std::vector<Present> present_in(const std::vector<std::string>& children, const 
   for (const auto& [id, group] : groups) {
     const NodeName& name = group.names.front();
     Present present = present_of(*group.nodes.front(), family_text(name.family), is_kazoo(name.family));
-    if (!present.ours) present.party.mode = mode_of(name);
+    if (!present.ours) present.participant.mode = mode_of(name);
     present.number = name.number;  // the lowest
     present.paths.clear();
     std::vector<std::string> own;
@@ -236,9 +236,9 @@ Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std
 LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
   for (const Present& one : present) {
-    auto& parties = one.holds ? state.holders : state.waiters;
-    parties.push_back(one.party);
-    if (one.holds && one.ours && one.ours->left_to) mark_lease(parties.back(), *one.ours->left_to);
+    auto& participants = one.holds ? state.holders : state.waiters;
+    participants.push_back(one.participant);
+    if (one.holds && one.ours && one.ours->left_to) mark_lease(participants.back(), *one.ours->left_to);
     if (one.ours && one.ours->permits > 0) state.permits = one.ours->permits;
   }
   if (!state.holders.empty()) state.mode = state.holders.front().mode;

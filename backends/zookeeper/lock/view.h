@@ -14,7 +14,7 @@ namespace dlock::zookeeper {
 
 /// Somebody who holds a lock or waits for it, ours or foreign, by its own protocol.
 struct Present {
-  Participant party;
+  Participant participant;
   bool holds = false;
   std::vector<std::string> paths;
   NodeStat stat;                     ///< of its first node, the one with the lowest number

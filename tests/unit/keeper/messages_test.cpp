@@ -134,11 +134,11 @@ TEST_CASE("A long queue is cut to what a message holds, and who is cut off is co
       CAPTURE(length);
       CAPTURE(count);
       LockState state = busy_state();
-      Participant party;
-      party.owner = "0123456789abcdef0123456789abcdef";
-      party.reason = std::string(length, '%');  // three bytes each on the way
-      state.holders.assign(count, party);
-      state.waiters.assign(count, party);
+      Participant participant;
+      participant.owner = "0123456789abcdef0123456789abcdef";
+      participant.reason = std::string(length, '%');  // three bytes each on the way
+      state.holders.assign(count, participant);
+      state.waiters.assign(count, participant);
       const SessionEvent event = Refused{{ErrorCode::kBusy, std::string(length, 'x'), {}}, state};
       CHECK(encode(event_message(event)).size() <= kLargestMessage);
       const auto told = std::get<Refused>(there_and_back(event)).state;

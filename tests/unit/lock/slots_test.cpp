@@ -98,10 +98,10 @@ TEST_CASE("A holder's slot stands behind what it says of itself, and may be miss
   const std::string who = who_text("release 2.4");
   CHECK(slot_of(who).empty());
   CHECK(with_slot(who, "") == who);
-  Participant party;
-  add_who(party, with_slot(who, "db2"));
-  CHECK(party.reason == "release 2.4");
-  CHECK(party.slot == "db2");
+  Participant participant;
+  add_who(participant, with_slot(who, "db2"));
+  CHECK(participant.reason == "release 2.4");
+  CHECK(participant.slot == "db2");
   CHECK(slot_of(with_slot(who_text(""), "0")) == "0");
   CHECK(slot_of(with_slot(who_text("a\x1f"
                                    "b"),

@@ -10,10 +10,10 @@ using namespace dlock;
 namespace {
 
 Participant holder_of(std::string_view who) {
-  Participant party;
-  party.token = FencingToken(1);
-  add_who(party, who);
-  return party;
+  Participant participant;
+  participant.token = FencingToken(1);
+  add_who(participant, who);
+  return participant;
 }
 
 }  // namespace

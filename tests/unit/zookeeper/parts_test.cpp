@@ -99,20 +99,20 @@ TEST_CASE(
   for (const Node& one : nodes) children.push_back(base_of(one.path));
   const auto present = present_in(children, nodes);
   REQUIRE(present.size() == 4);
-  CHECK(present[0].party.mode == Mode::kShared);
+  CHECK(present[0].participant.mode == Mode::kShared);
   CHECK(present[0].holds);
-  CHECK(present[0].party.owner.empty());  // what cannot be printed is not shown
-  CHECK(present[1].holds);                // a Curator mutex does not see kazoo's reader
-  CHECK(present[1].party.host == "10.0.0.9");
-  CHECK(present[1].party.note == "Curator mutex, session 0x1a");
+  CHECK(present[0].participant.owner.empty());  // what cannot be printed is not shown
+  CHECK(present[1].holds);                      // a Curator mutex does not see kazoo's reader
+  CHECK(present[1].participant.host == "10.0.0.9");
+  CHECK(present[1].participant.note == "Curator mutex, session 0x1a");
   CHECK_FALSE(present[2].holds);
   CHECK(present[2].number == 3);
   CHECK(present[2].paths.size() == 3);
-  CHECK(present[2].party.owner == ours.owner);
-  CHECK(present[2].party.token == FencingToken(11));
-  CHECK(present[2].party.since == WallTime(5s));
+  CHECK(present[2].participant.owner == ours.owner);
+  CHECK(present[2].participant.token == FencingToken(11));
+  CHECK(present[2].participant.since == WallTime(5s));
   CHECK_FALSE(present[3].holds);
-  CHECK(present[3].party.owner == "batch");
+  CHECK(present[3].participant.owner == "batch");
 }
 
 TEST_CASE("An error that people can do something about has words, not a number") {

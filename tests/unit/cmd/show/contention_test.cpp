@@ -14,7 +14,7 @@ namespace {
 
 const WallTime kNow = LeapingClock().wall();
 
-Participant party(const char* host, int pid, Duration held) {
+Participant participant(const char* host, int pid, Duration held) {
   Participant holder;
   holder.host = host;
   holder.pid = pid;
@@ -33,7 +33,7 @@ LockState held(std::vector<Participant> holders, std::vector<Participant> waiter
 }  // namespace
 
 TEST_CASE("a busy lock names its holder, for how long, how long we waited, and what to do") {
-  const Error error = busy_error(lock_name("deploy/prod"), held({party("ci-4", 8812, 41s)}), 30s, kNow);
+  const Error error = busy_error(lock_name("deploy/prod"), held({participant("ci-4", 8812, 41s)}), 30s, kNow);
   CHECK(error.code == ErrorCode::kBusy);
   CHECK(error.message == "deploy/prod is held by deploy@ci-4 (pid 8812) for 41 s; gave up after 30 s");
   CHECK(error.next == "wait longer with --wait 5m, or see the queue: dlock inspect deploy/prod");
@@ -53,7 +53,7 @@ TEST_CASE("with one attempt nobody gave up, and a wait is suggested") {
 }
 
 TEST_CASE("a reason is one line of 80 columns at the most, and those who are not listed are counted") {
-  Participant holder = party("ci-4", 8812, 41s);
+  Participant holder = participant("ci-4", 8812, 41s);
   holder.reason = "line 1\nline 2 \033[31m" + std::string(300, 'x');
   LockState state = held({holder});
   state.more_holders = 7;
@@ -70,31 +70,32 @@ TEST_CASE("a reason is one line of 80 columns at the most, and those who are not
 }
 
 TEST_CASE("reason, end of the lease and the others who wait are told when they are known") {
-  Participant holder = party("ci-4", 8812, 41s);
+  Participant holder = participant("ci-4", 8812, 41s);
   holder.reason = "rollout";
   holder.until = kNow + 12s;
-  const Error error =
-      busy_error(lock_name("deploy/prod"), held({holder}, {party("a", 1, 1s), party("b", 2, 1s)}), std::nullopt, kNow);
+  const Error error = busy_error(
+      lock_name("deploy/prod"), held({holder}, {participant("a", 1, 1s), participant("b", 2, 1s)}), std::nullopt, kNow);
   CHECK(error.message ==
         "deploy/prod is held by deploy@ci-4 (pid 8812) for 41 s (rollout), lease ends in 12 s; 2 others wait");
 }
 
 TEST_CASE("--warn-held names the one who has held it longest, once that is too long") {
   const auto told = [](const LockState& state) { return long_hold_error(state, 2h, kNow); };
-  const auto error = told(held({party("ci-5", 1, 1min), party("ci-4", 8812, 3h + 20min)}));
+  const auto error = told(held({participant("ci-5", 1, 1min), participant("ci-4", 8812, 3h + 20min)}));
   REQUIRE(error);
   CHECK(error->message ==
         "deploy/prod is held by deploy@ci-4 (pid 8812) for 3 h 20 min; that is longer than 2 h (--warn-held); "
         "1 other holds it too");
   CHECK(error->next == "look at it: dlock inspect deploy/prod; if it is stuck: dlock force-release deploy/prod");
-  CHECK(told(held({party("ci-4", 8812, 2h)})));
-  CHECK(!told(held({party("ci-4", 8812, 2h - 1s)})));
-  CHECK(!told(held({}, {party("waits", 1, 5h)})));
+  CHECK(told(held({participant("ci-4", 8812, 2h)})));
+  CHECK(!told(held({participant("ci-4", 8812, 2h - 1s)})));
+  CHECK(!told(held({}, {participant("waits", 1, 5h)})));
   CHECK_MESSAGE(!told(held({Participant{}})), "since when is not known");
 }
 
 TEST_CASE("three holders are named, more are counted") {
-  LockState state = held({party("a", 1, 1s), party("b", 2, 2s), party("c", 3, 3s), party("d", 4, 4s)});
+  LockState state =
+      held({participant("a", 1, 1s), participant("b", 2, 2s), participant("c", 3, 3s), participant("d", 4, 4s)});
   state.mode = Mode::kPermits;
   state.permits = 4;
   const Error error = busy_error(state.name, state, std::nullopt, kNow);
@@ -104,13 +105,13 @@ TEST_CASE("three holders are named, more are counted") {
 }
 
 TEST_CASE("the progress line begins with our place, then says how long, and ends in what may be cut off") {
-  Participant holder = party("ci-4", 8812, 3min);
+  Participant holder = participant("ci-4", 8812, 3min);
   holder.command = "deploy.sh";
   holder.reason = "release 2.4";
-  Participant own = party("here", 9, 41s);
+  Participant own = participant("here", 9, 41s);
   const Self self{"here", 9};
   const OwnWait wait{41s + 900ms, 10min};
-  const LockState state = held({holder}, {party("a", 1, 5s), own, party("b", 2, 4s)});
+  const LockState state = held({holder}, {participant("a", 1, 5s), own, participant("b", 2, 4s)});
   CHECK(progress_line(state, self, wait, kNow, "") ==
         "2nd in line, 41 s of 10 min - held by ci-4 (deploy.sh) for 3 min: release 2.4");
   CHECK(progress_line(state, self, {41s, {}}, kNow, "waiting for deploy/prod") ==
@@ -132,7 +133,7 @@ TEST_CASE("places in a line are counted as people count them") {
                          Row{13, "13th"}, Row{21, "21st"}, Row{102, "102nd"}, Row{113, "113th"}}) {
     LockState state = held({});
     state.waiters.resize(row.place - 1);
-    state.waiters.push_back(party("here", 9, 1s));
+    state.waiters.push_back(participant("here", 9, 1s));
     CHECK(progress_line(state, {"here", 9}, {}, kNow, "") == std::string(row.text) + " in line, 0 s");
   }
 }

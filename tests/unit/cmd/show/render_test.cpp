@@ -107,22 +107,22 @@ TEST_CASE("those who are known by their number alone are counted") {
 }
 
 TEST_CASE("of a holder is said what is known, in one order") {
-  Participant party;
-  CHECK(party_text(party) == "somebody");
-  party.owner = "uuid";
-  CHECK(party_text(party) == "owner uuid");
-  party.pid = 7;
-  CHECK(party_text(party) == "pid 7");
-  party.user = "www";
-  CHECK(party_text(party) == "www (pid 7)");
-  party.host = "web-11";
-  party.command = "backup";
-  CHECK(party_text(party) == "www@web-11 (backup, pid 7)");
-  CHECK(short_party_text(party) == "web-11 (backup)");
-  mark_lease(party, 0);
-  party.command.clear();
-  CHECK(party_text(party) == "www@web-11 (lease, no process)");
-  CHECK(short_party_text(party) == "web-11 (lease, no process)");
+  Participant participant;
+  CHECK(participant_text(participant) == "somebody");
+  participant.owner = "uuid";
+  CHECK(participant_text(participant) == "owner uuid");
+  participant.pid = 7;
+  CHECK(participant_text(participant) == "pid 7");
+  participant.user = "www";
+  CHECK(participant_text(participant) == "www (pid 7)");
+  participant.host = "web-11";
+  participant.command = "backup";
+  CHECK(participant_text(participant) == "www@web-11 (backup, pid 7)");
+  CHECK(short_participant_text(participant) == "web-11 (backup)");
+  mark_lease(participant, 0);
+  participant.command.clear();
+  CHECK(participant_text(participant) == "www@web-11 (lease, no process)");
+  CHECK(short_participant_text(participant) == "web-11 (lease, no process)");
 }
 
 TEST_CASE("a store without a queue says that nobody knows who waits") {
