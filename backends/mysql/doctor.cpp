@@ -2,7 +2,6 @@
 #include "backends/mysql/doctor.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/errors.h"
@@ -15,10 +14,8 @@ namespace dlock::mysql {
 namespace {
 
 using namespace std::chrono_literals;
-using Verdict = Finding::Verdict;
 
 constexpr Duration kBudget = 5s;
-constexpr std::int64_t kClockOffset = 1000;  // ms; leases count by rates, but people read the times
 constexpr int kFewConnections = 100;
 
 std::string value(const Variables& variables, const std::string& name) {
@@ -37,40 +34,38 @@ Finding version(const std::string& server, const std::string& text) {
   const bool mariadb = text.find("MariaDB") != std::string::npos;
   const int major = leading_number<int>(text);
   const bool known = mariadb ? major >= 10 : major >= 8;
-  if (known) return {Verdict::kOk, server + ": version " + text, {}};
-  return {Verdict::kWarn, server + ": version " + text + " was never tried",
-          "use MariaDB 10.6 or later, or MySQL 8 or later"};
+  if (known) return Finding::ok(server + ": version " + text);
+  return Finding::warn(server + ": version " + text + " was never tried",
+                       "use MariaDB 10.6 or later, or MySQL 8 or later");
 }
 
 Finding writable(const std::string& server, const Variables& variables, bool alone) {
   const bool read_only = is_on(value(variables, "read_only")) || is_on(value(variables, "super_read_only"));
-  if (!read_only) return {Verdict::kOk, server + ": takes changes", {}};
-  return {alone ? Verdict::kFail : Verdict::kOk, server + ": is read-only, a replica",
-          alone ? "give dlock the primary, or all servers: mysql://h1,h2/db" : ""};
+  if (!read_only) return Finding::ok(server + ": takes changes");
+  const std::string what = server + ": is read-only, a replica";
+  return alone ? Finding::fail(what, "give dlock the primary, or all servers: mysql://h1,h2/db") : Finding::ok(what);
 }
 
 Finding galera(const std::string& server, Strategy strategy) {
   if (strategy == Strategy::kLease) {
-    return {Verdict::kWarn, server + ": Galera has no named locks, so waiters look by themselves, in no order",
-            "give dlock one server of the cluster first, the same one everywhere"};
+    return Finding::warn(server + ": Galera has no named locks, so waiters look by themselves, in no order",
+                         "give dlock one server of the cluster first, the same one everywhere");
   }
   const bool bound = strategy == Strategy::kSession || strategy == Strategy::kRow;
-  return {bound ? Verdict::kFail : Verdict::kOk, server + ": is part of a Galera cluster",
-          bound ? "locks of one server do not hold on the others: use strategy=lease" : ""};
+  const std::string what = server + ": is part of a Galera cluster";
+  return bound ? Finding::fail(what, "locks of one server do not hold on the others: use strategy=lease")
+               : Finding::ok(what);
 }
 
 Finding durability(const std::string& server, const std::string& flush) {
-  if (flush == "1") return {Verdict::kOk, server + ": a commit is on disk when it is answered", {}};
-  return {Verdict::kWarn,
-          server + ": innodb_flush_log_at_trx_commit=" + flush + " may forget the latest locks in a crash",
-          "set innodb_flush_log_at_trx_commit=1"};
+  if (flush == "1") return Finding::ok(server + ": a commit is on disk when it is answered");
+  return Finding::warn(server + ": innodb_flush_log_at_trx_commit=" + flush + " may forget the latest locks in a crash",
+                       "set innodb_flush_log_at_trx_commit=1");
 }
 
 Finding connections(const std::string& server, const std::string& most) {
-  const bool few = leading_number<int>(most) < kFewConnections;
-  return {few ? Verdict::kWarn : Verdict::kOk,
-          server + ": up to " + most + " connections; every holder and every waiter needs one",
-          few ? "raise max_connections" : ""};
+  const std::string what = server + ": up to " + most + " connections; every holder and every waiter needs one";
+  return leading_number<int>(most) < kFewConnections ? Finding::warn(what, "raise max_connections") : Finding::ok(what);
 }
 
 /// One server, from hello to goodbye.
@@ -102,7 +97,7 @@ class Examination {
   std::optional<Answer> take(Outcome outcome) {
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);
     const Error error = error_of(std::get<Failure>(outcome), name_);
-    findings_.push_back({Verdict::kFail, error.message, error.next, error.code});
+    findings_.push_back(Finding::fail(error));
     return std::nullopt;
   }
   std::optional<Answer> ask_for(const std::string& statement) {
@@ -114,13 +109,10 @@ class Examination {
     const auto time = ask_for("SELECT " + std::string(kServerMicroseconds));
     if (!time || time->rows.empty()) return false;
     const auto wall = runtime_.clock.wall();
-    findings_.push_back({Verdict::kOk, name_ + ": answers in " + human_duration(runtime_.clock.now() - before), {}});
+    findings_.push_back(Finding::ok(name_ + ": answers in " + human_duration(runtime_.clock.now() - before)));
     const std::int64_t offset =
         (leading_number<std::int64_t>(time->rows[0][0].value_or("")) - wall.time_since_epoch() / 1us) / 1000;
-    const bool far = std::llabs(offset) > kClockOffset;
-    findings_.push_back({far ? Verdict::kWarn : Verdict::kOk,
-                         name_ + ": clock is " + std::to_string(offset) + " ms from ours",
-                         far ? "leases do not mind; keep clocks in step (chrony)" : ""});
+    findings_.push_back(clock_finding(name_, offset));
     return true;
   }
 
@@ -142,7 +134,7 @@ class Examination {
     if (!found) return;
     for (const Row& row : found->rows) {
       const auto fit = judge_engine(row);
-      if (!fit) findings_.push_back({Verdict::kFail, name_ + ": " + fit.error().message, fit.error().next});
+      if (!fit) findings_.push_back(Finding::fail(name_ + ": " + fit.error().message, fit.error().next));
     }
     const std::string version = "dlock tables " + std::to_string(kSchemaVersion);
     std::string missing;
@@ -153,8 +145,8 @@ class Examination {
       if (std::none_of(found->rows.begin(), found->rows.end(), same))
         missing += (missing.empty() ? "" : ", ") + table.name;
     }
-    if (missing.empty()) findings_.push_back({Verdict::kOk, name_ + ": the tables of dlock are there", {}});
-    else findings_.push_back({Verdict::kFail, name_ + ": missing, or of another version: " + missing, "dlock setup"});
+    if (missing.empty()) findings_.push_back(Finding::ok(name_ + ": the tables of dlock are there"));
+    else findings_.push_back(Finding::fail(name_ + ": missing, or of another version: " + missing, "dlock setup"));
   }
 
   /// Changes that change nothing: the right to make them is looked at first.
@@ -166,7 +158,7 @@ class Examination {
           "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE strategy='' AND name=''"}) {
       if (!ask_for(statement)) return;
     }
-    findings_.push_back({Verdict::kOk, name_ + ": this user may change the tables", {}});
+    findings_.push_back(Finding::ok(name_ + ": this user may change the tables"));
   }
 
   const DatabaseSettings& server_;
@@ -181,10 +173,10 @@ class Examination {
 
 Finding judge_encryption(const Endpoint& endpoint, const std::string& cipher) {
   const std::string server = endpoint.text();
-  if (!cipher.empty()) return {Verdict::kOk, server + ": encrypted (" + cipher + "), certificate checked", {}};
-  if (is_loopback(endpoint)) return {Verdict::kOk, server + ": not encrypted, on this machine", {}};
-  return {Verdict::kWarn, server + ": not encrypted: password hashes and statements can be read on the way",
-          "name the CA of the server in the URL: ca-file=/path"};
+  if (!cipher.empty()) return Finding::ok(server + ": encrypted (" + cipher + "), certificate checked");
+  if (is_loopback(endpoint)) return Finding::ok(server + ": not encrypted, on this machine");
+  return Finding::warn(server + ": not encrypted: password hashes and statements can be read on the way",
+                       "name the CA of the server in the URL: ca-file=/path");
 }
 
 std::vector<Finding> judge_variables(const std::string& server, const Variables& variables, Strategy strategy,
@@ -212,9 +204,8 @@ std::vector<Finding> diagnose_servers(const Settings& settings, const Dial& dial
     return finding.what.find("Galera") != std::string::npos;
   });
   if (!galera && std::count_if(findings.begin(), findings.end(), takes_changes) > 1) {
-    findings.push_back({Verdict::kFail,
-                        settings.store + ": more than one server takes changes: a lock is granted by each",
-                        "set read_only=ON on every server but the primary"});
+    findings.push_back(Finding::fail(settings.store + ": more than one server takes changes: a lock is granted by each",
+                                     "set read_only=ON on every server but the primary"));
   }
   return findings;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/doctor.h"
 
-#include <cstdlib>
-
 #include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/four_letters.h"
@@ -14,7 +12,6 @@ namespace dlock::zookeeper {
 namespace {
 
 using namespace std::chrono_literals;
-using FindingVerdict = Finding::Verdict;
 
 constexpr Duration kProbeBudget = 5s;
 constexpr Duration kServerBudget = 2s;
@@ -26,31 +23,29 @@ std::string value(const std::map<std::string, std::string>& fields, const std::s
   return found == fields.end() ? "" : found->second;
 }
 
-Finding fail(const Error& error) { return {FindingVerdict::kFail, error.message, error.next, error.code}; }
-
 Finding version(const std::string& address, const std::string& text) {
   const std::string number = text.substr(0, text.find_first_of("-,"));
   std::string_view rest = number;
   const int major = leading_number<int>(cut(rest, '.'));
   const int minor = leading_number<int>(rest);
-  if (major > 3 || (major == 3 && minor >= 6)) return {FindingVerdict::kOk, address + ": version " + number, {}};
+  if (major > 3 || (major == 3 && minor >= 6)) return Finding::ok(address + ": version " + number);
   if (major == 3 && minor == 5) {
-    return {FindingVerdict::kWarn, address + ": version " + number + " lets the numbers of a directory wrap",
-            "use ZooKeeper 3.6 or later"};
+    return Finding::warn(address + ": version " + number + " lets the numbers of a directory wrap",
+                         "use ZooKeeper 3.6 or later");
   }
-  return {FindingVerdict::kWarn, address + ": version " + number + " has no containers: empty lock directories stay",
-          "use ZooKeeper 3.6 or later, or run dlock gc now and then"};
+  return Finding::warn(address + ": version " + number + " has no containers: empty lock directories stay",
+                       "use ZooKeeper 3.6 or later, or run dlock gc now and then");
 }
 
 Finding mode(const std::string& address, const std::string& text) {
   if (text == "read-only") {
-    return {FindingVerdict::kFail, address + ": is cut off from the others and takes no locks (read-only mode)",
-            "find out why it does not reach the majority", ErrorCode::kUnavailable};
+    return Finding::fail(address + ": is cut off from the others and takes no locks (read-only mode)",
+                         "find out why it does not reach the majority", ErrorCode::kUnavailable);
   }
   if (text == "standalone") {
-    return {FindingVerdict::kOk, address + ": a single server; its locks are as safe as that machine", {}};
+    return Finding::ok(address + ": a single server; its locks are as safe as that machine");
   }
-  return {FindingVerdict::kOk, address + ": " + text, {}};
+  return Finding::ok(address + ": " + text);
 }
 
 Finding expiry(const std::string& address, const std::map<std::string, std::string>& conf) {
@@ -64,29 +59,23 @@ Finding expiry(const std::string& address, const std::map<std::string, std::stri
   }
   // A leader that is cut off renews for as long; the session of a ttl is half as long again. See Limits in README.md.
   const Duration least = 2 * std::chrono::milliseconds(tick * sync);
-  if (least <= kUsualTtl) return {FindingVerdict::kOk, text, {}};
-  return {FindingVerdict::kWarn, text,
-          "lower syncLimit, or take a --ttl of " + human_duration(least) +
-              " at least: a leader that is cut off renews for as long as a follower answers"};
+  if (least <= kUsualTtl) return Finding::ok(text);
+  return Finding::warn(text, "lower syncLimit, or take a --ttl of " + human_duration(least) +
+                                 " at least: a leader that is cut off renews for as long as a follower answers");
 }
 
 Finding connections(const std::string& address, const std::string& most) {
-  return {
-      FindingVerdict::kOk,
-      address + ": up to " + most + " connections from one address (maxClientCnxns); each holder and waiter needs one",
-      {}};
+  return Finding::ok(address + ": up to " + most +
+                     " connections from one address (maxClientCnxns); each holder and waiter needs one");
 }
 
 std::vector<Finding> examine(const std::string& address, Clock& clock) {
   const TimePoint before = clock.now();
   const auto srvr = ask_server(address, "srvr", before + kServerBudget, clock);
   if (!srvr) {
-    Finding finding = fail(srvr.error());
-    finding.verdict = FindingVerdict::kWarn;  // the others may do
-    return {finding};
+    return {Finding::warn(srvr.error().message, srvr.error().next)};  // the others may do
   }
-  std::vector<Finding> findings{
-      {FindingVerdict::kOk, address + ": answers in " + human_duration(clock.now() - before), {}}};
+  std::vector<Finding> findings{Finding::ok(address + ": answers in " + human_duration(clock.now() - before))};
   const auto conf = ask_server(address, "conf", clock.now() + kServerBudget, clock);
   const auto more = judge_server(address, parse_answer(*srvr), parse_answer(conf ? *conf : ""));
   findings.insert(findings.end(), more.begin(), more.end());
@@ -98,10 +87,9 @@ Finding rights(Calls& calls, const std::string& root, TimePoint until) {
   const Stage stage{root, Rule::kOneNode, {}, 0, base_of(own_directory("", "doctor-" + random_hex(8)))};
   ContenderStore contender(calls, stage, kDirectoryData);
   const auto made = contender.enter(until, nullptr);
-  if (!made) return fail(made.error());
-  if (const auto removed = contender.remove(until); !removed) return fail(removed.error());
-  return {
-      FindingVerdict::kOk, calls.store() + ": nodes can be made and removed below " + (root.empty() ? "/" : root), {}};
+  if (!made) return Finding::fail(made.error());
+  if (const auto removed = contender.remove(until); !removed) return Finding::fail(removed.error());
+  return Finding::ok(calls.store() + ": nodes can be made and removed below " + (root.empty() ? "/" : root));
 }
 
 }  // namespace
@@ -109,9 +97,8 @@ Finding rights(Calls& calls, const std::string& root, TimePoint until) {
 std::vector<Finding> judge_server(const std::string& address, const std::map<std::string, std::string>& srvr,
                                   const std::map<std::string, std::string>& conf) {
   if (value(srvr, "Mode").empty()) {
-    return {{FindingVerdict::kWarn, address + ": does not say what it is, or serves nobody yet (srvr)",
-             "look whether it has found a majority; allow it by 4lw.commands.whitelist=srvr,conf",
-             ErrorCode::kUnavailable}};
+    return {Finding::warn(address + ": does not say what it is, or serves nobody yet (srvr)",
+                          "look whether it has found a majority; allow it by 4lw.commands.whitelist=srvr,conf")};
   }
   std::vector<Finding> findings{version(address, value(srvr, "Zookeeper version")), mode(address, value(srvr, "Mode"))};
   if (!value(conf, "tickTime").empty()) findings.push_back(expiry(address, conf));
@@ -124,14 +111,14 @@ Finding judge_sessions(const std::string& store, Duration longest) {
   const Duration ttl = lease_within(longest, kForEver, Duration(0));
   const std::string text = store + ": sessions last " + human_duration(longest) +
                            " at the longest, so a ttl counts up to " + human_duration(ttl);
-  if (ttl >= kUsualTtl / 4 * 3) return {FindingVerdict::kOk, text, {}};
-  return {FindingVerdict::kWarn, text, "raise maxSessionTimeout on the servers for longer ones"};
+  if (ttl >= kUsualTtl / 4 * 3) return Finding::ok(text);
+  return Finding::warn(text, "raise maxSessionTimeout on the servers for longer ones");
 }
 
 std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtime) {
   const TimePoint until = runtime.clock.now() + kProbeBudget;
   const auto addresses = ensemble.addresses(until, nullptr);
-  if (!addresses) return {fail(addresses.error())};
+  if (!addresses) return {Finding::fail(addresses.error())};
   std::vector<Finding> findings;
   for (const std::string& address : *addresses) {
     const auto some = examine(address, runtime.clock);
@@ -140,12 +127,12 @@ std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtim
   const TimePoint session_until = runtime.clock.now() + kProbeBudget;
   auto calls = ensemble.connect(kForEver, nullptr, session_until, nullptr);
   if (!calls) {
-    findings.push_back(fail(calls.error()));
+    findings.push_back(Finding::fail(calls.error()));
     return findings;
   }
   const auto synced = (*calls)->call_until({.kind = Request::Kind::kSync, .path = "/"}, session_until, nullptr);
   if (!synced) {
-    findings.push_back(fail(synced.error()));
+    findings.push_back(Finding::fail(synced.error()));
     return findings;
   }
   findings.push_back(judge_sessions(ensemble.store(), (*calls)->timeout()));

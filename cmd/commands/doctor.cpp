@@ -67,13 +67,13 @@ std::string shown_values(const Setting& setting) {
 
 Finding round_trip_finding(const Options& options, LockAdmin& backend) {
   const auto took = backend.ping();
-  if (!took) return {Verdict::kFail, took.error().message, took.error().next, took.error().code};
+  if (!took) return Finding::fail(took.error());
   char ms[48];
   std::snprintf(ms, sizeof ms, "%.2f ms", std::chrono::duration<double, std::milli>(*took).count());
   const bool slow = *took * kRoundTripsInALease > options.ttl;
-  return {.verdict = slow ? Verdict::kWarn : Verdict::kOk,
-          .what = std::string("one lock and unlock takes ") + ms + ", with leases of " + human_duration(options.ttl),
-          .remedy = slow ? "choose longer leases: --ttl, or ttl in the configuration" : ""};
+  const std::string what =
+      std::string("one lock and unlock takes ") + ms + ", with leases of " + human_duration(options.ttl);
+  return slow ? Finding::warn(what, "choose longer leases: --ttl, or ttl in the configuration") : Finding::ok(what);
 }
 
 bool any_failed(const std::vector<Finding>& findings) { return worst_status(findings) != 0; }
@@ -131,18 +131,18 @@ int print_findings(const Options& options, const std::string& store, std::vector
 
 std::vector<Finding> config_findings(const Options& options) {
   std::vector<Finding> findings;
-  const auto say = [&](std::string what) { findings.push_back({.what = std::move(what), .remedy = {}}); };
+  const auto say = [&](std::string what) { findings.push_back(Finding::ok(std::move(what))); };
   const auto& files = options.config.files();
   if (files.empty()) say("no configuration file is there");
   for (std::size_t i = 0; i < files.size(); ++i) {
     say("read " + files[i] + (i > 0 ? ", which gives way to the one above" : ""));
   }
-  for (const Error& note : options.config.notes()) findings.push_back({Verdict::kWarn, note.message, note.next});
+  for (const Error& note : options.config.notes()) findings.push_back(Finding::warn(note.message, note.next));
   for (const Error& mistake : options.mistakes) {
-    findings.push_back({Verdict::kFail, mistake.message, mistake.next, mistake.code});
+    findings.push_back(Finding::fail(mistake));
   }
   for (const Error& fault : options.config.faults()) {
-    findings.push_back({Verdict::kFail, fault.message, fault.next, fault.code});
+    findings.push_back(Finding::fail(fault));
   }
   for (const Setting& setting : options.config.settings()) {
     say((setting.section.empty() ? "" : "[" + setting.section + "] ") + setting.key + " = " + shown_values(setting) +
@@ -175,7 +175,7 @@ int doctor_command(const Options& options, LockAdmin& backend, const Runtime& ru
 
 int doctor_without_backend(const Options& options, const Error& why, const Runtime& runtime, Output& out) {
   const std::string store = options.backends.empty() ? "backend" : options.backends.front().redacted();
-  return print_findings(options, store, {{Verdict::kFail, why.message, why.next, why.code}}, runtime.log, out);
+  return print_findings(options, store, {Finding::fail(why)}, runtime.log, out);
 }
 
 }  // namespace dlock

@@ -11,6 +11,7 @@
 #include "lib/base/time.h"
 #include "lib/base/unique_fd.h"
 #include "lib/lock/fencing_token.h"
+#include "lib/lock/finding.h"
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/lock_session.h"
@@ -18,15 +19,6 @@
 #include "lib/lock/owner.h"
 
 namespace dlock {
-
-/// One finding of `dlock doctor`.
-struct Finding {
-  enum class Verdict { kOk, kWarn, kFail };
-  Verdict verdict = Verdict::kOk;
-  std::string what;                               ///< what was looked at, and the value found
-  std::string remedy;                             ///< the command or setting that mends it; empty when ok
-  ErrorCode failure = ErrorCode::kMisconfigured;  ///< of a kFail: decides the exit status
-};
 
 /// What `dlock gc` swept, or would sweep: one line each, for people.
 struct Swept {

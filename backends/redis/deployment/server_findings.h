@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backends/redis/deployment/deployment.h"
@@ -13,8 +11,8 @@
 
 namespace dlock::redis {
 
-/// What can be said of one server from its INFO: version, eviction, persistence, replicas, memory. Pure.
-std::vector<Finding> judge_info(const std::string& server, const std::map<std::string, std::string>& info);
+/// What can be said of one server from its INFO: version, eviction, persistence, replicas. Pure.
+std::vector<Finding> judge_info(const std::string& server, const ServerInfo& info);
 
 /// The channels that a layout publishes to: one of them, which means nothing, and how to grant them all.
 struct ChannelRights {

@@ -16,18 +16,15 @@ namespace {
 Finding about_numbers(const ServerGroup::Answers& answers) {
   const auto up = static_cast<std::size_t>(
       std::count_if(answers.begin(), answers.end(), [](const auto& answer) { return answer.has_replies(); }));
-  Finding finding;
-  finding.what = std::to_string(up) + " of " + std::to_string(answers.size()) + " servers answer, " +
-                 std::to_string(majority(answers.size())) + " are needed";
+  const std::string what = std::to_string(up) + " of " + std::to_string(answers.size()) + " servers answer, " +
+                           std::to_string(majority(answers.size())) + " are needed";
   if (up < majority(answers.size())) {
-    finding.verdict = Finding::Verdict::kFail;
-    finding.failure = ErrorCode::kUnavailable;
-    finding.remedy = "start the servers that do not answer";
-  } else if (answers.size() % 2 == 0 || answers.size() < 3) {
-    finding.verdict = Finding::Verdict::kWarn;
-    finding.remedy = "use 3 or 5 servers: an even number stands no more failures than one less";
+    return Finding::fail(what, "start the servers that do not answer", ErrorCode::kUnavailable);
   }
-  return finding;
+  if (answers.size() % 2 == 0 || answers.size() < 3) {
+    return Finding::warn(what, "use 3 or 5 servers: an even number stands no more failures than one less");
+  }
+  return Finding::ok(what);
 }
 
 /// What makes any server unfit for locks: keys without a lease may be evicted, it is a replica, it is loading.
@@ -35,15 +32,14 @@ std::vector<Finding> about_fitness(const std::string& server, const ServerInfo& 
   std::vector<Finding> found;
   const std::string policy = info.text("maxmemory_policy");
   if (info.number("maxmemory") > 0 && !policy.empty() && policy != "noeviction") {
-    found.push_back({Finding::Verdict::kWarn, server + ": maxmemory-policy " + policy + " may evict held locks",
-                     "`CONFIG SET maxmemory-policy noeviction`"});
+    found.push_back(Finding::warn(server + ": maxmemory-policy " + policy + " may evict held locks",
+                                  "`CONFIG SET maxmemory-policy noeviction`"));
   }
   if (info.text("role") == "slave") {
-    found.push_back({Finding::Verdict::kFail, server + " is a replica: it takes no writes",
-                     "name the master of it in the URL", ErrorCode::kMisconfigured});
+    found.push_back(Finding::fail(server + " is a replica: it takes no writes", "name the master of it in the URL"));
   }
   if (info.number("loading") != 0) {
-    found.push_back({Finding::Verdict::kWarn, server + " is still loading its data", "wait until it has"});
+    found.push_back(Finding::warn(server + " is still loading its data", "wait until it has"));
   }
   return found;
 }
@@ -53,24 +49,21 @@ void about_server(const std::string& server, const ServerGroup::Answer& answer, 
     const std::string why = answer.error             ? answer.error->message
                             : answer.replies.empty() ? "no answer in time"
                                                      : reply_error(answer.replies[0]).message;
-    findings.push_back(
-        {Finding::Verdict::kWarn, server + ": " + why, "start it, or see its log", ErrorCode::kUnavailable});
+    findings.push_back(Finding::warn(server + ": " + why, "start it, or see its log"));
     return;
   }
   const ServerInfo info(answer.replies[0].text);
-  Finding found;
-  found.what = server + ": version " + info.text("redis_version") + ", run_id " + info.text("run_id") + ", up " +
-               info.text("uptime_in_seconds") + " s, appendonly " + (info.text("aof_enabled") == "1" ? "yes" : "no");
-  if (info.text("aof_enabled") == "0") {
-    found.verdict = Finding::Verdict::kWarn;
-    found.remedy = "`CONFIG SET appendonly yes`: else it has no vote for a ttl after each start";
-  }
-  findings.push_back(std::move(found));
+  const std::string what = server + ": version " + info.text("redis_version") + ", run_id " + info.text("run_id") +
+                           ", up " + info.text("uptime_in_seconds") + " s, appendonly " +
+                           (info.text("aof_enabled") == "1" ? "yes" : "no");
+  findings.push_back(
+      info.text("aof_enabled") == "0"
+          ? Finding::warn(what, "`CONFIG SET appendonly yes`: else it has no vote for a ttl after each start")
+          : Finding::ok(what));
   for (Finding& finding : about_fitness(server, info)) findings.push_back(std::move(finding));
   if (info.number("connected_slaves") > 0) {
-    findings.push_back({Finding::Verdict::kWarn, server + " has replicas",
-                        "RedLock counts on independent servers: no replica may take over for one of them",
-                        ErrorCode::kMisconfigured});
+    findings.push_back(Finding::warn(
+        server + " has replicas", "RedLock counts on independent servers: no replica may take over for one of them"));
   }
 }
 
@@ -82,9 +75,8 @@ void about_doubles(const ServerGroup& group, const ServerGroup::Answers& info, s
     const std::string id = ServerInfo(info[i].replies[0].text).text("run_id");
     const auto [other, is_new] = names.emplace(id, group.name(i));
     if (is_new || id.empty()) continue;
-    findings.push_back({Finding::Verdict::kFail,
-                        other->second + " and " + group.name(i) + " are one server, which votes twice",
-                        "name each server once", ErrorCode::kMisconfigured});
+    findings.push_back(Finding::fail(other->second + " and " + group.name(i) + " are one server, which votes twice",
+                                     "name each server once"));
   }
 }
 
@@ -109,24 +101,22 @@ std::vector<Finding> diagnose_tair(const ServerGroup& group, const std::string& 
   const auto info = reply_of(group, answer);
   if (!info || !info->is_text()) {
     const Error error = info ? reply_error(*info) : info.error();
-    return {{Finding::Verdict::kFail, store + ": " + error.message, "start it, or see its log", error.code}};
+    return {Finding::fail(store + ": " + error.message, "start it, or see its log", error.code)};
   }
   const ServerInfo said(info->text);
   const std::string server = group.name(0);
   std::vector<Finding> findings = about_fitness(server, said);
-  findings.insert(findings.begin(), {Finding::Verdict::kOk,
-                                     server + ": version " + said.text("redis_version") + ", appendonly " +
-                                         (said.text("aof_enabled") == "1" ? "yes" : "no"),
-                                     "", ErrorCode::kMisconfigured});
+  findings.insert(findings.begin(), Finding::ok(server + ": version " + said.text("redis_version") + ", appendonly " +
+                                                (said.text("aof_enabled") == "1" ? "yes" : "no")));
   return findings;
 }
 
 Finding tair_commands(const ServerGroup& group, const std::string& command, const ServerGroup::Answer& answer) {
   const auto reply = reply_of(group, answer);
   const bool knows = reply && !reply->text.starts_with("ERR unknown command");
-  return {knows ? Finding::Verdict::kOk : Finding::Verdict::kFail,
-          group.name(0) + (knows ? " knows " : " is no Tair: it does not know ") + command,
-          knows ? "" : "use redis:// for it", ErrorCode::kUnsupported};
+  if (knows) return Finding::ok(group.name(0) + " knows " + command);
+  return Finding::fail(group.name(0) + " is no Tair: it does not know " + command, "use redis:// for it",
+                       ErrorCode::kUnsupported);
 }
 
 }  // namespace dlock::redis

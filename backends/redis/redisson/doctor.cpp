@@ -6,14 +6,12 @@
 namespace dlock::redis {
 namespace {
 
-using Level = Finding::Verdict;
-
 Finding about(RedissonKind kind) {
   if (kind == RedissonKind::kSemaphore) {
-    return {Level::kWarn, "kind=semaphore: a permit of a service that died is never given back",
-            "use kind=permits, whose permits end by themselves; dlock gives back what a dlock has left"};
+    return Finding::warn("kind=semaphore: a permit of a service that died is never given back",
+                         "use kind=permits, whose permits end by themselves; dlock gives back what a dlock has left");
   }
-  return {Level::kOk, std::string("kind=") + kind_word(kind), {}};
+  return Finding::ok(std::string("kind=") + kind_word(kind));
 }
 
 }  // namespace

@@ -5,16 +5,14 @@
 
 namespace dlock::redis {
 
-std::map<std::string, std::string> parse_info(std::string_view text) {
-  std::map<std::string, std::string> info;
-  while (!text.empty()) {
-    std::string_view line = cut(text, '\n');
+ServerInfo::ServerInfo(std::string_view info) {
+  while (!info.empty()) {
+    std::string_view line = cut(info, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t colon = line.find(':');
     if (line.starts_with('#') || colon == std::string_view::npos) continue;
-    info[std::string(line.substr(0, colon))] = line.substr(colon + 1);
+    fields_[std::string(line.substr(0, colon))] = line.substr(colon + 1);
   }
-  return info;
 }
 
 std::string ServerInfo::text(const std::string& name) const {

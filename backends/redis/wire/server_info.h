@@ -8,13 +8,10 @@
 
 namespace dlock::redis {
 
-/// The "name:value" lines of INFO.
-std::map<std::string, std::string> parse_info(std::string_view text);
-
-/// What INFO says.
+/// What INFO says, in its "name:value" lines.
 class ServerInfo {
  public:
-  explicit ServerInfo(std::string_view info) : fields_(parse_info(info)) {}
+  explicit ServerInfo(std::string_view info);
 
   /// Empty if it says nothing of `name`.
   std::string text(const std::string& name) const;

@@ -179,13 +179,10 @@ std::vector<Finding> diagnose_stocks(StockSession& session, const CallLimit& lim
   if (!answers) return {};
   std::int64_t ids = 0;
   for (const Answer& answer : *answers) ids += answer.stat.children;
-  Finding finding{
-      Finding::Verdict::kOk, session.store() + ": requests that its stocks remember: " + std::to_string(ids), {}};
-  if (ids > kManyIds) {
-    finding.verdict = Finding::Verdict::kWarn;
-    finding.remedy = "each takes half a kilobyte of every server's memory; dlock gc forgets those older than 30 days";
-  }
-  return {finding};
+  const std::string what = session.store() + ": requests that its stocks remember: " + std::to_string(ids);
+  if (ids <= kManyIds) return {Finding::ok(what)};
+  return {Finding::warn(
+      what, "each takes half a kilobyte of every server's memory; dlock gc forgets those older than 30 days")};
 }
 
 }  // namespace dlock::zookeeper
