@@ -9,17 +9,17 @@ namespace {
 constexpr std::string_view kUse = "Run a command under a lock";
 constexpr std::string_view kScripts = "Hold a lock in a script";
 constexpr std::string_view kStockHelp = "Sell from a stock";
-constexpr std::string_view kLookHelp = "Look, and put right";
+constexpr std::string_view kLookHelp = "Look, check and repair";
 constexpr std::string_view kSetUp = "Set up";
 
 constexpr CommandRow kCommandRows[] = {
     {Command::kRun, "run", "lock exec with", "KEY... -- CMD [ARG...]", Operands::kKeysAndCommand, "", kUse,
      "take the lock, run CMD, keep the lock alive, release it",
-     "Options stop at the first KEY; what stands behind -- reaches CMD byte for byte. Several keys are taken all or\n"
-     "none. 'dlock run KEY CMD' without -- takes exactly one key. The exit status is CMD's own.",
+     "Options end at the first KEY; what follows -- reaches CMD byte for byte. Several keys are taken all or none.\n"
+     "'dlock run KEY CMD' without -- takes exactly one key. The exit status is CMD's own.",
      "dlock run deploy -- ./deploy.sh --verbose\n"
-     "dlock run -n -E 0 nightly -- backup        # cron: skip quietly when it still runs\n"
-     "dlock run -w 30 db -c 'dump | gzip > f.gz' # wait 30 s at most, use a shell\n"},
+     "dlock run -n -E 0 nightly -- backup        # cron: skip quietly while it still runs\n"
+     "dlock run -w 30 db -c 'dump | gzip > f.gz' # wait at most 30 s, use a shell\n"},
     {Command::kHold, "hold", "", "KEY", Operands::kOneKey, "", kScripts,
      "take the lock, print 'OWNER TOKEN', hold it until stdin ends",
      "For a bash coprocess: the lock is gone when the script is, whatever ends it.",
@@ -27,13 +27,13 @@ constexpr CommandRow kCommandRows[] = {
      "dlock hold --shared report < fifo\n"},
     {Command::kAcquire, "acquire", "", "KEY", Operands::kOneKey, "", kScripts,
      "take a lease and leave no process behind; print 'OWNER TOKEN'",
-     "Needs --ttl, or --watch-pid PID to keep the lock until that process ends. Give it back with 'dlock release'.",
+     "Needs --ttl, or --watch-pid PID to keep the lock until that process ends. Release it with 'dlock release'.",
      "read -r owner token < <(dlock acquire deploy --ttl 10m)\n"
      "eval \"$(dlock acquire deploy --ttl 10m --shell)\" || exit   # $DLOCK_OWNER, $DLOCK_TOKEN, $DLOCK_DEADLINE\n"
      "dlock acquire ci --watch-pid $$\n"},
     {Command::kRenew, "renew", "", "KEY", Operands::kOneKey, "", kScripts, "make a lease taken by acquire last longer",
      "", "dlock renew deploy --owner \"$owner\" --ttl 10m\n"},
-    {Command::kRelease, "release", "", "KEY", Operands::kOneKey, "", kScripts, "give back a lease taken by acquire",
+    {Command::kRelease, "release", "", "KEY", Operands::kOneKey, "", kScripts, "release a lease taken by acquire",
      "79 when it is no longer held, 0 with --if-held.",
      "dlock release deploy --owner \"$owner\"\n"
      "dlock release deploy --owner \"$owner\" --if-held   # in a trap\n"},
@@ -41,7 +41,7 @@ constexpr CommandRow kCommandRows[] = {
      "dlock wait -w 5m deploy && echo free\n"},
     {Command::kFence, "fence", "", "RESOURCE TOKEN [-- CMD [ARG...]]", Operands::kFence, "", kScripts,
      "refuse a fencing token lower than the highest seen, then run CMD",
-     "The check that a resource makes: the highest token seen for RESOURCE is remembered; a lower one is refused (79).",
+     "The check that a resource makes: it remembers the highest token seen for RESOURCE and refuses a lower one (79).",
      "dlock fence disk1 \"$DLOCK_TOKEN\" -- mkfs.ext4 /dev/sdb1\n"},
     {Command::kCheck, "check", "", "KEY TOKEN", Operands::kKeyAndToken, "", kScripts,
      "is this fencing token still the holder's?", "0 when it is, 79 when it is not.",
@@ -49,9 +49,9 @@ constexpr CommandRow kCommandRows[] = {
     {Command::kStock, "stock", "", "ACTION [NAME] [-- CMD [ARG...]]", Operands::kStock,
      "create show take batch run refund add rebalance resize drop", kStockHelp,
      "a stock that is never oversold, split in segments",
-     "The stock has its items in segments, so that buyers do not wait for each other. A request id (--id) makes a "
-     "request\n"
-     "that is sent twice one request. 80: the stock is short. More, with examples to try: man dlock-stock.",
+     "The items are spread over segments, so that buyers do not wait for each other. A request that is sent twice "
+     "with\n"
+     "the same --id counts once. 80: not enough in stock. More, with examples to try: man dlock-stock.",
      "dlock stock create phone --quantity 1000 --segments 20\n"
      "dlock stock take phone --qty 2 --id order-76        # prints: SEGMENT QTY\n"
      "dlock stock run phone --id order-77 -- ./create-order\n"
@@ -59,19 +59,19 @@ constexpr CommandRow kCommandRows[] = {
      "dlock stock refund phone --id order-76\n"},
     {Command::kInspect, "inspect", "status list", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
      "holders and waiters: who, since when, until when, what for",
-     "Without a KEY: all live locks. 'deploy/*' means those that it matches.",
+     "Without a KEY: all live locks. 'deploy/*' means those that match.",
      "dlock inspect\n"
      "dlock inspect deploy --json | jq '.holders[].host'\n"
      "dlock inspect --watch\n"},
     {Command::kForceRelease, "force-release", "break", "KEY", Operands::kOneKey, "", kLookHelp,
-     "free a stuck lock: shows the holder, asks, deletes only what it showed",
-     "The old holder is told and ended if it can be reached; it may still be running when it cannot.",
+     "free a stuck lock: show the holder, ask, free only what was shown",
+     "The old holder is told, and ends its command, if it can be reached; otherwise it may still be running.",
      "dlock force-release deploy\n"
      "dlock force-release deploy --yes --token 41\n"
      "dlock force-release 'ci/*'                  # each that is held, one after the other\n"},
     {Command::kHistory, "history", "", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
-     "what happened: who waited, held, lost what, and for how long",
-     "From what --events records, in a file or the journal. 'deploy/*' means all keys that it matches.",
+     "what happened: who waited for, held or lost what, and for how long",
+     "From what --events records, in a file or the journal. 'deploy/*' means all keys that match.",
      "dlock history --since 1h\n"
      "dlock history deploy/prod --since 03:00 --until 04:00\n"
      "dlock history 'deploy/*' --since 1d --svg > night.svg\n"},
@@ -79,7 +79,7 @@ constexpr CommandRow kCommandRows[] = {
      "holders, waiters, and what was recorded, as OpenMetrics text", "For node_exporter's textfile collector.",
      "dlock metrics --match 'deploy/*'\n"
      "dlock metrics > dlock.prom.new && mv dlock.prom.new dlock.prom\n"},
-    {Command::kGc, "gc", "", "", Operands::kNone, "", kLookHelp, "sweep what dead holders left", "",
+    {Command::kGc, "gc", "", "", Operands::kNone, "", kLookHelp, "remove what dead holders left", "",
      "dlock gc --dry-run\n"},
     {Command::kDoctor, "doctor", "", "", Operands::kNone, "", kLookHelp,
      "check configuration and backend; each line ok, warn or fail, with the remedy", "",
@@ -88,14 +88,14 @@ constexpr CommandRow kCommandRows[] = {
     {Command::kPing, "ping", "", "", Operands::kNone, "", kLookHelp, "how long one acquire and release takes", "",
      "dlock ping\n"},
     {Command::kBench, "bench", "", "[stock]", Operands::kMaybeWord, "stock", kLookHelp,
-     "latency and throughput of this backend from this host",
-     "With 'stock': orders a second with one and with twenty segments, with and without a step of 20 ms.",
+     "measure latency and throughput of this backend from this host",
+     "With 'stock': orders per second with one and with twenty segments, with and without a step of 20 ms.",
      "dlock bench --count 1000 --json\n"
      "dlock bench stock\n"},
     {Command::kVerify, "verify", "", "", Operands::kNone, "", kLookHelp,
-     "prove or refute what dlock promises in this store, while processes and the network fail",
+     "test what dlock promises in this store, while processes and the network fail",
      "Workers of its own take, lose and give back locks that only they use; their history is judged. 0: all held,\n"
-     "1: broken. The ttl is 3s unless --ttl says otherwise. What that can show and what not: man dlock-verify.",
+     "1: broken. The ttl is 3s unless --ttl says otherwise. What that can show and what it cannot: man dlock-verify.",
      "dlock verify --duration 10s\n"
      "dlock verify -b redis://10.0.3.7 --faults kill,cut --json\n"
      "dlock verify -b redis://10.0.3.7 --hook 'redis-cli -h 10.0.3.7 client pause 3000 #'\n"},
@@ -108,7 +108,7 @@ constexpr CommandRow kCommandRows[] = {
      "dlock config show deploy/prod\n"
      "dlock config check --config ./dlock.toml\n"},
     {Command::kCompletion, "completion", "", "bash|zsh|fish", Operands::kOneWord, "bash zsh fish", kSetUp,
-     "print the completion script of a shell", "",
+     "print the completion script for a shell", "",
      "dlock completion bash > ~/.local/share/bash-completion/completions/dlock\n"},
     {Command::kHelp, "help", "", "[COMMAND [ACTION]]", Operands::kMaybeCommand, "", kSetUp,
      "explain dlock, or one command", "", "dlock help run\n"},

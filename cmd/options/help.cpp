@@ -38,8 +38,8 @@ std::string overview() {
       "\n"
       "Examples:\n"
       "  dlock run deploy -- ./deploy.sh           wait for the lock, run, release\n"
-      "  dlock run -n -E 0 nightly -- backup       cron: skip quietly when it still runs\n"
-      "  dlock run -w 30 db -c 'dump | gzip > f'   wait 30 s at most, use a shell\n"
+      "  dlock run -n -E 0 nightly -- backup       cron: skip quietly while it still runs\n"
+      "  dlock run -w 30 db -c 'dump | gzip > f'   wait at most 30 s, use a shell\n"
       "  dlock inspect                             who holds what, who waits\n";
   std::string_view group;
   for (const CommandRow& row : command_rows()) {
@@ -80,9 +80,10 @@ std::string explain(const CommandRow& row) {
   if (!row.operands.empty()) out.append(" ").append(row.operands);
   out.append("\n\n").append(row.summary).append("\n");
   if (!row.aliases.empty()) {
-    out += "Also called:";
-    for_each_word(row.aliases, [&](std::string_view alias) { out.append(" ").append(alias); });
-    out += "\n";
+    std::string aliases;
+    for_each_word(row.aliases,
+                  [&](std::string_view alias) { aliases.append(aliases.empty() ? "" : ", ").append(alias); });
+    out += "Also called: " + aliases + "\n";
   }
   if (!row.details.empty()) out.append("\n").append(row.details).append("\n");
   if (row.shape == Operands::kStock) {
