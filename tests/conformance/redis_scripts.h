@@ -46,7 +46,7 @@ class Table final : public ScriptTable {
     if (name == "renew" || name == "renew-alone") return native_scripts::kRenew;
     if (name == "release") return native_scripts::kRelease;
     if (name == "force") return native_scripts::kForce;
-    if (name == "look") return native_scripts::kReadState;
+    if (name == "read") return native_scripts::kReadState;
     if (name == "fence") return deployment_scripts::kFence;
     if (name == "sweep") return deployment_scripts::kSweep;
     throw std::runtime_error("there is no script " + name);

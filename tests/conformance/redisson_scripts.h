@@ -82,10 +82,10 @@ class Table final : public ScriptTable {
                                                            {"permits.renew", texts::kPermitsRenew},
                                                            {"permits.release", texts::kPermitsRelease},
                                                            {"permits.force", texts::kPermitsForce},
-                                                           {"fenced.look", texts::kLook},
-                                                           {"fair.look", texts::kLook},
-                                                           {"rw.look", texts::kLook},
-                                                           {"permits.look", texts::kLook}};
+                                                           {"fenced.read", texts::kReadState},
+                                                           {"fair.read", texts::kReadState},
+                                                           {"rw.read", texts::kReadState},
+                                                           {"permits.read", texts::kReadState}};
     const auto text = kTexts.find(name);
     if (text == kTexts.end()) throw std::runtime_error("there is no script " + name);
     return text->second;

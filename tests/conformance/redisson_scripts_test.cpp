@@ -96,7 +96,7 @@ TEST_CASE("redisson scripts: a fenced lock hands out Redisson's counter") {
        "fenced.acquire me",
        "bad the_token_counter_is_\"list\"",
        "counter 7"},
-      {"look", {"SET counter 7"}, "fenced.look me fenced", "{us} none -2 [] [] [7] []", "counter 7"},
+      {"read", {"SET counter 7"}, "fenced.read me fenced", "{us} none -2 [] [] [7] []", "counter 7"},
   });
 }
 
@@ -253,9 +253,9 @@ TEST_CASE("redisson scripts: a fair lock and its queue") {
        "fair.force '' '' A",
        "freed",
        "queue B C, ends B {+300} C {+600}, told-B 0"},
-      {"look",
+      {"read",
        {"HSET lock A 1", kFor500s, kQueue, kEnds, "HSET waiting C 5_who"},
-       "fair.look me fair",
+       "fair.read me fair",
        "{us} hash 500s [A 1] [] [B {+300} C {+600}] [C 5_who]",
        "lock A 1 for 500s, queue B C, ends B {+300} C {+600}, waiting C 5_who"},
   });

@@ -44,16 +44,16 @@ LeaseHolder* BoundEntries::find(LeaseRow& row) const {
 
 Result<bool> BoundEntries::enter(const std::string& entry, TimePoint until, Control* control) {
   while (true) {
-    const auto look = record_.read(false, until, control);
-    if (!look) return look.error();
-    LeaseRow next = look->row;
+    const auto reading = record_.read(false, until, control);
+    if (!reading) return reading.error();
+    LeaseRow next = reading->row;
     LeaseHolder* holder = find(next);
     if (holder == nullptr) return false;
-    const std::string text = entry_text(entry, look->connection);
+    const std::string text = entry_text(entry, reading->connection);
     if (std::find(holder->entries.begin(), holder->entries.end(), text) != holder->entries.end()) return true;
     std::erase_if(holder->entries, [&entry](const std::string& one) { return is_entry_of(one, entry); });
     holder->entries.push_back(text);
-    const auto written = record_.change(look->row, next, until, control);
+    const auto written = record_.change(reading->row, next, until, control);
     if (!written) return written.error();
     if (*written == Written::kYes) return true;
   }
@@ -64,9 +64,9 @@ Result<bool> BoundEntries::enter(const std::string& entry, TimePoint until, Cont
 Result<BoundEntries::Left> BoundEntries::leave(const std::string& entry, TimePoint until) {
   bool unanswered = false;
   while (true) {
-    const auto look = record_.read(false, until, nullptr);
-    if (!look) return look.error();
-    LeaseRow next = look->row;
+    const auto reading = record_.read(false, until, nullptr);
+    if (!reading) return reading.error();
+    LeaseRow next = reading->row;
     LeaseHolder* holder = find(next);
     const auto inside = [&entry](const std::string& one) { return is_entry_of(one, entry); };
     if (holder == nullptr || std::erase_if(holder->entries, inside) == 0) {
@@ -74,7 +74,7 @@ Result<BoundEntries::Left> BoundEntries::leave(const std::string& entry, TimePoi
     }
     const bool last = holder->entries.empty();
     if (last) next.holders.clear();
-    const auto written = record_.change(look->row, next, until, nullptr);
+    const auto written = record_.change(reading->row, next, until, nullptr);
     unanswered = !written;
     if (!written && (written.error().code != ErrorCode::kUnavailable || clock_.now() >= until)) return written.error();
     if (written && *written == Written::kYes) return last ? Left::kLast : Left::kOthersStay;
@@ -99,17 +99,17 @@ Result<void> BoundEntries::forget_dead(LeaseHolder& holder, TimePoint until) {
 
 Result<bool> BoundEntries::end(TimePoint until) {
   while (true) {
-    const auto look = record_.read(false, until, nullptr);
-    if (!look) return look.error();
-    LeaseRow next = look->row;
+    const auto reading = record_.read(false, until, nullptr);
+    if (!reading) return reading.error();
+    LeaseRow next = reading->row;
     LeaseHolder* holder = find(next);
     if (holder == nullptr) return false;
     std::erase(holder->entries, owner_);
     if (const auto known = forget_dead(*holder, until); !known) return known.error();
     const bool entered = !holder->entries.empty();
-    if (entered && next == look->row) return true;
+    if (entered && next == reading->row) return true;
     if (!entered) next.holders.clear();
-    const auto written = record_.change(look->row, next, until, nullptr);
+    const auto written = record_.change(reading->row, next, until, nullptr);
     if (!written) return written.error();
     if (*written == Written::kYes) return entered;
   }

@@ -160,18 +160,18 @@ Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint unt
   LeaseStore record(way, runtime_.clock, settings_.strategy, spec_.name);
   const int generation = servers_.generation();
   while (true) {
-    const auto look = record.read(false, until, &control);
-    if (!look) return Failed{look.error()};
-    row_ = look->row;
+    const auto reading = record.read(false, until, &control);
+    if (!reading) return Failed{reading.error()};
+    row_ = reading->row;
     row_.mode = Mode::kExclusive;
-    row_.fence = std::max(row_.fence + 1, static_cast<std::uint64_t>(look->now));
+    row_.fence = std::max(row_.fence + 1, static_cast<std::uint64_t>(reading->now));
     row_.holders = {{.owner = holder_,
                      .token = row_.fence,
-                     .since = look->now,
+                     .since = reading->now,
                      .connection = session_,
                      .entries = {holder_},
                      .who = who_}};
-    const auto written = record.change(look->row, row_, until, &control);
+    const auto written = record.change(reading->row, row_, until, &control);
     changes_refused_ = !written && !record.unanswered();
     if (!written) return Failed{written.error()};
     if (*written == Written::kYes) break;

@@ -71,10 +71,10 @@ Result<BoundView::Present> BoundView::present(const LockName& name, Strangers st
   BoundStore store(settings_, name, runtime_.clock);
   const auto holder = store.holder(servers_, soon());
   if (!holder) return holder.error();
-  const auto look = record.read(false, soon(), nullptr);
-  if (!look) return look.error();
+  const auto reading = record.read(false, soon(), nullptr);
+  if (!reading) return reading.error();
   if (*holder == std::uint64_t{0}) return Present{};
-  for (const LeaseHolder& one : look->row.holders) {
+  for (const LeaseHolder& one : reading->row.holders) {
     const bool lives = holder->has_value() ? **holder == one.connection
                                            : is_live_session(servers_, one.connection, runtime_.clock, soon());
     if (lives) return Present{{participant_of(one)}, {one.connection}, {}};
@@ -94,9 +94,9 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
   if (!found && found.error().code != ErrorCode::kDenied) return found.error();
   // Who had just got it may have written it down by now.
   LeaseStore record(servers_, runtime_.clock, settings_.strategy, name, LeaseStore::From::kAny);
-  const auto look = record.read(false, soon(), nullptr);
-  if (!look) return look.error();
-  const auto& known = look->row.holders;
+  const auto reading = record.read(false, soon(), nullptr);
+  if (!reading) return reading.error();
+  const auto& known = reading->row.holders;
   Present present;
   if (!found) present.hidden = found.error();
   if (!found || found->empty()) found = std::vector<RowBlocker>(1);
@@ -183,15 +183,15 @@ Result<std::vector<Swept>> BoundView::sweep(bool dry_run) {
   std::vector<Swept> swept;
   for (const LockName& name : *live) {
     LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
-    const auto look = record.read(false, soon(), nullptr);
-    if (!look) return look.error();
+    const auto reading = record.read(false, soon(), nullptr);
+    if (!reading) return reading.error();
     const auto holders = present(name, Strangers::kUnnamed);
     if (!holders) return holders.error();
-    if (!holders->participants.empty() || look->row.holders.empty()) continue;
+    if (!holders->participants.empty() || reading->row.holders.empty()) continue;
     if (!dry_run) {
-      LeaseRow next = look->row;
+      LeaseRow next = reading->row;
       next.holders.clear();
-      const auto written = record.change(look->row, next, soon(), nullptr);
+      const auto written = record.change(reading->row, next, soon(), nullptr);
       if (!written) return written.error();
       if (*written == Written::kNo) continue;
     }

@@ -75,7 +75,7 @@ TimePoint LeaseLock::asked_by() const { return acquisition_.patience().attempt_e
 
 Acquirer::Attempt LeaseLock::attempt(TimePoint /*until*/, Control& control) {
   while (true) {
-    auto step = look(control);
+    auto step = read_and_decide(control);
     if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
     if (auto* error = std::get_if<Error>(&step)) return Failed{std::move(*error)};
     if (control.stop_requested()) return Busy{};
@@ -95,34 +95,34 @@ bool LeaseLock::passes_soon() {
 /// The row as it is now. One that nobody holds is taken in the same statement, unless the lock is only looked at or
 /// joins an outer hold.
 Result<LeaseReading> LeaseLock::read(Control& control) {
-  if (auto look = std::exchange(came_with_gate_, std::nullopt)) return std::move(*look);
+  if (auto reading = std::exchange(came_with_gate_, std::nullopt)) return std::move(*reading);
   const TimePoint until = asked_by();
   if (!spec_.take || claim_) return store_.read(false, until, &control);
   if (const auto connected = servers_.connect(until, &control); !connected) return connected.error();
-  auto look = store_.take(make_ask(connection_), true, until, &control);
-  unknown_take_ = unknown_take_ || (!look && store_.unanswered());
-  return look;
+  auto reading = store_.take(make_ask(connection_), true, until, &control);
+  unknown_take_ = unknown_take_ || (!reading && store_.unanswered());
+  return reading;
 }
 
-LeaseLock::Step LeaseLock::look(Control& control) {
-  auto look = read(control);
-  if (!look) return look.error();
+LeaseLock::Step LeaseLock::read_and_decide(Control& control) {
+  auto reading = read(control);
+  if (!reading) return reading.error();
   acquisition_.patience().reached();
-  row_ = look->row;
-  read_at_ = look->now;
-  connection_ = look->connection;
+  row_ = reading->row;
+  read_at_ = reading->now;
+  connection_ = reading->connection;
   generation_ = servers_.generation();
-  if (since_ == 0) since_ = look->now;
-  return decide(std::move(*look), control);
+  if (since_ == 0) since_ = reading->now;
+  return decide(std::move(*reading), control);
 }
 
-LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
+LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
   admits_ = false;
-  if (!spec_.take && is_free(look.row, look.now)) {
+  if (!spec_.take && is_free(reading.row, reading.now)) {
     servers_.drop();  // and with it the gate
     return Granted{};
   }
-  LeaseDecision decision = try_take(look.row, make_ask(look.connection), look.now);
+  LeaseDecision decision = try_take(reading.row, make_ask(reading.connection), reading.now);
   const auto* taken = std::get_if<LeaseTake>(&decision);
   if (claim_ && !(taken && taken->joined) && !std::holds_alternative<LeaseInside>(decision)) {
     claim_.reset();  // a stale DLOCK_HELD
@@ -131,7 +131,7 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
   if (const auto* busy = std::get_if<LeaseBusy>(&decision)) {
     remaining_ = busy->remaining;
     acquisition_.trace_answer(servers_.server(), [&] {
-      return "busy, " + std::to_string(look.row.holders.size()) + " in the row, lease ends in " +
+      return "busy, " + std::to_string(reading.row.holders.size()) + " in the row, lease ends in " +
              human_duration(std::chrono::microseconds(remaining_));
     });
     return Busy{};
@@ -142,28 +142,28 @@ LeaseLock::Step LeaseLock::decide(LeaseReading look, Control& control) {
   if (std::holds_alternative<LeaseInside>(decision)) return would_wait_for_itself(spec_.name);
   auto& take = std::get<LeaseTake>(decision);
   if (!spec_.take) return Busy{};
-  if (const LeaseHolder* ours = take.already ? find_holder(look.row, take.owner) : nullptr) {
-    const Duration left = std::chrono::microseconds(ours->until - look.now);
-    if (ours->connection == look.connection && left >= spec_.ttl / 2) {
-      take.next = look.row;
-      return granted(take, lease_deadline(look.sent, std::min(left, spec_.ttl)));
+  if (const LeaseHolder* ours = take.already ? find_holder(reading.row, take.owner) : nullptr) {
+    const Duration left = std::chrono::microseconds(ours->until - reading.now);
+    if (ours->connection == reading.connection && left >= spec_.ttl / 2) {
+      take.next = reading.row;
+      return granted(take, lease_deadline(reading.sent, std::min(left, spec_.ttl)));
     }
   }
   const bool may = take.joined || take.already || store_.has_gate() || store_.without_gates();
-  if (may) return write(look, std::move(take), control);
+  if (may) return write(reading, std::move(take), control);
   admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
   acquisition_.trace_answer(servers_.server(), [] { return "free, another connection is about to take it"; });
   remaining_ = 0;
   return Busy{};
 }
 
-LeaseLock::Step LeaseLock::write(const LeaseReading& look, LeaseTake take, Control& control) {
-  const auto written = store_.change(look.row, take.next, asked_by(), &control);
+LeaseLock::Step LeaseLock::write(const LeaseReading& reading, LeaseTake take, Control& control) {
+  const auto written = store_.change(reading.row, take.next, asked_by(), &control);
   if (!written) {
     unknown_ = unknown_ || store_.unanswered();
     return written.error();
   }
-  if (*written == Written::kYes) return granted(take, lease_deadline(look.sent, spec_.ttl));
+  if (*written == Written::kYes) return granted(take, lease_deadline(reading.sent, spec_.ttl));
   remaining_ = 0;  // the row moves: look again at once, but do not spin
   if (++collisions_ % 4 == 0) acquisition_.pause(runtime_.clock.now() + jitter(kFirstPause), control);
   return Again{};
@@ -260,8 +260,8 @@ Result<LockState> LeaseLock::describe(Control& control) {
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);
   const bool stale = !acquisition_.patience().is_once();
-  if (const auto look = stale ? store_.read(false, until, &control) : Error{ErrorCode::kInternal, ""}) {
-    state = state_of(look->row, spec_.name, store_name_, look->now);
+  if (const auto reading = stale ? store_.read(false, until, &control) : Error{ErrorCode::kInternal, ""}) {
+    state = state_of(reading->row, spec_.name, store_name_, reading->now);
   }
   if (Database* database = servers_.current(); database != nullptr && database->usable()) {
     auto waiters = LeaseStore::waiters(*database, runtime_.clock, Strategy::kLease, spec_.name, servers_.server(),

@@ -45,9 +45,9 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Result<LockState> describe(Control& control) override;
   void give_up() override;
 
-  Step look(Control& control);
-  Step decide(LeaseReading look, Control& control);
-  Step write(const LeaseReading& look, LeaseTake take, Control& control);
+  Step read_and_decide(Control& control);
+  Step decide(LeaseReading reading, Control& control);
+  Step write(const LeaseReading& reading, LeaseTake take, Control& control);
   bool passes_soon();
   TimePoint asked_by() const;
   void wait_at_gate(std::optional<TimePoint> until, Control& control);
@@ -61,7 +61,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   bool is_alone() const;
   Renewal renew(TimePoint until, Control* control);
   Result<std::optional<Renewal>> renew_what_is_read(bool wants_gate, TimePoint until, Control* control);
-  std::string why_lost(const LeaseReading& look, TimePoint until, Control* control);
+  std::string why_lost(const LeaseReading& reading, TimePoint until, Control* control);
   Result<void> return_it(TimePoint until);
 
   const Runtime runtime_;

@@ -56,33 +56,33 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
 
 /// One look and one write; nullopt: the row has changed in between.
 Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, TimePoint until, Control* control) {
-  const auto look = store_.read(wants_gate && !store_.has_gate(), until, control);
-  if (!look) return look.error();
-  row_ = look->row;
-  read_at_ = look->now;
-  connection_ = look->connection;
+  const auto reading = store_.read(wants_gate && !store_.has_gate(), until, control);
+  if (!reading) return reading.error();
+  row_ = reading->row;
+  read_at_ = reading->now;
+  connection_ = reading->connection;
   generation_ = servers_.generation();
-  auto next = extend(look->row, holder_, spec_.ttl, false, look->now);
-  if (!next) return std::optional<Renewal>(RenewalLost{why_lost(*look, until, control)});
+  auto next = extend(reading->row, holder_, spec_.ttl, false, reading->now);
+  if (!next) return std::optional<Renewal>(RenewalLost{why_lost(*reading, until, control)});
   if (holder_ == spec_.owner.text()) {
     for (LeaseHolder& holder : next->holders) {
       if (holder.owner == holder_) holder.connection = connection_;
     }
   }
-  const auto written = store_.change(look->row, *next, until, control);
+  const auto written = store_.change(reading->row, *next, until, control);
   if (!written) return written.error();
   if (*written != Written::kYes) return std::optional<Renewal>();
   row_ = *next;
   unknown_ = false;
-  return std::optional<Renewal>(RenewalRenewed{lease_deadline(look->sent, spec_.ttl)});
+  return std::optional<Renewal>(RenewalRenewed{lease_deadline(reading->sent, spec_.ttl)});
 }
 
 /// Our hold is not in the row that was read.
-std::string LeaseLock::why_lost(const LeaseReading& look, TimePoint until, Control* control) {
+std::string LeaseLock::why_lost(const LeaseReading& reading, TimePoint until, Control* control) {
   const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
   const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control);
   if (!by.empty()) return forced_by(by);
-  const bool nobody = state_of(look.row, spec_.name, store_name_, look.now).holders.empty();
+  const bool nobody = state_of(reading.row, spec_.name, store_name_, reading.now).holders.empty();
   return nobody ? store_name_ + " has no such lock any more (it expired, or was force-released)"
                 : "somebody else holds it on " + store_name_;
 }
@@ -111,9 +111,9 @@ Result<void> LeaseLock::return_it(TimePoint until) {
     ServerTime now = read_at_;
     Error error;
     if (!fresh) {
-      auto look = store_.read(false, until, nullptr);
-      if (!look) error = look.error();
-      else row = std::move(look->row), now = look->now, fresh = true;
+      auto reading = store_.read(false, until, nullptr);
+      if (!reading) error = reading.error();
+      else row = std::move(reading->row), now = reading->now, fresh = true;
     }
     if (fresh) {
       auto next = give_back(row, holder_, &entry, now);
@@ -147,17 +147,17 @@ Result<void> LeaseLock::release(TimePoint until) {
 
 Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
   while (true) {
-    auto look = store_.read(false, until, nullptr);
+    auto reading = store_.read(false, until, nullptr);
     Error error;
-    if (look) {
-      auto next = extend(look->row, holder_, ttl, true, look->now);
+    if (reading) {
+      auto next = extend(reading->row, holder_, ttl, true, reading->now);
       if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
-      const auto written = store_.change(look->row, *next, until, nullptr);
+      const auto written = store_.change(reading->row, *next, until, nullptr);
       if (written && *written == Written::kYes) break;
       if (written) continue;
       error = written.error();
     } else {
-      error = look.error();
+      error = reading.error();
     }
     const TimePoint next = runtime_.clock.now() + kRetryAfter;
     if (error.code != ErrorCode::kUnavailable || next >= until) return error;

@@ -133,24 +133,24 @@ Result<LeaseReading> LeaseStore::read_through(Database& database, bool with_gate
 Result<LeaseReading> LeaseStore::understood(const Answer& answer, TimePoint sent) {
   if (answer.rows.size() != 1 || answer.rows[0].size() != kFirstColumn + 5) return not_understood(servers_.server());
   const Row& fields = answer.rows[0];
-  LeaseReading look;
-  look.sent = sent;
+  LeaseReading reading;
+  reading.sent = sent;
   if (text_of(fields[3]) != "0") return failed(read_only_is_set());
   auto row = row_of(fields);
   if (!row) return not_understood(servers_.server());
-  look.row = std::move(*row);
-  look.now = leading_number<std::int64_t>(text_of(fields[1]));
-  look.connection = leading_number<std::uint64_t>(text_of(fields[2]));
-  if (fields[0]) look.gate = *fields[0] == "1";
-  return look;
+  reading.row = std::move(*row);
+  reading.now = leading_number<std::int64_t>(text_of(fields[1]));
+  reading.connection = leading_number<std::uint64_t>(text_of(fields[2]));
+  if (fields[0]) reading.gate = *fields[0] == "1";
+  return reading;
 }
 
 Result<LeaseReading> LeaseStore::read(bool with_gate, TimePoint until, Control* control) {
   const auto database = servers_.connect(until, control);
   if (!database) return database.error();
-  auto look = read_through(**database, with_gate && !without_gates_, until, control);
-  if (look && look->gate == true) gate_taken();
-  return look;
+  auto reading = read_through(**database, with_gate && !without_gates_, until, control);
+  if (reading && reading->gate == true) gate_taken();
+  return reading;
 }
 
 /// As add() in rules.cpp would write it, by the server's clock of that moment. A row that `given_up` its owner has its
@@ -171,17 +171,17 @@ std::string LeaseStore::take_statement(const LeaseAsk& ask) const {
 
 std::optional<LeaseReading> LeaseStore::taken(const Answer& answer, const LeaseAsk& ask, TimePoint sent) {
   if (answer.changed != 1 || answer.number == 0) return std::nullopt;
-  LeaseReading look;
-  look.sent = sent;
-  look.connection = ask.connection;
-  look.now = static_cast<ServerTime>(answer.number);  // later only if the server's clock has gone back
-  look.row = {
+  LeaseReading reading;
+  reading.sent = sent;
+  reading.connection = ask.connection;
+  reading.now = static_cast<ServerTime>(answer.number);  // later only if the server's clock has gone back
+  reading.row = {
       .version = answer.number, .fence = answer.number, .mode = ask.mode, .permits = ask.permits, .holders = {}};
-  LeaseHolder& ours = look.row.holders.emplace_back(newcomer(ask));
+  LeaseHolder& ours = reading.row.holders.emplace_back(newcomer(ask));
   ours.token = answer.number;
-  ours.since = look.now;
-  ours.until = look.now + whole_micros(ask.ttl);
-  return look;
+  ours.since = reading.now;
+  ours.until = reading.now + whole_micros(ask.ttl);
+  return reading;
 }
 
 Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control) {
@@ -202,9 +202,9 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
       servers_.drop();  // whether it has the gate is not known
       continue;
     }
-    auto look = understood(std::get<Answer>(outcome), sent);
-    if (look && look->gate == true) gate_taken();
-    return look;
+    auto reading = understood(std::get<Answer>(outcome), sent);
+    if (reading && reading->gate == true) gate_taken();
+    return reading;
   }
 }
 

@@ -35,18 +35,18 @@ Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
   const TimePoint until = soon();
   while (true) {
-    const auto look = store.read(false, until, nullptr);
+    const auto reading = store.read(false, until, nullptr);
     Error error;
-    if (look) {
-      std::optional<LeaseRow> next = make(look->row, look->now);
+    if (reading) {
+      std::optional<LeaseRow> next = make(reading->row, reading->now);
       if (!next) return std::optional<Change>();
-      const auto written = store.change(look->row, *next, until, nullptr);
-      if (written && *written == Written::kYes) return std::optional(Change{look->row, std::move(*next)});
+      const auto written = store.change(reading->row, *next, until, nullptr);
+      if (written && *written == Written::kYes) return std::optional(Change{reading->row, std::move(*next)});
       if (written) continue;
       error = written.error();
       *unanswered = *unanswered || error.code == ErrorCode::kUnavailable;
     } else {
-      error = look.error();
+      error = reading.error();
     }
     const TimePoint next = runtime_.clock.now() + kViewRetryPause;
     if (error.code != ErrorCode::kUnavailable || next >= until) return error;
@@ -57,14 +57,14 @@ Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name
 
 Result<LockState> LeaseView::inspect(const LockName& name) {
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name, LeaseStore::From::kAny);
-  const auto look = store.read(false, soon(), nullptr);
-  if (!look) return look.error();
-  LockState state = state_of(look->row, name, store_, look->now);
+  const auto reading = store.read(false, soon(), nullptr);
+  if (!reading) return reading.error();
+  LockState state = state_of(reading->row, name, store_, reading->now);
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name, servers_.server(),
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
   state.waiters = std::move(*waiters);
-  state.ever_taken = look->row.version != 0 || !state.waiters.empty();
+  state.ever_taken = reading->row.version != 0 || !state.waiters.empty();
   state.forgets = true;
   return state;
 }

@@ -66,20 +66,20 @@ Result<RowStore::State> RowStore::read_state(const LockName& name, TimePoint unt
     return Error{ErrorCode::kUnavailable, servers_.server() + " answered what dlock does not understand"};
   }
   const Row& fields = found->rows[0];
-  State look;
-  look.now = leading_number<std::int64_t>(fields[0].value_or(""));
-  look.read_only = fields[10].value_or("0") != "0";
-  look.has_row = fields[1].has_value();
-  if (!look.has_row) return look;
-  look.token = leading_number<std::uint64_t>(fields[3].value_or(""));
-  look.version = leading_number<std::uint64_t>(fields[8].value_or(""));
-  if (fields[7].value_or("0") == "0") return look;
+  State reading;
+  reading.now = leading_number<std::int64_t>(fields[0].value_or(""));
+  reading.read_only = fields[10].value_or("0") != "0";
+  reading.has_row = fields[1].has_value();
+  if (!reading.has_row) return reading;
+  reading.token = leading_number<std::uint64_t>(fields[3].value_or(""));
+  reading.version = leading_number<std::uint64_t>(fields[8].value_or(""));
+  if (fields[7].value_or("0") == "0") return reading;
   const std::string entries = fields[9].value_or("");
-  Holder holder{fields[2].value_or(""), look.token,
+  Holder holder{fields[2].value_or(""), reading.token,
                 time_of(fields[4]),     time_of(fields[5]),
                 fields[6].value_or(""), static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','))};
-  if (!holder.until || *holder.until > look.now) look.holder = std::move(holder);
-  return look;
+  if (!holder.until || *holder.until > reading.now) reading.holder = std::move(holder);
+  return reading;
 }
 
 /// Whatever this account may write there.
@@ -93,11 +93,11 @@ Error RowStore::leave_read_only() {
 Result<std::uint64_t> RowStore::draw_token(const LockName& name, TimePoint until, Control* control) {
   LeaseStore counter(servers_, clock_, strategy_, name);
   while (true) {
-    const auto look = counter.read(false, until, control);
-    if (!look) return look.error();
-    LeaseRow next = look->row;
-    next.fence = std::max(next.fence + 1, static_cast<std::uint64_t>(look->now));
-    const auto written = counter.change(look->row, next, until, control);
+    const auto reading = counter.read(false, until, control);
+    if (!reading) return reading.error();
+    LeaseRow next = reading->row;
+    next.fence = std::max(next.fence + 1, static_cast<std::uint64_t>(reading->now));
+    const auto written = counter.change(reading->row, next, until, control);
     if (!written) return written.error();
     if (*written == Written::kYes) return next.fence;
   }

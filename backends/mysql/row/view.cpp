@@ -16,25 +16,25 @@ std::optional<WallTime> wall(std::optional<ServerTime> time) {
 
 }  // namespace
 
-LockState row_state(const RowStore::State& look, const LockName& name, const std::string& store) {
+LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
-  if (!look.holder) return state;
+  if (!reading.holder) return state;
   Participant participant;
-  participant.owner = look.holder->owner;
-  participant.token = FencingToken(look.holder->token);
-  participant.count = look.holder->entries;
-  participant.since = wall(look.holder->since);
-  participant.until = wall(look.holder->until);
+  participant.owner = reading.holder->owner;
+  participant.token = FencingToken(reading.holder->token);
+  participant.count = reading.holder->entries;
+  participant.since = wall(reading.holder->since);
+  participant.until = wall(reading.holder->until);
   if (participant.owner.empty()) participant.note = "another program";
-  else add_who(participant, look.holder->who);
+  else add_who(participant, reading.holder->who);
   state.holders.push_back(std::move(participant));
   return state;
 }
 
 Result<LockState> RowView::inspect(const LockName& name) {
-  const auto look = table_.read_state(name, soon(), nullptr);
-  if (!look) return look.error();
-  return row_state(*look, name, settings_.store);
+  const auto reading = table_.read_state(name, soon(), nullptr);
+  if (!reading) return reading.error();
+  return row_state(*reading, name, settings_.store);
 }
 
 Result<std::vector<LockName>> RowView::names() { return table_.names(soon()); }
@@ -42,9 +42,9 @@ Result<std::vector<LockName>> RowView::names() { return table_.names(soon()); }
 Result<ForceReleased> RowView::force_release(const LockName& name, const LockState& shown, const std::string& /*by*/) {
   const Error others{ErrorCode::kConflict, name.text() + " has another holder by now; nothing was freed"};
   if (shown.holders.empty()) {
-    const auto look = table_.read_state(name, soon(), nullptr);
-    if (!look) return look.error();
-    return look->holder ? Result<ForceReleased>(others) : ForceReleased{};
+    const auto reading = table_.read_state(name, soon(), nullptr);
+    if (!reading) return reading.error();
+    return reading->holder ? Result<ForceReleased>(others) : ForceReleased{};
   }
   const Participant& holder = shown.holders.front();
   const auto freed = holder.owner.empty() ? table_.release_foreign(name, soon())
@@ -59,10 +59,10 @@ Result<HeldLock> RowView::renew(const LockName& name, const Owner& owner, Durati
   const auto renewed = table_.renew(name, owner.text(), ttl, true, soon(), nullptr);
   if (!renewed) return renewed.error();
   if (!*renewed) return lost;
-  const auto look = table_.read_state(name, soon(), nullptr);
-  if (!look) return look.error();
-  if (!look->holder) return lost;
-  return HeldLock{name, owner, FencingToken(look->holder->token), settings_.store};
+  const auto reading = table_.read_state(name, soon(), nullptr);
+  if (!reading) return reading.error();
+  if (!reading->holder) return lost;
+  return HeldLock{name, owner, FencingToken(reading->holder->token), settings_.store};
 }
 
 Result<void> RowView::release(const LockName& name, const Owner& owner) {

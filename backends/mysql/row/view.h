@@ -32,6 +32,6 @@ class RowView final : public StrategyView {
   RowStore table_;
 };
 
-LockState row_state(const RowStore::State& look, const LockName& name, const std::string& store);
+LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store);
 
 }  // namespace dlock::mysql

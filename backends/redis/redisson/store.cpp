@@ -159,7 +159,7 @@ std::string RedissonStore::forced_by(const Owner& owner, TimePoint until, Contro
 
 Result<LockState> RedissonStore::read_state(TimePoint until, Control* control) {
   const WallTime asked = clock_.wall();
-  auto parts = calls_.run(command_of(lua::kLook, "", {kind_word(kind_)}), until, control);
+  auto parts = calls_.run(command_of(lua::kReadState, "", {kind_word(kind_)}), until, control);
   if (!parts) return parts.error();
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
   if (!read_redisson_view(kind_, *parts, state)) return not_understood(store_);

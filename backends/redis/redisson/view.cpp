@@ -24,7 +24,7 @@ void add_note(Participant& participant, const std::string& note) {
   participant.note += (participant.note.empty() ? "" : ", ") + note;
 }
 
-/// What scripts/look.lua gives: time, type, rest of the lease, what is at the key, and three lists.
+/// What scripts/read_state.lua gives: time, type, rest of the lease, what is at the key, and three lists.
 bool is_look(const std::vector<Reply>& parts) {
   if (parts.size() != 7 || !parts[0].is_text() || parts[1].text.empty()) return false;
   if (parts[2].kind != Reply::Kind::kInteger) return false;
