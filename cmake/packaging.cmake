@@ -94,11 +94,11 @@ endforeach()
 list(JOIN suggests ", " CPACK_DEBIAN_DLOCK_PACKAGE_SUGGESTS)
 # Each text begins with its own summary; one for all would be put in front of it.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
-set(CPACK_DEBIAN_DLOCK_DESCRIPTION "run a command under a lock, first come first served
+set(CPACK_DEBIAN_DLOCK_DESCRIPTION "run a command under a lock, first come, first served
 Runs a command while holding a lock, as flock(1) does, and keeps what flock
-does not promise: waiters are served first come first served, a busy lock
+does not promise: waiters are served first come, first served, a busy lock
 says who holds it and what for, every holder gets a token that only grows, a
-lock can be taken in one step of a script and given back in another, and a
+lock can be taken in one step of a script and released in another, and a
 stuck one can be freed by an operator.
 
 This package holds the program with the backend for the locks of one machine.
