@@ -49,7 +49,7 @@ Participant get_participant(MessageReader& in) {
 }
 
 /// As many as `room` bytes take, which it takes them off, and how many there are besides.
-void put_parties(Message& message, const std::string& name, const std::vector<Participant>& participants,
+void put_participants(Message& message, const std::string& name, const std::vector<Participant>& participants,
                  std::size_t more, std::size_t& room) {
   std::size_t next = 0;
   for (; next < participants.size(); ++next) {
@@ -64,7 +64,7 @@ void put_parties(Message& message, const std::string& name, const std::vector<Pa
   if (more > 0) message.fields[name + ".more"] = digits(more);
 }
 
-Result<std::vector<Participant>> get_parties(const Message& message, const std::string& name, std::size_t& more) {
+Result<std::vector<Participant>> get_participants(const Message& message, const std::string& name, std::size_t& more) {
   std::vector<Participant> participants;
   for (;;) {
     MessageReader in(message, name + "." + digits(participants.size()) + ".");
@@ -89,9 +89,9 @@ void put_state(Message& message, const LockState& state) {
   std::size_t room = kLargestMessage - kForTheRest - encode(message).size();
   std::size_t half = room / 2;
   room -= half;
-  put_parties(message, "holder", state.holders, state.more_holders, half);
+  put_participants(message, "holder", state.holders, state.more_holders, half);
   room += half;
-  put_parties(message, "waiter", state.waiters, state.more_waiters, room);
+  put_participants(message, "waiter", state.waiters, state.more_waiters, room);
 }
 
 Result<LockState> get_state(const Message& message) {
@@ -101,9 +101,9 @@ Result<LockState> get_state(const Message& message) {
   LockState state{
       *name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
   if (!in.ok()) return in.error();
-  auto holders = get_parties(message, "holder", state.more_holders);
+  auto holders = get_participants(message, "holder", state.more_holders);
   if (!holders) return holders.error();
-  auto waiters = get_parties(message, "waiter", state.more_waiters);
+  auto waiters = get_participants(message, "waiter", state.more_waiters);
   if (!waiters) return waiters.error();
   state.holders = std::move(*holders);
   state.waiters = std::move(*waiters);

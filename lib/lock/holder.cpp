@@ -37,10 +37,10 @@ std::chrono::seconds move_to_our_clock(LockState& state, WallTime theirs, WallTi
   using std::chrono::seconds;
   if (theirs > asked - seconds(1) && theirs < answered + seconds(1)) return seconds(0);
   const auto behind = std::chrono::round<seconds>(asked + (answered - asked) / 2 - theirs);
-  for (std::vector<Participant>* parties : {&state.holders, &state.waiters}) {
-    for (Participant& party : *parties) {
-      if (party.since) *party.since += behind;
-      if (party.until) *party.until += behind;
+  for (std::vector<Participant>* participants : {&state.holders, &state.waiters}) {
+    for (Participant& participant : *participants) {
+      if (participant.since) *participant.since += behind;
+      if (participant.until) *participant.until += behind;
     }
   }
   return behind;

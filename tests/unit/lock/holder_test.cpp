@@ -22,12 +22,12 @@ TEST_CASE("the times of a store are moved to our clock, unless the two agree as 
         Row{"behind, and a slow answer", 602s, 4s, 600s}}) {
     CAPTURE(row.what);
     LockState state{*LockName::parse("k"), "redis://h", Mode::kExclusive, 0, {}, {}};
-    Participant party;
-    party.since = now - 60s;
-    state.holders.push_back(party);
-    party.since.reset();
-    party.until = now + 30s;
-    state.waiters.push_back(party);
+    Participant participant;
+    participant.since = now - 60s;
+    state.holders.push_back(participant);
+    participant.since.reset();
+    participant.until = now + 30s;
+    state.waiters.push_back(participant);
     CHECK(move_to_our_clock(state, now - row.behind, now - row.took, now) == row.moved);
     CHECK(state.holders.front().since == now - 60s + row.moved);
     CHECK_FALSE(state.holders.front().until);
