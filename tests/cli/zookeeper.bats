@@ -360,6 +360,17 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   [ ! -e ran ]
 }
 
+# Its server tells nobody of what happens to a node that he may not read.
+is_watched() { zookeeper_says shared wchp | grep -q "^/$1/"; } # KEY
+@test "a holder whose node nobody may read any more hears within its ttl that it was deleted: 79" {
+  kazoo_there k
+  start_watched holder dlock run --ttl 1s "$key" -- sleep 60
+  wait_until is_watched "$key"
+  [ "$(ask k hide "/$key")" = ok ]
+  run -0 dlock force-release --yes "$key"
+  [ "$(how_ended holder)" = "exit 79" ]
+}
+
 @test "a password without a user, or a user without a password: 78, and it is said which is missing" {
   DLOCK_PASSWORD=secret run -78 dlock run "$key" -- touch ran
   [[ "$output" == *"there is a password"*" $DLOCK_BACKEND names no user"* && "$output" != *secret* ]]

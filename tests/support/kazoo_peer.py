@@ -9,6 +9,7 @@ make PATH                       a node with all above it
 children PATH                   their names, sorted
 delete PATH                     a node that may be gone already
 protect PATH USER PASSWORD [RIGHTS]  the same, where USER may do everything and anybody else what RIGHTS says: "r"
+hide PATH                       nobody may read the nodes in it any more
 create PATH                     a sequential node: prints its name
 leave PATH,... WORD...          the same, several at once with the words in them, until this client ends
 crash                           ends without closing the session
@@ -108,6 +109,11 @@ class Peer:
         others = [ACL(given, Id("world", "anyone"))] if given else []
         self.client.ensure_path(path.rpartition("/")[0])
         self.client.create(path, acl=[make_digest_acl(user, password, all=True), *others])
+        return "ok"
+
+    def hide(self, path):
+        for name in self.client.get_children(path):
+            self.client.set_acls(path + "/" + name, [ACL(Permissions.ADMIN, Id("world", "anyone"))])
         return "ok"
 
     def create(self, path):

@@ -108,6 +108,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Verdict verdict_;         ///< of that stage: what is waited for
   std::string last_there_;  ///< the node that is waited for by who takes nothing
   std::optional<TimePoint> watch_at_;
+  TimePoint looked_at_{};      ///< when our nodes were asked for
   TimePoint began_{};          ///< when the session was asked for
   Duration made_for_{0};       ///< the timeout that it was made with
   UniqueFd lease_file_;        ///< of a lease that was left, while the session is in our hands

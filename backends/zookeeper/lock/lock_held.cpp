@@ -48,8 +48,10 @@ void ZookeeperLock::leave_gates() {
 }
 
 /// A server tells of a watch before it answers what was asked after the change: nobody needs to ask whether they are
-/// there. Watches outlive their connection, but a library has to see to that.
+/// there. Watches outlive their connection, but a library has to see to that; and servers tell nothing of a node that
+/// may not be read any more. So they are asked for once in a ttl all the same.
 bool ZookeeperLock::is_watched() const {
+  if (runtime_.clock.now() >= looked_at_ + std::min(spec_.ttl, calls_->timeout())) return false;
   return !entered_ && watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
 }
 
@@ -78,6 +80,7 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   if (failed) return RenewalUnknown{failed->message};
   if (gone) return lost_by_deletion();
   if (watched && !is_watched()) return renew(control, until);  // which asks for them
+  if (!watched) looked_at_ = sent;
   previously_sent_ = sent_;
   sent_ = sent;
   return RenewalRenewed{believed()};
@@ -115,6 +118,7 @@ Renewal ZookeeperLock::held(TimePoint now) {
   if (!changed && !due) return watching_.empty() ? Renewal(RenewalHeld{}) : judge_watched();
   watch_at_.reset();
   watched_by_ = calls_->connections();
+  looked_at_ = now;
   // In front of those that are under way, which may bring who frees the lock.
   for (const std::string& path : held_) {
     watching_.insert(watching_.begin(), calls_->send({.kind = Request::Kind::kRead, .path = path, .watch = true}));
