@@ -86,7 +86,9 @@ Result<std::optional<Swept>> LocalAdmin::sweep(const std::string& file_name, boo
   if (!header) return header.error();
   const auto name = LockName::parse((*file)->key().value_or(std::string()));
   const std::size_t records = (*file)->read_records().size();
-  if (!name || records == 0 || !(*file)->live().empty()) return std::optional<Swept>();
+  const auto live = (*file)->live();
+  if (!live) return live.error();
+  if (!name || records == 0 || !live->empty()) return std::optional<Swept>();
   if (!dry_run) {
     header->ring = kSmallRing;
     header->next_record = 0;

@@ -99,7 +99,7 @@ Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool qu
   auto read = file_->read_header();
   if (!read) return read.error();
   Header header = *read;
-  learn_from_living(header);
+  if (const auto learnt = learn_from_living(header); !learnt) return learnt.error();
   if (spec_->ancestor) {
     const auto joined = join(header);
     if (!joined) return joined.error();
@@ -108,7 +108,11 @@ Result<QueueEntry::Step> QueueEntry::enter(TimePoint now, WallTime wall, bool qu
   if (auto clash = disagreement(header)) return *clash;
   note_unclean_end(header, now);
   const Ticket next = next_ticket(header, wall.time_since_epoch().count());
-  const bool free = !excluded(next, header.revoked) && permit_free(next, header.revoked);
+  const auto others = excluded(next, header.revoked);
+  if (!others) return others.error();
+  const auto permit = *others ? Result<bool>(false) : permit_free(next, header.revoked);
+  if (!permit) return permit.error();
+  const bool free = *permit;
   const bool delayed = header.delay_until_ns > boot_ns(now);
   delay_until_ns_ = delayed ? header.delay_until_ns : 0;
   if ((!free || delayed) && !queue) {
@@ -134,8 +138,12 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
   if (header.revoked >= ticket_) return Step::kStartOver;
   revoked_ = header.revoked;
   predecessor_ = 0;
-  if (excluded(ticket_, header.revoked)) return Step::kQueued;
-  if (!permit_free(ticket_, header.revoked)) {
+  const auto others = excluded(ticket_, header.revoked);
+  if (!others) return others.error();
+  if (*others) return Step::kQueued;
+  const auto permit = permit_free(ticket_, header.revoked);
+  if (!permit) return permit.error();
+  if (!*permit) {
     const auto before = queued_before(ticket_, header.revoked);
     return before && any_write_lock(file_->fd(), *before) ? Step::kQueued : Step::kFirstInLine;
   }
@@ -155,13 +163,15 @@ Result<QueueEntry::Step> QueueEntry::probe() {
   if (!header) return header.error();
   revoked_ = header->revoked;
   const auto live = file_->live();
-  seen_counter_ = std::max<Ticket>(header->counter, live.empty() ? 0 : live.back().ticket);
-  const bool busy = std::any_of(live.begin(), live.end(), [&](const LiveTicket& one) {
+  if (!live) return live.error();
+  seen_counter_ = std::max<Ticket>(header->counter, live->empty() ? 0 : live->back().ticket);
+  const bool busy = std::any_of(live->begin(), live->end(), [&](const LiveTicket& one) {
     return one.ticket > revoked_ && (spec_->mode == Mode::kExclusive || one.side == Side::kWriters);
   });
   if (busy) return Step::kQueued;
-  if (spec_->mode == Mode::kPermits && !permit_free(seen_counter_ + 1, revoked_)) return Step::kFirstInLine;
-  return Step::kGranted;
+  const auto permit = permit_free(seen_counter_ + 1, revoked_);
+  if (!permit) return permit.error();
+  return *permit ? Step::kGranted : Step::kFirstInLine;
 }
 
 std::vector<Range> QueueEntry::awaited() const {
@@ -211,8 +221,9 @@ Result<bool> QueueEntry::queue_changed() const {
 
 std::vector<LiveTicket> QueueEntry::before(Ticket revoked) const {
   auto live = file_->live();
-  std::erase_if(live, [&](const LiveTicket& one) { return one.ticket <= revoked || one.ticket >= ticket_; });
-  return live;
+  if (!live) return {};
+  std::erase_if(*live, [&](const LiveTicket& one) { return one.ticket <= revoked || one.ticket >= ticket_; });
+  return std::move(*live);
 }
 
 /// Whose state cannot be known (another pid namespace, no record) is not stopped; who was granted the lock has it.
@@ -236,7 +247,9 @@ bool QueueEntry::only_stopped_before() const {
   // Nearly always the one that the kernel names goes on. All of them would be a request each, in each of as many
   // waiters.
   for (const Range& range : excluding(side_, ticket_, header->revoked)) {
-    const auto one = find_a_write_lock(file_->fd(), range);
+    const auto found = find_a_write_lock(file_->fd(), range);
+    if (!found) return false;
+    const auto& one = *found;
     if (one && one->first >= range.first && !all_stopped(live_tickets({*one}))) return false;
   }
   return all_stopped(before(header->revoked));
@@ -267,7 +280,9 @@ Result<bool> QueueEntry::join(const Header& header) {
   for (const auto& [index, record] : file_->read_records()) {
     if (record.ticket != outer || record.owner_text() != spec_->ancestor->owner.text()) continue;
     const Side side = side_of(record.lock_mode());
-    if (!(record.flags & Record::kGranted) || !file_->alive(side, outer)) return false;
+    const auto living = find_a_write_lock(file_->fd(), ticket_bytes(side, outer));
+    if (!living) return living.error();
+    if (!(record.flags & Record::kGranted) || !*living) return false;
     if (auto why = why_not_joined(record, *spec_)) return *why;
     for (int entry = 1; entry < kMaxEntries; ++entry) {
       if (try_write_lock(file_->fd(), entry_byte(side, outer, entry)) != 0) continue;
@@ -290,7 +305,9 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
   const std::uint32_t wanted = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   if (header.reader_permits == wanted) return std::nullopt;
   const auto readers = readers_before(kMaxTicket, header.revoked);
-  if (readers && any_write_lock(file_->fd(), *readers)) {
+  const auto living = readers ? find_a_write_lock(file_->fd(), *readers) : std::optional<Range>();
+  if (!living) return living.error();
+  if (*living) {
     return Error{ErrorCode::kConflict,
                  spec_->name.text() + " is in use with " + population(header.reader_permits) + ", not with " +
                      population(wanted),
@@ -301,12 +318,15 @@ std::optional<Error> QueueEntry::disagreement(Header& header) const {
 }
 
 /// A blank header beside living tickets is a file whose content was lost. Its queue is still there, in the kernel.
-void QueueEntry::learn_from_living(Header& header) const {
-  if (header.known) return;
-  for (const LiveTicket& one : file_->live()) {
+Result<void> QueueEntry::learn_from_living(Header& header) const {
+  if (header.known) return {};
+  const auto live = file_->live();
+  if (!live) return live.error();
+  for (const LiveTicket& one : *live) {
     header.counter = std::max<std::uint64_t>(header.counter, one.ticket);
     if (one.side == Side::kWriters) header.last_writer = one.ticket;
   }
+  return {};
 }
 
 /// Whoever was to be protected by a lock-delay and ended without giving back: from now on it runs.
@@ -319,18 +339,23 @@ void QueueEntry::note_unclean_end(Header& header, TimePoint now) const {
   header.delay_until_ns = boot_ns(now) + header.delay_ns;
 }
 
-bool QueueEntry::excluded(Ticket ticket, Ticket revoked) const {
-  const auto ranges = excluding(side_, ticket, revoked);
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return any_write_lock(file_->fd(), range); });
+Result<bool> QueueEntry::excluded(Ticket ticket, Ticket revoked) const {
+  for (const Range& range : excluding(side_, ticket, revoked)) {
+    const auto other = find_a_write_lock(file_->fd(), range);
+    if (!other) return other.error();
+    if (*other) return true;
+  }
+  return false;
 }
 
 /// Once true it stays true: older tickets only ever get fewer.
-bool QueueEntry::permit_free(Ticket ticket, Ticket revoked) const {
+Result<bool> QueueEntry::permit_free(Ticket ticket, Ticket revoked) const {
   if (spec_->mode != Mode::kPermits) return true;
   const auto before = readers_before(ticket, revoked);
   if (!before) return true;
-  return live_tickets(find_write_locks(file_->fd(), *before)).size() < static_cast<std::size_t>(spec_->permits);
+  const auto locks = find_write_locks(file_->fd(), *before);
+  if (!locks) return locks.error();
+  return live_tickets(*locks).size() < static_cast<std::size_t>(spec_->permits);
 }
 
 }  // namespace dlock::local

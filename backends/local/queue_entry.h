@@ -93,12 +93,12 @@ class QueueEntry {
   Result<bool> enter_alone(TimePoint now, WallTime wall);
   Result<bool> join(const Header& header);
   std::optional<Error> disagreement(Header& header) const;
-  void learn_from_living(Header& header) const;
+  Result<void> learn_from_living(Header& header) const;
   void note_unclean_end(Header& header, TimePoint now) const;
-  bool excluded(Ticket ticket, Ticket revoked) const;
+  Result<bool> excluded(Ticket ticket, Ticket revoked) const;
   std::vector<LiveTicket> before(Ticket revoked) const;
   bool all_stopped(const std::vector<LiveTicket>& tickets) const;
-  bool permit_free(Ticket ticket, Ticket revoked) const;
+  Result<bool> permit_free(Ticket ticket, Ticket revoked) const;
   Result<void> draw(Header& header, TimePoint now, WallTime wall, bool granted);
   Result<void> lock_own_bytes(Header& header, Ticket first, bool granted);
   Result<void> write_down(Header& header, TimePoint now, WallTime wall, bool granted);

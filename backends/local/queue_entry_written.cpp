@@ -87,7 +87,9 @@ Result<void> QueueEntry::write_record() {
 Result<void> QueueEntry::take_slot(const Header& header) {
   if (spec_->mode != Mode::kPermits) return {};
   if (index_) {
-    record_.set_texts(spec_->reason, slot_for(*file_, header.revoked, *spec_), spec_->command);
+    const auto slot = slot_for(*file_, header.revoked, *spec_);
+    if (!slot) return slot.error();
+    record_.set_texts(spec_->reason, *slot, spec_->command);
     return {};
   }
   if (spec_->slots.empty()) return {};

@@ -87,7 +87,9 @@ Result<View> read_view(const LockFile& file, bool path_key) {
   if (!header) return header.error();
   View view;
   view.header = *header;
-  const Standing standing = stand(file.live(), header->reader_permits, header->revoked);
+  const auto live = file.live();
+  if (!live) return live.error();
+  const Standing standing = stand(*live, header->reader_permits, header->revoked);
   if (standing.holders.empty() && standing.waiters.empty()) return view;
   const auto records = file.read_records();
   const auto seat = [&](const LiveTicket& ticket) {
@@ -107,13 +109,14 @@ Result<View> read_view(const LockFile& file, bool path_key) {
   return view;
 }
 
-std::string slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec) {
+Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec) {
   const auto live = file.live();
+  if (!live) return live.error();
   std::vector<std::string> taken;
   for (const auto& placed : file.read_records()) {
     const Record& record = placed.record;
     const auto is_its = [&](const LiveTicket& one) { return one.ticket == record.ticket && one.ticket > revoked; };
-    if (record.slot().empty() || std::none_of(live.begin(), live.end(), is_its)) continue;
+    if (record.slot().empty() || std::none_of(live->begin(), live->end(), is_its)) continue;
     taken.emplace_back(record.slot());
   }
   return free_slot(spec.slots, spec.permits, taken);

@@ -31,7 +31,7 @@ Result<View> read_view(const LockFile& file, bool path_key);
 
 /// The slot for a permit that is being given to a ticket of `file`: one that no other living holder has. REQUIRES: the
 /// guard, under which every record of a holder with a slot is written.
-std::string slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec);
+Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpec& spec);
 
 /// A view for people, with foreign flock(2) users of a path key; `own_pid` waits for flock(2) on our behalf.
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid = 0);

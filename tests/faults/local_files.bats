@@ -390,3 +390,20 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   [[ "$output" == *"cannot start a process"* ]]
   run -0 nobody dlock run -b "local:$BATS_TEST_TMPDIR/theirs" -n k -- true
 }
+
+# A server of NFS that is gone, a memory cgroup that is full: fcntl(2) with F_OFD_GETLK fails.
+asking_fails() { "${python[@]}" "$support/denying.py" fcntl 1 36 ENOLCK "$@"; }
+@test "where the kernel does not tell who holds a lock nobody gets it, and nobody is told that it is free" {
+  hold_lock k
+  local wanted
+  for wanted in "run -n k" "run k" "run -n -s k" "run -n --permits 2 k"; do
+    run -71 asking_fails bash -c "exec dlock $wanted -- touch ran"
+    [[ "$output" == *"cannot ask who holds the lock: No locks available"* ]]
+  done
+  run -71 asking_fails dlock wait k
+  run -71 asking_fails dlock inspect k
+  run -71 asking_fails dlock check k "$holder_token"
+  run -71 asking_fails dlock force-release --yes k
+  [ ! -e ran ]
+  run -75 dlock run -q -n k -- true
+}

@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "lib/base/system_error.h"
+
 namespace dlock::local {
 namespace {
 
@@ -38,23 +40,31 @@ int unlock_all_bytes(int fd) { return unlock_bytes(fd, {0, std::numeric_limits<s
 
 int wait_for_bytes(int fd, const Range& range) { return apply(fd, F_OFD_SETLKW, F_RDLCK, range); }
 
-std::optional<Range> find_a_write_lock(int fd, const Range& range) {
+Result<std::optional<Range>> find_a_write_lock(int fd, const Range& range) {
   struct flock lock = describe(F_RDLCK, range);
-  if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
-  if (lock.l_len == 0) return Range{lock.l_start, std::numeric_limits<std::int64_t>::max()};
-  return Range{lock.l_start, lock.l_start + lock.l_len - 1};
+  while (fcntl(fd, F_OFD_GETLK, &lock) != 0) {
+    if (errno != EINTR) return system_error("cannot ask who holds the lock", errno);
+  }
+  if (lock.l_type == F_UNLCK) return std::optional<Range>();
+  if (lock.l_len == 0) return std::optional(Range{lock.l_start, std::numeric_limits<std::int64_t>::max()});
+  return std::optional(Range{lock.l_start, lock.l_start + lock.l_len - 1});
 }
 
-bool any_write_lock(int fd, const Range& range) { return find_a_write_lock(fd, range).has_value(); }
+bool any_write_lock(int fd, const Range& range) {
+  const auto found = find_a_write_lock(fd, range);
+  return !found || found->has_value();
+}
 
-std::vector<Range> find_write_locks(int fd, const Range& range) {
+Result<std::vector<Range>> find_write_locks(int fd, const Range& range) {
   // The kernel names one conflicting lock, and not the lowest: so look again to its left and to its right.
   std::vector<Range> found;
   std::vector<Range> unseen{range};
   while (!unseen.empty()) {
     const Range here = unseen.back();
     unseen.pop_back();
-    const auto lock = find_a_write_lock(fd, here);
+    const auto one = find_a_write_lock(fd, here);
+    if (!one) return one.error();
+    const std::optional<Range>& lock = *one;
     if (!lock) continue;
     // One that begins further to the left has come since we looked there: it belongs to the next look.
     if (lock->first >= here.first) found.push_back(*lock);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/local/files/rules.h"
+#include "lib/base/result.h"
 
 namespace dlock::local {
 
@@ -20,14 +21,14 @@ int unlock_all_bytes(int fd);
 /// Blocks until nobody else has a write lock in `range`. Async-signal-safe.
 int wait_for_bytes(int fd, const Range& range);
 
-/// Has another open file write-locked any byte of it? A descriptor that is no file counts as free.
+/// Has another open file write-locked any byte of it? What the kernel refuses to tell counts as locked.
 bool any_write_lock(int fd, const Range& range);
 
 /// One of the locks that others have in `range`, as long as it is; it may begin further to the left. Which one, the
 /// kernel says.
-std::optional<Range> find_a_write_lock(int fd, const Range& range);
+Result<std::optional<Range>> find_a_write_lock(int fd, const Range& range);
 
 /// The ranges that others have write-locked and that begin in `range`, in no order.
-std::vector<Range> find_write_locks(int fd, const Range& range);
+Result<std::vector<Range>> find_write_locks(int fd, const Range& range);
 
 }  // namespace dlock::local

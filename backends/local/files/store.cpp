@@ -227,7 +227,11 @@ std::vector<LockFile::Placed> LockFile::read_records() const {
 
 bool LockFile::alive(Side side, Ticket ticket) const { return any_write_lock(fd(), ticket_bytes(side, ticket)); }
 
-std::vector<LiveTicket> LockFile::live() const { return live_tickets(find_write_locks(fd(), kAllTickets)); }
+Result<std::vector<LiveTicket>> LockFile::live() const {
+  const auto locks = find_write_locks(fd(), kAllTickets);
+  if (!locks) return locks.error();
+  return live_tickets(*locks);
+}
 
 std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {
   // In a queue the oldest record is the next one to die, so the first look nearly always finds a place.
@@ -251,7 +255,9 @@ std::optional<std::uint32_t> LockFile::claim_record(Header& header) const {
 LockFile::Look LockFile::look() const {
   if (private_) return {};
   struct statx here;  // not fstat(): see LockDir::checked(). The time of access is none of those.
-  if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_ATIME, &here) != 0 || here.stx_nlink == 0) return {true, 0};
+  const bool seen = statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_ATIME, &here) == 0;
+  if (!seen && errno != ESTALE) return {};  // says nothing: the kernel keeps the lock
+  if (!seen || here.stx_nlink == 0) return {true, 0};
   if (!(here.stx_mask & STATX_ATIME)) return {};
   return {false, here.stx_atime.tv_sec * 1'000'000'000 + here.stx_atime.tv_nsec};
 }
@@ -260,7 +266,9 @@ bool LockFile::replaced() const {
   if (private_) return false;
   struct statx here;
   struct statx there;
-  if (statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_INO, &here) != 0 || here.stx_nlink == 0) return true;
+  const bool seen = statx(fd(), "", AT_EMPTY_PATH, STATX_NLINK | STATX_INO, &here) == 0;
+  if (!seen && errno != ESTALE) return false;
+  if (!seen || here.stx_nlink == 0) return true;
   if (statx(AT_FDCWD, path_.c_str(), 0, STATX_INO, &there) != 0) return errno == ENOENT || errno == ENOTDIR;
   return here.stx_ino != there.stx_ino || here.stx_dev_major != there.stx_dev_major ||
          here.stx_dev_minor != there.stx_dev_minor;

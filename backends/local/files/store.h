@@ -74,10 +74,10 @@ class LockFile {
   std::string reason_of(const Placed& placed) const;
   std::vector<Placed> read_records() const;
 
-  /// Is any byte of this ticket locked through another description?
+  /// Is any byte of this ticket locked through another description? If that cannot be known, it is.
   bool alive(Side side, Ticket ticket) const;
   /// Every ticket alive through other descriptions, oldest first.
-  std::vector<LiveTicket> live() const;
+  Result<std::vector<LiveTicket>> live() const;
 
   /// REQUIRES: the guard. A place for one more record, where no live ticket's record lies; moves header.next_record.
   /// nullopt when all are taken: the ticket then goes without one.
