@@ -68,10 +68,11 @@ local function join()
   if token ~= ancestor_token then return end
   if is_marked() and mode == 'x' then return {'self'} end
   if is_marked() and value ~= marker then return end
-  call('PEXPIRE', lock, math.max(px, call('PTTL', lock)))
-  call('PEXPIRE', holders, math.max(px, call('PTTL', holders)))
+  local keep = px + math.max(its_delay - delay, 0)
+  call('PEXPIRE', lock, math.max(keep, call('PTTL', lock)))
+  call('PEXPIRE', holders, math.max(keep, call('PTTL', holders)))
   if is_marked() then
-    call('ZADD', ends, math.max(ms + px, tonumber(call('ZSCORE', ends, ancestor))), ancestor)
+    call('ZADD', ends, math.max(ms + keep, tonumber(call('ZSCORE', ends, ancestor))), ancestor)
     call('PEXPIRE', ends, call('PTTL', lock))
   end
   if not string.find(entries, me, 1, true) then entries = entries .. ',' .. me end

@@ -22,7 +22,7 @@ for owner in pairs(tokens) do
   local record = call('HGET', holders, owner)
   if record then
     tokens[owner] = string.match(record, '^%S+')
-    delay = tonumber(string.match(record, '^%S+ %S+ (%S+)'))
+    delay = math.max(delay, tonumber(string.match(record, '^%S+ %S+ (%S+)')))
   end
 end
 
