@@ -163,16 +163,15 @@ class Composer {
     if (!url) return chosen == nullptr ? url.error() : OptionReader::at(*chosen, url.error());
     const bool typed = chosen != nullptr && chosen->origin.layer != Origin::Layer::kFile;
     if (typed && chosen->origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
+    name_store(*url);  // as it was typed: a password from elsewhere is found there again
     if (auto added = add_password(*url, environment_, environment_.get("DLOCK_PASSWORD"), typed); !added) {
       return added.error();
     }
     options_.backends.push_back(std::move(*url));
-    name_store();
     return read_fallbacks();
   }
 
-  void name_store() {
-    const BackendUrl& url = options_.backends.front();
+  void name_store(const BackendUrl& url) {
     if (reader().given_by_flag(OptionId::kBackend)) {
       options_.same_store += " -b " + shell_word(url.alias.empty() ? url.redacted() : url.alias);
     }

@@ -29,6 +29,20 @@ use() { export DLOCK_BACKEND=$1; } # URL
   DLOCK_PASSWORD=right run -0 dlock run -n -b "$url" k -- true
 }
 
+@test "a user of some keys alone is shown those, and how many not (77); what he is told to do next can be done" {
+  redis_cli one acl setuser app on '>right' '~app:*' '~dlock:*app:*' '&*' '+@all'
+  dlock acquire --ttl 60s other
+  dlock acquire --ttl 60s app:k
+  local url
+  url=redis://app@127.0.0.1:$(port_of one)
+  export DLOCK_PASSWORD=right
+  run -77 --separate-stderr dlock inspect -b "$url"
+  [[ "$output" == "app:k  held"* ]]
+  [[ "$stderr" == *"1 lock in "*" cannot be read"* ]]
+  run -77 dlock run -b "$url" other -- true
+  [[ "$output" == *"dlock doctor -b $url" ]] # not with *** for the password
+}
+
 # What the server has, with the rest of each lease in seconds (a renewal would make it longer).
 everything_on_it() {
   local key
