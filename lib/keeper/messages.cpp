@@ -50,7 +50,7 @@ Participant get_participant(MessageReader& in) {
 
 /// As many as `room` bytes take, which it takes them off, and how many there are besides.
 void put_participants(Message& message, const std::string& name, const std::vector<Participant>& participants,
-                 std::size_t more, std::size_t& room) {
+                      std::size_t more, std::size_t& room) {
   std::size_t next = 0;
   for (; next < participants.size(); ++next) {
     Message one;
