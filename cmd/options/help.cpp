@@ -58,9 +58,9 @@ std::string option_label(const OptionRow& row) {
   return label;
 }
 
-std::string option_text(const OptionRow& row) {
+std::string option_text(const OptionRow& row, Command command) {
   std::string text(row.help);
-  if (row.preset.empty() && row.variable.empty()) return text;
+  if ((row.flag_only & bit(command)) != 0 || (row.preset.empty() && row.variable.empty())) return text;
   text += " [";
   if (!row.preset.empty()) text.append(row.preset);
   if (!row.preset.empty() && !row.variable.empty()) text += "; ";
@@ -71,7 +71,7 @@ std::string option_text(const OptionRow& row) {
 void put_options(std::string& out, Command command, bool general) {
   for (const OptionRow& row : option_rows()) {
     if (!has_option(command, row) || row.anywhere != general) continue;
-    put_row(out, option_label(row), kOptionColumn, option_text(row));
+    put_row(out, option_label(row), kOptionColumn, option_text(row, command));
   }
 }
 
@@ -120,7 +120,7 @@ std::string explain_action(const StockActionRow& action) {
   if (!examples.empty()) out += "\nExample:\n" + examples;
   if (!action.options.empty()) out += "\nOptions [default; environment variable]:\n";
   for (const OptionRow& row : option_rows()) {
-    if (has_option(action, row.id)) put_row(out, option_label(row), kOptionColumn, option_text(row));
+    if (has_option(action, row.id)) put_row(out, option_label(row), kOptionColumn, option_text(row, Command::kStock));
   }
   out += "\nGeneral options, also before the command:\n";
   put_options(out, Command::kStock, true);

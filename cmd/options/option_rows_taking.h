@@ -127,6 +127,7 @@ inline constexpr OptionRow kTaking[] = {
      .config_key = "ttl",
      .of_backend = true,
      .of_key = true,
+     .flag_only = kVerify,
      .preset = "30s",
      .help = "lease length, at least 1s"},
     {.id = OptionId::kRenewInterval,

@@ -100,6 +100,7 @@ struct OptionRow {
   bool of_backend = false;           ///< may stand in [backend.NAME] as well
   bool of_key = false;               ///< may stand in [key."PATTERN"] as well
   bool of_defaults = true;           ///< may stand in [defaults]
+  CommandSet flag_only = 0;          ///< for which only the command line counts, or else a value of their own
   std::string_view preset = {};      ///< how help and `config show` call the built-in value; empty: none
   std::string_view help = {};
 };
