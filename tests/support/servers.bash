@@ -8,8 +8,9 @@
 servers=${servers:-${BATS_TEST_TMPDIR:+$BATS_TEST_TMPDIR/servers}}
 started=("${started[@]}")
 
-# A port below those that the kernel gives to clients. Whether it is free is seen when the server binds it.
-some_port() { echo $((20000 + (RANDOM * 32768 + RANDOM) % 12000)); }
+# So many different ports below those that the kernel gives to clients. Whether one is free is seen when the server binds it.
+some_ports() { shuf -i 20000-31999 -n "$1"; }
+some_port() { some_ports 1; }
 
 port_of() { cat "$servers/$1/port"; }
 pid_of_server() { cat "$servers/$1/pid"; }

@@ -37,13 +37,15 @@ start_ensemble() {
   return 1
 }
 
-# A server whose port for elections is taken serves for seconds before it ends.
+# A server whose port for elections is taken serves for seconds before it ends; one whose port for clients another one of the
+# three has is not missed by who asks there.
 start_three() { # NAME [LINE...]
-  local name=$1 i peers=() quorum=() election=()
-  for i in 1 2 3; do quorum[i]=$(some_port) election[i]=$(some_port); done
+  local name=$1 i ports peers=() quorum=() election=()
+  mapfile -t ports < <(some_ports 9)
+  for i in 1 2 3; do quorum[i]=${ports[i + 2]} election[i]=${ports[i + 5]}; done
   for i in 1 2 3; do peers+=("server.$i=127.0.0.1:${quorum[i]}:${election[i]}"); done
   for i in 1 2 3; do
-    write_zookeeper "$name$i" "$(some_port)" "${@:2}" "${peers[@]}"
+    write_zookeeper "$name$i" "${ports[i - 1]}" "${@:2}" "${peers[@]}"
     echo "$i" >"$servers/$name$i/data/myid"
   done
   if [ "${linked-}" ]; then
