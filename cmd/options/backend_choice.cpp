@@ -14,6 +14,8 @@
 namespace dlock {
 namespace {
 
+constexpr char kUnknown[] = "unknown";
+
 Error at(const Setting& setting, Error error) {
   error.message = setting.origin.position() + ": " + error.message;
   if (setting.origin.layer == Origin::Layer::kFile) error.code = ErrorCode::kMisconfigured;
@@ -83,6 +85,16 @@ Result<BackendUrl> choose_backend(const Config& config, const std::string& text,
   }
   return no_such_backend(config, text);
 }
+
+BackendUrl unknown_backend(const std::string& name) {
+  BackendUrl url;
+  url.scheme = kUnknown;
+  url.family = kUnknown;
+  url.alias = name;
+  return url;
+}
+
+bool is_unknown(const BackendUrl& url) { return url.family == kUnknown; }
 
 Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed) {
   if (url.is_local()) return {};

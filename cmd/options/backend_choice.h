@@ -16,6 +16,10 @@ namespace dlock {
 Result<BackendUrl> choose_backend(const Config& config, const std::string& text,
                                   std::vector<Error>* mistakes = nullptr);
 
+/// Stands in for the backend `name` that is wrong, where the rest is read all the same.
+BackendUrl unknown_backend(const std::string& name);
+bool is_unknown(const BackendUrl& url);
+
 /// Fills in the password: password-file, else $CREDENTIALS_DIRECTORY/dlock.NAME.password, else `variable`
 /// (DLOCK_PASSWORD, which belongs to the first backend only), else what the URL says. A URL that was typed is stronger
 /// than the variable.

@@ -102,7 +102,7 @@ class Composer {
   }
 
   /// Adds to `found` what a run would refuse whose backend is `backend` (empty: the usual one) and whose KEY has the
-  /// section `key`. The stores that it could use.
+  /// section `key`. Returns the stores that it could use.
   std::vector<BackendUrl> look_at(const std::string& backend, const std::string& key, std::vector<Error>& found) const {
     Arguments as_run = arguments_;
     as_run.command = Command::kRun;
@@ -123,17 +123,8 @@ class Composer {
                             &Composer::read_running}) {
       note((run.*step)());
     }
-    std::erase_if(run.options_.backends, [](const BackendUrl& url) { return url.family == "unknown"; });
+    std::erase_if(run.options_.backends, is_unknown);
     return std::move(run.options_.backends);
-  }
-
-  /// Stands in for one that is wrong.
-  static BackendUrl unknown_backend(const std::string& name) {
-    BackendUrl url;
-    url.scheme = "unknown";
-    url.family = "unknown";
-    url.alias = name;
-    return url;
   }
 
   /// Whether it is in use or not.
