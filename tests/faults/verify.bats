@@ -93,6 +93,11 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   # What it has to say nobody reads, and it has nothing else left to do.
   kill "$(pid_of end)"
   [ "$(how_ended end)" = "signal 15" ]
+  # One that is ended early judges what it has seen.
+  start_watched early dlock verify --ttl 2s --duration 60s
+  wait_until has 1 holders dlock.verify/one
+  kill "$(pid_of early)"
+  [ "$(how_ended early)" = "exit 0" ]
   run -64 dlock verify --faults kil
   [[ "$output" == *"kill, stop, cut, stall, delay, oneway"* ]]
   run -64 dlock verify --workers 1
