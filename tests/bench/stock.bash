@@ -100,7 +100,7 @@ stock_bare_script() {
   bare=$(script_rate "$take_by_hand")
   alone=$(script_rate "$deduct_alone")
   ours=$(figure take 20)
-  row 'redis: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without an order: $alone)" "$(quotient "$ours" "$bare")"
+  row 'redis: plain takes/s' '>= 0.8' "$ours" "bare script: $bare (without an order: $alone)" "$(quotient "$ours" "$bare")"
 }
 
 # batch_rate URL: takes a second through one pipe, in 20 segments.
@@ -130,7 +130,7 @@ stock_batch_script() {
   bare=$(piped "$deduct_alone")
   by_hand=$(piped "$take_by_hand")
   ours=$(batch_rate "$(redis_url stock)")
-  row 'redis: stock batch, takes/s' '>= 0.8' "$ours" "by hand: $by_hand (without an order: $bare)" "$(quotient "$ours" "$by_hand")"
+  row 'redis: stock batch, takes/s' '>= 0.8' "$ours" "bare script: $by_hand (without an order: $bare)" "$(quotient "$ours" "$by_hand")"
   row 'redis: stock batch, takes/s' '>= 40000' "$ours" '' "$ours"
 }
 
@@ -148,7 +148,7 @@ stock_bare_statement() {
     "INSERT INTO dlock_stock_request VALUES ($key, '#', 'T 1 0:1 - 0')" "$update" COMMIT)
   alone=$("$programs/mysql_named_lock" "$port" rate 8 "$update")
   ours=$(figure take 20)
-  row 'mysql: plain takes/s' '>= 0.8' "$ours" "by hand: $bare (without a request: $alone)" "$(quotient "$ours" "$bare")"
+  row 'mysql: plain takes/s' '>= 0.8' "$ours" "bare SQL: $bare (without a request: $alone)" "$(quotient "$ours" "$bare")"
 }
 
 # How many orders a second mariadb's client brings through one pipe, so many in one transaction.
@@ -173,7 +173,7 @@ stock_batch_statements() {
   by_hand=$(piped_statements 30000 256)
   alone=$(piped_statements 2000 1)
   ours=$(batch_rate "$(mysql_url stock)")
-  row 'mysql: stock batch, takes/s' '>= 0.8' "$ours" "by hand: $by_hand (one by one: $alone)" "$(quotient "$ours" "$by_hand")"
+  row 'mysql: stock batch, takes/s' '>= 0.8' "$ours" "bare SQL: $by_hand (one by one: $alone)" "$(quotient "$ours" "$by_hand")"
   row 'mysql: stock batch, takes/s' '>= 5000' "$ours" '' "$ours"
 }
 
