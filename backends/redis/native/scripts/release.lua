@@ -11,7 +11,8 @@ local waited = entry ~= '' and leave_queue(entry)
 
 local ending = kind == 'string' and is_marked() and call('ZSCORE', ends, owner)
 if kind ~= 'string' or value ~= owner and not (ending and tonumber(ending) > ms) then
-  if waited and not value then wake() end
+  -- Readers and permits may have waited for their turn behind it while there is room.
+  if waited and (not value or is_marked()) then wake() end
   return {'gone', value or ''}
 end
 
