@@ -11,7 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kShowBudget = 10s;
 constexpr std::size_t kWidestBar = 40;
 
 std::string right(const std::string& text, std::size_t width) {
@@ -43,17 +42,17 @@ std::string heading(const StockState& state, const Look& look) {
 }
 
 Result<std::vector<StockState>> look_at(const Options& options, Stock& stock, const Runtime& runtime) {
-  const CallLimit limit{runtime.clock.now() + std::max(options.connect_timeout, kShowBudget)};
+  const auto soon = [&] { return CallLimit{runtime.clock.now() + options.connect_timeout}; };
   std::vector<LockName> names = options.keys;
   if (names.empty()) {
-    auto all = stock.names(limit);
+    auto all = stock.names(soon());
     if (!all) return all.error();
     names = std::move(*all);
   }
   std::vector<StockState> states;
   for (const LockName& name : names) {
-    auto state = stock.show(name, limit);
-    if (!state) return with_nearest_stock(state.error(), stock, name, limit);
+    auto state = stock.show(name, soon());
+    if (!state) return with_nearest_stock(state.error(), stock, name, soon());
     states.push_back(std::move(*state));
   }
   return states;
