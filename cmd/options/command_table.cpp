@@ -94,7 +94,7 @@ constexpr CommandRow kCommandRows[] = {
      "dlock bench stock\n"},
     {Command::kVerify, "verify", "", "", Operands::kNone, "", kLookHelp,
      "test what dlock promises in this store, while processes and the network fail",
-     "Workers of its own take, lose and give back locks that only they use; their history is judged. 0: all held,\n"
+     "Its workers take, lose and release locks that nobody else uses; the history of that is judged. 0: all held,\n"
      "1: broken. The ttl is 3s unless --ttl says otherwise. What that can show and what it cannot: man dlock-verify.",
      "dlock verify --duration 10s\n"
      "dlock verify -b redis://10.0.3.7 --faults kill,cut --json\n"

@@ -58,12 +58,13 @@ struct BareParser : CLI::App {
 /// Options of flock(1) that cannot mean the same here, or whose name could mean two things.
 std::optional<Error> foreign_option(std::string_view name) {
   if (name == "F" || name == "no-fork") {
-    return usage_error("-F (--no-fork) cannot be: dlock has to stay beside CMD to renew the lock and to give it back",
-                       "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
+    return usage_error(
+        "-F (--no-fork) is not possible: dlock has to stay beside CMD to renew the lock and to release it",
+        "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
   }
   if (name == "u" || name == "unlock") {
-    return usage_error("-u (--unlock) cannot be: a lock belongs to the dlock that took it, and ends with it",
-                       "give back what 'dlock acquire' took with: dlock release KEY --owner OWNER");
+    return usage_error("-u (--unlock) is not possible: a lock belongs to the dlock that took it, and ends with it",
+                       "release what 'dlock acquire' took with: dlock release KEY --owner OWNER");
   }
   if (name == "timeout") {
     return usage_error("--timeout could limit the wait for the lock, or CMD",

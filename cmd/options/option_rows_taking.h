@@ -83,7 +83,7 @@ inline constexpr OptionRow kTaking[] = {
      .variable = "DLOCK_WARN_HELD",
      .config_key = "warn-held",
      .of_key = true,
-     .help = "busy for longer than D: say by whom, even with -q or -E 0, and exit with N"},
+     .help = "on giving up a lock held for D: say who holds it, even with -q or -E 0, and exit with N"},
     {.id = OptionId::kExclusive,
      .name = "exclusive",
      .letter = 'x',
@@ -109,7 +109,7 @@ inline constexpr OptionRow kTaking[] = {
      .kind = kText,
      .value = "NAME,NAME,...",
      .commands = kTakers,
-     .help = "one holder per name, which it finds in DLOCK_SLOT; --permits is their number"},
+     .help = "one holder per name; each finds its own in DLOCK_SLOT; implies --permits"},
     {.id = OptionId::kFair,
      .name = "fair",
      .commands = kTakers,
@@ -244,7 +244,7 @@ inline constexpr OptionRow kTaking[] = {
      .variable = "DLOCK_REASON",
      .config_key = "reason",
      .of_key = true,
-     .help = "shown to those who wait; of force-release, to those who lose; at most 256 bytes"},
+     .help = "shown to those who wait; with force-release, to those who lose the lock; at most 256 bytes"},
     {.id = OptionId::kReport,
      .name = "report",
      .kind = kFile,
@@ -262,7 +262,7 @@ inline constexpr OptionRow kTaking[] = {
      .config_key = "events",
      .of_key = true,
      .preset = "off",
-     .help = "record what happens to the lock, one JSON line per event; see dlock history"},
+     .help = "record what happens to the lock, one JSON line per event; history, inspect and metrics read it there"},
 };
 
 }  // namespace dlock::rows

@@ -114,10 +114,10 @@ Error Search::denied() const {
     right += " and SELECT on " + std::string(waits_->schema);
     grant += "; GRANT SELECT ON " + std::string(waits_->schema) + ".* TO " + account;
   }
-  return {
-      ErrorCode::kDenied,
-      "which session has locked the row is told only to who has the right " + right + ", and " + account + " has not",
-      "an administrator can " + grant + ", or find the session and end it with KILL"};
+  return {ErrorCode::kDenied,
+          "the server says which session has locked the row only to accounts with the right " + right + ", which " +
+              account + " does not have",
+          "an administrator can " + grant + ", or find the session and end it with KILL"};
 }
 
 Result<void> Search::wait_for(const std::string& locking_query) {
