@@ -9,24 +9,26 @@
 
 namespace dlock::mysql {
 
-/// A hold that lives with its connection, and those that have entered it (re-entry). Its record tells who is inside:
-/// whose connection it is by the owner, the others by owner and the server's id of a connection of their own, which is
-/// there as long as they live. Whoever comes or goes writes the record at the version that was read, so nobody goes
-/// without having seen who is there. Errors are those of LeaseStore.
+/// A hold that ends with its connection, and the entries of those that have entered it (re-entry). Its record names
+/// them: the outer one, whose connection it is, by its owner; an inner one by its owner and the server's id of a
+/// connection of its own, which exists as long as it lives. Entering and leaving write the record at the version that
+/// was read, so nobody leaves without having seen who is inside. Errors are those of LeaseStore. Not thread-safe.
 class BoundEntries {
  public:
   /// The hold of `owner` with `token`. `servers`, not the connection that holds, and `clock` outlive it.
   BoundEntries(Servers& servers, Clock& clock, Strategy strategy, const LockName& name, std::string owner,
                std::uint64_t token);
 
-  /// `entry` is inside, as long as the present connection of `servers` lives. False: the hold is over.
+  /// Adds `entry`, which counts as long as the present connection of `servers` lives. False: the hold is over.
   Result<bool> enter(const std::string& entry, TimePoint until, Control* control);
 
   enum class Left { kOthersStay, kLast, kGone };
-  /// kLast: the record is gone with it, and whose connection it is holds it for nobody. kGone: it was not inside.
+  /// Removes `entry`. kLast: the record is removed too; the outer connection holds the lock for nobody, and is to be
+  /// ended. kGone: it was not inside.
   Result<Left> leave(const std::string& entry, TimePoint until);
 
-  /// Whose connection it is goes. True: others are inside and live. False: nobody, and the record is gone.
+  /// Removes the outer one. True: others are inside and live, so the connection has to stay. False: nobody is, and the
+  /// record is removed.
   Result<bool> end(TimePoint until);
 
  private:

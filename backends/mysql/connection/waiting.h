@@ -11,11 +11,11 @@ namespace dlock::mysql {
 
 struct Waited {
   std::optional<Outcome> outcome;  ///< nullopt: control wants an end, or `until` has come
-  bool went_on = false;            ///< what was to follow was sent
+  bool went_on = false;            ///< the statement that follows the wait was sent too
 };
 
-/// Waits for the outcome of what was begun on the connection, as Acquisition::wait_on() does. Without one the
-/// connection is gone, and its session `id` on the server too.
+/// Waits for the outcome of the statement that was begun on the connection of `servers`, as Acquisition::wait_on()
+/// does. Without an outcome, the connection is abandoned and its session `id` on the server ended.
 Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id, TimePoint until,
                       Control& control);
 

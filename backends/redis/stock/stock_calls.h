@@ -17,8 +17,8 @@
 
 namespace dlock::redis {
 
-/// The scripts of one kind of stocks on their way to the server. The first time one goes as its text; who uses it again
-/// asks along for its hash, and has it go as that from then on, as long as the server knows the hash and lets us use
+/// Sends the scripts of one kind of stocks to the server. The first use of a script sends its text; the second one also
+/// asks for its hash (SCRIPT LOAD), which is sent from then on, as long as the server knows the hash and lets us use
 /// it. Not thread-safe.
 class StockCalls {
  public:
@@ -35,11 +35,11 @@ class StockCalls {
   /// One of stock_scripts with the keys of `names`, which are those of `slot`, and `record`. The script's words go
   /// behind it.
   Command script(const char* script, int slot, const StockNames& names, const std::string& record);
-  /// The one for a take as most are, with the keys that it has.
+  /// The script for the most frequent kind of take (TakesAtOnce), with its keys.
   Command take_at_once(const StockNames& names, const std::string& record);
 
-  /// Sends them in one pipeline and gives back one reply each. What a server did not do because it does not know the
-  /// hash goes again with what is behind it, in order, as text. Unavailable: an unknown outcome, of all of them.
+  /// Sends `scripts` in one pipeline; returns one reply for each. If the server does not know a hash, that script and
+  /// all behind it are sent again, in order, as text. Unavailable: the outcome of all of them is unknown.
   Result<std::vector<Reply>> exchange(const StockNames& names, std::vector<Command> scripts, const CallLimit& limit);
 
  private:
