@@ -18,15 +18,18 @@ for_each_strategy() { # FUNCTION: with that strategy as the store, and a key of 
 }
 
 queue_of_two() { # KEY
-  local waiter
+  local waiter queued=1
+  [[ "$1" != unique && "$1" != occupy ]] || queued= # these have no queue
   hold_lock --ttl 60s "$1"
-  for waiter in "$1-b" "$1-c"; do start_watched "$waiter" dlock run -q "$1" -- touch "ran-$waiter"; done
-  [[ "$1" == unique || "$1" == occupy ]] || wait_until has 2 waiters "$1" # these have no queue
-  let_go
   for waiter in "$1-b" "$1-c"; do
-    [ "$(how_ended "$waiter")" = "exit 0" ]
-    [ -e "ran-$waiter" ]
+    start_watched "$waiter" dlock run -q "$1" -- sh -c "echo $waiter >>ran-$1"
+    [ -z "$queued" ] || wait_until has "$((queued++))" waiters "$1"
   done
+  [ -z "$queued" ] || sleep 0.2 # longer than a statement may last
+  let_go
+  for waiter in "$1-b" "$1-c"; do [ "$(how_ended "$waiter")" = "exit 0" ]; done
+  [ -z "$queued" ] || [ "$(head -n 1 "ran-$1")" = "$1-b" ]
+  [ "$(wc -l <"ran-$1")" = 2 ]
   wait_until is_free "$1"
 }
 one_minute() { # KEY
@@ -40,6 +43,19 @@ one_minute() { # KEY
   sql one "SET GLOBAL init_connect = 'SET sql_select_limit = 1, completion_type = 2, autocommit = 0, collation_connection = ucs2_bin, \
     character_set_results = utf16'"
   for_each_strategy queue_of_two
+}
+@test "sessions that begin read-only, in a transaction, in another database, with short statements: the same" {
+  sql one "SET GLOBAL init_connect = 'SET tx_read_only = 1, max_statement_time = 0.05; USE shop; BEGIN'"
+  for_each_strategy queue_of_two
+  run -0 dlock stock create phone --quantity 10
+  run -0 dlock stock take phone --id one
+  [ "$(sql one 'SELECT COUNT(*) FROM locks.dlock_stock_request')" = 1 ]
+}
+@test "an init_connect that fails: 69, and it is named" {
+  sql one "SET GLOBAL init_connect = 'SELECT 1 FROM nowhere'"
+  run -69 dlock run -n k -- touch ran
+  [[ "$output" == *"refused the session: "*"init_connect command failed"*"log"* ]]
+  [ ! -e ran ]
 }
 @test "sessions that begin with a clock that stands, or a small max_join_size: leases end when they should" {
   local init table

@@ -18,11 +18,13 @@
 #include <mutex>
 
 #include "backends/mysql/connection/errors.h"
+#include "backends/mysql/connection/sql_text.h"
 
 namespace dlock::mysql {
 namespace {
 
 constexpr int kSelectTooBig = 1104;
+constexpr int kInTransaction = 1568;
 constexpr int kLongestStatement = 3600;  ///< s: who waits for a statement has its own, finer time
 
 int whole_seconds(Duration d) {
@@ -47,22 +49,9 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
   options["OPT_CONNECT_TIMEOUT"] = whole_seconds(settings.connect_timeout);
   options["OPT_READ_TIMEOUT"] = kLongestStatement;
   options["OPT_WRITE_TIMEOUT"] = kLongestStatement;
-  // MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation.
-  // What a server sets for all its sessions, or init_connect, would cut answers short, end the connection with a
-  // transaction, make the words of statements and the numbers of answers two bytes each, or stop the clock.
-  std::string init =
-      "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',sql_select_limit="
-      "18446744073709551615,completion_type='NO_CHAIN',character_set_client=utf8mb4,character_set_connection=utf8mb4,"
-      "character_set_results=utf8mb4,timestamp=DEFAULT,wait_timeout=" +
-      std::to_string(settings.idle_seconds);
-  // A transaction that holds a lock has the same end as any other silent session.
-  init +=
-      "/*M!100300 ,idle_transaction_timeout=0,idle_readonly_transaction_timeout=0,idle_write_transaction_timeout=0*/";
-  if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
   // The way to begin with, whatever the server's greeting proposes; the server asks for another one if the user has
   // one.
   options["defaultAuth"] = sql::SQLString("mysql_native_password");
-  options["postInit"] = sql::SQLString(init);
   if (settings.batches) options["CLIENT_MULTI_STATEMENTS"] = true;
   if (settings.tls) {
     options["sslCA"] = sql::SQLString(settings.tls->ca_file);
@@ -71,6 +60,29 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
     if (!settings.tls->key_file.empty()) options["sslKey"] = sql::SQLString(settings.tls->key_file);
   }
   return options;
+}
+
+/// MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation. What a server
+/// sets for all its sessions, or init_connect, would cut answers short, end the connection with a transaction, make the
+/// words of statements and the numbers of answers two bytes each, stop the clock, refuse changes, or end a wait. Fails
+/// where it has begun a transaction (what belongs to the next one alone, without SESSION, is refused then) or has left
+/// the database (a number beyond all types is an error in every SQL mode).
+std::string beginning_of(const DatabaseSettings& settings) {
+  std::string init =
+      "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',"
+      "/*M! tx_read_only*//*!50720 transaction_read_only*/=0,"
+      "/*M! @@tx_read_only*//*!50720 @@transaction_read_only*/=0,"
+      "@dlock_database=IF(DATABASE()=_utf8mb4 " +
+      literal(settings.database) +
+      ",1,~0+CONNECTION_ID()),sql_select_limit=18446744073709551615,completion_type='NO_CHAIN',"
+      "character_set_client=utf8mb4,character_set_connection=utf8mb4,character_set_results=utf8mb4,timestamp=DEFAULT,"
+      "wait_timeout=" +
+      std::to_string(settings.idle_seconds) + "/*M!100108 ,max_statement_time=0*//*!50720 ,max_execution_time=0*/";
+  // A transaction that holds a lock has the same end as any other silent session.
+  init +=
+      "/*M!100300 ,idle_transaction_timeout=0,idle_readonly_transaction_timeout=0,idle_write_transaction_timeout=0*/";
+  if (!settings.waits_for_rows) init += ",innodb_lock_wait_timeout=/*M! 0*//*!50720 1*/";
+  return init;
 }
 
 Failure failure_of(const sql::SQLException& error) {
@@ -236,16 +248,31 @@ void ConnectorSession::open() {
   }
 }
 
+/// Out of what init_connect has begun: a transaction, another database.
+void ConnectorSession::begin() {
+  const std::string beginning = beginning_of(settings_);
+  try {
+    statement_->execute(beginning);
+  } catch (const sql::SQLException& error) {
+    if (error.getErrorCode() != kInTransaction && error.getErrorCode() != kOutOfRange) throw;
+    statement_->execute("ROLLBACK");
+    statement_->execute("USE " + identifier(settings_.database));
+    statement_->execute(beginning);
+  }
+}
+
 Outcome ConnectorSession::try_to_connect() {
   try {
     open();
     statement_.reset(connection_->createStatement());
+    begin();
     if (settings_.tls && !is_encrypted()) return Failure{kTlsError, "the server speaks no TLS here", true, false};
     return Answer{};
   } catch (const sql::SQLException& error) {
     // The library's text names something else.
     if (error.getErrorCode() == CR_PLUGIN_NOT_ALLOWED)
       return Failure{kLoginRefused, guard_.refused_login(), true, false};
+    if (const std::string why = guard_.aborted(); !why.empty()) return Failure{kAborted, why, true, false};
     return failure_of(error);
   } catch (const std::exception& error) {
     return Failure{0, error.what(), true, false};

@@ -38,7 +38,8 @@ class ConnectorSession {
 
  private:
   Outcome try_to_connect();
-  void open();  ///< throws what the library throws
+  void open();   ///< throws what the library throws
+  void begin();  ///< the same
   bool is_encrypted();
   bool is_batch(const std::string& text) const;
   Failure too_much() const;

@@ -26,7 +26,7 @@ constexpr char kDoctor[] = "look at it with: dlock doctor";
 bool is_cut_off(int code) {
   // 1053 shutdown, 1080 forced close, 1152-1161 aborted and packets, 1927 killed, 4031 idle (MySQL 8)
   return (code >= 2000 && code < 2060 && !is_one_of(code, {2014, 2019, 2030, 2031, 2032, 2033, 2034})) ||
-         (code >= 1152 && code <= 1161) || is_one_of(code, {1053, 1080, 1184, 1189, 1190, 1927, 4031});
+         (code >= 1152 && code <= 1161) || is_one_of(code, {1053, 1080, kAborted, 1189, 1190, 1927, 4031});
 }
 
 bool is_worth_repeating(int code) {
@@ -109,6 +109,9 @@ Error error_of(const Failure& failure, const std::string& server) {
       return {ErrorCode::kDenied,
               server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
               "use TLS (ca-file=FILE in the URL), or an account with mysql_native_password or ed25519"};
+    case kAborted:
+      return {ErrorCode::kUnavailable, server + " refused the session: " + said,
+              "where init_connect fails, the server's log says why"};
     case kTooMuch:
       return {ErrorCode::kUnavailable, server + " answered with " + failure.text, kDoctor};
     case kTlsError:

@@ -9,6 +9,7 @@
 namespace dlock::mysql {
 
 inline constexpr int kTlsError = 2026;
+inline constexpr int kAborted = 1184;  ///< a new session, by the server: as a rule its init_connect has failed
 /// Not numbers of servers: the answer was longer than is taken; the server wants the password in the way that the text
 /// names, which would show it.
 inline constexpr int kTooMuch = -1;

@@ -34,7 +34,8 @@ constexpr int kKeepaliveInterval = 5;   // s
 constexpr int kKeepaliveProbes = 3;     //
 constexpr int kUnacknowledged = 20000;  // ms
 
-constexpr std::size_t kLongestWay = 64;  ///< to log in: its name, with what comes before
+constexpr std::size_t kHeader = 4;         ///< of a packet
+constexpr std::size_t kLongestWord = 512;  ///< of what the server said last
 
 thread_local WireGuard* guard_of_thread = nullptr;
 
@@ -47,7 +48,6 @@ void on_io(int mode, MYSQL* mysql, const unsigned char* buffer, std::size_t leng
 /// The server waits for the client's turn before and after it asks for another way: a packet of its own, 0xfe, the
 /// name, and what belongs to it. Without a name it means the oldest.
 std::string login_in(std::string_view packet) {
-  constexpr std::size_t kHeader = 4;
   if (packet.size() <= kHeader + 1 || packet[kHeader] != '\xfe') return "mysql_old_password";
   packet.remove_prefix(kHeader + 1);
   return std::string(packet.substr(0, packet.find('\0')));
@@ -73,6 +73,16 @@ void stay_plain(MYSQL* mysql) {
 
 std::string WireGuard::refused_login() const { return login_in(last_said_); }
 
+/// A packet of its own: 0xff, the number 1184, '#' and the SQL state, the text.
+std::string WireGuard::aborted() const {
+  constexpr std::string_view kAborting = "\xff\xa0\x04#";
+  constexpr std::size_t kState = 5;
+  std::string_view said = last_said_;
+  said.remove_prefix(std::min(said.size(), kHeader));
+  if (!said.starts_with(kAborting) || said.size() < kAborting.size() + kState) return {};
+  return std::string(said.substr(kAborting.size() + kState));
+}
+
 std::uint64_t WireGuard::number() const { return mysql_insert_id(mysql_); }
 
 void WireGuard::watch_library() { ma_pvio_register_callback(1, on_io); }
@@ -82,7 +92,7 @@ void WireGuard::leave() { guard_of_thread = nullptr; }
 
 void WireGuard::received(MYSQL* mysql, std::string_view piece) {
   if (mysql_ == nullptr) meet(mysql);
-  last_said_ = piece.substr(0, kLongestWay);
+  if (!piece.empty()) last_said_ = piece.substr(0, kLongestWord);
   overrun_ = overrun_ || piece.size() > left_;
   left_ -= std::min(left_, piece.size());
   if (overrun_) cut(mysql);

@@ -62,6 +62,9 @@ class WireGuard {
   /// The way to log in that the server has asked for in the last thing that it said, which the library has refused.
   std::string refused_login() const;
 
+  /// Why the server has ended the session, if that is the last thing that it said: the library tells only the end.
+  std::string aborted() const;
+
   /// For the library's callback only: what has arrived, of a connection of this thread.
   void received(st_mysql* mysql, std::string_view piece);
 

@@ -79,11 +79,11 @@ TEST_CASE("an error's number says whether the outcome is known and what to do") 
                         Case{1205, false, true, false, false}, Case{3572, false, true, false, false},
                         Case{3058, false, true, false, false}, Case{1235, false, false, false, true},
                         Case{1290, false, false, true, false}, Case{1836, false, false, true, false},
-                        Case{2002, true, false, false, false}, Case{2006, true, false, false, false},
-                        Case{2013, true, false, false, false}, Case{2026, true, false, false, false},
-                        Case{2014, false, false, false, false}, Case{1053, true, false, false, false},
-                        Case{1927, true, false, false, false}, Case{4031, true, false, false, false},
-                        Case{1045, false, false, false, false}}) {
+                        Case{1036, false, false, true, false}, Case{2002, true, false, false, false},
+                        Case{2006, true, false, false, false}, Case{2013, true, false, false, false},
+                        Case{2026, true, false, false, false}, Case{2014, false, false, false, false},
+                        Case{1053, true, false, false, false}, Case{1927, true, false, false, false},
+                        Case{4031, true, false, false, false}, Case{1045, false, false, false, false}}) {
     CAPTURE(c.code);
     CHECK(is_cut_off(c.code) == c.cut_off);
     CHECK(is_worth_repeating(c.code) == c.repeat);
@@ -114,6 +114,7 @@ TEST_CASE("limits of a server and its silence are told apart, each with what to 
         Case{{1226, "x", false, false}, ErrorCode::kUnavailable, "limit of this account", "ALTER USER"},
         Case{{1153, "x", true, false}, ErrorCode::kMisconfigured, "too long", "max_allowed_packet"},
         Case{{2020, "x", true, false}, ErrorCode::kMisconfigured, "too long", "max_allowed_packet"},
+        Case{{1184, "x", true, false}, ErrorCode::kUnavailable, "refused the session", "init_connect"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "LOCK TABLES"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "is it a MySQL server"},
         Case{silence, ErrorCode::kUnavailable, "did not answer in time", "dlock doctor"}}) {
