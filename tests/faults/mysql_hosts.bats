@@ -46,6 +46,16 @@ switch_over() { # OLD NEW: at $at
   [ ! -e ran ]
 }
 
+@test "a server whose InnoDB is read-only, whatever its read_only, is not the writable one" {
+  kill_server two TERM
+  printf '%s\0' --innodb-read-only --read-only=OFF --skip-slave-start --skip-log-bin >>"$servers/two/options"
+  launch_mysql two
+  run -69 dlock run -n -b "$(mysql_url two)" k -- touch ran
+  [[ "$output" == *" is read-only"*"name the primary"* ]]
+  [ ! -e ran ]
+  run -0 dlock run -n -b "mysql://app@127.0.0.1:$(port_of two),127.0.0.1:$(port_of one)/locks" k -- true
+}
+
 @test "a switch-over under a holder and a waiter: the lease goes on, the waiter is served on the new one" {
   start_watched a dlock run --ttl 4s k -- section --for 5
   wait_until begun 1

@@ -19,6 +19,13 @@ bool is_about_trust(const std::string& text) {
          text.find("no TLS") != std::string::npos;
 }
 
+/// 1290 names the option that forbids the statement; another one may.
+bool tells_read_only(const Failure& failure) {
+  const bool named =
+      failure.text.find("read-only") != std::string::npos || failure.text.find("read_only") != std::string::npos;
+  return is_read_only(failure.code) && (failure.code != 1290 || named);
+}
+
 constexpr char kDoctor[] = "look at it with: dlock doctor";
 
 }  // namespace
@@ -37,7 +44,8 @@ bool is_worth_repeating(int code) {
 
 bool is_locked_row(int code) { return is_one_of(code, {1205, 3572}); }
 
-bool is_read_only(int code) { return is_one_of(code, {1290, 1792, 1836, 3100, 3101}); }
+// 1036: MariaDB with innodb_read_only
+bool is_read_only(int code) { return is_one_of(code, {1036, 1290, 1792, 1836, 3100, 3101}); }
 
 Failure read_only_is_set() { return {1290, "@@global.read_only is set", false, false}; }
 
@@ -125,7 +133,7 @@ Error error_of(const Failure& failure, const std::string& server) {
     return {ErrorCode::kMisconfigured, server + ": dlock's tables are missing or of another version: " + said,
             "create them with: dlock setup"};
   }
-  if (is_read_only(failure.code)) {
+  if (tells_read_only(failure)) {
     return {ErrorCode::kUnavailable, server + " is read-only (a replica?): " + said, "name the primary in the URL"};
   }
   if (failure.cut_off) return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, kDoctor};

@@ -13,7 +13,7 @@
 namespace dlock::mysql {
 
 /// Asks a server whether it refuses changes; says_read_only() reads the answer.
-inline constexpr char kAskReadOnly[] = "SELECT @@global.read_only";
+inline constexpr char kAskReadOnly[] = "SELECT @@global.read_only+@@global.innodb_read_only";
 bool says_read_only(const Answer& answer);
 
 /// The servers of a URL, of which one takes changes, and one connection to that one. Statements go there; when it is

@@ -92,6 +92,13 @@ TEST_CASE("an error's number says whether the outcome is known and what to do") 
   }
 }
 
+TEST_CASE("an option that forbids a statement makes a server read-only if it is named so") {
+  const auto message = [](const char* text) { return error_of({1290, text, false, false}, "h:3306").message; };
+  CHECK(message("running with the --read-only option").find("h:3306 is read-only") == 0);
+  CHECK(message("running with the --super-read-only option").find("h:3306 is read-only") == 0);
+  CHECK(message("running with the --skip-grant-tables option").find("h:3306 refused: running") == 0);
+}
+
 TEST_CASE("a certificate that will never do is no passing trouble, a broken TLS connection is") {
   const auto code = [](const char* text) { return error_of({2026, text, true, false}, "h:3306").code; };
   CHECK(code("TLS/SSL error: self-signed certificate in certificate chain") == ErrorCode::kMisconfigured);
