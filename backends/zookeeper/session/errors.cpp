@@ -15,6 +15,7 @@ namespace {
 std::string words_of(Code code) {
   if (code == Code::kEphemeralAbove) return "the node above it is a lock of recipe=simple, or another ephemeral one";
   if (code == Code::kReadOnly) return "the server is read-only, cut off from the others";
+  if (code == Code::kQuotaExceeded) return "a quota of that directory, or of one above it, is used up";
   if (code == Code::kThrottled) return "the server has too much to do";
   return "ZooKeeper's error " + std::to_string(static_cast<int>(code));
 }
