@@ -191,9 +191,16 @@ Result<void> leave_holder(LocalContext& context, QueueEntry& queue_entry, PathLo
   if (!queue_entry.record_index()) {
     return Error{ErrorCode::kSystem, "too many holders and waiters to keep a record of this lease", "try again later"};
   }
+  if (own_pid() == 1) {
+    return Error{ErrorCode::kUnsupported,
+                 "the lease would end at once: dlock is process 1 of its pid namespace (of a container, say), and with "
+                 "it ends the process that keeps a local lease",
+                 "start it from a shell or an init there (docker run --init), or use dlock run"};
+  }
   UniqueFd watched;
   Record record = queue_entry.record();
   record.flags |= Record::kDetached;
+  record.pid_namespace = context.own_pid_namespace();  // who waits may have to know whether its process is stopped
   if (spec.watch_pid) {
     watched = open_process(*spec.watch_pid);
     if (!watched.valid()) {

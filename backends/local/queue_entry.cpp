@@ -15,6 +15,10 @@ constexpr std::int64_t kStartTick = 20'000'000;  ///< a process's start is known
 
 std::int64_t boot_ns(TimePoint point) { return point.time_since_epoch().count(); }
 
+bool is_over(const Record& lease, std::int64_t now) {
+  return (lease.flags & Record::kDetached) && lease.until_boot_ns != 0 && lease.until_boot_ns <= now;
+}
+
 std::string population(std::uint32_t permits) {
   return permits == 0 ? "shared" : std::to_string(permits) + (permits == 1 ? " permit" : " permits");
 }
@@ -226,13 +230,16 @@ std::vector<LiveTicket> QueueEntry::before(Ticket revoked) const {
   return std::move(*live);
 }
 
-/// Whose state cannot be known (another pid namespace, no record) is not stopped; who was granted the lock has it.
+/// Whose state cannot be known (another pid namespace, no record) is not stopped. Who was granted the lock has it, but
+/// for a lease beyond its end whose process cannot give it back; a run inside a lease keeps it beyond that end.
 bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
   const auto records = file_->read_records();
+  const std::int64_t now = boot_ns(context_->runtime.clock.now());
   const auto is_stopped = [&](const LiveTicket& ticket) {
     return std::any_of(records.begin(), records.end(), [&](const LockFile::Placed& placed) {
       const Record& record = placed.record;
-      if (record.ticket != ticket.ticket || (record.flags & Record::kGranted)) return false;
+      if (record.ticket != ticket.ticket) return false;
+      if ((record.flags & Record::kGranted) && (ticket.entries > 1 || !is_over(record, now))) return false;
       if (record.pid_namespace == 0 || record.pid_namespace != context_->own_pid_namespace()) return false;
       const auto process = look_up_process(static_cast<pid_t>(record.pid));
       return process && process->state == 'T' && started_ns(process->id) <= record.drawn_boot_ns + kStartTick;

@@ -186,6 +186,24 @@ SCRIPT
   run -79 dlock release k --owner "$owner"
 }
 
+@test "a lease whose process is SIGSTOPped beyond the ttl goes to who waits" {
+  local owner token pid
+  read -r owner token < <(dlock acquire --ttl 1s k)
+  pid=$(holder_field k pid)
+  kill -STOP "$pid"
+  run -0 dlock run -w 20 k -- true
+  run -79 dlock renew --owner "$owner" k
+  kill -CONT "$pid"
+  wait_until ended "$pid"
+}
+
+@test "acquire as process 1 of a pid namespace, with which its lease would end, is refused" {
+  unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
+  run -78 unshare -pf --mount-proc dlock acquire --ttl 1m k
+  [[ $output == *"process 1 of its pid namespace"* ]]
+  run -0 dlock run -n k -- true
+}
+
 @test "lock-delay: after an unclean end nobody gets the lock for that long, after a clean one at once" {
   run -0 dlock run --lock-delay 1s k -- true
   run -0 dlock run -n k -- true
