@@ -2,21 +2,32 @@
 #include "lib/base/random.h"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
+#include <string>
 
+#include "lib/base/system_error.h"
 #include "lib/base/text.h"
 
 namespace dlock {
 namespace {
 
+/// Two owners with the same name would be one: there is nothing to go on with.
+[[noreturn]] void end_without_random(int error) {
+  const std::string text =
+      "dlock: the system gives no random numbers, of which owners are made: getrandom: " + errno_text(error) +
+      "\n  is getrandom(2) refused by a seccomp filter of a container?\n";
+  [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+  _exit(71);
+}
+
 void fill(void* bytes, std::size_t size) {
   for (std::size_t have = 0; have < size;) {
     const ssize_t n = getrandom(static_cast<char*>(bytes) + have, size - have, 0);
     if (n > 0) have += static_cast<std::size_t>(n);
-    else if (errno != EINTR) std::abort();  // ENOSYS: no kernel that has pidfd lacks getrandom
+    else if (errno != EINTR) end_without_random(errno);
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-// All but spread_below() from getrandom(2): blocks only before the kernel's pool is ready, at boot; cannot fail
-// afterwards.
+// All but spread_below() from getrandom(2): blocks only before the kernel's pool is ready, at boot. Where that is
+// refused, the process says so and ends with 71.
 
 /// `bytes` random bytes as lower-case hex (twice as many characters).
 std::string random_hex(std::size_t bytes);

@@ -407,3 +407,13 @@ asking_fails() { "${python[@]}" "$support/denying.py" fcntl 1 36 ENOLCK "$@"; }
   [ ! -e ran ]
   run -75 dlock run -q -n k -- true
 }
+
+@test "where the kernel gives no random numbers nothing is taken, and that is said" {
+  local command
+  for command in "run -n k -- touch ran" "acquire --ttl 1m k" "hold k"; do
+    run -71 "${python[@]}" "$support/denying.py" getrandom 2 0 EPERM bash -c "exec dlock $command"
+    [[ "$output" == *"gives no random numbers"*"Operation not permitted"*seccomp* ]]
+  done
+  [ ! -e ran ]
+  run -0 dlock run -n k -- true
+}

@@ -7,7 +7,10 @@ import os
 import struct
 import sys
 
-NUMBERS = {"x86_64": {"read": 0, "fcntl": 72}, "aarch64": {"read": 63, "fcntl": 25}}
+NUMBERS = {
+    "x86_64": {"read": 0, "fcntl": 72, "getrandom": 318},
+    "aarch64": {"read": 63, "fcntl": 25, "getrandom": 278},
+}
 NO_NEW_PRIVS, SET_SECCOMP, FILTER = 38, 22, 2
 LOAD, EQUAL, ANSWER = 0x20, 0x15, 6
 REFUSE, ALLOW = 0x50000, 0x7FFF0000
