@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -19,7 +20,7 @@ constexpr std::size_t kLongestLine = 1 << 20;
 
 using UseLine = std::function<void(std::string_view)>;
 
-/// 0, or the errno; EMSGSIZE at a line that is longer than any event.
+/// 0, or the errno. Of a line that is longer than any event `use` gets the beginning: it is none.
 int read_lines(int fd, const UseLine& use) {
   std::string rest;
   char buffer[1 << 16];
@@ -27,13 +28,14 @@ int read_lines(int fd, const UseLine& use) {
     const ssize_t n = read_waiting(fd, buffer, sizeof buffer);
     if (n < 0) return errno;
     if (n == 0) break;
-    rest.append(buffer, static_cast<std::size_t>(n));
+    std::string_view more(buffer, static_cast<std::size_t>(n));
+    if (rest.size() >= kLongestLine) more.remove_prefix(std::min(more.find('\n'), more.size()));
+    rest.append(more);
     std::size_t begin = 0;
     for (std::size_t end = 0; (end = rest.find('\n', begin)) != std::string::npos; begin = end + 1) {
       use(std::string_view(rest).substr(begin, end - begin));
     }
     rest.erase(0, begin);
-    if (rest.size() > kLongestLine) return EMSGSIZE;
   }
   if (!rest.empty()) use(rest);
   return 0;
@@ -66,7 +68,6 @@ Result<void> read_file(const std::string& path, const UseLine& use, Pipes pipes,
     failure = read_lines(file.get(), use);
   }
   if (failure == 0) return {};
-  if (failure == EMSGSIZE) return not_events(path, "a line of more than 1 MiB is no event");
   Error error = system_error("cannot read the events in " + path, failure);
   error.next = "what happened is not known; look as a user who may read it";
   return error;

@@ -234,12 +234,14 @@ record_a_night() {
     head -c 100 "$events"
     cat "$events"
     echo 'not ours'
+    head -c 1500000 /dev/zero
+    echo # behind a hole that a power failure left
     tail -n 1 "$events" | head -c 50
   } >broken
   run -0 --separate-stderr dlock history --events broken
   [[ "$output" == *" ok"* ]]
   [[ "$stderr" == *"broken has 2 events of which only a piece is there: skipped"* ]]
-  [[ "$stderr" == *"broken has 1 line that is no event: skipped"* ]]
+  [[ "$stderr" == *"broken has 2 lines that are no event: skipped"* ]]
   mv "$events" rotated.1
   dlock run --events rotated k -- true
   [ "$(dlock history --events rotated --json | jq -c 'select(.schema == "dlock.history.key/1") | .grants')" = 2 ]
@@ -272,9 +274,6 @@ record_a_night() {
   done
   run -78 timeout "$patience" dlock history --events /dev/zero
   [[ "$output" == *"cannot read events from /dev/zero: it is a device"* ]]
-  head -c 2000000 /dev/zero >long
-  run -78 dlock history --events long
-  [[ "$output" == *"cannot read events from long: a line of more than 1 MiB is no event"* ]]
 }
 
 @test "history asks the journal through journalctl" {
