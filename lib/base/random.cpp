@@ -14,11 +14,11 @@
 namespace dlock {
 namespace {
 
-/// Two owners with the same name would be one: there is nothing to go on with.
+/// Without them two holders could get the same owner.
 [[noreturn]] void end_without_random(int error) {
   const std::string text =
-      "dlock: the system gives no random numbers, of which owners are made: getrandom: " + errno_text(error) +
-      "\n  is getrandom(2) refused by a seccomp filter of a container?\n";
+      "dlock: cannot make the name of an owner: the system gives no random numbers: getrandom: " + errno_text(error) +
+      "\n  allow getrandom(2) in the seccomp filter of the container or service\n";
   [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
   _exit(71);
 }
