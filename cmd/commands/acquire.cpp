@@ -67,7 +67,8 @@ int leave_hold_around(const Options& options, const Taken& taken, const Runtime&
 Result<void> print_handle(const Options& options, const Taken& taken, const Runtime& runtime, Output& out) {
   std::optional<WallTime> until;
   if (!options.watch_pid) {
-    until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(options.ttl);
+    const Duration left = taken.state.deadline ? *taken.state.deadline - runtime.clock.now() : options.ttl;
+    until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(left);
   }
   std::string text = granted_text(options, "dlock.acquire/1", taken.state.locks, until);
   text.pop_back();

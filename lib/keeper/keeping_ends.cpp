@@ -79,9 +79,11 @@ void Keeping::answer_end(const Result<void>& result) {
 }
 
 void Keeping::detach(const SupervisorLink::Detach& detach) {
-  if (detach.watch_pid) watch(*detach.watch_pid);
-  else answer_end(lock_.leave(detach.ttl, clock_.now() + kLeaveBudget));
+  if (detach.watch_pid) return watch(*detach.watch_pid);
+  const auto left = lock_.leave(detach.ttl, clock_.now() + kLeaveBudget);
+  answer_end(left);
   processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
+  if (!left && left.error().code == ErrorCode::kUnavailable) give_back_alone();
 }
 
 /// Goes on without a supervisor, for as long as that process lives.

@@ -245,6 +245,16 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   lease_cut_everywhere 4
 }
 
+@test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
+  local owner _
+  through_proxy
+  network hang 1
+  network cut replies 2
+  run -0 dlock acquire -n --ttl "$((60 * slowness))s" k
+  read -r owner _ <<<"$output"
+  DLOCK_BACKEND=$direct dlock release --owner "$owner" k
+}
+
 @test "a server that hangs over a request which nobody waits for any more, and goes on: nothing is held" {
   kill -STOP "$(pid_of_redis one)"
   run -69 dlock run -n --connect-timeout 300ms k -- touch ran

@@ -36,15 +36,17 @@ Granted ScriptLock::grant(const Owner& holder, FencingToken token, bool joined, 
   watch_at_ = runtime_.clock.now() + kFirstWatch;
   HeldLock lock{spec_.name, holder_, token, store_name_, joined};
   lock.slot = std::move(slot);
-  return {{std::move(lock)}, lease_deadline(held_in().sent(), spec_.ttl)};
+  leased_at_ = held_in().sent();
+  return {{std::move(lock)}, lease_deadline(leased_at_, spec_.ttl)};
 }
 
 Renewal ScriptLock::renew(Control& control, TimePoint until) {
   const auto renewed = held_in().renew(holder_, spec_.ttl, false, until, &control);
   if (renewed) {
     unknown_ = false;
+    leased_at_ = held_in().sent();
     if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
-    return RenewalRenewed{lease_deadline(held_in().sent(), spec_.ttl)};
+    return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl)};
   }
   if (renewed.error().code == ErrorCode::kLost) return lost(renewed.error().message, until);
   return RenewalUnknown{renewed.error().message};
@@ -112,7 +114,10 @@ Result<void> ScriptLock::release(TimePoint until) {
   }
 }
 
+/// A lease that has just begun need not begin again: nothing can go wrong with it any more.
 Result<void> ScriptLock::leave(Duration ttl, TimePoint until) {
+  const bool fresh = runtime_.clock.now() - leased_at_ <= clock_drift(spec_.ttl);
+  if (ttl == spec_.ttl && fresh) return {};
   ScriptStore& store = held_in();
   auto renewed = store.renew(holder_, ttl, true, until, nullptr);
   while (may_ask_again(renewed, runtime_.clock, until)) renewed = store.renew(holder_, ttl, true, until, nullptr);

@@ -83,7 +83,8 @@ class ScriptLock : public LockDriver, protected Acquirer {
   Renewal lost(std::string otherwise, TimePoint until);
   Duration look_budget() const;
 
-  int deaf_ = 0;  ///< how often the channel of a holder could not be opened
+  TimePoint leased_at_{};  ///< when the lease that the store has confirmed began, or before
+  int deaf_ = 0;           ///< how often the channel of a holder could not be opened
 };
 
 }  // namespace dlock::redis

@@ -237,6 +237,15 @@ TEST_CASE("A lock that is detached for a time is left to the store") {
   CHECK(world.ended <= 1s + kLastWordToEnd);
 }
 
+TEST_CASE("A lock that cannot be left to the store is given back, when that has been said") {
+  World world;
+  world.lock.leave = [] { return Error{ErrorCode::kUnavailable, "no answer"}; };
+  world.at(1s, [&] { world.say({"detach", {{"ttl", "60000000000"}}}); });
+  world.run();
+  CHECK(world.last_word_is<ReleaseUnconfirmed>());
+  CHECK(world.lock.releases == std::vector<Duration>{1s});
+}
+
 TEST_CASE("A spec that takes nothing is granted, never renewed, and needs no release") {
   World world;
   world.lock.acquire = [](Control&) { return std::variant<Granted, Refused>(Granted{}); };

@@ -108,6 +108,7 @@ struct LockScript {
   std::function<Renewal(Control&, TimePoint until)> renew;
   std::function<Renewal(TimePoint)> held;
   std::function<Result<void>(TimePoint)> release = [](TimePoint) { return Result<void>(); };
+  std::function<Result<void>()> leave = [] { return Result<void>(); };
   std::optional<TimePoint> wake_at;
   std::vector<Duration> renewals;
   std::vector<Duration> releases;
@@ -136,7 +137,7 @@ class ScriptedLock final : public LockDriver {
   }
   Result<void> leave(Duration ttl, TimePoint /*until*/) override {
     script_.leaves.push_back(ttl);
-    return {};
+    return script_.leave();
   }
   bool is_still_entered() const override { return script_.still_entered; }
 
