@@ -39,6 +39,22 @@ std::string where(const std::optional<UserRow>& row, const LockName& name) {
 
 std::string row_text(const UserRow& row) { return row.table + ":" + row.column + "=" + row.value; }
 
+bool is_number(const std::string& value) {
+  return value.find_first_not_of("0123456789+-.eE") == std::string::npos && whole_number<double>(value);
+}
+
+/// What a value that is no number is compared with; for others nobody asks.
+std::string type_query(const UserRow& row) {
+  if (is_number(row.value)) return "NULL";
+  return "(SELECT DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=_utf8mb4 " +
+         literal(row.table) + " AND COLUMN_NAME=_utf8mb4 " + literal(row.column) + ")";
+}
+
+/// There the server takes the number that a text begins with, or 0: 42 for '42abc'.
+bool is_of_numbers(const std::string& type) {
+  return type.ends_with("int") || type == "decimal" || type == "float" || type == "double" || type == "year";
+}
+
 /// MySQL has a column `partitions` before it.
 std::string access_type(const Row& plan) {
   const std::size_t at = plan.size() > 10 ? 4 : 3;
@@ -84,13 +100,23 @@ Result<void> BoundStore::make_own_row(Database& database, const std::string& ser
 /// A row that is not there would be a gap that is locked; a column without index, the whole table.
 Result<void> BoundStore::check_user_row(Database& database, const std::string& server, TimePoint until,
                                         Control* control) {
-  const auto kinds = say(database, server, kinds_query("=_utf8mb4 " + literal(row_->table)), until, control);
+  const auto kinds =
+      say(database, server, kinds_query("=_utf8mb4 " + literal(row_->table), type_query(*row_)), until, control);
   if (!kinds) return kinds.error();
   if (kinds->rows.empty()) {
     return Error{ErrorCode::kMisconfigured, server + " has no table " + row_->table + " that this user may see",
                  "check row= in the URL, and the rights of the user"};
   }
+  if (text_of(kinds->rows[0], kTableComment) == "VIEW") {
+    return Error{ErrorCode::kMisconfigured, row_->table + " on " + server + " is a view, and has no rows of its own",
+                 "name the table that has them"};
+  }
   if (auto fit = judge_engine(kinds->rows[0]); !fit) return fit;
+  if (is_of_numbers(text_of(kinds->rows[0], kBeside))) {
+    return Error{ErrorCode::kMisconfigured,
+                 "row=" + row_text(*row_) + " names no row: " + row_->column + " is a column of numbers",
+                 "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
+  }
   // Not of the locking query: to explain that, the server reads the row, with the lock.
   const Outcome explained = ask(database, "EXPLAIN SELECT 1 FROM " + where_, clock_, until, control);
   if (const auto* failure = std::get_if<Failure>(&explained)) {
