@@ -366,7 +366,8 @@ void ContenderStore::remove_meanwhile() {
   if (removal_) {
     const auto answer = calls_.answer(*removal_, TimePoint(), nullptr);
     removal_.reset();
-    if (answer) own_.clear();  // NoNode: somebody was quicker
+    // NoNode: somebody was quicker. Who may not delete would be refused again: it goes with the session.
+    if (answer || answer.error().code == ErrorCode::kDenied) own_.clear();
   }
   if (!own_.empty()) removal_ = calls_.send({.kind = Request::Kind::kChange, .changes = removals()});
 }

@@ -114,6 +114,21 @@ TEST_CASE("A server that does not answer a renewal in time is left for another o
   CHECK(session.reconnected == 1);
 }
 
+TEST_CASE("A semaphore's holder who may not delete its place at the gate asks for that once") {
+  World w;
+  const auto lock = w.lock(spec_of(Mode::kPermits), "semaphore");
+  int removals = 0;
+  w.ensemble.before_each = [&](auto& /*session*/, const Request& request) {
+    if (request.kind != Request::Kind::kChange) return;
+    w.ensemble.closed = "/app/k/locks";
+    ++removals;
+  };
+  REQUIRE(granted(lock->acquire(w.supervisor)));
+  for (int i = 0; i < 5; ++i) CHECK(std::holds_alternative<RenewalHeld>(lock->held(w.clock.now())));
+  CHECK(removals == 1);
+  CHECK(std::holds_alternative<RenewalRenewed>(lock->renew(w.supervisor, w.clock.now() + 1s)));
+}
+
 TEST_CASE("A node that has our name and is somebody else's is a lock that is lost") {
   World world;
   const auto lock = world.lock(spec_of(), "simple");
