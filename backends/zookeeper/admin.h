@@ -32,14 +32,14 @@ class ZookeeperAdmin final : public LockAdmin {
 
  private:
   TimePoint soon() const;
-  /// The session, connected or not yet; another one in place of one that has ended or is_shut_out().
+  /// The session, connected or not yet; opens another one if it has ended or is_shut_out().
   Result<Calls*> session(TimePoint until);
-  /// The same, when a server has answered in it.
+  /// The same, but waits until a server has answered in it.
   Result<Calls*> reached_session();
   Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
-  /// Of `owner`, in this store. Lost if there is none, Unsupported if it is held in another way.
+  /// The lease of `owner` in this store. Lost if there is none, Unsupported if `owner` holds `name` by a process.
   Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
-  /// A lease of this user's, which nobody else renews or releases meanwhile.
+  /// A lease of this user; while `lock` is open, no other dlock renews or releases it.
   struct LeaseInHand {
     LeaseFiles files;
     UniqueFd lock;

@@ -11,14 +11,14 @@
 
 namespace dlock::zookeeper {
 
-/// What a server says of itself, by "srvr" and (where its whitelist allows) "conf". Pure.
+/// Judges one server by its answers to "srvr" and "conf", which is empty if its whitelist does not allow it. Pure.
 std::vector<Finding> judge_server(const std::string& address, const std::map<std::string, std::string>& srvr,
                                   const std::map<std::string, std::string>& conf);
 
-/// How long a session may be, seen from a ttl that somebody might choose. Pure.
+/// Judges `longest`, the longest session that the servers grant, by the ttl that it allows. Pure.
 Finding judge_sessions(const std::string& store, Duration longest);
 
-/// Every server, how long sessions may be, and what the user of the URL may do.
+/// Asks and judges every server, the longest session, and the rights of the URL's user. Bounded by a few seconds.
 std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtime);
 
 }  // namespace dlock::zookeeper

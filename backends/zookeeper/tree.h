@@ -16,8 +16,8 @@ struct TreeNode {
   std::vector<std::string> children;
 };
 
-/// Every node below `root` that may be a directory, parents first, without ZooKeeper's own. Contenders and what dlock
-/// keeps for itself are not entered. Nodes that go meanwhile, and those that we may not list, are left out; a
+/// Lists the nodes below `root` that may be directories of locks, parents first; not /zookeeper, and nothing below
+/// contenders or dlock's own directories. Nodes that are removed meanwhile, or that we may not list, are left out; a
 /// `root` that we may not list is Denied.
 Result<std::vector<TreeNode>> walk(Calls& calls, const std::string& root, TimePoint until);
 

@@ -15,7 +15,7 @@
 
 namespace dlock::zookeeper {
 
-/// A lock that goes on without a process: what renews and releases it. Its session lives until it has expired.
+/// A lock that is held without a process, in a session that nobody closes: what is needed to renew and release it.
 struct DetachedLease {
   LockName name;
   Owner owner;
@@ -27,19 +27,20 @@ struct DetachedLease {
   std::vector<std::string> paths;  ///< of its nodes
 };
 
-/// The files of such leases: one each, readable by its user only, named by the owner. In /var/lib/dlock/zookeeper for
-/// root, else in $XDG_STATE_HOME/dlock/zookeeper or ~/.local/state/dlock/zookeeper.
+/// The files of such leases: one for each, named after the owner, readable by its user only. In
+/// /var/lib/dlock/zookeeper for root, else in $XDG_STATE_HOME/dlock/zookeeper or ~/.local/state/dlock/zookeeper.
 class LeaseFiles {
  public:
-  /// Makes the folder if `make`; without, a missing one is an empty one. Misconfigured if there is no home.
+  /// `make`: makes the folder if it is missing; otherwise a missing folder counts as an empty one. Misconfigured if
+  /// there is no home directory.
   static Result<LeaseFiles> open(bool make);
   explicit LeaseFiles(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Nobody else gets lock() of it while what is returned is open.
+  /// Writes the file of `lease` and locks it: lock() waits while the returned descriptor is open.
   Result<UniqueFd> write(const DetachedLease& lease) const;
 
-  /// Waits until nobody else has a lease's session in hand. Nothing to hold if there is no such file; Unavailable at
-  /// `until`.
+  /// Locks the file of `owner`'s lease, so that only one process at a time uses its session; waits for the others. An
+  /// empty descriptor if there is no such file; Unavailable at `until`.
   Result<UniqueFd> lock(const Owner& owner, TimePoint until, Clock& clock) const;
 
   /// nullopt if there is none. Denied for a file that others could have written or read.
@@ -47,7 +48,7 @@ class LeaseFiles {
 
   void remove(const Owner& owner) const;
 
-  /// Removes the files of leases that nobody has written again for their timeout and an hour.
+  /// Removes the files that were last written longer ago than their lease's timeout and an hour.
   void sweep_old() const;
 
   std::vector<Owner> owners() const;

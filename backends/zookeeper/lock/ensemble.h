@@ -17,10 +17,10 @@ namespace dlock::zookeeper {
 
 using OpenSession = std::function<Result<std::unique_ptr<Session>>(const SessionSettings&)>;
 
-/// The servers of a URL.
+/// The servers of a URL: resolves them and opens sessions. Single-threaded.
 class Ensemble {
  public:
-  /// Misconfigured for a path that is none, or a user without a password.
+  /// Misconfigured for a path that ZooKeeper does not allow, or a user without a password. `clock` outlives it.
   static Result<Ensemble> of(const BackendUrl& url, Clock& clock, OpenSession open = open_session);
 
   const std::string& root() const { return settings_.root; }  ///< "" or "/app"
@@ -32,11 +32,11 @@ class Ensemble {
   /// by `until`.
   Result<std::unique_ptr<Calls>> connect(Duration timeout, const SessionKey* attach, TimePoint until, Control* control);
 
-  /// Asks whether the servers know the session of `calls` still, in place of one that is_shut_out(): then it goes on,
-  /// else it is said to have expired. The caller holds nothing in it.
+  /// For a session that is_shut_out(): asks the servers whether they still know it. Then `calls` goes on with it,
+  /// otherwise it reports that it has expired. REQUIRES: the caller holds nothing in it.
   Result<void> ask_anew(Calls& calls, Duration timeout, TimePoint until, Control* control);
 
-  /// Goes on with a session at the server that it was connected to. REQUIRES: that is known.
+  /// Attaches to a session at the server that it was connected to last. REQUIRES: attach.server is not empty.
   Result<std::unique_ptr<Calls>> connect_again(Duration timeout, const SessionKey& attach);
 
   /// "10.0.0.1:2181": numeric, shuffled by the library.

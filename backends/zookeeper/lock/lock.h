@@ -17,17 +17,19 @@
 
 namespace dlock::zookeeper {
 
-/// One lock, in a session of its own: whatever goes wrong, dropping the session takes all its nodes away; one that is
-/// shared is retired for that. Each renewal is a sync, which the leader answers only while the session lives.
+/// One lock, in a session of its own, so that ending the session removes all nodes of the lock, whatever goes wrong; a
+/// shared session is retired instead, and ends with its last user. Each renewal is a sync, which the leader answers
+/// only while the session lives. Single-threaded.
 class ZookeeperLock final : public LockDriver, private Acquirer {
  public:
   ZookeeperLock(Ensemble ensemble, LockSpec spec, std::string directory, std::vector<Stage> stages,
                 const Runtime& runtime, SharedSession* shared = nullptr);
   ~ZookeeperLock() override;
 
-  /// Somebody's transaction has made our nodes in the shared session, `sent` then: it is held without acquire().
+  /// Holds the lock without acquire(): a transaction of the caller, sent at `sent`, has made its `nodes` in the shared
+  /// session `calls`, with this czxid.
   void adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
-  /// Its nodes, while it is held: for whoever removes them by another transaction and says so by released().
+  /// The nodes of the held lock, for a caller whose own transaction removes them and who then calls released().
   const std::vector<std::string>& nodes() const { return held_; }
   void released();
 
@@ -41,7 +43,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   bool is_still_entered() const override { return entered_; }
 
  private:
-  static constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< for a look at who holds it
+  static constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< to find out who holds it
 
   enum class Outcome { kHolds, kFree, kBusy };
 
@@ -93,26 +95,26 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   std::string slot_;                     ///< of a permit
   int data_version_ = 0;                 ///< of our first node, as long as nobody has entered
   std::optional<Present> joined_;        ///< the ancestor's hold that we are in
-  std::string entry_;                    ///< our node in it
+  std::string entry_;                    ///< our entry in that hold: a node's path
   bool entered_ = false;                 ///< released, and kept for those that have entered it
   std::vector<std::string> held_;        ///< the nodes that are watched while it is held
   std::vector<std::uint64_t> watching_;  ///< reads with a watch that are under way
-  int watched_by_ = 0;                   ///< the connection by which all of held_ was read so; 0: none
+  int watched_by_ = 0;  ///< the connection (Calls::connections) on which all of held_ is watched; 0: none
   TimePoint sent_{};
   TimePoint previously_sent_{};
   Acquisition acquisition_;
   int unreached_ = 0;       ///< attempts without an answer
   bool denied_ = false;     ///< the ancestor's hold is not there
-  std::size_t stage_ = 0;   ///< that is not passed yet
+  std::size_t stage_ = 0;   ///< the first one that is not passed yet
   std::string freed_by_;    ///< who is about to delete our node, and why, as our node says
-  Verdict verdict_;         ///< of that stage: what is waited for
-  std::string last_there_;  ///< the node that is waited for by who takes nothing
+  Verdict verdict_;         ///< of stages_[stage_]: what is waited for
+  std::string last_there_;  ///< of a waiter that takes nothing (`dlock wait`): the node that it waits for
   std::optional<TimePoint> watch_at_;
-  TimePoint looked_at_{};      ///< when our nodes were asked for
+  TimePoint looked_at_{};      ///< when our nodes were read last
   TimePoint began_{};          ///< when the session was asked for
-  Duration made_for_{0};       ///< the timeout that it was made with
-  UniqueFd lease_file_;        ///< of a lease that was left, while the session is in our hands
-  bool keep_session_ = false;  ///< what is left of it must not go before its time
+  Duration made_for_{0};       ///< the timeout that the session was opened with
+  UniqueFd lease_file_;        ///< locked while we use the session of a lease that was left without a process
+  bool keep_session_ = false;  ///< do not close the session: what is left in it must last until it expires
 };
 
 }  // namespace dlock::zookeeper

@@ -19,12 +19,12 @@ Result<std::string> directory_of(const std::string& root, const LockName& name);
 /// The key that has this directory; nullopt if none has.
 std::optional<LockName> name_of_directory(const std::string& root, const std::string& directory);
 
-/// A node below `root` that no key has, for what is not a lock: "fences", "ping".
+/// A node below `root` that is no key's directory, for what is not a lock. `purpose`: "fences", "ping".
 std::string own_directory(const std::string& root, std::string_view purpose);
 
-/// All of a name in one part, '/' included.
+/// A whole name, including every '/', as one part of a path.
 std::string one_part(const LockName& name);
-/// And back; nullopt if none is written so.
+/// The name that one_part() has written so; nullopt if there is none.
 std::optional<LockName> name_of_part(const std::string& part);
 
 /// Which protocol made a node in a lock's directory (facts: the names that Curator, kazoo and their kin give).
@@ -49,14 +49,15 @@ struct NodeName {
 /// nullopt for a node that is none of them.
 std::optional<NodeName> parse_node_name(std::string_view name);
 
-/// What our nodes of one acquisition have in common, and nobody else's: how they are found again after an answer was
-/// lost. Begins with a letter, so that no name sorts before a number.
+/// The part of a node's name that all nodes of one acquisition share and no other node has: by it they are found again
+/// after an answer was lost. Begins with a letter, so that no name sorts before a number.
 class Guid {
  public:
   static Guid random();
   explicit Guid(std::string hex) : hex_(std::move(hex)) {}
 
-  /// What is created for this family, before the server appends its number. permits > 0 marks who shares by permits.
+  /// The name of a node of this family, to which the server appends its number. permits > 0: marks a contender that
+  /// shares by permits, and how many.
   std::string node(Family family, int permits = 0) const;
   const std::string& hex() const { return hex_; }
   bool is_in(std::string_view name) const;
@@ -66,7 +67,7 @@ class Guid {
   std::string hex_;  ///< 32 digits
 };
 
-/// From here on a directory takes no more contenders: at 2^31 its numbers stand still, and order is lost.
+/// A directory with this number takes no more contenders: at 2^31 ZooKeeper's counter stops, and order is lost.
 inline constexpr std::int64_t kLastNumber = 2147480000;
 
 std::string parent_of(const std::string& path);

@@ -38,9 +38,9 @@ enum class Rule {
   kKazooLock,
   kKazooWrite,
   kKazooRead,
-  kCuratorLease,  ///< any child counts; ours is among them
-  kKazooLease,    ///< any child counts; ours is made when there is room
-  kOneNode,       ///< whoever could create it
+  kCuratorLease,  ///< every child counts, ours included
+  kKazooLease,    ///< every child counts; ours is made only when there is room
+  kOneNode,       ///< whoever has created the node holds
 };
 
 /// One directory in which an acquisition queues. Two where a semaphore is taken behind a gate.
@@ -57,13 +57,13 @@ struct Stage {
 /// does not have.
 Result<std::vector<Stage>> stages_of(Recipe recipe, const std::string& directory, Mode mode, int permits);
 
-/// "Do I hold it, and if not whom do I watch", from the names in a directory alone.
+/// Whether an acquisition holds its stage, and if not which nodes to watch; from the names in a directory alone.
 struct Verdict {
   enum class Kind {
     kHolds,
     kWaits,      ///< until one of `watch` goes, or the list of children changes
-    kGone,       ///< one of ours is not there
-    kDisagrees,  ///< somebody before us counts other permits, or none
+    kGone,       ///< a node of ours is missing
+    kDisagrees,  ///< a contender before us has another number of permits, or none
   };
   Kind kind = Kind::kWaits;
   std::vector<std::string> watch = {};
@@ -73,10 +73,10 @@ struct Verdict {
 /// `own`: our nodes' names, which are all numbered except under kKazooLease. Pure.
 Verdict judge(Rule rule, const std::vector<std::string>& children, const std::vector<std::string>& own, int permits);
 
-/// The rule of somebody's node in a directory of numbered nodes.
+/// The rule by which a contender with these nodes, all of one acquisition, waits.
 Rule rule_of(const std::vector<NodeName>& nodes);
 
-/// Does an acquisition under `rule` wait for such a node that stands before it?
+/// Whether an acquisition under `rule` waits for a node of `family` with a lower number than its own.
 bool is_seen_by(Rule rule, Family family);
 
 /// Contenders that do not exclude one under `rule`, or are not excluded by it, although one of the two is no reader:

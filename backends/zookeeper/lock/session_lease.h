@@ -5,11 +5,11 @@
 
 namespace dlock::zookeeper {
 
-/// The arithmetic between a lease of dlock and a session of ZooKeeper; pure. A holder believes in its lock for two
+/// The arithmetic between a lease of dlock and a session of ZooKeeper. Pure. A holder believes in its lock for two
 /// thirds of the session's timeout, counted from before the last request that the leader has answered: a follower that
 /// is cut off goes on answering everything else. The lock-delay is what a session lives longer than that.
 
-/// What to ask the server for: 3/2 ttl + lock_delay.
+/// The session timeout to ask the server for: 3/2 ttl + lock_delay.
 Duration timeout_to_ask(Duration ttl, Duration lock_delay);
 
 /// How long a lease really is within a session whose timeout the server has bounded: at most ttl, at most two thirds of

@@ -6,20 +6,20 @@
 
 namespace dlock::zookeeper {
 
-/// Takes over a session, with a timeout of its own from now on; whoever had it before must have let go of it. Lost if
-/// it has expired.
+/// Takes over the session of `key`, and gives it `timeout` from now on. REQUIRES: the process that had it uses it no
+/// more. Lost if it has expired; errors as of Ensemble::connect().
 Result<std::unique_ptr<Calls>> take_over(Ensemble& ensemble, const SessionKey& key, Duration timeout, TimePoint until);
 
-/// Unsupported if the servers have not granted that much.
+/// Unsupported if the servers have granted a shorter timeout than `wanted`.
 Result<void> check_timeout(const Calls& calls, Duration wanted);
 
 /// Lost unless all these nodes are there, as the leader knows it.
 Result<void> check_nodes(Calls& calls, const std::vector<std::string>& paths, TimePoint until);
 
-/// The lease goes on for `ttl` from now. Its session, and where that is now.
+/// Renews the lease for `ttl` from now. Returns the key of its session, with the server that it is connected to now.
 Result<SessionKey> renew_lease(Ensemble& ensemble, const DetachedLease& lease, Duration ttl, TimePoint until);
 
-/// Ends it. Lost if it had ended already.
+/// Ends the lease and its session. Lost if it had ended already.
 Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint until);
 
 }  // namespace dlock::zookeeper

@@ -10,7 +10,7 @@
 
 namespace dlock::zookeeper {
 
-/// What a URL says.
+/// What a zk:// URL says.
 struct Settings {
   std::string store;  ///< redacted URL
   std::string root;   ///< "" or "/app"
@@ -19,7 +19,7 @@ struct Settings {
   std::vector<BackendUrl::Host> hosts;
 };
 
-/// Misconfigured for a path that is none, or a user without a password.
+/// Misconfigured for a path that ZooKeeper does not allow, or a user without a password.
 Result<Settings> settings_of(const BackendUrl& url);
 
 }  // namespace dlock::zookeeper

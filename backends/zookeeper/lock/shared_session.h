@@ -7,16 +7,16 @@
 
 namespace dlock::zookeeper {
 
-/// A session that the locks of one process share with whoever else asks it. It ends with the last who has it.
+/// A session that the locks of one process share with other users of it. It ends when its last user lets go of it.
 /// Single-threaded.
 class SharedSession {
  public:
   virtual ~SharedSession() = default;
 
-  /// The present one, or another one in place of one that has ended or is_shut_out(). Errors as of Ensemble::connect().
+  /// The present session, or a new one if that has ended or is_shut_out(). Errors as of Ensemble::connect().
   virtual Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) = 0;
 
-  /// Something of ours may have been left in it: nobody gets it any more.
+  /// Called when nodes of the caller may be left in the session: share() hands it out no more, so that it ends soon.
   virtual void retire() = 0;
 };
 

@@ -11,57 +11,61 @@
 
 namespace dlock::zookeeper {
 
-/// Makes `directory` and what is missing above it: containers, which the server removes when they are empty
-/// (`persistent`, and servers that know none: nodes that stay). Those that exist are left alone.
+/// Makes `directory` and the directories that are missing above it, as containers, which the server removes when they
+/// are empty; as nodes that stay if `persistent`, or if the server knows no containers. Leaves existing ones alone.
 Result<void> make_directory(Calls& calls, const std::string& directory, bool persistent, const std::string& data,
                             TimePoint until, Control* control);
 
-/// What the directories that dlock makes carry, so that gc knows them.
+/// The data of the directories that dlock makes, by which gc recognises them.
 inline constexpr char kDirectoryData[] = "dlock";
 
-/// One acquisition's nodes in the directory of one stage, from their creation to their removal. All of them are made by
-/// one transaction, belong to the session of `calls`, and bear a GUID of their own: what an unanswered request has
-/// left is found again by it. Errors are those of Calls; after Unavailable enter() may be called again.
+/// The nodes of one acquisition in the directory of one stage, from their creation to their removal. One transaction
+/// makes all of them; they belong to the session of `calls` and share a GUID, by which the nodes of an unanswered
+/// request are found again. Errors are those of Calls; after Unavailable enter() may be called again. Single-threaded.
 class ContenderStore {
  public:
   ContenderStore(Calls& calls, Stage stage, std::string data);
 
-  /// Makes the nodes if they are not there, and judges. Unsupported near the end of the directory's numbers, Conflict
-  /// if a semaphore has been made for another number of leases.
+  /// Makes the nodes if they are not there, and judges by the list of children. Unsupported near the end of the
+  /// directory's numbers, Conflict if the semaphore was made for another number of leases.
   Result<Verdict> enter(TimePoint until, Control* control);
 
-  /// Judges again, by what the leader knows.
+  /// Judges again, from a list of children that is read after a sync.
   Result<Verdict> judge_again(TimePoint until, Control* control);
 
-  /// What makes the nodes; for one who has it done by a transaction of his own, and then says which they are.
+  /// The request that enter() would make the nodes with: for a caller that has its own transaction make them.
   Request creation() const;
+  /// The caller's transaction, sent at `sent`, has made `nodes` (paths), whose czxid this is.
   void adopt(std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
 
-  /// Watches what the verdict names. False: it has happened already.
+  /// Sets the watches that the verdict names. False: a change that it waits for has happened already.
   Result<bool> watch(const Verdict& verdict, TimePoint until, Control* control);
 
-  /// Has something happened that this verdict waits for?
+  /// Whether a watch of this verdict has fired.
   bool is_woken(const Verdict& verdict);
 
-  /// Takes the nodes away. Lost if one of them was not there any more, unless an answer had been missing. `version`: of
-  /// the first one's data, -1 for any; Conflict if it is another one.
+  /// Removes the nodes. `version`: the one that the first node's data must have, -1 for any; Conflict if it is another.
+  /// Lost if a node was already gone, unless an earlier request of this was not answered and may have removed it.
   Result<void> remove(TimePoint until, int version = -1);
 
-  /// Sees to the removal without waiting for it: sends it, and when called again, once more if it was not answered.
+  /// Sends the removal without waiting for its answer. Call it again from time to time: it repeats the request if the
+  /// connection was lost before the answer.
   void remove_meanwhile();
 
-  /// They are gone, or will go with the session: begins anew.
+  /// Forgets the nodes, which are gone or end with the session: the next enter() makes new ones.
   void forget();
 
-  /// Who was seen at the last look that cannot exclude us, or be excluded by us.
+  /// The contenders in the last list of children that do not exclude us, or that we do not exclude (rules.h).
   std::vector<std::string> strangers() const;
 
   /// In the order of their numbers.
   const std::vector<std::string>& paths() const { return own_; }
   FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(czxid_)); }
-  /// Before the last request that the leader has answered, and before the one before it.
+  /// A time before the last request that the leader has answered was sent.
   TimePoint sent() const { return sent_; }
+  /// The same for the request before that one.
   TimePoint previously_sent() const { return previously_sent_; }
+  /// The leader has answered a request that was sent after `sent`.
   void answered_by_leader(TimePoint sent);
 
  private:

@@ -12,29 +12,30 @@
 
 namespace dlock::zookeeper {
 
-/// Somebody who holds a lock or waits for it, ours or foreign, by its own protocol.
+/// A holder or waiter of a lock, of dlock or of another library, judged by its own protocol.
 struct Present {
   Participant participant;
   bool holds = false;
-  std::vector<std::string> paths;
-  NodeStat stat;                     ///< of its first node, the one with the lowest number
-  std::string data;                  ///< of the same
-  std::optional<HolderRecord> ours;  ///< if it is a dlock
+  std::vector<std::string> paths;    ///< of its nodes, the one with the lowest number first
+  NodeStat stat;                     ///< of paths.front()
+  std::string data;                  ///< of paths.front()
+  std::optional<HolderRecord> ours;  ///< nullopt: another library's
   std::int64_t number = 0;
 };
 
-/// Everybody in the directories of one lock, as the leader knows it; in the order of the queue.
+/// Reads who holds and waits in the directories of one lock, after a sync; in the order of the queue.
 Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, TimePoint until,
                                           Control* control);
 
 LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present);
 
-/// Of the names in a directory (with their nodes, where somebody has read them). Pure.
+/// A node whose data was read.
 struct Node {
   std::string path;
   NodeStat stat;
   std::string data;
 };
+/// Who holds and waits, from the names in a directory and those nodes of it that were read. Pure.
 std::vector<Present> present_in(const std::vector<std::string>& children, const std::vector<Node>& nodes);
 
 }  // namespace dlock::zookeeper

@@ -14,15 +14,17 @@
 
 namespace dlock::zookeeper {
 
-/// One session, asked by somebody who wants answers by a deadline. Single-threaded.
+/// Requests with deadlines over one session, which it owns. Single-threaded.
 class Calls {
  public:
-  /// `store` names it in messages. `servers`: how many the session tries one after the other.
+  /// `store` names the ensemble in messages. `servers`: how many the session tries one after the other. `clock`
+  /// outlives it.
   Calls(std::unique_ptr<Session> session, std::string store, Clock& clock, int servers)
       : session_(std::move(session)), store_(std::move(store)), clock_(clock), servers_(servers) {}
 
-  /// Asks without waiting; several may be on their way. answer() or forget() each. What waits for the first connection
-  /// when one is refused has reached nobody: it goes to the next server, until each has been tried.
+  /// Sends without waiting; returns the ticket of the answer. Several may be on their way; call answer() or forget()
+  /// for each. A request that still waits for the first connection when that is refused has reached no server: it is
+  /// sent to the next one, until each has been tried.
   std::uint64_t send(const Request& request);
 
   /// Waits for the answer. What the server said of the request itself (NoNode, NodeExists, ...) is an Answer; an Error
@@ -34,22 +36,22 @@ class Calls {
     return answer(send(request), until, control);
   }
 
-  /// For requests that may be asked twice: again, until there is an answer or `until` has come.
+  /// For requests that may be carried out twice: repeats while the outcome is unknown, until `until`.
   Result<Answer> call_until(const Request& request, TimePoint until, Control* control);
 
-  /// Between a request that reached nobody and the next one: the library, which would rest by itself, tries another
-  /// connection for each. Not beyond `until`.
+  /// Pauses before a request that reached no server is repeated, but not beyond `until`: the library, which paces its
+  /// own attempts to connect, makes an extra one for each request.
   void rest(TimePoint until, Control* control);
 
-  /// answer() of it will not wait.
+  /// Whether answer() would return at once.
   bool has_answer(std::uint64_t ticket) const { return answers_.contains(ticket); }
 
   void forget(std::uint64_t ticket);
 
-  /// Takes in what has come, without waiting.
+  /// Reads the events that have come (answers, watches, states), without waiting.
   void receive();
 
-  /// Waits until something has come, from the session or to control (may be nullptr), or `until`.
+  /// Waits until the session has an event, control (may be nullptr) has a message, or `until` (nullopt: for ever).
   void wait(std::optional<TimePoint> until, Control* control);
 
   /// True once for each time that a watch on this path has fired.
@@ -57,19 +59,20 @@ class Calls {
   bool has_fired(const std::string& path) const { return fired_.contains(path); }
   void forget_fired() { fired_.clear(); }
 
-  /// As long as nobody was reached, answer() gives up when that many connections were refused: each server has been
-  /// asked. 0: it goes on until its time is over.
+  /// While no server was reached yet, answer() gives up after so many refused connections, when each server has been
+  /// tried. 0: it goes on until its deadline.
   void give_up_after(int refusals) { most_refusals_ = refusals; }
   bool refused_by_all() const {
     return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() >= most_refusals_;
   }
 
-  /// It was connected, and no server has taken it back for as long as it lasts. Servers that have lost data close each
-  /// connection of a client that has seen more than they know, without a word: that looks like an outage.
+  /// The session was connected, and no server has accepted it again for its whole timeout. Besides an outage, that is
+  /// how servers look that have lost data: they close each connection of a client that has seen newer data.
   bool is_shut_out() const { return has_seen_ && out_since_ && clock_.now() >= *out_since_ + timeout_; }
 
-  /// Goes on with the session in `fresh`, which was opened with key() and has seen nothing: any server will say whether
-  /// it knows it. What is on its way is answered as lost. REQUIRES: nothing that is believed rests on the connection.
+  /// Replaces the session object by `fresh`, which was opened with key() and has seen no data, so that any server says
+  /// whether it knows the session. Requests on their way are answered as lost. REQUIRES: the caller holds nothing in
+  /// the session.
   void take_up_in(std::unique_ptr<Session> fresh);
   bool was_taken_up() const { return was_taken_up_; }
 
@@ -86,7 +89,7 @@ class Calls {
   const std::string& store() const { return store_; }
   Clock& clock() { return clock_; }
   void add_interest(std::vector<pollfd>& fds) const { session_->add_interest(fds); }
-  /// When receive() is to be called though nothing is ready.
+  /// When receive() has to be called even if no descriptor is ready.
   std::optional<TimePoint> wake_at() const { return session_->wake_at(); }
   Session& session() { return *session_; }
   Error unreachable() const;
@@ -103,21 +106,21 @@ class Calls {
   const int servers_;
   SessionState state_ = SessionState::kConnecting;
   std::optional<TimePoint> out_since_;
-  std::optional<TimePoint> tried_since_;  ///< the server that is being connected to
+  std::optional<TimePoint> tried_since_;  ///< since when the present server is being connected to
   int connections_ = 0;
   bool has_seen_ = false;  ///< session_ was connected
   bool was_taken_up_ = false;
   SessionKey key_;
   Duration timeout_{0};
   int most_refusals_ = 0;
-  bool nonsense_ = false;  ///< the last answer made no sense, and the next one would not either
+  bool nonsense_ = false;  ///< the last answer could not be decoded, nor can those behind it
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, std::vector<std::string>> asked_;  ///< the paths
   struct Unreached {
     Request request;
     int tries_left;
   };
-  std::map<std::uint64_t, Unreached> unreached_;  ///< what no server can have heard of
+  std::map<std::uint64_t, Unreached> unreached_;  ///< requests that no server can have received
   std::map<std::uint64_t, Answer> answers_;
   std::set<std::uint64_t> forgotten_;
   std::set<std::string> fired_;

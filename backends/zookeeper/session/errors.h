@@ -12,7 +12,7 @@ namespace dlock::zookeeper {
 /// The connection is gone, or the session is elsewhere by now: what was asked may have been done.
 bool is_disconnected(Code code);
 
-/// An answer that no server gives.
+/// An answer that no ZooKeeper server gives: something else answers there.
 bool is_nonsense(Code code);
 
 /// What a code means to who uses dlock, whatever was asked. nullopt for what the server says of the request itself
@@ -20,7 +20,7 @@ bool is_nonsense(Code code);
 /// `path` is what was asked about.
 std::optional<Error> error_of(Code code, const std::string& store, const std::string& path);
 
-/// A code that nobody expects here: `what` the server did.
+/// The error for a code that is not expected here. `what`: the server did, "does not note who enters /x".
 Error unexpected(Code code, const std::string& store, const std::string& what);
 /// The same where it is known what that means for the user.
 Error unexpected(ErrorCode meaning, Code code, const std::string& store, const std::string& what);

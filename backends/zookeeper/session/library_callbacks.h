@@ -13,7 +13,8 @@
 
 namespace dlock::zookeeper {
 
-// What libzookeeper calls, on the thread that has called it: each puts what it is told into the inbox of its session.
+// The callbacks of libzookeeper, which runs them on the thread that calls it: each appends an event to the inbox of its
+// session.
 
 using Inbox = std::deque<Event>;
 
@@ -45,11 +46,11 @@ void on_log(const char* line) noexcept;
 
 inline constexpr char kSilent[] = "no answer (is it a ZooKeeper server that listens there?)";
 
-/// What the library complained of last. Its log callback has no context, hence one for the process.
+/// What the library has logged as an error. One for the process, because its log callback has no context.
 struct Complaints {
   std::string last;  ///< for people; empty: of nothing, or of connections before the one that stands
   int refusals = 0;
-  std::optional<std::string> left;  ///< by us: what the next end of a connection says of its server
+  std::optional<std::string> left;  ///< we close the connection ourselves: the reason to report for it
 };
 Complaints& complaints();
 

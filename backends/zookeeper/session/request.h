@@ -13,9 +13,9 @@ namespace dlock::zookeeper {
 /// as they are.
 enum class Code : int {
   kOk = 0,
-  kInconsistent = -2,    ///< an answer to something else
+  kInconsistent = -2,    ///< the answer belongs to another request
   kConnectionLoss = -4,  ///< the outcome is unknown
-  kNonsense = -5,        ///< what came makes no sense
+  kNonsense = -5,        ///< the answer cannot be decoded
   kUnimplemented = -6,
   kOperationTimeout = -7,  ///< the outcome is unknown
   kInvalidState = -9,      ///< the session is over

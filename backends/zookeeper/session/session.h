@@ -16,11 +16,11 @@
 
 namespace dlock::zookeeper {
 
-/// What re-attaches to a session. SECRET: who has it owns all nodes of the session.
+/// What is needed to attach to a session again. SECRET: whoever has it can use and end the session.
 struct SessionKey {
   std::int64_t id = 0;
   std::string password;     ///< 16 bytes
-  std::string server = {};  ///< that it was connected to, numeric; empty: not known
+  std::string server = {};  ///< the one that it was connected to last, numeric; empty: not known
 };
 
 enum class SessionState { kConnecting, kConnected, kExpired, kAuthFailed };
@@ -39,22 +39,22 @@ struct StateChanged {
 };
 using Event = std::variant<Answered, WatchFired, StateChanged>;
 
-/// THE PORT to an ensemble: one session, which outlives connections. Requests are answered in the order in which they
-/// were asked, those asked before it is connected too; each one exactly once. Single-threaded.
+/// THE PORT to an ensemble: one session, which outlives its connections. Each request is answered exactly once, in the
+/// order of ask(), also those from before the first connection. Single-threaded.
 class Session {
  public:
   virtual ~Session() = default;
 
-  /// Does not block.
+  /// Sends `request`, whose answer will bear `ticket`. Does not block.
   virtual void ask(std::uint64_t ticket, const Request& request) = 0;
 
-  /// The next thing that happened, or nullopt. Does not block.
+  /// The next event, or nullopt. Does not block.
   virtual std::optional<Event> next() = 0;
 
   /// Ready when next() may have something.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 
-  /// When next() is to be called though nothing is ready: it keeps the session alive as well.
+  /// When next() has to be called even if no descriptor is ready: it also sends what keeps the session alive.
   virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
 
   /// Why there is no connection, or the present one is about to be left, for people; empty if nothing is known.
@@ -63,14 +63,15 @@ class Session {
   /// How many connections have been refused so far: by servers at once, not by silence.
   virtual int refusals() const { return 0; }
 
-  /// Leaves the server that does not answer for the next one, with the same session: the library itself would wait for
-  /// two thirds of the timeout. What is on its way is answered as lost.
+  /// Leaves a server that does not answer, and connects to the next one with the same session; the library itself would
+  /// wait for two thirds of the timeout. Requests on their way are answered as lost.
   virtual void reconnect() = 0;
 
-  /// Ends the session: its ephemeral nodes go. Blocks for a round trip, for a few seconds if the server is silent.
+  /// Ends the session, with which its ephemeral nodes are removed. Blocks for a round trip, or for a few seconds if the
+  /// server is silent.
   virtual void close() = 0;
 
-  /// Lets go of it without a word: it and its nodes last until it expires, or somebody else takes it over.
+  /// Closes the connection without ending the session: it and its nodes last until it expires or is taken over.
   virtual void abandon() = 0;
 };
 
@@ -82,7 +83,7 @@ struct SessionSettings {
   std::optional<SessionKey> attach;  ///< an existing session instead of a new one
 };
 
-/// By libzookeeper. System if it cannot make a handle, Invalid for an address that it does not take.
+/// Opens a session by libzookeeper. System if it cannot make a handle, Invalid for an address that it does not take.
 Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings);
 
 }  // namespace dlock::zookeeper

@@ -10,9 +10,9 @@
 
 namespace dlock::zookeeper {
 
-/// What a StockCall decides for somebody who wants a segment together with its lock: the first one that has enough and
-/// whose lock nobody has or waits for, its lock taken by the transaction that reserves. The directory of the lock is
-/// written too, unchanged, at the version at which it was empty: of two that come at once one fails.
+/// Decides, in a StockCall, for a request that wants a segment together with its lock: chooses the first segment that
+/// has enough and whose lock nobody holds or waits for; the transaction that reserves also takes that lock. It writes
+/// the unchanged data of the lock's directory, too, at the version at which that was empty: of two at once, one fails.
 class SegmentChoice {
  public:
   struct Wish {
@@ -23,17 +23,17 @@ class SegmentChoice {
     std::function<std::string(int segment)> label;  ///< the data of the lock's nodes
   };
 
-  /// They outlive it.
+  /// All arguments outlive it.
   SegmentChoice(const Wish& wish, StockSession& session, const CallLimit& limit, Errand& errand)
       : wish_(wish), session_(session), limit_(limit), errand_(errand) {}
 
   Result<Step> decide(StockCall& call);
 
-  // Of the decision that was carried out:
-  bool is_unsure() const { return unsure_; }  ///< it is not known whether it was
-  /// Chosen, or to queue at; nullopt: no segment has enough alone, or there is another answer.
+  // After StockCall::run(), of the decision that was carried out:
+  bool is_unsure() const { return unsure_; }  ///< it is not known whether it was carried out
+  /// The chosen segment, or the one at whose lock to queue; nullopt: no segment alone has enough, or answer() is set.
   std::optional<int> segment() const { return segment_; }
-  bool is_free() const { return free_; }                                ///< its lock was free, and is taken
+  bool is_free() const { return free_; }  ///< the lock of segment() was free, and is taken
   const std::optional<StockAnswer>& answer() const { return answer_; }  ///< of the request
   const Stage& stage() const { return stage_; }                         ///< of the lock
 

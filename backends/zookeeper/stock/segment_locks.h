@@ -13,9 +13,9 @@ namespace dlock::zookeeper {
 
 class SegmentLock;
 
-/// The locks of segments, as everybody else takes them under the keys stock:NAME:SEGMENT, in the session of the stock:
-/// none is made and ended for each. One that is free is taken by the transaction that reserves, and given back by the
-/// one that sells or cancels.
+/// The locks of segments. They are ordinary locks under the keys stock:NAME:SEGMENT, but share the session of the
+/// stock, so that none is opened for each. The transaction that reserves takes a free lock, and the one that sells or
+/// cancels releases it. Single-threaded.
 class SegmentSessionLocks final : public SegmentLocks {
  public:
   using OpenCall = std::function<StockCall(const LockName& stock, const CallLimit& limit)>;
@@ -28,14 +28,14 @@ class SegmentSessionLocks final : public SegmentLocks {
   Result<std::optional<Choice>> lock_one(const StockRequest& request, int start, Duration ttl,
                                          const CallLimit& limit) override;
   std::unique_ptr<LockDriver> open(int segment, const LockSpec& spec) override;
-  /// Always in two steps: a lock is waited for in its queue.
+  /// Always nullopt: first the lock, which is waited for in its queue, then the reservation.
   Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner, Duration ttl,
                                                      int segment, TimePoint until, const CallLimit& limit) override;
   std::unique_ptr<LockDriver> held() override { return nullptr; }
 
-  /// What frees the locks that are held, which are those of one request: for a transaction of the stock. released(): it
-  /// is done.
+  /// The changes that release the held locks (all of one request), to be added to a transaction of the stock.
   std::vector<Change> removals() const;
+  /// That transaction has been carried out.
   void released();
 
  private:

@@ -32,105 +32,109 @@ struct SeenNote {
 
 /// What a decision came to.
 enum class Step {
-  kConclude,       ///< there is nothing to change
-  kAsSeen,         ///< there is nothing to change, and it does not matter if what was read was old
-  kWrite,          ///< the changes are to be made; then it is done
-  kWriteThenRead,  ///< they are to be made, and then it has to read again
-  kReadAgain,      ///< what was read was changing meanwhile
+  kConclude,       ///< ends the call without a change, if the state was read after a sync; else decides again after one
+  kAsSeen,         ///< ends the call without a change, even if the state may be an old one
+  kWrite,          ///< makes the changes, then ends the call
+  kWriteThenRead,  ///< makes the changes, then reads and decides again
+  kReadAgain,      ///< reads and decides again: the state changed while it was read
 };
 
-/// What somebody else wants of a call: read together with a request, changed by the same transaction, and listed right
-/// after it. Each try begins with no changes.
+/// What the owner of a StockCall adds to it (StockCall::with): nodes to read together with the request, changes for the
+/// same transaction, and a directory to list right after that. Each try begins with no changes.
 struct Errand {
   std::vector<Request> reads = {};
-  std::vector<Answer> seen = {};  ///< of `reads`
+  std::vector<Answer> seen = {};  ///< the answers to `reads`
   std::vector<Change> changes = {};
-  std::string then_list = {};                 ///< a directory; empty: none
-  std::vector<Answer::Changed> changed = {};  ///< of `changes`, once they are made
-  std::vector<std::string> listed = {};
-  std::int64_t zxid = 0;  ///< of the transaction that made them
-  TimePoint sent{};       ///< before it was sent
+  std::string then_list = {};                 ///< the directory to list; empty: none
+  std::vector<Answer::Changed> changed = {};  ///< the results of `changes`, once they are made
+  std::vector<std::string> listed = {};       ///< the children of `then_list`
+  std::int64_t zxid = 0;                      ///< of the transaction that made them
+  TimePoint sent{};                           ///< before it was sent
 };
 
-/// One call on one stock: reads, decides, writes all or nothing against the versions that it has seen, and begins again
-/// when somebody else was faster. A server may be behind: without a write only what was read after a sync is concluded
-/// from. Who has lost several times closes the gate: everybody else waits then until this call has written, or for a
-/// tenth of a second, should its process be gone. What keeps the books right is the versions; the gate keeps anybody
-/// from starving.
+/// One call on one stock: reads, decides, writes all or nothing against the versions that it has read, and starts over
+/// when another client was faster. A server may lag behind the leader, so a call that writes nothing ends only on what
+/// was read after a sync. A call that has lost several races closes the gate: all other clients then wait until it has
+/// written, or, in case its process is gone, for a tenth of a second at least. The versions alone keep the books right;
+/// the gate prevents starvation. Single-threaded.
 class StockCall {
  public:
   using Decision = std::function<Result<Step>(StockCall&)>;
 
-  /// `known`: the head that was seen last, from call to call.
+  /// All arguments outlive the call. `known`: the head as the last call read it; the caller keeps it for the next call.
   StockCall(StockSession& session, std::optional<SeenHead>& known, const LockName& name, const CallLimit& limit)
       : session_(session), known_(known), name_(name), limit_(limit), path_(stock_path(session.root(), name)) {}
 
-  /// Until `decide` has concluded, has written, or has failed. After so many lost tries it closes the gate.
-  /// Unavailable at the end of the limit. Misconfigured, and is_missing(), if there is no such stock.
+  /// Repeats reading and `decide` until that has ended the call (Step) or failed. Closes the gate after `gate_after`
+  /// lost tries. Unavailable when the limit is over. Misconfigured, and is_missing(), if there is no such stock.
   Result<void> run(int gate_after, const Decision& decide);
   bool is_missing() const { return missing_; }
-  /// The answer to what an earlier try has written was lost.
+  /// An earlier try has sent a transaction whose answer was lost: it may have been carried out.
   bool is_unsure() const { return unsure_; }
-  /// For a decision that seldom writes: its first look is after a sync already.
+  /// Makes the first try read after a sync already: for a decision that seldom writes.
   StockCall& freshly() {
     is_fresh_ = true;
     return *this;
   }
 
-  /// `errand` outlives the call.
+  /// Adds `errand`, which outlives the call.
   StockCall& with(Errand& errand) {
     errand_ = &errand;
     return *this;
   }
 
-  // The rest is for `decide`, which hands on their errors.
+  // The rest is for `decide`, which returns their errors. Changes are collected, and sent when it has returned.
   const StockHead& head() const { return known_->head; }
   int segments() const { return known_->head.segments; }
   int tries() const { return tries_; }
-  /// Nobody else changes anything.
+  /// This call has closed the gate: no other client changes the stock.
   bool has_gate() const { return known_ && !gate_.empty() && known_->head.gate == gate_; }
 
-  /// What is remembered of the request. In the same go reads a segment, if that is not negative.
+  /// Reads the note of request `id` (nullopt: none), and in the same round trip `segment`, unless that is negative.
   Result<std::optional<SeenNote>> request(const LockName& id, int segment = -1);
-  /// The request as it counts now: a reservation whose time is over does not, and is given back (*given).
+  /// The same, but a reservation whose time is over is given back (then *given is true) and counts as no note.
   Result<std::optional<SeenNote>> request_now(const LockName& id, bool* given, int segment = -1);
-  /// Reads all segments and these in one go.
+  /// Reads all segments and makes `requests` in one round trip; returns the answers to `requests`.
   Result<std::vector<Answer>> load_with(const std::vector<Request>& requests);
-  /// Reads the homes of these parts, as far as they were not read yet.
+  /// Reads the segments that these parts belong to now, except those that this try has read already.
   Result<void> load(const StockParts& parts);
-  /// Reads all segments, and how many reservations there are; `steady`: all of it was so at one moment.
+  /// Reads all segments and the number of reservations. With `steady` reads them twice, and says whether nothing
+  /// changed in between: then they are the state at one moment.
   Result<void> load_all(bool* steady = nullptr);
-  /// Reads these requests and, steadily, all segments. Whatever this try asks for afterwards it is told from there, as
-  /// it has been changed since.
+  /// Reads the notes of `ids` and, as load_all() with `steady`, all segments. For the rest of this try, request() and
+  /// load_all() answer from memory, including the changes that the try has collected.
   Result<void> load_group(const std::vector<LockName>& ids);
   const StockCounts& counts(int segment) const { return pages_.at(segment).counts; }
   std::vector<Quantity> quantities() const;  ///< REQUIRES: load_all()
   int open() const { return open_; }         ///< REQUIRES: load_all(true)
 
-  /// All reservations; those that come or go meanwhile may be missing.
+  /// Reads all reservations; one that begins or ends meanwhile may be missing.
   Result<std::vector<SeenNote>> reservations();
-  /// Its time is over, by the leader's clock.
+  /// Whether the time of this reservation is over by the leader's clock.
   Result<bool> is_over(const SeenNote& reservation);
-  /// Those whose time is over come back. False: there are none (said once in a try; then it looks no more).
+  /// Gives back the reservations whose time is over, except those of load_group(), up to a limit for one transaction.
+  /// False: there are none, or this try has called it before.
   Result<bool> sweep();
 
-  /// Misconfigured if a segment would have less than nothing, or more than can be counted. REQUIRES: it is read.
+  /// Adds `more` (which may be negative) to the counts of `segment`. Misconfigured if a count would be negative or too
+  /// large. REQUIRES: the segment is read.
   Result<void> move(int segment, const StockCounts& more);
-  /// The same at the home of each part, for as many items as it has.
+  /// Adds `each`, times the items of the part, to the segment that each part belongs to now. REQUIRES: load(parts)
   Result<void> move_parts(const StockParts& parts, const StockCounts& each);
-  /// In place of what is remembered so far.
+  /// Writes the note of request `id`. `before`: the one that it replaces, as it was read; nullopt: there is none.
   void remember(const LockName& id, const StockNote& note, const std::optional<SeenNote>& before);
+  /// Adds `id` to the directory of reservations, or removes it there; the note and the counts are the caller's.
   void open_reservation(const LockName& id);
   void close_reservation(const LockName& id);
-  /// Ends a reservation: its parts come back, the id is forgotten.
+  /// Ends a reservation: returns its items to their segments, and removes its note.
   Result<void> give_back(const SeenNote& reservation);
-  /// Other segments than there are. REQUIRES: load_all()
+  /// Replaces all segments, by another number of them if `segments` has it. REQUIRES: load_all()
   void replace(const std::vector<StockCounts>& segments);
-  /// The stock is gone, and its segments with it.
+  /// Removes the head, with which the stock ends, and all segments; the notes are removed later (stock_garbage.h).
   void remove();
 
-  /// Of what was written last: grows with each transaction of the ensemble, from the time on, in microseconds, at which
-  /// the stock was made.
+  /// The token of the last write: the microseconds since 1970 at which the stock was made, plus a number that grows
+  /// with each transaction of the ensemble.
   FencingToken token() const { return FencingToken(static_cast<std::uint64_t>(token_)); }
 
  private:
@@ -151,7 +155,7 @@ class StockCall {
   Result<void> read_head();
   Result<void> wait_at_gate();
   Result<void> close_gate();
-  /// Whether nobody has opened it, who took us for gone, since it was found closed. REQUIRES: has_gate()
+  /// Reads the head again. False: another client, which took us for gone, has opened our gate. REQUIRES: has_gate()
   bool kept_gate();
   void leave_gate();
   Change head_with_gate(const std::string& gate) const;
@@ -174,7 +178,7 @@ class StockCall {
   const LockName& name_;
   const CallLimit& limit_;
   const std::string path_;
-  std::string gate_;       ///< ours, once we wanted one
+  std::string gate_;       ///< the name of our gate; empty: this call has closed none
   bool is_fresh_ = false;  ///< what is read now is read after a sync
   bool missing_ = false;
   bool unsure_ = false;

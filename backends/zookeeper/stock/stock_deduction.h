@@ -5,18 +5,18 @@
 
 namespace dlock::zookeeper {
 
-/// A take, or (with an owner) a reservation: what a StockCall decides again for each try. One that was lost is followed
-/// by one that begins with the next segment.
+/// Decides a take, or with an owner a reservation, anew for each try of a StockCall. After a lost try it begins with
+/// the next segment.
 class Deduction {
  public:
-  /// They have to outlive it. `owner` null: for good.
+  /// `request` and `owner` outlive it. `owner` null: a take for good. `start`: the segment to begin with.
   Deduction(const StockRequest& request, const Owner* owner, std::int64_t ttl_ms, int start)
       : request_(request), owner_(owner), ttl_ms_(ttl_ms), start_(start) {}
 
   Result<Step> decide(StockCall& call);
-  /// What is decided once it is known that the request is new, and which segments serve it.
+  /// Collects the changes for `parts`. REQUIRES: the request is new, and the segments of `parts` have enough.
   Result<Step> deduct(StockCall& call, StockParts parts);
-  /// What the decision says that was carried out; without a token.
+  /// After StockCall::run(): the answer of the decision that was carried out, without its token.
   const StockAnswer& answer() const { return answer_; }
 
  private:

@@ -12,11 +12,12 @@ namespace dlock::zookeeper {
 /// How long a request is remembered after it was last written: longer than anybody sends it again, or gives back.
 inline constexpr Duration kRequestKept = std::chrono::days(30);
 
-/// Removes the node and everything below it, children first, many requests at a time. What comes in meanwhile stays.
+/// Removes the node `path` and everything below it, children first, many in one round trip. Nodes that are created
+/// meanwhile may stay.
 Result<void> remove_tree(StockSession& session, const std::string& path, const CallLimit& limit);
 
-/// What stocks leave behind: data of those that were dropped by somebody who did not get to its end, and requests that
-/// nobody will ask for again. With `dry_run` only says so.
+/// Removes what stocks leave behind: data of stocks whose drop was interrupted, and requests older than kRequestKept.
+/// With `dry_run` only says what it would remove.
 Result<std::vector<Swept>> sweep_stocks(StockSession& session, bool dry_run, const CallLimit& limit);
 
 /// How many requests all stocks remember; nothing if there are no stocks.

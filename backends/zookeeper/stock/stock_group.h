@@ -8,21 +8,21 @@
 
 namespace dlock::zookeeper {
 
-/// How many of the first steps one transaction can serve: each is of another request, so that whoever has to look
-/// again after a lost answer sees what became of each; and one of them at the most is a reservation, whose token is
-/// the transaction's.
+/// How many of the first `steps` one transaction can serve. All must be of different requests, so that after a lost
+/// answer the notes tell what became of each; and at most one may be a reservation, because its token is the
+/// transaction's.
 std::size_t group_size(std::span<const StockStep> steps);
 
-/// Steps that are served together: decided one after the other, each by what those before it have changed, and carried
-/// out by one transaction. One that is refused changes nothing for the others.
+/// Decides steps one after the other, each on the state that those before it leave, and carries them out by one
+/// transaction. A step that is refused has no effect on the others.
 class StockGroup {
  public:
-  /// They have to outlive it.
+  /// Both outlive it.
   StockGroup(const LockName& stock, std::span<const StockStep> steps) : stock_(stock), steps_(steps) {}
 
-  /// For StockCall::run(), which begins fresh.
+  /// The decision for StockCall::freshly().run().
   Result<Step> decide(StockCall& call);
-  /// Of the decision that was carried out: of the first steps, one at least. `token`: of its transaction.
+  /// After StockCall::run(): the answers to the first steps, at least to one. `token`: of the transaction.
   std::vector<Result<StepAnswer>> answers(FencingToken token);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace dlock::zookeeper {
 
-/// Where stocks lie below the URL's path, and what their nodes say: one line of text each. A stock that was dropped and
-/// made again is another life, so no version of the one can be taken for one of the other.
+/// The nodes of stocks below the URL's path; the data of each is one line of text. A stock that is dropped and made
+/// again gets another LIFE, so that no version of an old node can be taken for one of a new node.
 ///
 ///   %stock/NAME                          StockHead
 ///   %stock-data/LIFE                     the stock's name
@@ -20,10 +20,10 @@ namespace dlock::zookeeper {
 ///                   /requests/HH/ID      StockNote; HH: two hex digits of a hash, so that no directory becomes too
 ///                   long
 
-/// Purposes of own_directory().
+/// The purposes for own_directory() in zookeeper/lock/names.h.
 inline constexpr char kStocks[] = "stock";
 inline constexpr char kStockData[] = "stock-data";
-/// Directories inside a life.
+/// Directories below %stock-data/LIFE.
 inline constexpr char kSegments[] = "/segments";
 inline constexpr char kOpen[] = "/open";
 inline constexpr char kRequests[] = "/requests";
@@ -37,16 +37,17 @@ std::string open_path(const std::string& life, const LockName& id);
 std::string requests_path(const std::string& life, int number);
 std::string request_path(const std::string& life, const LockName& id);
 
-/// The node that every change of the stock checks: its version changes when segments come and go.
+/// The data of %stock/NAME. Every change of the stock checks the version of that node, which changes with the number of
+/// segments and with the gate.
 struct StockHead {
   std::string life;
   int segments = 0;
   Quantity created = 0;
   std::string maker;
-  std::string gate;  ///< who wants everybody else to wait; empty: nobody
+  std::string gate;  ///< the call that makes all others wait (StockCall); empty: none
 };
 
-/// One segment, and what became of what it had.
+/// One segment: the items that it has, and the totals of what became of others.
 struct StockCounts {
   Quantity quantity = 0;
   Quantity reserved = 0;

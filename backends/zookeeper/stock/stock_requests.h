@@ -5,14 +5,14 @@
 
 namespace dlock::zookeeper {
 
-// What becomes of a request once it has been served: like a Deduction, each is decided again for every try of its
-// StockCall, and says afterwards what the decision that was carried out came to.
+// The changes of a request after its take or reservation, and restocking. Like a Deduction, each decides anew for every
+// try of its StockCall; afterwards its members tell the result of the decision that was carried out.
 
 struct Confirmation {
   const LockName& id;
   const Owner& owner;
-  int segment = -1;  ///< where its reservation most likely is; -1: not known
-  bool over = false;
+  int segment = -1;   ///< where its reservation most likely is; -1: not known
+  bool over = false;  ///< result: the reservation had ended
 
   Result<Step> decide(StockCall& call);
 };

@@ -13,13 +13,13 @@
 
 namespace dlock::zookeeper {
 
-/// What we know of the leader's clock, which stamps every change. Only ever too early, by the age of an answer; a new
-/// leader may have another clock.
+/// Estimates the leader's clock, which stamps every change. The estimate is never ahead of that clock, and behind it by
+/// at most the age of an answer; a new leader may have another clock.
 class LeaderClock {
  public:
-  /// A change that was answered just now bears this stamp, in ms.
+  /// A change that was answered at `now` bears this stamp, in ms since 1970.
   void seen(std::int64_t stamp, TimePoint now) { stamp_ = stamp, seen_ = now; }
-  /// Its time, in ms since 1970; nullopt if it was not seen for `most`.
+  /// The leader's time, in ms since 1970; nullopt if the last stamp is older than `most`.
   std::optional<std::int64_t> time(TimePoint now, Duration most = Duration::max()) const;
 
  private:
@@ -27,31 +27,32 @@ class LeaderClock {
   std::optional<TimePoint> seen_;
 };
 
-/// A session that is opened on first use, and anew whenever it has ended, was left alone for half of its time, or no
-/// server has taken it back for as long as it lasts: nothing of a stock belongs to one but the locks of segments, while
-/// they are held, and those keep it alive. Single-threaded.
+/// The session of a stock. Opened on first use; replaced by a new one when it has ended, was not used for half of its
+/// timeout, or no server has accepted it for its whole timeout. That loses nothing: only the held locks of segments
+/// belong to a session, and they keep it alive. Single-threaded.
 class StockSession final : public SharedSession {
  public:
   StockSession(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
 
   Result<std::shared_ptr<Calls>> share(TimePoint until, Control* control) override;
   void retire() override { calls_.reset(); }
-  /// Locks are to be held in it for leases of `ttl`: from now on it is as long as those want, unless some are held.
+  /// Locks with leases of `ttl` will be held in the session: makes it long enough for them, unless locks are held in
+  /// it.
   void carry_leases(Duration ttl);
-  /// A reservation is renewed in it every third of `ttl`: the next one is as long as that wants, or longer.
+  /// A reservation will be renewed in the session every third of `ttl`: makes the next session long enough for that.
   void outlast(Duration ttl);
 
-  /// All of them are on their way before the first is answered; the server keeps their order. Unavailable: what the
-  /// changes among them did is not known. Denied; Cancelled.
+  /// Sends all requests at once; the server keeps their order. Returns their answers. Unavailable: the outcome of the
+  /// changes among them is unknown. Denied; Cancelled.
   Result<std::vector<Answer>> ask(const std::vector<Request>& requests, const CallLimit& limit);
   Result<Answer> ask(const Request& request, const CallLimit& limit);
-  /// For requests that may be asked twice: again, until there are answers or the limit has come.
+  /// For requests that may be carried out twice: repeats while the outcome is unknown, until the limit.
   Result<std::vector<Answer>> ask_until(const std::vector<Request>& requests, const CallLimit& limit);
 
-  /// Waits until then, or until a watch on `path` (may be empty) has fired. Cancelled.
+  /// Waits until `until`, or until a watch on `path` (may be empty) has fired. Cancelled.
   Result<void> pause(TimePoint until, const std::string& path, const CallLimit& limit);
 
-  /// As make_directory() of contender.h, with nodes that stay.
+  /// As make_directory() of zookeeper/lock/store.h, with nodes that stay.
   Result<void> make_directory(const std::string& path, const CallLimit& limit);
 
   const Ensemble& ensemble() const { return ensemble_; }
@@ -70,7 +71,7 @@ class StockSession final : public SharedSession {
   std::shared_ptr<Calls> calls_;
   TimePoint used_{};                            ///< last
   Duration length_ = std::chrono::seconds(10);  ///< asked for; without locks nothing of ours depends on it
-  Duration least_{0};                           ///< asked for, see outlast()
+  Duration least_{0};                           ///< the least that outlast() has asked for
   LeaderClock leader_;
 };
 
