@@ -193,9 +193,9 @@ std::string bash_script() {
          "complete -F _dlock dlock\n";
 }
 
-std::string zsh_option(const OptionRow& row) {
+std::string zsh_option(const OptionRow& row, std::string_view about) {
   const std::string name = "--" + std::string(row.name);
-  const std::string help = "[" + escaped(row.help, "[]:\\", "'\\''") + "]";
+  const std::string help = "[" + escaped(about, "[]:\\", "'\\''") + "]";
   std::string value;
   if (row.kind != ValueKind::kFlag) {
     const std::string words = value_words(row);
@@ -226,7 +226,7 @@ std::string zsh_script() {
     commands += "    '" + std::string(row.name) + ":" + escaped(row.summary, ":\\", "'\\''") + "'\n";
     cases += "  (" + names_of(row, '|') + ") options=(\n";
     for (const OptionRow& option : option_rows()) {
-      if (has_option(row.command, option)) cases += zsh_option(option);
+      if (has_option(row.command, option)) cases += zsh_option(option, help_in(row.command, option));
     }
     const std::string words = operand_words(row);
     if (row.shape == Operands::kStock) {
@@ -242,7 +242,7 @@ std::string zsh_script() {
   }
   std::string general;
   for (const OptionRow& option : option_rows()) {
-    if (option.anywhere) general += zsh_option(option);
+    if (option.anywhere) general += zsh_option(option, option.help);
   }
   return "#compdef dlock\n"
          "_dlock_backends() {\n"
@@ -285,7 +285,7 @@ std::string zsh_script() {
          "if [[ $funcstack[1] == _dlock ]]; then _dlock \"$@\"; else compdef _dlock dlock; fi\n";
 }
 
-std::string fish_option(const OptionRow& row, const std::string& condition) {
+std::string fish_option(const OptionRow& row, std::string_view help, const std::string& condition) {
   std::string line = "complete -c dlock -n '" + condition + "'";
   if (row.letter != 0) line += std::string(" -s ") + row.letter;
   line += " -l " + std::string(row.name);
@@ -293,7 +293,7 @@ std::string fish_option(const OptionRow& row, const std::string& condition) {
   else if (row.kind == ValueKind::kBackend) line += " -x -a 'local: (dlock __complete backends 2>/dev/null)'";
   else if (row.kind != ValueKind::kFlag) line += " -x";
   if (const std::string words = value_words(row); !words.empty()) line += " -a '" + words + "'";
-  return line + " -d '" + escaped(row.help, "\\", "\\'") + "'\n";
+  return line + " -d '" + escaped(help, "\\", "\\'") + "'\n";
 }
 
 std::string fish_script() {
@@ -336,7 +336,8 @@ std::string fish_script() {
            escaped(row.summary, "\\", "\\'") + "'\n";
     const std::string seen = "__fish_seen_subcommand_from " + names_of(row, ' ') + "; and not __dlock_behind_dashes";
     for (const OptionRow& option : option_rows()) {
-      if (has_option(row.command, option) && !option.anywhere) out += fish_option(option, seen);
+      if (!has_option(row.command, option) || option.anywhere) continue;
+      out += fish_option(option, help_in(row.command, option), seen);
     }
     const std::string words = operand_words(row);
     if (row.shape == Operands::kStock) {
@@ -350,7 +351,7 @@ std::string fish_script() {
     }
   }
   for (const OptionRow& option : option_rows()) {
-    if (option.anywhere) out += fish_option(option, "not __dlock_behind_dashes");
+    if (option.anywhere) out += fish_option(option, option.help, "not __dlock_behind_dashes");
   }
   return out;
 }

@@ -59,7 +59,7 @@ std::string option_label(const OptionRow& row) {
 }
 
 std::string option_text(const OptionRow& row, Command command) {
-  std::string text(row.help);
+  std::string text(help_in(command, row));
   if ((row.flag_only & bit(command)) != 0 || (row.preset.empty() && row.variable.empty())) return text;
   text += " [";
   if (!row.preset.empty()) text.append(row.preset);
@@ -68,10 +68,24 @@ std::string option_text(const OptionRow& row, Command command) {
   return text + "]";
 }
 
+bool has_option(const StockActionRow& action, OptionId id) {
+  return std::find(action.options.begin(), action.options.end(), id) != action.options.end();
+}
+
+/// "take, run: " for an option that these actions of `dlock stock` have; empty if all have it.
+std::string actions_with(OptionId id) {
+  std::string actions;
+  for (const StockActionRow& action : stock_action_rows()) {
+    if (has_option(action, id)) actions.append(actions.empty() ? "" : ", ").append(action.name);
+  }
+  return actions.empty() ? actions : actions + ": ";
+}
+
 void put_options(std::string& out, Command command, bool general) {
   for (const OptionRow& row : option_rows()) {
     if (!has_option(command, row) || row.anywhere != general) continue;
-    put_row(out, option_label(row), kOptionColumn, option_text(row, command));
+    const std::string actions = command == Command::kStock ? actions_with(row.id) : "";
+    put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command));
   }
 }
 
@@ -102,10 +116,6 @@ std::string explain(const CommandRow& row) {
   out += "\nGeneral options, also before the command:\n";
   put_options(out, row.command, true);
   return out + "\nDurations: 10 (seconds), 0.5, 500ms, 10s, 1m30s, 2h, 1d. More: man dlock\n";
-}
-
-bool has_option(const StockActionRow& action, OptionId id) {
-  return std::find(action.options.begin(), action.options.end(), id) != action.options.end();
 }
 
 std::string explain_action(const StockActionRow& action) {

@@ -45,6 +45,10 @@ std::span<const OptionRow> option_rows() { return kOptionRows; }
 
 const OptionRow& option_row(OptionId id) { return kOptionRows[static_cast<std::size_t>(id)]; }
 
+std::string_view help_in(Command command, const OptionRow& row) {
+  return (row.elsewhere.commands & bit(command)) != 0 ? row.elsewhere.help : row.help;
+}
+
 const OptionRow* find_option(std::string_view name) {
   for (const OptionRow& row : kOptionRows) {
     if (row.name == name) return &row;

@@ -103,10 +103,18 @@ struct OptionRow {
   CommandSet flag_only = 0;          ///< for which only the command line counts, or else a value of their own
   std::string_view preset = {};      ///< how help and `config show` call the built-in value; empty: none
   std::string_view help = {};
+  /// What help says instead in the commands where the option means something else.
+  struct {
+    CommandSet commands = 0;
+    std::string_view help = {};
+  } elsewhere = {};
 };
 
 std::span<const OptionRow> option_rows();
 const OptionRow& option_row(OptionId id);
+
+/// What the option does in `command`.
+std::string_view help_in(Command command, const OptionRow& row);
 
 /// By its long name (without "--") or an alias that other tools use; nullptr if there is none.
 const OptionRow* find_option(std::string_view name);

@@ -69,6 +69,19 @@ TEST_CASE("help names every option of a command with its default and its variabl
   }
 }
 
+TEST_CASE("help speaks of the command that is asked about alone, help stock names the actions that have an option") {
+  const auto run = help_text({"run"});
+  const auto stock = help_text({"stock"});
+  const auto action = help_text({"stock", "run"});
+  REQUIRE((run && stock && action));
+  CHECK((*run).find("force-release") == std::string::npos);
+  CHECK((*stock).find("take, run: exit status") != std::string::npos);
+  CHECK((*stock).find("run: renew the lease every D") != std::string::npos);
+  CHECK((*stock).find("drop: required") != std::string::npos);
+  CHECK((*stock).find("force-release") == std::string::npos);
+  CHECK((*action).find("  renew the lease every D") != std::string::npos);
+}
+
 TEST_CASE("the overview names every command that is there for people") {
   const auto text = help_text({});
   REQUIRE(text);
