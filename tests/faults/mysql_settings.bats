@@ -44,8 +44,8 @@ one_minute() { # KEY
     character_set_results = utf16'"
   for_each_strategy queue_of_two
 }
-@test "sessions that begin read-only, in a transaction, in another database, with short statements: the same" {
-  sql one "SET GLOBAL init_connect = 'SET tx_read_only = 1, max_statement_time = 0.05; USE shop; BEGIN'"
+@test "sessions that begin in a read-only transaction, in another database, with short statements: the same" {
+  sql one "SET GLOBAL init_connect = 'SET max_statement_time = 0.05; USE shop; START TRANSACTION READ ONLY'"
   for_each_strategy queue_of_two
   run -0 dlock stock create phone --quantity 10
   run -0 dlock stock take phone --id one

@@ -64,14 +64,13 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
 
 /// MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation. What a server
 /// sets for all its sessions, or init_connect, would cut answers short, end the connection with a transaction, make the
-/// words of statements and the numbers of answers two bytes each, stop the clock, refuse changes, or end a wait. Fails
+/// words of statements and the numbers of answers two bytes each, stop the clock, or end a wait. Fails
 /// where it has begun a transaction (what belongs to the next one alone, without SESSION, is refused then) or has left
 /// the database (a number beyond all types is an error in every SQL mode).
 std::string beginning_of(const DatabaseSettings& settings) {
   std::string init =
       "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',"
-      "/*M! tx_read_only*//*!50720 transaction_read_only*/=0,"
-      "/*M! @@tx_read_only*//*!50720 @@transaction_read_only*/=0,"
+      "/*M! @@tx_isolation*//*!50720 @@transaction_isolation*/='READ-COMMITTED',"
       "@dlock_database=IF(DATABASE()=_utf8mb4 " +
       literal(settings.database) +
       ",1,~0+CONNECTION_ID()),sql_select_limit=18446744073709551615,completion_type='NO_CHAIN',"
