@@ -11,17 +11,18 @@
 
 namespace dlock::mysql {
 
-/// What one server says of itself: its variables by name, in lower case. Some have another name, or none, elsewhere.
+/// The variables of one server by name, in lower case. MySQL and MariaDB have different ones.
 using Variables = std::map<std::string, std::string>;
 
-/// What can be said of one server from its variables. Pure. `alone`: the URL names no other.
+/// Judges one server by its variables. Pure. `alone`: the URL names no other server.
 std::vector<Finding> judge_variables(const std::string& server, const Variables& variables, Strategy strategy,
                                      bool alone);
 
-/// TLS is in use (`cipher` is not empty), or does not matter because nobody is in between. Pure.
+/// Judges whether a connection is encrypted (`cipher` is not empty) or stays on this machine. Pure.
 Finding judge_encryption(const Endpoint& endpoint, const std::string& cipher);
 
-/// Every server of the URL: reachable, encrypted, version, clock, settings that endanger locks, tables, rights.
+/// Asks and judges every server of the URL: reachable, encrypted, version, clock, settings that endanger locks, tables,
+/// rights.
 std::vector<Finding> diagnose_servers(const Settings& settings, const Dial& dial, const Runtime& runtime);
 
 }  // namespace dlock::mysql

@@ -14,7 +14,7 @@
 
 namespace dlock::mysql {
 
-/// Why it cannot be left to nobody.
+/// The error for a lease without a process, which this strategy cannot have.
 Error lives_with_its_connection(Strategy strategy);
 
 /// One lock that its connection holds (strategy=session, strategy=row). The server frees it when the connection ends,
@@ -70,18 +70,18 @@ class ConnectionBoundLock final : public LockDriver, private Acquirer {
 
   LeaseRow row_;                     ///< the record as it was written last
   std::string holder_;               ///< whose hold it is: ours, or the ancestor's that we joined
-  std::uint64_t outer_session_ = 0;  ///< of a hold that we joined
+  std::uint64_t outer_session_ = 0;  ///< the server's id of the connection whose hold we joined
   bool joined_ = false;
-  std::optional<Servers> beside_;      ///< to look after those that have entered ours
-  bool entered_ = false;               ///< it was given back, and goes on for them
-  std::optional<TimePoint> watch_at_;  ///< when to look whether they live
-  bool got_it_ = false;                ///< the wait in the queue ended well
-  bool changes_refused_ = false;       ///< the server gave us the lock, and did not take the record
-  int prepared_ = -1;                  ///< the connection that is fit
-  std::uint64_t session_ = 0;          ///< the server's id of our connection
+  std::optional<Servers> beside_;      ///< a second connection, to watch those that have entered our hold
+  bool entered_ = false;               ///< we have given the hold back; it lasts for those inside
+  std::optional<TimePoint> watch_at_;  ///< when to check next whether those inside live
+  bool got_it_ = false;                ///< the wait in the queue has ended with the lock
+  bool changes_refused_ = false;       ///< the server gave us the lock, but refused to write the record
+  int prepared_ = -1;  ///< the connection (Servers::generation) on which BoundStore::prepare() was done; -1: none
+  std::uint64_t session_ = 0;  ///< the server's id of our connection
   ServerTime since_ = 0;
-  int quick_ = 0;                       ///< tries of a row that may be locked for a moment only
-  std::optional<TimePoint> ping_sent_;  ///< of a ping that was not answered yet
+  int quick_ = 0;  ///< attempts so far on a row that may be locked only briefly, by somebody's look
+  std::optional<TimePoint> ping_sent_;  ///< when the ping was sent that is not answered yet
 };
 
 }  // namespace dlock::mysql

@@ -12,7 +12,7 @@
 
 namespace dlock::mysql {
 
-/// A session that has locked a row in its transaction. What the server does not tell is 0 or empty.
+/// A session whose transaction has locked a row. Fields that the server does not tell are 0 or empty.
 struct RowBlocker {
   std::uint64_t session = 0;
   std::string user;
@@ -22,9 +22,10 @@ struct RowBlocker {
   bool operator==(const RowBlocker&) const = default;
 };
 
-/// Which sessions hold what `locking_query` (SELECT ... FOR UPDATE) would wait for. A server tells who blocks whom, and
-/// nothing of a row that nobody waits for: so a connection of our own waits for it, for a moment, last in the queue.
-/// Empty: nobody any more, or the server does not tell. Denied, naming the right: this account may not know.
+/// The sessions that hold the rows for which `locking_query` (SELECT ... FOR UPDATE) would wait. A server tells who
+/// blocks a waiter, but nothing of a row without waiters: so a connection of our own waits for it briefly, last in the
+/// queue. Empty: no session holds them any more, or the server does not tell. Denied, naming the right: this account
+/// may not see it.
 Result<std::vector<RowBlocker>> row_blockers(Servers& servers, const std::string& locking_query, Clock& clock,
                                              TimePoint until);
 

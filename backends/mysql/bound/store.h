@@ -11,37 +11,39 @@
 
 namespace dlock::mysql {
 
-/// What a connection itself can hold, and what ends with it: a named lock (strategy=session) or a row that is locked in
-/// an open transaction (strategy=row). Other programs that do the same exclude us and we them.
+/// The lock that a connection itself holds and that ends with it: a named lock (strategy=session) or a row locked in an
+/// open transaction (strategy=row). Other programs that take the same named lock or row exclude us, and we them.
+/// `server` names the server in messages. Errors as of error_of(). Not thread-safe.
 class BoundStore {
  public:
   enum class Got { kYes, kNo };
 
   BoundStore(const Settings& settings, const LockName& name, Clock& clock);
 
-  /// Makes a new connection fit: what must be there is there (Misconfigured otherwise: a missing row of the user's, a
-  /// column without an index, a table without transactions), and the server ends a wait after `wait_seconds`.
+  /// Prepares a new connection: checks what the lock needs (Misconfigured: the user's row is missing, its column has no
+  /// index, the table has no transactions), and lets the server end a wait after `wait_seconds`.
   Result<void> prepare(Database& database, const std::string& server, int wait_seconds, TimePoint until,
                        Control* control);
 
-  /// Takes it if it is free. After an error nothing is held but by a connection that must be dropped.
+  /// Takes the lock if it is free. After an error, the connection may hold the lock and must be dropped.
   Result<Got> try_it(Database& database, const std::string& server, TimePoint until, Control* control);
 
   /// Begins to wait in the queue of the server. REQUIRES: nothing is held.
   Result<void> begin_wait(Database& database, const std::string& server, const WaitingNote& note, int seconds,
                           TimePoint until, Control* control);
-  /// What the outcome of the wait means. kNo: the time is over, or the wait was ended.
+  /// What the outcome of that wait means. kNo: its time is over, or the server has ended it.
   Result<Got> waited(Database& database, const std::string& server, const Outcome& outcome, TimePoint until);
 
-  /// Lets go of it. The connection can be used for other things afterwards. What was written in the transaction that
-  /// holds a row is undone, or kept.
+  /// Releases the lock; the connection stays usable. Changes in the transaction that holds a row are undone.
   Result<void> let_go(Database& database, const std::string& server, TimePoint until);
+  /// The same, but the changes are kept.
   Result<void> give_back(Database& database, const std::string& server, TimePoint until);
 
-  /// The session that has it: its id; 0: nobody; nullopt: somebody, but the server does not tell who.
+  /// The server's id of the session that holds the lock; 0: none does; nullopt: one does, but the server does not tell
+  /// which.
   Result<std::optional<std::uint64_t>> holder(Servers& servers, TimePoint until);
 
-  /// strategy=row: the query that locks the row, and waits while somebody else has locked it.
+  /// strategy=row: the query that locks the row; it waits while another session has locked it.
   std::string row_query() const;
 
  private:

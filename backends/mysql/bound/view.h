@@ -13,7 +13,7 @@ namespace dlock::mysql {
 /// strategy=session and strategy=row for commands that supervise nothing.
 class BoundView final : public StrategyView {
  public:
-  /// How much trouble it takes to name a holder that is not dlock's.
+  /// Whether to look for the name of a holder that is no dlock, which takes further queries (row_blockers.h).
   enum class Strangers { kSought, kUnnamed };
 
   /// `settings` and `servers` outlive it.
@@ -35,11 +35,11 @@ class BoundView final : public StrategyView {
 
  private:
   TimePoint soon() const { return runtime_.clock.now() + budget_; }
-  /// Who has it, by the sessions of the server.
+  /// The holders, by the sessions of the server.
   struct Present {
     std::vector<Participant> participants;
-    std::vector<std::uint64_t> sessions;  ///< of each; 0: not known
-    std::optional<Error> hidden;          ///< why not
+    std::vector<std::uint64_t> sessions;  ///< the server's id of each participant's; 0: not known
+    std::optional<Error> hidden;          ///< why the server does not tell who holds
   };
 
   Result<Present> present(const LockName& name, Strangers strangers);

@@ -9,9 +9,9 @@
 
 namespace dlock::mysql {
 
-/// Waits for the outcome of what was begun on `database`, until `until` (nullopt: for ever) or until control (may be
-/// nullptr) wants it to end; an answer that is on its way then is waited for, 400 ms at most. After that the connection
-/// is abandoned, because a late answer would belong to nobody, and the Failure is cancelled: the outcome is not known.
+/// Waits for the outcome of the statement that was begun on `database`, until `until` (nullopt: for ever) or until
+/// control (may be nullptr) wants an end, and then for at most 400 ms more. Without an answer it abandons the
+/// connection, because nobody would read a late answer, and returns a Failure with `cancelled`: the outcome is unknown.
 Outcome await(Database& database, Clock& clock, std::optional<TimePoint> until, Control* control);
 
 /// begin() and await().

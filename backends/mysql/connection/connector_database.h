@@ -8,10 +8,9 @@
 namespace dlock::mysql {
 
 /// Begins to connect by MySQL Connector/C++ 1.1. Its calls block and count time-outs in whole seconds, so a thread of
-/// the connection's own makes them (ConnectorSession), with all signals blocked; the owner polls for the outcome among
-/// everything else, and decides how long. A call that is abandoned is answered at once; the thread ends when the broken
-/// socket wakes it, within connect_timeout at the latest if no server has said anything yet, or with the process: it
-/// owns all that it uses.
+/// the connection's own makes them (ConnectorSession), with all signals blocked; the owner polls for the outcome and
+/// decides how long to wait. An abandoned call has its outcome at once; the thread, which owns all that it uses, ends
+/// when the broken socket wakes it (if the server has said nothing yet, within connect_timeout), or with the process.
 std::unique_ptr<Database> connect_by_connector(const DatabaseSettings& settings);
 
 }  // namespace dlock::mysql

@@ -14,17 +14,17 @@ class Statement;
 
 namespace dlock::mysql {
 
-/// One connection by MySQL Connector/C++ 1.1 (which connector_session.cpp includes and nothing else). What the library
-/// does not do, or does wrong, is made good here: README.md. All calls block and let no exception out;
-/// one thread makes all of them, from the constructor to the destructor. Others have guard().
+/// One connection by MySQL Connector/C++ 1.1 (which connector_session.cpp includes and nothing else). Works
+/// around what the library lacks or does wrong: README.md. All calls block and let no exception out; one thread makes
+/// all of them, from the constructor to the destructor. Other threads use the WireGuard.
 class ConnectorSession {
  public:
-  /// Prepares the library. Before the first session, on the thread that starts the others.
+  /// Initializes the library. Called before the first session, on the thread that starts the others.
   static void prepare_library();
 
   /// `settings` and `guard` outlive it.
   ConnectorSession(const DatabaseSettings& settings, WireGuard& guard);
-  /// Says goodbye, as far as there is a connection.
+  /// Ends the session on the server, if there is a connection.
   ~ConnectorSession();
   ConnectorSession(const ConnectorSession&) = delete;
   ConnectorSession& operator=(const ConnectorSession&) = delete;
@@ -32,7 +32,7 @@ class ConnectorSession {
   Outcome connect();                         ///< once, before all else
   Outcome execute(const std::string& text);  ///< a statement, or a batch
 
-  /// The same in two steps, of which the second waits for the server. nullopt: sent.
+  /// execute() in two steps: send() does not wait for the server (nullopt: sent), read_answer() does.
   std::optional<Failure> send(const std::string& text);
   Outcome read_answer();
 
@@ -48,7 +48,7 @@ class ConnectorSession {
   WireGuard& guard_;
   std::unique_ptr<sql::Connection> connection_;
   std::unique_ptr<sql::Statement> statement_;
-  bool sent_batch_ = false;  ///< by send(), last
+  bool sent_batch_ = false;  ///< the last send() was of a batch
 };
 
 }  // namespace dlock::mysql

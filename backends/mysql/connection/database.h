@@ -32,9 +32,10 @@ struct DatabaseSettings {
   std::string database;
   std::optional<TlsSettings> tls;
   Duration connect_timeout{0};
-  int idle_seconds = 60;       ///< the server ends this session when it has heard nothing for so long (wait_timeout)
-  bool waits_for_rows = true;  ///< false: somebody else's transaction on a row is an error at once (MySQL 8: after 1 s)
-  bool batches = false;        ///< takes several statements at once, with ';' between them and nowhere else
+  int idle_seconds = 60;  ///< the server ends this session when it has heard nothing for so long (wait_timeout)
+  bool waits_for_rows =
+      true;              ///< false: a row that another transaction has locked is an error at once (MySQL 8: after 1 s)
+  bool batches = false;  ///< takes several statements at once, with ';' between them and nowhere else
   /// The largest answer to a statement, in bytes as the server sends it; more cuts the connection off. It has at most a
   /// sixteenth as many fields.
   std::size_t longest_answer = 1UL * 1024 * 1024;
@@ -42,21 +43,21 @@ struct DatabaseSettings {
 
 /// One row as the server wrote it; nullopt is NULL.
 using Row = std::vector<std::optional<std::string>>;
-/// A field of it; empty where there is none.
+/// The text of a field; empty for NULL and for a column that the row does not have.
 inline std::string text_of(const Row& row, std::size_t column) {
   return column < row.size() ? row[column].value_or("") : std::string();
 }
 
-/// What a statement brought: rows of a query, or how many rows a change changed (not: matched). Of a batch: all rows,
-/// in their order, and what its first statement changed.
+/// The answer to a statement: the rows of a query, or how many rows a change has changed (not: matched). Of a batch:
+/// the rows of all its statements in order, and the number that the first one changed.
 struct Answer {
   std::vector<Row> rows;
   std::uint64_t changed = 0;
-  std::optional<TimePoint> went_on = {};  ///< when the statement that follows was sent, if it is that one's answer
-  std::uint64_t number = 0;               ///< what a single change gave to LAST_INSERT_ID(), if it did
+  std::optional<TimePoint> went_on = {};  ///< when `next` of begin() was sent, if this is the answer to it
+  std::uint64_t number = 0;               ///< the LAST_INSERT_ID() that a single change has set; 0: none
 };
 
-/// What a server, or the way to it, had against a statement.
+/// Why a statement, or the connection, has failed.
 struct Failure {
   int code = 0;            ///< MySQL's number; 0: none of the server's (misuse, time over); below: errors.h
   std::string text;        ///< in the server's words
@@ -76,24 +77,24 @@ class Database {
  public:
   virtual ~Database() = default;
 
-  /// With `next`: once the answer is a row that begins with 1, that statement, too, without coming back in between; the
-  /// outcome is that of the last one sent. REQUIRES: usable() and the outcome of what was begun before has been taken.
+  /// Sends `statement`. With `next`: if the answer is a row that begins with 1, sends `next` at once, and the outcome
+  /// is that of `next`. REQUIRES: usable(), and the outcome of the statement before has been taken.
   virtual void begin(std::string statement, std::string next = {}) = 0;
 
-  /// The last `next` was sent, or will be; after abandon(): was sent.
+  /// Whether the last `next` was sent or will be; after abandon(): whether it was sent.
   virtual bool went_on() const = 0;
 
-  /// The outcome of what was begun last, once. nullopt: it is not there yet, or nothing was begun.
+  /// The outcome of the statement that was begun last, returned once. nullopt: there is none yet, or none was begun.
   virtual std::optional<Outcome> outcome() = 0;
 
-  /// What to poll for: the outcome; while nothing runs, the end of the connection.
+  /// Adds the descriptor to poll for the outcome, or while no statement runs, for the end of the connection.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 
-  /// Breaks the connection at once, whatever runs; its outcome is cut_off. The server ends the session when it notices:
-  /// immediately, or within a second when it is waiting for a lock.
+  /// Breaks the connection at once; the outcome of a running statement is then cut_off. The server ends the session
+  /// when it notices: immediately, or within a second while that waits for a lock.
   virtual void abandon() = 0;
 
-  /// False once the connection is known to be broken. Looks at the socket, asks nothing.
+  /// False once the connection is known to be broken. Checks the socket; sends nothing.
   virtual bool usable() = 0;
 };
 

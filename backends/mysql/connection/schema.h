@@ -11,7 +11,7 @@
 
 namespace dlock::mysql {
 
-/// The version of the tables that this dlock wants; it stands in their comment ("dlock tables 1").
+/// The version of the tables that this dlock needs; the comment of each table has it ("dlock tables 1").
 inline constexpr int kSchemaVersion = 1;
 
 inline constexpr char kLockTable[] = "dlock_lock";      ///< leases; the tokens and holders of the other strategies
@@ -21,7 +21,7 @@ inline constexpr char kOccupyTable[] = "dlock_occupy";  ///< strategy=occupy
 inline constexpr char kFenceTable[] = "dlock_fence";    ///< dlock fence
 
 inline constexpr char kStockTable[] = "dlock_stock";            ///< dlock stock: one row each
-inline constexpr char kSegmentTable[] = "dlock_stock_segment";  ///< what is there
+inline constexpr char kSegmentTable[] = "dlock_stock_segment";  ///< the items of each segment
 inline constexpr char kRequestTable[] = "dlock_stock_request";  ///< what each request was answered
 inline constexpr char kReservationTable[] =
     "dlock_stock_open";  ///< when those end that are neither sold nor given back
@@ -34,13 +34,13 @@ struct Table {
 /// Every table, in the order in which they are made.
 std::vector<Table> tables();
 
-/// Asks of which kind tables are: `which` is a condition on t.TABLE_NAME, `beside` an expression that is answered in
-/// the same round trip. The columns of the answer:
+/// The query for engine and comment of tables. `which`: a condition on t.TABLE_NAME; `beside`: an expression whose
+/// value is answered along with them. KindColumn: the columns of the answer.
 std::string kinds_query(const std::string& which, const std::string& beside = "NULL");
 enum KindColumn : std::uint8_t { kTransactions, kEngine, kTableName, kTableComment, kBeside };
-/// Misconfigured for a row of that answer whose engine has no transactions: it locks no rows, and takes nothing back.
+/// Misconfigured if the engine in a row of that answer has no transactions: it locks no rows, and cannot roll back.
 Result<void> judge_engine(const Row& kind);
-/// Of the tables of dlock.
+/// The condition for kinds_query() that finds dlock's tables.
 inline constexpr char kOurTables[] = "LIKE 'dlock\\_%'";
 
 /// What `dlock setup --print` shows: the statements, and the least privileges of an account.

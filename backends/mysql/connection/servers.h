@@ -12,40 +12,42 @@
 
 namespace dlock::mysql {
 
-/// Asks a server whether it refuses changes; says_read_only() reads the answer.
+/// The query whether a server refuses changes; says_read_only() reads the answer.
 inline constexpr char kAskReadOnly[] = "SELECT @@global.read_only+@@global.innodb_read_only";
 bool says_read_only(const Answer& answer);
 
-/// The servers of a URL, of which one takes changes, and one connection to that one. Statements go there; when it is
-/// gone, is read-only now or does not answer, the next call looks for the writable one anew, beginning with the
-/// one that was last well. It never falls back to a server that refuses changes. Single-threaded.
+/// The servers of a URL, one of which takes changes, and one connection to that one. When it is gone, read-only or does
+/// not answer, the next connect() looks for the writable server again, beginning with the one that worked last. Never
+/// connects to a server that refuses changes. Single-threaded.
 class Servers {
  public:
   Servers(std::vector<DatabaseSettings> servers, Dial dial, Clock& clock);
 
-  /// A connection to the writable server: the present one if it is well. Errors: Unavailable, naming every server that
-  /// was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants it.
+  /// A connection to the writable server: the present one if it is usable. Errors: Unavailable, naming every server
+  /// that was tried and its reason; Denied, Misconfigured if one of them said so; Cancelled when control wants it.
   Result<Database*> connect(TimePoint until, Control* control);
 
   /// The present connection, or nullptr; it may be broken.
   Database* current() { return database_.get(); }
 
-  /// Counts connections: a new number means that everything that belonged to the old one is gone.
+  /// The number of the present connection. A new one means that what the old connection held (named locks, a
+  /// transaction, variables) is gone.
   int generation() const { return generation_; }
 
-  /// Ends the connection; what it held on the server (named locks, a transaction) is free.
+  /// Ends the connection; the server frees what it held.
   void drop();
 
-  /// The server refused a change as read-only: the next connect() begins with the one after it.
+  /// The same after the server refused a change as read-only: the next connect() begins with the server after it.
   void drop_read_only();
 
   const std::string& server() const { return name_; }  ///< the endpoint of the present or last connection
+  /// DatabaseSettings::idle_seconds for the connections from now on.
   void idle_seconds(int seconds);
   std::size_t count() const { return servers_.size(); }
   const std::vector<DatabaseSettings>& all() const { return servers_; }
   const Dial& dial() const { return dial_; }
 
-  /// For a second connection to where the present one goes: to ask something while it waits.
+  /// Servers for a second connection to the server of the present one, for use while that waits.
   Servers beside() const;
 
  private:

@@ -10,16 +10,16 @@
 
 namespace dlock::mysql {
 
-/// How locks lie in the database (?strategy=).
+/// How locks are kept in the database (?strategy=).
 enum class Strategy { kLease, kSession, kRow, kUnique, kOccupy };
 
 const char* strategy_name(Strategy strategy);
 
-/// How a stock is deducted from (?stock=): one guarded UPDATE; a row that is locked first, skipping locked ones; a row
-/// that must still have the version that was read.
+/// How items are deducted from a stock (?stock=): by one UPDATE with a condition; from a row that is locked first,
+/// skipping locked ones; from a row that must still have the version that was read.
 enum class StockWay { kGuarded, kPessimistic, kOptimistic };
 
-/// A row of the user's own, of whom the lock is (?row=TABLE:COLUMN=VALUE); `value` may contain %s for the key.
+/// A row in a table of the user, which is the lock (?row=TABLE:COLUMN=VALUE); `value` may contain %s for the key.
 struct UserRow {
   std::string table;
   std::string column;
@@ -34,7 +34,7 @@ struct Settings {
   std::string store;  ///< redacted URL
 };
 
-/// Misconfigured for a URL that cannot be served: TLS by halves, a row that is none.
+/// Misconfigured for a URL that cannot be served: incomplete TLS parameters, a ?row= of another form.
 Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout);
 
 }  // namespace dlock::mysql

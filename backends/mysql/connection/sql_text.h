@@ -10,7 +10,7 @@
 namespace dlock::mysql {
 
 /// `bytes` as a literal that means those bytes on every server, whatever its sql_mode and character set: x'6b6579'.
-/// Every text that comes from outside goes into statements by this alone.
+/// The only way in which text from outside gets into statements.
 std::string literal(std::string_view bytes);
 
 /// `name` between backticks. REQUIRES: it was checked to be a name.
@@ -19,17 +19,17 @@ std::string identifier(std::string_view name);
 /// The server's clock in UTC, as µs since 1970: independent of time zones, fixed when the statement begins.
 inline constexpr char kServerMicroseconds[] = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 
-/// 1 where only accounts with special rights may write. The sum, because beside an aggregate MariaDB says 0 of the bare
-/// variable as soon as there is a row.
+/// 1 on a server where only accounts with special rights may write. "+0", because beside an aggregate MariaDB gives 0
+/// for the bare variable as soon as there is a row.
 inline constexpr char kReadOnly[] = "@@global.read_only+0";
 inline constexpr char kUnlessReadOnly[] = " AND @@global.read_only=0";  ///< ends the condition of a change
 
-/// Before a transaction: on such a server it may change nothing, whatever the account may do. The variable has another
-/// name in MySQL, which reads the second comment; MariaDB reads the first.
+/// Sent before a transaction: on such a server, the transaction then may change nothing, whatever rights the account
+/// has. MySQL has another name for the variable; it reads the second comment, MariaDB the first.
 inline constexpr char kMindReadOnly[] =
     "SET SESSION /*M! tx_read_only*//*!50720 transaction_read_only*/=@@global.read_only";
 
-/// `ttl` from now by that clock, as a DATETIME.
+/// The moment `ttl` from now by the server's clock, as a DATETIME expression.
 std::string end_after(Duration ttl);
 
 }  // namespace dlock::mysql

@@ -7,13 +7,13 @@
 
 namespace dlock::mysql {
 
-/// What commands that supervise nothing want of one strategy (the sentences are those of lib/lock/lock_admin.h). Each
-/// call is bounded by a few seconds.
+/// The port of MysqlAdmin to one strategy, for commands that supervise nothing. The calls are those of
+/// lib/lock/lock_admin.h, with the same contracts; each is bounded by a few seconds.
 class StrategyView {
  public:
   virtual ~StrategyView() = default;
   virtual Result<LockState> inspect(const LockName& name) = 0;
-  /// Those that have a holder or a waiter, in canonical order.
+  /// The locks that have a holder or a waiter, in canonical order.
   virtual Result<std::vector<LockName>> names() = 0;
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
   virtual Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) = 0;

@@ -5,9 +5,9 @@
 
 namespace dlock::mysql {
 
-/// `said`, all that has come of a server's answer to a statement or a batch, is the whole of it: for each statement
-/// "done", an error, or rows with their end, of which the last has nothing behind it. Who reads it waits for nothing
-/// more.
+/// Whether `said`, the bytes that have come so far of a server's answer to a statement or a batch, is the whole answer:
+/// for each statement "done", an error, or rows and their end, and the last of these announces nothing further. Then
+/// the reader does not wait any more.
 bool is_whole_answer(std::string_view said);
 
 }  // namespace dlock::mysql

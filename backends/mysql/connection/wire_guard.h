@@ -16,14 +16,14 @@ struct st_mysql;
 
 namespace dlock::mysql {
 
-/// Watches what one connection of the library says and hears: the library tells whoever has asked (its callback for
-/// reads) of each piece that has arrived, decrypted, before it looks at it. From the first piece on, which is the
-/// server's greeting, there is a socket to break, and the server is told a proof of the password or nothing. Every call
-/// of the library for this connection is made between enter() and leave() on one thread; shut_out() and socket() are
-/// for any other.
+/// Watches the bytes that one connection of the library receives: the library calls received() with each decrypted
+/// piece before it reads it. From the first piece on, the server's greeting, this knows the socket and can break it,
+/// and lets the library send only a proof of the password, never the password itself (but see `tls`). One thread makes
+/// all calls of the library for this connection, between enter() and leave(); other threads may call only shut_out()
+/// and socket().
 class WireGuard {
  public:
-  /// Before the library is used for the first time, and once.
+  /// Registers the callback. Called once, before the library is used.
   static void watch_library();
 
   /// `tls`: the library verifies the server's certificate before it begins a login (there is a ca-file), so the server
@@ -32,7 +32,7 @@ class WireGuard {
   WireGuard(const WireGuard&) = delete;
   WireGuard& operator=(const WireGuard&) = delete;
 
-  /// What this thread does with the library from now on is for this connection.
+  /// The calls of the library that this thread makes until leave() are for this connection.
   void enter();
   static void leave();
 
@@ -40,32 +40,31 @@ class WireGuard {
   void allow(std::size_t bytes) { left_ = bytes, overrun_ = false; }
   bool overrun() const { return overrun_; }  ///< since the last allow()
 
-  /// Breaks the connection: whoever waits for the server is told at once. While the name is looked up, or the server
-  /// has not yet said anything, that happens at the first thing it says; the library's time-out for connecting ends the
-  /// wait for that.
+  /// Breaks the connection, which ends a call of the library that waits for the server. Before the server's greeting it
+  /// cannot; then the connection is broken when the greeting arrives, or the library's connect time-out ends the call.
   void shut_out();
 
-  /// The next piece begins another connection. On the thread that is between enter() and leave().
+  /// The next piece will be of a new connection. Between enter() and leave() only.
   void forget() { mysql_ = nullptr; }
 
-  /// For poll; -1: no server has said anything yet. As long as this object.
+  /// The socket, for poll; -1 before the server's greeting. Valid as long as this object.
   int socket() const;
 
   /// The library's connection, for what its Connector does not offer. Between enter() and leave() only; nullptr: there
   /// is none.
   st_mysql* connection() const { return mysql_; }
 
-  /// What the last statement gave to LAST_INSERT_ID(), which the library's Connector does not tell. Between enter() and
-  /// leave() only, while there is a connection.
+  /// The LAST_INSERT_ID() that the last statement has set, which the library's Connector does not tell. Between enter()
+  /// and leave() only, while there is a connection.
   std::uint64_t number() const;
 
-  /// The way to log in that the server has asked for in the last thing that it said, which the library has refused.
+  /// The login method that the server's last packet has asked for, and the library has refused.
   std::string refused_login() const;
 
-  /// Why the server has ended the session, if that is the last thing that it said: the library tells only the end.
+  /// Why the server has ended the session, if its last packet says so: the library tells only that it has ended.
   std::string aborted() const;
 
-  /// For the library's callback only: what has arrived, of a connection of this thread.
+  /// For the library's callback only: `piece` has arrived on the connection of this thread.
   void received(st_mysql* mysql, std::string_view piece);
 
  private:

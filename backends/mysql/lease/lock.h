@@ -37,7 +37,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Result<void> leave(Duration ttl, TimePoint until) override;
 
  private:
-  struct Again {};  ///< the row has moved: look again at once
+  struct Again {};  ///< somebody else has changed the row: read it again at once
   using Step = std::variant<Busy, Again, Granted, Error>;
 
   Attempt attempt(TimePoint until, Control& control) override;
@@ -73,22 +73,22 @@ class LeaseLock final : public LockDriver, private Acquirer {
 
   Acquisition acquisition_;
   bool waiting_ = false;            ///< a statement of ours waits on the connection
-  std::optional<HeldClaim> claim_;  ///< of an outer hold, until the row denies it
+  std::optional<HeldClaim> claim_;  ///< the ancestor's hold, until the row shows that it is over
   std::string holder_;              ///< whose hold it is: ours, or the ancestor's that we joined
   LeaseRow row_;                    ///< as it was read or written last
   ServerTime read_at_ = 0;          ///< by the server's clock
   std::optional<LeaseReading> came_with_gate_;
-  bool unknown_ = false;        ///< a change of ours may have been carried out
-  bool unknown_take_ = false;   ///< the same, or may yet be, whatever the row's version
+  bool unknown_ = false;        ///< a change of ours was not answered, and may have been carried out
+  bool unknown_take_ = false;   ///< that change is a take, which may also still be carried out later
   bool written_ = false;        ///< it is ours, as far as we know
   Control* control_ = nullptr;  ///< of acquire(), polled while it is held as well
-  bool admits_ = false;         ///< the row would have let us in; somebody before us had the gate
-  int quick_ = 0;               ///< attempts behind a gate that is being passed
+  bool admits_ = false;         ///< the row was free for us, but another waiter had the gate
+  int quick_ = 0;               ///< attempts while the gate was being passed by others
   int collisions_ = 0;
-  Duration pause_{0};  ///< of who looks by itself, growing
+  Duration pause_{0};  ///< between attempts without a queue; grows
   std::int64_t remaining_ = 0;
   std::uint64_t connection_ = 0;  ///< the server's id of ours
-  int generation_ = 0;            ///< of that connection
+  int generation_ = 0;            ///< Servers::generation() of that connection
   ServerTime since_ = 0;          ///< when we were first told to wait
 };
 

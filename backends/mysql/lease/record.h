@@ -12,20 +12,20 @@
 
 namespace dlock::mysql {
 
-/// Microseconds of the server's clock, UTC, since 1970. Only compared with other readings of that clock.
+/// Microseconds since 1970 by the server's clock, UTC. Compared only with other readings of the same clock.
 using ServerTime = std::int64_t;
 
-/// A row is whatever somebody wrote: a later time, or an earlier one than 1970, is none of ours. In 2255.
+/// The latest time that a row of ours can have, in 2255; a later one, or one before 1970, was not written by dlock.
 inline constexpr ServerTime kLatestTime = 9'000'000'000'000'000;
-/// For people, within these limits.
+/// `time` for people, kept between 1970 and kLatestTime.
 WallTime wall_time(ServerTime time);
 
 struct LeaseHolder {
-  std::string owner;  ///< "-": nobody any more, only the delay runs
+  std::string owner;  ///< "-": no holder any more, only its lock-delay runs
   std::uint64_t token = 0;
   ServerTime since = 0;
-  ServerTime until = 0;              ///< the lease ends
-  std::int64_t delay = 0;            ///< µs after that in which nobody gets the lock
+  ServerTime until = 0;              ///< when the lease ends
+  std::int64_t delay = 0;            ///< lock-delay: µs after `until` in which nobody gets the lock
   std::uint64_t connection = 0;      ///< the server's id of its connection, 0: none
   std::vector<std::string> entries;  ///< the owners that are inside (re-entry), itself included
   std::string who;                   ///< who_text(), of a permit with_slot()
@@ -33,9 +33,8 @@ struct LeaseHolder {
   bool operator==(const LeaseHolder&) const = default;
 };
 
-/// The row of one lock: who has it, and the last token. All that is ever decided about a lock is decided from one
-/// reading of its row, and written only if its version is still the same (compare and set): a row is the critical
-/// section, and needs no transaction.
+/// The row of one lock: its holders and the last token. Every decision about a lock is made from one reading of its
+/// row, and written only if the row's version is still the same (compare and set), so no transaction is needed.
 struct LeaseRow {
   std::uint64_t version = 0;  ///< 0: there is no row yet
   std::uint64_t fence = 0;    ///< the last token that was granted
@@ -46,13 +45,14 @@ struct LeaseRow {
   bool operator==(const LeaseRow&) const = default;
 };
 
-/// The holders as the row keeps them: a line each, readable by people. Only the last part, `who`, may hold anything.
+/// The text in the row for `holders`: a line each, readable by people. Only the last part, `who`, may contain any
+/// characters.
 std::string encode_holders(const std::vector<LeaseHolder>& holders);
-/// What the server knows of a holder: SQL expressions.
+/// SQL expressions for the parts of a holder that only the server knows.
 struct HolderInSql {
   std::string token, since, until, connection;
 };
-/// The same of one holder, as an expression.
+/// The line of encode_holders() for one holder, as an SQL expression.
 std::string encode_in_sql(const LeaseHolder& holder, const HolderInSql& known);
 /// nullopt for what encode_holders() cannot have made.
 std::optional<std::vector<LeaseHolder>> decode_holders(std::string_view text);

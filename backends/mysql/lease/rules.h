@@ -11,11 +11,11 @@
 
 namespace dlock::mysql {
 
-/// What may be done with a row, all of it pure: the row as it was read, the server's time at that reading, and the row
-/// that should take its place. Whoever writes it compares the version, so two decisions from one reading never both
-/// come true.
+/// The decisions about the row of a lock. All pure: from the row as it was read, and the server's time at that reading,
+/// to the row that should take its place. The write compares the version (LeaseStore::change), so of two decisions from
+/// the same reading at most one is carried out.
 
-/// In the unit of the rows.
+/// `d` in microseconds, the unit of the rows.
 std::int64_t whole_micros(Duration d);
 
 struct LeaseAsk {
@@ -30,7 +30,7 @@ struct LeaseAsk {
   std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
 };
 
-/// It can be ours: once `next` is written, it is.
+/// The lock can be taken: it is ours once `next` is written.
 struct LeaseTake {
   LeaseRow next;
   std::string owner;  ///< whose hold it is: ours, or the ancestor's
@@ -42,42 +42,43 @@ struct LeaseTake {
 struct LeaseBusy {
   std::int64_t remaining = 0;  ///< µs until somebody's lease ends by itself
 };
-/// Callers of one key do not agree: `held` says how it is held.
+/// The request does not agree with the holders on mode or permits; `held` says how they hold it.
 struct LeaseDisagreement {
   std::string held;
 };
-/// It would wait for the hold that it is inside of.
+/// The request would wait for the hold of its own ancestor, that is for ever.
 struct LeaseInside {};
 using LeaseDecision = std::variant<LeaseTake, LeaseBusy, LeaseDisagreement, LeaseInside>;
 
-/// What try_take() adds to a row that nobody holds, without its token and times, which whoever writes it has from the
-/// server.
+/// The holder that try_take() adds to a free row, without token and times, which LeaseStore::take() lets the server
+/// fill in.
 LeaseHolder newcomer(const LeaseAsk& ask);
 
 LeaseDecision try_take(const LeaseRow& row, const LeaseAsk& ask, ServerTime now);
 
-/// Nobody holds it, and no lock-delay runs.
+/// Whether nobody holds the lock and no lock-delay runs.
 bool is_free(const LeaseRow& row, ServerTime now);
 
-/// `owner`'s lease ends `ttl` from now; never earlier than it did unless `exact`. nullopt: it is not `owner`'s (any
-/// more): a lease that is over is never brought back.
+/// The row in which the lease of `owner` ends `ttl` from `now`, but not earlier than before unless `exact`. nullopt:
+/// `owner` does not hold the lock, or its lease is over: that is never extended.
 std::optional<LeaseRow> extend(const LeaseRow& row, const std::string& owner, Duration ttl, bool exact, ServerTime now);
 
-/// Without `entry` of the hold of `owner` (nullptr: the whole hold); the lock is free when the last one has left.
-/// nullopt: it was not there.
+/// The row without `entry` in the hold of `owner` (nullptr: without the whole hold, which also ends with its last
+/// entry). nullopt: there is no such entry or hold.
 std::optional<LeaseRow> give_back(const LeaseRow& row, const std::string& owner, const std::string* entry,
                                   ServerTime now);
 
-/// A write of `owner`'s that comes later than this row finds that it has given up: a line of it that counts for
-/// nothing.
+/// The row with a line that says that `owner` has given up, and counts for nothing else. It is written while a take of
+/// `owner` may still arrive at the server, which then finds another row than it expects.
 LeaseRow given_up(LeaseRow row, const std::string& owner);
 
-/// Without its holders, if they are exactly those of `shown`; their lock-delay begins. nullopt: they are others.
+/// The row without its holders, whose lock-delay begins. nullopt: they are not exactly the holders in `shown`.
 std::optional<LeaseRow> force_free(const LeaseRow& row, const LockState& shown, ServerTime now);
 
-/// Without the holders whose lease and lock-delay are over. nullopt: there are none.
+/// The row without the holders whose lease and lock-delay are over. nullopt: there are none.
 std::optional<LeaseRow> sweep(const LeaseRow& row, ServerTime now);
 
+/// nullptr: `owner` is not among the holders.
 const LeaseHolder* find_holder(const LeaseRow& row, const std::string& owner);
 
 }  // namespace dlock::mysql

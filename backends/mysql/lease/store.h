@@ -12,14 +12,14 @@
 
 namespace dlock::mysql {
 
-/// A waiter, told in the text of the statement in which it waits (a comment): the process list of the server is the
-/// queue.
+/// A waiter describes itself in a comment in the statement by which it waits, so that the server's process list shows
+/// the queue.
 struct WaitingNote {
   std::string owner;
   Mode mode = Mode::kExclusive;
   ServerTime since = 0;
   std::string who;
-  bool takes = true;  ///< false: wants to know when the lock is free, and is nobody's rival: not shown
+  bool takes = true;  ///< false: only wants to know when the lock is free (`dlock wait`); not shown as a waiter
 };
 
 /// One reading of a row.
@@ -28,18 +28,18 @@ struct LeaseReading {
   ServerTime now = 0;            ///< when the server read it
   std::uint64_t connection = 0;  ///< the server's id of ours
   TimePoint sent;                ///< before it was asked
-  std::optional<bool> gate;      ///< asked for the gate: got it, or not
+  std::optional<bool> gate;      ///< whether the gate was got; nullopt: not asked for
 };
 
 enum class Written { kYes, kNo };  ///< kNo: somebody else changed the row meanwhile
 
-/// The row of one lock in the table dlock_lock, and its gate: a named lock that the exclusive holder keeps while it
-/// lives, and whoever is next in the queue takes. The row alone decides. Statements are one-row, by primary key, in
-/// autocommit mode. Errors: Unavailable (after a change: its outcome is not known), Denied, Misconfigured (tables
-/// missing), Cancelled. Single-threaded.
+/// The row of one lock in the table dlock_lock, and its gate: a named lock that an exclusive holder keeps while it
+/// holds, and that the next in the queue then gets. The row alone decides who holds. Each statement is about one row,
+/// by primary key, in autocommit mode. Errors: Unavailable (after a change: its outcome is not known), Denied,
+/// Misconfigured (tables missing), Cancelled. Single-threaded.
 class LeaseStore {
  public:
-  /// kAny: for who only looks, at a server that is read-only as well.
+  /// kAny: for reading only; a server that is read-only will do.
   enum class From { kWritable, kAny };
 
   LeaseStore(Servers& servers, Clock& clock, Strategy strategy, const LockName& name, From from = From::kWritable);
@@ -47,52 +47,56 @@ class LeaseStore {
   /// Reads the row. `with_gate`: takes the gate in the same statement if it is free.
   Result<LeaseReading> read(bool with_gate, TimePoint until, Control* control);
 
-  /// Takes the row for who asks, if it is there and nobody holds it, and then reads it: whether it is ours stands
-  /// there. One round trip. `wants_gate`: the row only with the gate, which it takes if it has it not and it is free.
+  /// Takes the row for `ask.owner` if the row exists and nobody holds it, and reads it in the same round trip: the
+  /// reading says who holds now. `wants_gate`: takes the row only together with the gate, unless this has the gate
+  /// already.
   Result<LeaseReading> take(const LeaseAsk& ask, bool wants_gate, TimePoint until, Control* control);
 
-  /// What takes it and reads nothing, to begin on a connection that has the gate; and the row, if by this answer it is
-  /// ours. Nothing is known of a row that is not.
+  /// The statement of take() alone, without reading, for a connection that has the gate.
   std::string take_statement(const LeaseAsk& ask) const;
+  /// The row after that statement, from its answer. nullopt: it was not taken; who holds is not known.
   static std::optional<LeaseReading> taken(const Answer& answer, const LeaseAsk& ask, TimePoint sent);
 
-  /// Puts `next` where `read` was, if it still is there. After a deadlock or a lock wait that the server ended, again.
+  /// Replaces the row by `next` (whose version it sets) if it is still as in `read`. Repeats after a deadlock or a lock
+  /// wait that the server ended.
   Result<Written> change(const LeaseRow& read, LeaseRow& next, TimePoint until, Control* control);
 
-  /// The same, and leaves the gate with it: who is next is woken before the change is committed, and waits for that.
+  /// The same, and leaves the gate in the same statement: the next in the queue is woken before the change is
+  /// committed, and waits for the row until it is.
   Result<Written> change_and_leave(const LeaseRow& read, LeaseRow& next, TimePoint until);
 
-  /// The holder of a row that has no other, and is as `row`, has `ttl` from now on; in one statement. kNo: its time is
-  /// over, or the row is another one.
+  /// Renews the only holder of `row` for `ttl` from now, in one statement, and updates `row`. kNo: the lease is over,
+  /// or the row in the table is no longer as `row`.
   Result<Written> extend(LeaseRow& row, Duration ttl, TimePoint until, Control* control);
 
-  /// What to begin on the connection to wait in the queue for `seconds` at most: one row, one column: 1 = it is ours.
+  /// The statement that waits for the gate, for at most `seconds`. Its answer is one field: 1 if the gate is ours.
   std::string wait_statement(const WaitingNote& note, int seconds) const;
 
   Result<void> leave_gate(TimePoint until, Control* control);
 
-  /// The last of these calls sent something that was not answered: it may have been done.
+  /// Whether the last call sent a change that was not answered: it may have been carried out.
   bool unanswered() const { return unanswered_; }
 
+  /// Whether the present connection has the gate.
   bool has_gate() const { return servers_.current() != nullptr && gate_ == servers_.generation(); }
   void gate_taken() { gate_ = servers_.generation(); }
   /// The server refuses named locks.
   bool without_gates() const { return without_gates_; }
   void gates_refused() { without_gates_ = true; }
 
-  /// Who waits, as far as this account may see, first come first.
+  /// The waiters that this account may see in the process list, in the order in which they came.
   static Result<std::vector<Participant>> waiters(Database& database, Clock& clock, Strategy strategy,
                                                   const LockName& name, const std::string& server, TimePoint until,
                                                   Control* control);
 
-  /// What is in the row, read through `database`.
+  /// As read(), but through `database` instead of the connection of `servers`.
   Result<LeaseReading> read_through(Database& database, bool with_gate, TimePoint until, Control* control);
 
  private:
   std::string read_statement(const std::string& gate) const;
-  /// `holds`: an expression for how many they are.
+  /// `holds`: an SQL expression for the number of holders.
   std::string change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const;
-  /// A statement, again after a deadlock or a lock wait that the server ended.
+  /// Runs `statement`; repeats after a deadlock or a lock wait that the server ended.
   Result<Answer> insist(const std::string& statement, TimePoint until, Control* control);
   Result<LeaseReading> understood(const Answer& answer, TimePoint sent);
   Error failed(const Failure& failure);
@@ -104,7 +108,7 @@ class LeaseStore {
   const std::string key_;        ///< "strategy=x'..' AND name=x'..'"
   const std::string gate_name_;  ///< an SQL expression
   const From from_;
-  int gate_ = -1;  ///< the connection that has it
+  int gate_ = -1;  ///< the connection (Servers::generation) that has the gate; -1: none
   bool without_gates_ = false;
   bool unanswered_ = false;
 };
@@ -113,7 +117,7 @@ class LeaseStore {
 /// (kind, name).
 std::string named_lock(std::string_view kind, const LockName& name);
 
-/// "SELECT /* dlock waits ... */ ": the beginning of a statement that waits, which tells who waits for what.
+/// "SELECT /* dlock waits ... */ ": the beginning of a waiting statement, which names the waiter and the lock.
 std::string waiting_comment(Strategy strategy, const LockName& name, const WaitingNote& note);
 
 }  // namespace dlock::mysql

@@ -10,13 +10,13 @@
 
 namespace dlock::mysql {
 
-/// Who has freed the lease of `owner` by force, and why; empty if nobody has said so.
+/// Who has freed the lease of `owner` by force, and why; empty if there is no note of it.
 std::string freed_by(Servers& servers, const std::string& owner, Clock& clock, TimePoint until, Control* control);
 
 /// strategy=lease for commands that supervise nothing.
 class LeaseView final : public StrategyView {
  public:
-  /// `servers` outlives it. `budget`: of one call; without it the runtime's patience.
+  /// `servers` outlives it. `budget`: how long one call may take; nullopt: the runtime's patience.
   LeaseView(Servers& servers, std::string store, const Runtime& runtime, std::optional<Duration> budget = {})
       : servers_(servers), store_(std::move(store)), runtime_(runtime), budget_(budget.value_or(runtime.patience)) {}
 
@@ -33,8 +33,8 @@ class LeaseView final : public StrategyView {
     LeaseRow before;
     LeaseRow after;
   };
-  /// Reads the row and puts what `make` makes of it in its place, until nobody comes in between; nullopt of `make`
-  /// ends it: nullopt. Asks again when an answer is missing.
+  /// Reads the row and replaces it by the one that `make` returns; starts over if the row has changed in between, or if
+  /// an answer was lost, which sets *unanswered. nullopt if `make` returns nullopt.
   template <typename Make>
   Result<std::optional<Change>> rewrite(const LockName& name, Make make, bool* unanswered);
   TimePoint soon() const;

@@ -14,8 +14,9 @@ namespace dlock::mysql {
 /// The two ways to lock that people write by hand, on tables of their own, so that other programs can take part:
 ///   unique: INSERT takes (the primary key is the judge), DELETE frees
 ///   occupy: SELECT state, version; UPDATE ... SET state=1, version=version+1 WHERE version=what was read
-/// with what they usually lack: an end of each lease by the server's clock, an owner whom release and renewal compare,
-/// a token. Rows of other programs (owner NULL) are held until these free them. One statement each, autocommit.
+/// and adds what such code usually lacks: leases that end by the server's clock, an owner that release and renewal
+/// compare, tokens. Rows of other programs (owner NULL) are held until these free them. One statement for each call, in
+/// autocommit mode. Errors as of run_statement(); Unavailable after a change: its outcome is unknown. Single-threaded.
 class RowStore {
  public:
   struct Holder {
@@ -29,7 +30,7 @@ class RowStore {
   struct State {
     std::optional<Holder> holder;
     ServerTime now = 0;
-    bool read_only = false;  ///< the server is
+    bool read_only = false;  ///< the server refuses changes
     bool has_row = false;
     std::uint64_t version = 0;  ///< of the row
     std::uint64_t token = 0;    ///< the last one (occupy)
@@ -37,38 +38,39 @@ class RowStore {
 
   RowStore(Strategy strategy, Servers& servers, Clock& clock);
 
-  /// Errors as of run_statement(); after a change an Unavailable one means that its outcome is not known.
   Result<State> read_state(const LockName& name, TimePoint until, Control* control);
 
-  /// Takes it if it is free, or if the lease of who had it is over; the token, or nullopt if somebody has it.
+  /// Takes the lock if it is free or the lease of its holder is over. Returns the token; nullopt: it is held.
   Result<std::optional<std::uint64_t>> take(const LockName& name, const std::string& owner, const std::string& who,
                                             Duration ttl, TimePoint until, Control* control);
 
-  /// The last take() found the row locked by a transaction of somebody else's that is not over: nobody sees yet who
-  /// will have it.
+  /// Whether the last take() found the row locked by an unfinished transaction of another client: who holds is not
+  /// visible yet.
   bool is_row_locked() const { return row_locked_; }
 
-  /// The lease ends `ttl` from now; never earlier than it did unless `exact`. False: it is not `owner`'s any more.
+  /// Renews the lease for `ttl` from now, but does not shorten it unless `exact`. False: `owner` does not hold the
+  /// lock.
   Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
                      Control* control);
 
-  /// Enters the hold of `owner`, if it is of that token; `entry` once, however often it is asked. Makes the lease
-  /// longer, never shorter. False: it is not.
+  /// Adds `entry` to the hold of `owner` with `token`, unless it is inside already, and renews the lease for `ttl`
+  /// without shortening it. False: there is no such hold.
   Result<bool> join(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& entry,
                     Duration ttl, TimePoint until, Control* control);
 
-  /// Without `entry`; the hold of `owner` ends with the last one. False: it was not inside.
+  /// Removes `entry` from the hold of `owner`, which ends with its last entry. False: it was not inside.
   Result<bool> leave(const LockName& name, const std::string& owner, const std::string& entry, TimePoint until);
 
-  /// Ends the hold whoever is inside. False: it was not `owner`'s (nor, if given, of that token).
+  /// Ends the hold of `owner`, even if others are inside. False: there is none (with `token`, if that is given).
   Result<bool> release(const LockName& name, const std::string& owner, std::optional<std::uint64_t> token,
                        TimePoint until, Control* control);
 
-  /// Frees a row that another program has written, if it still has no owner.
+  /// Frees a row that another program holds. False: it is not held, or it has an owner now.
   Result<bool> release_foreign(const LockName& name, TimePoint until);
 
-  Result<std::vector<LockName>> names(TimePoint until);
-  Result<std::vector<LockName>> over(TimePoint until);  ///< whose lease has ended and that nobody took since
+  Result<std::vector<LockName>> names(TimePoint until);  ///< of the locks that are held, or whose lease has ended
+  Result<std::vector<LockName>> over(TimePoint until);   ///< whose lease has ended and that nobody has taken since
+  /// Frees the row of a lock whose lease has ended. False: there is none.
   Result<bool> sweep(const LockName& name, TimePoint until);
 
  private:

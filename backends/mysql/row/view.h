@@ -7,8 +7,7 @@
 
 namespace dlock::mysql {
 
-/// strategy=unique and strategy=occupy for commands that supervise nothing. Who waits looks by itself now and then, and
-/// is not seen.
+/// strategy=unique and strategy=occupy for commands that supervise nothing. Waiters only poll, so they are not shown.
 class RowView final : public StrategyView {
  public:
   /// `settings` and `servers` outlive it.

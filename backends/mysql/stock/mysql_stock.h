@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-/// The stocks of a database; each call is a transaction. ?stock= says how it deducts. Asks no server yet. The tables
-/// are made by `dlock setup`.
+/// The stocks of a database; each call is one transaction, and ?stock= says how it deducts. `dlock setup` makes the
+/// tables. Misconfigured for a URL that cannot be served. Asks no server yet.
 Result<std::unique_ptr<Stock>> make_mysql_stock(const BackendUrl& url, const Runtime& runtime);
 
 }  // namespace dlock

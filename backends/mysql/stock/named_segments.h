@@ -11,19 +11,19 @@
 
 namespace dlock::mysql {
 
-/// Locks of segments that are named locks of the connection which asks for the reservations, too: one statement finds a
-/// segment that is free, and takes it; who waits stands in the server's own queue. The server frees them when that
-/// connection ends, or has been silent for a ttl. What guards the stock is the reservation, not these.
+/// Locks of segments as named locks of the connection that also makes the reservations: one statement finds and takes a
+/// free segment, and waiters stand in the server's own queue. The server frees them when that connection ends, or has
+/// been silent for a ttl. The reservation guards the stock, not these locks. Single-threaded.
 class NamedSegments final : public SegmentLocks {
  public:
-  /// What they are the locks of, as it was looked up last.
+  /// The stock whose segments are locked, as it was looked up last.
   struct StockKey {
     std::string id;  ///< of its row
     int segments = 1;
   };
   /// nullopt: there is no such stock.
   using Find = std::function<Result<std::optional<StockKey>>(const LockName& stock, const CallLimit& limit)>;
-  /// Reserves once it has the lock; otherwise as SegmentLocks::reserve_at_once().
+  /// Waits for the lock `first` and reserves, in one batch; the result is that of SegmentLocks::reserve_at_once().
   using Reserve = std::function<Result<std::optional<StockAnswer>>(
       const StockRequest& request, const Owner& owner, Duration ttl, LockFirst first, const CallLimit& limit)>;
 
@@ -42,8 +42,9 @@ class NamedSegments final : public SegmentLocks {
                                                      int segment, TimePoint until, const CallLimit& limit) override;
   std::unique_ptr<LockDriver> held() override;
 
-  /// Some are held; the statement that frees them, for whoever has something to send anyway; and that it is on its way.
+  /// Whether locks are held.
   bool hold() const { return held_ != 0 && held_ == servers_.generation(); }
+  /// The statement that frees them, for a caller that sends it together with others and then calls released().
   static const char* release_statement() { return "DO RELEASE_ALL_LOCKS()"; }
   void released() { held_ = 0; }
 
@@ -52,8 +53,8 @@ class NamedSegments final : public SegmentLocks {
 
  private:
   friend class NamedSegment;
-  /// A batch on a connection that lives through a silence of `ttl`. Errors as of error_of(); after Unavailable nothing
-  /// is held.
+  /// Sends `batch` on a connection that the server ends only after a silence of `ttl`. Errors as of error_of(); after
+  /// Unavailable no lock is held.
   Result<Answer> ask(const std::string& batch, Duration ttl, TimePoint until, Control* control);
 
   Servers& servers_;

@@ -12,22 +12,25 @@
 
 namespace dlock::mysql {
 
-/// A lock that is waited for in the batch of a deduction, as SQL expressions.
+/// A lock to wait for at the beginning of a deduction's batch, as SQL expressions.
 struct LockFirst {
-  std::string lock = {};        ///< has to be 1; empty: none
-  std::string afterwards = {};  ///< evaluated behind it, whatever it is
+  std::string lock = {};        ///< takes the lock; 1: it is ours; empty: no lock is wanted
+  std::string afterwards = {};  ///< evaluated behind `lock`, whatever its value
 };
 
-/// The three ways to deduct, where one segment has all of it and the request is new. What does not go through like that
-/// is left to the transaction that locks all segments in their order.
-///   guarded: UPDATE ... WHERE quantity>=q of segment `start`, one round trip; if that is short, of one that a look
-///   finds pessimistic: SELECT ... FOR UPDATE SKIP LOCKED from `start` on, then UPDATE optimistic: SELECT, then UPDATE
-///   ... WHERE version=what was read
-/// A lost race begins anew, some times.
+/// The three ways to deduct all items of a new request from one segment. All other requests are left to the transaction
+/// that locks all segments in their order.
+///
+///   guarded      UPDATE ... WHERE quantity>=q of segment `start`, in one round trip; if that has too few, of
+///                a segment that a SELECT has found
+///   pessimistic  SELECT ... FOR UPDATE SKIP LOCKED from `start` on, then UPDATE
+///   optimistic   SELECT, then UPDATE ... WHERE version=the one that was read
+///
+/// A lost race is repeated a few times. Single-threaded.
 class Deduction {
  public:
-  /// `key`: of the stock. `segments`: how many it had; if it has another number now, this only begins elsewhere.
-  /// `first`: guarded deductions of one segment alone can wait for a lock.
+  /// `key`: of the stock. `segments`: how many it had last; an old number only changes where the search begins.
+  /// `first`: a lock to wait for; only for StockWay::kGuarded.
   Deduction(Transaction& transaction, StockWay way, std::string key, int segments, LockFirst first)
       : transaction_(transaction), way_(way), key_(std::move(key)), segments_(segments), first_(std::move(first)) {}
 
@@ -36,12 +39,12 @@ class Deduction {
                                          const CallLimit& limit);
 
  private:
-  /// A segment, and what else has to be true of its row (" AND version=12").
+  /// A segment, and a further condition on its row (" AND version=12").
   struct Place {
     int segment = 0;
     std::string condition;
   };
-  /// Each is one transaction; nullopt: no segment has enough, or this one has not.
+  // Each is one transaction; nullopt: no segment has enough, or not the one of `place`.
   Result<std::optional<StockAnswer>> look_and_deduct(int start, const CallLimit& limit);
   Result<std::optional<StockAnswer>> deduct_at(const Place& place, const CallLimit& limit);
 

@@ -12,35 +12,37 @@
 
 namespace dlock::mysql {
 
-/// The segments and requests of one stock in one transaction: what was read is locked, so it is read once, and changes
-/// are kept until they have to be sent, each segment's in one statement and all new requests in one. So many steps cost
-/// as many round trips as one. Single-threaded.
+/// The segments and requests of one stock during one transaction. Reads each row once, because it is locked then, and
+/// collects changes until they have to be sent: one statement for each segment and one for all new requests. So many
+/// steps cost as many round trips as one. Errors are those of the transaction (Transaction::failed). Single-threaded.
 class StockDraft {
  public:
-  /// `key`: of the stock that the calls mean; both outlive it.
+  /// `transaction` and `key`, which is that of the stock, outlive it.
   StockDraft(Transaction& transaction, const std::string& key) : transaction_(transaction), key_(key) {}
 
-  /// A transaction begins: nothing is known.
+  /// Forgets everything, at the begin of a transaction.
   void begin();
 
-  /// Reads what is remembered of these requests, and all segments.
+  /// Reads the records of these requests and all segments in one round trip.
   void look_ahead(const std::vector<LockName>& ids);
 
-  /// What is remembered of a request.
+  /// The record of a request; nullopt: there is none.
   std::optional<std::string> record(const LockName& id);
-  /// From 0 on, up to the first that is missing.
+  /// The segments from 0 on, up to the first that is missing.
   const std::vector<StockSegment>& segments();
-  /// Of the reservation of `id`.
+  /// The token of the reservation of `id`.
   FencingToken token(const LockName& id);
 
+  /// Adds `change` to a segment.
   void move(int segment, const StockLedger::Change& change);
-  /// A request of which nothing is remembered, with `ttl` a reservation.
+  /// Adds the record of a new request; with `ttl` it is a reservation.
   void insert(const LockName& id, const std::string& record, std::optional<Duration> ttl);
-  /// One of which something is; without `ttl` a reservation has ended.
+  /// Replaces the record of a request; without `ttl` a reservation of it ends.
   void rewrite(const LockName& id, const std::string& record, std::optional<Duration> ttl);
+  /// Removes the record of a request.
   void forget(const LockName& id);
 
-  /// The rows of `queries`, after all changes.
+  /// Sends all changes, and returns the rows of `queries` behind them.
   std::vector<Row> read(const std::string& queries);
   /// Hands all changes to the transaction.
   void flush();
@@ -61,7 +63,7 @@ class StockDraft {
   std::set<LockName> untold_;  ///< reservations of this transaction whose tokens were not asked for
   std::map<int, StockLedger::Change> moves_;
   std::string requests_;      ///< rows to be inserted
-  std::string reservations_;  ///< the same, behind what is in
+  std::string reservations_;  ///< rows to be inserted into the reservations, behind `requests_`
   std::string behind_;        ///< ";" and a statement about reservations, which go behind the segments
 };
 

@@ -10,9 +10,9 @@
 
 namespace dlock::mysql {
 
-/// The stocks of a database. Rows are locked in this order, so that transactions seldom meet from two sides: the stock,
-/// a request, segments by their number, reservations. Who changes segments alone (deduct_at_once) locks no stock: while
-/// all its segments are locked, and they are by who changes their number, nobody can.
+/// The stocks of a database. Rows are locked in this order, so that deadlocks are rare: the stock, a request, segments
+/// by number, reservations. A transaction that changes one segment only (deduct_at_once) does not lock the stock; one
+/// that changes the number of segments locks all of them, and so excludes it. Single-threaded.
 class StockRows final : public StockLedger {
  public:
   StockRows(Settings settings, const Dial& dial, const Runtime& runtime);
@@ -49,15 +49,16 @@ class StockRows final : public StockLedger {
   Result<std::optional<StockAnswer>> deduct_at_once(const StockRequest& request, const Owner* owner, Duration ttl,
                                                     int start, const CallLimit& limit) override;
   Result<std::optional<StockState>> state_at_once(const LockName& name, const CallLimit& limit) override;
-  /// Of what was reserved at once here, and was not moved since.
+  /// For a reservation that this object has made by deduct_at_once(), if a resize has not moved it since.
   Result<bool> confirm_at_once(const StockRequest& request, const Owner& owner, const CallLimit& limit) override;
 
-  /// Unless the URL wants locks of another strategy than these: a named lock is a session's, and serves for a lease.
+  /// Named locks, for strategy=lease and strategy=session. nullptr: the URL names another strategy, or the server has
+  /// no named locks.
   SegmentLocks* segment_locks() override;
 
  private:
-  /// Makes `name` the stock that was found last, by an unlocked look: what is wrong with it shows later. False: there
-  /// is none.
+  /// Looks `name` up without locking it, and makes it the stock that the members below describe; a change since then is
+  /// found later. False: there is no such stock.
   Result<bool> know(const LockName& name, const CallLimit& limit);
   Result<std::optional<NamedSegments::StockKey>> find_key(const LockName& name, const CallLimit& limit);
   Result<std::optional<StockAnswer>> deduct_behind(LockFirst first, const StockRequest& request, const Owner* owner,
@@ -67,7 +68,7 @@ class StockRows final : public StockLedger {
     RequestRecord record;
   };
   void write_sale(const Reservation& made);
-  /// Locked, those for which `condition` holds.
+  /// Locks and returns the reservations for which `condition` holds.
   Result<std::vector<Reservation>> reservations(const std::string& condition);
   Result<void> move_home(int segments);
   std::string of_stock(const char* table) const;  ///< "dlock_stock_segment WHERE stock=7"
@@ -84,18 +85,18 @@ class StockRows final : public StockLedger {
   StockDraft draft_;
   NamedSegments segment_locks_;
   Access access_ = Access::kShared;
-  std::optional<LockName> name_;  ///< what follows is of this stock, as it was found last
+  std::optional<LockName> name_;  ///< the stock that was found last; the members that follow are about it
   std::string key_;
   std::string maker_;
   int segments_ = 0;
   Quantity created_ = 0;
   Quantity added_ = 0;
   bool overdue_ = false;
-  std::optional<Error> unfit_;  ///< why no stock is made in these tables
+  std::optional<Error> unfit_;  ///< why no stock can be made in these tables
   Quantity available_ = 0;
   Quantity reserved_ = 0;
   std::optional<Reservation> reserved_at_once_;
-  bool has_record_ = false;  ///< of the request that was asked for last
+  bool has_record_ = false;  ///< whether the request that was looked up last has a record
 };
 
 }  // namespace dlock::mysql

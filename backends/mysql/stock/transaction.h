@@ -12,40 +12,42 @@
 
 namespace dlock::mysql {
 
-/// A field of an answer; 0 where there is none.
+/// The number in a field of an answer; 0 for NULL, or if there is no such field.
 std::int64_t number_of(const Row& row, std::size_t column);
 
-/// One transaction at a time on the writable server, in few round trips: changes are kept until something is read,
-/// the transaction ends or they are many, and then go out together. The first failure sticks until the end: nothing
-/// more is sent, what is read is empty. Nothing waits longer than two seconds for somebody else's row. Single-threaded.
+/// One transaction at a time on the writable server, in few round trips: changes are collected, and sent together when
+/// something is read, the transaction ends, or they are many. After the first failure nothing more is sent, and reads
+/// return no rows, until the end of the transaction. A statement waits at most two seconds for a row that another
+/// transaction has locked. Single-threaded.
 class Transaction {
  public:
   /// REQUIRES: the connections of `servers` take batches.
   Transaction(Servers servers, Clock& clock) : servers_(std::move(servers)), clock_(clock) {}
 
-  /// Errors as of Servers::connect().
+  /// Begins a transaction. Errors as of Servers::connect().
   Result<void> begin(const CallLimit& limit);
 
-  /// A change, some time before the end.
+  /// Adds a change, which is sent at the end at the latest.
   void write(const std::string& statement);
 
-  /// The rows of `queries` (several with ';' between them), after everything that was written before.
+  /// Sends the changes so far, and returns the rows of `queries` (several with ';' between them) behind them.
   std::vector<Row> read(const std::string& queries);
 
-  /// The rows of `last_query` (empty: none). Unavailable if the connection was cut off meanwhile: whether it happened
-  /// is not known; after any other error nothing has happened.
+  /// Commits; returns the rows of `last_query` (empty: none), which is sent before COMMIT. Unavailable if the
+  /// connection was cut off meanwhile: whether the transaction was committed is unknown. After any other error it was
+  /// not.
   Result<std::vector<Row>> commit(const std::string& last_query = {});
-  /// The same with the rows of a query that comes behind COMMIT: about the session, no table.
+  /// The same, but `query` is sent behind COMMIT; it may ask about the session, not about tables.
   Result<std::vector<Row>> commit_and_tell(const std::string& query);
   void rollback();
 
-  /// A number that LAST_INSERT_ID() is not, until a statement of the caller's makes it so. Larger than any token.
+  /// A new number, larger than any token, that LAST_INSERT_ID() has only if a statement of the caller sets it.
   std::string new_mark() { return std::to_string(++mark_); }
 
   bool failed() const { return error_.has_value(); }
-  /// The last failure was somebody else's transaction, and there is time to do it again.
+  /// Whether the last failure was due to another transaction, and there is time for a repetition.
   bool is_worth_repeating() const { return worth_repeating_; }
-  /// Its connection, for what is asked between two transactions.
+  /// The servers and the connection, for statements between two transactions.
   Servers& servers() { return servers_; }
   /// MySQL's number of the last failure, 0 if there was none since begin().
   int failure_code() const { return code_; }
@@ -61,7 +63,7 @@ class Transaction {
   std::string pending_;  ///< to be sent
   int generation_ = 0;   ///< of the connection that was told how long to wait for rows
   std::uint64_t mark_ = 9'000'000'000'000'000'000;
-  bool open_ = false;  ///< the server knows of it
+  bool open_ = false;  ///< the server has begun it
   bool worth_repeating_ = false;
   int code_ = 0;
   std::optional<Error> error_;
