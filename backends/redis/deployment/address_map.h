@@ -9,10 +9,10 @@
 
 namespace dlock::redis {
 
-/// The parameter address-map of a URL, "NAME=PLACE,NAME=PLACE...": where a server is reached that the URL, a node or a
-/// sentinel calls by a name that is of no use here. Both are host:port, or both a host, whose ports stay. Of several
-/// that fit, one with a port goes before one without. nullopt: `endpoint` is reached by its own name. Misconfigured for
-/// a map that has another form.
+/// Where `endpoint` is to be reached according to `map`, the URL's parameter address-map "NAME=PLACE,NAME=PLACE...": it
+/// translates names by which the URL, a node or a sentinel calls a server, but which cannot be reached from here. NAME
+/// and PLACE are both host:port, or both a host (the port stays). An entry with a port goes before one without.
+/// nullopt: `endpoint` is reached by its own name. Misconfigured for a map of another form.
 Result<std::optional<Endpoint>> mapped_endpoint(std::string_view map, const Endpoint& endpoint);
 
 }  // namespace dlock::redis

@@ -11,17 +11,17 @@
 
 namespace dlock::redis {
 
-/// What is asked of the companions of locks, in every layout (names.h).
+// Questions to the companion keys of locks (names.h), the same in every layout. Errors as of Deployment::call().
 
 /// The names of all locks that have a companion with this suffix ("holders"), in canonical order.
 Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
                                                    const std::string& store, const Runtime& runtime);
 
-/// Who has freed the lock of this holder by force, and why; empty if nobody has said so.
+/// Who has freed the lock of `holder` by force, and why; empty if there is no note of it.
 std::string forced_by_whom(Deployment& deployment, const NativeNames& names, const std::string& holder, TimePoint until,
                            Control* control);
 
-/// Lets `token` pass. Lost if a higher one was seen.
+/// Remembers `token` as the highest one that was shown for this resource. Lost if a higher one was shown before.
 Result<void> pass_fence(Deployment& deployment, const NativeNames& names, FencingToken token, const std::string& store,
                         TimePoint until);
 

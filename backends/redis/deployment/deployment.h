@@ -11,8 +11,9 @@
 
 namespace dlock::redis {
 
-/// Which server answers for a key: one server, a Sentinel's master, the node of a cluster's slot. Asks again where
-/// the answer says so (MOVED, ASK, TRYAGAIN, READONLY, LOADING, CLUSTERDOWN) until `until`.
+/// Sends commands to the server in charge of a key: the only server, a Sentinel's master, or the node of a cluster's
+/// slot. When that refuses (MOVED, ASK, TRYAGAIN, READONLY, LOADING, CLUSTERDOWN), it follows or repeats until `until`.
+/// Single-threaded.
 class Deployment {
  public:
   virtual ~Deployment() = default;
@@ -27,27 +28,28 @@ class Deployment {
   /// connection.
   virtual Connection* current(const std::string& key) = 0;
 
-  /// Whether a server was ever reached and asked: an unknown outcome may be one that took effect.
+  /// Whether a request was ever sent to a server: only then may an unknown outcome have taken effect.
   virtual bool has_asked() const = 0;
 
-  /// Whether nothing of the last call(), which failed, was done: the server said so (LOADING, BUSY, MASTERDOWN).
+  /// After a failed call(): whether the server has said that nothing of it was done (LOADING, BUSY, MASTERDOWN).
   bool was_refused() const { return refused_; }
 
-  /// When the request that the last successful call() answered began to be written, or just before: what went before,
-  /// looking for the server and connecting to it, takes nothing off a lease.
+  /// When the request of the last successful call() began to be written, or just before: a lease counts from here, so
+  /// that looking for the server and connecting to it takes nothing off it.
   TimePoint asked_at() const { return asked_at_; }
 
   /// False: a server that refuses the connection, or is not known, is not tried again within a call.
   void insist(bool insists) { insists_ = insists; }
 
-  /// Every server that holds locks (the masters of a cluster): for inspect_all, doctor and gc. Connected on use.
+  /// A connection, open or not, to every server that holds locks (of a cluster all masters): for inspect_all, doctor
+  /// and gc.
   virtual Result<std::vector<Connection*>> all_servers(TimePoint until) = 0;
 
-  /// A connection, open or not, to every server that calls may go to, some day: those that the URL names, masters and
-  /// their replicas. Of a deployment whose servers do not name each other: none.
+  /// A connection, open or not, to every server that calls may go to now or later: those that the URL names, masters
+  /// and their replicas. Empty if the servers of this deployment do not name each other.
   virtual Result<std::vector<Connection*>> named_servers(TimePoint /*until*/) { return std::vector<Connection*>(); }
 
-  /// Forgets connections after an error that only the caller can see.
+  /// Closes the connections; for a caller that has got a reply that makes no sense.
   virtual void drop() = 0;
 
  protected:

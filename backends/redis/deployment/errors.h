@@ -9,13 +9,14 @@
 
 namespace dlock::redis {
 
-/// What an error reply means to a person; nullopt if `reply` is none.
+/// The error that `reply` means for users of dlock; nullopt if it is no error reply.
 std::optional<Error> error_of(const Reply& reply, const std::string& store);
 
-/// An answer that our script cannot have given: somebody else writes where dlock's keys are.
+/// The error for an answer that our script cannot have given: another program writes to dlock's keys.
 Error not_understood(const std::string& store);
 
-/// What an error reply of a server means to us: Denied, Unavailable (it may pass), Unsupported (no Tair).
+/// The error that `reply`, an error reply to redlock:// or tair://, means: Denied, Unavailable (it may pass),
+/// Unsupported (no Tair).
 Error reply_error(const Reply& reply);
 
 }  // namespace dlock::redis

@@ -9,18 +9,23 @@
 
 namespace dlock::redis {
 
-/// How long what is done about a lock may take, in each layout that one server keeps.
+// Times of a lock in the layouts of one deployment (native, Redisson).
 
-inline constexpr Duration kFirstWatch = std::chrono::milliseconds(200);     ///< held for less: no second connection
-inline constexpr Duration kGiveUpBudget = std::chrono::seconds(1);          ///< to take back what may have been created
-inline constexpr Duration kFirstPollPause = std::chrono::milliseconds(10);  ///< of a poller
-inline constexpr Duration kLookBudget = std::chrono::seconds(1);
-inline constexpr int kDeafEnough = 3;  ///< then it is not tried any more: the renewals tell as well, only later
-inline constexpr Duration kLeastPatience = std::chrono::milliseconds(500);  ///< with one attempt of several
-/// Before a server that could not be reached is asked again.
+inline constexpr Duration kFirstWatch =
+    std::chrono::milliseconds(200);  ///< a holder opens its second connection only after so long
+inline constexpr Duration kGiveUpBudget = std::chrono::seconds(1);  ///< to take back what may have been created
+inline constexpr Duration kFirstPollPause =
+    std::chrono::milliseconds(10);  ///< between the first two attempts of a waiter that polls
+inline constexpr Duration kLookBudget = std::chrono::seconds(1);  ///< to find out who holds the lock
+/// After so many failures a holder no longer tries to open its channel: its renewals notice a loss, too, only later.
+inline constexpr int kDeafEnough = 3;
+inline constexpr Duration kLeastPatience =
+    std::chrono::milliseconds(500);  ///< the least time of one attempt of several
+/// The pause before a server that could not be reached is asked again.
 inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
 
-/// True, after a pause: the answer is missing, and there is time to ask again.
+/// True after a pause of kAskAgainPause, if `answer` is Unavailable and there is time to ask again; false at once
+/// otherwise.
 template <typename T>
 bool may_ask_again(const Result<T>& answer, Clock& clock, TimePoint until) {
   if (answer || answer.error().code != ErrorCode::kUnavailable) return false;

@@ -10,8 +10,8 @@
 
 namespace dlock::redis {
 
-/// Where a lock lies on the server (README.md): the key is the name itself, byte for byte, so that other clients meet
-/// us there; the companions are in its slot. One to one: no two names share a key.
+/// The keys of a lock on the server (README.md): its own key is the name itself, byte for byte, so that other clients
+/// exclude us and we them; the others, its companions, are in the same slot. No two names share a key.
 struct NativeNames {
   std::string key;      ///< string: the owner, or a marker while readers or permit holders are in
   std::string fence;    ///< string: the last fencing token
@@ -19,12 +19,12 @@ struct NativeNames {
   std::string until;    ///< zset: owner -> end of lease, server ms; of readers and permit holders
   std::string queue;    ///< zset: waiter -> arrival, server us
   std::string waiting;  ///< hash: waiter -> record
-  std::string wake;     ///< channel of a waiter, less the waiter
-  std::string forced;   ///< hash: owner -> who has freed it by force, and why; for an hour
+  std::string wake;     ///< the channel of a waiter, to which the waiter's name is appended
+  std::string forced;   ///< hash: owner -> who has freed its lock by force, and why; kept for an hour
   std::string fenced;   ///< string: the highest token that was shown for this resource (dlock fence)
 };
 
-/// Unsupported for names that begin as the companions do.
+/// Unsupported for a name that could be that of a companion.
 Result<NativeNames> native_names(const LockName& name);
 
 /// The name of the lock whose companion `key` is; nullopt if it is none with this `suffix` ("holders").

@@ -13,27 +13,27 @@
 
 namespace dlock::redis {
 
-/// What a server says that did nothing with a command, and what is to be done with it instead.
+/// Why a server has not carried out a command, and so what to do with it.
 enum class Refusal {
-  kNone,       ///< it was dealt with; an error of its own is an answer, too
+  kNone,       ///< it was carried out, or refused for good: the reply is the answer
   kMoved,      ///< another node has the slot from now on
   kAsk,        ///< another node has the key this time
-  kLater,      ///< the same server, a little later: TRYAGAIN, BUSY
+  kLater,      ///< to be sent to the same server a little later: TRYAGAIN, BUSY
   kElsewhere,  ///< this server is not in charge, or not yet: READONLY, LOADING, MASTERDOWN, CLUSTERDOWN
 };
 
 Refusal refusal_of(const Reply& reply);
 
-/// Whether a server refuses for the reason `word` ("OOM", "MISCONF"), of a command or of one in a script.
+/// Whether a server refuses a command, also one inside a script, for the reason `word` ("OOM", "MISCONF").
 bool is_refused_for(const Reply& reply, const std::string& word);
 
-/// Whether a replica says that it takes no writes.
+/// Whether `reply` is that of a replica, which takes no writes.
 bool is_read_only(const Reply& reply);
 
-/// Whether it has no such command, or has it under another name; also of one in a script.
+/// Whether a server does not have a command (by this name), also one inside a script.
 bool is_unknown_command(const Reply& reply);
 
-/// What became of a pipeline.
+/// The outcome of a pipeline.
 struct Verdict {
   enum class Kind {
     kAnswered,  ///< no server refused anything
@@ -42,11 +42,11 @@ struct Verdict {
   };
   Kind kind = Kind::kAnswered;
   Refusal refusal = Refusal::kNone;  ///< the first one
-  std::size_t at = 0;                ///< whose reply that is
+  std::size_t at = 0;                ///< the index of its reply
 };
 
-/// REQUIRES: as many replies as commands. Commands that leave nothing behind (WAIT, MULTI, PING, ...) never count as
-/// done, nor does what a MULTI queued and its EXEC then aborted.
+/// REQUIRES: as many replies as commands. Commands without an effect (WAIT, MULTI, PING, ...) never count as done, nor
+/// do those between a MULTI and an EXEC that was aborted.
 Verdict judge(const std::vector<Command>& commands, const std::vector<Reply>& replies);
 
 /// Where a MOVED or an ASK points.
@@ -55,15 +55,15 @@ struct Redirect {
   Endpoint to;
 };
 
-/// The target of "MOVED 16287 10.0.0.1:6379" or "ASK ..."; a missing host is the one that was `asked`. Nothing if the
-/// text makes no sense or the server does not know the name of the host ("?").
+/// The target of "MOVED 16287 10.0.0.1:6379" or "ASK ..."; a missing host is that of `asked`. nullopt if the
+/// text has another form or the server does not know the name of the host ("?").
 std::optional<Redirect> parse_redirect(const Reply& reply, const Endpoint& asked);
 
-/// `commands` with an ASKING before each one that needs it: it counts for one command, or for all of a MULTI.
-/// The second: which of the replies belong to `commands`.
+/// `commands` with an ASKING before each one that needs it (an ASKING counts for one command, or for a whole MULTI),
+/// and for each reply to come, whether it belongs to one of `commands`.
 std::pair<std::vector<Command>, std::vector<bool>> with_asking(const std::vector<Command>& commands);
 
-/// The slots `first` .. `last` and the master that has them.
+/// The slots `first` to `last`, both included, and their master.
 struct SlotRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
@@ -74,7 +74,7 @@ struct SlotRange {
 /// Unavailable for any other error or an answer that is not one.
 Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const Endpoint& asked);
 
-/// Every node in the answer to CLUSTER SLOTS, each once: masters with slots, and their replicas.
+/// Every node in the answer to CLUSTER SLOTS, each once: masters that have slots, and their replicas.
 std::vector<Endpoint> parse_cluster_nodes(const Reply& reply, const Endpoint& asked);
 
 /// The answer to SENTINEL REPLICAS.

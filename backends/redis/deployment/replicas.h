@@ -17,18 +17,22 @@ struct ReplicaDemand {
   bool all = false;
 };
 
-/// One demand for one change, from write to write. Pure. The replicas are asked on the connection of the change, behind
-/// it, because WAIT speaks of what its own connection has written. "all" begins with one, since nobody knows how many
-/// there are; where there are more, the change is made once more with the right number.
+/// The check that enough replicas have one change. Pure. Its commands go out on the connection of the change, behind
+/// it, because WAIT is about the writes of its own connection. Of "all", the number is unknown at first and taken as
+/// one; if there are more replicas, the change is repeated with the right number (kAgain).
 class ReplicaCheck {
  public:
   explicit ReplicaCheck(const ReplicaDemand& demand) : all_(demand.all), wanted_(demand.all ? 1 : demand.count) {}
 
   bool any() const { return wanted_ > 0; }
-  /// What goes behind the change. WAIT answers before `patience` is over.
+  /// The commands to send behind the change. WAIT answers within `patience`.
   std::vector<Command> commands(Duration patience) const;
 
-  enum class Outcome { kMet, kUnmet, kAgain };
+  enum class Outcome {
+    kMet,    ///< enough replicas have the change
+    kUnmet,  ///< too few have confirmed it
+    kAgain,  ///< there are more replicas than were known: repeat the change and the check
+  };
   /// `replies`: to commands(), in their order; none is an error.
   Outcome judge(const std::vector<Reply>& replies);
   /// "1 of 2 replicas"

@@ -11,19 +11,19 @@
 
 namespace dlock::redis {
 
-/// What commands that supervise nothing ask alike of every layout on one deployment. Each call is bounded by a few
-/// seconds.
+/// The part of LockAdmin that is the same for every layout on one deployment (native, Redisson). Each call is bounded
+/// by a few seconds. Single-threaded.
 class ScriptAdmin : public LockAdmin {
  public:
   const std::string& store() const final { return store_; }
   Result<LockState> inspect(const LockName& name) final;
-  /// Those that dlock holds or waits for.
+  /// The locks that a dlock holds or waits for.
   Result<LiveLocks> inspect_all() final;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) final;
   Result<void> check(const LockName& name, FencingToken token) final;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) final;
   Result<void> release(const LockName& name, const Owner& owner) final;
-  /// The check alone: a server cannot keep other checks out for as long as a command runs.
+  /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) final;
   Result<std::vector<ServerPlace>> servers() final;
 

@@ -12,8 +12,9 @@
 
 namespace dlock::redis {
 
-/// The scripts of one lock, asked of its deployment: one EVAL each, and the replicas behind it if they are demanded.
-/// Unavailable has an unknown outcome; other errors say that nothing was changed. `control` as in Deployment::call.
+/// Runs the scripts of one lock on its deployment: one EVAL for each call, and behind it the check of the replicas if
+/// one is demanded. Unavailable: the outcome is unknown; after any other error nothing was changed. `control` as in
+/// Deployment::call. `deployment` and `clock` outlive it. Single-threaded.
 class ScriptCalls {
  public:
   using Answer = std::vector<Reply>;  ///< the elements of a script's reply; at least one
@@ -29,15 +30,15 @@ class ScriptCalls {
         clock_(clock) {}
 
   Result<Answer> run(Command command, TimePoint until, Control* control);
-  /// The same; an answer that is `done` counts only when the replicas that are demanded have it.
+  /// The same for a change: an answer for which `done` holds counts only if the demanded replicas have the change.
   Result<Answer> run_confirmed(Command command, bool (*done)(const Answer&), TimePoint until, Control* control);
-  /// The same for a request that is kept to be made again. REQUIRES: one command.
+  /// The same for a request that the caller keeps for its next call. REQUIRES: one command.
   Result<Answer> run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&), TimePoint until,
                                Control* control);
 
-  /// A lease that the last answer speaks of counts from here: the request went out then or later.
+  /// When the last request was sent, or just before: a lease in its answer counts from here.
   TimePoint sent() const { return sent_; }
-  /// The last call was answered, whatever the answer: the server is there.
+  /// Whether a server has answered the last call, even by an error.
   bool was_answered() const { return answered_; }
 
   const std::string& store() const { return store_; }
@@ -52,7 +53,7 @@ class ScriptCalls {
   std::string store_;
   ReplicaDemand replicas_;
   Clock& clock_;
-  std::optional<Error> unmet_;  ///< what the replicas last did not confirm: the reason even if the next answer is late
+  std::optional<Error> unmet_;  ///< that too few replicas confirmed: the reason, even if the answer after it is late
   TimePoint sent_{};
   bool answered_ = false;
 };

@@ -16,9 +16,9 @@
 
 namespace dlock::redis {
 
-/// What the lock of every layout on one deployment does alike, for its keeper: it asks until an answer is known,
-/// renews, hears of changes of its key while it is held, and gives back. How it is taken, and waited for, is its
-/// layout's.
+/// The part of a lock that is the same for every layout on one deployment: repeats questions until an answer is known,
+/// renews, hears of changes of the lock's key while it is held, and releases. The layout says how the lock is taken and
+/// waited for. Single-threaded.
 class ScriptLock : public LockDriver, protected Acquirer {
  public:
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) final;
@@ -36,16 +36,17 @@ class ScriptLock : public LockDriver, protected Acquirer {
   // --- what a layout says ---
 
   virtual ScriptStore& held_in() = 0;
-  /// Opens wake_ to what a holder has to hear. False: there is no such connection now.
+  /// Opens wake_ for what a holder has to hear. False: the connection could not be opened now.
   virtual bool listen_as_holder(TimePoint until) = 0;
-  /// Asks to be told when the key changes, and whether it is ours now; nullopt: the server cannot.
+  /// Has the server report the next change of the key, and returns whether the lock is ours now; nullopt: the server
+  /// cannot report changes.
   virtual std::optional<bool> is_still_ours(TimePoint until) = 0;
   virtual const char* taken_away() const = 0;  ///< "it was deleted on "
 
-  // --- what a layout does with it ---
+  // --- for the layout ---
 
-  /// One attempt, by which `acquire(until)` asks the store; notes what became of it. If an answer was lost, the same
-  /// owner asks again and learns what it has.
+  /// Makes one attempt by `acquire(limit)`, which asks the store, and notes its outcome. After a lost answer the next
+  /// attempt has the same owner, and so learns what this one has got.
   template <typename Ask>
   auto ask(TimePoint until, const Ask& acquire) {
     const Patience& patience = acquisition_.patience();
@@ -59,7 +60,8 @@ class ScriptLock : public LockDriver, protected Acquirer {
         !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
     return answer;
   }
-  /// A server that hangs must not have all of the time: another one may have taken its place meanwhile.
+  /// When to give up one attempt: a server that hangs does not get all the time until `until`, because another one may
+  /// have taken its place.
   TimePoint attempt_limit(TimePoint until) const;
   Granted grant(const Owner& holder, FencingToken token, bool joined, std::string slot);
 
@@ -71,13 +73,13 @@ class ScriptLock : public LockDriver, protected Acquirer {
   Acquisition acquisition_;
   Owner holder_;                       ///< whose hold it is: ours, or the ancestor's that we joined
   WallTime since_{};                   ///< when acquire() began
-  Control* control_ = nullptr;         ///< of acquire(): nothing that is done while the lock is held goes on without it
+  Control* control_ = nullptr;         ///< of acquire(); everything that is done while the lock is held polls it
   bool enqueue_ = false;               ///< the next attempt takes a place in the queue
-  bool asked_ = false;                 ///< something of ours may be in the store
-  bool unknown_ = false;               ///< an answer is missing
-  bool denied_ = false;                ///< the last attempt was, with or without having been done
-  Duration pause_{0};                  ///< of a poller, growing
-  std::optional<TimePoint> watch_at_;  ///< granted: when a holder begins to listen
+  bool asked_ = false;                 ///< a request was sent: something of ours may be in the store
+  bool unknown_ = false;               ///< the last attempt has an unknown outcome
+  bool denied_ = false;                ///< the last attempt was refused (Denied); it may have taken effect nevertheless
+  Duration pause_{0};                  ///< between the attempts of a waiter that polls; grows
+  std::optional<TimePoint> watch_at_;  ///< of a holder: when it begins to listen
 
  private:
   Renewal lost(std::string otherwise, TimePoint until);

@@ -9,25 +9,26 @@
 
 namespace dlock::redis {
 
-/// One lock in one layout on one deployment, as ScriptLock asks about it while it is held and ScriptAdmin at any time:
-/// each call is one script, with the errors of ScriptCalls. Single-threaded.
+/// The port of ScriptLock and ScriptAdmin to one lock in one layout: each call is one script, with the errors of
+/// ScriptCalls. Single-threaded.
 class ScriptStore {
  public:
   virtual ~ScriptStore() = default;
 
-  /// Lost if `owner` does not hold it; Unavailable if too few replicas have confirmed it. `exact`: the lease may become
-  /// shorter. Gives back the holder's token, 0 if there are none.
+  /// Renews the lease of `owner` for `ttl`; shortens it only if `exact`. Returns the holder's token, 0 if the layout
+  /// has none. Lost if `owner` does not hold the lock; Unavailable also if too few replicas have confirmed it.
   virtual Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until,
                                      Control* control) = 0;
-  /// Takes `entry` out of the hold (nullptr: all entries) and out of the queue. Lost if it was not held.
+  /// Removes `entry` (nullptr: all entries) from the hold of `owner`, which ends with the last one, and from the queue.
+  /// Lost if `owner` did not hold the lock.
   virtual Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) = 0;
-  /// Who has freed the lock of `owner` by force with dlock, and why; empty if nobody has said so.
+  /// Who has freed the lock of `owner` by `dlock force-release`, and why; empty if there is no note of it.
   virtual std::string forced_by(const Owner& owner, TimePoint until, Control* control) = 0;
 
   virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
-  /// Conflict if the holders are not those in `shown`.
+  /// Frees the lock by force and leaves the note `by`. Conflict if the holders are not those in `shown`.
   virtual Result<void> force(const LockState& shown, const std::string& by, TimePoint until) = 0;
-  /// Lost if a higher token was seen.
+  /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
   virtual Result<void> fence(FencingToken token, TimePoint until) = 0;
 
   TimePoint sent() const { return calls_.sent(); }             ///< as of ScriptCalls
@@ -35,7 +36,7 @@ class ScriptStore {
 
  protected:
   ScriptStore(ScriptStore&&) = default;
-  /// `key` is the lock's; all that is asked goes to where it lies.
+  /// `key`: of the lock; all scripts go to the server in charge of it.
   ScriptStore(Deployment& deployment, const std::string& key, LockName name, std::string store, ReplicaDemand replicas,
               Clock& clock)
       : deployment_(deployment),

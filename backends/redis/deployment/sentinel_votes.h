@@ -10,17 +10,17 @@
 
 namespace dlock::redis {
 
-/// What one sentinel says: the master's address, that it knows no such master (nullopt), or why it said nothing.
+/// The answer of one sentinel: the master's address, nullopt if it knows no such master, or why it did not answer.
 struct SentinelVote {
   Endpoint sentinel;
   Result<std::optional<Endpoint>> answer;
 };
 
-/// The address that more than half of `configured` sentinels name, or nothing.
+/// The address that more than half of `configured` sentinels name; nullopt if there is none.
 std::optional<Endpoint> elected(const std::vector<SentinelVote>& votes, std::size_t configured);
 
-/// Why there is none, with the reason of each one. Unavailable if it may become different by itself; Misconfigured or
-/// Denied if so many know no such master, or refuse to say, that the others cannot be a majority.
+/// Why elected() has found none, with the reason of each sentinel. Unavailable if that may pass by itself;
+/// Misconfigured or Denied if so many know no such master, or refuse to say, that the others cannot be a majority.
 Error not_elected(const std::vector<SentinelVote>& votes, std::size_t configured, const std::string& master);
 
 }  // namespace dlock::redis

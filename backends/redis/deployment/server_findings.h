@@ -11,16 +11,16 @@
 
 namespace dlock::redis {
 
-/// What can be said of one server from its INFO: version, eviction, persistence, replicas. Pure.
+/// Judges one server by its INFO: version, eviction, persistence, replicas. Pure.
 std::vector<Finding> judge_info(const std::string& server, const ServerInfo& info);
 
-/// The channels that a layout publishes to: one of them, which means nothing, and how to grant them all.
+/// The right to a layout's channels: an unused channel to try it on, and the ACL rule that grants them all.
 struct ChannelRights {
   std::string example;
   std::string grant;
 };
 
-/// Every server of a deployment: reachable, round trip, clock, INFO, rights of this user.
+/// Asks and judges every server of a deployment: reachable, round trip, clock, INFO, rights of this user.
 std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const ChannelRights& channels,
                                       const Runtime& runtime);
 

@@ -9,23 +9,23 @@
 
 namespace dlock::redis {
 
-/// Which master has which slot, as far as is known.
+/// Which master has which slot of a cluster, as far as is known.
 class SlotMap {
  public:
   bool empty() const { return ranges_.empty() && moved_.empty(); }
-  /// nullptr: nobody, as far as is known.
+  /// The master of `slot`; nullptr: not known.
   const Endpoint* owner(std::uint16_t slot) const;
   /// Every master once, in the order of the slots.
   std::vector<Endpoint> masters() const;
 
-  /// REQUIRES: `ranges` are sorted. Forgets everything else.
+  /// Replaces all that is known by `ranges`. REQUIRES: they are sorted.
   void assign(std::vector<SlotRange> ranges);
-  /// One slot has another master: a MOVED said so.
+  /// A MOVED has said that `to` is the master of `slot` now.
   void move(std::uint16_t slot, Endpoint to);
 
  private:
   std::vector<SlotRange> ranges_;
-  std::map<std::uint16_t, Endpoint> moved_;  ///< since assign(); goes before ranges_
+  std::map<std::uint16_t, Endpoint> moved_;  ///< by move() since the last assign(); goes before ranges_
 };
 
 }  // namespace dlock::redis

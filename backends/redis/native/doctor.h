@@ -10,7 +10,7 @@
 
 namespace dlock::redis {
 
-/// What can be said of the servers of the native layout.
+/// Asks and judges the servers of the native layout. Bounded by a few seconds.
 std::vector<Finding> diagnose_native(Deployment& deployment, const std::string& store, const Runtime& runtime);
 
 }  // namespace dlock::redis

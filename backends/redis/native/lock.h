@@ -10,9 +10,10 @@
 
 namespace dlock::redis {
 
-/// One lock in the native layout. Waiters are told by a channel of their own when their turn has come; the first in the
-/// queue, and everybody behind a foreign client, also hears of changes of the key; a timer on the remaining lease
-/// covers what no message tells. A holder hears of changes of its key (force-release, DEL by an operator).
+/// One lock in the native layout. Each waiter gets a message on its own channel when its turn has come; the first in
+/// the queue, and every waiter while another client's lock is at the key, also hears of changes of the key; a timer on
+/// the remaining lease covers what no message tells. A holder hears of changes of its key (force-release, an operator's
+/// DEL).
 class NativeLock final : public ScriptLock {
  public:
   NativeLock(std::unique_ptr<Deployment> deployment, NativeNames names, std::string store, LockSpec spec,
@@ -39,7 +40,7 @@ class NativeLock final : public ScriptLock {
   NativeStore store_;
   std::string info_;
   bool polls_ = false;
-  std::optional<NativeBusy> by_;  ///< why it is not ours, the last time
+  std::optional<NativeBusy> by_;  ///< the answer to the last attempt that was not granted
 };
 
 }  // namespace dlock::redis

@@ -24,9 +24,9 @@ struct NativeAsk {
   bool take = true;
   std::optional<HeldClaim> ancestor;
   bool enqueue = false;                 ///< wait in the queue if it is busy
-  bool polls = false;                   ///< this waiter cannot be told; it looks by itself
+  bool polls = false;                   ///< this waiter gets no messages; it asks again and again
   std::string arrival;                  ///< its place in the queue from an earlier attempt, or empty
-  Duration alive{0};                    ///< a waiter that is not heard of for so long is skipped
+  Duration alive{0};                    ///< a waiter that does not ask again for so long is skipped
   std::string info;                     ///< who_text()
   std::vector<std::string> slots = {};  ///< names for the permits; empty: numbers
 };
@@ -36,18 +36,18 @@ struct NativeGrant {
   FencingToken token;
   bool joined = false;
   std::string slot = {};
-  bool free_only = false;  ///< !take, and nobody held it
+  bool free_only = false;  ///< the answer to an ask without `take`: the lock is free
 };
 struct NativeBusy {
   std::optional<Duration> remaining;  ///< of the present lease; nullopt: it has none
   int place = 0;                      ///< in the queue, 0 = first
   std::string arrival;
-  bool foreign = false;  ///< held by another client, which tells nobody of its release
+  bool foreign = false;  ///< another client's lock, whose release no message tells
 };
 using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
 
-/// The native layout of one lock on one deployment: each call is one script. Unavailable has an unknown outcome; other
-/// errors say that nothing was changed. `control` as in Deployment::call.
+/// One lock in the native layout: each call is one script, with the errors of ScriptCalls. `control` as in
+/// Deployment::call. Single-threaded.
 class NativeStore final : public ScriptStore {
  public:
   NativeStore(Deployment& deployment, LockName name, NativeNames names, std::string store, ReplicaDemand replicas,
@@ -57,7 +57,8 @@ class NativeStore final : public ScriptStore {
 
   const NativeNames& names() const { return names_; }
 
-  /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
+  /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
+  /// releases it.
   Result<NativeAnswer> acquire(const NativeAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
@@ -79,8 +80,8 @@ class NativeStore final : public ScriptStore {
   };
 
   NativeNames names_;
-  bool several_ = false;            ///< shares the lock with others, as far as is known
-  std::optional<Renewal> renewal_;  ///< the last one: a holder asks for the same one again and again
+  bool several_ = false;            ///< whether the last known hold has other holders beside it
+  std::optional<Renewal> renewal_;  ///< the last request to renew, kept because a holder repeats it
 };
 
 }  // namespace dlock::redis

@@ -8,8 +8,8 @@
 
 namespace dlock::redis {
 
-/// Who holds a lock of the native layout and who waits, from the answer of scripts/read_state.lua. Into `state`, whose
-/// name and store are known. False for what that script cannot have answered.
+/// Fills the holders and waiters of `state`, which has its name and store, from the answer of scripts/read_state.lua of
+/// the native layout. False for parts that the script cannot have answered.
 bool read_view(const std::vector<Reply>& parts, LockState& state);
 
 }  // namespace dlock::redis

@@ -13,8 +13,8 @@
 
 namespace dlock::redis {
 
-/// What RedLock and Tair do for commands that supervise nothing. Each call is bounded by 2 s, and asks again within
-/// them when answers were lost.
+/// RedLock and Tair for commands that supervise nothing. Each call is bounded by 2 s, and within them asks again when
+/// answers were lost. Single-threaded.
 class QuorumAdmin final : public LockAdmin {
  public:
   QuorumAdmin(std::string store, QuorumKind kind, std::vector<ConnectionSettings> servers, const Runtime& runtime);
@@ -34,7 +34,7 @@ class QuorumAdmin final : public LockAdmin {
  private:
   TimePoint by() const;
   void tell_who_frees(const std::string& key, const std::string& owner, const std::string& by);
-  /// Each server's answer to the same command, waited for to the end.
+  /// Sends the same command to each server, and waits until all have answered or the call's time is over.
   ServerGroup::Answers ask_each(const Command& command);
   Result<QuorumQuestion> question(const LockName& name, const std::string& owner, Duration ttl) const;
   Outcome ask_until_known(QuorumStore& round, const Command& command, bool* unanswered = nullptr);

@@ -9,13 +9,13 @@
 
 namespace dlock::redis {
 
-/// The servers of a RedLock, from each one's answer to INFO: how many answer, what each of them may forget.
+/// Judges the servers of a RedLock by their answers to INFO: how many answer, and which data each may lose.
 std::vector<Finding> diagnose_redlock(const ServerGroup& group, const ServerGroup::Answers& info);
 
-/// A Tair from its answer to INFO.
+/// Judges a Tair by its answer to INFO.
 std::vector<Finding> diagnose_tair(const ServerGroup& group, const std::string& store, const ServerGroup::Answer& info);
 
-/// Whether it is one: from its answer to `command` without arguments, which a Tair knows and a Redis does not.
+/// Judges whether the server is a Tair, by its answer to `command` without arguments, which Redis does not have.
 Finding tair_commands(const ServerGroup& group, const std::string& command, const ServerGroup::Answer& answer);
 
 }  // namespace dlock::redis

@@ -15,10 +15,12 @@
 
 namespace dlock::redis {
 
-/// How long one round waits for a server: of several min(ttl / 6, 500 ms), at least 50 ms; of one min(ttl / 3, 2 s).
+/// How long one round waits for the servers: min(ttl / 6, 500 ms), at least 50 ms; for a single server min(ttl / 3, 2
+/// s).
 Duration round_limit(Duration ttl, std::size_t servers);
 
-/// A lock that is one key on each of N independent servers, taken by a majority of them: RedLock; with one: Tair.
+/// A lock that is one key on each of N independent servers, and held if a majority of the keys is ours: RedLock; with
+/// one server: Tair. Single-threaded.
 class QuorumLock final : public PollableLock {
  public:
   QuorumLock(std::vector<ConnectionSettings> servers, QuorumKind kind, NativeNames names, const LockSpec& spec,
@@ -34,9 +36,9 @@ class QuorumLock final : public PollableLock {
 
  private:
   struct Server {
-    int introduced = 0;  ///< connection on which it has said who it is
+    int introduced = 0;  ///< the connection (ServerGroup::connection) on which it has told its run_id; 0: none
     std::string run_id;
-    bool ours = false;                  ///< by its last answer
+    bool ours = false;                  ///< its key is ours, by its last answer
     std::optional<ClockReading> clock;  ///< at its last answer
   };
 

@@ -14,7 +14,7 @@
 
 namespace dlock::redis {
 
-/// With which commands a lock that is one key is changed.
+/// The commands by which a lock that is one key is changed.
 enum class QuorumKind {
   kString,   ///< Redis: SET, PEXPIRE, DEL
   kTairCas,  ///< Tair, a string: SET NX, CAS, CAD
@@ -24,37 +24,36 @@ enum class QuorumKind {
 /// The kind that the URL names: redlock://, or tair:// with ?mode=cas or ?mode=ex.
 QuorumKind quorum_kind(const BackendUrl& url);
 
-/// What one server is asked about a lock that is one key, whose value is the owner's text: one request, one script.
-/// Beside it lie the counter of its tokens, which never expires, and the record of its holder (record.h), both
-/// where the native layout has them and written as it does. Never KEEPTTL, never without a TTL, never VER (a missing
-/// key ignores it).
+/// A question to one server about a lock that is one key, whose value is the owner's text: one request, one script. The
+/// counter of its tokens, which never expires, and the record of its holder (record.h) lie where the native layout has
+/// them, in the same form. The scripts never use KEEPTTL, a key without a TTL, or VER (which a missing key ignores).
 struct QuorumQuestion {
   NativeNames names;
   QuorumKind kind = QuorumKind::kString;
   std::string owner;
-  std::string entry;  ///< this acquisition: its owner's own text
+  std::string entry;  ///< this acquisition, by the text of its own owner
   std::string info;   ///< who_text()
   Duration ttl{0};
-  bool introduce = false;  ///< the first question on a connection: says also which process answers, and since when
+  bool introduce = false;  ///< for the first question on a connection: the answer has run_id and uptime, too
 };
 
 /// Takes the lock if it is free or ours already. Draws max(counter + 1, server time in us); with `now`, our wall clock,
 /// that one held to within a second of the server's: so servers whose clocks agree draw the same number.
 Command take_command(const QuorumQuestion& question, std::optional<WallTime> now);
-/// The same for a lock that we hold elsewhere by a majority: does not draw, raises the counter to `token`. Stays free
-/// where a force-release has left its mark for the owner (HSET forced OWNER, before it takes the lock away): else those
-/// who hold it together could take the votes back one by one.
+/// Takes the key of a lock that we hold by a majority of other keys: draws no token, but raises the counter to
+/// `token`. Does not take it where a force-release has left its mark for the owner (HSET forced OWNER, written before
+/// it frees the lock): otherwise holders of one hold could take its votes back one by one.
 Command retake_command(const QuorumQuestion& question, FencingToken token);
-/// Makes the lease ttl long, if it is ours, and enters it; shorter only if nobody else has entered, or without an
-/// `entry`. Raises the counter to `token` (0: not). A ttl of 0 ends it.
+/// If the key is ours: adds `entry`, and makes the lease `ttl` long, but shortens it only if no other entry is inside
+/// or `entry` is empty. Raises the counter to `token` (0: does not). A `ttl` of 0 ends the lease.
 Command keep_command(const QuorumQuestion& question, FencingToken token);
-/// Takes `entry` out ("": all), if it is ours; with the last one deletes the lock. Raises the counter to `token` (0:
-/// not).
+/// If the key is ours: removes `entry` ("": all), and deletes the key with the last one. Raises the counter to `token`
+/// (0: does not).
 Command give_command(const QuorumQuestion& question, FencingToken token);
-/// Changes nothing.
+/// Reads the state of the key; changes nothing.
 Command read_command(const QuorumQuestion& question);
 
-/// One server's answer to any of them.
+/// One server's answer to any of these commands.
 struct Ballot {
   enum class State { kOurs, kFree, kOthers, kOtherKind, kStartedLately, kFailed };
   State state = State::kFailed;

@@ -17,9 +17,9 @@
 
 namespace dlock::redis {
 
-/// N independent servers, asked at the same time from one poll loop. What a server has not answered in its time stays
-/// on its way: later questions queue behind it on the same connection, so that what gives back can never overtake what
-/// takes. Late answers are dropped. Single-threaded.
+/// N independent servers, asked at the same time in one poll loop. A question that was not answered in time stays on
+/// its connection, and later ones queue behind it, so that a release never overtakes its acquire. Late answers are
+/// dropped. Single-threaded.
 class ServerGroup {
  public:
   /// What one server said to one question.
@@ -27,7 +27,7 @@ class ServerGroup {
     bool asked = false;
     std::vector<Reply> replies;  ///< one for each command; complete if `done` and no `error`
     bool done = false;
-    std::optional<Error> error;  ///< nothing (more) will come: why
+    std::optional<Error> error;  ///< why no (further) reply will come
     TimePoint sent{};
     TimePoint received{};
 
@@ -42,14 +42,15 @@ class ServerGroup {
   std::size_t size() const { return servers_.size(); }
   std::string name(std::size_t server) const { return servers_[server].connection->settings().endpoint.text(); }
 
-  /// Notices ends of connections and opens what is closed; called before ask(), by those who care for connection().
+  /// Notices which connections have ended and opens those that are closed. Called before ask() where connection()
+  /// matters.
   void refresh();
-  /// Counts how often the connection to `server` has been opened: another number, another process perhaps.
+  /// How often the connection to `server` has been opened. A new number means that it may be another server process.
   int connection(std::size_t server) const { return servers_[server].opened; }
 
-  /// Sends `commands[i]` to server i, in one write; none: it is not asked. Waits until `enough` says so, all have
-  /// answered, `until` has come or `control` (may be nullptr) wants it to end; once it is enough, for the others only
-  /// as much longer as `enough` says (nullopt: it is not enough).
+  /// Sends `commands[i]` to server i in one write; a server without commands is not asked. Waits until all have
+  /// answered, `until` has come or `control` (may be nullptr) wants an end. `enough` is called with the answers so far:
+  /// nullopt means go on, otherwise it says how much longer to wait for the others.
   using Enough = std::function<std::optional<Duration>(const Answers&)>;
   Answers ask(const std::vector<std::vector<Command>>& commands, TimePoint until, Control* control,
               const Enough& enough);
@@ -65,7 +66,7 @@ class ServerGroup {
     std::unique_ptr<Connection> connection;
     int opened = 0;
     std::deque<std::pair<int, TimePoint>> on_the_way;  ///< the round of each outstanding command, and when it was sent
-    std::optional<Error> failed;                       ///< why its last connection came to an end
+    std::optional<Error> failed;                       ///< why its last connection has ended
   };
 
   Answers send(const std::vector<std::vector<Command>>& commands);

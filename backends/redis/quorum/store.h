@@ -11,14 +11,15 @@
 
 namespace dlock::redis {
 
-/// What the servers say about one lock, each with one vote. The rounds of RedLock, one method each; what a round came
-/// to is in ballots(). One server alone (Tair) is a majority of one.
+/// Rounds of questions to the servers about one lock, in which each server has one vote; after a round, ballots() has
+/// their answers. A single server (Tair) is a majority of one. `group` outlives it. Single-threaded.
 class QuorumStore {
  public:
   QuorumStore(ServerGroup& group, LockName name, std::string store_name);
 
   using Count = Outcome (*)(std::span<const Vote> votes);
-  /// Asks each server its question (an empty one: not at all) and counts.
+  /// Asks server i `questions[i]` (empty: does not ask it) and counts the votes by `count`; after the outcome is
+  /// certain it waits up to `grace` for the other answers.
   Outcome ask(const std::vector<Command>& questions, TimePoint until, Control* control, Count count,
               Duration grace = Duration(0));
   Outcome ask_all(const Command& question, TimePoint until, Control* control, Count count,
@@ -28,16 +29,15 @@ class QuorumStore {
   const std::vector<Vote>& votes() const { return votes_; }
   const ServerGroup::Answers& answers() const { return answers_; }
 
-  /// Takes a vote back after the round: it must not count.
+  /// Discards the vote of `server` after the round, and counts again.
   Outcome drop(std::size_t server, std::string why, Count count);
 
-  /// The holders that the servers named, each as most of its servers know it; those that cannot have a majority are
-  /// left out if asked.
+  /// The holders that the servers have named (view_of()).
   LockState state(WallTime now, bool only_majorities) const;
 
-  /// Too few answers: each server with its reason.
+  /// The error for too few answers, with each server's reason.
   Error silence() const;
-  /// Why each vote that is not ours is not; or only why those that do not count do not.
+  /// For people: the reason of each server whose vote is not ours (kAll), or does not count (kSilent).
   enum class Reasons { kAll, kSilent };
   std::string reasons(Reasons of = Reasons::kAll) const;
 
@@ -56,9 +56,9 @@ class QuorumStore {
   std::vector<std::string> dropped_;
 };
 
-/// Any answer will do, from a majority.
+/// Won as soon as a majority has answered, whatever the answers.
 Outcome count_answers(std::span<const Vote> votes);
-/// The same, and all that answer are waited for.
+/// The same, but not before all servers have answered or failed.
 Outcome count_to_the_end(std::span<const Vote> votes);
 
 }  // namespace dlock::redis

@@ -17,8 +17,8 @@ struct Viewed {
   const std::string& store;
 };
 
-/// The holders that the servers of one round named, each as most of its servers know it; those that cannot have a
-/// majority are left out if asked.
+/// The state of a lock from the ballots of one round: each holder that a server has named, with the data that most of
+/// these servers have of it. `only_majorities`: without holders that cannot have a majority. Pure.
 LockState view_of(const Viewed& lock, const std::vector<Ballot>& ballots, const std::vector<Vote>& votes, WallTime now,
                   bool only_majorities);
 

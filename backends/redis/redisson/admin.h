@@ -15,7 +15,7 @@ class RedissonAdmin final : public ScriptAdmin {
  public:
   RedissonAdmin(std::unique_ptr<Deployment> deployment, const BackendUrl& url, const Runtime& runtime);
 
-  /// Nothing: what Redisson leaves for ever (token counters, queues) is the services' own.
+  /// Removes nothing: what Redisson leaves for ever (token counters, queues) belongs to the services that use it.
   Result<std::vector<Swept>> collect_garbage(bool /*dry_run*/) override { return std::vector<Swept>{}; }
   std::vector<Finding> diagnose() override;
   Result<Duration> ping() override;

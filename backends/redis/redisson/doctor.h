@@ -11,7 +11,8 @@
 
 namespace dlock::redis {
 
-/// What can be said of the servers of Redisson's layout, and what people should know of this kind.
+/// Asks and judges the servers of Redisson's layout, and says what users should know of this kind. Bounded by a few
+/// seconds.
 std::vector<Finding> diagnose_redisson(Deployment& deployment, RedissonKind kind, const std::string& store,
                                        const Runtime& runtime);
 

@@ -11,9 +11,9 @@
 
 namespace dlock::redis {
 
-/// One lock of Redisson's. It waits as Redisson's clients do: subscribes, asks again, sleeps until a message or until
-/// the lease that was seen has ended; and looks by itself from time to time, for what Redisson tells nobody. A holder
-/// hears of changes of its key.
+/// One lock in Redisson's layout. It waits as Redisson's clients do: subscribes, asks again, sleeps until a message
+/// comes or the lease that it saw has ended; it also asks from time to time, because Redisson does not publish every
+/// release. A holder hears of changes of its key.
 class RedissonLock final : public ScriptLock {
  public:
   RedissonLock(std::unique_ptr<Deployment> deployment, RedissonKind kind, RedissonNames names, std::string store,
@@ -41,8 +41,8 @@ class RedissonLock final : public ScriptLock {
   RedissonStore store_;
   std::string info_;
   Endpoint heard_from_;  ///< the server that the channel is open to
-  bool told_ = false;    ///< of a waiter: messages come
-  RedissonBusy by_;      ///< why it is not ours, the last time
+  bool told_ = false;    ///< of a waiter: its subscription works
+  RedissonBusy by_;      ///< the answer to the last attempt that was not granted
 };
 
 /// One lock of Redisson's, for its keeper. Unsupported if its kind cannot do what `spec` asks.

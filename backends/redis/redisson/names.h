@@ -20,22 +20,23 @@ RedissonKind redisson_kind(const BackendUrl& url);
 /// "lock", "spin", "fenced", "fair", "rw", "semaphore", "permits".
 const char* kind_word(RedissonKind kind);
 
-/// Where Redisson has an object of this name, byte for byte, and what dlock keeps beside it.
+/// The keys of Redisson's object of this name, byte for byte, and those that dlock keeps beside it.
 struct RedissonNames {
   NativeNames beside;  ///< companions that Redisson never reads; its key is the object's
-  std::string stem;    ///< what its own companions of a holder begin with: "{name}"
+  std::string stem;    ///< the prefix of Redisson's own keys for a holder: "{name}"
   std::string channel;
   std::vector<std::string> others;  ///< further keys of this kind, in the order of its scripts
-  bool sharded = false;             ///< a cluster: what is published is published within the slot as well
+  bool sharded = false;             ///< on a cluster: messages are published within the slot, too (SPUBLISH)
 };
 
 /// Unsupported for names that are kept for dlock itself and, on a cluster, for names whose keys Redisson's rule puts
 /// into several slots.
 Result<RedissonNames> redisson_names(RedissonKind kind, const LockName& name, bool cluster);
 
-/// What Redisson has of a holder: "UUID:1", where the UUID has the digits of `owner`; of a permit 16 bytes.
+/// The field or value by which Redisson knows a holder: "UUID:1", where the UUID has the digits of `owner`; of a permit
+/// 16 bytes.
 std::string redisson_field(RedissonKind kind, const Owner& owner);
-/// nullopt for what is no field of ours: a thread of a Redisson client.
+/// The owner of a field that redisson_field() has made; nullopt: it is that of a Redisson client.
 std::optional<Owner> owner_of_field(RedissonKind kind, std::string_view field);
 
 }  // namespace dlock::redis

@@ -7,13 +7,13 @@
 
 namespace dlock::redis {
 
-/// Unsupported, naming what was asked for, where Redisson's object of this kind has no such thing. Pure.
+/// Unsupported, naming the option, if Redisson's object of this kind cannot do what `spec` asks. Pure.
 Result<void> check_fits(RedissonKind kind, const LockSpec& spec);
 
-/// Only RFencedLock has fencing tokens: Unsupported for the others.
+/// Unsupported for every kind without fencing tokens, that is all but RFencedLock.
 Result<void> check_has_tokens(RedissonKind kind);
 
-/// Its holders have permits: several at a time.
+/// Whether objects of this kind have permits, and so several holders at a time.
 bool hands_out_permits(RedissonKind kind);
 
 }  // namespace dlock::redis

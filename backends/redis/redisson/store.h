@@ -13,12 +13,12 @@
 
 namespace dlock::redis {
 
-/// One attempt to take a lock of Redisson's.
+/// One attempt to take a lock in Redisson's layout.
 struct RedissonAsk {
-  Owner owner;  ///< names this acquisition as well: who repeats it after a lost answer gets it once
+  Owner owner;  ///< names this acquisition, too: repeated after a lost answer, it gets the lock once
   Mode mode = Mode::kExclusive;
   Duration ttl{0};
-  int permits = 0;  ///< with Mode::kPermits: made if the object is not there
+  int permits = 0;  ///< with Mode::kPermits: the object is made with so many if it does not exist
   std::optional<HeldClaim> ancestor;
   bool enqueue = false;  ///< of a fair lock: take a place in its queue, or keep it alive
   std::string info;      ///< who_text()
@@ -30,14 +30,14 @@ struct RedissonGrant {
   bool joined = false;
 };
 struct RedissonBusy {
-  std::optional<Duration> remaining;  ///< until it may be ours without a message; nullopt: unknown
+  std::optional<Duration> remaining;  ///< until the lock may be free without a message; nullopt: unknown
   int place = 0;                      ///< in the queue of a fair lock, 0 = first
-  bool foreign = false;               ///< the key has something else, whose release is told to nobody
+  bool foreign = false;               ///< the key has something else, whose release no message tells
 };
 using RedissonAnswer = std::variant<RedissonGrant, RedissonBusy>;
 
-/// One object of Redisson's on one deployment: each call is one script, with the effect that Redisson's own have on its
-/// keys and channels. Errors as of ScriptCalls.
+/// One object of Redisson on one deployment: each call is one script, which has the same effect on Redisson's keys and
+/// channels as Redisson's own script. Errors as of ScriptCalls. Single-threaded.
 class RedissonStore final : public ScriptStore {
  public:
   RedissonStore(Deployment& deployment, RedissonKind kind, LockName name, RedissonNames names, std::string store,
@@ -49,8 +49,8 @@ class RedissonStore final : public ScriptStore {
   RedissonKind kind() const { return kind_; }
   const RedissonNames& names() const { return names_; }
 
-  /// Unavailable as well if it was granted and too few replicas have confirmed it: the caller gives it back.
-  /// Misconfigured for what Redisson cannot have written: nothing was changed.
+  /// Tries once. Unavailable also if the lock was granted but too few replicas have confirmed it: the caller then
+  /// releases it. Misconfigured if the keys have data that Redisson cannot have written; then nothing was changed.
   Result<RedissonAnswer> acquire(const RedissonAsk& ask, TimePoint until, Control* control);
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
@@ -60,7 +60,7 @@ class RedissonStore final : public ScriptStore {
   Result<LockState> read_state(TimePoint until, Control* control) override;
   WallTime read_at() const { return read_at_; }  ///< when the last read_state() was answered, by the clock of its times
   Result<void> fence(FencingToken token, TimePoint until) override;
-  /// Deletes what a lock that nobody knows of has left: the object itself, its counters.
+  /// Deletes all keys of a lock that nobody else knows (that of ping()): the object itself and its counters.
   void erase(TimePoint until);
 
  private:

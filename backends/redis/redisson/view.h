@@ -9,10 +9,10 @@
 
 namespace dlock::redis {
 
-/// Who holds an object of Redisson's and who waits, from the answer of scripts/read_state.lua. Into `state`, whose name
-/// and store are known. What is at the key and not of this kind is a holder whose note says what it is, and the layout
-/// to name. A holder of dlock's own has its handle as owner, and what the record beside it says; a thread of a service
-/// "UUID:threadId". False for what that script cannot have answered.
+/// Fills the holders and waiters of `state`, which has its name and store, from the answer of scripts/read_state.lua of
+/// Redisson's layout. A dlock's owner is its handle, with the data of its record; a service's thread is
+/// "UUID:threadId". Something else at the key counts as a holder whose note says what it is and which layout to name.
+/// False for parts that the script cannot have answered.
 bool read_redisson_view(RedissonKind kind, const std::vector<Reply>& parts, LockState& state);
 
 }  // namespace dlock::redis

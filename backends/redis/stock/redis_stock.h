@@ -9,8 +9,9 @@
 
 namespace dlock {
 
-/// The stocks of the Redis family: in one slot, one script for each call, which is the whole of its decision; with
-/// stock_slots=N, and in Tair, in several (SlottedStock). Unsupported for redlock://. Asks no server yet.
+/// The stocks of the Redis family. A stock lies in one slot, and each call is one script, which makes the whole
+/// decision; with stock_slots=N, and in Tair, it lies in several slots (SlottedStock). Unsupported for redlock://. Asks
+/// no server yet.
 Result<std::unique_ptr<Stock>> make_redis_stock(const BackendUrl& url, const Runtime& runtime);
 
 }  // namespace dlock

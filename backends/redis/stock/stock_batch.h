@@ -12,19 +12,20 @@
 
 namespace dlock::redis {
 
-/// Many steps at their home slot as scripts that go there in one pipeline: one for takes for good that follow each
-/// other, which costs each of them a tenth of a script of its own, and one for each other step. Pure; `steps` outlive
-/// it.
+/// Turns many steps of one slot into scripts for one pipeline: consecutive takes for good share a script, at a tenth of
+/// the cost of one script each; every other step gets its own. Pure.
 class StockBatch {
  public:
-  /// A script with the keys of the slot, and the record of a request among them (StockCalls::script).
+  /// Makes a command from `script`, the slot's keys and the key `record` of a request (StockCalls::script).
   using Eval = std::function<Command(const char* script, const std::string& record)>;
 
+  /// `stock`, `names` and `steps` outlive it; `eval` is called here only.
   StockBatch(const LockName& stock, const StockNames& names, std::span<const StockStep> steps, const Eval& eval);
 
-  /// What is to be sent.
+  /// The scripts to send, in this order. Called once.
   std::vector<Command> take_scripts() { return std::move(scripts_); }
-  /// Appends the answers to the steps that the script `i` serves.
+  /// Reads `answer`, the reply to script `i`, and appends the answer to each step that the script serves. `words`
+  /// translates them.
   void read(std::size_t i, Result<StockReply> answer, const StockAnswers& words,
             std::vector<Result<StepAnswer>>& answers) const;
 

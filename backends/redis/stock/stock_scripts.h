@@ -5,25 +5,25 @@
 
 namespace dlock::redis {
 
-/// What keeps the quantity of a segment.
+/// Where the quantity of a segment is kept.
 enum class StockCounters {
   kHash,   ///< a field of one hash
   kPlain,  ///< a counter of its own that other programs can read: GET, INCRBY, DECRBY
   kTair,   ///< the same as a TairString: EXGET, EXINCRBY ... MIN 0
 };
 
-/// One of stock_scripts but take_at_once_*, as it is sent. All have KEYS = meta, quantity, reserved, open, until, the
-/// record of one request (meta again where there is none), held, credits and refused. Every decision is made inside one
-/// of them, by the server's clock, and before the first write: what makes no sense changes nothing. What gives back
-/// begins with a command that is allowed when memory is full. StockCalls sends them. All but create and drop answer
-/// {none} where there is no stock, and all {broken, why}.
+/// The text of `script`, one of stock_scripts except take_at_once_*, for StockCalls to send. Its KEYS are meta,
+/// quantity, reserved, open, until, the record of one request (meta again if there is none), held, credits and refused.
+/// A script makes its whole decision, by the server's clock, before its first write, so that one that refuses or fails
+/// has changed nothing. Scripts that give items back begin with a command that is allowed when memory is full. All
+/// answer {broken, why} for data that make no sense, and all but create and drop {none} if there is no stock.
 ///
-/// A stock lies in one slot, or spread over several: the slot `first` of `step` has the segments first, first + step,
-/// ... and one place (first) even if there are fewer segments.
+/// A stock lies in `step` slots (1 or more); slot `first` has the segments first, first + step, ..., and at least the
+/// place of `first` even if there are fewer segments.
 std::string script_text(const char* script, StockCounters counters, int first, int step);
 
-/// The script for a take as most are, the same in each slot: its KEYS are meta, quantity, open and the record of the
-/// request alone.
+/// The text of the script for the most frequent kind of take (TakesAtOnce), the same in each slot. Its KEYS are only
+/// meta, quantity, open and the record of the request.
 std::string take_at_once_text(StockCounters counters);
 
 }  // namespace dlock::redis

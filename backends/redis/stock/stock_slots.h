@@ -11,8 +11,8 @@
 
 namespace dlock::redis {
 
-/// The slots of the stocks in one `space`: each call is one script, which is the whole of its decision, and counts when
-/// the replicas that are demanded have it.
+/// The slots of the stocks in `space`. Each call is one script, which makes the whole decision; it counts only if the
+/// demanded replicas have it.
 std::unique_ptr<StockSlots> make_stock_slots(std::unique_ptr<Deployment> deployment, std::string store,
                                              const StockSpace& space, ReplicaDemand replicas, const Runtime& runtime);
 

@@ -11,17 +11,17 @@
 
 namespace dlock::redis {
 
-/// How long a request is remembered after it was last heard of: longer than anybody sends it again, or gives back.
+/// How long a request is remembered after its last change: longer than a client repeats it or refunds it.
 inline constexpr Duration kKeepRequests = std::chrono::days(30);
 
 std::string milliseconds(Duration d);
 
-// What stands behind the keys of a request's script.
+// The arguments of a request's script, behind its keys.
 
 std::vector<std::string> take_words(const StockRequest& request, int start, const std::string& owner, Duration ttl);
 std::vector<std::string> confirm_words(const LockName& id, const Owner& owner);
 std::vector<std::string> refund_words(const LockName& id, std::optional<Quantity> quantity);
-/// `parts` empty: to the emptiest.
+/// `parts` empty: the script adds to the emptiest segments.
 std::vector<std::string> add_words(const LockName& id, Quantity quantity, const StockParts& parts);
 
 void append(Command& command, std::vector<std::string> words);

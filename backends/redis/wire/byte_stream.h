@@ -10,20 +10,21 @@
 
 namespace dlock::redis {
 
-/// Bytes to and from one server, never blocking: where the network begins (and where tests cut it). One owner, one
-/// thread. After an error the stream is dead.
+/// THE PORT to the network, which tests replace: bytes to and from one server. Never blocks. After an error the stream
+/// must not be used any more. Single-threaded.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
   virtual int fd() const = 0;
-  /// What poll(2) should watch for before the next call makes sense, POLLIN and/or POLLOUT: given that the owner wants
-  /// to read always, and to write if `writing`.
+  /// The events for poll(2), POLLIN and/or POLLOUT, of an owner that always wants to read, and wants to write if
+  /// `writing`.
   virtual short events(bool writing) const = 0;
-  /// Moves a connect or a handshake on. True: ready for read() and write().
+  /// Continues connecting and the TLS handshake. True: ready for read() and write().
   virtual Result<bool> handshake() = 0;
-  /// How many bytes went out; 0: none now.
+  /// Writes the beginning of `bytes`; returns how many were written, 0 if the stream takes none now.
   virtual Result<std::size_t> write(std::string_view bytes) = 0;
-  /// How many bytes came in; 0: none now. The end of the stream is an error (Unavailable).
+  /// Reads into `into`; returns how many bytes, 0 if there are none now. The end of the stream is an error
+  /// (Unavailable).
   virtual Result<std::size_t> read(std::span<char> into) = 0;
 };
 

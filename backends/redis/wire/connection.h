@@ -28,29 +28,29 @@ struct TlsSettings {
   std::string server_name;  ///< verified, and sent as SNI; empty: the endpoint's host
 };
 
-/// What goes out before the answer to AUTH has come. A server that asks nobody for a password refuses AUTH, and does
-/// what came with it as its user "default".
+/// What is sent before the answer to AUTH has come. A server without a password refuses AUTH, but carries out the
+/// requests behind it as its user "default".
 enum class Greet {
   kFirst,  ///< nothing
-  kAlong,  ///< requests too, which saves a round trip: for who undoes what a refused AUTH has left behind
+  kAlong,  ///< requests, too, which saves a round trip; the caller undoes what they did if AUTH was refused
 };
 
 struct ConnectionSettings {
-  Endpoint endpoint;                ///< what it is called: by the URL, or by another server
-  std::optional<Endpoint> reached;  ///< where it is connected to, if that is elsewhere
+  Endpoint endpoint;                ///< the name by which the URL or another server calls it
+  std::optional<Endpoint> reached;  ///< the address to connect to, if it is another one (address-map)
   std::string user;                 ///< empty: the default user
   std::string password;             ///< SECRET. Empty: no AUTH is sent
   int database = 0;                 ///< 0: no SELECT is sent
   std::string client_name;
-  Greet greet = Greet::kFirst;  ///< of no meaning without a password
+  Greet greet = Greet::kFirst;  ///< without effect if there is no password
   std::optional<TlsSettings> tls;
 };
 
-/// One connection to one server that speaks RESP2: connects, greets (AUTH, SELECT, CLIENT SETNAME, in the same write as
-/// the first request if that need not wait), sends requests in order, hands out their replies in order. Never blocks;
-/// its owner polls. Replies to the greeting are consumed inside: a refused AUTH or SELECT is an error of advance(), a
-/// refused SETNAME is not. With a SELECT the requests wait for its answer: they must not happen in another database;
-/// with an AUTH unless Greet::kAlong. Single-threaded.
+/// One connection to one server that speaks RESP2: connects, greets (AUTH, SELECT, CLIENT SETNAME; in the same write as
+/// the first request if that does not have to wait), sends requests and returns their replies in order. Never blocks;
+/// its owner polls. It consumes the replies to the greeting: a refused AUTH or SELECT is an error of advance(), a
+/// refused SETNAME is not. Requests wait for the answer to SELECT, so that none is carried out in another database, and
+/// for the answer to AUTH unless Greet::kAlong. Single-threaded.
 class Connection {
  public:
   /// How a stream to `settings` is begun; the real one unless a test says otherwise.
@@ -73,26 +73,26 @@ class Connection {
   void send(const Command& command);
   bool is_subscribed() const;                    ///< has asked for a subscription
   bool has_asked() const { return has_asked_; }  ///< has ever queued a request
-  /// When what was asked last began to be written, or just before: neither connecting nor the greeting of a server that
-  /// wants it first count. Requests that go out while others are outstanding count from the first of them.
+  /// When the last request began to be written, or just before; connecting, and a greeting that requests wait for, come
+  /// before that. For a request that is sent while others are outstanding: when the first of them was.
   TimePoint asked_at() const { return asked_at_; }
-  /// Replies that are still to come for what send() queued.
+  /// The number of replies that are still to come for the requests of send().
   std::size_t outstanding() const { return outstanding_; }
 
   /// Reads and writes what can be read and written now. An error closes the connection: Denied (authentication),
-  /// Unavailable, Misconfigured; what was outstanding has an unknown outcome. The message names the endpoint.
+  /// Unavailable, Misconfigured; the outcome of outstanding requests is unknown. The message names the endpoint.
   Result<void> advance(TimePoint now);
 
   /// The next reply, in order; also pushed messages of a subscription (for which outstanding() does not change).
   std::optional<Reply> next_reply();
 
-  /// The next reply that is no pushed message; messages stay for next_reply().
+  /// The next reply that is no pushed message; it leaves those for next_reply().
   std::optional<Reply> next_answer();
 
   void close();
 
   void add_interest(std::vector<pollfd>& fds) const;
-  std::optional<TimePoint> wake_at() const;  ///< the limit of connecting, and when to ask again for the database
+  std::optional<TimePoint> wake_at() const;  ///< the time limit for connecting, or when to repeat SELECT
 
  private:
   struct Impl;
@@ -106,12 +106,12 @@ class Connection {
 };
 
 /// Opens `connection` if it is closed, or was closed by the server while nothing was asked, and waits until it is
-/// ready. No request has gone out when this fails: Unavailable may be tried again. Cancelled as below.
+/// ready. If it fails, no request was sent, so after Unavailable it may be called again. Cancelled as of exchange().
 Result<void> connect(Connection& connection, Clock& clock, TimePoint connect_by, Control* control);
 
 /// Sends `commands` in one write and waits for all their replies until `until`. REQUIRES: is_ready(), nothing is
-/// outstanding. Errors as of exchange(); the outcome of the commands is unknown. After a stop by `control` the replies
-/// have a moment more to come, so that the connection serves what comes next.
+/// outstanding. Errors as of exchange(); the outcome of the commands is then unknown. After a stop by `control` it
+/// waits a moment more for the replies, so that the connection can be used for the next request.
 Result<std::vector<Reply>> ask(Connection& connection, std::span<const Command> commands, Clock& clock, TimePoint until,
                                Control* control);
 

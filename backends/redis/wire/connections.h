@@ -14,8 +14,8 @@
 
 namespace dlock::redis {
 
-/// The connections of one deployment, one for each endpoint it has ever met. Single-threaded. A Connection stays where
-/// it is until this ends; closing does not forget it.
+/// The connections of one deployment, one for each endpoint that it has used. A Connection keeps its address as long as
+/// this object, even when it is closed. Single-threaded.
 class Connections {
  public:
   using Settings = std::function<Result<ConnectionSettings>(const Endpoint&)>;
@@ -28,7 +28,7 @@ class Connections {
   /// nullptr if there is none.
   Connection* find(const Endpoint& endpoint) const;
   void close_all();
-  /// Whether any of them has ever been asked.
+  /// Whether a request was ever sent on any of them.
   bool have_asked() const;
 
  private:
@@ -39,13 +39,13 @@ class Connections {
 /// The servers that a URL names, with the scheme's port where it says none.
 std::vector<Endpoint> endpoints(const BackendUrl& url);
 
-/// Waits until `until`, or Cancelled.
+/// Waits until `until`. Cancelled if `control` (may be nullptr) wants an end.
 Result<void> pause(Clock& clock, TimePoint until, Control* control);
 
-/// An error on the way, once a request may have been sent.
+/// `error`, with a message that the outcome is unknown, because a request may have been sent.
 Error outcome_unknown(Error error);
 
-/// Whether asking again can help: the server, or another one, may be there in a moment.
+/// Whether asking again can help, because the server or another one may answer in a moment.
 bool is_passing(const Error& error);
 
 }  // namespace dlock::redis

@@ -14,15 +14,16 @@
 
 namespace dlock::redis {
 
-/// Asks a server, over a connection without TLS that is this one's own, which protocol it speaks there: what a server
-/// hears that expects the other one is no reason to answer. Never blocks. One thread.
+/// Asks a server over `stream`, a separate connection without TLS, whether it speaks a protocol there; a server that
+/// expects the other one does not answer. Never blocks. Single-threaded.
 class ProtocolProbe {
  public:
   enum class Protocol { kPlain, kTls };
 
   ProtocolProbe(std::unique_ptr<ByteStream> stream, Protocol asked) : stream_(std::move(stream)), asked_(asked) {}
 
-  /// Whether the server speaks what was asked for; nullopt: it has not said so yet. False is also that nobody knows.
+  /// Whether the server speaks the protocol that was asked for; nullopt: not known yet. False also if it cannot be
+  /// found out.
   std::optional<bool> advance();
   void add_interest(std::vector<pollfd>& fds) const;
 
@@ -36,7 +37,7 @@ class ProtocolProbe {
   std::string heard_ = {};
 };
 
-/// What is wrong then, without the server's name.
+// The errors that the probe's answer means; the caller adds the server's name.
 Error speaks_no_tls();
 Error speaks_tls();
 

@@ -8,11 +8,11 @@
 
 namespace dlock::redis {
 
-/// What lies beside a lock about each of its holders, in every layout: the value of the field OWNER in the hash
+/// The record of a holder, the same in every layout: the value of the field OWNER in the hash
 /// NativeNames::holders, "TOKEN SINCE_MS DELAY_MS ENTRY,ENTRY,... INFO". The scripts write it by the server's clock. An
 /// entry is one acquisition: the outer one and those that joined it. INFO is who_text(), of a permit with_slot().
 ///
-/// Puts the record into `participant`; gives back its lock-delay in ms.
+/// Fills `participant` from the record; returns its lock-delay in ms.
 std::int64_t add_record(Participant& participant, std::string_view record);
 
 }  // namespace dlock::redis

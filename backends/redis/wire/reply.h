@@ -28,10 +28,11 @@ struct Reply {
   bool is_text() const { return kind == Kind::kString || kind == Kind::kStatus; }
 };
 
-/// What `reply` says, fit for a message: printable, cut, without the full stop at its end.
+/// The text of `reply` for a message: printable, cut, without a full stop at its end.
 std::string words_of(const Reply& reply);
 
-/// Is `reply` an error because whoever asked may not do that? In a script, too, where no version of Redis says NOPERM.
+/// Whether `reply` refuses a command because this user may not run it; also inside a script, where no version of Redis
+/// says NOPERM.
 bool is_denied(const Reply& reply);
 
 }  // namespace dlock::redis

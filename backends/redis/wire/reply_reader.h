@@ -14,14 +14,14 @@ struct redisReader;
 
 namespace dlock::redis {
 
-/// Appends `command` as a server wants to read it.
+/// Appends `command` to `out` as a RESP array.
 void append_encoded(std::string& out, const Command& command);
 
-/// The replies in a stream of bytes that comes in pieces. After an error it is of no use any more.
+/// Reads replies from a stream of bytes that comes in pieces. Must not be used any more after an error.
 class ReplyReader {
  public:
-  /// A reply of more than that is an error: nothing that dlock asks for is that large. All elements count, those of
-  /// arrays in arrays too, and keep what a reply takes in memory below 20 MiB.
+  /// A larger reply is an error: dlock asks for nothing that large. All elements count, those of nested arrays, too.
+  /// The limits keep a reply below 20 MiB of memory.
   static constexpr std::size_t kLongestReply = 1 << 20;
   static constexpr std::size_t kMostElements = 1 << 16;
   static constexpr std::size_t kDeepestReply = 16;
@@ -29,7 +29,7 @@ class ReplyReader {
   /// How much there is of the reply that is being read.
   struct Progress {
     std::size_t elements = 0;
-    char foreign_kind = 0;  ///< the first byte of what only RESP3 has
+    char foreign_kind = 0;  ///< the first byte of a RESP3 type, if one has come
   };
 
   ReplyReader();
@@ -39,8 +39,8 @@ class ReplyReader {
 
   void feed(std::string_view bytes);
 
-  /// The next whole reply, or nullopt: more bytes are needed. Unavailable: this is not RESP2 (so the message names the
-  /// byte that is not), or too much; the message is the reason alone.
+  /// The next whole reply, or nullopt: more bytes are needed. Unavailable if the stream is not RESP2 (the message
+  /// names the first wrong byte) or the reply is too large; the message is the reason alone.
   Result<std::optional<Reply>> next();
 
  private:

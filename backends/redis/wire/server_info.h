@@ -8,14 +8,14 @@
 
 namespace dlock::redis {
 
-/// What INFO says, in its "name:value" lines.
+/// The "name:value" lines of an answer to INFO.
 class ServerInfo {
  public:
   explicit ServerInfo(std::string_view info);
 
-  /// Empty if it says nothing of `name`.
+  /// The value of `name`; empty if there is none.
   std::string text(const std::string& name) const;
-  /// 0 if it says nothing, or no number.
+  /// The same as a number; 0 if there is none.
   std::int64_t number(const std::string& name) const;
 
  private:

@@ -7,12 +7,12 @@
 
 namespace dlock::redis {
 
-/// A message of a subscription: no answer to anything.
+/// Whether `reply` is a message of a subscription, not the answer to a command.
 bool is_pushed(const Reply& reply);
 
 bool is_subscription(const Command& command);
 
-/// How many replies come; a subscription is answered once a channel.
+/// How many replies `command` gets: one, but a subscription one for each channel.
 std::size_t answers_to(const Command& command);
 
 }  // namespace dlock::redis

@@ -12,18 +12,18 @@
 
 namespace dlock::redis {
 
-/// As scripts take a length of time: whole milliseconds, rounded up.
+/// A length of time for a script: whole milliseconds, rounded up.
 inline std::string ms_text(Duration d) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count());
 }
 
-/// A moment that a script tells.
+/// A moment from a script: ms since 1970 by the server's clock.
 inline WallTime from_ms(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
 
-/// The server's clock, as a script tells it: microseconds as text.
+/// The server's time from a script: microseconds since 1970, as text.
 inline WallTime server_time(const Reply& us) { return from_ms(leading_number<std::int64_t>(us.text) / 1000); }
 
-/// What a script tells of a lease: how long it lasts, nothing of it if it is over (-2); nullopt: it has no end (-1).
+/// The rest of a lease from PTTL, in ms: 0 if it is over (-2); nullopt: it has no end (-1).
 inline std::optional<Duration> lease_left(std::int64_t pttl) {
   if (pttl >= 0) return std::chrono::milliseconds(pttl);
   return pttl == -2 ? std::optional(Duration(0)) : std::nullopt;

@@ -10,15 +10,15 @@
 
 namespace dlock::redis {
 
-/// The second connection of a lock: it hears the channel of this waiter or holder, and which keys that the first
-/// connection looked at have changed (CLIENT TRACKING with REDIRECT, Redis 6). Where a server refuses either, the owner
-/// of this looks by itself: nothing here ever fails.
+/// The second connection of a lock: hears the channel of this waiter or holder, and changes of keys that the first
+/// connection has read (CLIENT TRACKING with REDIRECT, Redis 6). Nothing here fails: where a server refuses either, the
+/// owner has to ask from time to time. Single-threaded.
 class WakeChannel {
  public:
   explicit WakeChannel(Clock& clock) : clock_(clock) {}
 
-  /// Connects to where `main` is connected and subscribes; is confirmed when it returns true. `sharded`: to what is
-  /// published within the slot as well (SPUBLISH, Redis 7).
+  /// Connects to the server of `main` and subscribes to `channel`. True: the server has confirmed it. `sharded`:
+  /// subscribes also to messages within the slot (SPUBLISH, Redis 7).
   bool open(const Connection& main, const std::string& channel, TimePoint until, Control* control,
             bool sharded = false);
   bool is_open() const { return connection_ && !connection_->is_closed(); }
@@ -31,10 +31,10 @@ class WakeChannel {
   Command tracking(bool all_reads) const;
 
   void add_interest(std::vector<pollfd>& fds) const;
-  /// When heard() has to be called though no descriptor asks for it.
+  /// When heard() has to be called even if no descriptor is ready.
   std::optional<TimePoint> wake_at() const { return pauses_until_; }
-  /// True if something was heard since the last call. Closes itself when the connection breaks. Changes of keys that
-  /// come too often are heard a little later, together.
+  /// True if a message or a change has come since the last call. Closes this when the connection breaks. Changes that
+  /// come too often are reported together, a little later.
   bool heard(TimePoint now);
 
  private:
@@ -44,7 +44,7 @@ class WakeChannel {
   std::unique_ptr<Connection> connection_;
   std::string id_;
   TimePoint changes_since_{};
-  int changes_ = 0;  ///< since then, at most a second ago
+  int changes_ = 0;  ///< since changes_since_, which is at most a second ago
   std::optional<TimePoint> pauses_until_;
 };
 
