@@ -15,8 +15,8 @@ namespace dlock {
 /// finds it by its ids.
 int batch_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out);
 
-/// In whose name a batch sets aside for a request: always the same one, so that a batch that is begun again finds what
-/// it had.
+/// The owner of a batch's reservation for a request: always the same for an id, so that a repeated batch finds the
+/// reservations of the first.
 Owner batch_owner(const LockName& stock, const LockName& id);
 
 }  // namespace dlock

@@ -13,7 +13,7 @@ namespace dlock {
 /// Does not wait by itself: poll the descriptor before fill(). Owns nothing.
 class LineReader {
  public:
-  /// A longer line is told of and left out.
+  /// A longer line is reported (Line::text is empty) and skipped.
   static constexpr std::size_t kLongest = 4096;
 
   explicit LineReader(int fd) : fd_(fd) {}
@@ -24,21 +24,21 @@ class LineReader {
     std::uint64_t number = 0;  ///< from 1 on
     std::string_view text;     ///< without its end, LF or CR LF; until the next call. Empty if it was too long
   };
-  /// The next line of what was read. nullopt: fill() first, unless it is the end.
+  /// The next line of the bytes that were read. nullopt: none is complete; call fill(), unless the input has ended.
   std::optional<Line> next();
 
   /// One read(2). False: it fails (errno).
   bool fill();
-  /// The input has ended, and next() has given all.
+  /// Whether the input has ended and next() has returned all lines.
   bool is_over() const { return ended_ && begin_ == buffer_.size() && !too_long_; }
-  std::uint64_t lines() const { return number_; }  ///< that next() has given
+  std::uint64_t lines() const { return number_; }  ///< how many next() has returned
 
  private:
   const int fd_;
   std::string buffer_;
-  std::size_t begin_ = 0;  ///< of what next() has not given
+  std::size_t begin_ = 0;  ///< where the bytes begin that next() has not returned
   std::uint64_t number_ = 0;
-  bool too_long_ = false;  ///< in the midst of a line that is
+  bool too_long_ = false;  ///< the bytes belong to a line that is too long
   bool ended_ = false;
 };
 

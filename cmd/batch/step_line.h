@@ -14,9 +14,9 @@ namespace dlock {
 /// "add ID QTY", or the same as a JSON object: {"step": "take", "id": ID, "qty": QTY}. Invalid says what is wrong.
 /// Owner, ttl and start are left alone.
 Result<StockStep> parse_step(std::string_view line);
-/// As an object. parse_step() calls it.
+/// The step of a line that is a JSON object; parse_step() calls it.
 Result<StockStep> parse_json_step(std::string_view line);
-/// Of the parts of a line, whatever it is. `quantity` null: none is said.
+/// The step from the parts of a line of either form. `quantity` null: the line has none.
 Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity);
 
 /// Appends the answer to a step, one line. Words: "ID ok|repeated [SEGMENT:QTY ...]", "ID short AVAILABLE RESERVED",
@@ -24,7 +24,7 @@ Result<StockStep> make_step(std::string_view word, std::string_view id, const Qu
 void put_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer);
 /// dlock.stock.batch/1.
 void put_json_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer);
-/// To a line that is no step: "? error invalid line NUMBER: MESSAGE".
+/// Appends the answer to a line that is no step: "? error invalid line NUMBER: MESSAGE".
 void put_refusal(std::string& out, std::uint64_t number, const Error& error);
 void put_json_refusal(std::string& out, std::uint64_t number, const Error& error);
 

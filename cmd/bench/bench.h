@@ -10,7 +10,7 @@
 
 namespace dlock {
 
-/// What is measured.
+/// The store that is measured.
 struct BenchStore {
   std::string name;  ///< redacted URL
   TakeLock take;
@@ -20,7 +20,7 @@ struct BenchStore {
 /// --processes that contend. 75 if another bench has the key. Forks. REQUIRES: one thread.
 int bench_command(const Options& options, const BenchStore& store, const Runtime& runtime, Output& out);
 
-/// What it prints.
+/// The text, or the JSON line, that bench_command() prints.
 std::string bench_text(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
                        const ContendedResult& contended, const Look& look);
 std::string bench_json(const std::string& store, const BenchPlan& plan, const AloneResult& alone,

@@ -15,8 +15,8 @@
 
 namespace dlock {
 
-/// How a benchmark takes one lock as its LockSpec says, on the clock of the process that it is in. What comes back
-/// gives the lock back; dropped without a call, it lets go of it like LockSession.
+/// How a benchmark takes one lock as its LockSpec says, on the clock of its own process. Returns a function that
+/// releases the lock; if that is destroyed without a call, the lock is let go as by the destruction of a LockSession.
 using GiveBack = std::function<Result<void>()>;
 using TakeLock = std::function<Result<GiveBack>(const LockSpec&, const Runtime&)>;
 
@@ -26,7 +26,7 @@ TakeLock take_session(OpenSession open);
 /// own start.
 TakeLock take_kept(KeepLock keep);
 
-/// How long a benchmark goes on: until the time or the rounds are used up.
+/// The plan of one measurement, which ends when the time or the rounds are used up.
 struct BenchPlan {
   LockName key;
   Duration time = std::chrono::seconds(1);

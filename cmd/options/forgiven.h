@@ -14,14 +14,14 @@ namespace dlock {
 /// out. All others are refused.
 bool goes_on_with_mistakes(const Arguments& arguments);
 
-/// Why that is refused as well: what is wrong may be what names the store, and neither a flag nor the environment does.
-/// To look at another store than the one that is meant is worse than not to look.
+/// Why they, too, are refused if the mistake may be in what names the store, and neither a flag nor the environment
+/// names one: looking at another store than the one that is meant is worse than not looking.
 std::optional<Error> hidden_backend(const Config& config);
 
 /// The mistake of a flag or of a variable among options.mistakes, which nobody goes on with; nullptr: there is none.
 const Error* typed_mistake(const Options& options);
 
-/// For who goes on: options.mistakes, and those of the files, become warnings (findings, for the doctor).
+/// For the commands that go on: turns options.mistakes, and those of the files, into warnings (for doctor: findings).
 void tell_of_mistakes(Options& options);
 
 }  // namespace dlock

@@ -26,11 +26,11 @@ class OptionReader {
                std::vector<Error>* mistakes = nullptr)
       : config_(config), backend_(std::move(backend)), key_(key), mistakes_(mistakes) {}
 
-  /// nullptr if nobody has set it.
+  /// nullptr if it is not set.
   const Setting* find(OptionId id) const;
   bool given_by_flag(OptionId id) const;
 
-  /// Each leaves `out` alone if nobody has set the option.
+  /// Each of these leaves `out` unchanged if the option is not set.
   Result<void> read(OptionId id, Duration least, Duration& out) const;
   Result<void> read(OptionId id, std::int64_t least, std::int64_t most, int& out) const;
   Result<void> read(OptionId id, bool& out) const;
@@ -54,7 +54,7 @@ class OptionReader {
     return {};
   }
 
-  /// `error`, or nothing if it has been put among the mistakes.
+  /// Returns `error`; with `mistakes` adds it there and returns success.
   Result<void> refuse(Error error) const;
 
   /// `error`, said about the value of `setting`.

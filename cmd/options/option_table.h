@@ -92,16 +92,16 @@ struct OptionRow {
   char letter = 0;  ///< 0: none
   ValueKind kind = ValueKind::kFlag;
   std::string_view value = {};       ///< how help calls the value; the choices when kind is kChoice
-  CommandSet commands = 0;           ///< that have it
-  bool anywhere = false;             ///< may stand before the command as well
+  CommandSet commands = 0;           ///< the commands that have it
+  bool anywhere = false;             ///< may also stand before the command
   bool repeats = false;              ///< each one counts; else the last one wins
   std::string_view variable = {};    ///< in the environment; empty: none
   std::string_view config_key = {};  ///< in [defaults] ("default-backend" stands at the top); empty: none
   bool of_backend = false;           ///< may stand in [backend.NAME] as well
   bool of_key = false;               ///< may stand in [key."PATTERN"] as well
   bool of_defaults = true;           ///< may stand in [defaults]
-  CommandSet flag_only = 0;          ///< for which only the command line counts, or else a value of their own
-  std::string_view preset = {};      ///< how help and `config show` call the built-in value; empty: none
+  CommandSet flag_only = 0;  ///< commands that read it from the command line alone, or else use a default of their own
+  std::string_view preset = {};  ///< the built-in value, as help and `config show` write it; empty: none
   std::string_view help = {};
   /// What help says instead in the commands where the option means something else.
   struct {
@@ -119,7 +119,7 @@ std::string_view help_in(Command command, const OptionRow& row);
 /// By its long name (without "--") or an alias that other tools use; nullptr if there is none.
 const OptionRow* find_option(std::string_view name);
 const OptionRow* find_option(char letter);
-/// The same for `command`, where an option of that name may mean another thing than elsewhere.
+/// The same among the options of `command`: a name may belong to different options in different commands.
 const OptionRow* find_option(std::string_view name, Command command);
 
 /// The name (without "--") nearest to `word` among the options of `command`; empty if none is near.

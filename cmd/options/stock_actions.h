@@ -16,12 +16,12 @@ struct StockActionRow {
   std::string_view name;
   std::string_view operands;  ///< as the usage line shows them, with the options that it needs
   std::string_view summary;
-  std::span<const OptionId> options;  ///< that it has, besides the general ones
+  std::span<const OptionId> options;  ///< the options that it has besides the general ones
 };
 
 std::span<const StockActionRow> stock_action_rows();
 
-/// The id of a request; one without gets one of its own.
+/// The id of the request; a new random one if the user gave none.
 LockName request_id(const StockOptions& stock);
 
 /// Reads ACTION, NAME and the options of `dlock stock` into options.stock and options.keys. Invalid names what is

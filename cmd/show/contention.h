@@ -24,14 +24,14 @@ std::optional<Error> long_hold_error(const LockState& state, Duration limit, Wal
 /// What a message that says who holds a lock is about: that lock, and the first of its holders.
 Log::About about_holder(const char* event, const LockState& state);
 
-/// By what a waiter is known to be this process.
+/// How to recognise the waiter that is this process.
 struct Self {
   std::string host;
   std::int64_t pid = 0;
 };
 Self this_process();
 
-/// How long we have waited, and are going to at the most (nullopt: for ever).
+/// How long we have waited, and how long we will at most (nullopt: for ever).
 struct OwnWait {
   Duration so_far{0};
   std::optional<Duration> limit;

@@ -18,7 +18,7 @@ namespace dlock {
 /// with its queue and events, and the question before it is freed. Asks no store, reads no terminal, frees nothing.
 class LockScreen {
  public:
-  /// What whoever owns this has to do about a key.
+  /// What the owner of this has to do after a key was pressed.
   enum class Act {
     kNone,
     kLeave,
@@ -38,7 +38,7 @@ class LockScreen {
   /// What there is now; `trouble` is said in red, unless it is empty. The lock that is selected, or shown, stays so by
   /// its name; one that is gone is shown as free.
   void see(std::vector<LockState> locks, std::string trouble);
-  /// Nobody knows what there is now, and why.
+  /// The locks could not be read, and why.
   void see_nothing(std::string trouble);
   void recall(std::vector<std::string> events) { events_ = std::move(events); }  ///< of lock(), the newest first
   void ask(LockState state, std::string question);  ///< its last line is completed by what is typed

@@ -11,8 +11,8 @@
 
 namespace dlock {
 
-/// The time, and the waiting. Whoever owns the wait owns the time, so that a test's clock can turn hours into
-/// milliseconds. Not thread-safe: one clock a loop.
+/// Tells the time and waits. Both are one object, so that a test's clock can let hours pass at once. Not thread-safe:
+/// one clock for each loop.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -36,8 +36,8 @@ class SystemClock final : public Clock {
   UniqueFd timer_;
 };
 
-/// Nearly every answer of a server comes within that, and SystemClock needs no timer for so short a wait: who waits for
-/// an answer does so first until then at the latest, and after that for as long as it may take.
+/// Nearly every answer of a server comes within this time, and SystemClock needs no timer for a wait that short. So a
+/// wait for an answer first lasts until then at most, and only if none has come for the rest of its time.
 inline constexpr Duration kSoonAnswered = std::chrono::milliseconds(200);
 
 }  // namespace dlock

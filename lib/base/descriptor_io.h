@@ -11,23 +11,23 @@ namespace dlock {
 
 // What read(2) and write(2) leave to their callers.
 
-/// read(2), which waits also where the descriptor does not, and goes on behind a signal.
+/// read(2), but waits for data even on a descriptor with O_NONBLOCK, and repeats after a signal.
 ssize_t read_waiting(int fd, char* buffer, std::size_t size);
 
-/// What there is to be read until the end, or until reading fails.
+/// Everything that can be read until the end, or until reading fails.
 std::string read_to_end(int fd);
 
-/// Whether a descriptor, opened with O_NONBLOCK, at which read(2) found the end is that of a pipe that nobody has
-/// opened to write yet. False if a writer has come and gone.
+/// For a descriptor with O_NONBLOCK on which read(2) has returned 0: whether it is a pipe that no process has opened
+/// for writing yet. False if a writer has come and gone.
 bool is_never_written(int fd);
 
 /// Writes all of `text`, retrying short and interrupted writes. False, with errno set, if the descriptor does not take
 /// it.
 bool write_all(int fd, std::string_view text);
 
-/// The same of what may be lost and must not hold up who holds a lock: a full pipe that nobody reads, and a terminal
-/// that was stopped (^S), have half a second to take it; once that was in vain, no time until they take something
-/// again. What is given up is EAGAIN. One thread alone may call it.
+/// The same for text that may be lost, and must not hold up the holder of a lock: a full pipe that nobody reads, or a
+/// terminal stopped by ^S, gets half a second to take it, and after a failure no time until it takes text again. False
+/// with errno EAGAIN: given up. Only one thread may call it.
 bool write_in_time(int fd, std::string_view text);
 
 }  // namespace dlock

@@ -20,7 +20,7 @@ std::string rfc3339(WallTime time);
 /// other users or servers wrote never steers our terminal, nor fills it.
 std::string printable(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// So many bytes of a server's own words stand in a message.
+/// The most bytes of a server's own words in a message.
 inline constexpr std::size_t kForeignWords = 256;
 
 /// How many columns `text` takes on a terminal: wide East Asian characters and emoji take two, combining marks none.
@@ -32,7 +32,7 @@ std::string elided(std::string_view text, std::size_t columns);
 /// The permissions in a file's mode, as chmod(1) takes them: "0640".
 std::string permissions_text(unsigned mode);
 
-/// `word` as a shell takes it: quoted only where it must be.
+/// `word` as one would type it in a shell: quoted only where needed.
 std::string shell_word(std::string_view word);
 
 }  // namespace dlock

@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-/// Writes one JSON value on one line, members in the order in which they are put. Commas and quotes are its business,
-/// balanced begin and end are the caller's. REQUIRES: inside an object every value comes right after its key().
+/// Writes one JSON value on one line, members in the order in which they are put. It adds commas and quotes;
+/// the caller balances begin and end. REQUIRES: inside an object every value comes right after its key().
 class JsonWriter {
  public:
   JsonWriter& begin_object() { return open('{'); }

@@ -5,12 +5,12 @@
 
 namespace dlock {
 
-/// For programs with a library in them that may crash on what a server sends. From now on SIGSEGV, SIGBUS, SIGFPE,
-/// SIGILL and SIGABRT in any thread say `why`, with the signal's name, and end this process with 69.
+/// For programs with a library that may crash on the data of a server: from now on SIGSEGV, SIGBUS, SIGFPE, SIGILL or
+/// SIGABRT in any thread reports `why` with the signal's name, and ends this process with status 69.
 void set_last_words(const std::string& why);
 
-/// Where they go: as what `encode` makes of `why`, in one packet on `descriptor`, if that is a socket of packets still.
-/// Without it: to stderr, as a line of dlock's. Called before set_last_words(), once.
+/// Has that report sent as one packet, encode(why), on `descriptor`, if that is a packet socket then; otherwise it is a
+/// line on stderr. Called at most once, before set_last_words().
 void send_last_words(int descriptor, std::string (*encode)(const std::string& why));
 
 }  // namespace dlock

@@ -10,7 +10,7 @@
 namespace dlock {
 
 /// What dlock says to people, on stderr. A message of up to 4096 bytes is one write(2), and its failure is ignored: a
-/// dead or full stderr changes nothing, nor does one that nobody reads. Holds nothing back: what was said is out, or
+/// dead or full stderr changes nothing, nor does one that nobody reads. Buffers nothing: the message is written, or
 /// given up, when the call returns.
 class Log {
  public:

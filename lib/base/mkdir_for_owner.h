@@ -8,8 +8,8 @@
 
 namespace dlock {
 
-/// mkdir(2); the umask takes nothing of the owner's own rights. It is the process's: no other thread makes files
-/// meanwhile.
+/// mkdir(2), but the umask does not take away the owner's own rights. REQUIRES: no other thread creates files
+/// meanwhile, because the umask is the process's.
 inline int mkdir_for_owner(const std::string& path, mode_t mode) {
   const mode_t mask = umask(0);
   umask(mask & 077);

@@ -12,14 +12,14 @@
 
 namespace dlock {
 
-/// A process as /proc shows it: pid and start time together name one process for ever.
+/// Identifies a process, even after its end: no other one has the same pid and start time.
 struct ProcessId {
   pid_t pid = 0;
   unsigned long long start_time = 0;  ///< clock ticks since boot
   bool operator==(const ProcessId&) const = default;
 };
 
-/// A process of /proc/PID/stat.
+/// The parts of /proc/PID/stat that dlock reads.
 struct ProcessStat {
   ProcessId id;
   pid_t parent = 0;
@@ -30,17 +30,17 @@ struct ProcessStat {
 /// Reads one "/proc/PID/stat" text; false if it is not one. The command name may hold blanks and parentheses.
 bool parse_stat(std::string_view text, ProcessStat& stat);
 
-/// /proc/PID/FILE; empty if there is none, or if it is not ours to read.
+/// The text of /proc/PID/FILE; empty if there is none, or if we may not read it.
 std::string read_proc(pid_t pid, const char* file);
 
 /// The process that has this pid now, a zombie included; nullopt if none has.
 std::optional<ProcessStat> look_up_process(pid_t pid);
 
-/// Whether /proc shows this process, by the pid that it knows itself by. Not so where none is mounted (a bare chroot),
-/// where it is that of another pid namespace, and when no file can be opened any more.
+/// Whether /proc shows this process under its own pid. False if none is mounted (a bare chroot), if it belongs to
+/// another pid namespace, and when no file can be opened any more.
 bool proc_shows_us();
 
-/// When it started, in ns on the boot clock (CLOCK_BOOTTIME), to a clock tick.
+/// When the process started, in ns of CLOCK_BOOTTIME, with the precision of a clock tick.
 std::int64_t started_ns(const ProcessId& process);
 
 /// pidfd_open(2); invalid with errno set if there is no such process.
@@ -53,13 +53,13 @@ bool signal_process(const UniqueFd& process, int signal);
 /// gone or a zombie, EPERM.
 bool signal_process(const ProcessId& process, int signal);
 
-/// The pid of who `process` is open on; 0 or less: invalid, or reaped.
+/// The pid of the process behind a pidfd; 0 or less: the descriptor is invalid, or the process was reaped.
 pid_t pid_of(const UniqueFd& process);
 
-/// Waits for the end of this child, which is reaped: its exit status, 128 + N for signal N.
+/// Waits for the end of this child and reaps it. Returns its exit status, 128 + N for signal N.
 int reap(pid_t child);
 
-/// Whether it has ended, reaped or not; also of an invalid one.
+/// Whether the process behind a pidfd has ended, reaped or not. True also for an invalid descriptor.
 bool has_ended(const UniqueFd& process);
 
 }  // namespace dlock

@@ -18,8 +18,8 @@ std::string random_hex(std::size_t bytes);
 /// A number from 0 to `end` - 1; even as long as `end` is small beside 2^64. REQUIRES: `end` > 0.
 std::uint64_t random_below(std::uint64_t end);
 
-/// The same to spread work by, for `end` up to 2^31: no secret. Asks the kernel once a thread; a process that was
-/// forked goes on with the numbers of its parent.
+/// The same for spreading work, with `end` up to 2^31; the numbers can be predicted. Seeded by the kernel once for each
+/// thread; a forked process continues the sequence of its parent.
 std::uint64_t spread_below(std::uint64_t end);
 
 /// A length of time from 0 to less than `most`, so that those who wait for the same do not wake together; 0 if `most`

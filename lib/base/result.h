@@ -11,16 +11,16 @@ namespace dlock {
 /// What the caller can do about an error. Closed: cmd/show/exit_status.h maps each one to an exit status.
 enum class ErrorCode {
   kBusy,           ///< the store said that somebody else holds it
-  kUnavailable,    ///< the store did not answer: nothing is known
-  kLost,           ///< held once, not any more; or a token or owner that is no longer valid
-  kOverheld,       ///< held for as long as it may be: what ran under it was ended
+  kUnavailable,    ///< the store did not answer: the outcome is unknown
+  kLost,           ///< no longer held; or a token or owner that is no longer valid
+  kOverheld,       ///< held for longer than --max-hold: the command was ended
   kInvalid,        ///< the caller's input is wrong (usage)
   kMisconfigured,  ///< a configuration file, a URL or a directory is not fit to be used
   kUnsupported,    ///< this backend cannot do that, or is not installed
   kDenied,         ///< permission or authentication refused
   kConflict,       ///< callers of one key disagree (permits), or it changed in between
   kShort,          ///< the stock has too little, and nothing that may still come back would be enough
-  kRepeated,       ///< it was done before, under the same request id: nothing is left to do
+  kRepeated,       ///< it was done before, under the same request id; nothing is left to do
   kCancelled,      ///< given up on request
   kSystem,         ///< the operating system refused (fork, memory, disk)
   kInternal,       ///< a bug in dlock

@@ -6,7 +6,8 @@
 
 namespace dlock {
 
-/// A thread started meanwhile takes no signals: they are the main thread's. Except those of its own mistakes.
+/// While it exists, threads that this thread starts block all signals, which so go to the main thread; except those
+/// that a thread's own faults raise.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -45,7 +45,7 @@ struct ConfigKey {
   bool of_defaults = true;  ///< may stand in [defaults]
 };
 
-/// What files may say.
+/// The keys and variables that are allowed in files.
 struct ConfigRules {
   std::function<std::span<const ConfigKey>()> keys;  ///< asked only when there is a file
   VariableLookup variables;                          ///< what ${NAME} in a value means
@@ -73,7 +73,7 @@ class Config {
   /// False if that key has been set by a stronger layer.
   bool add(Setting setting);
 
-  /// Whose word a file is.
+  /// Who has named a file, which decides how far it is trusted.
   enum class Trust {
     kChosen,  ///< named by --config or DLOCK_CONFIG: must exist
     kFound,   ///< found in a home directory: left out, with a note, when it belongs neither to us nor to root

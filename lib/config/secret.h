@@ -7,7 +7,7 @@
 
 namespace dlock {
 
-/// Who vouches for a file that holds a password.
+/// Who protects a file that holds a password.
 enum class SecretKeeper {
   kUser,     ///< a file of the user's: refused when group or others can read it, or when it is somebody else's
   kSystemd,  ///< a file below $CREDENTIALS_DIRECTORY: systemd guards it (by an access list, which shows as group

@@ -37,8 +37,8 @@ class Acquirer {
   /// Who holds it and who waits, ourselves perhaps among them. Called while we wait, and once a wait has ended.
   virtual Result<LockState> describe(Control& control) = 0;
 
-  /// Out of the queue; whatever an attempt has taken, or may have taken, is given back or leaves by itself. After a
-  /// grant as well: control has ended it.
+  /// Leaves the queue, and releases what an attempt has taken or may have taken, unless that ends by itself. Called
+  /// also after a grant, if control has wanted an end meanwhile.
   virtual void give_up() = 0;
 
  protected:
@@ -68,17 +68,18 @@ class Acquisition {
 
   /// What a wait listens to besides control.
   struct Source {
-    std::function<bool()> is_ready;                       ///< takes in what has come; true ends the wait
-    std::function<void(std::optional<TimePoint>)> sleep;  ///< until something may have come, to control as well
+    std::function<bool()> is_ready;                       ///< reads what has come; true ends the wait
+    std::function<void(std::optional<TimePoint>)> sleep;  ///< waits until something may have come, also for control
   };
-  /// Until `source` is ready, `until` has come, or control wants an end; answers "who" meanwhile. True: it was ready.
+  /// Waits until `source` is ready, `until` has come, or control wants an end; answers "who" meanwhile. True: `source`
+  /// was ready.
   bool wait_on(const Source& source, std::optional<TimePoint> until, Control& control);
-  /// The same, with nothing to wait for but `until`.
+  /// Waits until `until` or until control wants an end; answers "who" meanwhile.
   void pause(std::optional<TimePoint> until, Control& control);
 
-  /// One line a step, with -v; the same step once.
+  /// Reports a step on stderr with -v; the same step twice in a row only once.
   void trace(std::string step);
-  /// "SERVER answers: WHAT", with -vv. `what` is called then only.
+  /// Reports "SERVER answers: WHAT" with -vv; only then calls `what`.
   void trace_answer(const std::string& server, const std::function<std::string()>& what) const;
 
   Patience& patience() { return patience_; }
@@ -99,9 +100,9 @@ class Acquisition {
   Patience patience_;
   bool traced_outage_ = false;
   bool told_outage_ = false;
-  std::optional<TimePoint> silent_since_;  ///< the first question who has it that was not answered, of those in a row
-  std::optional<TimePoint> ask_at_;        ///< for the next one
-  std::string traced_;                     ///< the last step that was told
+  std::optional<TimePoint> silent_since_;  ///< when the first of the latest unanswered "who" questions was asked
+  std::optional<TimePoint> ask_at_;        ///< when to ask the next one
+  std::string traced_;                     ///< the last step that was reported
 };
 
 }  // namespace dlock

@@ -19,8 +19,8 @@ class Control {
   /// Appends what to poll for.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 
-  /// Reads what has come, without blocking. True once what is being done is not wanted any more: a withdraw, a
-  /// release, a detach, or the supervisor's end. Stays true until the loop has dealt with it.
+  /// Reads messages without blocking. True as soon as one ends the present work: a withdraw, a release, a detach, or
+  /// the supervisor's end. Stays true until the loop has dealt with it.
   virtual bool stop_requested() = 0;
 
   /// True once for each "who": answer it with tell(Waiting).

@@ -8,7 +8,7 @@
 
 namespace dlock {
 
-/// For stores of which one key is one exclusive lock and nothing more. Unsupported, naming what was asked for.
+/// For stores that have only exclusive locks. Unsupported, naming the option, if `spec` asks for more.
 Result<void> check_exclusive_only(const LockSpec& spec, const std::string& store);
 
 }  // namespace dlock

@@ -17,7 +17,7 @@ namespace dlock {
 /// The descriptor on which a keeper program finds its end of the socket pair.
 inline constexpr int kKeeperDescriptor = 3;
 
-/// For a keeper that has been given up to end by itself, once its socket is closed.
+/// How long a keeper that was given up may take to end by itself after its socket was closed; then it is killed.
 inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(1500);
 
 /// A lock that a program of its own keeps. The supervisor's end: starts the program ("PROGRAM --keeper", in a session
@@ -75,14 +75,15 @@ class KeeperSession final : public LockSession {
   pid_t pid_ = 0;
   Awaiting awaiting_ = Awaiting::kNothing;
   std::optional<TimePoint> answer_by_;
-  std::optional<SessionEvent> pending_;  ///< said before anything is read
-  bool started_ = false;                 ///< the command was
-  bool lost_ = false;                    ///< its last word; it listens on, to end the command if we do not
+  std::optional<SessionEvent> pending_;  ///< to be returned before the socket is read
+  bool started_ = false;                 ///< the command was started
+  bool lost_ = false;  ///< the keeper has said Lost; it still listens, to end the command if we do not
   bool granted_ = false;
   bool given_up_ = false;
   bool detached_ = false;
-  bool given_back_ = false;            ///< by itself: it has ended the command that we did not end
-  std::optional<TimePoint> deadline_;  ///< the last renewal's
+  bool given_back_ =
+      false;  ///< the keeper has released the lock by itself, after ending the command that we did not end
+  std::optional<TimePoint> deadline_;  ///< of the last renewal
   std::optional<SharedDeadline> shared_;
   std::optional<SharedAlarm> alarm_;
 };

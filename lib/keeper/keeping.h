@@ -70,21 +70,23 @@ class Keeping {
   const TimePoint began_;
   RenewalSchedule schedule_;
   bool holds_ = false;       ///< false for a spec that takes nothing
-  bool spoken_ = true;       ///< the supervisor may have said something: a wait has not seen that it did not
-  bool news_ = false;        ///< the store has said something
+  bool spoken_ = true;       ///< the supervisor may have sent something; false once a wait has seen that it has not
+  bool news_ = false;        ///< the store has sent something
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
-  CommandMarks marks_;       ///< of the command's processes; no owner: it is an outer hold's, which are not ours
-  bool taken_up_ = false;    ///< the supervisor has said what runs under the grant
-  TimePoint heard_at_{};     ///< the last word of a supervisor that has not
+  CommandMarks
+      marks_;  ///< of the command's processes; without an owner for a joined hold, whose processes are not ours
+  bool taken_up_ = false;  ///< the supervisor has said what runs under the grant
+  TimePoint heard_at_{};   ///< until taken_up_: when the supervisor was heard last
   bool asked_there_ = false;
   bool told_lost_ = false;
   bool said_untouchable_ = false;
   bool streams_closed_ = false;
-  bool command_ = false;               ///< there is one, and it is not meant to outlive the lock
-  UniqueFd command_fd_;                ///< its pidfd
-  ProcessId command_id_;               ///< {} as well if it had ended before we looked
-  std::optional<TimePoint> asked_at_;  ///< somebody wants it; the supervisor has been told, and ends its command
+  bool command_ = false;  ///< a command runs under the lock, and must not outlive it
+  UniqueFd command_fd_;   ///< its pidfd
+  ProcessId command_id_;  ///< {} also if it had ended before we looked it up
+  std::optional<TimePoint>
+      asked_at_;  ///< when the supervisor was told that the store asks for the lock back (revocation)
 };
 
 }  // namespace dlock

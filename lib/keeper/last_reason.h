@@ -8,13 +8,13 @@
 
 namespace dlock {
 
-/// Why something that is asked again and again until a moment was not confirmed by then: what the last attempt failed
-/// of that this moment did not cut short, which tells more than "no answer in time". Single-threaded.
+/// Finds the reason to report for attempts that are repeated until a deadline: the error of the last attempt that the
+/// deadline did not cut short, which tells more than "no answer in time". Single-threaded.
 class LastReason {
  public:
   explicit LastReason(TimePoint until) : until_(until) {}
 
-  /// An attempt has failed, and ended at `now`: nullopt if there is time for another one, else the reason.
+  /// Notes an attempt that has failed with `error` at `now`. nullopt: there is time for another one; else the reason.
   std::optional<Error> failed(const Error& error, TimePoint now) {
     const bool in_time = now < until_;
     if (in_time || !reason_) reason_ = error;

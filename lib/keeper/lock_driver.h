@@ -19,14 +19,14 @@ namespace dlock {
 struct RenewalRenewed {
   TimePoint deadline;
 };
-struct RenewalHeld {};  ///< ours, with nothing to extend
+struct RenewalHeld {};  ///< the lock is ours, and there is no lease to extend
 struct RenewalLost {
   std::string why;
 };
 struct RenewalUnknown {
   std::string why;
 };
-/// Ours, and somebody asks for it: the command is to be ended, and after that the lock is given back.
+/// The lock is ours, but the store asks for it back: end the command, then release.
 struct RevocationRequested {
   std::string why;
 };
@@ -34,7 +34,7 @@ using Renewal = std::variant<RenewalRenewed, RenewalHeld, RenewalLost, RenewalUn
 
 /// One lock of a store, as its keeper program takes and keeps it (the loop around it: keeper_loop.h). The calls block,
 /// each within a time of its own, and end early when `control` wants them to. Single-threaded. Sequence: acquire();
-/// after Granted any number of renew() and changed(); release() at the end, once.
+/// after Granted any number of renew() and held(); release() at the end, once.
 class LockDriver {
  public:
   virtual ~LockDriver() = default;
@@ -43,32 +43,33 @@ class LockDriver {
   /// nothing of ours is left in the store, or it leaves by itself. After Refused nothing is left either.
   virtual std::optional<std::variant<Granted, Refused>> acquire(Control& control) = 0;
 
-  /// Makes the lease longer; never re-creates a lock. Gives up at `until` or when control wants it: Unknown.
+  /// Makes the lease longer; never re-creates a lock. RenewalUnknown if there is no answer by `until`, or control wants
+  /// an end.
   virtual Renewal renew(Control& control, TimePoint until) = 0;
 
-  /// What to poll for while the lock is held, besides the renewal's time: a message of the store.
+  /// Adds the descriptors on which the store may send something while the lock is held.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 
-  /// When held() wants to be called even though nothing is readable; nullopt: never.
+  /// When held() has to be called even if no descriptor is ready; nullopt: never.
   virtual std::optional<TimePoint> wake_at() const = 0;
 
-  /// Called when what add_interest() named is ready or wake_at() has come. RenewalHeld if there is nothing to say.
+  /// Called when what add_interest() named is ready or wake_at() has come. RenewalHeld if nothing has changed.
   virtual Renewal held(TimePoint now) = 0;
 
   /// The command has ended under the lock, with this wait status. Not called after any other end.
   virtual void command_ended(int /*wait_status*/) {}
 
-  /// Gives it back, compared with the owner in one step; asked again when the outcome is unknown; not there any more
-  /// counts as released after such an outcome. Lost if it was not ours any more, Unavailable if nobody confirmed it by
-  /// `until`.
+  /// Releases the lock if the owner is still ours, compared in the same step. Repeats while the outcome is unknown;
+  /// after such an outcome a lock that is gone counts as released. Lost if it was not ours any more, Unavailable if
+  /// there is no confirmation by `until`.
   virtual Result<void> release(TimePoint until) = 0;
 
-  /// Makes the lease `ttl` long from now and lets it go on without this process; its lock-delay follows it. 0: only the
-  /// lock-delay is left.
+  /// Makes the lease end `ttl` from now without this process; its lock-delay follows. `ttl` 0: only the lock-delay is
+  /// left. Unsupported if a lock of this kind cannot be held without a process.
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
 
-  /// After release(): it was given back as far as we go, and goes on for those that have entered it (re-entry) and live
-  /// by what is ours. It wants to be renewed until held() says Lost: the last of them has left.
+  /// After release(): whether the hold goes on for those that have entered it (re-entry), in our session or connection.
+  /// It has to be renewed until held() says RenewalLost, when the last of them has left.
   virtual bool is_still_entered() const { return false; }
 };
 

@@ -29,7 +29,7 @@ std::string encode(const Message& message);
 /// Invalid for what encode() cannot have made.
 Result<Message> decode(std::string_view packet);
 
-/// Invalid: the other end has said what it would not if it were of the same version.
+/// Invalid: the other end has sent `what`, which no dlock of this version sends.
 Error broken_message(const std::string& what);
 
 /// Reads fields, each with `prefix` before its name, and remembers the first that was missing or wrong; from then on

@@ -18,16 +18,17 @@ namespace dlock {
 /// step(); until gone(), wait for add_interest() or wake_at().
 class Orphans {
  public:
-  /// `command`: {} if it is not there any more, or /proc does not show it; `pidfd` is its own.
+  /// `command`: the command's own process, {} if it has ended or /proc does not show it; `pidfd`: of that process.
   Orphans(Processes& processes, const ProcessId& command, const UniqueFd& pidfd, CommandMarks marks, TimePoint now,
           Duration kill_after);
 
-  /// Looks who is left, and sends what is due. From `last` on KILL does not wait for kill_after.
+  /// Looks for the processes that are left, and sends the signals that are due. From `last` on, KILL does not wait for
+  /// kill_after.
   void step(TimePoint now, std::optional<TimePoint> last);
 
   bool gone() const { return empty_looks_ >= kEmptyLooks; }
   TimePoint kills_at(std::optional<TimePoint> last) const { return *earlier(kill_at_, last); }
-  /// One of those that may not be signalled, if there are any.
+  /// A process that is left and may not be signalled, if there is one.
   std::optional<pid_t> untouchable() const { return untouchable_; }
   void add_interest(std::vector<pollfd>& fds) const;
   TimePoint wake_at(std::optional<TimePoint> last) const;

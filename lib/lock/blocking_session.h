@@ -10,10 +10,10 @@
 
 namespace dlock {
 
-/// For callers that have nothing else to wait for: drive one session to its answer on `clock`. Single-threaded, no
-/// signals; who supervises a command has a loop of its own.
+// For callers that wait for nothing else: each drives one session to its answer on `clock`. Single-threaded; handles no
+// signals. (The supervisor of a command has a loop of its own.)
 
-/// acquire(), then waits until the session says Granted or Refused; how long is the LockSpec's business. A session that
+/// acquire(), then waits until the session says Granted or Refused; for as long as its LockSpec allows. A session that
 /// ends in any other way counts as Refused: Cancelled, Lost or Unavailable.
 std::variant<Granted, Refused> acquire_and_wait(LockSession& session, Clock& clock);
 

@@ -11,9 +11,9 @@
 
 namespace dlock {
 
-/// What DLOCK_HELD says: the locks that the processes above us claim to hold. Never proof; a store confirms or ignores
-/// it. The text is a list of store|key|owner|token entries with a blank between them, '%', '|' and blanks written as
-/// %XX.
+/// One entry of DLOCK_HELD: a lock that a process above us claims to hold. A claim proves nothing: the store confirms
+/// or ignores it. The text is a list of store|key|owner|token entries with a blank between them, '%', '|' and blanks
+/// written as %XX.
 struct HeldEntry {
   std::string store;
   std::string key;

@@ -34,21 +34,21 @@ struct Participant {
   int count = 1;                  ///< how often it has been entered (re-entry)
   std::optional<WallTime> since;  ///< holding, or waiting, since
   std::optional<WallTime> until;  ///< the lease ends by itself; nullopt: only with its holder
-  bool lease = false;             ///< left by `acquire`: `pid` is the living process whose life it has, or 0
+  bool lease = false;             ///< a lease of `dlock acquire`; `pid` is the living process of --watch-pid, or 0
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
   std::string slot = {};          ///< of a holder of a permit (slots.h); empty: it has none
   std::string command = {};       ///< the name of what runs, or would run, under the lock; empty: nothing does
   std::string stored = {};        ///< the owner as the store has it, where that is no text for people; empty: `owner`
 };
 
-/// Why a lock is lost that an operator has freed. `by`: who and why; empty: not known.
+/// The reason of a loss by force-release. `by`: who and why; empty: not known.
 std::string forced_by(const std::string& by);
 
-/// The note of a holder whose lease has no end, though nobody is known who keeps it.
+/// The note of a holder whose lease has no end, although no process is known to keep it.
 inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
 
-/// `participant` holds what `acquire` took for `left_to`, a process or 0: the process that took it has nothing to do
-/// with it.
+/// Makes `participant` the holder of a lease of `dlock acquire`: its pid becomes `left_to`, the process of --watch-pid
+/// or 0, because the process that took the lease has ended.
 void mark_lease(Participant& participant, std::int64_t left_to);
 
 /// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
@@ -58,7 +58,7 @@ std::string participant_text(const Participant& participant);
 /// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
 void put_participant(JsonWriter& json, const Participant& participant);
 
-/// One look at one lock. Stale as soon as it is made.
+/// The state of one lock as the store has told it. It may have changed since.
 struct LockState {
   LockName name;
   std::string store;  ///< redacted URL
@@ -66,14 +66,14 @@ struct LockState {
   int permits = 0;  ///< how many may hold it together; only with Mode::kPermits
   std::vector<Participant> holders;
   std::vector<Participant> waiters;  ///< first come first
-  std::size_t more_holders = 0;      ///< that are not listed, because the list would be too long
-  std::size_t more_waiters = 0;      ///< the same, behind the last one that is
+  std::size_t more_holders = 0;      ///< how many are not listed, because the list would be too long
+  std::size_t more_waiters = 0;      ///< the same for waiters, which come behind the listed ones
   /// False: the store keeps no queue, and whoever waits asks it again and again.
   bool waiters_known = true;
   /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones.
   std::optional<bool> ever_taken = {};
-  bool forgets = false;  ///< it remembers, but not for good: what it knows of past holds is swept in time
-  /// The user who alone has this store, if that is not who looks.
+  bool forgets = false;  ///< the store forgets past holds after some time
+  /// The only user of this store, if that is another one than ours.
   std::string directory_of = {};
 };
 

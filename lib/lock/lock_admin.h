@@ -20,7 +20,7 @@
 
 namespace dlock {
 
-/// What `dlock gc` swept, or would sweep: one line each, for people.
+/// Something that `dlock gc` has removed, or would remove: one line, for people.
 struct Swept {
   LockName name;
   std::string what;
@@ -29,7 +29,7 @@ struct Swept {
 /// The locks that are in use.
 struct LiveLocks {
   std::vector<LockState> locks;  ///< in canonical order
-  std::size_t unreadable = 0;    ///< how many there are besides, in use or not, that we may not read
+  std::size_t unreadable = 0;    ///< how many further locks, in use or not, we may not read
 };
 
 /// What force_release() did.
@@ -59,7 +59,7 @@ class LockAdmin {
   /// Every lock that has a holder or a waiter. What we may not read is counted, never left out as if it were free.
   virtual Result<LiveLocks> inspect_all() = 0;
 
-  /// The same of stores beside this one that people take for it, each lock with its own store: for looking only. Best
+  /// The live locks of other stores that people mistake for this one, each with its own store: for display only. Best
   /// effort; none by default.
   virtual LiveLocks inspect_neighbours() { return {}; }
 
@@ -75,7 +75,7 @@ class LockAdmin {
   /// Makes a detached lease end `ttl` from now. Lost unless `owner` holds it; never re-creates a lock.
   virtual Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) = 0;
 
-  /// Gives a detached lease back. Lost unless `owner` holds it; nobody else's lock is touched.
+  /// Releases a detached lease. Lost unless `owner` holds it; no other owner's lock is touched.
   virtual Result<void> release(const LockName& name, const Owner& owner) = 0;
 
   /// The check that a resource makes: remembers the highest token seen for `resource` (survives a crash of the machine)
@@ -86,13 +86,13 @@ class LockAdmin {
   /// Sweeps what dead holders left; what is live is never touched.
   virtual Result<std::vector<Swept>> collect_garbage(bool dry_run) = 0;
 
-  /// What doctor can say about this store: reachable, fit, safe.
+  /// The findings of `dlock doctor` about this store: reachable, fit, safe.
   virtual std::vector<Finding> diagnose() = 0;
 
   /// Where the servers of a store name each other: all of those that a client may be sent to, and those of the URL.
   virtual Result<std::vector<ServerPlace>> servers() { return std::vector<ServerPlace>(); }
 
-  /// One acquire and release of a private lock: how long it took.
+  /// Acquires and releases a private lock; returns how long that took.
   virtual Result<Duration> ping() = 0;
 
   /// Creates what this store needs on its server, again without harm, and says what was done; with `print_only` says

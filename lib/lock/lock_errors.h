@@ -9,15 +9,15 @@
 
 namespace dlock {
 
-// What every store says alike of one lock.
+// Errors and notes about one lock that are the same in every store.
 
 /// Lost: `token` is not that of somebody who holds the lock now.
 Error no_present_holder(FencingToken token, const LockName& name);
 
-/// Lost: who asks for a renewal or a release holds nothing in `store`.
+/// Lost: the owner that a renewal or release names does not hold the lock in `store`.
 Error not_held(const LockName& name, const std::string& store);
 
-/// Lost: at its release the lock was somebody else's, or nobody's.
+/// Lost: when it was to be released, the lock was free or held by another owner.
 Error not_held_any_more(const LockName& name);
 
 /// Conflict: the holders are not those that were shown.

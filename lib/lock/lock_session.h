@@ -34,8 +34,8 @@ struct HeldLock {
   std::string slot = {};     ///< of a permit (slots.h); empty: it has none
 };
 
-/// It is ours. With `deadline`, only until then unless Renewed comes; without, until the session ends (the kernel keeps
-/// it). An empty `locks` answers a spec that takes nothing: nobody held it a moment ago.
+/// The lock is ours. With `deadline`, until then unless Renewed comes; without, until the session ends (the kernel
+/// keeps it). `locks` is empty for a spec that takes nothing: the lock was free a moment ago.
 struct Granted {
   std::vector<HeldLock> locks;
   std::optional<TimePoint> deadline;
@@ -45,28 +45,28 @@ struct Granted {
 struct Renewed {
   TimePoint deadline;
 };
-/// A renewal was not confirmed. It is asked for again; without any Renewed the deadline comes.
+/// A renewal was not confirmed. The session repeats it; the deadline stays unless Renewed comes.
 struct Unrenewed {
   std::string why;
 };
-/// The store says that it is not ours any more, or wants it back. Final, unless the session still holds something
-/// (other locks; this one, which somebody asked for): then the command is ended as after any loss, and release()
-/// follows.
+/// The store says that the lock is not ours any more, or asks for it back. Final, unless the session still holds
+/// something (other locks, or the lock that is asked for): then the caller ends the command as after any loss, and
+/// calls release().
 struct Lost {
   std::string why;
   bool final = true;
 };
-/// It was not granted: Busy (the store said so; `state` tells by whom), Unavailable, Denied, ... Nothing is left
+/// The lock was not granted: Busy (the store said so; `state` tells by whom), Unavailable, Denied, ... Nothing is left
 /// behind. Final.
 struct Refused {
   Error error;
   std::optional<LockState> state;
 };
-/// Still waiting, for these. Sent as an answer to ask_who(), and unasked when it is cheap.
+/// Still waiting; these hold the lock and wait. The answer to ask_who(); also sent unasked where that is cheap.
 struct Waiting {
   LockState state;
 };
-/// Still waiting, but for a while now nobody could be asked: once an outage.
+/// Still waiting, but the store has not answered for a while. Sent once for each outage.
 struct Unreached {
   std::string why;
 };
@@ -74,9 +74,9 @@ struct Unreached {
 struct Reached {};
 /// The wait was given up on request; nothing is left in the queue, or it will leave by itself. Final.
 struct Withdrawn {};
-/// Given back, confirmed by the store. Final.
+/// The store has confirmed the release. Final.
 struct Released {};
-/// Not confirmed within its time: the lease runs out by itself. Final.
+/// The release was not confirmed in time: the lease ends by itself. Final.
 struct ReleaseUnconfirmed {
   Error error;
 };
@@ -90,7 +90,7 @@ struct SessionGone {
 using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Waiting, Unreached, Reached, Withdrawn,
                                   Released, ReleaseUnconfirmed, SessionGone>;
 
-/// True for what is said of a wait that goes on.
+/// Whether `event` tells of a wait that goes on.
 inline bool is_of_wait(const SessionEvent& event) {
   return std::holds_alternative<Waiting>(event) || std::holds_alternative<Unreached>(event) ||
          std::holds_alternative<Reached>(event);
@@ -102,7 +102,7 @@ struct DetachSpec {
   std::optional<pid_t> watch_pid;  ///< the lock is kept until this process ends
 };
 
-/// What runs under a lock that was granted.
+/// The command that runs under a granted lock.
 struct StartedCommand {
   pid_t pid = 0;           ///< a child of ours that has not been reaped; 0: nothing that could be ended
   std::uint64_t mark = 0;  ///< what its processes bear (mark_this_process() of lib/run/descendants.h); 0: nothing

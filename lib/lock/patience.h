@@ -38,24 +38,24 @@ class Patience {
   /// The store has answered, whatever it said: it is there.
   void reached();
 
-  /// It has answered that somebody else holds the lock. False: that was the last attempt.
+  /// The store has answered that another owner holds the lock. False: that was the last attempt.
   bool may_try_again(TimePoint now);
 
-  /// Nobody has been reached since `since`.
+  /// No server has been reached since `since`.
   void unreached(TimePoint since);
 
   /// Instead of an answer there is `error`, after unreached(). True: it may pass, and there is time to see whether it
   /// does. `answered`: a server has said it, which is as good as silence, and gets no more time than a first contact.
   bool outlives(const Error& error, bool answered, TimePoint now) const;
 
-  /// A server may be silent for so long, and is there all the same.
+  /// How long a server may be silent without being taken for unreachable.
   void outlives_silence_of(Duration length) { silence_ = length; }
 
   /// How long an outage may last that must not be waited through: the connection's time-out, or the silence.
   Duration outage_limit() const;
-  /// The present one has lasted longer.
+  /// Whether the present outage has lasted longer than that.
   bool is_long_outage(TimePoint now) const;
-  /// It goes on for so long that people want to know: a second, or 5 s before the first answer.
+  /// Whether the present outage is long enough to be reported: a second, or 5 s before the first answer.
   bool is_worth_telling(TimePoint now) const;
 
  private:
@@ -65,7 +65,7 @@ class Patience {
   int tries_ = 0;     ///< attempts that were answered
   bool met_ = false;  ///< the store has answered once
   Duration silence_{0};
-  std::optional<TimePoint> out_since_;  ///< the first attempt that reached nobody, of those in a row
+  std::optional<TimePoint> out_since_;  ///< since when no attempt has reached a server
 };
 
 }  // namespace dlock

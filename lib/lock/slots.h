@@ -15,12 +15,12 @@ namespace dlock {
 /// one. A record without a slot (of a dlock that gave none) has none.
 
 inline constexpr std::size_t kLongestSlot = 32;       ///< bytes; what the record of a local lock has room for
-inline constexpr std::size_t kMostNamedSlots = 1000;  ///< that are named; they travel in one message to a keeper
+inline constexpr std::size_t kMostNamedSlots = 1000;  ///< they are sent to a keeper in one message
 
 /// "db1,db2,db3": 1 to kMostNamedSlots names of letters, digits and . _ - : / @, each once. Invalid.
 Result<std::vector<std::string>> parse_slots(std::string_view list);
 
-/// And back. Empty for none.
+/// The list that parse_slots() reads; empty for no names.
 std::string slots_text(const std::vector<std::string>& names);
 
 /// The first of `names` that is not in `taken`; without names, of "0", "1", ... below `permits`. Empty if all are.

@@ -23,15 +23,14 @@ std::string command_name(std::string_view path);
 std::string who_text(const LockSpec& spec);
 std::string who_text(const std::string& reason);
 
-/// What who_text() wrote, of a holder who has this slot: one more part.
+/// `who`, a text of who_text(), with the slot of its holder added as one more part.
 std::string with_slot(std::string who, const std::string& slot);
 
-/// Puts what who_text() and with_slot() wrote into `participant`, which `holds` or waits. Whatever else stands there
-/// does no harm.
+/// Fills `participant`, which `holds` or waits, from a text of who_text() and with_slot(). Ignores other texts.
 void add_who(Participant& participant, std::string_view text, bool holds);
-/// The same; it holds if it has its token already.
+/// The same for a participant that holds if its token is set.
 void add_who(Participant& participant, std::string_view text);
-/// The slot alone; empty if there is none.
+/// The slot in a text of with_slot(); empty if there is none.
 std::string slot_of(std::string_view who);
 
 }  // namespace dlock

@@ -16,8 +16,8 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
 };
 
-/// The addresses that need no asking: of a numeric IPv4 or IPv6 address (also with a zone), and of "localhost". Empty
-/// for every other host.
+/// The addresses that need no lookup: those of a numeric IPv4 or IPv6 address (also with a zone), and of "localhost".
+/// Empty for every other host.
 std::vector<Address> known_addresses(const std::string& host, std::uint16_t port);
 
 }  // namespace dlock

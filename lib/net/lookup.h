@@ -12,17 +12,16 @@
 
 namespace dlock {
 
-/// A host's name being looked up by a thread of its own, because getaddrinfo(3) can neither be polled nor stopped. One
-/// that has not answered when the lookup is dropped is left alone: what it shares with us lives as long as the later of
-/// the two.
+/// Looks a host's name up in a thread of its own, because getaddrinfo(3) can neither be polled nor stopped. If this is
+/// destroyed before the answer, the thread goes on alone; the data that both share live as long as either.
 class Lookup {
  public:
-  /// System if there is no thread or descriptor to be had.
+  /// System if no thread or descriptor can be made.
   static Result<Lookup> start(const std::string& host, std::uint16_t port);
 
-  int fd() const;  ///< readable once take() has something to give
+  int fd() const;  ///< readable once take() has a result
 
-  /// nullopt: not yet. Unavailable: there is no such host, or nobody knows.
+  /// The addresses; nullopt: not known yet. Unavailable: there is no such host, or no name server answers.
   std::optional<Result<std::vector<Address>>> take();
 
  private:

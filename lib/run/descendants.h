@@ -24,9 +24,9 @@ std::uint64_t make_mark(const std::string& owner);
 /// limit of RLIMIT_LOCKS, which limits nothing since Linux 2.4. No change of environment, session, parent or user takes
 /// it off. Not an error where it cannot be set. Async-signal-safe.
 void mark_this_process(std::uint64_t mark);
-inline constexpr std::uint64_t kNoMark = ~std::uint64_t{0};  ///< takes it off
+inline constexpr std::uint64_t kNoMark = ~std::uint64_t{0};  ///< for mark_this_process(): removes the mark
 
-/// What the processes of a command are known by, wherever they have gone.
+/// By what the processes of a command are recognised, whatever their parent and session.
 struct CommandMarks {
   std::string owner;         ///< DLOCK_OWNER or DLOCK_HELD in their environment name it; empty: not looked at
   std::uint64_t number = 0;  ///< see mark_this_process(); 0: not looked at
@@ -39,10 +39,10 @@ struct CommandMarks {
 /// the caller is older than the command; older processes are not even looked at.
 std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, const CommandMarks& marks);
 
-/// Was it started under the hold of `owner`? False as well when its environment is not ours to read.
+/// Whether process `pid` was started under the hold of `owner`. False also if we may not read its environment.
 bool started_under(pid_t pid, const std::string& owner);
 
-/// Is `pid` a descendant of `root`?
+/// Whether `pid` is a descendant of `root`.
 bool descends_from(pid_t pid, pid_t root);
 
 }  // namespace dlock

@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-/// What a command is started with.
+/// What a command needs to know when it starts.
 struct StartContext {
   const std::vector<HeldLock>& locks;
   std::optional<WallTime> deadline;  ///< of the lease, as it is now; nullopt: the hold needs no renewal
@@ -27,26 +27,26 @@ class LockedCommand {
  public:
   virtual ~LockedCommand() = default;
 
-  /// Starts it: CommandStarted or CommandNotStarted.
+  /// Starts the command; returns CommandStarted or CommandNotStarted.
   virtual SupervisorEvent start(const StartContext& context) = 0;
 
   /// Its process id once started, 0 if it has none.
   virtual pid_t pid() const = 0;
 
-  /// What its processes are known by besides: see StartedCommand.
+  /// The mark of its processes: see StartedCommand; 0: none.
   virtual std::uint64_t mark() const { return 0; }
 
-  /// What tells of its end besides SIGCHLD.
+  /// Adds descriptors that tell of its end besides SIGCHLD.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 
-  /// The wait status, once, after it ended. Does not block.
+  /// The wait status after its end, returned once. Does not block.
   virtual std::optional<int> ended() = 0;
 
   virtual void signal(int number) = 0;       ///< to it alone
   virtual void signal_tree(int number) = 0;  ///< to it and everything that descends from it
-  virtual bool tree_gone() = 0;              ///< REQUIRES: it has ended. Nothing of it is alive any more
+  virtual bool tree_gone() = 0;              ///< whether no descendant is alive. REQUIRES: it has ended
 
-  /// Did this process come from it? Asked about the senders of signals.
+  /// Whether `sender`, which has sent us a signal, is the command or descends from it.
   virtual bool sent_by_it(pid_t sender) const = 0;
 };
 

@@ -9,11 +9,11 @@
 
 namespace dlock {
 
-/// Who tells people what is going on. Every call returns at once.
+/// Reports to people. Every call returns at once.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  /// The store that is asked next; `server`: its redacted URL if it is one, else empty.
+  /// Another store is asked now. `server`: its redacted URL if it is a server, else empty.
   virtual void asks(const std::string& /*server*/) {}
   /// Called after every wait while the lock is being waited for; true = ask the session whom we wait for.
   virtual bool waiting(TimePoint /*now*/) { return false; }

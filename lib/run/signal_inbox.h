@@ -17,10 +17,10 @@ struct ReceivedSignal {
   bool from_terminal = false;  ///< ^C, ^\, ^Z, hang-up: the whole foreground group has it
 };
 
-/// By default it ends and stops nobody: CHLD, URG, WINCH, CONT.
+/// Whether `signal` neither ends nor stops a process by default: CHLD, URG, WINCH, CONT.
 bool is_harmless(int signal);
 
-/// Where signals arrive instead of interrupting anything.
+/// Receives the signals of this process, which so interrupt nothing.
 class SignalInbox {
  public:
   virtual ~SignalInbox() = default;
@@ -28,7 +28,7 @@ class SignalInbox {
   virtual std::optional<ReceivedSignal> next() = 0;
 };
 
-/// What a command must get back before it is executed.
+/// The signal settings as dlock got them, which a command gets back before it is executed.
 struct InheritedSignals {
   sigset_t mask{};
   bool ignored_child = false;  ///< SIGCHLD was ignored

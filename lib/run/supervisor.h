@@ -13,8 +13,8 @@
 
 namespace dlock {
 
-/// The supervisor's mind: what to do when something happens while a lock is taken, a command runs under it, and it is
-/// given back. Pure: no clock, no process, no session; run_locked.h is the body. The whole story:
+/// The decisions of the supervisor: what to do on each event while a lock is taken, a command runs under it, and it is
+/// released. Pure: no clock, no process, no session; run_locked.h carries them out. The phases:
 ///
 ///                 refused, session gone
 ///   Acquiring -----------------------------------------------------------------------> Done
@@ -59,7 +59,7 @@ struct SupervisionPolicy {
   Duration at_least{0};
   std::optional<Duration> max_hold;     ///< counted from the grant: then the command is ended, whatever on_lost says
   bool run_command = true;              ///< false: Granted is the end (acquire, wait)
-  std::optional<TimePoint> give_up_at;  ///< a session that has said nothing by then hangs
+  std::optional<TimePoint> give_up_at;  ///< a session without an answer by then counts as hanging
 };
 
 // What happens, besides SessionEvents.
@@ -125,14 +125,14 @@ struct SupervisorState {
   Outcome outcome = Outcome::kRan;
 };
 
-/// Moves `s` on and says what has to be done about it, in order. `now` is the time of the event.
+/// Updates `s` for an event at `now`, and returns the actions to carry out, in order.
 std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, const SupervisorEvent& event,
                            TimePoint now);
 
-/// When a command that runs has to begin to end, unless a renewal comes first.
+/// When the running command has to get TERM, unless a renewal comes first.
 std::optional<TimePoint> term_due(const SupervisionPolicy& policy, const SupervisorState& s);
 
-/// When TimePassed is due at the latest. `watched`: somebody else sees to it that term_due() is not missed.
+/// When TimePassed is due at the latest. `watched`: the session wakes us in time for term_due() (wakes_before()).
 std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s, bool watched = false);
 
 }  // namespace dlock

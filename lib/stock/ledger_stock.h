@@ -7,7 +7,7 @@
 
 namespace dlock {
 
-/// The port of stock on a ledger: each call is one transaction, run again when another one was in its way.
+/// A Stock on a ledger: each call is one transaction, repeated after a conflict with another one.
 std::unique_ptr<Stock> ledger_stock(std::unique_ptr<StockLedger> ledger);
 
 }  // namespace dlock

@@ -18,7 +18,7 @@ inline constexpr Quantity kMostItems = Quantity{1} << 53;
 /// Invalid unless `text` is a whole number from `least` to kMostItems, without sign or blanks.
 Result<Quantity> parse_quantity(std::string_view text, Quantity least = 1);
 
-/// So many items of one segment.
+/// A number of items of one segment.
 struct StockPart {
   int segment = 0;
   Quantity quantity = 0;
@@ -26,7 +26,7 @@ struct StockPart {
 };
 using StockParts = std::vector<StockPart>;
 
-/// "3:2 0:1", segment and quantity of each part, in their order; and back (Invalid).
+/// "3:2 0:1": segment and quantity of each part, in their order. parse_parts() reads it; Invalid for another form.
 std::string parts_text(const StockParts& parts, char between = ' ');
 Result<StockParts> parse_parts(std::string_view text, char between = ' ');
 Quantity sum_of(const StockParts& parts);

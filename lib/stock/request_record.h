@@ -41,13 +41,13 @@ Result<RequestRecord> parse_record(std::string_view text);
 Result<std::optional<StockAnswer>> answer_again(const RequestRecord* record, const StockRequest& request,
                                                 const Owner* owner);
 
-/// Sold to this owner, whatever became of it, or at once, to nobody's.
+/// Whether the request was sold to this owner (even if refunded since), or taken without an owner and not refunded.
 bool is_sold_to(const RequestRecord& record, const Owner& owner);
 
-/// What a refund has to do.
+/// What a refund has to change and to answer.
 struct RefundPlan {
   StockParts back;       ///< to be given back now; nothing if it was done before
-  StockParts answer;     ///< what the caller is told
+  StockParts answer;     ///< the parts to tell the caller
   RequestRecord record;  ///< to be remembered; as before if it was done before
 };
 Result<RefundPlan> plan_refund(const RequestRecord* record, const LockName& id, std::optional<Quantity> quantity);

@@ -16,22 +16,22 @@ namespace dlock {
 /// too long.
 Result<LockName> segment_key(const LockName& stock, int segment);
 
-/// The locks of segments, where the client of a stock can hold them by itself: cheaper than a lock for everybody, and
-/// gone with its connection. Everybody who locks segments in the store takes these. Single-threaded, as its Stock,
-/// which outlives them.
+/// The locks of segments in a store where the client of a stock holds them itself: cheaper than ordinary locks, and
+/// freed with its connection. All clients that lock segments in this store take these. Single-threaded, as its Stock,
+/// which outlives it.
 class SegmentLocks {
  public:
-  /// A segment that has enough, and its lock: held; nullptr: somebody else has it, and the next step is to queue there.
+  /// A segment that has enough, and its lock, which is held; nullptr: another client has it, so queue for it (open()).
   struct Choice {
     int segment;
     std::unique_ptr<LockDriver> lock;
-    std::optional<StockAnswer> answer = {};  ///< the reservation was decided by the same step
+    std::optional<StockAnswer> answer = {};  ///< of the reservation, if the same step has made it
   };
 
   virtual ~SegmentLocks() = default;
 
-  /// For whose command they are held from now on: as others are shown it, and where reserving under a lock is no step
-  /// more, lock_one() does that as well for the owner of `spec`.
+  /// The locks will be held for the command of `spec`, as which they are shown to others. In a store where that costs
+  /// no further step, lock_one() then also reserves for the owner of `spec`.
   virtual void work_for(const LockSpec& /*spec*/) {}
 
   /// Locks the first segment from `start` on that has the quantity of `request` and is not locked, for a lease of
@@ -42,8 +42,8 @@ class SegmentLocks {
   /// The lock of `segment`, to be acquired as `spec` says. REQUIRES: lock_one() has been asked for this stock.
   virtual std::unique_ptr<LockDriver> open(int segment, const LockSpec& spec) = 0;
 
-  /// In one step: the lock of `segment`, waited for until `until`, and the reservation there; held() is that lock.
-  /// InProgress: the lock was not to be had. nullopt: do it in two steps.
+  /// In one step waits for the lock of `segment` until `until`, and reserves there; held() then returns that lock.
+  /// StockInProgress: the lock did not become free. nullopt: this store cannot; use open() and Stock::reserve().
   virtual Result<std::optional<StockAnswer>> reserve_at_once(const StockRequest& request, const Owner& owner,
                                                              Duration ttl, int segment, TimePoint until,
                                                              const CallLimit& limit) = 0;

@@ -16,27 +16,28 @@ namespace dlock {
 /// segment (there are fewer segments than slots) has one place of its own number, for what comes back to it; people see
 /// that in the segment number % segments.
 
-/// The slot with the record of a request: there is the decision about it. The same for ever (FNV-1a, 32 bits).
+/// The home slot of a request: has its record and decides about it. The hash (FNV-1a, 32 bits) must never change.
 int home_slot(const LockName& id, int slots);
 
 /// Those of `parts` that lie in `slot`.
 StockParts parts_in(const StockParts& parts, int slot, int slots);
-/// The slots where `parts` lie, less `except`, in their order.
+/// The slots where `parts` lie, without `except`, in ascending order.
 std::vector<int> slots_of(const StockParts& parts, int slots, int except);
 
-/// What the places of `slot` begin with: its share of `each`, by segment; one place with 0 if it has no segment.
+/// The initial quantities of the places of `slot`: its share of `each`, which is by segment; a slot without a segment
+/// has one place with 0.
 std::vector<Quantity> share_of(const std::vector<Quantity>& each, int slot, int slots);
 
 /// The segments of a stock as people see them, from the places of each slot.
 std::vector<StockSegment> fold(const std::vector<std::vector<StockSegment>>& places, int segments);
-/// What can be taken, by the number of the place: those that no slot has are 0.
+/// The quantity that can be taken from each place, by its number; 0 for a number that no slot has.
 std::vector<Quantity> by_number(const std::vector<std::vector<StockSegment>>& places);
 
 /// One levelling: every slot gives what it has above its target, and then gets what it has below it. The plan is made
 /// once and written down in the first slot, so that anybody can go on with it.
 struct Levelling {
-  Quantity epoch = 0;  ///< one after the other; a step of an earlier one changes nothing any more
-  int segments = 1;    ///< from then on
+  Quantity epoch = 0;  ///< grows from plan to plan; a step of an earlier plan has no effect any more
+  int segments = 1;    ///< the number of segments after it
   std::vector<Quantity> targets;
 };
 Levelling plan_levelling(Quantity epoch, Quantity total, int segments, int slots);

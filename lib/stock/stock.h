@@ -38,7 +38,7 @@ struct StockState {
   Quantity reserved() const;
 };
 
-/// Who wants how much. The id makes it one request, however often it is sent.
+/// A request for items. Sent several times with the same id, it counts once.
 struct StockRequest {
   LockName stock;
   LockName id;
@@ -46,7 +46,7 @@ struct StockRequest {
   std::optional<int> only_segment = {};  ///< not from any other one (its lock is held)
 };
 
-/// Somebody's part of a stock.
+/// The items that a request has taken or reserved.
 struct StockTaken {
   StockParts parts;
   FencingToken token;     ///< of a reservation
