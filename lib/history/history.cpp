@@ -128,6 +128,58 @@ void History::note_clock(const Event& event) {
   last = event.time;
 }
 
+void History::granted(const Event& event) {
+  Episode& episode = open_wait(event);
+  holds_[hold_key(event.owner, event.key)] = waits_[process_key(event)];
+  waits_.erase(process_key(event));
+  episode.who = who_of(event);
+  episode.store = event.store;
+  episode.end = Episode::End::kHeld;
+  episode.granted = event.time;
+  episode.waited = event.waited;
+  if (event.waited) episode.asked = event.time - in_us(*event.waited);
+  episode.holder.reset();
+  note_lease(event);
+}
+
+void History::renewed(const Event& event) {
+  open_hold(event);
+  note_lease(event);
+}
+
+void History::note_lease(const Event& event) {
+  if (event.until) leases_[hold_key(event.owner, event.key)] = *event.until;
+}
+
+void History::lost(const Event& event) {
+  Episode& episode = open_hold(event);
+  episode.end = Episode::End::kLost;
+  episode.held = event.held;
+  episode.lost_at = end_of_hold(episode, event);
+  episode.ended = episode.lost_at;
+  episode.why = event.why;
+}
+
+void History::signalled(const Event& event) {
+  Episode& episode = open_hold(event);
+  episode.signals.push_back({end_of_hold(episode, event), event.signal.value_or(0)});
+}
+
+void History::released(const Event& event) {
+  Episode& episode = open_hold(event);
+  episode.end = Episode::End::kReleased;
+  episode.ended = end_of_hold(episode, event);
+  episode.held = event.held ? event.held : std::max<Duration>(*episode.ended - *episode.granted, 0s);
+  put_end(episode, event);
+}
+
+void History::command_ended(const Event& event) {
+  if (event.owner.empty()) return give_up(event, Episode::End::kUnlocked);
+  Episode& episode = open_hold(event);
+  episode.ended = end_of_hold(episode, event);
+  put_end(episode, event);
+}
+
 void History::add(const Event& event) {
   note_clock(event);
   if (event.reentered) return;  // the hold is that of the run outside
@@ -135,58 +187,26 @@ void History::add(const Event& event) {
     case Event::Kind::kWaiting:
       open_wait(event).holder = event.holder;
       return;
-    case Event::Kind::kGranted: {
-      Episode& episode = open_wait(event);
-      holds_[hold_key(event.owner, event.key)] = waits_[process_key(event)];
-      waits_.erase(process_key(event));
-      episode.who = who_of(event);
-      episode.store = event.store;
-      episode.end = Episode::End::kHeld;
-      episode.granted = event.time;
-      episode.waited = event.waited;
-      if (event.waited) episode.asked = event.time - in_us(*event.waited);
-      episode.holder.reset();
-      if (event.until) leases_[hold_key(event.owner, event.key)] = *event.until;
-      return;
-    }
     case Event::Kind::kUnreached:
       open_wait(event);
       return;
-    case Event::Kind::kReached:
-    case Event::Kind::kUnrenewed:
-      return;
-    case Event::Kind::kRenewed:
-      open_hold(event);
-      if (event.until) leases_[hold_key(event.owner, event.key)] = *event.until;
-      return;
-    case Event::Kind::kLost: {
-      Episode& episode = open_hold(event);
-      episode.end = Episode::End::kLost;
-      episode.held = event.held;
-      episode.lost_at = end_of_hold(episode, event);
-      episode.ended = episode.lost_at;
-      episode.why = event.why;
-      return;
-    }
-    case Event::Kind::kSignalled:
-      open_hold(event).signals.push_back({end_of_hold(open_hold(event), event), event.signal.value_or(0)});
-      return;
-    case Event::Kind::kReleased: {
-      Episode& episode = open_hold(event);
-      episode.end = Episode::End::kReleased;
-      episode.ended = end_of_hold(episode, event);
-      episode.held = event.held ? event.held : std::max<Duration>(*episode.ended - *episode.granted, 0s);
-      return put_end(episode, event);
-    }
-    case Event::Kind::kEnded: {
-      if (event.owner.empty()) return give_up(event, Episode::End::kUnlocked);
-      Episode& episode = open_hold(event);
-      episode.ended = end_of_hold(episode, event);
-      return put_end(episode, event);
-    }
     case Event::Kind::kUnlocked:
       open_wait(event).end = Episode::End::kUnlocked;
       return;
+    case Event::Kind::kGranted:
+      return granted(event);
+    case Event::Kind::kRenewed:
+      return renewed(event);
+    case Event::Kind::kLost:
+      return lost(event);
+    case Event::Kind::kSignalled:
+      return signalled(event);
+    case Event::Kind::kReleased:
+      return released(event);
+    case Event::Kind::kEnded:
+      return command_ended(event);
+    case Event::Kind::kForceReleased:
+      return force_released(event);
     case Event::Kind::kBusy:
       return give_up(event, Episode::End::kBusy);
     case Event::Kind::kWithdrawn:
@@ -195,8 +215,9 @@ void History::add(const Event& event) {
       return give_up(event, Episode::End::kUnavailable);
     case Event::Kind::kRefused:
       return give_up(event, Episode::End::kRefused);
-    case Event::Kind::kForceReleased:
-      return force_released(event);
+    case Event::Kind::kReached:
+    case Event::Kind::kUnrenewed:
+      return;
   }
 }
 

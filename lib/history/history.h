@@ -14,12 +14,12 @@
 
 namespace dlock {
 
-/// One attempt to have one lock, from the question to its end, as far as events tell.
+/// One attempt to take one lock, from the request to its end, as far as events tell.
 struct Episode {
   enum class End {
-    kWaiting,      ///< nothing is known behind the wait
-    kHeld,         ///< nothing is known behind the grant
-    kUnseen,       ///< it ended before `ended`, when somebody else was granted the lock
+    kWaiting,      ///< the wait is the last thing that is known
+    kHeld,         ///< the grant is the last thing that is known
+    kUnseen,       ///< it has ended unrecorded, before `ended`, when the lock was granted to another owner
     kReleased,     ///< by its holder
     kExpired,      ///< a lease that nobody renewed
     kLost,         ///< at `lost_at`: `why`; the command went on until `ended`
@@ -42,7 +42,7 @@ struct Episode {
   std::optional<WallTime> lost_at = {};
   std::optional<WallTime> ended = {};
   std::optional<Duration> waited = {};
-  std::optional<Duration> held = {};  ///< until it was given back, or lost
+  std::optional<Duration> held = {};  ///< until it was released or lost
   std::optional<int> exit_code = {};
   std::optional<int> signal = {};
   std::string outcome = {};
@@ -61,30 +61,39 @@ struct Totals {
   std::size_t lost = 0;
   std::vector<Duration> waits = {};  ///< of all grants, sorted
   std::vector<Duration> holds = {};  ///< that have ended, sorted
-  Episode longest = {};              ///< hold; no grant: there is none
+  Episode longest = {};              ///< the longest hold; without a `granted`: there is none
 };
 
-/// The least of `sorted` that is not below `part` (0 to 1) of them; nullopt if there is none.
+/// The nearest-rank percentile `part` (0 to 1) of `sorted`; nullopt if that is empty.
 std::optional<Duration> percentile(const std::vector<Duration>& sorted, double part);
 
 /// Makes episodes of events, in the order in which they were written. Pure.
 class History {
  public:
-  /// A line of a file of events. What is none is counted.
+  /// Adds the event in a line of an events file; counts a line that is none (foreign(), torn()).
   void add_line(std::string_view line);
   void add(const Event& event);
 
-  /// Everything is in. Leases whose time is over at `now` have ended.
+  /// Called once after the last event: ends the leases that are over at `now`.
   void finish(WallTime now);
 
-  const std::vector<Episode>& episodes() const { return episodes_; }  ///< in the order of their grants, or questions
-  std::size_t foreign() const { return foreign_; }                    ///< lines that are none of ours
-  std::size_t torn() const { return torn_; }                          ///< pieces of events
-  std::size_t clock_steps() const { return clock_steps_; }            ///< how often a host's time went back
+  const std::vector<Episode>& episodes() const {
+    return episodes_;
+  }                                                         ///< in the order of their grants, else of their requests
+  std::size_t foreign() const { return foreign_; }          ///< the number of lines that are no events of dlock
+  std::size_t torn() const { return torn_; }                ///< the number of lines that are only a piece of an event
+  std::size_t clock_steps() const { return clock_steps_; }  ///< how often a host's time went back
 
  private:
   Episode& open_wait(const Event& event);
   Episode& open_hold(const Event& event);
+  void granted(const Event& event);
+  void renewed(const Event& event);
+  void note_lease(const Event& event);
+  void lost(const Event& event);
+  void signalled(const Event& event);
+  void released(const Event& event);
+  void command_ended(const Event& event);
   void give_up(const Event& event, Episode::End end);
   void force_released(const Event& event);
   void note_clock(const Event& event);
@@ -94,14 +103,14 @@ class History {
   std::vector<Episode> episodes_;
   std::map<std::string, std::size_t> waits_;  ///< by host, pid and key: the episode
   std::map<std::string, std::size_t> holds_;  ///< by owner and key
-  std::map<std::string, WallTime> leases_;    ///< by owner and key: until
-  std::map<std::string, WallTime> clocks_;    ///< by host: the last time seen
+  std::map<std::string, WallTime> leases_;    ///< by owner and key: when the lease ends
+  std::map<std::string, WallTime> clocks_;    ///< by host: the time of its last event
   std::size_t foreign_ = 0;
   std::size_t torn_ = 0;
   std::size_t clock_steps_ = 0;
 };
 
-/// A key means another lock in each store.
+/// Names a lock: the same key in two stores is two locks.
 struct LockId {
   std::string key;
   std::string store;
