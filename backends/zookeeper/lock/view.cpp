@@ -125,13 +125,31 @@ class PresentReader {
     return present_in(*children, *nodes);
   }
 
+  /// Curator counts whatever lies among the leases.
+  Result<std::vector<Present>> leases_in(const std::string& directory) {
+    const auto children = list(directory);
+    if (!children) return children.error();
+    const auto nodes = read(directory, *children);
+    if (!nodes) return nodes.error();
+    std::vector<Present> found;
+    for (const Node& node : *nodes) {
+      const std::string name = base_of(node.path);
+      if (parse_node_name(name)) continue;
+      found.push_back(present_of(node, "", false));
+      found.back().participant.mode = Mode::kPermits;
+      found.back().participant.note = "the node " + text_in(name) + ", which is no lease";
+    }
+    for (Present& one : present_in(*children, *nodes)) found.push_back(std::move(one));
+    return found;
+  }
+
   /// A lease without a number known to us waits only while its session has the gate.
   Result<std::vector<Present>> semaphore(const std::string& gates, const std::string& leases) {
     auto waiting = queue(gates);
     if (!waiting) return waiting;
-    auto found = queue(leases);
+    auto found = leases_in(leases);
     if (!found) return found;
-    const std::int64_t at_gate = waiting->empty() ? 0 : waiting->front().stat.ephemeral_owner;
+    const std::int64_t at_gate = waiting->empty() ? -1 : waiting->front().stat.ephemeral_owner;
     int permits = 0;
     for (const Present& one : *found) permits = std::max(permits, one.ours ? std::max(1, one.ours->permits) : 0);
     for (std::size_t i = 0; i < found->size(); ++i) {

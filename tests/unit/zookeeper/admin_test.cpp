@@ -178,4 +178,16 @@ TEST_CASE("Who looks again and again sees servers that have lost their data, onc
   CHECK(seen->holders.empty());
 }
 
+TEST_CASE("Whatever lies among the leases of Curator's semaphore has one, and is shown as what keeps others out") {
+  World w;
+  for (const char* path : {"/k", "/k/locks", "/k/leases", "/k/leases/foo"}) w.ensemble.create(path, "", 0, false);
+  const auto commands = w.commands("semaphore");
+  const auto shown = commands->inspect(kName);
+  REQUIRE(shown);
+  REQUIRE(shown->holders.size() == 1);
+  CHECK(shown->holders.front().note == "the node foo, which is no lease");
+  REQUIRE(commands->force_release(kName, *shown, "me"));
+  CHECK_FALSE(w.ensemble.nodes.contains("/k/leases/foo"));
+}
+
 }  // namespace dlock::zookeeper::admin_test
