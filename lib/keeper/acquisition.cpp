@@ -80,9 +80,10 @@ void Acquisition::pause(std::optional<TimePoint> until, Control& control) {
   wait_on({[] { return false; }, sleep}, until, control);
 }
 
-/// False: nobody wanted to know, and the store was not asked.
+/// False: nobody wanted to know, and the store was not asked. Nor is it at the end of the wait, which tells as well.
 bool Acquisition::answer_who(Control& control) {
   const TimePoint now = runtime_.clock.now();
+  if (patience_.is_over(now)) return false;
   const bool again = ask_at_ && now >= *ask_at_;
   if (!control.take_who() && !again) return false;
   auto state = acquirer_.describe(control);

@@ -109,7 +109,8 @@ Result<LockState> PolledLock::describe(Control& /*control*/) {
 }
 
 void PolledLock::give_up() {
-  if (spec_.take && unknown_) (void)store_->give_back(runtime_.clock.now() + kGiveBackBudget);
+  if (spec_.take && unknown_)
+    (void)store_->give_back(acquisition_.patience().give_up_end(runtime_.clock.now(), kGiveBackBudget));
 }
 
 Renewal PolledLock::renew(Control& control, TimePoint until) {

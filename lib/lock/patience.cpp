@@ -16,6 +16,12 @@ constexpr Duration kShortestAttempt = 40ms;
 constexpr Duration kLateAttempt = 500ms;
 constexpr Duration kFirstAttempt = 1s;
 constexpr Duration kWorthTelling = 1s;
+constexpr Duration kBehindTheWait = 1s;
+constexpr Duration kShortestFarewell = 100ms;
+
+TimePoint shortened(TimePoint end, TimePoint limit, TimePoint now) {
+  return std::min(end, std::max(limit, now + kShortestFarewell));
+}
 
 }  // namespace
 
@@ -35,6 +41,16 @@ TimePoint Patience::attempt_end(TimePoint now) const {
   if (!policy_.until) return end;
   const Duration least = met_ ? kLateAttempt : out_since_ ? kShortestAttempt : kFirstAttempt;
   return std::min(end, std::max(*policy_.until, now + least));
+}
+
+TimePoint Patience::look_end(TimePoint now, Duration budget) const {
+  if (!policy_.until || is_over(now)) return give_up_end(now, budget);
+  return shortened(now + budget, *policy_.until, now);
+}
+
+TimePoint Patience::give_up_end(TimePoint now, Duration budget) const {
+  if (!policy_.until) return now + budget;
+  return shortened(now + budget, *policy_.until + kBehindTheWait, now);
 }
 
 void Patience::reached() {

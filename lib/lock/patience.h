@@ -35,6 +35,12 @@ class Patience {
   /// Never in less than 40 ms.
   TimePoint attempt_end(TimePoint now) const;
 
+  /// When a question about the lock, begun `now`, gives up: after `budget`, and with the wait; one that is asked after
+  /// the wait, a second behind it. Never in less than 100 ms.
+  TimePoint look_end(TimePoint now, Duration budget) const;
+  /// The same for what gives back what an attempt may have taken: a second behind the wait at the latest.
+  TimePoint give_up_end(TimePoint now, Duration budget) const;
+
   /// The store has answered, whatever it said: it is there.
   void reached();
 

@@ -245,6 +245,20 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   lease_cut_everywhere 4
 }
 
+@test "a server that falls silent under a waiter: 69, a second behind the end of the wait at the latest" {
+  local before
+  through_proxy
+  DLOCK_BACKEND=$direct hold_lock k
+  before=$(now_ms)
+  start_watched waiter dlock run -q -w 1 k -- touch ran
+  wait_until is_queued
+  network hold
+  [ "$(how_ended waiter)" = "exit 69" ]
+  echo "after $(($(now_ms) - before)) ms"
+  (($(now_ms) - before < 2100 + 200 * slowness))
+  let_go
+}
+
 @test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
   local owner _
   through_proxy

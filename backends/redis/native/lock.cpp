@@ -96,7 +96,7 @@ bool NativeLock::wait(std::optional<TimePoint> until, Control& control) {
     return true;
   }
   if (!enqueue_ || (!polls_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
-    polls_ = !listen(runtime_.clock.now() + kLookBudget, &control);
+    polls_ = !listen(look_end(), &control);
     enqueue_ = true;
     return true;
   }
@@ -118,7 +118,7 @@ std::optional<TimePoint> NativeLock::next_look(Control& control) {
   Duration pause = interval() - jitter(interval() / 10);
   bool told = !polls_;
   if (told && (by_->foreign || by_->place == 0)) {
-    const auto value = watch_key(false, now + kLookBudget, &control);
+    const auto value = watch_key(false, look_end(), &control);
     if (value && value->is_nil()) return std::nullopt;
     if (!value && by_->foreign) told = false;
   }
@@ -134,9 +134,7 @@ std::optional<TimePoint> NativeLock::next_look(Control& control) {
   return now + std::max<Duration>(pause, 1ms);
 }
 
-Result<LockState> NativeLock::describe(Control& control) {
-  return store_.read_state(runtime_.clock.now() + kLookBudget, &control);
-}
+Result<LockState> NativeLock::describe(Control& control) { return store_.read_state(look_end(), &control); }
 
 Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
   if (grant.free_only) {
@@ -155,7 +153,7 @@ void NativeLock::give_up() {
   if (!asked_ || !reached || (!queued && !may_hold)) return;
   if (acquisition_.patience().is_once() && !unknown_ && by_ && holder_ == spec_.owner) return;  // never in the queue
   const Owner entry = spec_.owner;
-  (void)store_.release(holder_, &entry, runtime_.clock.now() + kGiveUpBudget, nullptr);
+  (void)store_.release(holder_, &entry, give_up_end(), nullptr);
 }
 
 }  // namespace dlock::redis

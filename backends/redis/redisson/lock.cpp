@@ -108,7 +108,7 @@ bool RedissonLock::wait(std::optional<TimePoint> until, Control& control) {
     return true;
   }
   if (!enqueue_ || (told_ && !is_listening())) {  // heard first, then asked again: no release is missed in between
-    told_ = listen(runtime_.clock.now() + kLookBudget, &control);
+    told_ = listen(look_end(), &control);
     enqueue_ = true;
     return true;
   }
@@ -138,7 +138,7 @@ TimePoint RedissonLock::next_look() {
 
 /// With us among those that wait: only a fair lock has a list of them.
 Result<LockState> RedissonLock::describe(Control& control) {
-  auto state = store_.read_state(runtime_.clock.now() + kLookBudget, &control);
+  auto state = store_.read_state(look_end(), &control);
   if (!state) return state;
   const auto is_ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };
   if (std::any_of(state->waiters.begin(), state->waiters.end(), is_ours)) return state;
@@ -159,7 +159,7 @@ void RedissonLock::give_up() {
   if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
   if (!deployment_->has_asked() && !denied_) return;
   const Owner entry = spec_.owner;
-  (void)store_.release(holder_, &entry, runtime_.clock.now() + kGiveUpBudget, nullptr);
+  (void)store_.release(holder_, &entry, give_up_end(), nullptr);
 }
 
 std::optional<bool> RedissonLock::is_still_ours(TimePoint until) {

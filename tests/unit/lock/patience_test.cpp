@@ -115,6 +115,19 @@ TEST_CASE("an attempt has what is left of the connection's time, and that of a w
   CHECK(patience.attempt_end(at(60s)) == at(60s) + 500ms);
 }
 
+TEST_CASE("what is asked beside the attempts, and giving up, are over a second behind the wait") {
+  const Patience patience(waits(60s));
+  CHECK(patience.look_end(at(10s), 1s) == at(11s));
+  CHECK(patience.look_end(at(59s) + 500ms, 1s) == at(60s));
+  CHECK(patience.look_end(at(60s) - 1ms, 1s) == at(60s) + 99ms);
+  CHECK(patience.look_end(at(60s) + 500ms, 1s) == at(61s));
+  CHECK(patience.give_up_end(at(59s) + 900ms, 1s) == at(60s) + 900ms);
+  CHECK(patience.give_up_end(at(60s) + 500ms, 1s) == at(61s));
+  CHECK(patience.give_up_end(at(61s), 1s) == at(61s) + 100ms);
+  CHECK(Patience(WaitPolicy{}).look_end(at(9s), 1s) == at(10s));
+  CHECK(Patience(WaitPolicy{}).give_up_end(at(9s), 1s) == at(10s));
+}
+
 TEST_CASE("a wait that is shorter than the connection's time ends the first contact, which has a second") {
   CHECK(Patience(waits(3s)).attempt_end(at(0s)) == at(3s));
   CHECK(Patience(waits(100ms)).attempt_end(at(0s)) == at(1s));
