@@ -13,9 +13,6 @@
 namespace dlock::mysql {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr Duration kBudget = 5s;
 constexpr int kFewConnections = 100;
 
 std::string value(const Variables& variables, const std::string& name) {
@@ -92,7 +89,7 @@ class Examination {
   }
 
  private:
-  TimePoint soon() const { return runtime_.clock.now() + kBudget; }
+  TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }
 
   std::optional<Answer> take(Outcome outcome) {
     if (auto* answer = std::get_if<Answer>(&outcome)) return std::move(*answer);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/doctor.h"
 
+#include <algorithm>
+
 #include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/session/four_letters.h"
@@ -13,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kProbeBudget = 5s;
 constexpr Duration kServerBudget = 2s;
 constexpr Duration kForEver = 24h;  ///< asked for, to see what is granted
 constexpr Duration kUsualTtl = 30s;
@@ -69,14 +70,16 @@ Finding connections(const std::string& address, const std::string& most) {
                      " connections from one address (maxClientCnxns); each holder and waiter needs one");
 }
 
-std::vector<Finding> examine(const std::string& address, Clock& clock) {
+std::vector<Finding> examine(const std::string& address, const Runtime& runtime) {
+  Clock& clock = runtime.clock;
+  const Duration budget = std::min(kServerBudget, runtime.patience);
   const TimePoint before = clock.now();
-  const auto srvr = ask_server(address, "srvr", before + kServerBudget, clock);
+  const auto srvr = ask_server(address, "srvr", before + budget, clock);
   if (!srvr) {
     return {Finding::warn(srvr.error().message, srvr.error().next)};  // the others may do
   }
   std::vector<Finding> findings{Finding::ok(address + ": answers in " + human_duration(clock.now() - before))};
-  const auto conf = ask_server(address, "conf", clock.now() + kServerBudget, clock);
+  const auto conf = ask_server(address, "conf", clock.now() + budget, clock);
   const auto more = judge_server(address, parse_answer(*srvr), parse_answer(conf ? *conf : ""));
   findings.insert(findings.end(), more.begin(), more.end());
   return findings;
@@ -116,15 +119,15 @@ Finding judge_sessions(const std::string& store, Duration longest) {
 }
 
 std::vector<Finding> diagnose_ensemble(Ensemble& ensemble, const Runtime& runtime) {
-  const TimePoint until = runtime.clock.now() + kProbeBudget;
+  const TimePoint until = runtime.clock.now() + runtime.patience;
   const auto addresses = ensemble.addresses(until, nullptr);
   if (!addresses) return {Finding::fail(addresses.error())};
   std::vector<Finding> findings;
   for (const std::string& address : *addresses) {
-    const auto some = examine(address, runtime.clock);
+    const auto some = examine(address, runtime);
     findings.insert(findings.end(), some.begin(), some.end());
   }
-  const TimePoint session_until = runtime.clock.now() + kProbeBudget;
+  const TimePoint session_until = runtime.clock.now() + runtime.patience;
   auto calls = ensemble.connect(kForEver, nullptr, session_until, nullptr);
   if (!calls) {
     findings.push_back(Finding::fail(calls.error()));

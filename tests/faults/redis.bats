@@ -255,7 +255,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   network hold
   [ "$(how_ended waiter)" = "exit 69" ]
   echo "after $(($(now_ms) - before)) ms"
-  (($(now_ms) - before < 2100 + 200 * slowness))
+  (($(now_ms) - before < 2250 + 200 * slowness))
   let_go
 }
 

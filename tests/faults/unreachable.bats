@@ -98,8 +98,9 @@ time.sleep(300)' >port
   local url command before port
   port=$(cat port)
   for url in $(urls "127.0.0.1:$port" "127.0.0.2:$port" "127.0.0.3:$port" | grep -vE '^(rediss:|zk:.*,)'); do
-    for command in 'inspect k' inspect 'ping' 'check k 5' 'release --owner 00000000000000000000000000000001 k' 'force-release --yes k' 'gc' 'stock show p' 'stock show'; do
+    for command in 'inspect k' inspect 'ping' 'check k 5' 'release --owner 00000000000000000000000000000001 k' 'force-release --yes k' 'gc' 'stock show p' 'stock show' doctor; do
       [[ $command != stock* || $url != redlock:* ]] || continue # it keeps none
+      [[ $command != doctor || $url =~ ^(redis|zk): ]] || continue
       before=$(now_ms)
       # shellcheck disable=SC2086
       run timeout 60 dlock $command -b "$url" --connect-timeout 1s

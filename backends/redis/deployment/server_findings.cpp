@@ -11,8 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kBudget = 5s;
-
 Finding eviction(const std::string& server, const std::string& policy) {
   if (policy == "noeviction") return Finding::ok(server + ": no eviction");
   return Finding::warn(server + ": eviction policy " + policy + " may delete locks when memory is short",
@@ -42,13 +40,14 @@ Finding version(const std::string& server, const std::string& text) {
 }
 
 /// What the user of the URL may do, tried on keys that mean nothing.
-Finding rights(const std::string& server, Connection& connection, const ChannelRights& channels, Clock& clock) {
-  const TimePoint until = clock.now() + kBudget;
+Finding rights(const std::string& server, Connection& connection, const ChannelRights& channels,
+               const Runtime& runtime) {
+  const TimePoint until = runtime.clock.now() + runtime.patience;
   const auto replies =
       exchange(connection,
                {{"EVAL", "redis.call('GET',KEYS[1]) redis.call('TIME') return 1", "1", "dlock:{doctor}:fence"},
                 {"EVAL", "return redis.call('PUBLISH',ARGV[1],'x')", "0", channels.example}},
-               clock, until, until, nullptr);
+               runtime.clock, until, until, nullptr);
   if (!replies) return Finding::fail(replies.error());
   const Reply& script = (*replies)[0];
   if (is_unknown_command(script)) {
@@ -75,7 +74,7 @@ void examine(Connection& connection, const ChannelRights& channels, const Runtim
              std::vector<Finding>& findings) {
   const std::string server = connection.settings().endpoint.text();
   const TimePoint before = runtime.clock.now();
-  const TimePoint until = before + kBudget;
+  const TimePoint until = before + runtime.patience;
   const auto replies = exchange(connection, {{"PING"}}, runtime.clock, until, until, nullptr);
   if (!replies) {
     findings.push_back(Finding::fail(replies.error()));
@@ -105,7 +104,7 @@ void examine(Connection& connection, const ChannelRights& channels, const Runtim
     const auto judged = judge_info(server, ServerInfo(info.text));
     findings.insert(findings.end(), judged.begin(), judged.end());
   }
-  findings.push_back(rights(server, connection, channels, runtime.clock));
+  findings.push_back(rights(server, connection, channels, runtime));
 }
 
 }  // namespace
@@ -125,7 +124,7 @@ std::vector<Finding> judge_info(const std::string& server, const ServerInfo& inf
 std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const ChannelRights& channels,
                                       const Runtime& runtime) {
   std::vector<Finding> findings;
-  const auto servers = deployment.all_servers(runtime.clock.now() + kBudget);
+  const auto servers = deployment.all_servers(runtime.clock.now() + runtime.patience);
   if (!servers) {
     const Error& error = servers.error();
     return {Finding::fail(store + ": " + error.message, error.next, error.code)};
