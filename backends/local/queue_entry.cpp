@@ -242,7 +242,8 @@ bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
       if ((record.flags & Record::kGranted) && (ticket.entries > 1 || !is_over(record, now))) return false;
       if (record.pid_namespace == 0 || record.pid_namespace != context_->own_pid_namespace()) return false;
       const auto process = look_up_process(static_cast<pid_t>(record.pid));
-      return process && process->state == 'T' && started_ns(process->id) <= record.drawn_boot_ns + kStartTick;
+      if (!process || started_ns(process->id) > record.drawn_boot_ns + kStartTick) return false;
+      return process->state == 'T' || is_frozen(*process);
     });
   };
   return !tickets.empty() && std::all_of(tickets.begin(), tickets.end(), is_stopped);

@@ -26,6 +26,7 @@ std::string note_about(const Record& record, const LocalContext& context) {
     return record.flags & Record::kGranted ? "dlock is gone, what it started still runs" : "ended";
   }
   if (info->state == 'T' || info->state == 't') return "stopped";
+  if (is_frozen(*info)) return "frozen";
   return {};
 }
 

@@ -37,6 +37,11 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+bool cgroup_is_frozen(const std::string& folder, const char* file, std::string_view said, pid_t member) {
+  if (read_file(folder + file).find(said) == std::string::npos) return false;
+  return ('\n' + read_file(folder + "/cgroup.procs")).find('\n' + std::to_string(member) + '\n') != std::string::npos;
+}
+
 }  // namespace
 
 bool parse_stat(std::string_view text, ProcessStat& stat) {
@@ -60,6 +65,26 @@ std::string read_proc(pid_t pid, const char* file) { return read_file("/proc/" +
 std::optional<ProcessStat> look_up_process(pid_t pid) {
   ProcessStat stat;
   return parse_stat(read_proc(pid, "stat"), stat) ? std::optional(stat) : std::nullopt;
+}
+
+bool is_frozen(const ProcessStat& process) {
+  if (process.state != 'S' && process.state != 'D') return false;  // as which v2 and v1 show it
+  const pid_t pid = process.id.pid;
+  const std::string text = read_proc(pid, "cgroup");
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view path = cut(rest, '\n');  // cgroups(7): NUMBER:CONTROLLERS:PATH, of v2 without controllers
+    cut(path, ':');
+    const std::string_view controllers = cut(path, ':');
+    const auto folder = [&](const char* mount) { return std::string(mount).append(path); };
+    if (controllers == "freezer") {
+      if (cgroup_is_frozen(folder("/sys/fs/cgroup/freezer"), "/freezer.state", "FROZEN", pid)) return true;
+    } else if (controllers.empty()) {
+      for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+        if (cgroup_is_frozen(folder(mount), "/cgroup.events", "frozen 1", pid)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool proc_shows_us() {

@@ -36,6 +36,10 @@ std::string read_proc(pid_t pid, const char* file);
 /// The process that has this pid now, a zombie included; nullopt if none has.
 std::optional<ProcessStat> look_up_process(pid_t pid);
 
+/// Whether the process is in a frozen cgroup (systemctl freeze, docker pause), v2 or v1, below the usual mount points.
+/// True only if that cgroup lists the process.
+bool is_frozen(const ProcessStat& process);
+
 /// Whether /proc shows this process under its own pid. False if none is mounted (a bare chroot), if it belongs to
 /// another pid namespace, and when no file can be opened any more.
 bool proc_shows_us();

@@ -6,7 +6,31 @@ setup() {
   set_world
   script_work
 }
-teardown() { end_world; }
+teardown() {
+  if [ -n "${freezer:-}" ]; then thaw; fi
+  end_world
+  if [ -n "${freezer:-}" ]; then rmdir "$freezer" 2>/dev/null || true; fi
+}
+
+# A cgroup of our own whose processes can be frozen, v2 or v1; nothing where none can be made.
+make_freezer() {
+  local mount
+  for mount in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/freezer; do
+    if [ ! -e "$mount/cgroup.procs" ] || ! mkdir "$mount/dlock-test-$$" 2>/dev/null; then continue; fi
+    freezer=$mount/dlock-test-$$
+    if [ -w "$freezer/cgroup.freeze" ] || [ -w "$freezer/freezer.state" ]; then return; fi
+    rmdir "$freezer"
+  done
+  freezer=
+}
+freeze() { # PID
+  echo "$1" >"$freezer/cgroup.procs"
+  if [ -e "$freezer/cgroup.freeze" ]; then echo 1 >"$freezer/cgroup.freeze"; else echo FROZEN >"$freezer/freezer.state"; fi
+}
+thaw() {
+  if [ -e "$freezer/cgroup.freeze" ]; then echo 0 >"$freezer/cgroup.freeze"; else echo THAWED >"$freezer/freezer.state"; fi
+}
+is_frozen() { grep -Eqs '^frozen 1$|^FROZEN$' "$freezer/cgroup.events" "$freezer/freezer.state"; }
 
 lock_file() { echo "$locks"/*.lock; }
 
@@ -90,15 +114,24 @@ lock_file() { echo "$locks"/*.lock; }
   run -0 dlock run -w 10 k -- true
 }
 
-@test "a waiter that stays SIGSTOPped when its turn has come is passed over, and queues again when it goes on" {
-  local key
+@test "a waiter that stays SIGSTOPped when its turn has come is passed over, as is a frozen one, and queues again when it goes on" {
+  local key waiters
+  make_freezer
   for key in k "$PWD/file"; do
-    rm -f first second first.pid second.pid stopped ran
+    rm -f first second frozen first.pid second.pid frozen.pid stopped ran
     hold_lock "$key"
     start_watched first dlock run -q "$key" -- touch stopped
     wait_until has 1 waiters "$key"
+    waiters=1
+    if [ -n "$freezer" ]; then
+      start_watched frozen dlock run -q "$key" -- true
+      wait_until has $((++waiters)) waiters "$key"
+      freeze "$(pid_of frozen)"
+      wait_until is_frozen
+      dlock inspect "$key" | grep -q frozen
+    fi
     start_watched second dlock run -q "$key" -- touch ran
-    wait_until has 2 waiters "$key"
+    wait_until has $((++waiters)) waiters "$key"
     kill -STOP "$(pid_of first)"
     wait_until in_state "$(pid_of first)" T
     let_go
@@ -108,6 +141,9 @@ lock_file() { echo "$locks"/*.lock; }
     kill -CONT "$(pid_of first)"
     [ "$(how_ended first)" = "exit 0" ]
     [ -e stopped ]
+    [ -n "$freezer" ] || continue
+    thaw
+    [ "$(how_ended frozen)" = "exit 0" ]
   done
 }
 
