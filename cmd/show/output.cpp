@@ -31,6 +31,11 @@ bool has_unicode() {
   return false;
 }
 
+Error not_for_writing(const std::string& what_was_done) {
+  return {ErrorCode::kSystem, "cannot write to stdout: it is closed, or open for reading alone",
+          what_was_done + "; to throw away what is printed: >/dev/null"};
+}
+
 }  // namespace
 
 Look look_of(int fd, bool colour) {
@@ -55,8 +60,7 @@ void Output::measure() {
 Result<void> Output::check() const {
   const int flags = fd_ < 0 ? O_WRONLY : fcntl(fd_, F_GETFL);
   if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return {};
-  return Error{ErrorCode::kSystem, "cannot write to stdout: it is closed, or open for reading alone",
-               "nothing was done; to throw away what is printed: >/dev/null"};
+  return not_for_writing("nothing was done");
 }
 
 Result<void> Output::write(std::string_view text) { return write_by(write_all, text); }
@@ -69,6 +73,7 @@ Result<void> Output::write_by(bool (*writer)(int, std::string_view), std::string
     return {};
   }
   if (writer(fd_, text)) return {};
+  if (errno == EBADF) return not_for_writing("it was done, but what it prints is lost");
   return Error{ErrorCode::kSystem, "cannot write to stdout: " + errno_text(errno),
                "is the disk full, or its reader gone?"};
 }

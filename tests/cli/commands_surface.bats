@@ -264,6 +264,10 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
     done
     run -0 bash -c "dlock run k -- sh -c '{ echo >&1; } 2>/dev/null || touch closed' $to"
     rm closed
+    for words in "force-release --yes k" "gc" "setup"; do # they do their work all the same
+      run -71 bash -c "dlock $words $to"
+      [[ "$output" == "dlock: cannot write to stdout: it is closed, "*"it was done, but what it prints is lost"* ]]
+    done
   done
   is_free k
   [ "$(dlock stock show --json phone | jq .total)" = 5 ]
