@@ -118,7 +118,7 @@ class Reader {
       const bool general = given.row->anywhere || given.row->id == OptionId::kConnectTimeout;
       if (general || std::any_of(row_->options.begin(), row_->options.end(), is_it)) continue;
       return usage_error("'dlock stock " + std::string(row_->name) + "' has no option " + given.spelled,
-                         "see: dlock help stock");
+                         "see: dlock help stock " + std::string(row_->name));
     }
     return {};
   }
