@@ -333,11 +333,15 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   dd if=/dev/zero of="$disk/fill" bs=1k 2>/dev/null || true
   run dlock run -b "local:$disk" new -- touch ran
   local new=$status said=$output
+  run dlock stock create -b "local:$disk" --quantity 5 s
+  local stock=$status said_of_stock=$output
   run dlock run -b "local:$disk" -n old -- true
   local old=$status
   umount "$disk"
   [ "$new" = 71 ]
   [[ "$said" == *"No space"* ]]
+  [ "$stock" = 71 ]
+  [[ "$said_of_stock" == "dlock: cannot "*"/stock.db: No space left on device"*"make room"* ]]
   [ "$old" = 0 ]
   [ ! -e ran ]
 }

@@ -132,6 +132,13 @@ Error Database::error_of(int code) const {
     case SQLITE_CONSTRAINT:
       return {ErrorCode::kMisconfigured, path_ + " is no sound stock database: " + why,
               "look into it with: sqlite3 " + shell_word(path_) + " 'PRAGMA integrity_check'"};
+    case SQLITE_FULL:
+      return system_error("cannot write to " + path_, ENOSPC);
+    case SQLITE_IOERR:
+      if (const int errnum = sqlite3_system_errno(handle_); errnum != 0) {
+        return system_error("cannot use " + path_, errnum);
+      }
+      [[fallthrough]];
     default:
       return {ErrorCode::kSystem, "cannot use " + path_ + ": " + why, "is the disk full or broken?"};
   }
