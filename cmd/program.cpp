@@ -35,6 +35,7 @@
 #include "lib/base/json_writer.h"
 #include "lib/base/memory_limit.h"
 #include "lib/base/system_error.h"
+#include "lib/base/unique_fd.h"
 
 namespace dlock {
 namespace {
@@ -60,7 +61,8 @@ bool works_unread(Command command) {
 
 /// Commands that supervise nothing are the business of the program that knows the store: it has the same command line.
 int exec_keeper_program(const std::string& program, char** argv, const Log& log) {
-  execv(program.c_str(), argv);
+  // Without a descriptor to spare it could not load its libraries, and would end with ld.so's 127.
+  if (const UniqueFd spare(open(program.c_str(), O_PATH | O_CLOEXEC)); spare.valid()) execv(program.c_str(), argv);
   return fail(log, system_error("cannot run " + program, errno));
 }
 

@@ -45,6 +45,8 @@ dlock: deploy/test was held for "* ]]
   [[ "$output" == *"is larger than 1 MiB"*"is it the right file?"* ]]
   run -71 bash -c 'ulimit -n 3 && exec dlock run k -- touch ran'
   [[ "$output" == *"Too many open files"*"ulimit -n"* ]]
+  run -71 bash -c 'ulimit -n 3 && exec dlock -b redis://127.0.0.1:1 inspect k'
+  [[ "$output" == *"cannot run "*": Too many open files"*"ulimit -n"* ]]
   [ ! -e ran ]
 }
 
