@@ -13,6 +13,8 @@
 namespace dlock::mysql {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr int kFewConnections = 100;
 
 std::string value(const Variables& variables, const std::string& name) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cmd/options/settings.h"
+#include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/config/secret.h"
 #include "lib/config/suggest.h"
@@ -95,6 +96,10 @@ BackendUrl unknown_backend(const std::string& name) {
 }
 
 bool is_unknown(const BackendUrl& url) { return url.family == kUnknown; }
+
+std::string backend_option(const BackendUrl& url) {
+  return " -b " + shell_word(url.alias.empty() ? url.redacted() : url.alias);
+}
 
 Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed) {
   if (url.is_local()) return {};

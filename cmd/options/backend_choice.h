@@ -20,6 +20,9 @@ Result<BackendUrl> choose_backend(const Config& config, const std::string& text,
 BackendUrl unknown_backend(const std::string& name);
 bool is_unknown(const BackendUrl& url);
 
+/// " -b URL", or its name, as an advice has it behind a dlock command that is to ask this store; without a password.
+std::string backend_option(const BackendUrl& url);
+
 /// Fills in the password: password-file, else $CREDENTIALS_DIRECTORY/dlock.NAME.password, else `variable`
 /// (DLOCK_PASSWORD, which belongs to the first backend only), else what the URL says. A URL that was typed is stronger
 /// than the variable.

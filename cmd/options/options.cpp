@@ -163,13 +163,12 @@ class Composer {
   }
 
   void name_store(const BackendUrl& url) {
-    if (reader().given_by_flag(OptionId::kBackend)) {
-      options_.same_store += " -b " + shell_word(url.alias.empty() ? url.redacted() : url.alias);
-    }
     const Setting* file = reader().find(OptionId::kConfig);
     if (file != nullptr && file->origin.layer == Origin::Layer::kFlag) {
-      options_.same_store += " -C " + shell_word(file->value());
+      options_.same_config = " -C " + shell_word(file->value());
     }
+    const bool typed = reader().given_by_flag(OptionId::kBackend);
+    options_.same_store = (typed ? backend_option(url) : std::string()) + options_.same_config;
   }
 
   Result<void> read_fallbacks() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cmd/options/backend_choice.h"
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/recorder.h"
@@ -101,6 +102,14 @@ std::optional<int> tell_of_long_hold(const Options& options, const Runtime& runt
   return std::nullopt;
 }
 
+/// After a fallback, what is advised is to be asked of the store that has answered.
+Log log_about(const Store& store, const Options& options, const Runtime& runtime) {
+  const auto& all = options.backends;
+  const auto used = std::find_if(all.begin(), all.end(), [&](const auto& url) { return url.redacted() == store.name; });
+  if (used == all.begin() || used == all.end()) return runtime.log;
+  return runtime.log.with_store(backend_option(*used) + options.same_config);
+}
+
 }  // namespace
 
 Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
@@ -130,7 +139,9 @@ Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent 
   return taken;
 }
 
-int explain_not_taken(const Options& options, const Runtime& runtime, const Taken& taken) {
+int explain_not_taken(const Options& options, const Runtime& asked, const Taken& taken) {
+  const Log log = log_about(taken.store, options, asked);
+  const Runtime runtime{asked.clock, log, asked.patience};
   const SupervisorState& s = taken.state;
   if (s.outcome == Outcome::kInterrupted) die_of(s.die_of.value_or(SIGTERM));
   if (s.outcome == Outcome::kLost) return exit_status(ErrorCode::kLost);

@@ -43,6 +43,8 @@ class Log {
   void notice(std::string_view message, const About& about) const;
   void verbose(std::string_view message) const;  ///< with -v; the event is "step"
   const Style& style() const { return style_; }
+  /// The same, whose advice means another store.
+  Log with_store(std::string same_store) const { return Log(style_, fd_, std::move(same_store), key_); }
   int fd() const { return fd_; }
 
  private:

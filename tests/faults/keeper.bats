@@ -193,6 +193,9 @@ sleeps_of() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status"; }
   run -0 --separate-stderr dlock run --fallback "local:$locks" k -- sh -c 'echo "$DLOCK_STORE"'
   [ "$output" = "local:$locks" ]
   [[ "$stderr" == *"connection refused; falling back to local:$locks"* ]]
+  hold_lock -b "local:$locks" k
+  run -75 dlock run -n --fallback "local:$locks" k -- true
+  [[ "$output" == *"dlock inspect -b local:$locks k"* ]]
 }
 
 @test "--fallback is not used when the lock is busy" {

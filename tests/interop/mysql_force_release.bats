@@ -68,7 +68,7 @@ is_session() { sql_says one "SELECT COUNT(*) FROM information_schema.PROCESSLIST
   run -0 dlock inspect k
   [[ "$output" == *"another program"* ]]
   run -77 dlock force-release --yes k
-  [[ "$output" == *"right PROCESS, and app has not"*"GRANT PROCESS ON *.* TO app"* ]]
+  [[ "$output" == *"right PROCESS, which app does not have"*"GRANT PROCESS ON *.* TO app"* ]]
   operator PROCESS
   run -77 as_operator force-release --yes k
   [[ "$output" == *"CONNECTION ADMIN"*"KILL $session"* ]]
