@@ -25,8 +25,7 @@ Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& 
 /// Also where its holder, which was stopped, keeps the lock still: it gives it up in the moment in which it goes on.
 bool has_ended(const LocalContext& context, const Record& record) {
   const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
-  const bool over = record.until_boot_ns != 0 && record.until_boot_ns <= now;
-  return over || (record.flags & Record::kGivenBack);
+  return record.is_over(now) || (record.flags & Record::kGivenBack);
 }
 
 /// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.

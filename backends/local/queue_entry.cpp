@@ -15,10 +15,6 @@ constexpr std::int64_t kStartTick = 20'000'000;  ///< a process's start is known
 
 std::int64_t boot_ns(TimePoint point) { return point.time_since_epoch().count(); }
 
-bool is_over(const Record& lease, std::int64_t now) {
-  return (lease.flags & Record::kDetached) && lease.until_boot_ns != 0 && lease.until_boot_ns <= now;
-}
-
 std::string population(std::uint32_t permits) {
   return permits == 0 ? "shared" : std::to_string(permits) + (permits == 1 ? " permit" : " permits");
 }
@@ -239,7 +235,7 @@ bool QueueEntry::all_stopped(const std::vector<LiveTicket>& tickets) const {
     return std::any_of(records.begin(), records.end(), [&](const LockFile::Placed& placed) {
       const Record& record = placed.record;
       if (record.ticket != ticket.ticket) return false;
-      if ((record.flags & Record::kGranted) && (ticket.entries > 1 || !is_over(record, now))) return false;
+      if ((record.flags & Record::kGranted) && (ticket.entries > 1 || !record.is_over(now))) return false;
       if (record.pid_namespace == 0 || record.pid_namespace != context_->own_pid_namespace()) return false;
       const auto process = look_up_process(static_cast<pid_t>(record.pid));
       if (!process || started_ns(process->id) > record.drawn_boot_ns + kStartTick) return false;

@@ -74,19 +74,17 @@ class Keeping {
   bool news_ = false;        ///< the store has sent something
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
-  CommandMarks
-      marks_;  ///< of the command's processes; without an owner for a joined hold, whose processes are not ours
-  bool taken_up_ = false;  ///< the supervisor has said what runs under the grant
-  TimePoint heard_at_{};   ///< until taken_up_: when the supervisor was heard last
+  CommandMarks marks_;       ///< of the command's processes; no owner: a joined hold's, which are not ours
+  bool taken_up_ = false;    ///< the supervisor has said what runs under the grant
+  TimePoint heard_at_{};     ///< until taken_up_: when the supervisor was heard last
   bool asked_there_ = false;
   bool told_lost_ = false;
   bool said_untouchable_ = false;
   bool streams_closed_ = false;
-  bool command_ = false;  ///< a command runs under the lock, and must not outlive it
-  UniqueFd command_fd_;   ///< its pidfd
-  ProcessId command_id_;  ///< {} also if it had ended before we looked it up
-  std::optional<TimePoint>
-      asked_at_;  ///< when the supervisor was told that the store asks for the lock back (revocation)
+  bool command_ = false;               ///< a command runs under the lock, and must not outlive it
+  UniqueFd command_fd_;                ///< its pidfd
+  ProcessId command_id_;               ///< {} also if it had ended before we looked it up
+  std::optional<TimePoint> asked_at_;  ///< when the supervisor was told of a revocation
 };
 
 }  // namespace dlock

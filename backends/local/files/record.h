@@ -32,6 +32,8 @@ struct Record {
   char reason[80] = {};            ///< and behind it the slot and the command; with kForced: who has freed it, and why
   std::uint64_t checksum = 0;
 
+  /// Whether its lease has ended by `boot_ns`, a moment of the boot clock; false for what does not end by itself.
+  bool is_over(std::int64_t boot_ns) const { return until_boot_ns != 0 && until_boot_ns <= boot_ns; }
   Mode lock_mode() const { return static_cast<Mode>(mode); }
   std::string owner_text() const;
   void set_owner(const Owner& owner);

@@ -64,9 +64,9 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
 
 /// MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation. What a server
 /// sets for all its sessions, or init_connect, would cut answers short, end the connection with a transaction, make the
-/// words of statements and the numbers of answers two bytes each, stop the clock, or end a wait. Fails
-/// where it has begun a transaction (what belongs to the next one alone, without SESSION, is refused then) or has left
-/// the database (a number beyond all types is an error in every SQL mode).
+/// words of statements and the numbers of answers two bytes each, stop the clock, or end a wait. Fails where
+/// init_connect has begun a transaction (the isolation of the next one alone, without SESSION, is refused then) or has
+/// left the database (a number beyond all types is an error in every SQL mode).
 std::string beginning_of(const DatabaseSettings& settings) {
   std::string init =
       "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',"

@@ -66,6 +66,12 @@ bool is_kazoo(Family family) { return family == Family::kKazooLock || family == 
 
 Request make(Request::Kind kind, const std::string& path) { return {.kind = kind, .path = path.empty() ? "/" : path}; }
 
+/// A directory: the names of its children, and those of them that were still there when they were read.
+struct Listing {
+  std::vector<std::string> children;
+  std::vector<Node> nodes;
+};
+
 class PresentReader {
  public:
   PresentReader(Calls& calls, TimePoint until, Control* control) : calls_(calls), until_(until), control_(control) {}
@@ -113,6 +119,14 @@ class PresentReader {
     return nodes;
   }
 
+  Result<Listing> read_all(const std::string& directory) {
+    auto children = list(directory);
+    if (!children) return children.error();
+    auto nodes = read(directory, *children);
+    if (!nodes) return nodes.error();
+    return Listing{std::move(*children), std::move(*nodes)};
+  }
+
   Result<std::vector<Present>> queue(const std::string& directory) {
     const auto children = list(directory);
     if (!children) return children.error();
@@ -127,19 +141,17 @@ class PresentReader {
 
   /// Curator counts whatever lies among the leases.
   Result<std::vector<Present>> leases_in(const std::string& directory) {
-    const auto children = list(directory);
-    if (!children) return children.error();
-    const auto nodes = read(directory, *children);
-    if (!nodes) return nodes.error();
+    const auto all = read_all(directory);
+    if (!all) return all.error();
     std::vector<Present> found;
-    for (const Node& node : *nodes) {
+    for (const Node& node : all->nodes) {
       const std::string name = base_of(node.path);
       if (parse_node_name(name)) continue;
       found.push_back(present_of(node, "", false));
       found.back().participant.mode = Mode::kPermits;
       found.back().participant.note = "the node " + text_in(name) + ", which is no lease";
     }
-    for (Present& one : present_in(*children, *nodes)) found.push_back(std::move(one));
+    for (Present& one : present_in(all->children, all->nodes)) found.push_back(std::move(one));
     return found;
   }
 
@@ -170,12 +182,10 @@ class PresentReader {
   }
 
   Result<std::vector<Present>> kazoo_semaphore(const std::string& directory) {
-    const auto children = list(directory);
-    if (!children) return children.error();
-    const auto nodes = read(directory, *children);
-    if (!nodes) return nodes.error();
+    const auto all = read_all(directory);
+    if (!all) return all.error();
     std::vector<Present> found;
-    for (const Node& node : *nodes) {
+    for (const Node& node : all->nodes) {
       if (node.stat.ephemeral_owner == 0) continue;
       found.push_back(present_of(node, "kazoo semaphore", true));
       found.back().holds = true;
