@@ -51,7 +51,7 @@ start_mysql() {
   shift
   beginning=$(mysql_beginning) || return
   mkdir -p "$servers/$name/tmp"
-  cp -r -- "$beginning" "$servers/$name/data"
+  cp -rT -- "$beginning" "$servers/$name/data"
   for _ in {1..20}; do
     local port folder=$servers/$name
     port=$(some_port)
