@@ -75,6 +75,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   bool is_ours(const Answer& node) const;
   bool has_news() const;
   bool is_watched() const;
+  std::vector<std::string> unwatched(TimePoint now) const;
   Renewal judge_watched();
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
@@ -110,7 +111,8 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Verdict verdict_;         ///< of stages_[stage_]: what is waited for
   std::string last_there_;  ///< of a waiter that takes nothing (`dlock wait`): the node that it waits for
   std::optional<TimePoint> watch_at_;
-  TimePoint looked_at_{};      ///< when our nodes were read last
+  TimePoint looked_at_{};      ///< when our nodes, or one of them, were read last
+  std::size_t looks_ = 0;      ///< how often
   TimePoint began_{};          ///< when the session was asked for
   Duration made_for_{0};       ///< the timeout that the session was opened with
   UniqueFd lease_file_;        ///< locked while we use the session of a lease that was left without a process

@@ -48,20 +48,26 @@ void ZookeeperLock::leave_gates() {
 }
 
 /// A server tells of a watch before it answers what was asked after the change: nobody needs to ask whether they are
-/// there. Watches outlive their connection, but a library has to see to that; and servers tell nothing of a node that
-/// may not be read any more. So they are asked for once in a ttl all the same.
+/// there. Watches outlive their connection, but a library has to see to that.
 bool ZookeeperLock::is_watched() const {
-  if (runtime_.clock.now() >= looked_at_ + std::min(spec_.ttl, calls_->timeout())) return false;
   return !entered_ && watched_by_ > 0 && watched_by_ == calls_->connections() && watching_.empty() && !has_news();
 }
 
+/// Servers tell nothing of a node that may not be read any more: once in a ttl one of them is asked for all the same,
+/// each in its turn.
+std::vector<std::string> ZookeeperLock::unwatched(TimePoint now) const {
+  if (!is_watched()) return held_;
+  if (now < looked_at_ + std::min(spec_.ttl, calls_->timeout())) return {};
+  return {held_[looks_ % held_.size()]};
+}
+
+/// What has come meanwhile is read with the answers.
 Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   if (!joined_) leave_gates();
-  calls_->receive();
   const TimePoint sent = runtime_.clock.now();
   std::vector<std::uint64_t> tickets{calls_->send({.kind = Request::Kind::kSync, .path = held_.front()})};
-  const bool watched = is_watched();
-  for (const std::string& path : watched ? std::vector<std::string>() : held_) {
+  const std::vector<std::string> asked = unwatched(sent);
+  for (const std::string& path : asked) {
     tickets.push_back(calls_->send({.kind = Request::Kind::kExists, .path = path}));
   }
   std::optional<Error> failed;
@@ -79,8 +85,8 @@ Renewal ZookeeperLock::renew(Control& control, TimePoint until) {
   if (failed && runtime_.clock.now() >= until) calls_->session().reconnect();  // another server may be well
   if (failed) return RenewalUnknown{failed->message};
   if (gone) return lost_by_deletion();
-  if (watched && !is_watched()) return renew(control, until);  // which asks for them
-  if (!watched) looked_at_ = sent;
+  if (asked.size() < held_.size() && !is_watched()) return renew(control, until);  // which asks for them
+  if (!asked.empty()) looked_at_ = sent, ++looks_;
   previously_sent_ = sent_;
   sent_ = sent;
   return RenewalRenewed{believed()};

@@ -75,7 +75,9 @@ class LibrarySession final : public Session {
   }
 
   std::optional<Event> next() override {
-    if (inbox_->empty() && handle_) work();
+    if (corked_)
+      cork(false);  // nothing can have been answered yet, and what has come before makes the descriptor ready
+    else if (inbox_->empty() && handle_) work();
     if (inbox_->empty()) return std::nullopt;
     Event first = std::move(inbox_->front());
     inbox_->pop_front();
@@ -99,6 +101,7 @@ class LibrarySession final : public Session {
 
   void close() override {
     if (!handle_) return;
+    cork(false);
     work();  // what has come and is not read would take the last word with it
     let_go();
   }
@@ -161,7 +164,6 @@ class LibrarySession final : public Session {
 
   /// Reads what has come, one message at a time, until there is something for us.
   void work() {
-    cork(false);
     if (fd_ < 0 && wake_at_ && in({}) < *wake_at_) return;  // it rests between two rounds through its servers
     for (int i = 0; i < kMostMessages && inbox_->empty(); ++i) {
       const int rc = zookeeper_process(handle_, ready());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "backends/zookeeper/admin.h"
 #include "lib/lock/lease.h"
 #include "tests/unit/zookeeper/lock_world.h"
@@ -98,6 +100,32 @@ TEST_CASE(
     world.ensemble.lose_reply_of = world.ensemble.requests + 1;
     CHECK(std::holds_alternative<RenewalUnknown>(lock->renew(world.supervisor, world.clock.now() + 1s)));
     CHECK(requests() == whole);
+  }
+}
+
+TEST_CASE("Once in a ttl a holder asks for one of the nodes that it watches, for each in its turn") {
+  for (const char* recipe : kRecipes) {
+    CAPTURE(recipe);
+    World world;
+    const auto lock = world.lock(spec_of(), recipe);
+    REQUIRE(granted(lock->acquire(world.supervisor)));
+    if (lock->wake_at()) world.clock.advance(std::max(Duration(0), *lock->wake_at() - world.clock.now()));
+    for (int i = 0; i < 9; ++i) CHECK(std::holds_alternative<RenewalHeld>(lock->held(world.clock.now())));
+    std::set<std::string> asked;
+    world.ensemble.before_each = [&](auto& /*session*/, const Request& request) {
+      if (request.kind == Request::Kind::kExists) CHECK(asked.insert(request.path).second);
+    };
+    const auto renew = [&] { return lock->renew(world.supervisor, world.clock.now() + 1s); };
+    std::set<std::string> ours;
+    for (const auto& [path, node] : world.ensemble.nodes) {
+      if (node.stat.ephemeral_owner == 0) continue;
+      ours.insert(path);
+      CHECK(std::holds_alternative<RenewalRenewed>(renew()));
+      CHECK(asked.size() == ours.size() - 1);
+      world.clock.advance(spec_of().ttl);
+      CHECK(std::holds_alternative<RenewalRenewed>(renew()));
+    }
+    CHECK(asked == ours);
   }
 }
 
