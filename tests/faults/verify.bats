@@ -136,7 +136,7 @@ SCRIPT
 @test "caught: a Sentinel failover that loses what was confirmed" {
   start_sentinels
   script_failover
-  verified -b "$url" --ttl 4s --workers 6 --duration 6s --faults none --hook failover
+  verified -b "$url" --ttl 6s --workers 6 --duration 8s --faults none --hook failover
   [ "$status" = 1 ]
   is_broken exclusion || is_broken sharing || is_broken permits
 }
@@ -144,7 +144,7 @@ SCRIPT
 @test "the same failover with wait_replicas=1: nothing that was granted is lost" {
   start_sentinels
   script_failover
-  verified -b "$url?wait_replicas=1" --ttl 4s --workers 6 --duration 6s --faults none --hook failover
+  verified -b "$url?wait_replicas=1" --ttl 6s --workers 6 --duration 8s --faults none --hook failover
   [ "$status" = 0 ]
   is_held exclusion
   is_held tokens
