@@ -188,10 +188,14 @@ lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
   run -0 dlock run --try k -- true
 }
 
-@test "cluster: a lock is taken and released at the node of its slot" {
+@test "cluster: a lock is taken and released at the node of its slot; where that refuses, -n ends at once" {
   start_cluster
   export DLOCK_BACKEND=$url
   run -0 dlock run --ttl 30s x -- true
+  kill_redis c
+  redis_cli a config resetstat
+  run -69 dlock run -n x -- true # looked for once, and nothing to give back
+  [[ "$(redis_cli a info commandstats)" == *'cluster|slots:calls=1,'* ]]
 }
 
 # What holds k while "end" is missing, and who waits for it; then both must come to their end, one after the other.

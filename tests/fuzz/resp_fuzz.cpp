@@ -92,7 +92,6 @@ class Parrot final : public Deployment {
     return std::vector<Reply>(commands.size(), reply_);
   }
   Connection* current(const std::string&) override { return nullptr; }
-  bool has_asked() const override { return true; }
   Result<std::vector<Connection*>> all_servers(TimePoint) override { return std::vector<Connection*>(); }
   void drop() override {}
 

@@ -46,8 +46,10 @@ class ClusterDeployment final : public Deployment {
     const std::uint16_t slot = key_slot(key);
     Attempt attempt{.until = until, .control = control};
     while (true) {
+      refused_ = true;
       auto node = node_for(slot, attempt);
       if (!node) return node.error();
+      refused_ = false;
       const bool asking = attempt.ask.has_value();
       attempt.ask.reset();
       auto replies = send(**node, commands, asking, attempt);
@@ -62,6 +64,7 @@ class ClusterDeployment final : public Deployment {
         return outcome_unknown({ErrorCode::kUnavailable, "the slot moved in between: " + attempt.trouble, ""});
       }
       if (redirected && ++attempt.hops <= kHops) continue;
+      refused_ = true;
       if (auto rested = rest(attempt); !rested) return rested.error();
     }
   }
@@ -71,8 +74,6 @@ class ClusterDeployment final : public Deployment {
     Connection* node = owner == nullptr ? nullptr : nodes_.find(*owner);
     return node == nullptr || node->is_closed() ? nullptr : node;
   }
-
-  bool has_asked() const override { return nodes_.have_asked(); }
 
   Result<std::vector<Connection*>> all_servers(TimePoint until) override {
     Attempt attempt{.until = until};

@@ -57,9 +57,9 @@ class SingleDeployment final : public Deployment {
     std::vector<Reply> answered;
     std::span<const Command> left = commands;
     std::optional<Error> busy;  // tells more than that the last question found no time
-    refused_ = false;
     for (Pause pause;;) {
       auto replies = call_once(left, until, control);
+      refused_ = refused_ && answered.empty();
       if (!replies) return busy && replies.error().code == ErrorCode::kUnavailable ? *busy : replies.error();
       const auto refused = std::find_if(replies->begin(), replies->end(), is_for_later);
       if (answered.empty()) asked_at_ = connection_.asked_at();
@@ -68,18 +68,15 @@ class SingleDeployment final : public Deployment {
       std::move(replies->begin(), refused, std::back_inserter(answered));
       if (refused == replies->end()) return answered;
       left = left.subspan(done);  // in order: what follows goes again
+      refused_ = answered.empty();
       auto paused = pause.take(clock_, until, control);
       if (!paused) return std::move(paused).error();
       busy = not_ready(*refused);
-      if (*paused && clock_.now() < until) continue;
-      refused_ = answered.empty();
-      return *busy;
+      if (!*paused || clock_.now() >= until) return *busy;
     }
   }
 
   Connection* current(const std::string& /*key*/) override { return connection_.is_closed() ? nullptr : &connection_; }
-
-  bool has_asked() const override { return connection_.has_asked(); }
 
   Result<std::vector<Connection*>> all_servers(TimePoint /*until*/) override {
     return std::vector<Connection*>{&connection_};
@@ -93,6 +90,7 @@ class SingleDeployment final : public Deployment {
     std::optional<Error> why;  // of an attempt that had its time: tells more than that the last one had none
     for (Pause pause;;) {
       auto connected = connect(connection_, clock_, connect_by, control);
+      refused_ = !connected;
       if (connected) return ask(connection_, commands, clock_, until, control);
       if (connected.error().code != ErrorCode::kUnavailable || !insists_) return std::move(connected).error();
       if (why && clock_.now() >= connect_by) return *why;

@@ -28,10 +28,8 @@ class Deployment {
   /// connection.
   virtual Connection* current(const std::string& key) = 0;
 
-  /// Whether a request was ever sent to a server: only then may an unknown outcome have taken effect.
-  virtual bool has_asked() const = 0;
-
-  /// After a failed call(): whether the server has said that nothing of it was done (LOADING, BUSY, MASTERDOWN).
+  /// After a failed call(): whether nothing of it was done, because no server could be reached, or all that were asked
+  /// have refused it (LOADING, BUSY, MOVED, CLUSTERDOWN).
   bool was_refused() const { return refused_; }
 
   /// When the request of the last successful call() began to be written, or just before: a lease counts from here, so

@@ -78,7 +78,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   WallTime since_{};                   ///< when acquire() began
   Control* control_ = nullptr;         ///< of acquire(); everything that is done while the lock is held polls it
   bool enqueue_ = false;               ///< the next attempt takes a place in the queue
-  bool asked_ = false;                 ///< a request was sent: something of ours may be in the store
+  bool asked_ = false;                 ///< an attempt was made, and not refused: something of ours may be in the store
   bool unknown_ = false;               ///< the last attempt has an unknown outcome
   bool denied_ = false;                ///< the last attempt was refused (Denied); it may have taken effect nevertheless
   Duration pause_{0};                  ///< between the attempts of a waiter that polls; grows

@@ -150,7 +150,9 @@ class SentinelDeployment final : public Deployment {
                                   Control* control) override {
     std::string trouble;
     while (true) {
+      refused_ = true;
       if (auto master = connect(until, control, trouble); !master) return master.error();
+      refused_ = false;
       auto replies = ask(*master_, commands, clock_, until, control);
       if (!replies) {
         drop();
@@ -159,11 +161,12 @@ class SentinelDeployment final : public Deployment {
       const Verdict verdict = judge(commands, *replies);
       asked_at_ = master_->asked_at();
       if (verdict.kind == Verdict::Kind::kAnswered) return replies;
-      trouble = master_->settings().endpoint.text() + " says " + (*replies)[verdict.at].text;
+      trouble = master_->settings().endpoint.text() + " says " + words_of((*replies)[verdict.at]);
       if (verdict.refusal != Refusal::kLater) drop();
       if (verdict.kind == Verdict::Kind::kPartly) {
         return outcome_unknown({ErrorCode::kUnavailable, "the master changed in between: " + trouble, ""});
       }
+      refused_ = true;
       if (auto waited = rest(until, control, trouble); !waited) return waited.error();
     }
   }
@@ -171,8 +174,6 @@ class SentinelDeployment final : public Deployment {
   Connection* current(const std::string& /*key*/) override {
     return master_ != nullptr && !master_->is_closed() ? master_ : nullptr;
   }
-
-  bool has_asked() const override { return servers_.have_asked(); }
 
   Result<std::vector<Connection*>> all_servers(TimePoint until) override {
     std::string trouble;

@@ -148,9 +148,8 @@ Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
 /// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this.
 void NativeLock::give_up() {
   const bool queued = by_ && !by_->arrival.empty();
-  const bool may_hold = holder_ != spec_.owner || unknown_ || !queued;
-  const bool reached = denied_ || (unknown_ && deployment_->has_asked()) || deployment_->current(store_.names().key);
-  if (!asked_ || !reached || (!queued && !may_hold)) return;
+  const bool reached = queued || unknown_ || denied_ || deployment_->current(store_.names().key);
+  if (!asked_ || !reached) return;
   if (acquisition_.patience().is_once() && !unknown_ && by_ && holder_ == spec_.owner) return;  // never in the queue
   const Owner entry = spec_.owner;
   (void)store_.release(holder_, &entry, give_up_end(), nullptr);

@@ -157,7 +157,6 @@ void RedissonLock::give_up() {
   const bool granted = watch_at_.has_value();
   const bool queued = enqueue_ && store_.kind() == RedissonKind::kFair;
   if (!asked_ || !(granted || queued || unknown_ || denied_)) return;
-  if (!deployment_->has_asked() && !denied_) return;
   const Owner entry = spec_.owner;
   (void)store_.release(holder_, &entry, give_up_end(), nullptr);
 }

@@ -326,7 +326,6 @@ void Connection::send(const Command& command) {
   if (outstanding_ == 0) s.asks = true;
   append_encoded(s.may_ask() ? s.outbox : s.held, command);
   outstanding_ += answers_to(command);
-  has_asked_ = true;
 }
 
 bool Connection::is_subscribed() const { return started_ && impl_->session->subscribed; }

@@ -72,7 +72,6 @@ class Connection {
   /// Queues a request. REQUIRES: !is_closed().
   void send(const Command& command);
   bool is_subscribed() const;                    ///< has asked for a subscription
-  bool has_asked() const { return has_asked_; }  ///< has ever queued a request
   /// When the last request began to be written, or just before; connecting, and a greeting that requests wait for, come
   /// before that. For a request that is sent while others are outstanding: when the first of them was.
   TimePoint asked_at() const { return asked_at_; }
@@ -100,7 +99,6 @@ class Connection {
   std::unique_ptr<Impl> impl_;
   bool started_ = false;
   bool ready_ = false;
-  bool has_asked_ = false;
   TimePoint asked_at_{};
   std::size_t outstanding_ = 0;
 };

@@ -43,10 +43,6 @@ void Connections::close_all() {
   }
 }
 
-bool Connections::have_asked() const {
-  return std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one.second->has_asked(); });
-}
-
 std::vector<Endpoint> endpoints(const BackendUrl& url) {
   const UrlScheme* scheme = find_url_scheme(url.scheme);
   const std::uint16_t usual = scheme == nullptr ? 0 : scheme->port;

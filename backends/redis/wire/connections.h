@@ -28,8 +28,6 @@ class Connections {
   /// nullptr if there is none.
   Connection* find(const Endpoint& endpoint) const;
   void close_all();
-  /// Whether a request was ever sent on any of them.
-  bool have_asked() const;
 
  private:
   Settings settings_;

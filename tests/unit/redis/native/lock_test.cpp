@@ -35,7 +35,8 @@ class ScriptedServer final : public Deployment {
                                   Control* /*control*/) override {
     ++calls;
     clock_.advance(connecting);
-    if (clock_.now() < out_until) {
+    refused_ = clock_.now() < out_until;
+    if (refused_) {
       if (insists_) clock_.advance(until - clock_.now());
       return Error{ErrorCode::kUnavailable, "cannot reach it: connection refused"};
     }
@@ -50,7 +51,6 @@ class ScriptedServer final : public Deployment {
     return replies;
   }
   Connection* current(const std::string& /*key*/) override { return reached_ ? &connection_ : nullptr; }
-  bool has_asked() const override { return reached_; }
   Result<std::vector<Connection*>> all_servers(TimePoint /*until*/) override { return std::vector<Connection*>{}; }
   void drop() override {}
 

@@ -31,7 +31,6 @@ class ScriptServer final : public redis::Deployment {
     return replies;
   }
   redis::Connection* current(const std::string&) override { return nullptr; }
-  bool has_asked() const override { return true; }
   Result<std::vector<redis::Connection*>> all_servers(TimePoint) override { return std::vector<redis::Connection*>(); }
   void drop() override {}
 
