@@ -82,6 +82,7 @@ Acquirer::Attempt PolledLock::attempt(TimePoint until, Control& control) {
 Acquirer::Attempt PolledLock::granted(const PollableLock::Taken& taken) {
   const TimePoint deadline = lease_deadline(taken.sent, spec_.ttl);
   if (deadline > runtime_.clock.now()) {
+    granted_at_ = taken.sent;
     const Owner& owner = claim_ ? claim_->owner : spec_.owner;
     return Granted{{HeldLock{spec_.name, owner, taken.token, store_name_, claim_.has_value()}}, deadline};
   }
@@ -136,7 +137,9 @@ Result<void> PolledLock::release(TimePoint until) {
   return insist([&] { return store_->release(until); }, until);
 }
 
+/// A lease that has just begun need not begin again: nothing can go wrong with it any more.
 Result<void> PolledLock::leave(Duration ttl, TimePoint until) {
+  if (ttl == spec_.ttl && has_just_begun(granted_at_, runtime_.clock.now(), ttl)) return {};
   return insist([&] { return store_->leave(ttl, until); }, until);
 }
 

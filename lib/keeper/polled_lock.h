@@ -81,6 +81,7 @@ class PolledLock final : public LockDriver, private Acquirer {
   int tries_ = 0;  ///< attempts that were answered
   LockState seen_;
   std::optional<Duration> remaining_;  ///< of what was seen last
+  TimePoint granted_at_{};             ///< when the lease of the grant began
   bool unknown_ = false;               ///< an attempt may have taken it
   std::optional<HeldClaim> claim_;     ///< of an ancestor, as long as the store has not refused it
 };

@@ -11,6 +11,8 @@ Duration clock_drift(Duration ttl) { return ttl / 100 + 2ms; }
 
 TimePoint lease_deadline(TimePoint sent, Duration ttl) { return sent + ttl - clock_drift(ttl); }
 
+bool has_just_begun(TimePoint sent, TimePoint now, Duration ttl) { return now - sent <= clock_drift(ttl); }
+
 Duration kill_margin(Duration ttl) { return std::min<Duration>(1s, ttl / 100 * 8); }
 
 TimePoint kill_at(TimePoint deadline, Duration ttl) { return deadline - kill_margin(ttl); }

@@ -19,6 +19,9 @@ Duration clock_drift(Duration ttl);
 /// The last moment at which the lease is believed.
 TimePoint lease_deadline(TimePoint sent, Duration ttl);
 
+/// Whether a lease that began at `sent` is still as good as new: its age is within the drift.
+bool has_just_begun(TimePoint sent, TimePoint now, Duration ttl);
+
 /// min(1 s, 8 % of ttl): what a KILL needs to be obeyed, and dlock to be scheduled.
 Duration kill_margin(Duration ttl);
 

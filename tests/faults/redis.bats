@@ -260,13 +260,8 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
 }
 
 @test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
-  local owner _
   through_proxy
-  network hang 1
-  network cut replies 2
-  run -0 dlock acquire -n --ttl "$((60 * slowness))s" k
-  read -r owner _ <<<"$output"
-  DLOCK_BACKEND=$direct dlock release --owner "$owner" k
+  silent_behind_the_grant 2
 }
 
 @test "a server that hangs over a request which nobody waits for any more, and goes on: nothing is held" {

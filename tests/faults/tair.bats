@@ -26,6 +26,11 @@ through_proxy() { # [?mode=ex]
 @test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { through_proxy ''; life_cut_everywhere 1s 7; }
 @test "mode=ex, cut behind every single message: the same" { through_proxy '?mode=ex'; life_cut_everywhere 1s 7; }
 
+@test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
+  through_proxy ''
+  silent_behind_the_grant 2
+}
+
 is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy ''; outage_under_a_waiter refuse; }
 @test "an outage under a waiter, shorter than its wait: silent, mode=ex" { through_proxy '?mode=ex'; outage_under_a_waiter hold; }

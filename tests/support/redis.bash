@@ -108,6 +108,16 @@ memory_is_full() {
   run -0 dlock run -n k -- true
 }
 
+# Around the proxy is $direct.
+silent_behind_the_grant() { # ANSWERS: that come before it, and its own
+  local owner _
+  network hang 1
+  network cut replies "$1"
+  run -0 dlock acquire -n --ttl "$((60 * slowness))s" k
+  read -r owner _ <<<"$output"
+  DLOCK_BACKEND=$direct dlock release --owner "$owner" k
+}
+
 everybody_is_killed() {
   start_watched a dlock run --ttl $((2 * slowness))s k -- section --for $((2 * slowness))
   wait_until begun 1

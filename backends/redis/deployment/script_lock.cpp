@@ -116,8 +116,7 @@ Result<void> ScriptLock::release(TimePoint until) {
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.
 Result<void> ScriptLock::leave(Duration ttl, TimePoint until) {
-  const bool fresh = runtime_.clock.now() - leased_at_ <= clock_drift(spec_.ttl);
-  if (ttl == spec_.ttl && fresh) return {};
+  if (ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl)) return {};
   ScriptStore& store = held_in();
   auto renewed = store.renew(holder_, ttl, true, until, nullptr);
   while (may_ask_again(renewed, runtime_.clock, until)) renewed = store.renew(holder_, ttl, true, until, nullptr);

@@ -49,7 +49,10 @@ struct ScriptedStore final : PollableLock {
     CHECK(clock.now() <= until);
     return error;
   }
-  Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override { return {}; }
+  Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override {
+    ++left;
+    return {};
+  }
   Result<LockState> read_state(TimePoint /*until*/, Control* /*control*/) override {
     if (free) return LockState{name, "store", Mode::kExclusive, 0, {}, {}};
     return state();
@@ -73,6 +76,7 @@ struct ScriptedStore final : PollableLock {
   bool free = false;
   int given_back = 0;
   int released = 0;
+  int left = 0;
 };
 
 struct World {
@@ -293,6 +297,20 @@ TEST_CASE("who takes nothing waits until nobody holds it") {
   REQUIRE(answer.has_value());
   CHECK(std::get<Granted>(*answer).locks.empty());
   CHECK(world.store->tried_at.empty());
+}
+
+TEST_CASE("a lease that has just begun is left as it is, one that is older or shall be another begins again") {
+  World world;
+  world.spec.ttl = 30s;
+  world.says([&] { return PollableLock::Taken{FencingToken(7), world.clock.now()}; });
+  REQUIRE(world.acquire().has_value());
+  CHECK(world.lock().leave(30s, world.clock.now() + 1s));
+  CHECK(world.store->left == 0);
+  CHECK(world.lock().leave(60s, world.clock.now() + 1s));
+  CHECK(world.store->left == 1);
+  world.clock.advance(1s);
+  CHECK(world.lock().leave(30s, world.clock.now() + 1s));
+  CHECK(world.store->left == 2);
 }
 
 TEST_CASE("a release that nobody confirmed is asked again within its time") {
