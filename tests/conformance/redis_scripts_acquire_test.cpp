@@ -178,6 +178,12 @@ TEST_CASE("redis scripts: acquire, shared and permits") {
        "acquire me s 100000 0 who '' '' '' '' 0 30000", "granted {us} me 0",
        "lock dlock:shared for 100s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who for 100s, ends "
        "other {+0} me {+100} for 100s, queue b 900, waiting b {+100}_0_w_1_who"},
+      {"shared, one behind that which takes nothing is told",
+       {"ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_0_who c {+100}_0_s_0_who"},
+       "acquire me s 100000 0 who '' '' '' '' 0 30000",
+       "granted {us} me 0",
+       "lock dlock:shared for 100s, fence {us}, holders me {us}_{+0}_0_me_who for 100s, ends me {+100} for 100s, "
+       "queue b 900, waiting b {+100}_0_w_0_who"},
       {"permits, free",
        {},
        "acquire me p 100000 2 who '' '' '' '' 0 30000 ''",
@@ -192,9 +198,14 @@ TEST_CASE("redis scripts: acquire, shared and permits") {
        "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "busy 500s 1 '' 0",
        "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends other {+500}, queue b 900, waiting b "
        "{+100}_0_p_1_who"},
-      {"permits, none is left", with(permits, {"ZADD ends {+500} more"}),
-       "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "busy 500s 0 '' 0",
-       "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends more {+500} other {+500}"},
+      {"permits, none is left: told when the first one ends", with(permits, {"ZADD ends {+300} more"}),
+       "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "busy 300s 0 '' 0",
+       "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends more {+300} other {+500}"},
+      {"permits, none is left, one waits: told when the second one ends",
+       with(permits, {"ZADD ends {+300} more", "ZADD queue 900 b", "HSET waiting b {+100}_0_p_1_who"}),
+       "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "busy 500s 1 '' 0",
+       "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends more {+300} other {+500}, queue b 900, "
+       "waiting b {+100}_0_p_1_who"},
       {"permits, the lease of one is over", with(permits, {"ZADD ends 5 over", "HSET holders over 7_5_0_over_who"}),
        "acquire me p 100000 2 who '' '' '' '' 0 30000 ''", "granted {us} me 0 0",
        "lock dlock:permits:2 for 500s, fence {us}, holders other 7_5_0_other_who me {us}_{+0}_0_me_who\x1f"

@@ -105,6 +105,13 @@ TEST_CASE("redis scripts: release") {
        "release me me",
        "released 0",
        "queue c 901 d 902, waiting c {+100}_0_x_1_who d {+100}_0_x_0_who"},
+      {"one that waits for the lock to be free is passed over while others hold it",
+       {"SET lock dlock:permits:2 PX 500000", kMyRecord, kOthersRecord, "ZADD ends {+500} me {+500} other",
+        "ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_0_who c {+100}_0_p_0_who"},
+       "release me me",
+       "released 0",
+       "lock dlock:permits:2 for 500s, holders other 7_5_0_other_who, ends other {+500}, queue b 900, waiting b "
+       "{+100}_0_w_0_who"},
       {"a waiter withdraws",
        {kHeldByOther, kOthersRecord, "ZADD queue 900 me 901 b", "HSET waiting me {+100}_0_x_0_who b {+100}_0_x_0_who"},
        "release me me",

@@ -136,7 +136,7 @@ local function grant()
     call('ZSCORE', ends, me)
     call('ZCARD', ends)
     call('PEXPIRE', ends, keep)
-    wake()
+    wake(false)
   end
   call('SET', lock, marker, 'PX', keep)
   return {'granted', token, me, 0, slot}
@@ -175,6 +175,12 @@ if open and not only_waits then
 end
 if enqueues then enter_queue() end
 if enqueues or not before then before = rank() end
+-- For the waiters in front, each in its turn, those permits come back whose leases end first.
+local left = call('PTTL', lock)
+if mode == 'p' and room == 0 then
+  local ending = call('ZRANGE', ends, before, before, 'WITHSCORES')[2]
+  if ending then left = ending - ms end
+end
 -- Its holder is not in our books.
 local foreign = value and (kind ~= 'string' or not is_marked() and call('HEXISTS', holders, value) == 0)
-return {'busy', call('PTTL', lock), before, arrival, foreign and 1 or 0}
+return {'busy', left, before, arrival, foreign and 1 or 0}

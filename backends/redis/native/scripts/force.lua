@@ -38,6 +38,6 @@ if count > 0 then
     call('PEXPIRE', KEYS[7], 3600000)
   end
   call('DEL', lock, holders, ends)
-  if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake() end
+  if delay > 0 then call('SET', lock, 'dlock-delay', 'PX', delay) else wake(true) end
 end
 return {'freed'}

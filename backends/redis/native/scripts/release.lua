@@ -12,7 +12,7 @@ local waited = entry ~= '' and leave_queue(entry)
 local ending = kind == 'string' and is_marked() and call('ZSCORE', ends, owner)
 if kind ~= 'string' or value ~= owner and not (ending and tonumber(ending) > ms) then
   -- Readers and permits may have waited for their turn behind it while there is room.
-  if waited and (not value or is_marked()) then wake() end
+  if waited and (not value or is_marked()) then wake(not value) end
   return {'gone', value or ''}
 end
 
@@ -35,6 +35,7 @@ if value ~= owner then
   call('ZREM', ends, owner)
   call('HDEL', holders, owner)
 end
-if value == owner or call('ZCARD', ends) == 0 then call('DEL', lock, holders, ends) end
-wake()
+local is_free = value == owner or call('ZCARD', ends) == 0
+if is_free then call('DEL', lock, holders, ends) end
+wake(is_free)
 return {'released', 0}

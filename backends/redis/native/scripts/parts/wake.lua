@@ -1,15 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
 --- include parts/leave_queue.lua
--- Tells the first waiter that listens. A waiter whose connection is gone leaves the queue: it comes back to its old
--- place if it lives. Where channels are refused waiters look by themselves.
-local function wake()
+-- Tells the first waiter that listens; unless the lock is free, not one that waits for nothing else. A waiter whose
+-- connection is gone leaves the queue: it comes back to its old place if it lives. Where channels are refused waiters look
+-- by themselves.
+local function wake(is_free)
+  local place = 0
   for _ = 1, 1000 do
-    local waiter = call('ZRANGE', queue, 0, 0)[1]
+    local waiter = call('ZRANGE', queue, place, place)[1]
     if not waiter then return end
-    local record = call('HGET', waiting, waiter)
-    local polls = record and string.match(record, '^%S+ %S+ %S+ (%S+)') == '1'
-    local heard = try('PUBLISH', ARGV[1] .. waiter, 'free')
-    if type(heard) == 'table' or heard > 0 or polls then return end
-    leave_queue(waiter)
+    local mode, polls = string.match(call('HGET', waiting, waiter) or '', '^%S+ %S+ (%S+) (%S+)')
+    if mode == 'w' and not is_free then
+      place = place + 1
+    else
+      local heard = try('PUBLISH', ARGV[1] .. waiter, 'free')
+      if type(heard) == 'table' or heard > 0 or polls == '1' then return end
+      leave_queue(waiter)
+    end
   end
 end
