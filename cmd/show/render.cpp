@@ -225,6 +225,7 @@ std::string inspect_json(const LockState& state, const Episode* last) {
   json.end_array().key("waiters").begin_array();
   for (const Participant& waiter : state.waiters) put_participant(json, waiter);
   json.end_array();
+  if (state.more_waiters > 0) json.key("more_waiters").number(static_cast<std::int64_t>(state.more_waiters));
   if (!state.waiters_known) json.key("waiters_known").boolean(false);
   if (!state.directory_of.empty()) json.key("directory_of").text(state.directory_of);
   if (state.ever_taken) json.key("ever_taken").boolean(*state.ever_taken);

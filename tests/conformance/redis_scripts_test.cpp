@@ -180,19 +180,19 @@ TEST_CASE("redis scripts: force") {
 
 TEST_CASE("redis scripts: read") {
   check({
-      {"free", {}, "read", "{us} string '' -2 [] [] [] [] 0", ""},
-      {"free, and was taken before", {"SET fence 7"}, "read", "{us} string '' -2 [] [] [] [] 1", "fence 7"},
+      {"free", {}, "read", "{us} string '' -2 [] [] [] [] 0 0", ""},
+      {"free, and was taken before", {"SET fence 7"}, "read", "{us} string '' -2 [] [] [] [] 0 1", "fence 7"},
       {"held, and one waits",
        {kHeldByOther, kOthersRecord, "ZADD queue 900 b", "HSET waiting b {+100}_0_x_0_who"},
        "read",
-       "{us} string other 500s [other 7_5_0_other_who] [] [b] [b {+100}_0_x_0_who] 0",
+       "{us} string other 500s [other 7_5_0_other_who] [] [b] [{+100}_0_x_0_who] 1 0",
        "lock other for 500s, holders other 7_5_0_other_who, queue b 900, waiting b {+100}_0_x_0_who"},
       {"shared ones, one of them over",
        {"SET lock dlock:shared PX 500000", kMyRecord, "ZADD ends 5 me {+500} other"},
        "read",
-       "{us} string dlock:shared 500s [me 7_5_0_me_who] [me 5 other {+500}] [] [] 0",
+       "{us} string dlock:shared 500s [me 7_5_0_me_who] [me 5 other {+500}] [] [] 0 0",
        "lock dlock:shared for 500s, holders me 7_5_0_me_who, ends me 5 other {+500}"},
-      {"another kind of key", {"HSET lock a b"}, "read", "{us} hash a -1 [] [] [] [] 0", "lock a b"},
+      {"another kind of key", {"HSET lock a b"}, "read", "{us} hash a -1 [] [] [] [] 0 0", "lock a b"},
   });
 }
 

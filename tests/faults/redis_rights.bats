@@ -265,3 +265,22 @@ SCRIPT
   dlock inspect --json k >shown
   "${python[@]}" -c 'import json; assert json.loads(open("shown", "rb").read().decode("utf-8"))["holders"][0]["host"] == "host"'
 }
+
+@test "the record of a shared holder is evicted: the lock is shown as held all the same" {
+  hold_lock -s k
+  redis_cli one del 'dlock:{k}:holders'
+  run -0 dlock inspect k
+  [[ "$output" == "k  held, shared "*"  holder  owner "* ]]
+}
+
+@test "a lock that thousands wait for: the first thousand are shown, and the number of all" {
+  dlock acquire --ttl 60s k
+  redis_cli one eval "for i = 1, 5000 do
+    redis.call('ZADD', KEYS[1], i, i)
+    redis.call('HSET', KEYS[2], i, '9000000000000 0 x 0 host' .. string.rep('x', 250))
+  end" 2 'dlock:{k}:queue' 'dlock:{k}:waiting'
+  run -0 dlock inspect k
+  [[ "$output" == *"  waits 1000 "*$'\n  4000 more' ]]
+  run -75 dlock run -n k -- true
+  [[ "$output" == *"; 5000 others wait"* ]]
+}

@@ -25,11 +25,11 @@ std::string foreign_owner(std::string_view value) {
   return "0x" + hex(value.substr(0, 64));
 }
 
-/// What scripts/read_state.lua gives: time, type, value, rest of the lease, four lists, and a number.
+/// What scripts/read_state.lua gives: time, type, value, rest of the lease, four lists, and two numbers.
 bool is_view(const std::vector<Reply>& parts) {
-  if (parts.size() != 9 || !parts[0].is_text() || parts[1].text.empty()) return false;
+  if (parts.size() != 10 || !parts[0].is_text() || parts[1].text.empty()) return false;
   if (!parts[2].is_text() || parts[3].kind != Reply::Kind::kInteger) return false;
-  if (parts[8].kind != Reply::Kind::kInteger) return false;
+  if (parts[8].kind != Reply::Kind::kInteger || parts[9].kind != Reply::Kind::kInteger) return false;
   return std::all_of(parts.begin() + 4, parts.begin() + 8,
                      [](const Reply& p) { return p.kind == Reply::Kind::kArray; });
 }
@@ -48,7 +48,7 @@ class ViewReader {
     else if (kind == "string" && remaining_ != -2) one(state, now_ms);
     else if (kind != "string" && kind != "none") other_family(state, kind, now_ms);
     waiters(state, now_ms);
-    state.ever_taken = parts_[8].integer == 1 || !state.holders.empty() || !state.waiters.empty();
+    state.ever_taken = parts_[9].integer == 1 || !state.holders.empty() || !state.waiters.empty();
     state.forgets = true;
   }
 
@@ -57,15 +57,13 @@ class ViewReader {
     state.mode = value_ == "dlock:shared" ? Mode::kShared : Mode::kPermits;
     if (state.mode == Mode::kPermits)
       state.permits = static_cast<int>(leading_number<std::int64_t>(value_.substr(value_.rfind(':') + 1)));
-    const auto until = pairs(parts_[5]);
-    for (const auto& [owner, record] : holders_) {
-      const auto end = until.find(owner);
-      if (end == until.end() || leading_number<std::int64_t>(end->second) <= now_ms) continue;
+    for (const auto& [owner, end] : pairs(parts_[5])) {
+      if (leading_number<std::int64_t>(end) <= now_ms) continue;
       Participant participant;
       participant.owner = owner;
       participant.mode = state.mode;
-      add_record(participant, record);
-      participant.until = from_ms(leading_number<std::int64_t>(end->second));
+      if (const auto record = holders_.find(owner); record != holders_.end()) add_record(participant, record->second);
+      participant.until = from_ms(leading_number<std::int64_t>(end));
       state.holders.push_back(std::move(participant));
     }
     std::sort(state.holders.begin(), state.holders.end(),
@@ -101,14 +99,14 @@ class ViewReader {
 
   /// "ALIVE_MS SINCE_MS MODE POLLS INFO"
   void waiters(LockState& state, std::int64_t now_ms) {
-    const auto records = pairs(parts_[7]);
-    for (const Reply& owner : parts_[6].elements) {
-      const auto found = records.find(owner.text);
-      if (found == records.end()) continue;
-      std::string_view rest = found->second;
+    const std::vector<Reply>& first = parts_[6].elements;
+    const std::vector<Reply>& known = parts_[7].elements;
+    const auto listed = static_cast<std::int64_t>(std::min(first.size(), known.size()));
+    for (std::int64_t i = 0; i < listed; ++i) {
+      std::string_view rest = known[i].text;
       if (leading_number<std::int64_t>(cut(rest, ' ')) <= now_ms) continue;
       Participant participant;
-      participant.owner = owner.text;
+      participant.owner = first[i].text;
       participant.since = from_ms(leading_number<std::int64_t>(cut(rest, ' ')));
       const std::string_view mode = cut(rest, ' ');
       if (mode == "w") continue;  // takes nothing
@@ -117,6 +115,7 @@ class ViewReader {
       add_who(participant, rest);
       state.waiters.push_back(std::move(participant));
     }
+    state.more_waiters = static_cast<std::size_t>(std::max<std::int64_t>(parts_[8].integer - listed, 0));
   }
 
   const std::vector<Reply>& parts_;

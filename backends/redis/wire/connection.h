@@ -71,7 +71,7 @@ class Connection {
 
   /// Queues a request. REQUIRES: !is_closed().
   void send(const Command& command);
-  bool is_subscribed() const;                    ///< has asked for a subscription
+  bool is_subscribed() const;  ///< has asked for a subscription
   /// When the last request began to be written, or just before; connecting, and a greeting that requests wait for, come
   /// before that. For a request that is sent while others are outstanding: when the first of them was.
   TimePoint asked_at() const { return asked_at_; }

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reads all of it, and changes nothing.
--- {us, type, value, pttl, holders, ends, queue, waiting, whether it was ever taken}; of a small hash the value tells whose
--- it is (families.h).
+-- {us, type, value, pttl, holders, ends, the first of the queue, what is known of each of them, how many wait, whether it was
+-- ever taken}; of a small hash the value tells whose it is (families.h).
 --- include parts/prologue.lua
 if kind == 'hash' then
   value = call('HGET', lock, 'mode') or call('HLEN', lock) < 100 and call('HKEYS', lock)[1] or kind
 end
+local first, known = call('ZRANGE', queue, 0, 999), {}
+for i, waiter in ipairs(first) do known[i] = call('HGET', waiting, waiter) or '' end
 return {
   string.format('%.0f', us), kind, value or '', call('PTTL', lock), call('HGETALL', holders),
-  call('ZRANGE', ends, 0, -1, 'WITHSCORES'), call('ZRANGE', queue, 0, 999), call('HGETALL', waiting),
-  call('GET', fence) and 1 or 0,
+  call('ZRANGE', ends, 0, -1, 'WITHSCORES'), first, known, call('ZCARD', queue), call('GET', fence) and 1 or 0,
 }

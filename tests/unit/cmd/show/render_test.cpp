@@ -104,6 +104,7 @@ TEST_CASE("those who are known by their number alone are counted") {
   const std::string text = inspect_text({state}, kNow, {});
   CHECK(text.find("\n  2 more\n  waits 1") != std::string::npos);
   CHECK(text.ends_with("\n  5 more\n"));
+  CHECK(inspect_json(state, nullptr).find("\"more_waiters\":5") != std::string::npos);
 }
 
 TEST_CASE("of a holder is said what is known, in one order") {

@@ -109,7 +109,7 @@ class ScriptedServer final : public Deployment {
     REQUIRE(script == native_scripts::kReadState);
     const auto pttl = std::chrono::duration_cast<std::chrono::milliseconds>(held_until - clock_.now()).count();
     return list({text("1"), text(holder.empty() ? "none" : "string"), text(holder), number(holder.empty() ? -2 : pttl),
-                 list({}), list({}), list({}), list({}), number(token > 0 ? 1 : 0)});
+                 list({}), list({}), list({}), list({}), number(0), number(token > 0 ? 1 : 0)});
   }
 
   Reply acquire(const std::string& owner, Duration ttl, const std::string& flags) {
