@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/deployment/server_findings.h"
 
+#include <algorithm>
+
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/redirect.h"
+#include "backends/redis/deployment/scripts.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 
@@ -10,6 +13,8 @@ namespace dlock::redis {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr const char* kKey = "dlock:{doctor}:fence";  ///< means nothing
 
 Finding eviction(const std::string& server, const std::string& policy) {
   if (policy == "noeviction") return Finding::ok(server + ": no eviction");
@@ -39,16 +44,32 @@ Finding version(const std::string& server, const std::string& text) {
                        "use Redis 6 or later");
 }
 
+/// " +hget +zadd": those of `commands` that are among the missing ones.
+std::string grants_of(const std::vector<std::string>& commands, const std::vector<Reply>& missing) {
+  std::string grants;
+  for (const std::string& command : commands) {
+    const auto is_it = [&](const Reply& one) { return one.text == command; };
+    if (std::any_of(missing.begin(), missing.end(), is_it)) grants += " +" + command;
+  }
+  return grants;
+}
+
 /// What the user of the URL may do, tried on keys that mean nothing.
-Finding rights(const std::string& server, Connection& connection, const ChannelRights& channels,
-               const Runtime& runtime) {
+Finding rights(const std::string& server, Connection& connection, const NeededRights& needed, const Runtime& runtime) {
   const TimePoint until = runtime.clock.now() + runtime.patience;
-  const auto replies =
-      exchange(connection,
-               {{"EVAL", "redis.call('GET',KEYS[1]) redis.call('TIME') return 1", "1", "dlock:{doctor}:fence"},
-                {"EVAL", "return redis.call('PUBLISH',ARGV[1],'x')", "0", channels.example}},
-               runtime.clock, until, until, nullptr);
+  Command missing_rights{"EVAL", deployment_scripts::kMissingRights, "0", kKey};
+  missing_rights.insert(missing_rights.end(), needed.commands.begin(), needed.commands.end());
+  const auto replies = exchange(connection,
+                                {{"EVAL", "redis.call('GET',KEYS[1]) redis.call('TIME') return 1", "1", kKey},
+                                 {"EVAL", "return redis.call('PUBLISH',ARGV[1],'x')", "0", needed.channel},
+                                 missing_rights},
+                                runtime.clock, until, until, nullptr);
   if (!replies) return Finding::fail(replies.error());
+  if (const std::string grants = grants_of(needed.commands, (*replies)[2].elements); !grants.empty()) {
+    const std::string user = connection.settings().user.empty() ? "default" : connection.settings().user;
+    return Finding::fail(server + ": the user " + user + " lacks rights that locks need",
+                         "ACL SETUSER " + user + grants + "; what they are for: man dlock-redis", ErrorCode::kDenied);
+  }
   const Reply& script = (*replies)[0];
   if (is_unknown_command(script)) {
     const Error error = *error_of(script, server);
@@ -61,16 +82,16 @@ Finding rights(const std::string& server, Connection& connection, const ChannelR
   }
   // A node of a cluster looks at the rights first, and then at whose slot it is.
   if (script.is_error() && refusal != Refusal::kMoved && refusal != Refusal::kAsk) {
-    return Finding::fail(server + ": " + words_of(script), "grant what man dlock-redis lists", ErrorCode::kDenied);
+    return Finding::fail(error_of(script, server)->message, "grant what man dlock-redis lists", ErrorCode::kDenied);
   }
   if ((*replies)[1].is_error()) {
     return Finding::warn(server + ": may not publish, so waiters look by themselves",
-                         "grant the channels: ACL SETUSER ... " + channels.grant);
+                         "grant the channels: ACL SETUSER ... " + needed.channels_rule);
   }
   return Finding::ok(server + ": scripts and channels are allowed");
 }
 
-void examine(Connection& connection, const ChannelRights& channels, const Runtime& runtime,
+void examine(Connection& connection, const NeededRights& needed, const Runtime& runtime,
              std::vector<Finding>& findings) {
   const std::string server = connection.settings().endpoint.text();
   const TimePoint before = runtime.clock.now();
@@ -104,10 +125,15 @@ void examine(Connection& connection, const ChannelRights& channels, const Runtim
     const auto judged = judge_info(server, ServerInfo(info.text));
     findings.insert(findings.end(), judged.begin(), judged.end());
   }
-  findings.push_back(rights(server, connection, channels, runtime));
+  findings.push_back(rights(server, connection, needed, runtime));
 }
 
 }  // namespace
+
+std::vector<std::string> commands_of_scripts() {
+  return {"time",    "type", "exists",  "get",  "set",  "del",    "pexpire",       "pttl",   "hset",  "hget",
+          "hgetall", "hdel", "hexists", "zadd", "zrem", "zrange", "zrangebyscore", "zscore", "zcard", "zrank"};
+}
 
 std::vector<Finding> judge_info(const std::string& server, const ServerInfo& info) {
   std::vector<Finding> findings;
@@ -121,7 +147,7 @@ std::vector<Finding> judge_info(const std::string& server, const ServerInfo& inf
   return findings;
 }
 
-std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const ChannelRights& channels,
+std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const NeededRights& needed,
                                       const Runtime& runtime) {
   std::vector<Finding> findings;
   const auto servers = deployment.all_servers(runtime.clock.now() + runtime.patience);
@@ -129,7 +155,7 @@ std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string&
     const Error& error = servers.error();
     return {Finding::fail(store + ": " + error.message, error.next, error.code)};
   }
-  for (Connection* server : *servers) examine(*server, channels, runtime, findings);
+  for (Connection* server : *servers) examine(*server, needed, runtime, findings);
   return findings;
 }
 

@@ -14,14 +14,19 @@ namespace dlock::redis {
 /// Judges one server by its INFO: version, eviction, persistence, replicas. Pure.
 std::vector<Finding> judge_info(const std::string& server, const ServerInfo& info);
 
-/// The right to a layout's channels: an unused channel to try it on, and the ACL rule that grants them all.
-struct ChannelRights {
-  std::string example;
-  std::string grant;
+/// What a layout's user has to be allowed: the commands of its scripts, and its channels, with an unused one to try
+/// that on, and the ACL rule that grants them all.
+struct NeededRights {
+  std::vector<std::string> commands;
+  std::string channel;
+  std::string channels_rule;
 };
 
+/// The commands that scripts of every layout use.
+std::vector<std::string> commands_of_scripts();
+
 /// Asks and judges every server of a deployment: reachable, round trip, clock, INFO, rights of this user.
-std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const ChannelRights& channels,
+std::vector<Finding> diagnose_servers(Deployment& deployment, const std::string& store, const NeededRights& needed,
                                       const Runtime& runtime);
 
 }  // namespace dlock::redis

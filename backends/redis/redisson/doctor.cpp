@@ -18,8 +18,13 @@ Finding about(RedissonKind kind) {
 
 std::vector<Finding> diagnose_redisson(Deployment& deployment, RedissonKind kind, const std::string& store,
                                        const Runtime& runtime) {
-  auto findings = diagnose_servers(
-      deployment, store, {"redisson_lock__channel:{dlock-doctor}", "'&redisson_*' '&__redis__:invalidate'"}, runtime);
+  NeededRights needed{commands_of_scripts(), "redisson_lock__channel:{dlock-doctor}",
+                      "'&redisson_*' '&__redis__:invalidate'"};
+  for (const char* command :
+       {"hincrby", "hkeys", "incr", "incrby", "decrby", "zincrby", "lrange", "lindex", "lpop", "rpush", "lrem"}) {
+    needed.commands.emplace_back(command);
+  }
+  auto findings = diagnose_servers(deployment, store, needed, runtime);
   findings.push_back(about(kind));
   return findings;
 }
