@@ -103,6 +103,19 @@ cut_lease() { # DIRECTION N
   packets dlock acquire --ttl 30s first >granted
   behind_each_packet cut_lease
 }
+acquire_in_silence() { # requests|replies N
+  [ "$1" = replies ] || return 0
+  network hang 1
+  network cut replies "$2"
+  run --separate-stderr dlock acquire -n --ttl "$((60 * slowness))s" "s-$2"
+  [[ "$status" = 69 && -z "$output" || "$status" = 0 && "$2" = "$replies" ]] || { echo "$2: $status, $output"; false; }
+}
+@test "acquire: a server that falls silent behind any packet has given a handle that is good, or none" {
+  packets dlock acquire --ttl 30s first >granted
+  behind_each_packet acquire_in_silence
+  read -r owner _ <<<"$output"
+  DLOCK_BACKEND=$direct dlock release --owner "$owner" "s-$replies"
+}
 holder_is() { [ "$(holder_field "$3" owner) $(holder_field "$3" token)" = "$1 $2" ]; } # OWNER TOKEN KEY
 
 # With the others a connection that is gone may be the lock that is gone: then nothing has run, or it was ended, 79. No

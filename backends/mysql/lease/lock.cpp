@@ -146,7 +146,7 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
     const Duration left = std::chrono::microseconds(ours->until - reading.now);
     if (ours->connection == reading.connection && left >= spec_.ttl / 2) {
       take.next = reading.row;
-      return granted(take, lease_deadline(reading.sent, std::min(left, spec_.ttl)));
+      return granted(take, reading.sent, std::min(left, spec_.ttl));
     }
   }
   const bool may = take.joined || take.already || store_.has_gate() || store_.without_gates();
@@ -163,24 +163,26 @@ LeaseLock::Step LeaseLock::write(const LeaseReading& reading, LeaseTake take, Co
     unknown_ = unknown_ || store_.unanswered();
     return written.error();
   }
-  if (*written == Written::kYes) return granted(take, lease_deadline(reading.sent, spec_.ttl));
+  if (*written == Written::kYes) return granted(take, reading.sent, spec_.ttl);
   remaining_ = 0;  // the row moves: look again at once, but do not spin
   if (++collisions_ % 4 == 0) acquisition_.pause(runtime_.clock.now() + jitter(kFirstPause), control);
   return Again{};
 }
 
-Granted LeaseLock::granted(const LeaseTake& take, TimePoint deadline) {
+/// With so much `left` when the request was sent that tells it.
+Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left) {
   row_ = take.next;
   holder_ = take.owner;
   unknown_ = unknown_take_ = false;
   written_ = true;
+  leased_at_ = sent - (spec_.ttl - left);
   if (spec_.mode != Mode::kExclusive && store_.has_gate()) {
     (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
   }
   const auto owner = Owner::parse(take.owner);
   HeldLock lock{spec_.name, owner ? *owner : spec_.owner, FencingToken(take.token), store_name_, take.joined};
   lock.slot = take.slot;
-  return {{std::move(lock)}, deadline};
+  return {{std::move(lock)}, lease_deadline(sent, left)};
 }
 
 bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {

@@ -57,9 +57,10 @@ class LeaseLock final : public LockDriver, private Acquirer {
   WaitingNote note() const;
   LeaseAsk make_ask(std::uint64_t connection) const;
   Result<LeaseReading> read(Control& control);
-  Granted granted(const LeaseTake& take, TimePoint deadline);
+  Granted granted(const LeaseTake& take, TimePoint sent, Duration left);
   bool is_alone() const;
   Renewal renew(TimePoint until, Control* control);
+  RenewalRenewed renewed(TimePoint sent);
   Result<std::optional<Renewal>> renew_what_is_read(bool wants_gate, TimePoint until, Control* control);
   std::string why_lost(const LeaseReading& reading, TimePoint until, Control* control);
   Result<void> return_it(TimePoint until);
@@ -81,6 +82,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   bool unknown_ = false;        ///< a change of ours was not answered, and may have been carried out
   bool unknown_take_ = false;   ///< that change is a take, which may also still be carried out later
   bool written_ = false;        ///< it is ours, as far as we know
+  TimePoint leased_at_{};       ///< when the lease that the row has began, or before
   Control* control_ = nullptr;  ///< of acquire(), polled while it is held as well
   bool admits_ = false;         ///< the row was free for us, but another waiter had the gate
   int quick_ = 0;               ///< attempts while the gate was being passed by others

@@ -33,7 +33,7 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
   if (is_alone() && (!wants_gate || store_.has_gate() || store_.without_gates())) {
     const TimePoint sent = runtime_.clock.now();
     const auto extended = store_.extend(row_, spec_.ttl, until, control);
-    if (extended && *extended == Written::kYes) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+    if (extended && *extended == Written::kYes) return renewed(sent);
   }
   std::string why = "no answer in time";
   while (true) {
@@ -52,6 +52,11 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
     }
     if (control && control->stop_requested()) return RenewalUnknown{why};
   }
+}
+
+RenewalRenewed LeaseLock::renewed(TimePoint sent) {
+  leased_at_ = sent;
+  return {lease_deadline(sent, spec_.ttl)};
 }
 
 /// One look and one write; nullopt: the row has changed in between.
@@ -74,7 +79,7 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
   if (*written != Written::kYes) return std::optional<Renewal>();
   row_ = *next;
   unknown_ = false;
-  return std::optional<Renewal>(RenewalRenewed{lease_deadline(reading->sent, spec_.ttl)});
+  return std::optional<Renewal>(renewed(reading->sent));
 }
 
 /// Our hold is not in the row that was read.
@@ -145,8 +150,10 @@ Result<void> LeaseLock::release(TimePoint until) {
   return released;
 }
 
+/// Nothing is asked about a lease that has just begun: nothing can go wrong with it any more.
 Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
-  while (true) {
+  const bool stays = ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl);
+  while (!stays) {
     auto reading = store_.read(false, until, nullptr);
     Error error;
     if (reading) {

@@ -134,5 +134,22 @@ TEST_CASE("a lease that is left without a process ends after its ttl") {
   CHECK(world.seen().holders.empty());
 }
 
+TEST_CASE(
+    "nothing is asked about a lease that has just begun; one that is older, or is to last for another time, begins "
+    "again") {
+  for (const bool waits : {false, true}) {
+    CAPTURE(waits);
+    World world;
+    if (waits) world.somebody_holds(30s, false), world.clock.advance(30s);
+    world.granted();
+    world.server.log.clear();
+    CHECK(world.lock().leave(world.spec.ttl, world.clock.now() + 1s));
+    CHECK(world.server.log.empty());
+    world.clock.advance(1s);
+    CHECK(world.lock().leave(world.spec.ttl, world.clock.now() + 1s));
+    CHECK_FALSE(world.server.log.empty());
+  }
+}
+
 }  // namespace
 }  // namespace dlock::mysql::lease_lock_held_test
