@@ -128,17 +128,23 @@ lock_name() { echo "dlock:$(printf 'locks\nsession\n%s' "$1" | sha256sum | head 
   sql app@one 'SET innodb_lock_wait_timeout = 1; UPDATE shop.orders SET state = 9'
 }
 
-@test "row: no such table, no such column, a view, an engine without transactions, no number: 78 with the name" {
+@test "row: no such table, no such column, a view, an engine without transactions, no number, no date: 78 with the name" {
   shop
+  sql one "ALTER TABLE shop.orders ADD day DATE, ADD at TIMESTAMP NULL, ADD KEY (day), ADD KEY (at); \
+    UPDATE shop.orders SET day = '2026-05-01', at = '2026-05-01 10:00:00'"
   sql one 'CREATE VIEW shop.open_orders AS SELECT id FROM shop.orders'
   local row
-  for row in ordres:id=42 orders:idd=42 old:id=42 open_orders:id=42 orders:id=42abc orders:id=abc; do
+  for row in ordres:id=42 orders:idd=42 old:id=42 open_orders:id=42 orders:{id=42,id=,day=2026-05-01,'at=2026-05-01 10:00:00'}abc; do
     order "$row"
     run -78 dlock run -n k -- touch ran
     echo "$output"
     [[ "$output" == *"${row%%:*}"* || "$output" == *idd* ]]
     [[ "$row" != open_* || "$output" == *"is a view"* ]]
-    [[ "$row" != *abc || "$output" == *"column of numbers"* ]]
+    [[ "$row" != *abc || "$output" == *"column of "* ]]
+  done
+  for row in orders:day=2026-05-01 orders:day=20260501 'orders:at=2026-05-01 10:00:00'; do
+    order "$row"
+    run -0 dlock run -n k -- true
   done
   [ ! -e ran ]
 }

@@ -50,9 +50,18 @@ std::string type_query(const UserRow& row) {
          literal(row.table) + " AND COLUMN_NAME=_utf8mb4 " + literal(row.column) + ")";
 }
 
-/// There the server takes the number that a text begins with, or 0: 42 for '42abc'.
-bool is_of_numbers(const std::string& type) {
-  return type.ends_with("int") || type == "decimal" || type == "float" || type == "double" || type == "year";
+bool is_date(const std::string& value) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return value.find_first_not_of("0123456789-:. T") == std::string::npos && !value.empty() && is_digit(value.back());
+}
+
+/// What a column of that type has, if `value`, which is no number, is none of these. The server would take what the
+/// text begins with: 42 for '42abc', or 0; the first of May for '2026-05-01abc'.
+const char* misfit(const std::string& type, const std::string& value) {
+  if (type.ends_with("int") || type == "decimal" || type == "float" || type == "double" || type == "year")
+    return "numbers";
+  const bool dates = type.starts_with("date") || type.starts_with("time");
+  return dates && !is_date(value) ? "dates or times" : nullptr;
 }
 
 /// MySQL has a column `partitions` before it.
@@ -112,9 +121,9 @@ Result<void> BoundStore::check_user_row(Database& database, const std::string& s
                  "name the table that has them"};
   }
   if (auto fit = judge_engine(kinds->rows[0]); !fit) return fit;
-  if (is_of_numbers(text_of(kinds->rows[0], kBeside))) {
+  if (const char* content = misfit(text_of(kinds->rows[0], kBeside), row_->value)) {
     return Error{ErrorCode::kMisconfigured,
-                 "row=" + row_text(*row_) + " names no row: " + row_->column + " is a column of numbers",
+                 "row=" + row_text(*row_) + " names no row: " + row_->column + " is a column of " + content,
                  "it is TABLE:COLUMN=VALUE, for example row=orders:id=42"};
   }
   // Not of the locking query: to explain that, the server reads the row, with the lock.
