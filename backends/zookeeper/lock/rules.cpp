@@ -219,6 +219,10 @@ bool is_seen_by(Rule rule, Family family) {
   return true;
 }
 
+bool is_in_curators_way(const std::string& name) {
+  return !parse_node_name(name) && curator_key(Rule::kCuratorMutex, name) < "0000000000";
+}
+
 std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& children,
                                    const std::vector<std::string>& own) {
   std::vector<Family> families;

@@ -79,6 +79,10 @@ Rule rule_of(const std::vector<NodeName>& nodes);
 /// Whether an acquisition under `rule` waits for a node of `family` with a lower number than its own.
 bool is_seen_by(Rule rule, Family family);
 
+/// Whether Curator's mutex and write lock wait for ever for a node of this name: it is no contender's, and sorts before
+/// all numbers. Pure.
+bool is_in_curators_way(const std::string& name);
+
 /// Contenders that do not exclude one under `rule`, or are not excluded by it, although one of the two is no reader:
 /// one node for each such family. Pure.
 std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& children,

@@ -56,6 +56,16 @@ Present present_of(const Node& node, const char* kind, bool is_kazoo) {
   return present;
 }
 
+/// A node that is nobody's, and keeps others out as one that holds in that mode.
+Present obstacle(const Node& node, Mode mode, const char* what) {
+  Present present = present_of(node, "", false);
+  present.holds = true;
+  present.participant.mode = mode;
+  if (node.stat.ephemeral_owner == 0) present.participant.host.clear();  // no client's address
+  present.participant.note = "the node " + text_in(base_of(node.path)) + ", which is no " + what;
+  return present;
+}
+
 Mode mode_of(const NodeName& name) {
   if (name.permits > 0) return Mode::kPermits;
   const bool reads = name.family == Family::kCuratorRead || name.family == Family::kKazooRead;
@@ -85,6 +95,8 @@ class PresentReader {
     }
     if (recipe == Recipe::kKazooSemaphore) return kazoo_semaphore(directory);
     if (recipe == Recipe::kSimple) return one_node(directory);
+    if (recipe == Recipe::kMutex) return queue(directory, Mode::kExclusive);
+    if (recipe == Recipe::kRw) return queue(directory, Mode::kShared);
     return queue(directory);
   }
 
@@ -127,16 +139,22 @@ class PresentReader {
     return Listing{std::move(*children), std::move(*nodes)};
   }
 
-  Result<std::vector<Present>> queue(const std::string& directory) {
+  /// What is in the way of Curator's locks holds as in the mode `obstacles`; in that of others nothing is.
+  Result<std::vector<Present>> queue(const std::string& directory, std::optional<Mode> obstacles = {}) {
     const auto children = list(directory);
     if (!children) return children.error();
-    std::vector<std::string> numbered;
+    std::vector<std::string> seen;
     for (const std::string& name : *children) {
-      if (parse_node_name(name)) numbered.push_back(name);
+      if (parse_node_name(name) || (obstacles && is_in_curators_way(name))) seen.push_back(name);
     }
-    const auto nodes = read(directory, numbered);
+    const auto nodes = read(directory, seen);
     if (!nodes) return nodes.error();
-    return present_in(*children, *nodes);
+    std::vector<Present> found;
+    for (const Node& node : *nodes) {
+      if (!parse_node_name(base_of(node.path))) found.push_back(obstacle(node, *obstacles, "contender"));
+    }
+    for (Present& one : present_in(*children, *nodes)) found.push_back(std::move(one));
+    return found;
   }
 
   /// Curator counts whatever lies among the leases.
@@ -145,11 +163,7 @@ class PresentReader {
     if (!all) return all.error();
     std::vector<Present> found;
     for (const Node& node : all->nodes) {
-      const std::string name = base_of(node.path);
-      if (parse_node_name(name)) continue;
-      found.push_back(present_of(node, "", false));
-      found.back().participant.mode = Mode::kPermits;
-      found.back().participant.note = "the node " + text_in(name) + ", which is no lease";
+      if (!parse_node_name(base_of(node.path))) found.push_back(obstacle(node, Mode::kPermits, "lease"));
     }
     for (Present& one : present_in(all->children, all->nodes)) found.push_back(std::move(one));
     return found;
@@ -181,12 +195,16 @@ class PresentReader {
     return found;
   }
 
+  /// kazoo counts whatever lies there; its own leases are ephemeral.
   Result<std::vector<Present>> kazoo_semaphore(const std::string& directory) {
     const auto all = read_all(directory);
     if (!all) return all.error();
     std::vector<Present> found;
     for (const Node& node : all->nodes) {
-      if (node.stat.ephemeral_owner == 0) continue;
+      if (node.stat.ephemeral_owner == 0) {
+        found.push_back(obstacle(node, Mode::kPermits, "lease"));
+        continue;
+      }
       found.push_back(present_of(node, "kazoo semaphore", true));
       found.back().holds = true;
       if (!found.back().ours) found.back().participant.mode = Mode::kPermits;

@@ -190,4 +190,39 @@ TEST_CASE("Whatever lies among the leases of Curator's semaphore has one, and is
   CHECK_FALSE(w.ensemble.nodes.contains("/k/leases/foo"));
 }
 
+TEST_CASE(
+    "A directory among kazoo's leases, and a node in the way of Curator's locks, are shown as what keeps others out") {
+  struct Case {
+    const char* recipe;
+    const char* node;
+    const char* note;
+    Mode mode;
+  };
+  for (const auto& [recipe, node, note, mode] :
+       {Case{"kazoo-semaphore", "/k/nested", "the node nested, which is no lease", Mode::kPermits},
+        Case{"mutex", "/k/!x", "the node !x, which is no contender", Mode::kExclusive},
+        Case{"rw", "/k/!x", "the node !x, which is no contender", Mode::kShared}}) {
+    CAPTURE(recipe);
+    World w;
+    for (const char* path : {"/k", "/k/xyz", node}) w.ensemble.create(path, "", 0, false);
+    if (mode == Mode::kPermits) w.ensemble.remove("/k/xyz");
+    w.ensemble.create(std::string(node) + "/inside", "", 0, false);
+    const auto commands = w.commands(recipe);
+    const auto shown = commands->inspect(kName);
+    REQUIRE(shown);
+    REQUIRE(shown->holders.size() == 1);
+    CHECK(shown->holders.front().note == note);
+    CHECK(shown->holders.front().mode == mode);
+    const auto kept = commands->force_release(kName, *shown, "me");
+    REQUIRE_FALSE(kept);
+    CHECK(kept.error().code == ErrorCode::kUnsupported);
+    w.ensemble.remove(std::string(node) + "/inside");
+    REQUIRE(commands->force_release(kName, *shown, "me"));
+    CHECK_FALSE(w.ensemble.nodes.contains(node));
+  }
+  World w;
+  for (const char* path : {"/k", "/k/!x"}) w.ensemble.create(path, "", 0, false);
+  CHECK(w.commands("bridge")->inspect(kName)->holders.empty());
+}
+
 }  // namespace dlock::zookeeper::admin_test
