@@ -14,20 +14,28 @@ constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connecti
 constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
 constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
+/// "DELETE on /a/b": what servers want for it.
+std::string right_to(const Change& change) {
+  if (change.kind == Change::Kind::kCheck) return "READ on " + change.path;
+  if (change.kind == Change::Kind::kSet) return "WRITE on " + change.path;
+  const std::string above = change.path.substr(0, std::max<std::size_t>(1, change.path.rfind('/')));
+  return (change.kind == Change::Kind::kCreate ? "CREATE on " : "DELETE on ") + above;
+}
+
 }  // namespace
 
 std::uint64_t Calls::send(const Request& request) {
   if (!out_since_ && state_ == SessionState::kConnecting) out_since_ = clock_.now();
-  std::vector<std::string>& paths = asked_[++last_ticket_];
-  for (const Change& change : request.changes) paths.push_back(change.path);
-  if (paths.empty()) paths.push_back(request.path);
+  std::vector<std::string>& rights = needed_[++last_ticket_];
+  for (const Change& change : request.changes) rights.push_back(right_to(change));
+  if (rights.empty()) rights.push_back("READ on " + request.path);
   if (connections_ == 0 && servers_ > 1) unreached_.emplace(last_ticket_, Unreached{request, servers_});
   session_->ask(last_ticket_, request);
   return last_ticket_;
 }
 
 void Calls::forget(std::uint64_t ticket) {
-  asked_.erase(ticket);
+  needed_.erase(ticket);
   unreached_.erase(ticket);
   if (answers_.erase(ticket) == 0) forgotten_.insert(ticket);
 }
@@ -121,15 +129,15 @@ Error Calls::unreachable() const {
           "check it with: dlock doctor"};
 }
 
-/// `asked`: the paths, of a transaction in the order of its changes.
-Result<Answer> Calls::judged(Answer answer, const std::vector<std::string>& asked) {
+/// `rights`: that it takes, of a transaction in the order of its changes.
+Result<Answer> Calls::judged(Answer answer, const std::vector<std::string>& rights) {
   if (is_disconnected(answer.code)) return unreachable();
   nonsense_ = is_nonsense(answer.code);
   const Code code = state_ == SessionState::kAuthFailed && !nonsense_ ? Code::kAuthFailed : answer.code;
   const auto refused = std::find_if(answer.changed.begin(), answer.changed.end(),
                                     [&](const Answer::Changed& one) { return one.code == answer.code; });
   const auto at = static_cast<std::size_t>(refused - answer.changed.begin());
-  if (auto error = error_of(code, store_, at < asked.size() ? asked[at] : asked.front())) return *error;
+  if (auto error = error_of(code, store_, at < rights.size() ? rights[at] : rights.front())) return *error;
   return answer;
 }
 
@@ -140,8 +148,8 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
     if (found != answers_.end()) {
       Answer answer = std::move(found->second);
       answers_.erase(found);
-      const auto asked = asked_.extract(ticket);
-      return judged(std::move(answer), asked.mapped());
+      const auto needed = needed_.extract(ticket);
+      return judged(std::move(answer), needed.mapped());
     }
     const bool stopped = waited && control && control->stop_requested();
     if (stopped || clock_.now() >= until || refused_by_all()) {

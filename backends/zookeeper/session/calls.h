@@ -98,7 +98,7 @@ class Calls {
   void take(Event event);
   void leave_silent_server();
   bool goes_to_next_server(const Answered& answered);
-  Result<Answer> judged(Answer answer, const std::vector<std::string>& asked);
+  Result<Answer> judged(Answer answer, const std::vector<std::string>& rights);
 
   std::unique_ptr<Session> session_;
   const std::string store_;
@@ -115,7 +115,7 @@ class Calls {
   int most_refusals_ = 0;
   bool nonsense_ = false;  ///< the last answer could not be decoded, nor can those behind it
   std::uint64_t last_ticket_ = 0;
-  std::map<std::uint64_t, std::vector<std::string>> asked_;  ///< the paths
+  std::map<std::uint64_t, std::vector<std::string>> needed_;  ///< the rights
   struct Unreached {
     Request request;
     int tries_left;

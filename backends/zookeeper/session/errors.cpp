@@ -22,7 +22,7 @@ std::string words_of(Code code) {
 
 }  // namespace
 
-std::optional<Error> error_of(Code code, const std::string& store, const std::string& path) {
+std::optional<Error> error_of(Code code, const std::string& store, const std::string& right) {
   if (is_nonsense(code)) {
     return Error{ErrorCode::kUnavailable, store + " sent an answer that makes no sense",
                  "is it the server that it should be? See: dlock doctor"};
@@ -34,7 +34,7 @@ std::optional<Error> error_of(Code code, const std::string& store, const std::st
     return Error{ErrorCode::kLost, "the session on " + store + " has expired"};
   }
   if (code == Code::kNoAuth || code == Code::kInvalidAcl) {
-    return Error{ErrorCode::kDenied, store + " refused: no right to do that to " + path,
+    return Error{ErrorCode::kDenied, store + " refused: the right " + right + " is missing",
                  "give the URL a user and a password that may: zk://USER:PASSWORD@...; see man dlock-zookeeper"};
   }
   return std::nullopt;

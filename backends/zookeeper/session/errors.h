@@ -17,8 +17,8 @@ bool is_nonsense(Code code);
 
 /// What a code means to who uses dlock, whatever was asked. nullopt for what the server says of the request itself
 /// (NoNode, NodeExists, BadVersion, ...): its meaning is the caller's.
-/// `path` is what was asked about.
-std::optional<Error> error_of(Code code, const std::string& store, const std::string& path);
+/// `right` is the one that it takes: "CREATE on /a".
+std::optional<Error> error_of(Code code, const std::string& store, const std::string& right);
 
 /// The error for a code that is not expected here. `what`: the server did, "does not note who enters /x".
 Error unexpected(Code code, const std::string& store, const std::string& what);
