@@ -59,9 +59,18 @@ bool works_unread(Command command) {
   return false;
 }
 
+/// What a store's program and its libraries need for themselves, and some.
+constexpr std::size_t kMemoryToStart = 24 << 20;
+
 /// Commands that supervise nothing are the business of the program that knows the store: it has the same command line.
 int exec_keeper_program(const std::string& program, char** argv, const Log& log) {
-  // Without a descriptor to spare it could not load its libraries, and would end with ld.so's 127.
+  // With less memory, or without a descriptor to spare, it could not load its libraries, and would end with ld.so's 127
+  // or by SIGSEGV.
+  if (const auto allowed = allowed_memory(); allowed && *allowed < kMemoryToStart) {
+    return fail(log,
+                {ErrorCode::kSystem, "cannot run " + program + ": it may use " + mebibytes(*allowed) + " of memory",
+                 "allow more: ulimit -v"});
+  }
   if (const UniqueFd spare(open(program.c_str(), O_PATH | O_CLOEXEC)); spare.valid()) execv(program.c_str(), argv);
   return fail(log, system_error("cannot run " + program, errno));
 }
@@ -71,17 +80,13 @@ void limit_memory_for_stores() {
   if (memory_for_stores() > 0) limit_memory(memory_for_stores());
 }
 
-/// A file that may not grow (ulimit -f) is an error to be told, not our end. What becomes a command leaves it as it
-/// was.
-void outlive_full_files(const Options& options) {
-  if (options.child.empty() && !options.shell_command) signal(SIGXFSZ, SIG_IGN);
-}
+/// A file that may not grow (ulimit -f) is an error to be told, not our end.
+void outlive_full_files() { signal(SIGXFSZ, SIG_IGN); }
 
 using StoreCommand = int (*)(const Options&, LockAdmin&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
   limit_memory_for_stores();
-  outlive_full_files(options);
   auto store = open_admin(options.backends.front(), runtime);
   if (!store && options.command == Command::kDoctor)
     return doctor_without_backend(options, store.error(), runtime, out);
@@ -93,7 +98,6 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
 
 int on_stock(const Options& options, const Runtime& runtime, char** argv, Output& out) {
   limit_memory_for_stores();
-  outlive_full_files(options);
   auto store = open_stock(options.backends.front(), runtime);
   if (!store) return fail(runtime.log, store.error());
   if (const auto* other = std::get_if<OtherProgram>(&*store))
@@ -244,6 +248,8 @@ Log log_of_mistakes(int argc, char** argv) {
 int run_main(int argc, char** argv) {
   fill_closed_standard_descriptors();
   const auto options = parse_command_line(argc, argv, environ);
+  // What runs a command, or becomes one, leaves it as it was.
+  if (!options || (options->child.empty() && !options->shell_command)) outlive_full_files();
   if (!options) return fail(log_of_mistakes(argc, argv), options.error());
   const Log log(options->log, STDERR_FILENO, options->same_store,
                 options->keys.size() == 1 ? options->keys.front().text() : "");

@@ -28,11 +28,18 @@ void lift_memory_limit() {
   if (before) setrlimit(RLIMIT_AS, &*before);
 }
 
+std::optional<std::size_t> allowed_memory() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur;
+}
+
+std::string mebibytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
 std::string failure_text(const std::exception& failure) {
   if (!dynamic_cast<const std::bad_alloc*>(&failure)) return failure.what();
-  rlimit limit{};
-  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return limited ? "out of memory: it may use " + std::to_string(limit.rlim_cur >> 20) + " MiB" : "out of memory";
+  const auto allowed = allowed_memory();
+  return allowed ? "out of memory: it may use " + mebibytes(*allowed) : "out of memory";
 }
 
 }  // namespace dlock

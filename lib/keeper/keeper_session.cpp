@@ -256,7 +256,9 @@ std::optional<SessionEvent> KeeperSession::receive() {
     return give_up(SessionGone{"the keeper " + program_ + " said more than " + std::to_string(kLargestMessage) +
                                " bytes at once"});
   }
+  if (size <= 0 && !heard_ && awaiting_ == Awaiting::kNothing) return give_up(never_began());
   if (size <= 0) return give_up(SessionGone{"the keeper " + program_ + " is gone"});
+  heard_ = true;
   const auto message = decode({packet, static_cast<std::size_t>(size)});
   if (!message) return give_up(SessionGone{message.error().message});
   if (message->verb == kThere) {
@@ -288,6 +290,13 @@ SessionEvent KeeperSession::lose(const Lost& lost) {
 SessionEvent KeeperSession::give_up(SessionEvent last) {
   given_up_ = true;
   return over(std::move(last));
+}
+
+/// No store has been asked, as far as we know: not for --fallback.
+Refused KeeperSession::never_began() const {
+  return {{ErrorCode::kSystem, "the keeper " + program_ + " ended before it said anything",
+           "may it use enough memory (ulimit -v), and are all its libraries there?"},
+          std::nullopt};
 }
 
 SessionEvent KeeperSession::over(SessionEvent last) {

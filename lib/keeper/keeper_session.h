@@ -60,6 +60,7 @@ class KeeperSession final : public LockSession {
   void hear_alarm();
   std::optional<SessionEvent> receive();
   SessionEvent lose(const Lost& lost);
+  Refused never_began() const;
   SessionEvent over(SessionEvent last);
   SessionEvent answer_for_silent_keeper();
   SessionEvent give_up(SessionEvent last);
@@ -76,6 +77,7 @@ class KeeperSession final : public LockSession {
   Awaiting awaiting_ = Awaiting::kNothing;
   std::optional<TimePoint> answer_by_;
   std::optional<SessionEvent> pending_;  ///< to be returned before the socket is read
+  bool heard_ = false;                   ///< the keeper has said something
   bool started_ = false;                 ///< the command was started
   bool lost_ = false;  ///< the keeper has said Lost; it still listens, to end the command if we do not
   bool granted_ = false;

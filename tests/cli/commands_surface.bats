@@ -247,10 +247,10 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
 @test "output that cannot be written is an error of those commands that only print" {
   local words
   for words in "inspect k" "inspect --json k" "help" "--version" "config show" "completion bash" "doctor" "ping"; do
-    # shellcheck disable=SC2086
-    run bash -c "dlock $words >/dev/full"
-    [ "$status" = 71 ]
+    run -71 bash -c "dlock $words >/dev/full"
+    run -71 bash -c "ulimit -f 0 && exec dlock $words >file"
   done
+  run -64 bash -c 'ulimit -f 0 && exec dlock nonsense 2>file'
 }
 
 @test "a stdout that is closed, or not for writing, is an error, before anything is taken" {

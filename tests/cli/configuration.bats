@@ -47,6 +47,13 @@ dlock: deploy/test was held for "* ]]
   [[ "$output" == *"Too many open files"*"ulimit -n"* ]]
   run -71 bash -c 'ulimit -n 3 && exec dlock -b redis://127.0.0.1:1 inspect k'
   [[ "$output" == *"cannot run "*": Too many open files"*"ulimit -n"* ]]
+  little=$(($(stat -Lc %s "$DLOCK") / 1024 + 400)) # enough for dlock
+  for words in '-b redis://127.0.0.1:1 inspect k' 'stock show'; do
+    run -71 bash -c "ulimit -v $little && exec dlock $words"
+    [[ "$output" == *"cannot run "*": it may use "*" MiB of memory"*"ulimit -v"* ]]
+  done
+  run -71 bash -c "ulimit -v $little && exec dlock stock run phone -- touch ran"
+  [[ "$output" == *"the keeper "*" ended before it said anything"*"ulimit -v"* ]]
   [ ! -e ran ]
 }
 
