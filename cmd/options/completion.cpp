@@ -1,20 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "cmd/options/command_table.h"
-#include "cmd/options/option_table.h"
+#include "cmd/options/completion_words.h"
 #include "cmd/options/options.h"
 #include "cmd/options/stock_actions.h"
 
 namespace dlock {
-namespace {
 
-/// "run|lock|exec|with"
 std::string names_of(const CommandRow& row, char between) {
   std::string names(row.name);
   for_each_word(row.aliases, [&](std::string_view alias) { names.append(1, between).append(alias); });
   return names;
 }
+
+std::string value_words(const OptionRow& row) {
+  std::string words;
+  if (row.kind == ValueKind::kChoice) {
+    for_each_word(row.value, [&](std::string_view one) { words.append(words.empty() ? "" : " ").append(one); });
+  }
+  if (row.id == OptionId::kOnLost) words = "term kill ignore signal:USR1 signal:HUP";
+  if (row.id == OptionId::kEvents) words = "journald syslog fd:3 off";
+  if (row.id == OptionId::kReport) words = "fd:3";
+  if (row.id == OptionId::kFaults) words = "all none kill stop cut stall delay oneway";
+  return words;
+}
+
+bool takes_keys(const CommandRow& row) {
+  return row.shape == Operands::kKeysAndCommand || row.shape == Operands::kOneKey || row.shape == Operands::kAnyKeys ||
+         row.shape == Operands::kKeyAndToken;
+}
+
+std::string operand_words(const CommandRow& row) {
+  if (row.shape == Operands::kOneWord || row.shape == Operands::kMaybeWord || row.shape == Operands::kStock ||
+      row.shape == Operands::kConfig)
+    return std::string(row.words);
+  std::string words;
+  if (row.shape != Operands::kMaybeCommand) return words;
+  for (const CommandRow& one : command_rows()) {
+    if (!one.group.empty()) words.append(words.empty() ? "" : " ").append(one.name);
+  }
+  return words;
+}
+
+std::string action_words() {
+  std::string words;
+  for (const StockActionRow& action : stock_action_rows()) words.append(words.empty() ? "" : " ").append(action.name);
+  return words;
+}
+
+namespace {
 
 /// `text` with each of `special` behind a backslash, and single quotes as `quote` wants them.
 std::string escaped(std::string_view text, std::string_view special, std::string_view quote) {
@@ -28,169 +62,6 @@ std::string escaped(std::string_view text, std::string_view special, std::string
     out += c;
   }
   return out;
-}
-
-/// The words that an option's value can be, between blanks, besides the names of files; empty when nobody can know.
-std::string value_words(const OptionRow& row) {
-  std::string words;
-  if (row.kind == ValueKind::kChoice) {
-    for_each_word(row.value, [&](std::string_view one) { words.append(words.empty() ? "" : " ").append(one); });
-  }
-  if (row.id == OptionId::kOnLost) words = "term kill ignore signal:USR1 signal:HUP";
-  if (row.id == OptionId::kEvents) words = "journald syslog fd:3 off";
-  if (row.id == OptionId::kReport) words = "fd:3";
-  if (row.id == OptionId::kFaults) words = "all none kill stop cut stall delay oneway";
-  return words;
-}
-
-/// Does it take keys of locks that somebody else may have?
-bool takes_keys(const CommandRow& row) {
-  return row.shape == Operands::kKeysAndCommand || row.shape == Operands::kOneKey || row.shape == Operands::kAnyKeys ||
-         row.shape == Operands::kKeyAndToken;
-}
-
-/// The words behind a command that are neither options nor keys.
-std::string operand_words(const CommandRow& row) {
-  if (row.shape == Operands::kOneWord || row.shape == Operands::kMaybeWord || row.shape == Operands::kStock ||
-      row.shape == Operands::kConfig)
-    return std::string(row.words);
-  std::string words;
-  if (row.shape != Operands::kMaybeCommand) return words;
-  for (const CommandRow& one : command_rows()) {
-    if (!one.group.empty()) words.append(words.empty() ? "" : " ").append(one.name);
-  }
-  return words;
-}
-
-/// What 'dlock help' explains besides commands: 'dlock help stock take'.
-std::string action_words() {
-  std::string words;
-  for (const StockActionRow& action : stock_action_rows()) words.append(words.empty() ? "" : " ").append(action.name);
-  return words;
-}
-
-std::string bash_options(Command command) {
-  std::string words;
-  for (const OptionRow& row : option_rows()) {
-    if (!has_option(command, row)) continue;
-    words.append(words.empty() ? "--" : " --").append(row.name);
-    if (row.letter != 0) words.append(" -").append(1, row.letter);
-  }
-  return words;
-}
-
-/// "--wait|-w" of every option for which `chosen` says so.
-template <typename Chosen>
-std::string bash_patterns(Chosen chosen) {
-  std::string patterns;
-  for (const OptionRow& row : option_rows()) {
-    if (!chosen(row)) continue;
-    patterns.append(patterns.empty() ? "--" : "|--").append(row.name);
-    if (row.letter != 0) patterns.append("|-").append(1, row.letter);
-  }
-  return patterns;
-}
-
-bool names_backend(const OptionRow& row) { return row.kind == ValueKind::kBackend; }
-
-std::string bash_value_cases() {
-  std::string out;
-  const auto add = [&](const std::string& patterns, const std::string& reply) {
-    out += "    " + patterns + ") COMPREPLY=($(compgen " + reply + " -- \"$cur\")); return ;;\n";
-  };
-  for (const OptionRow& row : option_rows()) {
-    const std::string words = value_words(row);
-    const char* files = row.kind == ValueKind::kFile ? "-f " : "";
-    if (!words.empty()) add("--" + std::string(row.name), files + ("-W '" + words + "'"));
-  }
-  add(bash_patterns(names_backend), "-W \"local: $(dlock __complete backends 2>/dev/null)\"");
-  add(bash_patterns([](const OptionRow& row) { return row.kind == ValueKind::kFile; }), "-f");
-  const auto unknown = [](const OptionRow& row) {
-    return row.kind == ValueKind::kDuration || row.kind == ValueKind::kNumber ||
-           (row.kind == ValueKind::kText && value_words(row).empty());
-  };
-  return out + "    " + bash_patterns(unknown) + ") return ;;\n";
-}
-
-/// Walks over the words before the one that is typed.
-std::string bash_scan() {
-  const auto takes_value = [](const OptionRow& row) { return row.kind != ValueKind::kFlag; };
-  const auto names_file = [](const OptionRow& row) { return row.id == OptionId::kConfig; };
-  return "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-         "    case ${COMP_WORDS[i]} in\n"
-         "      " +
-         bash_patterns(names_backend) + "|" + bash_patterns(names_file) +
-         ")\n"
-         "        # Whose keys are meant.\n"
-         "        [[ ${COMP_WORDS[i+1]} == = ]] && where+=(\"${COMP_WORDS[i]}=${COMP_WORDS[i+2]}\") && ((i += 2)) && "
-         "continue\n"
-         "        where+=(\"${COMP_WORDS[i]}\" \"${COMP_WORDS[i+1]}\"); ((i++)) ;;\n"
-         "      " +
-         bash_patterns(takes_value) +
-         ") [[ ${COMP_WORDS[i+1]} == = ]] || ((i++)) ;;\n"
-         "      --)\n"
-         "        # What stands behind is a command line of its own.\n"
-         "        if declare -F _command_offset >/dev/null; then _command_offset $((i + 1))\n"
-         "        elif ((i + 1 == COMP_CWORD)); then COMPREPLY=($(compgen -c -- \"$cur\"))\n"
-         "        else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
-         "        return ;;\n"
-         "      -*) ;;\n"
-         "      *) if [[ ! $command ]]; then command=${COMP_WORDS[i]}; else action=${COMP_WORDS[i]}; fi ;;\n"
-         "    esac\n"
-         "  done\n";
-}
-
-std::string bash_script() {
-  std::string commands;
-  std::string cases;
-  std::string operands;
-  for (const CommandRow& row : command_rows()) {
-    if (row.group.empty()) continue;
-    commands.append(commands.empty() ? "" : " ").append(row.name);
-    cases += "    " + names_of(row, '|') + ") options='" + bash_options(row.command) + "' ;;\n";
-    if (const std::string words = operand_words(row); !words.empty()) {
-      operands += "    " + names_of(row, '|') + ") operands='" + words + "' ;;\n";
-    }
-    if (takes_keys(row)) operands += "    " + names_of(row, '|') + ") live=keys ;;\n";
-  }
-  std::string general;
-  for (const OptionRow& row : option_rows()) {
-    if (row.anywhere) general.append(general.empty() ? "--" : " --").append(row.name);
-  }
-  return "# bash completion for dlock\n"
-         "_dlock() {\n"
-         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= action= options= operands= "
-         "live= i\n"
-         "  local -a where=()\n"
-         "  COMPREPLY=()\n"
-         "  [[ $cur == = ]] && cur=\n"
-         "  [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n" +
-         bash_scan() + "  case $prev in\n" + bash_value_cases() +
-         "  esac\n"
-         "  if [[ ! $command ]]; then\n"
-         "    COMPREPLY=($(compgen -W '" +
-         commands + " " + general +
-         "' -- \"$cur\"))\n"
-         "    return\n"
-         "  fi\n"
-         "  case $command in\n" +
-         cases +
-         "  esac\n"
-         "  case $command in\n" +
-         operands +
-         "  esac\n"
-         "  if [[ $command == stock && $action ]]; then operands= live=stocks; fi\n"
-         "  if [[ $command == help && $action ]]; then operands=; fi\n"
-         "  if [[ $command == help && $action == stock ]]; then operands='" +
-         action_words() +
-         "'; fi\n"
-         "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-         "  else\n"
-         "    [[ ! $live ]] || operands+=\" $(dlock \"${where[@]}\" __complete $live 2>/dev/null)\"\n"
-         "    COMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
-         "  fi\n"
-         "}\n"
-         "complete -F _dlock dlock\n";
 }
 
 std::string zsh_option(const OptionRow& row, std::string_view about) {
@@ -218,19 +89,36 @@ std::string zsh_option(const OptionRow& row, std::string_view about) {
   return "    " + once + "{" + letter + (equals.empty() ? "" : "+") + "," + name + equals + "}'" + help + value + "'\n";
 }
 
+/// Of a Command, or of a StockActionRow.
+template <typename Of>
+std::string zsh_options(Command command, const Of& of) {
+  std::string options;
+  for (const OptionRow& row : option_rows()) {
+    if (has_option(of, row)) options += zsh_option(row, help_in(command, row));
+  }
+  return options;
+}
+
+/// Behind an action of `dlock stock` only its own options.
+std::string zsh_action_cases() {
+  std::string cases;
+  for (const StockActionRow& action : stock_action_rows()) {
+    cases += "    (" + std::string(action.name) + ") options=(\n" + zsh_options(Command::kStock, action) + "    ) ;;\n";
+  }
+  return cases;
+}
+
 std::string zsh_script() {
   std::string commands;
   std::string cases;
   for (const CommandRow& row : command_rows()) {
     if (row.group.empty()) continue;
     commands += "    '" + std::string(row.name) + ":" + escaped(row.summary, ":\\", "'\\''") + "'\n";
-    cases += "  (" + names_of(row, '|') + ") options=(\n";
-    for (const OptionRow& option : option_rows()) {
-      if (has_option(row.command, option)) cases += zsh_option(option, help_in(row.command, option));
-    }
+    cases += "  (" + names_of(row, '|') + ") options=(\n" + zsh_options(row.command, row.command);
     const std::string words = operand_words(row);
     if (row.shape == Operands::kStock) {
-      cases += "    '1:action:(" + words + ")' '*:stock:_dlock_live stocks') ;;\n";
+      cases += "    )\n    case $action in\n" + zsh_action_cases() + "    esac\n";
+      cases += "    options+=('1:action:(" + words + ")' '*:stock:_dlock_live stocks') ;;\n";
     } else if (row.shape == Operands::kMaybeCommand) {
       cases += "    '1:command:(" + words + ")' '2:action:{[[ $words[2] == stock ]] && compadd -- " + action_words() +
                "}') ;;\n";
@@ -253,8 +141,7 @@ std::string zsh_script() {
          "}\n"
          "_dlock() {\n"
          "  local -a commands options dlock_where\n"
-         "  local command=\n"
-         "  integer i at=0\n"
+         "  local command= action=; integer i at=0\n"
          "  commands=(\n" +
          commands +
          "  )\n"
@@ -266,7 +153,8 @@ std::string zsh_script() {
          "    (--) # what stands behind is a command line of its own\n"
          "      words=(\"${(@)words[i+1,-1]}\"); ((CURRENT -= i)); _normal; return ;;\n"
          "    (-*) ;;\n"
-         "    (*) if [[ -z $command ]]; then command=$words[i]; at=i; fi ;;\n"
+         "    (*) if [[ -z $command ]]; then command=$words[i]; at=i; elif [[ -z $action ]]; then action=$words[i]; fi "
+         ";;\n"
          "    esac\n"
          "  done\n"
          "  if [[ -z $command ]]; then\n"
@@ -296,6 +184,15 @@ std::string fish_option(const OptionRow& row, std::string_view help, const std::
   return line + " -d '" + escaped(help, "\\", "\\'") + "'\n";
 }
 
+/// "; and not" behind an action of `dlock stock` that has no such option.
+std::string fish_other_actions(const OptionRow& option) {
+  std::string condition = "; and not __fish_seen_subcommand_from";
+  for (const StockActionRow& action : stock_action_rows()) {
+    if (!has_option(action, option)) condition.append(" ").append(action.name);
+  }
+  return condition;
+}
+
 std::string fish_script() {
   std::string out =
       "# fish completion for dlock\n"
@@ -307,6 +204,23 @@ std::string fish_script() {
       "    set -l at (contains -i -- -- $words)\n"
       "    set -e words[1..$at]\n"
       "    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))\n"
+      "end\n"
+      "# Is the command one of these?\n"
+      "function __dlock_in\n"
+      "    set -l words (commandline -opc)\n"
+      "    set -e words[1]\n"
+      "    while set -q words[1]\n"
+      "        switch $words[1]\n"
+      "            case -b --backend -C --config --color --log-format\n"
+      "                set -e words[1]\n"
+      "            case '-*'\n"
+      "            case '*'\n"
+      "                contains -- $words[1] $argv\n"
+      "                return\n"
+      "        end\n"
+      "        set -e words[1]\n"
+      "    end\n"
+      "    return 1\n"
       "end\n"
       "# Of the store that the command line names.\n"
       "function __dlock_live\n"
@@ -329,15 +243,17 @@ std::string fish_script() {
     if (row.group.empty()) continue;
     every.append(every.empty() ? "" : " ").append(names_of(row, ' '));
   }
-  const std::string none = "not __fish_seen_subcommand_from " + every;
+  const std::string none = "not __dlock_in " + every;
   for (const CommandRow& row : command_rows()) {
     if (row.group.empty()) continue;
     out += "complete -c dlock -n '" + none + "' -a " + std::string(row.name) + " -d '" +
            escaped(row.summary, "\\", "\\'") + "'\n";
-    const std::string seen = "__fish_seen_subcommand_from " + names_of(row, ' ') + "; and not __dlock_behind_dashes";
+    const std::string seen = "__dlock_in " + names_of(row, ' ') + "; and not __dlock_behind_dashes";
     for (const OptionRow& option : option_rows()) {
       if (!has_option(row.command, option) || option.anywhere) continue;
-      out += fish_option(option, help_in(row.command, option), seen);
+      std::string condition = seen;
+      if (row.shape == Operands::kStock && is_of_some_actions(option)) condition += fish_other_actions(option);
+      out += fish_option(option, help_in(row.command, option), condition);
     }
     const std::string words = operand_words(row);
     if (row.shape == Operands::kStock) {
@@ -346,6 +262,10 @@ std::string fish_script() {
       out += "complete -c dlock -n '" + seen + "; and " + chosen + "' -a '(__dlock_live stocks)'\n";
     } else if (takes_keys(row)) {
       out += "complete -c dlock -n '" + seen + "' -a '(__dlock_live keys)'\n";
+    } else if (row.shape == Operands::kMaybeCommand) {
+      const std::string chosen = "__fish_seen_subcommand_from " + words;
+      out += "complete -c dlock -n '" + seen + "; and not " + chosen + "' -a '" + words + "'\n";
+      out += "complete -c dlock -n '" + seen + "; and __fish_seen_subcommand_from stock' -a '" + action_words() + "'\n";
     } else if (!words.empty()) {
       out += "complete -c dlock -n '" + seen + "' -a '" + words + "'\n";
     }

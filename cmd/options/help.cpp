@@ -68,23 +68,20 @@ std::string option_text(const OptionRow& row, Command command) {
   return text + "]";
 }
 
-bool has_option(const StockActionRow& action, OptionId id) {
-  return std::find(action.options.begin(), action.options.end(), id) != action.options.end();
-}
-
 /// "take, run: " for an option that these actions of `dlock stock` have; empty if all have it.
-std::string actions_with(OptionId id) {
+std::string actions_with(const OptionRow& row) {
+  if (!is_of_some_actions(row)) return {};
   std::string actions;
   for (const StockActionRow& action : stock_action_rows()) {
-    if (has_option(action, id)) actions.append(actions.empty() ? "" : ", ").append(action.name);
+    if (has_option(action, row)) actions.append(actions.empty() ? "" : ", ").append(action.name);
   }
-  return actions.empty() ? actions : actions + ": ";
+  return actions + ": ";
 }
 
 void put_options(std::string& out, Command command, bool general) {
   for (const OptionRow& row : option_rows()) {
     if (!has_option(command, row) || row.anywhere != general) continue;
-    const std::string actions = command == Command::kStock ? actions_with(row.id) : "";
+    const std::string actions = command == Command::kStock ? actions_with(row) : "";
     put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command));
   }
 }
@@ -128,9 +125,10 @@ std::string explain_action(const StockActionRow& action) {
     if (line.starts_with("dlock stock " + std::string(action.name) + " ")) put_indented(examples, line);
   }
   if (!examples.empty()) out += "\nExample:\n" + examples;
-  if (!action.options.empty()) out += "\nOptions [default; environment variable]:\n";
+  out += "\nOptions [default; environment variable]:\n";
   for (const OptionRow& row : option_rows()) {
-    if (has_option(action, row.id)) put_row(out, option_label(row), kOptionColumn, option_text(row, Command::kStock));
+    if (row.anywhere || !has_option(action, row)) continue;
+    put_row(out, option_label(row), kOptionColumn, option_text(row, Command::kStock));
   }
   out += "\nGeneral options, also before the command:\n";
   put_options(out, Command::kStock, true);

@@ -114,9 +114,7 @@ class Reader {
 
   Result<void> check_options() {
     for (const GivenOption& given : arguments_.options) {
-      const auto is_it = [&](OptionId id) { return id == given.row->id; };
-      const bool general = given.row->anywhere || given.row->id == OptionId::kConnectTimeout;
-      if (general || std::any_of(row_->options.begin(), row_->options.end(), is_it)) continue;
+      if (has_option(*row_, *given.row)) continue;
       return usage_error("'dlock stock " + std::string(row_->name) + "' has no option " + given.spelled,
                          "see: dlock help stock " + std::string(row_->name));
     }
@@ -232,6 +230,17 @@ LockName request_id(const StockOptions& stock) {
 }
 
 std::span<const StockActionRow> stock_action_rows() { return kActionRows; }
+
+bool has_option(const StockActionRow& action, const OptionRow& option) {
+  const bool of_all = option.anywhere || option.id == OptionId::kConnectTimeout;
+  return of_all || std::find(action.options.begin(), action.options.end(), option.id) != action.options.end();
+}
+
+bool is_of_some_actions(const OptionRow& option) {
+  const auto has = [&](const StockActionRow& action) { return has_option(action, option); };
+  return std::any_of(std::begin(kActionRows), std::end(kActionRows), has) &&
+         !std::all_of(std::begin(kActionRows), std::end(kActionRows), has);
+}
 
 Result<void> read_stock_options(const Arguments& arguments, const OptionReader& from, Options& options) {
   return Reader(arguments, from, options).read();

@@ -6,6 +6,7 @@
 
 #include "cmd/options/arguments.h"
 #include "cmd/options/option_reader.h"
+#include "cmd/options/option_table.h"
 #include "cmd/options/options.h"
 
 namespace dlock {
@@ -16,10 +17,15 @@ struct StockActionRow {
   std::string_view name;
   std::string_view operands;  ///< as the usage line shows them, with the options that it needs
   std::string_view summary;
-  std::span<const OptionId> options;  ///< the options that it has besides the general ones
+  std::span<const OptionId> options;  ///< the options that it has besides those that all actions have
 };
 
 std::span<const StockActionRow> stock_action_rows();
+
+bool has_option(const StockActionRow& action, const OptionRow& option);
+
+/// Whether there is an action of `dlock stock` that has it, and one that has not.
+bool is_of_some_actions(const OptionRow& option);
 
 /// The id of the request; a new random one if the user gave none.
 LockName request_id(const StockOptions& stock);

@@ -18,6 +18,12 @@ in_bash() { # WORD...
     printf "%s\n" "${COMPREPLY[@]}"' completion "$@"
 }
 
+# On a terminal, as bash cuts the words of LINE itself.
+at_bash() { # LINE EXPECTED
+  /usr/bin/python3 "$root/tests/support/terminal.py" 'send:PS1=ready%; source <(dlock completion bash)\n' 'expect:\nready%' "send:$1\t" "expect:$2" 'send:\x15\x04' \
+    -- sh -c 'stty columns 1000 && exec bash --norc -i' || [ $? != 99 ]
+}
+
 in_fish() { # LINE
   fish --no-config -c 'dlock completion fish | source; complete -C "$argv[1]"' "$1"
 }
@@ -60,11 +66,35 @@ hold_some() {
 @test "bash: live keys of the store that is named, actions of stock before the names of stocks" {
   hold_some
   [ "$(in_bash dlock inspect -b "$store" dep)" = deploy/prod ]
-  [ "$(in_bash dlock run --wait 5s --backend = "$store" "")" = deploy/prod ]
+  [ "$(in_bash dlock run --wait 5s --backend="$store" "")" = deploy/prod ]
   [ -z "$(in_bash dlock inspect dep)" ]
   [ "$(in_bash dlock stock ta)" = take ]
   [ "$(in_bash dlock -b "$store" stock take ph)" = phone ]
   [ -z "$(in_bash dlock stock -b "$store" take re)" ]
+}
+
+@test "bash on a terminal: stores and keys with colons in them" {
+  hold_some
+  dlock acquire -b "$store" --ttl 1m app:orders
+  at_bash "dlock inspect -b $store app:o" 'app:orders '
+  at_bash "dlock run --backend=$store -n ap" 'ap+:orders '
+  at_bash "dlock run --on-lost signal:U" 'signal:USR1 '
+  at_bash "dlock inspect -b local: --js" '--json '
+}
+
+@test "bash and fish: a command and an action of stock have the options of their help" {
+  local words offered
+  options_in_help() { dlock help "$@" | grep -oE '^  +(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort; }
+  for words in run acquire history 'verify' 'stock' stock\ {create,show,take,batch,run,refund,add,rebalance,resize,drop}; do
+    # shellcheck disable=SC2086
+    offered=$(in_bash dlock $words --)
+    # shellcheck disable=SC2086
+    diff <(sort <<<"$offered") <(options_in_help $words)
+  done
+  [ "$(in_bash dlock stock take phone --re)" = "" ]
+  [ "$(in_fish 'dlock stock take phone --re')" = "" ]
+  [ "$(in_fish 'dlock stock run phone --re' | cut -f 1 | xargs)" = '--renew-interval --report' ]
+  [[ "$(in_fish 'dlock stock --re')" == *--reserve* ]]
 }
 
 @test "live keys are waited for 300 ms at the most" {
@@ -90,6 +120,7 @@ hold_some() {
   in_zsh "dlock inspect -b $store dep" 'deploy/prod'
   in_zsh "dlock stock ta" 'stock take'
   in_zsh "dlock stock take --backend=$store ph" 'phone'
+  in_zsh "dlock stock batch phone --reser" 'reserve'
 }
 
 @test "fish: commands, options and values" {
