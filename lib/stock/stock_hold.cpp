@@ -78,11 +78,11 @@ std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& contro
   }
   // An attempt whose answer was lost may have set something aside.
   if (unknown_ || (taken ? !taken->repeated : is_unknown(taken.error())))
-    give_back(runtime_.clock.now() + kLateGiveBackBudget);
+    give_back(behind_the_wait(kLateGiveBackBudget));
   unlock();
   if (control.stop_requested()) return std::nullopt;
   if (taken) return Refused{repeated(request_, *taken), std::nullopt};
-  const CallLimit soon{runtime_.clock.now() + kGiveBackBudget, &control};
+  const CallLimit soon{behind_the_wait(kGiveBackBudget), &control};
   return Refused{with_nearest_stock(taken.error(), *stock_, request_.stock, soon), std::nullopt};
 }
 
@@ -226,8 +226,14 @@ Result<std::unique_ptr<LockDriver>> StockHold::lock(Control& control, int segmen
   return std::move(*opened);
 }
 
-void StockHold::unlock() {
-  for (auto& lock : locks_) (void)lock->release(runtime_.clock.now() + kGiveBackBudget);
+TimePoint StockHold::behind_the_wait(Duration budget) const {
+  return patience_.give_up_end(runtime_.clock.now(), budget);
+}
+
+void StockHold::unlock() { unlock(behind_the_wait(kGiveBackBudget)); }
+
+void StockHold::unlock(TimePoint until) {
+  for (auto& lock : locks_) (void)lock->release(until);
   locks_.clear();
 }
 
@@ -268,7 +274,7 @@ Result<void> StockHold::release(TimePoint until) {
     return !cancelled && cancelled.error().code == ErrorCode::kConflict ? Result<void>() : cancelled;
   };
   auto ended = insist(end, until, runtime_.clock, nullptr);
-  unlock();
+  unlock(until);
   return ended;
 }
 

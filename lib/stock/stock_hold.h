@@ -48,7 +48,9 @@ class StockHold final : public LockDriver {
   /// Held, or not for now (nullptr).
   Result<std::unique_ptr<LockDriver>> lock(Control& control, int segment, std::optional<TimePoint> until);
   bool is_elsewhere(const Result<StockAnswer>& answer, int segment);
+  TimePoint behind_the_wait(Duration budget) const;
   void unlock();
+  void unlock(TimePoint until);
   void give_back(TimePoint until);
 
   std::shared_ptr<Stock> stock_;

@@ -134,6 +134,17 @@ TEST_CASE("stock hold with locks: what no segment has alone takes all locks, in 
   CHECK(w.there() == 6);
 }
 
+TEST_CASE("stock hold with locks: a store that falls silent is given up a second behind the wait at the latest") {
+  StockHoldWorld w({3, 3});
+  w.has_own_locks = true;
+  w.shelf.unreached = 1000000;
+  w.segments.silent = &w.clock;
+  w.wish.wait.until = w.clock.now() + 2s;
+  StockHold hold = w.hold(1, true);
+  CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kUnavailable);
+  CHECK(w.clock.since_start() <= 3100ms);
+}
+
 TEST_CASE("stock hold with locks: a lost lock is a lost hold") {
   StockHoldWorld w({2, 2});
   StockHold hold = w.hold(1, true);

@@ -24,6 +24,7 @@ struct Segments {
   std::set<std::string> ours;
   std::vector<std::string> tried;
   bool lost = false;
+  FakeClock* silent = nullptr;  ///< then no release is answered in its time
 };
 
 class SegmentLock final : public LockDriver {
@@ -41,8 +42,9 @@ class SegmentLock final : public LockDriver {
   Renewal held(TimePoint /*now*/) override {
     return segments_.lost ? Renewal(RenewalLost{"taken away"}) : Renewal(RenewalHeld{});
   }
-  Result<void> release(TimePoint /*until*/) override {
+  Result<void> release(TimePoint until) override {
     segments_.ours.erase(spec_.name.text());
+    if (segments_.silent) segments_.silent->advance(until - segments_.silent->now());
     return {};
   }
   Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
