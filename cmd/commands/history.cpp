@@ -47,7 +47,10 @@ std::string rendered(const std::vector<Episode>& episodes, const Options& option
   if (options.svg) return timeline_svg(history_picture(episodes, now, options.since, options.until));
   const auto totals = totals_of(episodes);
   if (options.json) return history_json(episodes, totals);
-  if (episodes.empty()) return "nothing is recorded about it in " + options.events.text() + '\n';
+  if (episodes.empty()) {
+    const bool all = options.keys.empty() && !options.since && !options.until;
+    return std::string(all ? "nothing" : "nothing of that") + " is recorded in " + options.events.text() + '\n';
+  }
   return history_text(episodes, totals, look);
 }
 

@@ -207,7 +207,7 @@ record_a_night() {
   run -0 dlock history 'deploy/*'
   [[ "$output" != *nightly* ]]
   run -0 dlock history --until '2020-01-01'
-  [ "$output" = "nothing is recorded about it in $events" ]
+  [ "$output" = "nothing of that is recorded in $events" ]
   run -64 dlock history --since yesterday
   run -64 dlock history --since 03:00 --until 02:00
 }

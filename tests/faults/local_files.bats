@@ -295,9 +295,11 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   mkdir -m 700 "$BATS_TEST_TMPDIR/disk"
   mount -t tmpfs -o ro,mode=700 none "$BATS_TEST_TMPDIR/disk" || skip "cannot mount"
   run dlock run -b "local:$BATS_TEST_TMPDIR/disk" k -- touch ran
+  stock=$(dlock stock create -b "local:$BATS_TEST_TMPDIR/disk" phone --quantity 1 2>&1 || true)
   umount "$BATS_TEST_TMPDIR/disk"
   [ "$status" = 77 ] || [ "$status" = 71 ]
   [[ "$output" == *"ead-only"* ]]
+  [[ "$stock" == *"cannot open $BATS_TEST_TMPDIR/disk/stock.db: Read-only file system"* ]]
   [ ! -e ran ]
 }
 
@@ -312,14 +314,16 @@ zero() { dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc status=n
   umount "$disk"
   [ "$status" = 77 ]
   [ "$output" = "" ]
-  [[ "$stderr" == "dlock: nothing can be swept in local:$disk: cannot open the lock file "*": Read-only file system"* ]]
+  [[ "$stderr" == "dlock: nothing can be swept in local:$disk: cannot open $disk/"*".lock: Read-only file system"* ]]
   [ "$(grep -c 'Read-only' <<<"$stderr")" = 1 ]
 }
 
 @test "a directory where no file can be made is a clear error" {
   need_root
   run -71 dlock run -n -b local:/proc k -- touch ran
-  [[ "$output" == *"cannot make a lock file in /proc"*"name another directory"* ]]
+  [[ "$output" == *"cannot make a file in /proc"*"name another directory"* ]]
+  run -71 dlock run -n -b local:/proc/locks-of-mine k -- touch ran
+  [[ "$output" == *"cannot make the lock directory /proc/locks-of-mine: No such file or directory"*"name another one"* ]]
   [ ! -e ran ]
 }
 

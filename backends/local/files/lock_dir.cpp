@@ -147,8 +147,8 @@ Result<void> LockDir::make(const Rules& rules) {
       rules.named ? (mkdir_for_owner(path_, mode) == 0 || errno == EEXIST ? 0 : errno) : make_all(path_, mode);
   made_ = failed == 0;
   if (failed == 0) return {};
-  if (rules.named && failed == ENOENT) {
-    const std::string above = path_.substr(0, std::max<std::size_t>(path_.rfind('/'), 1));
+  const std::string above = path_.substr(0, std::max<std::size_t>(path_.rfind('/'), 1));
+  if (rules.named && failed == ENOENT && access(above.c_str(), F_OK) != 0) {
     return Error{ErrorCode::kMisconfigured, "cannot make the lock directory " + path_ + ": there is no " + above,
                  "is it spelled as it should be? If so: mkdir -p " + shell_word(above)};
   }
@@ -236,7 +236,7 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
     const std::string path = path_ + "/" + name;
     if (errno == ENOENT) return UniqueFd();
     if (errno == ELOOP) return unsafe_file(path, "it is a symbolic link");
-    Error error = system_error("cannot open the lock file " + path, errno);
+    Error error = system_error("cannot open " + path, errno);
     if (errno == EACCES) error.next = "another user's locks are out of reach; to share them see LOCAL in man 7 dlock";
     return error;
   }
@@ -244,7 +244,7 @@ Result<UniqueFd> LockDir::checked(int raw, const std::string& name) const {
   // Not fstat(): asking for the times makes the next write update them on disk (multigrain timestamps, Linux 6.13).
   struct statx st {};
   if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID, &st) != 0) {
-    return system_error("cannot look at the lock file " + path_ + "/" + name, errno);
+    return system_error("cannot look at " + path_ + "/" + name, errno);
   }
   const char* wrong = nullptr;
   if (!S_ISREG(st.stx_mode)) wrong = "it is not a plain file";
@@ -268,7 +268,7 @@ Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const 
     fd = open_quietly(fd_.get(), name, kFlags);
   }
   if (fd < 0 && errno == ENOENT) {
-    Error error = system_error("cannot make a lock file in " + path_, errno);
+    Error error = system_error("cannot make a file in " + path_, errno);
     error.next = "it was removed, or is no place for files: name another directory, --backend local:/dir";
     return error;
   }
