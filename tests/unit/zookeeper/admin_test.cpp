@@ -198,27 +198,27 @@ TEST_CASE(
     const char* note;
     Mode mode;
   };
-  for (const auto& [recipe, node, note, mode] :
+  for (const Case& one :
        {Case{"kazoo-semaphore", "/k/nested", "the node nested, which is no lease", Mode::kPermits},
         Case{"mutex", "/k/!x", "the node !x, which is no contender", Mode::kExclusive},
         Case{"rw", "/k/!x", "the node !x, which is no contender", Mode::kShared}}) {
-    CAPTURE(recipe);
+    CAPTURE(one.recipe);
     World w;
-    for (const char* path : {"/k", "/k/xyz", node}) w.ensemble.create(path, "", 0, false);
-    if (mode == Mode::kPermits) w.ensemble.remove("/k/xyz");
-    w.ensemble.create(std::string(node) + "/inside", "", 0, false);
-    const auto commands = w.commands(recipe);
+    for (const char* path : {"/k", "/k/xyz", one.node}) w.ensemble.create(path, "", 0, false);
+    if (one.mode == Mode::kPermits) w.ensemble.remove("/k/xyz");
+    w.ensemble.create(std::string(one.node) + "/inside", "", 0, false);
+    const auto commands = w.commands(one.recipe);
     const auto shown = commands->inspect(kName);
     REQUIRE(shown);
     REQUIRE(shown->holders.size() == 1);
-    CHECK(shown->holders.front().note == note);
-    CHECK(shown->holders.front().mode == mode);
+    CHECK(shown->holders.front().note == one.note);
+    CHECK(shown->holders.front().mode == one.mode);
     const auto kept = commands->force_release(kName, *shown, "me");
     REQUIRE_FALSE(kept);
     CHECK(kept.error().code == ErrorCode::kUnsupported);
-    w.ensemble.remove(std::string(node) + "/inside");
+    w.ensemble.remove(std::string(one.node) + "/inside");
     REQUIRE(commands->force_release(kName, *shown, "me"));
-    CHECK_FALSE(w.ensemble.nodes.contains(node));
+    CHECK_FALSE(w.ensemble.nodes.contains(one.node));
   }
   World w;
   for (const char* path : {"/k", "/k/!x"}) w.ensemble.create(path, "", 0, false);
