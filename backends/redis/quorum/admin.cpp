@@ -235,11 +235,16 @@ Result<Duration> QuorumAdmin::ping() {
   asked->entry = asked->owner;
   QuorumStore round(group_, name, store_);
   const TimePoint start = runtime_.clock.now();
+  const Command give = give_command(*asked, FencingToken(0));
+  const Command forget{"DEL", asked->names.fence};
   const Outcome taken = round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes);
-  if (taken != Outcome::kWon) return round.silence();
-  const auto given = judge(round, give_command(*asked, FencingToken(0)), name, true);
+  if (taken != Outcome::kWon) {
+    group_.tell(std::vector<std::vector<Command>>(group_.size(), {give, forget}));
+    return round.silence();
+  }
+  const auto given = judge(round, give, name, true);
   const Duration took = runtime_.clock.now() - start;
-  group_.tell(std::vector<std::vector<Command>>(group_.size(), {{"DEL", asked->names.fence}}));
+  group_.tell(std::vector<std::vector<Command>>(group_.size(), {forget}));
   if (!given) return given.error();
   return took;
 }

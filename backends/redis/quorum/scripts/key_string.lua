@@ -5,5 +5,6 @@ local held = try('GET', key)
 local other = type(held) == 'table'
 local function grant() call('SET', key, owner, 'PX', px) end
 local function extend() call('PEXPIRE', key, px) end
+local function prove() end
 local function drop() call('DEL', key) end
 --- include parts/holder.lua

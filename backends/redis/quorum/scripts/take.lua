@@ -9,17 +9,17 @@ if not held and flag == '0' and aof == '0' and uptime * 1000 < px + 1000 then re
 if flag == '0' and counter + 1 >= 2 ^ 53 then
   return redis.error_reply('ERR no token is larger than the last one, ' .. call('GET', fence) .. ' in ' .. fence)
 end
-if not held then
-  grant()
+local is_new, to = not held, tonumber(number)
+if flag == '0' then to = math.max(counter + 1, math.min(math.max(to or us, us - 1000000), us + 1000000)) end
+-- The first change is one that needs memory: a server without any refuses only that. The lock itself comes last: a user who
+-- may not do all of it, or not release the lock, is refused while nothing is held.
+if is_new then
+  prove()
   held = owner
 elseif call('PTTL', key) < px then
   extend()
 end
-if flag == '1' then
-  raise(tonumber(number))
-  enter(number)
-else
-  raise(math.max(counter + 1, math.min(math.max(tonumber(number) or us, us - 1000000), us + 1000000)))
-  enter(string.format('%.0f', counter))
-end
+raise(to, is_new and call or try)
+enter(flag == '1' and number or string.format('%.0f', counter), is_new and px)
+if is_new then grant() end
 return answer(1)

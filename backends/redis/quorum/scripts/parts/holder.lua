@@ -14,17 +14,17 @@ local record = held and try('HGET', holders, held)
 if type(record) ~= 'string' then record = '' end
 local token, since, delay, entries, who = string.match(record, '^(%S+) (%S+) (%S+) (%S+) (.*)$')
 local function answer(state) return {state, us, call('PTTL', key), held or '', counter, run, uptime, record} end
-local function raise(to)
+local function raise(to, by)
   if to <= counter then return end
-  local done = try('SET', fence, string.format('%.0f', to))
+  local done = (by or try)('SET', fence, string.format('%.0f', to))
   if not done.err then counter = to end
 end
-local function write()
+local function write(lease)
   record = token .. ' ' .. since .. ' ' .. delay .. ' ' .. entries .. ' ' .. who
   call('HSET', holders, owner, record)
-  call('PEXPIRE', holders, math.max(call('PTTL', key), 1))
+  call('PEXPIRE', holders, lease or math.max(call('PTTL', key), 1))
 end
-local function enter(with)
+local function enter(with, lease)
   if entry == '' and not entries then return end
   call('HDEL', holders, '')
   if not entries then
@@ -35,6 +35,6 @@ local function enter(with)
   end
   if with ~= '0' then token = with end
   token = token or '0'
-  write()
+  write(lease)
 end
 if other then return answer(-2) end
