@@ -177,6 +177,7 @@ everything_works_with() { # KEY
     run dlock run -b "redlock://deploy@127.0.0.1:$(port_of one)" -n k -- touch "ran-$right"
     echo "redlock without $right: $status $output"
     [ "$(redis_cli one exists k)" = 0 ]
+    [ "$(redis_cli one ttl 'dlock:{k}:holders')" != -1 ] # nor a record that stays
     [[ $status = 0 || ($status = 77 && ! -e ran-$right) ]]
     rm -f "ran-$right"
     redis_cli one acl setuser deploy "+$right"

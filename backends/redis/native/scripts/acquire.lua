@@ -128,8 +128,9 @@ local function grant()
   if not value then call('DEL', holders, ends) end
   local slot = mode == 'p' and free_slot() or nil
   local record = token .. ' ' .. ms .. ' ' .. delay .. ' ' .. me .. ' ' .. info
-  call('HSET', holders, me, slot and record .. '\31' .. slot or record)
   call('HGET', holders, me)
+  call('PEXPIRE', holders, keep)
+  call('HSET', holders, me, slot and record .. '\31' .. slot or record)
   call('PEXPIRE', holders, keep)
   if mode ~= 'x' then
     call('ZADD', ends, ms + px, me)

@@ -9,5 +9,5 @@ if type(got) == 'table' and not other then held, version = got[1], got[2] end
 local function grant() call('EXSET', key, owner, 'NX', 'PX', px, 'ABS', start) end
 local function extend() call('EXCAS', key, owner, version, 'PX', px) end
 local function drop() call('EXCAD', key, version) end
-local function prove() drop() end
+local function prove() end
 --- include parts/holder.lua

@@ -20,6 +20,10 @@ elseif call('PTTL', key) < px then
   extend()
 end
 raise(to, is_new and call or try)
+if is_new then
+  drop()
+  call('PEXPIRE', holders, px)
+end
 enter(flag == '1' and number or string.format('%.0f', counter), is_new and px)
 if is_new then grant() end
 return answer(1)
