@@ -184,6 +184,34 @@ everything_works_with() { # KEY
   done
 }
 
+@test "the same for the locks of Redisson: nothing is left of one that was refused" {
+  local right kind
+  grant_rights_of_the_man_page '~*' '&redisson_*'
+  # shellcheck disable=SC2046
+  redis_cli one acl setuser deploy $(sed -n '/^~redisson_/,/^```/p' "$root/man/dlock-redis.7.scd" | grep -oE '\+[a-z]+')
+  while read -r right kind; do
+    redis_cli one acl setuser deploy "-$right"
+    # shellcheck disable=SC2086
+    run -77 dlock run -b "$DLOCK_BACKEND?layout=redisson&kind=${kind%% *}" -n ${kind#"${kind%% *}"} k -- touch ran
+    echo "without $right, $kind: $output"
+    [[ $(redis_cli one get k) =~ ^2?$ ]] # all permits are there
+    [ ! -e ran ]
+    redis_cli one flushall
+    redis_cli one acl setuser deploy "+$right"
+  done <<'LOCKS'
+hget lock
+hdel lock
+get fenced
+del rw
+hincrby rw
+hget rw -s
+set rw -s
+zadd semaphore --permits 2
+zscore permits --permits 2
+zrem permits --permits 2
+LOCKS
+}
+
 @test "who may not look who holds a lock gives back and shortens none that a running process holds: 77" {
   grant_rights_of_the_man_page '~*'
   redis_cli one acl setuser deploy -hgetall

@@ -10,7 +10,11 @@ end
 local fence, token = KEYS[4], '0'
 if fence then
   token = try('GET', fence)
-  if type(token) == 'table' then return bad('the token counter', call('TYPE', fence).ok) end
+  if type(token) == 'table' then
+    local its_kind = call('TYPE', fence).ok
+    if its_kind == 'string' or its_kind == 'none' then return token end
+    return bad('the token counter', its_kind)
+  end
   if token and not string.find(token, '^%d+$') then return bad('the token counter', token) end
   call('INCR', fence)
   token = call('GET', fence)

@@ -2,6 +2,7 @@
 -- Takes a read-write lock, to read (mode s) or to write. In the record an entry ends with r or w.
 --- include parts/prologue.lua
 --- include parts/attempt.lua
+--- include parts/prove.lua
 --- include parts/rw_state.lua
 -- Redisson itself would grant it into the hash of another kind, and so to two.
 if kind ~= 'none' and not state then return busy_foreign() end
@@ -58,9 +59,10 @@ if state then
   local rest = call('PTTL', key)
   if state == 'write' or not reads or rest < 0 then return {'busy', rest, 0, 0} end
 else
-  -- First what a full server refuses.
+  prove()
+  call('HGETALL', key)
+  if reads then call('SET', timeout_of(me, 1), '1', 'PX', px) end
   call('HSET', key, 'mode', reads and 'read' or 'write')
-  call('DEL', holders)
 end
 grant(me, our_entry, ms, info)
 return {'granted', '0', me, 0}

@@ -2,6 +2,7 @@
 -- Of a lock that is a hash, FIELD -> how often it is held. Each grant writes, a repeated one too: WAIT speaks of its own
 -- connection's last write.
 --- include parts/attempt.lua
+--- include parts/prove.lua
 local function extend()
   local keep = math.max(px, call('PTTL', key))
   call('PEXPIRE', key, keep)
@@ -31,10 +32,9 @@ local function join()
   return {'granted', token or '0', ancestor, 1}
 end
 
--- A full server refuses the first write, if that needs memory: so the lock comes first.
 local function grant(token)
+  prove()
   call('HINCRBY', key, me, 1)
-  call('DEL', holders)
   write_record(me, token, ms, entry, info)
   extend()
   return {'granted', token, me, 0}
