@@ -16,6 +16,12 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port && *port != 0 ? port : std::nullopt;
 }
 
+/// No name of a host is longer, and none has blanks or characters that a terminal obeys.
+bool may_be_host(std::string_view text) {
+  return text.size() <= 253 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c != 0x7f; });
+}
+
 bool is_word(std::string_view a, std::string_view upper) {
   return std::equal(a.begin(), a.end(), upper.begin(), upper.end(),
                     [](char x, char y) { return (x >= 'a' && x <= 'z' ? static_cast<char>(x - 'a' + 'A') : x) == y; });
@@ -64,6 +70,7 @@ std::optional<Endpoint> parse_node(const Reply& node, const Endpoint& asked) {
     host = node.elements.size() > 3 ? flat_value(node.elements[3], "ip") : std::string_view();
     if (host.empty()) return std::nullopt;
   }
+  if (!may_be_host(host)) return std::nullopt;
   return Endpoint{host.empty() ? asked.host : std::move(host), static_cast<std::uint16_t>(port), ""};
 }
 
@@ -129,7 +136,7 @@ std::optional<Redirect> parse_redirect(const Reply& reply, const Endpoint& asked
   if (!slot || *slot >= kSlots || colon == std::string_view::npos) return std::nullopt;
   const auto port = parse_port(address.substr(colon + 1));
   const std::string_view host = address.substr(0, colon);
-  if (!port || host == "?") return std::nullopt;
+  if (!port || host == "?" || !may_be_host(host)) return std::nullopt;
   return Redirect{*slot, {host.empty() ? asked.host : std::string(host), *port, ""}};
 }
 
@@ -186,7 +193,7 @@ std::vector<Endpoint> parse_replicas(const Reply& reply) {
   for (const Reply& replica : reply.elements) {
     const auto port = parse_port(flat_value(replica, "port"));
     const std::string host(flat_value(replica, "ip"));
-    if (port && !host.empty()) replicas.push_back({host, *port, ""});
+    if (port && !host.empty() && may_be_host(host)) replicas.push_back({host, *port, ""});
   }
   return replicas;
 }
@@ -199,9 +206,8 @@ Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const E
   }
   if (reply.kind == Reply::Kind::kArray && reply.elements.size() == 2) {
     const auto port = parse_port(reply.elements[1].text);
-    if (port && !reply.elements[0].text.empty()) {
-      return std::optional<Endpoint>(Endpoint{reply.elements[0].text, *port, ""});
-    }
+    const std::string& host = reply.elements[0].text;
+    if (port && !host.empty() && may_be_host(host)) return std::optional<Endpoint>(Endpoint{host, *port, ""});
   }
   return refused_question(reply, asked, "SENTINEL GET-MASTER-ADDR-BY-NAME");
 }

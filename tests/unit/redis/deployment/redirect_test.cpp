@@ -70,8 +70,9 @@ TEST_CASE("a MOVED without a host means the host that was asked") {
 }
 
 TEST_CASE("what is no redirection, or one to nowhere, is none") {
-  for (const char* text : {"MOVED", "MOVED 1", "MOVED 1 host", "MOVED x host:1", "MOVED 16384 host:1", "MOVED 1 host:0",
-                           "MOVED 1 host:70000", "MOVED 1 ?:7000", "TRYAGAIN later", "ERR MOVED 1 host:1"}) {
+  for (const char* text :
+       {"MOVED", "MOVED 1", "MOVED 1 host", "MOVED x host:1", "MOVED 16384 host:1", "MOVED 1 host:0",
+        "MOVED 1 host:70000", "MOVED 1 ?:7000", "MOVED 1 a\x1b[2Jb:7000", "TRYAGAIN later", "ERR MOVED 1 host:1"}) {
     CAPTURE(text);
     CHECK_FALSE(parse_redirect(error_reply(text), kAsked));
   }
@@ -166,6 +167,8 @@ TEST_CASE("what does not speak as a sentinel is told apart") {
   CHECK(code(error_reply("LOADING Redis is loading the dataset in memory")) == ErrorCode::kUnavailable);
   CHECK(code(list({text_reply("127.0.0.1"), text_reply("0")})) == ErrorCode::kUnavailable);
   CHECK(code(list({text_reply("127.0.0.1")})) == ErrorCode::kUnavailable);
+  CHECK(code(list({text_reply("a\x1b[2Jb"), text_reply("17011")})) == ErrorCode::kUnavailable);
+  CHECK(code(list({text_reply(std::string(254, 'h')), text_reply("17011")})) == ErrorCode::kUnavailable);
 }
 
 TEST_CASE("a master is fit when ROLE says so and it is not loading") {
