@@ -21,7 +21,6 @@ constexpr Duration kHolderViewBudget = 1s;
 constexpr Duration kLockedRowPause = 10ms;
 constexpr Duration kEntriesPause = 1s;  ///< between two looks whether those that have entered live
 constexpr int kRowAttempts = 3;
-constexpr Duration kLongestQueueWait = 600s;  ///< of one wait in the queue: a new one is at its end
 
 /// The server lets go no earlier than ttl after what it heard last.
 std::vector<DatabaseSettings> with_lease(std::vector<DatabaseSettings> servers, Duration ttl) {
@@ -134,7 +133,7 @@ Acquirer::Attempt ConnectionBoundLock::take(const LeaseReading& record, TimePoin
   const auto database = servers_.connect(until, &control);
   if (!database) return Failed{database.error()};
   if (prepared_ != servers_.generation()) {
-    const int seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(kLongestQueueWait).count());
+    const int seconds = wait_seconds({}, runtime_.clock.now());
     if (const auto fit = store_.prepare(**database, servers_.server(), seconds, until, &control); !fit) {
       return Failed{fit.error()};
     }
@@ -194,14 +193,12 @@ void ConnectionBoundLock::wait_in_queue(std::optional<TimePoint> until, Control&
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return;
   const TimePoint now = runtime_.clock.now();
-  const TimePoint end = *earlier(now + kLongestQueueWait, until);
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(end - now).count();
   const WaitingNote note{spec_.owner.text(), spec_.mode, since_, who_, spec_.take};
   const std::string server = servers_.server();
-  const auto begun = store_.begin_wait(*database, server, note, static_cast<int>(seconds),
+  const auto begun = store_.begin_wait(*database, server, note, wait_seconds(until, now),
                                        acquisition_.patience().attempt_end(now), &control);
   if (!begun) return;
-  const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, end, control).outcome;
+  const auto outcome = wait_on_server(acquisition_, servers_, runtime_.clock, session_, until, control).outcome;
   if (!outcome) return;
   const auto got = store_.waited(*database, server, *outcome, runtime_.clock.now() + kHolderViewBudget);
   got_it_ = got && *got == BoundStore::Got::kYes;

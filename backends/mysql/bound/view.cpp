@@ -60,12 +60,6 @@ Error without_session(const RowBlocker& known, const LockName& name) {
 
 }  // namespace
 
-bool is_live_session(Servers& servers, std::uint64_t id, Clock& clock, TimePoint until) {
-  const auto found = run_statement(
-      servers, "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(id), clock, until);
-  return found && !found->rows.empty();
-}
-
 Result<BoundView::Present> BoundView::present(const LockName& name, Strangers strangers) {
   LeaseStore record(servers_, runtime_.clock, settings_.strategy, name, LeaseStore::From::kAny);
   BoundStore store(settings_, name, runtime_.clock);

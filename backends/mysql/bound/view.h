@@ -54,7 +54,4 @@ class BoundView final : public StrategyView {
   const Strangers strangers_;
 };
 
-/// Whether the server still has the session `id`, as far as this account may see.
-bool is_live_session(Servers& servers, std::uint64_t id, Clock& clock, TimePoint until);
-
 }  // namespace dlock::mysql

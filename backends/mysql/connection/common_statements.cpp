@@ -81,6 +81,12 @@ void end_session(Servers& servers, std::uint64_t id, Clock& clock) {
   if (id != 0) (void)run_statement(beside, "KILL " + std::to_string(id), clock, clock.now() + kKillBudget);
 }
 
+bool is_live_session(Servers& servers, std::uint64_t id, Clock& clock, TimePoint until) {
+  const auto found = run_statement(
+      servers, "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID=" + std::to_string(id), clock, until);
+  return found && !found->rows.empty();
+}
+
 Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Clock& clock, TimePoint until) {
   const std::string kind = strategy_name(strategy);
   std::set<LockName> names;

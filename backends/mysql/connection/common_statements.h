@@ -28,6 +28,9 @@ Result<std::optional<Answer>> try_statement(Servers& servers, const std::string&
 /// for a row.
 void end_session(Servers& servers, std::uint64_t id, Clock& clock);
 
+/// Whether the server still has the session `id`, as far as this account may see.
+bool is_live_session(Servers& servers, std::uint64_t id, Clock& clock, TimePoint until);
+
 /// The names of `strategy` in dlock_lock that have a holder or a waiter, in canonical order.
 Result<std::vector<LockName>> live_names(Servers& servers, Strategy strategy, Clock& clock, TimePoint until);
 

@@ -32,7 +32,9 @@ Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint unt
   auto database = dial_(settings);
   const Outcome outcome = await(*database, clock_, until, control);
   if (control != nullptr && control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
-  if (const auto* failure = std::get_if<Failure>(&outcome)) return error_of(*failure, settings.endpoint.text());
+  const auto* failure = std::get_if<Failure>(&outcome);
+  has_refused_ = failure && failure->code != 0 && !is_cut_off(failure->code);
+  if (failure) return error_of(*failure, settings.endpoint.text());
   return database;
 }
 

@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/connection/waiting.h"
 
+#include <algorithm>
+
 #include "backends/mysql/connection/common_statements.h"
 
 namespace dlock::mysql {
+namespace {
 
-Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id, TimePoint until,
-                      Control& control) {
+using namespace std::chrono_literals;
+
+constexpr Duration kLongSilence = 600s;
+constexpr Duration kAliveBudget = 1s;
+constexpr std::int64_t kYear = 31536000;  ///< s
+
+/// Not where the server has forgotten us, or hangs: a place in another queue is worth more then. One that lets nobody
+/// else in may still have us.
+bool still_waits(const Servers& servers, std::uint64_t id, Clock& clock) {
+  Servers beside = servers.beside();
+  return is_live_session(beside, id, clock, clock.now() + kAliveBudget) || beside.has_refused();
+}
+
+}  // namespace
+
+int wait_seconds(std::optional<TimePoint> until, TimePoint now) {
+  if (!until) return static_cast<int>(kYear);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(*until - now).count(), 0, kYear));
+}
+
+Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
+                      std::optional<TimePoint> until, Control& control) {
   Database* database = servers.current();
   std::optional<Outcome> outcome;
   const auto has_come = [&] {
@@ -19,7 +43,10 @@ Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, 
     database->add_interest(fds);
     clock.wait(fds, end);
   };
-  acquisition.wait_on({has_come, sleep}, until, control);
+  while (!acquisition.wait_on({has_come, sleep}, earlier(clock.now() + kLongSilence, until), control)) {
+    const bool over = control.stop_requested() || (until && clock.now() >= *until);
+    if (over || !still_waits(servers, id, clock)) break;
+  }
   if (!outcome) database->abandon();
   const bool went_on = database->went_on();
   if (!outcome) end_session(servers, id, clock);

@@ -10,13 +10,17 @@
 namespace dlock::mysql {
 
 struct Waited {
-  std::optional<Outcome> outcome;  ///< nullopt: control wants an end, or `until` has come
+  std::optional<Outcome> outcome;  ///< nullopt: control wants an end, `until` has come, or the server has lost us
   bool went_on = false;            ///< the statement that follows the wait was sent too
 };
 
+/// How long a statement is to wait in the server's queue: to the end, since who leaves it and comes again is the last.
+int wait_seconds(std::optional<TimePoint> until, TimePoint now);
+
 /// Waits for the outcome of the statement that was begun on the connection of `servers`, as Acquisition::wait_on()
-/// does. Without an outcome, the connection is abandoned and its session `id` on the server ended.
-Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id, TimePoint until,
-                      Control& control);
+/// does; after a long silence it asks the server, beside, whether the session `id` is still there. Without an outcome,
+/// the connection is abandoned and that session ended.
+Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, std::uint64_t id,
+                      std::optional<TimePoint> until, Control& control);
 
 }  // namespace dlock::mysql

@@ -26,9 +26,6 @@ constexpr Duration kQuickPause = 5ms;
 constexpr int kQuickAttempts = 20;      ///< behind a gate that is being passed, when we may not wait
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
-/// How long one wait in the server's queue lasts. The next one begins at the queue's end, so it is long; the
-/// connection is watched meanwhile.
-constexpr Duration kLongestWait = 600s;
 
 /// A holder that is not heard of for its ttl loses the gate; so does a first waiter that was stopped.
 std::vector<DatabaseSettings> for_lease(std::vector<DatabaseSettings> servers, Duration ttl) {
@@ -199,11 +196,9 @@ bool LeaseLock::wait(std::optional<TimePoint> until, Control& control) {
 
 /// In the server's queue. Who is next takes the row without coming back in between.
 void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
-  const TimePoint now = runtime_.clock.now();
-  const TimePoint end = *earlier(now + kLongestWait, until);
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(end - now).count();
+  const int seconds = wait_seconds(until, runtime_.clock.now());
   const std::string take = spec_.take && !claim_ ? store_.take_statement(make_ask(connection_)) : "";
-  const Waited waited = wait_in(store_.wait_statement(note(), static_cast<int>(seconds)), take, end, control);
+  const Waited waited = wait_in(store_.wait_statement(note(), seconds), take, until, control);
   if (!waited.outcome) return;
   pause_ = Duration(0);
   const auto* answer = std::get_if<Answer>(&*waited.outcome);
@@ -235,7 +230,7 @@ void LeaseLock::sleep_on_server(std::optional<TimePoint> until, Control& control
   if (!slept) acquisition_.pause(now + pause, control);
 }
 
-Waited LeaseLock::wait_in(std::string statement, std::string next, TimePoint until, Control& control) {
+Waited LeaseLock::wait_in(std::string statement, std::string next, std::optional<TimePoint> until, Control& control) {
   Database* database = servers_.current();
   if (database == nullptr || !database->usable()) return {Failure{0, "not connected", true, false}};
   database->begin(std::move(statement), std::move(next));

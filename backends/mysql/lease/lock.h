@@ -52,7 +52,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   TimePoint asked_by() const;
   void wait_at_gate(std::optional<TimePoint> until, Control& control);
   void sleep_on_server(std::optional<TimePoint> until, Control& control);
-  Waited wait_in(std::string statement, std::string next, TimePoint until, Control& control);
+  Waited wait_in(std::string statement, std::string next, std::optional<TimePoint> until, Control& control);
   Result<LockState> look_beside();
   WaitingNote note() const;
   LeaseAsk make_ask(std::uint64_t connection) const;

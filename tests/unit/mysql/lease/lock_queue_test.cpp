@@ -34,6 +34,25 @@ TEST_CASE("a waiter waits in the server's queue and looks only when it is its tu
   }
 }
 
+TEST_CASE("who waits for hours stays in the same queue, as long as the server has it there or lets nobody in to ask") {
+  World world;
+  world.somebody_holds(300s);
+  world.server.holders.clear();
+  world.server.gate_opens = world.at(2h);
+  world.server.connect_errors = {0, 0, 1040, 0};  // its own, and those that ask
+  for (int i = 0; i < 3; ++i) world.server.next("PROCESSLIST WHERE ID=7", Answer{{{"1"}}, 0});
+  SUBCASE("it has") {
+    for (int i = 0; i < 8; ++i) world.server.next("PROCESSLIST WHERE ID=7", Answer{{{"1"}}, 0});
+    world.granted();
+    CHECK(world.clock.now() == world.at(2h));
+    CHECK(world.server.heard("/* dlock waits") == 1);
+  }
+  SUBCASE("it has not any more") {
+    world.granted();
+    CHECK(world.server.heard("/* dlock waits") > 1);
+  }
+}
+
 TEST_CASE("a lease without a holder's process is taken when it is over, within a fraction of a second") {
   World world;
   world.somebody_holds(10s, false);
