@@ -63,10 +63,10 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
 }
 
 /// MariaDB has tx_isolation (and reads no comment for 5.7 and 8.0), MySQL 8 has transaction_isolation. What a server
-/// sets for all its sessions, or init_connect, would cut answers short, end the connection with a transaction, make the
-/// words of statements and the numbers of answers two bytes each, stop the clock, or end a wait. Fails where
-/// init_connect has begun a transaction (the isolation of the next one alone, without SESSION, is refused then) or has
-/// left the database (a number beyond all types is an error in every SQL mode).
+/// sets for all its sessions, or init_connect, would cut answers and what is written short, end the connection with a
+/// transaction, make the words of statements and the numbers of answers two bytes each, stop the clock, or end a wait.
+/// Fails where init_connect has begun a transaction (the isolation of the next one alone, without SESSION, is refused
+/// then) or has left the database (a number beyond all types is an error in every SQL mode).
 std::string beginning_of(const DatabaseSettings& settings) {
   std::string init =
       "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',"
@@ -74,6 +74,7 @@ std::string beginning_of(const DatabaseSettings& settings) {
       "@dlock_database=IF(DATABASE()=_utf8mb4 " +
       literal(settings.database) +
       ",1,~0+CONNECTION_ID()),sql_select_limit=18446744073709551615,completion_type='NO_CHAIN',"
+      "sql_mode='STRICT_ALL_TABLES',"
       "character_set_client=utf8mb4,character_set_connection=utf8mb4,character_set_results=utf8mb4,timestamp=DEFAULT,"
       "wait_timeout=" +
       std::to_string(settings.idle_seconds) + "/*M!100108 ,max_statement_time=0*//*!50720 ,max_execution_time=0*/";

@@ -100,6 +100,9 @@ Error error_of(const Failure& failure, const std::string& server) {
       return {
           ErrorCode::kUnavailable, server + ": a limit of this account is reached: " + said,
           "raise it (ALTER USER ... WITH, or max_user_connections); every holder and every waiter needs a connection"};
+    case 1406:  // of the entries alone: all else fits its column
+      return {ErrorCode::kUnsupported, server + " has no room for one more dlock inside this lock: " + said,
+              "run fewer at the same time there, or use strategy=lease"};
     case 1153:
     case 2020:  // the same, as the library hears it
       return {ErrorCode::kMisconfigured, server + " finds a statement of dlock too long: " + said,
