@@ -21,10 +21,11 @@ Error busy_error(const LockName& name, const std::optional<LockState>& state, st
 /// longest; nullopt if nobody has. Code Busy.
 std::optional<Error> long_hold_error(const LockState& state, Duration limit, WallTime now);
 
-/// What a message that says who holds a lock is about: that lock, and the first of its holders.
+/// What a message of `event` that says who holds a lock has besides its text (--log-format json): the key, and the
+/// first holder.
 Log::About about_holder(const char* event, const LockState& state);
 
-/// How to recognise the waiter that is this process.
+/// By what progress_line() finds this process among the waiters of a lock.
 struct Self {
   std::string host;
   std::int64_t pid = 0;
@@ -40,8 +41,8 @@ struct OwnWait {
 std::string own_wait_text(const OwnWait& wait);
 
 /// One line, without newline, for somebody who watches while dlock waits: "2nd in line, 41 s of 10 min - held by ci-4
-/// (deploy.sh) for 3 min: release 2.4", with "LEAD: " in front if there is one. What may be cut off comes last. `self`
-/// finds the waiter that is us among the others.
+/// (deploy.sh) for 3 min: release 2.4", with "LEAD: " in front if `lead` is not empty. The least important comes last,
+/// since a terminal may cut the line. `self` is this process, whose place is told.
 std::string progress_line(const LockState& state, const Self& self, const OwnWait& wait, WallTime now,
                           const std::string& lead);
 

@@ -43,7 +43,7 @@ constexpr int exit_status(ErrorCode code) {
   return 70;
 }
 
-/// Says `error` on stderr and gives the exit status that goes with it.
+/// Writes `error` to stderr, and returns its exit status.
 int fail(const Log& log, const Error& error);
 
 }  // namespace dlock

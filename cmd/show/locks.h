@@ -13,12 +13,12 @@ namespace dlock {
 /// any KEY, all live ones, then those of stores beside this one. In canonical order within a store, each once.
 Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend);
 
-/// What to say of a lock that is free because it may not be the one that was meant: the store has no trace of it, or a
-/// live name is near, or one of the same name is held in a store beside this one. Empty for any other. Looks through
-/// all live locks unless the store has a trace.
+/// A remark on a lock that is free, if the user may have meant another one: the store has no trace of this key, a lock
+/// with a similar name is live, or one of the same name is held in a store beside this one. Empty if there is nothing
+/// to remark. Asks the store for all live locks, unless it has a trace of this one.
 std::string why_free_text(const LockState& state, LockAdmin& backend);
 
-/// "N locks in STORE cannot be read": Denied. REQUIRES: some are.
+/// "N locks in STORE cannot be read", with the code Denied. REQUIRES: live.unreadable is not 0.
 Error unreadable_error(const LiveLocks& live, const LockAdmin& backend);
 
 }  // namespace dlock

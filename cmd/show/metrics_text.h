@@ -8,15 +8,15 @@
 
 namespace dlock {
 
-/// What is to be measured.
+/// What the metrics are computed from.
 struct Measured {
   std::string store;  ///< redacted URL
   LiveLocks live;
-  std::vector<Episode> past;  ///< as recorded; empty: nothing is
+  std::vector<Episode> past;  ///< from the recorded events (--events)
   WallTime now{};
 };
 
-/// So many keys have series of their own; those behind them, by name, are counted in dlock_keys_left_out.
+/// How many keys have series of their own, in the order of their names; dlock_keys_left_out counts the others.
 inline constexpr std::size_t kMostMeasuredKeys = 500;
 
 /// OpenMetrics text, which node_exporter's textfile collector takes as well: holders, waiters and the age of the oldest

@@ -10,15 +10,16 @@
 
 namespace dlock {
 
-/// What has become of those whose lock an operator frees. Made before that, because a process can be recognised only
-/// while it lives: one on this machine that is called dlock, and was there already when the lock was granted. Of all
-/// others nothing is known.
+/// Finds out, for `dlock force-release`, what becomes of the holders whose lock is freed. To be made before the lock is
+/// freed: a process can be recognised only while it lives. It is known for a process on this machine that is called
+/// dlock and is older than the grant; for every other holder it is not.
 class OldHolders {
  public:
   OldHolders(const std::vector<Participant>& holders, const Runtime& runtime);
 
-  /// Lines, indented, each with its newline: "the old holder has ended: pid 8812 on ci-4"; "still runs" or "may still
-  /// be running" of others. `freed` are those that were. Waits up to a second for who is known to live.
+  /// To be called after the lock was taken from `freed`: a line for each of them, indented, with its newline, that says
+  /// whether it has ended ("the old holder has ended: pid 8812 on ci-4"), still runs, or may still be running. Waits up
+  /// to a second for those that are known and live.
   std::string fate(const std::vector<Participant>& freed) const;
 
  private:

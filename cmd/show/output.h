@@ -13,7 +13,7 @@
 
 namespace dlock {
 
-/// How text should look where it goes.
+/// What a text has to be fitted to: the terminal that it goes to, if it is one.
 struct Look {
   bool terminal = false;  ///< somebody watches: redrawing and block characters make sense
   bool colour = false;
@@ -22,7 +22,7 @@ struct Look {
   bool unicode = true;     ///< of a terminal: its locale has more than ASCII
 };
 
-/// How text should look on `fd`: with the measures of its terminal, if it is one.
+/// The look of `fd`: with the size of its terminal, if it is one.
 Look look_of(int fd, bool colour);
 
 /// Where a command's data goes: a descriptor (stdout), or a string (tests). Owns neither.
@@ -34,12 +34,12 @@ class Output {
   /// fd 1, with the look that its terminal, --color, NO_COLOR and TERM ask for.
   static Output standard(const Options& options);
 
-  /// System if the descriptor is closed, or not for writing: better known before anything has changed.
+  /// Fails with System if the descriptor is closed, or not open for writing. For a look before anything is changed.
   Result<void> check() const;
 
-  /// System if the descriptor does not take all of it.
+  /// Fails with System if the descriptor does not take all of `text`. Waits for as long as a reader lets it wait.
   Result<void> write(std::string_view text);
-  /// The same for who has a lock meanwhile: somebody who could read and does not is no reason to wait either.
+  /// The same for a process that holds a lock: it also fails if nobody reads for half a second.
   Result<void> write_in_time(std::string_view text);
 
   const Look& look() const { return look_; }
@@ -57,7 +57,7 @@ class Output {
 /// What poll(2) says of a descriptor that nobody reads any more: of a pipe an error, of a socket a hang-up.
 inline constexpr short kNobodyReads = POLLERR | POLLHUP | POLLNVAL;
 
-/// Writes `text` and returns `status`; if it cannot be written says so and returns 71 instead.
+/// Writes `text` to `out` and returns `status`; if that fails, says so on stderr and returns 71.
 int print(Output& out, const Log& log, std::string_view text, int status = 0);
 
 /// `text` in bold, yellow, ... if `colour`.

@@ -11,52 +11,54 @@
 
 namespace dlock {
 
-/// What a history is measured by.
+/// The limits that a history has to keep to.
 struct Bounds {
-  Duration lease{0};       ///< within which the lock of somebody who died is free
-  Duration kill_after{0};  ///< within which a keeper has ended the command of a supervisor that died
-  Duration wake{0};        ///< within which a waiter has a lock that was given back to it
-  Duration slack{0};       ///< what this machine may be late by, on top of each of them
-  int permits = 2;
+  Duration lease{0};       ///< how long the lock of a dead holder may stay taken
+  Duration kill_after{0};  ///< how long a keeper may take to end the command of a supervisor that died
+  Duration wake{0};        ///< how long after a release a waiter may still be without the lock
+  Duration slack{0};       ///< added to each of these: how late this machine may be
+  int permits = 2;         ///< how many may hold a lock with permits at once
 };
 
-/// A promise that was broken, and the least of the history that shows it.
+/// One case in which a promise was broken, with as few lines of the history as show it.
 struct Breach {
-  std::string what;
+  std::string what;  ///< one sentence for people
   std::vector<std::string> history = {};
-  std::vector<std::string> sections = {};  ///< whose it is
+  std::vector<std::string> sections = {};  ///< the names of those that took part
 };
 
-/// One promise, and how it was kept.
+/// One promise, how often the history put it to the test, and where it was broken.
 struct Judgement {
-  std::string promise;  ///< "one holder at a time"
-  std::string name;     ///< for programs: "exclusion"
-  std::string unit;     ///< what `tried` counts
-  std::size_t tried = 0;
+  std::string promise;    ///< for people: "one holder at a time"
+  std::string name;       ///< for programs: "exclusion"
+  std::string unit;       ///< what `tried` counts: "grants"
+  std::size_t tried = 0;  ///< 0: the history says nothing about this promise
   std::vector<Breach> breaches = {};
 };
 
-/// How long a lock was free although somebody waited for it.
+/// How long locks were free while somebody waited for them.
 struct Gaps {
-  Latencies hand_over;                        ///< given back, and nothing had been done to anybody
-  std::map<std::string, Latencies> recovery;  ///< after what was done to its holder
+  Latencies hand_over;                        ///< after a release, where no fault was at work
+  std::map<std::string, Latencies> recovery;  ///< after a fault that its holder had, by the name of the fault
 };
 
-// Each of these is pure, and looks at the whole history.
+// Each of these is pure: it judges one promise by the whole history.
 
-/// Nobody acts while another one holds the lock: exclusive beside nothing, shared beside shared. Excused is who was
-/// stopped as a whole beyond its lease, if it acts under the lower token and is ended within `kill_after`.
+/// Nobody acts under an exclusive lock while somebody else holds it. One case is excused: a holder that was stopped as
+/// a whole for longer than its lease, acts under a lower token than the next holder, and is ended within `kill_after`.
 Judgement check_exclusion(const Chronicle& chronicle, const Bounds& bounds);
+/// The same for locks that are also taken shared: shared holders may act beside each other, and beside nobody else.
 Judgement check_sharing(const Chronicle& chronicle, const Bounds& bounds);
-/// At most so many at once, each with a slot of its own.
+/// At most `bounds.permits` act at once, each with a slot that no other one has.
 Judgement check_permits(const Chronicle& chronicle, const Bounds& bounds);
 /// Each exclusive grant of a key has a higher token than all before it.
 Judgement check_tokens(const Chronicle& chronicle);
-/// Whoever was in the queue before another one asked is served before it.
+/// Whoever had a place in the queue before somebody else asked gets the lock before them.
 Judgement check_order(const Chronicle& chronicle);
-/// A lock is taken by a waiter soon after it was given back, or after its holder died.
+/// While somebody waits, a lock that was released is taken within `bounds.wake`.
 Judgement check_hand_over(const Chronicle& chronicle, const Bounds& bounds);
-/// The lock of a holder that died is free within its bound.
+/// The lock of a holder that died is taken by a waiter within `bounds.lease`, or `bounds.kill_after` where its keeper
+/// lives on.
 Judgement check_recovery(const Chronicle& chronicle, const Bounds& bounds);
 /// A run ends with 0 unless something was done to it; none waits for ever.
 Judgement check_ends(const Chronicle& chronicle, const Bounds& bounds);

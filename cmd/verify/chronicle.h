@@ -14,21 +14,21 @@
 
 namespace dlock {
 
-/// Something that was done to one run, or to all of them.
+/// A fault that one run had, or that all had (an outage).
 struct Trouble {
   std::string what;  ///< "kill-keeper", "stall", "hook ..."
   TimePoint from{};
   std::optional<TimePoint> until = {};  ///< nullopt: not over yet
-  bool of_server = false;               ///< meets everybody; else, of an outage, who goes through the proxy
+  bool of_server = false;  ///< an outage: true if everybody has it, false if only those that go through the proxy
 };
 
-/// One run that wants a lock, and what it did under it.
+/// One run that asks for a lock, and what it does under it. A time that is not set has not come yet.
 struct Section {
-  std::string name;
+  std::string name;  ///< Act::who
   std::string key = {};
   Mode mode = Mode::kExclusive;
   bool fair = false;
-  bool proxied = false;  ///< the faults of the network meet it
+  bool proxied = false;  ///< goes through the proxy, and so has the faults of the network
   TimePoint asked{};
   std::optional<TimePoint> queued = {};
   std::optional<TimePoint> begun = {};
@@ -41,7 +41,7 @@ struct Section {
   std::size_t last_line = 0;
   std::optional<std::uint64_t> token = {};
   std::string slot = {};
-  std::string how = {};  ///< it went: "exit 79 LOST ..."
+  std::string how = {};  ///< how the run ended: "exit 79 LOST ..."
   std::vector<Trouble> hits = {};
 
   bool holds() const { return begun && !ended && !gone; }
@@ -49,7 +49,8 @@ struct Section {
   bool was_hit(std::string_view what) const;
 };
 
-/// What a history tells, line by line. Foreign and torn lines are counted and left out.
+/// A history, read line by line: the sections and outages that it tells of. Lines that are not of a history, or only a
+/// piece of one, are counted and left out.
 class Chronicle {
  public:
   void add_line(std::string_view line);
@@ -59,8 +60,8 @@ class Chronicle {
   const std::vector<Trouble>& outages() const { return outages_; }  ///< of the network and of the server
   std::size_t lines() const { return acts_.size(); }
   std::size_t torn() const { return torn_; }
-  /// The lines from number `from` to `to` in which one of `who` acts, and what was done to all: times count from the
-  /// first one; ticks with nothing else in between are one line for each who ticks.
+  /// For people: the acts of `who` (names of sections) and all outages, from line `from` to line `to`, one string for
+  /// each. Times are relative to the first of them; ticks with nothing in between become one line for each section.
   std::vector<std::string> excerpt(const std::vector<std::string>& who, std::size_t from, std::size_t to) const;
 
  private:

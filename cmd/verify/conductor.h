@@ -21,25 +21,27 @@ struct VerifyPlan {
   Duration duration{0};
   Duration ttl{0};
   int workers = 0;
-  Abilities can = {};
+  Abilities can = {};        ///< of the store
   std::string direct = {};   ///< the URL of the store, as -b takes it
   std::string proxied = {};  ///< the same through the proxy; empty: there is none
   std::string hook = {};     ///< a shell's command; empty: none
   std::vector<PlannedFault> faults = {};
 };
 
+/// How many may hold the key dlock.verify/p at once.
 inline constexpr int kVerifyPermits = 2;
-/// Its keys: dlock.verify/x, q and p; its stock: dlock.verify/s.
+/// What the names of its keys (dlock.verify/x, q, p, one) and of its stock (dlock.verify/s) begin with.
 inline constexpr char kVerifyPrefix[] = "dlock.verify/";
 
-/// The options of a run that wants the lock of `order`, from "run" to the key.
+/// The words of a dlock command line that takes the lock of `order`: "run", the options and the key, without "--" and
+/// the command.
 std::vector<std::string> run_words(const Order& order, const std::string& url, Duration ttl);
 
-/// Does what a run with --progress always has said so far say that it waits; with `in_line`, as somebody whom the queue
-/// of the store has already?
+/// Whether a run has said that it waits, in `said`: what it wrote to stderr so far, with --progress always. With
+/// `in_line` only a message counts that names its place in the store's queue.
 bool says_that_it_waits(std::string_view said, bool in_line);
 
-/// The faults of the network, made by somebody else.
+/// A network that fails when it is told to. At most one fault at a time: heal() ends the one that was started.
 class FaultyNetwork {
  public:
   virtual ~FaultyNetwork() = default;
@@ -47,16 +49,17 @@ class FaultyNetwork {
   virtual void heal() = 0;
 };
 
-/// What came of it, besides the history.
+/// What conduct() did, besides writing the history.
 struct Conducted {
-  std::map<Fault, int> done;
-  int missed = 0;    ///< nobody was there to be hit
-  Duration late{0};  ///< by how much this process was woken too late at worst
-  bool interrupted = false;
+  std::map<Fault, int> done;  ///< how many of each fault there were
+  int missed = 0;             ///< planned faults for which no run was there
+  Duration late{0};           ///< the longest time by which this process was woken too late
+  bool interrupted = false;   ///< a signal ended it before the plan's duration was over
 };
 
-/// Keeps the workers busy for the plan's duration, does to them what is planned, and waits until the last one is done.
-/// One thread; who waits for ever is ended, and that is noted. `network` may be null.
+/// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
+/// waits until the last run has ended. A run that never ends is killed, which the history tells. `network` is null if
+/// there is no proxy. Single-threaded.
 Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals);
 
 }  // namespace dlock

@@ -6,20 +6,21 @@
 
 namespace dlock {
 
-/// Leaves nothing behind: ends the processes, drops the stock, waits until each key is free, and removes the directory.
-/// What is in the store is left alone unless this verify is the one that is at work there (`claimed`). The text is of
-/// what is still there; empty: nothing.
+/// Ends the processes of the lab and removes its directory; if `claimed`, also drops the stock and waits until each key
+/// is free. `claimed` is whether this verify has the right to the keys: they may be those of another one. Returns what
+/// is still there, in words; empty if nothing is.
 std::string clean_up(const Lab& lab, Duration ttl, bool claimed);
 
-/// A process that does the same when this one dies without it. Hears of the death by the end of a pipe.
+/// A second process that calls clean_up() if this one dies before it has done so itself. It notices the death by the
+/// end of a pipe.
 class Guard {
  public:
-  /// Forks. REQUIRES: `lab` is complete.
+  /// Forks; System if that fails. REQUIRES: `lab` is complete.
   static Result<Guard> start(const Lab& lab, Duration ttl);
-  /// From now on what is in the store is ours.
+  /// This verify has the right to the keys of the store from now on: `claimed` of clean_up().
   void claim();
   bool claimed() const { return claimed_; }
-  /// This process has cleaned up by itself.
+  /// This process has cleaned up: the second one ends and does nothing. Waits for its end.
   void dismiss();
 
  private:

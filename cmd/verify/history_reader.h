@@ -8,11 +8,12 @@
 
 namespace dlock {
 
-/// A history that is still being written.
+/// Reads the file of a history while others still write to it.
 class HistoryReader {
  public:
+  /// A file that cannot be opened is read as an empty one.
   explicit HistoryReader(const std::string& path);
-  /// Adds the whole lines that have come since the last call.
+  /// Adds the lines that were completed since the last call. Does not wait for more.
   void read_into(Chronicle& chronicle);
 
  private:

@@ -28,26 +28,29 @@ struct LabAnswer {
   std::string said;  ///< stderr
 };
 
-/// Where `dlock verify` works: a directory of its own, and processes of this program that carry its mark, are in
-/// process groups of their own and die with us. Their configuration is the system's, never the user's.
+/// Where `dlock verify` works: a temporary directory, and the dlock processes that it starts. Each of these has the
+/// lab's mark in its environment and a process group of its own, is killed by the kernel when this process dies, and
+/// reads the configuration of the system, never the user's.
 class Lab {
  public:
-  /// `url` without its password, which goes into a file of the directory. System if there is no room for one.
+  /// Makes the directory, and in it a file with the password of `url`, which then stands in no command line. System if
+  /// they cannot be made.
   static Result<Lab> make(const BackendUrl& url);
 
-  /// dlock with `words` behind its name. System if it cannot be started.
+  /// Starts dlock with the arguments `words`; `in` becomes its stdin (-1: /dev/null), its stdout goes nowhere. System
+  /// if it cannot be started.
   Result<LabProcess> start(const std::vector<std::string>& words, int in = -1) const;
-  /// The same, to its end.
+  /// Runs dlock with the arguments `words`, and waits for its end.
   Result<LabAnswer> ask(const std::vector<std::string>& words) const;
 
-  void note(const Act& act) const;  ///< one line of the history
+  void note(const Act& act) const;  ///< appends one line to the history
   const std::string& history() const { return history_path_; }
   const std::string& directory() const { return directory_; }
   const std::string& program() const { return program_; }
   const BackendUrl& url() const { return url_; }
   const std::string& mark() const { return mark_; }
 
-  /// Kills whatever still carries the mark, until nothing does; false if that did not help.
+  /// Kills every process that has the mark, until there is none; false if some live on.
   bool end_processes() const;
   void remove_directory() const;
 
@@ -63,7 +66,7 @@ class Lab {
   UniqueFd history_;
 };
 
-/// The last message in what a run with --log-format json has said, 200 bytes of it at the most.
+/// The last message in `log`, which is the stderr of a run with --log-format json; cut after 200 bytes.
 std::string last_message(const std::string& log);
 
 /// The processes of one run.

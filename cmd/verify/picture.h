@@ -9,8 +9,8 @@
 
 namespace dlock {
 
-/// The history as a picture: a lane for each worker, with what was done to it, and one for the network and the server.
-/// Of a broken promise only the seconds around its first breach, with the breach marked; else the whole.
+/// The history as a picture (--svg): a lane for each worker, with the faults that it had, and one for the network and
+/// the server. If a promise was broken, it has only the seconds around the first breach, which is marked.
 Timeline picture_of(const Chronicle& chronicle, const VerifyReport& report);
 
 }  // namespace dlock

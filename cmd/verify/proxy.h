@@ -21,14 +21,14 @@ struct ProxiedServer {
   Address address;
 };
 
-/// A network that fails on command, between workers and servers: one loopback port for each server, and a process that
-/// hands on what arrives there. It needs no rights, and dies with us.
+/// A network between workers and servers that fails when it is told to: one port of 127.0.0.1 for each server, and a
+/// second process that passes on what arrives there (Relay). It needs no privileges, and ends when this process does.
 class Proxy final : public FaultyNetwork {
  public:
-  /// Forks. System if there are no ports.
+  /// Forks. System if a port cannot be opened, or no process started.
   static Result<Proxy> start(const std::vector<ProxiedServer>& servers, Framing framing);
 
-  const std::vector<std::uint16_t>& ports() const { return ports_; }
+  const std::vector<std::uint16_t>& ports() const { return ports_; }  ///< in the order of the servers
 
   void start(const PlannedFault& fault) override;
   void heal() override;
@@ -38,12 +38,14 @@ class Proxy final : public FaultyNetwork {
   std::vector<std::uint16_t> ports_;
 };
 
-/// The servers of the store of `lab`: those of its URL, in its order, and where they name each other all of them, which
-/// the store is asked for. Hosts are looked up. An error, with the reason, if there is no network, or no address.
+/// The servers of the lab's store, with their addresses: those of its URL, in that order; for a cluster or Sentinel all
+/// that there are, which the store is asked for. Fails, with the reason, if no proxy can stand before it (a Unix
+/// socket), a host has no address, or the store does not answer.
 Result<std::vector<ProxiedServer>> servers_to_proxy(const Lab& lab);
 
-/// The URL with the ports of a proxy for `servers`: 127.0.0.1 in the place of its hosts, or where servers name each
-/// other an address-map. Where certificates are checked they are those of the names that the servers have without it.
+/// `url` such that its servers are reached through `ports`, which are those of a proxy for `servers`: with 127.0.0.1 in
+/// the place of its hosts, or, for a cluster or Sentinel, with an address-map. Certificates are checked against the
+/// names that the servers have without the proxy.
 BackendUrl through_proxy(BackendUrl url, const std::vector<ProxiedServer>& servers,
                          const std::vector<std::uint16_t>& ports);
 

@@ -18,32 +18,34 @@
 
 namespace dlock {
 
-/// What a relay does until the next order. The default hands on everything, and what was held back.
+/// What a relay does from now on. The default: it passes on everything, including what it held back before.
 struct RelayOrder {
   enum class Traffic {
     kPass,
-    kHold,  ///< nothing arrives, until it passes again
-    kDrop,  ///< nothing arrives, now or ever; what was held back is gone as well
+    kHold,  ///< nothing is passed on, but kept until kPass
+    kDrop,  ///< everything is thrown away, including what was kept
   };
   Traffic requests = Traffic::kPass;
   Traffic replies = Traffic::kPass;
-  Duration late_by{0};
-  std::optional<int> cut_behind = {};  ///< resets every connection behind so many messages more; 0: instead of the next
-  bool cuts_requests = false;
-  bool refuses = false;             ///< resets each new connection
-  std::optional<int> answers = {};  ///< so many new connections more; later ones are open, and nobody is behind them
+  Duration late_by{0};                 ///< how long each message is kept before it is passed on
+  std::optional<int> cut_behind = {};  ///< after so many messages all connections are reset; 0: instead of the next
+  bool cuts_requests = false;          ///< whether cut_behind counts requests, or else replies
+  bool refuses = false;                ///< each new connection is reset
+  std::optional<int> answers = {};  ///< after so many more new connections, later ones are accepted but never answered
 };
 
+/// One port of a relay, and where its connections lead.
 struct RelayPort {
   UniqueFd listener = {};
   Address server = {};
   std::uint16_t number = 0;
 };
 
-/// A free port of 127.0.0.1, for `server`.
+/// A free port of 127.0.0.1 that leads to `server`. System if there is none.
 Result<RelayPort> open_relay_port(const Address& server);
 
-/// Hands on what arrives at its ports, and the answers, message by message, as it is ordered to. One thread.
+/// Passes on what arrives at its ports to their servers, and the replies back, message by message, as order() says.
+/// Single-threaded: nothing happens outside of turn().
 class Relay {
  public:
   struct Counts {
@@ -53,16 +55,17 @@ class Relay {
 
   Relay(std::vector<RelayPort> ports, Framing framing) : ports_(std::move(ports)), framing_(framing) {}
 
-  /// What is to be done from now on; counted down as it is done.
+  /// What to do; the caller changes it at any time. The relay counts cut_behind and answers down.
   RelayOrder& order() { return order_; }
-  /// Resets every connection. New ones work.
+  /// Resets every connection that is open now.
   void reset_all();
-  /// The messages that were handed on since the last call.
+  /// How many messages were passed on since the last call.
   Counts take_counts() { return std::exchange(counts_, {}); }
-  /// The connections behind which nobody is.
+  /// How many connections are open that are never answered (RelayOrder::answers).
   std::size_t unanswered() const { return unanswered_.size(); }
 
-  /// Waits until something arrives, here or on `others`, whose revents are set then, and hands on what is due.
+  /// Waits until something arrives at a port or one of `others` is ready (its revents are set), or a message is due;
+  /// then passes on what is due.
   void turn(std::vector<pollfd>& others);
 
  private:

@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-/// All that a run of `dlock verify` found out.
+/// All that a run of `dlock verify` found out, as verify_text() and verify_json() print it.
 struct VerifyReport {
   std::string store;  ///< redacted URL
   std::uint64_t seed = 0;
@@ -22,12 +22,13 @@ struct VerifyReport {
   std::vector<Judgement> judgements = {};
   std::vector<std::string> not_promised = {};  ///< "permits: this store has none"
   std::vector<std::string> not_tried = {};     ///< "cut, stall: ..."
-  std::map<Fault, int> faults = {};
-  int missed = 0;
-  std::size_t torn = 0;  ///< lines of the history that could not be read
+  std::map<Fault, int> faults = {};            ///< how many of each
+  int missed = 0;                              ///< Conducted::missed
+  std::size_t torn = 0;                        ///< lines of the history that could not be read
   bool interrupted = false;
   Gaps gaps = {};
 
+  /// No promise was broken.
   bool held() const;
 };
 

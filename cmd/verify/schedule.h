@@ -12,7 +12,7 @@
 
 namespace dlock {
 
-/// What is done to a run, or to the network. The names of their families are what --faults takes.
+/// What `dlock verify` does to a run, or to the network. --faults takes the names of their families (fault_family()).
 enum class Fault {
   kKillRun,     ///< SIGKILL of the supervisor; its command dies with it
   kKillKeeper,  ///< of the keeper program
@@ -27,14 +27,15 @@ enum class Fault {
   kHook,        ///< the user's command
 };
 
-/// "kill-run": as it stands in histories and figures.
+/// As histories and reports call it: "kill-run".
 std::string_view fault_name(Fault fault);
-/// "kill": as --faults has it.
+/// As --faults calls it: "kill".
 std::string_view fault_family(Fault fault);
-/// Does the proxy make it?
+/// Whether it is made by the proxy.
 bool is_of_network(Fault fault);
 
-/// The faults of the families that `text` names, with commas in between; "all", "none". Invalid for an unknown one.
+/// The value of --faults: the faults of the families that `text` names, separated by commas, or of "all" or "none".
+/// Invalid for an unknown name.
 Result<std::vector<Fault>> parse_faults(std::string_view text);
 
 /// Numbers that look random and are the same for the same seed, on every machine.
@@ -50,14 +51,14 @@ class Dice {
   std::uint64_t state_;
 };
 
-/// One thing to do.
+/// One fault of a schedule.
 struct PlannedFault {
-  Duration at{0};  ///< after the start
+  Duration at{0};  ///< counted from the start
   Fault fault = Fault::kKillRun;
-  Duration lasts{0};         ///< of what does not end by itself
-  std::uint64_t target = 0;  ///< which of those that are there
-  int messages = 0;          ///< cut: how many are let through before
-  bool requests = false;     ///< cut, one way: the direction to the server
+  Duration lasts{0};         ///< of a fault that has an end: how long
+  std::uint64_t target = 0;  ///< a number by chance: chooses one of the runs that are there then
+  int messages = 0;          ///< kCut: how many messages are passed on before
+  bool requests = false;     ///< kCut, kOneWay: whether it is the direction to the server
 };
 
 struct SchedulePlan {
@@ -68,12 +69,13 @@ struct SchedulePlan {
   bool hook = false;
 };
 
-/// What is done when, in time order: about three faults a ttl, and the hook three times in all. Pure.
+/// The schedule, in the order of time: about three faults in each ttl, and the hook three times in all. Pure: the same
+/// plan has the same schedule.
 std::vector<PlannedFault> plan_faults(const SchedulePlan& plan);
 
-/// What one worker does next.
+/// What one worker does next: pause, then take a lock and hold it.
 struct Order {
-  std::string key;  ///< "x", "q", "p"; "s": the stock
+  std::string key;  ///< behind kVerifyPrefix: "x", "q", "p"; "s" is the stock
   Mode mode = Mode::kExclusive;
   bool fair = false;
   Duration hold{0};
@@ -81,7 +83,7 @@ struct Order {
   Duration pause{0};      ///< before it
 };
 
-/// Which of its keys a store is fit for.
+/// What a store can do besides exclusive locks.
 struct Abilities {
   bool shared = false;
   bool fair = false;
@@ -89,6 +91,7 @@ struct Abilities {
   bool stock = false;
 };
 
+/// By chance: one of the things that the store can do.
 Order next_order(Dice& dice, const Abilities& can, Duration ttl);
 
 }  // namespace dlock

@@ -13,16 +13,18 @@
 
 namespace dlock {
 
-/// So few that it is sold out long before the end: the last ones are what workers fight for.
+/// How many items the stock has: so few that it is sold out long before the end, because workers compete for the last
+/// ones.
 inline constexpr std::int64_t kVerifyStock = 60;
 
-/// Makes the stock of the workers anew. Unsupported if the store has none.
+/// Creates the stock of the workers, after dropping the one of an earlier run. Unsupported if the store has no stocks.
 Result<void> make_stock(const Lab& lab);
 
-/// What a worker buys, by its section: 1 to 3 items.
+/// How many items the run of this section buys: 1 to 3, always the same for the same name.
 std::int64_t quantity_of(std::string_view section);
 
-/// The options of a run that sells from it, from "stock" to its name.
+/// The words of a dlock command line that sells to this section: from "stock run" to the name of the stock, without
+/// "--" and the command.
 std::vector<std::string> selling_words(const std::string& section, const std::string& url, Duration ttl);
 
 /// The books of a stock, as `dlock stock show --json` prints them.
@@ -35,9 +37,9 @@ struct StockBooks {
 };
 std::optional<StockBooks> parse_books(std::string_view json);
 
-/// Takes stock when all workers are gone: waits until nothing is set aside any more, then gives back every sale. No
-/// more was sold than there was, the books balance, each sale that a worker was told of is in them, and in the end all
-/// is there again.
+/// When all workers have ended: waits until nothing is set aside any more, then refunds every sale. The promise: no
+/// more was sold than there was; the books balance; every sale that a worker was told of is in them; and at the end all
+/// items are there again.
 Judgement take_stock(const Chronicle& chronicle, const Lab& lab, Duration ttl, Clock& clock);
 
 }  // namespace dlock

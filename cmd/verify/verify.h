@@ -7,9 +7,10 @@
 
 namespace dlock {
 
-/// dlock verify: workers of its own take, hold, lose and give back locks of keys of its own in the store of the
-/// options, while they, their keepers and their network fail; then the history is judged. 0 held, 1 broken; 75 if
-/// another verify is at work there, 78 if the store cannot be verified. Forks. REQUIRES: one thread.
+/// `dlock verify`: its workers take, hold and release locks in the store of the options, while they, their keepers and
+/// their network fail; then the history is judged and the verdict printed. Returns the exit status: 0 if every promise
+/// held, 1 if one was broken, 75 if another verify is at work in that store, 78 if the store cannot be verified,
+/// another one of dlock(1) if nothing was tried. Forks. REQUIRES: one thread.
 int verify_command(const Options& options, const Runtime& runtime, Output& out);
 
 }  // namespace dlock

@@ -9,15 +9,17 @@
 
 namespace dlock {
 
-/// The sections that have begun, by key, in the order in which they did; without sales, which hold no lock.
+/// The sections that got their lock, by key, in the order in which they did. Without those of the stock, which hold no
+/// lock.
 std::map<std::string, std::vector<const Section*>> begun_by_key(const Chronicle& chronicle);
 
-/// Was the network of this section, or the server, disturbed at any time from `from` to `to`? An outage is over a
-/// moment after its end.
+/// Whether there was an outage at any time from `from` to `to` that this section had: of the server, or of the network
+/// if it goes through the proxy. An outage counts for a moment longer than it lasts.
 bool was_outage(const Chronicle& chronicle, const Section& section, TimePoint from, TimePoint to);
 
-/// How much longer than usual a lock of `key` may be out of reach between the two, for all that was done meanwhile: for
-/// each one that was hit (besides `except`), and each outage, its own length and a lease.
+/// How much longer than usual the lock of `key` may be out of reach from `from` to `to`, because of the faults in that
+/// time: for each fault of a section of this key (but for those of `except`) and for each outage, its length and one
+/// `lease`.
 Duration allowance(const Chronicle& chronicle, const std::string& key, TimePoint from, TimePoint to, Duration lease,
                    const Section* except = nullptr);
 

@@ -16,7 +16,8 @@
 
 namespace dlock {
 
-/// A program that does what this one cannot, for its backend is not inside it.
+/// The keeper program that has the backend of a URL inside, when this one has not: the caller executes it in its own
+/// place, with the same command line.
 struct OtherProgram {
   std::string path;
 };
@@ -29,48 +30,52 @@ struct Store {
   bool has_keeper;   ///< each lock has a keeper program
 };
 
-/// CMD and its arguments, or the shell with -c STR, as execve takes it; empty: nothing is to run. Points into
-/// `options`, which outlives it.
+/// CMD and its arguments, or the shell with -c STR, as execve(2) takes them (a null pointer at the end); empty if the
+/// command line names no command. Points into `options`, which must outlive it.
 std::vector<char*> command_line(const Options& options);
-/// command_name() of what is to run; empty: nothing is.
+/// The name of that command, as others see it of a holder (command_name()); empty if there is none.
 std::string name_of_command(const Options& options);
 
 /// The address space in bytes that this program may have while it asks a store; 0: no limit.
 std::size_t memory_for_stores();
 
-/// Unsupported, with the package to install, when the family's program is missing: it is looked for beside this program
-/// (../libexec/dlock/), then where it was meant to be installed. Asks no server.
+/// For commands that take locks. Fails with Unsupported, and names the package to install, if the keeper program of
+/// this URL is missing: it is looked for beside this program (../libexec/dlock/), then where it was meant to be
+/// installed. Asks no server.
 Result<Store> open_store(const BackendUrl& url, const Runtime& runtime);
-/// For commands that supervise nothing: the backend, or the program to be this command line in our place.
+/// For commands that take no lock: the backend if it is inside this program, else the program that has it. Fails as
+/// open_store() does.
 Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>> open_admin(const BackendUrl& url,
                                                                           const Runtime& runtime);
-/// The same when part of a stock is to be kept: always by a program, which is not asked whether it can.
+/// As open_store(), for `dlock stock run`: what is set aside is always kept by a keeper program. Whether that store has
+/// stocks is found out by the keeper.
 Result<Store> open_stock_keeper(const BackendUrl& url, const Runtime& runtime);
 
-/// The stocks of one URL, which are always a keeper program's: this one, or another.
+/// The stocks of one URL. Only keeper programs have stocks inside: this one, if it is one, or the one that is named.
 Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const BackendUrl& url, const Runtime& runtime);
 
-/// How this program takes and keeps a lock of `url` itself; empty in dlock, which needs no keeper for what it has
-/// inside.
+/// Opens a lock of `url` that this process keeps itself, as a keeper would. Empty in dlock, where locks are taken by
+/// Store::open.
 using KeepLock = std::function<Result<std::unique_ptr<LockDriver>>(const LockSpec&, const Runtime&)>;
 KeepLock keep_here(const BackendUrl& url);
 
-/// The error of a run with this URL whose package is missing; nullopt: it is there.
+/// The error that a run with this URL would end with because a package is missing; nullopt if none is.
 std::optional<Error> not_installed(const BackendUrl& url);
 
-/// For a benchmark inside such a program: clients for as many processes as it likes.
+/// What `dlock bench stock` needs: each of its processes calls connect() for a client of its own.
 struct StockClients {
-  std::string program;  ///< to become, when it is another one; then nothing else is set
+  std::string program;  ///< the keeper program to execute instead; then nothing else is set. Empty: this one will do
   std::function<Result<std::unique_ptr<Stock>>(const Runtime&)> connect;
-  KeepLock lock;
+  KeepLock lock;  ///< of a segment
 };
 Result<StockClients> open_stock_clients(const BackendUrl& url, const Runtime& runtime);
 
-/// What to do about the locks that are named.
+/// Whether the locks that are named are to be taken, or only waited for (`dlock wait`).
 enum class Intent { kTake, kWaitUntilFree };
 
-/// One session for all of options.keys, in canonical order. `held` is the text of DLOCK_HELD, or null. Unsupported if
-/// the store cannot do what is asked.
+/// One session for all of options.keys, in canonical order; nothing is asked of the store before its acquire(). `held`
+/// is the text of DLOCK_HELD, null without that variable. Fails with Unsupported if the store cannot do what the
+/// options ask.
 Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const Options& options, Intent intent,
                                                 const char* held, const Runtime& runtime);
 

@@ -11,19 +11,20 @@
 
 namespace dlock {
 
-/// An event that is about nobody's hold yet: now, of this process, with --reason.
+/// An event of this moment and this process, with the text of --reason. What belongs to one hold (owner, token and so
+/// on) is left for the caller to fill in.
 Event new_event(Event::Kind kind, const LockName& key, const std::string& store, const Options& options,
                 const Runtime& runtime);
 
-/// Writes down what happens to the locks of one call (--events), and tells `shown` all that it is told itself. Stands
-/// between the two only when events are wanted.
+/// Records what happens to the locks of one command (--events). It stands between run_locked() and `shown`, which
+/// gets every call that this one gets; without --events there is none.
 class Recorder final : public RunObserver {
  public:
   Recorder(const Options& options, const Runtime& runtime, Intent intent, RunObserver& shown);
 
-  /// From now on this store is asked.
+  /// Before each run_locked(), with the store that it will ask: the first one, or a fallback.
   void begin(const std::string& store);
-  /// It is over, with this result.
+  /// After each run_locked(), with its result.
   void finish(const SupervisorState& s);
 
   void asks(const std::string& server) override { shown_.asks(server); }
@@ -54,7 +55,7 @@ class Recorder final : public RunObserver {
   RunObserver& shown_;
   EventLog log_;
   TimePoint started_;
-  std::optional<TimePoint> ask_at_;  ///< who holds it, if nobody else wants to know
+  std::optional<TimePoint> ask_at_;  ///< when to ask who holds it, if `shown` does not ask before
   bool said_waiting_ = false;
   std::string store_;
   std::vector<HeldLock> locks_;

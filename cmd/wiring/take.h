@@ -13,22 +13,24 @@
 
 namespace dlock {
 
-/// What became of one attempt to take the locks.
+/// What take_locks() did.
 struct Taken {
-  Store store;
-  std::unique_ptr<LockSession> session;  ///< still holding when the outcome is kGranted
+  Store store;                           ///< the one that was asked last
+  std::unique_ptr<LockSession> session;  ///< with the outcome kGranted it holds the locks, and the caller releases them
   SupervisorState state;
-  TimePoint started{};
+  TimePoint started{};  ///< when the first store was asked
 };
 
-/// Takes options.keys from the backend, or from the first of its fallbacks that can be reached, and supervises
-/// `command` under them (null: being granted is the end). With --if-unavailable=run and nothing reachable, `command`
-/// runs unlocked. An Error is one of the call itself (78): no lock was asked for.
+/// Takes options.keys from the backend, or from the first of its fallbacks that can be reached, runs `command` under
+/// them, and releases them. With a null `command` it returns as soon as they are granted. With --if-unavailable=run and
+/// no store that can be reached, `command` runs without a lock. How it went, also that the locks were busy, is in
+/// Taken::state; an Error means that the options do not fit the store (78), and that no lock was asked for.
 Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
                          SignalInbox& signals, RunObserver& observer);
 
-/// Says on stderr what there is to say about a lock that was not granted, and gives the exit status for it; dies of the
-/// signal that ended the waiting. REQUIRES: the outcome is kRefused, kLost, kOverheld or kInterrupted.
+/// For a lock that was not granted, or was lost before anything ran: says why on stderr, and returns the exit status.
+/// If a signal ended the wait, this process dies of that signal instead. REQUIRES: the outcome is kRefused, kLost,
+/// kOverheld or kInterrupted.
 int explain_not_taken(const Options& options, const Runtime& runtime, const Taken& taken);
 
 }  // namespace dlock
