@@ -93,7 +93,6 @@ class Parrot final : public Deployment {
   }
   Connection* current(const std::string&) override { return nullptr; }
   Result<std::vector<Connection*>> all_servers(TimePoint) override { return std::vector<Connection*>(); }
-  void drop() override {}
 
  private:
   Reply reply_;

@@ -100,11 +100,6 @@ class ClusterDeployment final : public Deployment {
     return nodes_.to_all(names);
   }
 
-  void drop() override {
-    nodes_.close_all();
-    stale_ = true;
-  }
-
  private:
   static void note(Attempt& attempt, const Error& error) {
     attempt.trouble = error.message;

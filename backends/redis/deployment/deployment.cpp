@@ -82,8 +82,6 @@ class SingleDeployment final : public Deployment {
     return std::vector<Connection*>{&connection_};
   }
 
-  void drop() override { connection_.close(); }
-
  private:
   Result<std::vector<Reply>> call_once(std::span<const Command> commands, TimePoint until, Control* control) {
     const TimePoint connect_by = std::min(until, clock_.now() + connect_timeout_);

@@ -47,9 +47,6 @@ class Deployment {
   /// and their replicas. Empty if the servers of this deployment do not name each other.
   virtual Result<std::vector<Connection*>> named_servers(TimePoint /*until*/) { return std::vector<Connection*>(); }
 
-  /// Closes the connections; for a caller that has got a reply that makes no sense.
-  virtual void drop() = 0;
-
  protected:
   TimePoint asked_at_{};
   bool insists_ = true;

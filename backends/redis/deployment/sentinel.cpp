@@ -201,12 +201,12 @@ class SentinelDeployment final : public Deployment {
     return all;
   }
 
-  void drop() override {
+ private:
+  void drop() {
     servers_.close_all();
     master_ = nullptr;
   }
 
- private:
   TimePoint connect_by(TimePoint until) const { return std::min(until, clock_.now() + connect_timeout_); }
 
   /// Afterwards master_ is a living connection to a verified master.

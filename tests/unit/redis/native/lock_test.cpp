@@ -52,7 +52,6 @@ class ScriptedServer final : public Deployment {
   }
   Connection* current(const std::string& /*key*/) override { return reached_ ? &connection_ : nullptr; }
   Result<std::vector<Connection*>> all_servers(TimePoint /*until*/) override { return std::vector<Connection*>{}; }
-  void drop() override {}
 
   bool is_clean() {
     expire();

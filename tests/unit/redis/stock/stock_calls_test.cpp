@@ -32,7 +32,6 @@ class ScriptServer final : public redis::Deployment {
   }
   redis::Connection* current(const std::string&) override { return nullptr; }
   Result<std::vector<redis::Connection*>> all_servers(TimePoint) override { return std::vector<redis::Connection*>(); }
-  void drop() override {}
 
   std::vector<std::string> sent;  ///< the words of one pipeline's commands
   std::set<std::string> known;
