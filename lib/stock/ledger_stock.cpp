@@ -57,13 +57,14 @@ class LedgerStock final : public Stock {
   }
 
   Result<void> extend(const StockRequest& request, const Owner& owner, Duration ttl, const CallLimit& limit) override {
-    return in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
+    const auto extended = in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
       const auto record = ledger_->record(request.id);
       if (!record) return record.error();
       if (!is_reserved_by(*record, owner)) return reservation_over(request.stock, request.id);
       ledger_->remember(request.id, **record, ttl);
       return {};
     });
+    return missing_ ? reservation_over(request.stock, request.id) : extended;
   }
 
   Result<void> confirm(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
@@ -72,7 +73,7 @@ class LedgerStock final : public Stock {
       if (!at_once) return at_once.error();
       if (*at_once) return {};
     }
-    return in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
+    const auto confirmed = in_stock<void>(request.stock, Access::kShared, limit, [&]() -> Result<void> {
       const auto record = ledger_->record(request.id);
       if (!record) return record.error();
       if (*record && is_sold_to(**record, owner)) return {};
@@ -84,6 +85,7 @@ class LedgerStock final : public Stock {
       ledger_->remember(request.id, sold);
       return {};
     });
+    return missing_ ? reservation_over(request.stock, request.id) : confirmed;
   }
 
   Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) override {
@@ -94,8 +96,7 @@ class LedgerStock final : public Stock {
       if (is_reserved_by(*record, owner)) ledger_->give_back(request.id, **record);
       return {};
     });
-    // A stock that is not there has nothing set aside.
-    return !cancelled && cancelled.error().code == ErrorCode::kMisconfigured && missing_ ? Result<void>() : cancelled;
+    return missing_ ? Result<void>() : cancelled;  // no stock: nothing is set aside
   }
 
   Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
@@ -190,6 +191,7 @@ class LedgerStock final : public Stock {
   /// One transaction on the stock `name`, or a part of the group's.
   template <typename T, typename Body>
   Result<T> in_stock(const LockName& name, Access access, const CallLimit& limit, Body body) {
+    missing_ = false;
     if (in_group_) return body();
     return in_transaction<T>(access, limit, [&]() -> Result<T> {
       const bool found = ledger_->find(name);

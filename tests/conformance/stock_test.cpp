@@ -270,7 +270,8 @@ TEST_CASE("stock: drop forgets the stock and its requests") {
     taken(w.a.reserve(w.request("b", 1), owner, 30s, 0, w.limit()));
     CHECK(w.b.drop(w.name, w.limit()));
     CHECK(code_of(w.a.show(w.name, w.limit())) == ErrorCode::kMisconfigured);
-    CHECK(code_of(w.a.confirm(w.request("b", 1), owner, w.limit())) != ErrorCode::kInternal);
+    CHECK(code_of(w.a.extend(w.request("b", 1), owner, 30s, w.limit())) == ErrorCode::kLost);
+    CHECK(code_of(w.a.confirm(w.request("b", 1), owner, w.limit())) == ErrorCode::kLost);
     w.create(4, 2);
     CHECK(code_of(w.a.extend(w.request("b", 1), owner, 30s, w.limit())) == ErrorCode::kLost);
     CHECK(code_of(w.a.confirm(w.request("b", 1), owner, w.limit())) == ErrorCode::kLost);

@@ -111,8 +111,7 @@ TEST_CASE("named segments: a lock is lost with its connection, and release says 
   w.server.down = true;
   CHECK(std::holds_alternative<RenewalLost>((*choice)->lock->held(w.clock.now())));
   w.server.down = false;
-  REQUIRE(w.stock->extend(w.request, w.owner, 30s, w.limit()).error().code ==
-          ErrorCode::kMisconfigured);  // connects anew
+  REQUIRE(w.stock->extend(w.request, w.owner, 30s, w.limit()).error().code == ErrorCode::kLost);  // connects anew
   CHECK(std::holds_alternative<RenewalLost>((*choice)->lock->renew(w.control, w.clock.now() + 1s)));
   w.server.log.clear();
   CHECK((*choice)->lock->release(w.clock.now() + 1s));
