@@ -124,7 +124,7 @@ Result<void> StockCall::read_head() {
 Result<void> StockCall::wait_at_gate() {
   const int closed = known_->version;
   const TimePoint begin = session_.now();
-  const Change opening = head_with_gate("");
+  const std::vector<Change> opening = head_with_gate("");
   known_.reset();
   for (TimePoint until = limit_.until; session_.now() < until;) {
     const TimePoint asked = session_.now();
@@ -134,19 +134,22 @@ Result<void> StockCall::wait_at_gate() {
     until = std::min(begin + std::max(kGatePatience, kGateLooks * (session_.now() - asked)), limit_.until);
     if (auto paused = session_.pause(until, path_, limit_); !paused) return paused;
   }
-  const auto opened = session_.ask({.kind = Request::Kind::kChange, .changes = {opening}}, limit_);
+  const auto opened = session_.ask({.kind = Request::Kind::kChange, .changes = opening}, limit_);
   return opened ? Result<void>() : opened.error();
 }
 
-Change StockCall::head_with_gate(const std::string& gate) const {
+/// The head of a stock that was dropped and made anew may have the same version; the old segments are not there any
+/// more.
+std::vector<Change> StockCall::head_with_gate(const std::string& gate) const {
   StockHead head = known_->head;
   head.gate = gate;
-  return {Change::Kind::kSet, path_, head_text(head), NodeKind::kPersistent, known_->version};
+  return {{Change::Kind::kSet, path_, head_text(head), NodeKind::kPersistent, known_->version},
+          {Change::Kind::kCheck, segment_path(life(), 0), "", NodeKind::kPersistent, -1}};
 }
 
 Result<void> StockCall::close_gate() {
   if (gate_.empty()) gate_ = Owner::random().text();
-  const auto closed = session_.ask({.kind = Request::Kind::kChange, .changes = {head_with_gate(gate_)}}, limit_);
+  const auto closed = session_.ask({.kind = Request::Kind::kChange, .changes = head_with_gate(gate_)}, limit_);
   if (!closed) return closed.error();
   is_fresh_ = true;  // and is looked at again, whoever closed it
   return {};
@@ -159,7 +162,7 @@ bool StockCall::kept_gate() {
 
 void StockCall::leave_gate() {
   const CallLimit soon{session_.now() + kLeaveBudget};
-  (void)session_.ask({.kind = Request::Kind::kChange, .changes = {head_with_gate("")}}, soon);
+  (void)session_.ask({.kind = Request::Kind::kChange, .changes = head_with_gate("")}, soon);
   known_.reset();
 }
 

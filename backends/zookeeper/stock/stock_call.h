@@ -158,7 +158,7 @@ class StockCall {
   /// Reads the head again. False: another client, which took us for gone, has opened our gate. REQUIRES: has_gate()
   bool kept_gate();
   void leave_gate();
-  Change head_with_gate(const std::string& gate) const;
+  std::vector<Change> head_with_gate(const std::string& gate) const;
 
   /// What became of a transaction.
   enum class Written { kDone, kLostRace, kMadeRoom };

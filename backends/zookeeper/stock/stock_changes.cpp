@@ -164,7 +164,7 @@ void StockCall::remove() {
 std::vector<Change> StockCall::gathered() const {
   std::vector<Change> all;
   if (head_change_) all.push_back(*head_change_);
-  else if (has_gate()) all.push_back(head_with_gate(""));
+  else if (has_gate()) all = head_with_gate("");
   else all.push_back(change(Change::Kind::kCheck, path_, "", known_->version));
   all.insert(all.end(), changes_.begin(), changes_.end());
   for (const auto& [segment, page] : pages_) {
@@ -222,13 +222,13 @@ Result<bool> StockCall::make_room(const std::vector<Change>& changes) {
 Result<StockCall::Written> StockCall::refused(const std::vector<Change>& changes, const Answer& answer) {
   std::size_t at = 0;
   while (at < answer.changed.size() && answer.changed[at].code == Code::kOk) ++at;
-  if (at == 0 || at >= changes.size()) {
-    known_.reset();
-  } else if (changes[at].kind == Change::Kind::kCreate && answer.code == Code::kNoNode) {
+  const bool known_is_old = at == 0 || at >= changes.size() || answer.code == Code::kNoNode;
+  if (at < changes.size() && changes[at].kind == Change::Kind::kCreate && answer.code == Code::kNoNode) {
     const auto made = make_room(changes);
     if (!made) return made.error();
     if (*made) return Written::kMadeRoom;
   }
+  if (known_is_old) known_.reset();
   for (const Code race : {Code::kBadVersion, Code::kNodeExists, Code::kNoNode, Code::kNotEmpty}) {
     if (answer.code == race) return Written::kLostRace;
   }
