@@ -198,10 +198,9 @@ TEST_CASE(
     const char* note;
     Mode mode;
   };
-  for (const Case& one :
-       {Case{"kazoo-semaphore", "/k/nested", "the node nested, which is no lease", Mode::kPermits},
-        Case{"mutex", "/k/!x", "the node !x, which is no contender", Mode::kExclusive},
-        Case{"rw", "/k/!x", "the node !x, which is no contender", Mode::kShared}}) {
+  for (const Case& one : {Case{"kazoo-semaphore", "/k/nested", "the node nested, which is no lease", Mode::kPermits},
+                          Case{"mutex", "/k/!x", "the node !x, which is no contender", Mode::kExclusive},
+                          Case{"rw", "/k/!x", "the node !x, which is no contender", Mode::kShared}}) {
     CAPTURE(one.recipe);
     World w;
     for (const char* path : {"/k", "/k/xyz", one.node}) w.ensemble.create(path, "", 0, false);
