@@ -320,3 +320,16 @@ SCRIPT
   run -75 dlock run -n k -- true
   [[ "$output" == *"; 5000 others wait"* ]]
 }
+
+@test "data at the name of a lock, longer than any of a lock: it is said what it is, and nothing deletes it" {
+  local url
+  head -c 2000000 /dev/zero | tr '\0' x | redis_cli one -x set k
+  for url in "$DLOCK_BACKEND" "$DLOCK_BACKEND?layout=redisson&kind=lock" "redlock://127.0.0.1:$(port_of one)"; do
+    run -75 dlock run -b "$url" -n k -- true
+    run -0 dlock inspect -b "$url" k
+    run -78 dlock force-release -b "$url" --yes k
+  done
+  run -0 dlock inspect k
+  [[ "$output" == *"string of 2000000 bytes"* ]]
+  [ "$(redis_cli one strlen k)" = 2000000 ]
+}

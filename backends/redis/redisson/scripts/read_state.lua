@@ -14,7 +14,7 @@ end
 if kind == 'hash' then
   content = call('HGETALL', key)
 elseif kind == 'string' then
-  content = {call('GET', key)}
+  content = {string.sub(call('GET', key), 1, 65536)}
 end
 if asked == 'fenced' then
   extra = {read('GET', KEYS[4]) or ''}

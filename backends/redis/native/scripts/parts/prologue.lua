@@ -15,4 +15,8 @@ if type(value) == 'table' then
   kind = call('TYPE', lock).ok
   if kind == 'string' or kind == 'none' then return value end
   value = kind
+elseif value and #value > 65536 then
+  -- No lock is that long: somebody's data.
+  kind = 'string of ' .. #value .. ' bytes'
+  value = kind
 end
