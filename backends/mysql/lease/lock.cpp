@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr Duration kGiveUpBudget = 1s;  ///< to take back what may have been created
 constexpr Duration kFirstPause = 10ms;  ///< of who looks by itself
 constexpr Duration kLongestPause = 200ms;
+constexpr Duration kCollisionPause = 1ms;
 constexpr Duration kQuickPause = 5ms;
 constexpr int kQuickAttempts = 20;      ///< behind a gate that is being passed, when we may not wait
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
@@ -161,9 +162,15 @@ LeaseLock::Step LeaseLock::write(const LeaseReading& reading, LeaseTake take, Co
     return written.error();
   }
   if (*written == Written::kYes) return granted(take, reading.sent, spec_.ttl);
-  remaining_ = 0;  // the row moves: look again at once, but do not spin
-  if (++collisions_ % 4 == 0) acquisition_.pause(runtime_.clock.now() + jitter(kFirstPause), control);
+  remaining_ = 0;  // the row moves: look again soon
+  acquisition_.pause(runtime_.clock.now() + collision_pause(), control);
   return Again{};
+}
+
+/// Before the row is read again that somebody else was faster to change: where a hundred change it at the same time,
+/// most of what they send would be in vain.
+Duration LeaseLock::collision_pause() {
+  return jitter(std::min(kLongestPause, kCollisionPause * (1 << std::min(collisions_++, 8))));
 }
 
 /// With so much `left` when the request was sent that tells it.
@@ -171,6 +178,7 @@ Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left)
   row_ = take.next;
   holder_ = take.owner;
   unknown_ = unknown_take_ = false;
+  collisions_ = 0;
   written_ = true;
   leased_at_ = sent - (spec_.ttl - left);
   if (spec_.mode != Mode::kExclusive && store_.has_gate()) {

@@ -48,6 +48,8 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Step read_and_decide(Control& control);
   Step decide(LeaseReading reading, Control& control);
   Step write(const LeaseReading& reading, LeaseTake take, Control& control);
+  Duration collision_pause();
+  void rest(TimePoint until);  ///< so long
   bool passes_soon();
   TimePoint asked_by() const;
   void wait_at_gate(std::optional<TimePoint> until, Control& control);
@@ -86,8 +88,8 @@ class LeaseLock final : public LockDriver, private Acquirer {
   Control* control_ = nullptr;  ///< of acquire(), polled while it is held as well
   bool admits_ = false;         ///< the row was free for us, but another waiter had the gate
   int quick_ = 0;               ///< attempts while the gate was being passed by others
-  int collisions_ = 0;
-  Duration pause_{0};  ///< between attempts without a queue; grows
+  int collisions_ = 0;          ///< in a row
+  Duration pause_{0};           ///< between attempts without a queue; grows
   std::int64_t remaining_ = 0;
   std::uint64_t connection_ = 0;  ///< the server's id of ours
   int generation_ = 0;            ///< Servers::generation() of that connection

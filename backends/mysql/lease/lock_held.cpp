@@ -39,27 +39,26 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
   while (true) {
     const auto answer = renew_what_is_read(wants_gate, until, control);
     if (answer && *answer) return **answer;
-    if (!answer) {
-      why = answer.error().message;
-      const TimePoint next = runtime_.clock.now() + kRetryAfter + jitter(kRetryAfter);
-      const bool passing = answer.error().code == ErrorCode::kUnavailable && next < until;
-      if (!passing || (control && control->stop_requested())) return RenewalUnknown{why};
-      std::vector<pollfd> fds;
-      if (control) control->add_interest(fds);
-      runtime_.clock.wait(fds, next);
-    } else if (runtime_.clock.now() >= until) {
-      return RenewalUnknown{why};
-    }
-    if (control && control->stop_requested()) return RenewalUnknown{why};
+    if (!answer) why = answer.error().message;
+    const bool passing = answer || answer.error().code == ErrorCode::kUnavailable;
+    const TimePoint next = runtime_.clock.now() + (answer ? collision_pause() : kRetryAfter + jitter(kRetryAfter));
+    const auto stopped = [control] { return control && control->stop_requested(); };
+    if (!passing || next >= until || stopped()) return RenewalUnknown{why};
+    std::vector<pollfd> fds;
+    if (control) control->add_interest(fds);
+    runtime_.clock.wait(fds, next);
+    if (stopped()) return RenewalUnknown{why};
   }
 }
 
 RenewalRenewed LeaseLock::renewed(TimePoint sent) {
+  collisions_ = 0;
   leased_at_ = sent;
   return {lease_deadline(sent, spec_.ttl)};
 }
 
-/// One look and one write; nullopt: the row has changed in between.
+/// One look and one write; nullopt: the row has changed in between. Where another one of those inside has just renewed
+/// the hold that they have together, the look is enough.
 Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, TimePoint until, Control* control) {
   const auto reading = store_.read(wants_gate && !store_.has_gate(), until, control);
   if (!reading) return reading.error();
@@ -73,6 +72,12 @@ Result<std::optional<Renewal>> LeaseLock::renew_what_is_read(bool wants_gate, Ti
     for (LeaseHolder& holder : next->holders) {
       if (holder.owner == holder_) holder.connection = connection_;
     }
+  }
+  const LeaseHolder& seen = *find_holder(reading->row, holder_);
+  const Duration left = std::chrono::microseconds(seen.until - reading->now);
+  if (seen.entries.size() > 1 && seen.connection == find_holder(*next, holder_)->connection &&
+      left >= spec_.ttl / 10 * 9) {
+    return std::optional<Renewal>(renewed(reading->sent - (spec_.ttl - std::min(left, spec_.ttl))));
   }
   const auto written = store_.change(reading->row, *next, until, control);
   if (!written) return written.error();
@@ -105,6 +110,11 @@ Renewal LeaseLock::held(TimePoint now) {
   return renew(now + std::min<Duration>(1s, spec_.ttl / 6), control_);
 }
 
+void LeaseLock::rest(TimePoint until) {
+  std::vector<pollfd> nothing;
+  runtime_.clock.wait(nothing, std::min(until, runtime_.clock.now() + collision_pause()));
+}
+
 /// Compare and set with what we wrote last; if that is not there any more, with what is.
 Result<void> LeaseLock::return_it(TimePoint until) {
   const std::string entry = spec_.owner.text();
@@ -131,7 +141,10 @@ Result<void> LeaseLock::return_it(TimePoint until) {
           store_.has_gate() ? store_.change_and_leave(row, *next, until) : store_.change(row, *next, until, nullptr);
       if (written && *written == Written::kYes) return {};
       fresh = false;
-      if (written) continue;
+      if (written) {
+        rest(until);
+        continue;
+      }
       error = written.error();
       unanswered = unanswered || error.code == ErrorCode::kUnavailable;
     }
@@ -161,7 +174,10 @@ Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
       if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
       const auto written = store_.change(reading->row, *next, until, nullptr);
       if (written && *written == Written::kYes) break;
-      if (written) continue;
+      if (written) {
+        rest(until);
+        continue;
+      }
       error = written.error();
     } else {
       error = reading.error();
