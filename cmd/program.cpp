@@ -80,7 +80,8 @@ void limit_memory_for_stores() {
   if (memory_for_stores() > 0) limit_memory(memory_for_stores());
 }
 
-/// A file that may not grow (ulimit -f) is an error to be told, not our end.
+/// A file that may not grow (ulimit -f) is an error to be told, not our end. Not where we become or run a command,
+/// which would inherit this.
 void outlive_full_files() { signal(SIGXFSZ, SIG_IGN); }
 
 using StoreCommand = int (*)(const Options&, LockAdmin&, const Runtime&, Output&);
@@ -248,9 +249,8 @@ Log log_of_mistakes(int argc, char** argv) {
 int run_main(int argc, char** argv) {
   fill_closed_standard_descriptors();
   const auto options = parse_command_line(argc, argv, environ);
-  // What runs a command, or becomes one, leaves it as it was.
-  if (!options || (options->child.empty() && !options->shell_command)) outlive_full_files();
   if (!options) return fail(log_of_mistakes(argc, argv), options.error());
+  if (options->child.empty() && !options->shell_command) outlive_full_files();
   const Log log(options->log, STDERR_FILENO, options->same_store,
                 options->keys.size() == 1 ? options->keys.front().text() : "");
   for (const std::string& warning : options->warnings) log.warn(warning);

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +26,36 @@ bool has_room(int fd, int ms) {
   if (ready == 0) errno = EAGAIN;
   return ready != 0;
 }
+
+/// While it exists, a reader that is gone and a file that may not grow are errors of write(2), and send no signal.
+class NoWriteSignals {
+ public:
+  NoWriteSignals() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGPIPE);
+    sigaddset(&wanted, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &wanted, &before_);
+    sigemptyset(&ours_);
+    for (const int number : {SIGPIPE, SIGXFSZ}) {
+      if (!sigismember(&before_, number)) sigaddset(&ours_, number);
+    }
+  }
+  ~NoWriteSignals() {
+    const int why = errno;
+    const timespec at_once{};
+    while (sigtimedwait(&ours_, nullptr, &at_once) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = why;
+  }
+  NoWriteSignals(const NoWriteSignals&) = delete;
+  NoWriteSignals& operator=(const NoWriteSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+  sigset_t ours_{};
+};
 
 }  // namespace
 
@@ -65,6 +97,7 @@ bool write_all(int fd, std::string_view text) {
 
 bool write_in_time(int fd, std::string_view text) {
   static int in_arrears = -1;
+  const NoWriteSignals errors_only;
   if (fcntl(fd, F_GETFL) & O_NONBLOCK) return write_all(fd, text);  // whoever made it so chose to lose what has no room
   while (!text.empty()) {
     const bool room = has_room(fd, fd == in_arrears ? 0 : kReaderPatienceMs);

@@ -25,9 +25,9 @@ bool is_never_written(int fd);
 /// it.
 bool write_all(int fd, std::string_view text);
 
-/// The same for text that may be lost, and must not hold up the holder of a lock: a full pipe that nobody reads, or a
-/// terminal stopped by ^S, gets half a second to take it, and after a failure no time until it takes text again. False
-/// with errno EAGAIN: given up. Only one thread may call it.
+/// The same for text that may be lost, and must neither end nor hold up the holder of a lock: no SIGPIPE or SIGXFSZ
+/// comes of it, and a full pipe that nobody reads, or a terminal stopped by ^S, gets half a second to take it, and
+/// after a failure no time until it takes text again. False with errno EAGAIN: given up. Only one thread may call it.
 bool write_in_time(int fd, std::string_view text);
 
 }  // namespace dlock

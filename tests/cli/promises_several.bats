@@ -135,6 +135,13 @@ teardown() { end_world; }
   wait_until is_free k
   watched end bash -c 'dlock run -vv k -- sh -c "sleep 0.1; exit 4" 2> >(exec true)'
   [ "$(cat end)" = "exit 4" ]
+  # Nor does what is said before a lock is asked for (the password in the URL), or by other commands.
+  exec {reader}<>pipe
+  exec {writer}>pipe {reader}>&-
+  run -69 bash -c "dlock run -n -b redis://u:secret@127.0.0.1:1 k -- true 2>&$writer"
+  run -79 bash -c "dlock check k 5 2>&$writer"
+  run -64 bash -c "dlock nonsense 2>&$writer"
+  run -69 bash -c 'ulimit -f 0 && exec dlock run -n -b redis://u:secret@127.0.0.1:1 k -- true 2>file'
 }
 
 @test "13.3 a loss that cannot be told is handled all the same" {
