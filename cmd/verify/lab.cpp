@@ -197,7 +197,7 @@ bool Lab::end_processes() const {
     bool some = false;
     for_each_process([&](pid_t pid) {
       const auto seen = look_up_process(pid);
-      if (!seen || seen->state == 'Z' || pid == getpid() || !carries(pid, mark_)) return;
+      if (!seen || has_ended(*seen) || pid == getpid() || !carries(pid, mark_)) return;
       some = signal_process(seen->id, SIGKILL) || some;
     });
     if (!some) return true;

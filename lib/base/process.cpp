@@ -52,12 +52,12 @@ bool parse_stat(std::string_view text, ProcessStat& stat) {
   text.remove_prefix(name_end + 3);
   pid_t group = 0;
   if (!take_number(text, stat.parent) || !take_number(text, group) || !take_number(text, stat.session)) return false;
-  constexpr int kFieldsUpToStartTime = 15;  // proc(5): from tty_nr (7) to itrealvalue (21)
-  for (int field = 0; field < kFieldsUpToStartTime; ++field) {
-    long long skipped = 0;
+  long long skipped = 0;
+  constexpr int kFieldsUpToThreads = 13;  // proc(5): from tty_nr (7) to nice (19)
+  for (int field = 0; field < kFieldsUpToThreads; ++field) {
     if (!take_number(text, skipped)) return false;
   }
-  return take_number(text, stat.id.start_time);
+  return take_number(text, stat.threads) && take_number(text, skipped) && take_number(text, stat.id.start_time);
 }
 
 std::string read_proc(pid_t pid, const char* file) { return read_file("/proc/" + std::to_string(pid) + "/" + file); }
@@ -65,6 +65,10 @@ std::string read_proc(pid_t pid, const char* file) { return read_file("/proc/" +
 std::optional<ProcessStat> look_up_process(pid_t pid) {
   ProcessStat stat;
   return parse_stat(read_proc(pid, "stat"), stat) ? std::optional(stat) : std::nullopt;
+}
+
+bool has_ended(const ProcessStat& process) {
+  return process.state == 'X' || (process.state == 'Z' && process.threads <= 1);
 }
 
 bool is_frozen(const ProcessStat& process) {
@@ -110,7 +114,7 @@ bool signal_process(const ProcessId& process, int signal) {
   const UniqueFd pidfd = open_process(process.pid);
   if (!pidfd.valid()) return false;
   const auto stat = look_up_process(process.pid);
-  if (!stat || stat->state == 'Z' || stat->state == 'X' || stat->id != process) {
+  if (!stat || has_ended(*stat) || stat->id != process) {
     errno = ESRCH;
     return false;
   }

@@ -25,6 +25,7 @@ struct ProcessStat {
   pid_t parent = 0;
   pid_t session = 0;
   char state = '?';  ///< as ps(1) has it: 'T' is stopped, 'Z' a zombie
+  int threads = 0;   ///< that have not ended; the first one counts until it is reaped
 };
 
 /// Reads one "/proc/PID/stat" text; false if it is not one. The command name may hold blanks and parentheses.
@@ -35,6 +36,9 @@ std::string read_proc(pid_t pid, const char* file);
 
 /// The process that has this pid now, a zombie included; nullopt if none has.
 std::optional<ProcessStat> look_up_process(pid_t pid);
+
+/// Whether only its zombie is left. One whose first thread has ended shows as a zombie, too, while others go on.
+bool has_ended(const ProcessStat& process);
 
 /// Whether the process is in a frozen cgroup (systemctl freeze, docker pause), v2 or v1, below the usual mount points.
 /// True only if that cgroup lists the process.

@@ -17,7 +17,7 @@ namespace {
 
 std::optional<ProcessStat> read_stat(pid_t pid) {
   const auto stat = look_up_process(pid);
-  return stat && stat->state != 'Z' && stat->state != 'X' ? stat : std::nullopt;
+  return stat && !has_ended(*stat) ? stat : std::nullopt;
 }
 
 /// To look needs two descriptors, and those that we inherited may be all that our soft limit allows.

@@ -42,6 +42,7 @@ TEST_CASE("A process is read from /proc even if its name is made to mislead") {
   CHECK(stat.id.pid == 77);
   CHECK(stat.state == 'S');
   CHECK(stat.parent == 42);
+  CHECK(stat.threads == 1);
   CHECK(stat.id.start_time == 987654);
   for (const char* bad : {"", "77", "77 (x", "77 (x)", "77 (x) S", "77 (x) S 42 1 2 3", "x (y) S 1"})
     CHECK_FALSE(parse_stat(bad, stat));

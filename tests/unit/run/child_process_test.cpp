@@ -2,9 +2,13 @@
 #include "lib/run/child_process.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "lib/run/descendants.h"
 
@@ -65,6 +69,26 @@ TEST_CASE("Several locks: one key a line, and the deadline in whole seconds, rat
 TEST_CASE("We descend from our parent, not from our child") {
   CHECK(descends_from(getpid(), getppid()));
   CHECK_FALSE(descends_from(getppid(), getpid()));
+}
+
+TEST_CASE("A process whose first thread has ended lives on in the others, and can be ended") {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread([] { pause(); }).detach();
+    syscall(SYS_exit, 0);
+  }
+  auto stat = look_up_process(child);
+  while (stat && stat->state != 'Z') stat = look_up_process(child);
+  REQUIRE(stat);
+  CHECK_FALSE(has_ended(*stat));
+  const auto is_in = [&](const std::vector<ProcessId>& all) { return std::count(all.begin(), all.end(), stat->id) == 1; };
+  CHECK(is_in(command_processes(getpid(), "")));
+  CHECK(is_in(remaining_processes({stat->id}, {})));
+  CHECK(signal_process(stat->id, SIGKILL));
+  siginfo_t end{};
+  waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT);
+  CHECK_FALSE(is_in(command_processes(getpid(), "")));
+  waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("A permit's slot is in DLOCK_SLOT; one of an outer command stays where there is none") {
