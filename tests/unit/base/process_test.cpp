@@ -74,6 +74,10 @@ TEST_CASE("a child is seen with its parent and a start that is not in the future
   CHECK_FALSE(signal_process(stat->id, SIGKILL));
 }
 
+TEST_CASE("A list of /proc is read to its end, which the kernel gives in pieces of whole lines") {
+  CHECK(read_proc(getpid(), "smaps").size() > 8192);
+}
+
 TEST_CASE("no process: no descriptor, and whoever had it has ended") {
   CHECK_FALSE(open_process(-1).valid());
   CHECK(has_ended(UniqueFd()));
