@@ -77,7 +77,7 @@ void Keeping::hold() {
     if (const auto until = link_.release_by()) return give_back(*until);
     if (const auto spec = link_.detach()) return detach(*spec);
     if (link_.gone()) return end_orphans();
-    if (!stay_owner()) return after_loss();
+    if (!stay_owner(act_at())) return after_loss();  // a server that is silent must not delay what is due then
     if (const auto at = unheard_at(); at && clock_.now() >= *at) {
       if (asked_there_) return take_back();
       asked_there_ = true;
