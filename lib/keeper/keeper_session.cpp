@@ -99,7 +99,9 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
   const pid_t pid = vfork();
   if (pid == 0) {
     // stdin, stdout and whatever else dlock got are the command's alone; stderr is for what a library may have to say.
+    // What stands in for one that was closed is close-on-exec for the command; a keeper would have its server there.
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    fcntl(STDERR_FILENO, F_SETFD, 0);
     const bool ready = setsid() >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
                        dup2(socket, kKeeperDescriptor) >= 0 && close_range(kKeeperDescriptor + 1, ~0U, 0) == 0;
     sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -41,6 +41,12 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   [ "$(tr '\n' ' ' <heard)" = "acquire started release " ]
 }
 
+@test "a keeper whose dlock has no stderr writes to nobody, and not to its server" {
+  keeper_does 'grant 30000; serve'
+  dlock run k -- sh -c 'readlink "/proc/$(cat "$FAKE_KEEPER_PID")/fd/2" >stderr' 2>&-
+  [ "$(cat stderr)" = /dev/null ]
+}
+
 @test "a keeper that hangs after the grant: the command is ended before its lease is, 79" {
   script_ticking
   keeper_does "grant $((2000 * slowness)); hang"
