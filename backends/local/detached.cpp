@@ -36,7 +36,7 @@ class Holder {
  private:
   enum class Verdict { kKeep, kGiveBack, kOver };
   Verdict judge() const;
-  Verdict judge_record(const std::optional<Record>& record) const;
+  std::optional<Record> own_record() const;
   bool end_if_expired();
   void wait();
   [[noreturn]] void end(bool in_order);
@@ -82,8 +82,7 @@ void Holder::keep() {
       case Verdict::kOver:
         end(false);
     }
-    const auto record = queue_entry_.file().read_record(*queue_entry_.record_index());
-    until_.reset();
+    const auto record = own_record();
     if (record && record->until_boot_ns != 0) until_ = TimePoint(Duration(record->until_boot_ns));
     if (until_ && clock_.now() >= *until_ && end_if_expired()) end(false);
     wait();
@@ -94,24 +93,27 @@ Holder::Verdict Holder::judge() const {
   if (told_to_end_) return Verdict::kGiveBack;
   const auto lost = queue_entry_.lost();
   if (!lost || *lost || queue_entry_.file().replaced()) return Verdict::kOver;
-  return judge_record(queue_entry_.file().read_record(*queue_entry_.record_index()));
+  const auto record = own_record();
+  return record && (record->flags & Record::kGivenBack) ? Verdict::kGiveBack : Verdict::kKeep;
 }
 
-Holder::Verdict Holder::judge_record(const std::optional<Record>& record) const {
-  // Torn: it is being written at this moment, and a touch of the file follows.
-  if (!record || record->ticket != queue_entry_.ticket()) return Verdict::kKeep;
-  return record->flags & Record::kGivenBack ? Verdict::kGiveBack : Verdict::kKeep;
+/// nullopt while it is being written, after which a touch of the file follows; and where the file was damaged.
+std::optional<Record> Holder::own_record() const {
+  auto record = queue_entry_.file().read_record(*queue_entry_.record_index());
+  return record && record->ticket == queue_entry_.ticket() ? record : std::nullopt;
 }
 
-/// Under the guard, so that a renewal is either before the end or told that it came too late.
+/// Under the guard, so that a renewal is either before the end or told that it came too late. What cannot be read or
+/// written any more does not keep the lock: the lease has the end that was read last.
 bool Holder::end_if_expired() {
   if (!queue_entry_.file().guard()) return false;
   const Guarded guarded(queue_entry_.file());
-  auto record = queue_entry_.file().read_record(*queue_entry_.record_index());
-  if (!record || record->until_boot_ns == 0) return false;
-  if (clock_.now() < TimePoint(Duration(record->until_boot_ns))) return false;
+  auto record = own_record();
+  if (!record) return true;
+  if (!record->is_over(clock_.now().time_since_epoch().count())) return false;
   record->flags |= Record::kGivenBack;
-  return static_cast<bool>(queue_entry_.file().write_record(*queue_entry_.record_index(), *record));
+  (void)queue_entry_.file().write_record(*queue_entry_.record_index(), *record);
+  return true;
 }
 
 void Holder::wait() {

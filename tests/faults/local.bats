@@ -233,6 +233,15 @@ SCRIPT
   wait_until ended "$pid"
 }
 
+@test "a lease ends in time also if its file was emptied, or cannot be written any more" {
+  dlock acquire --ttl 2s emptied
+  : >"$(echo "$locks"/*.lock)"
+  dlock acquire --ttl 2s unwritten
+  prlimit --fsize=0 --pid "$(holder_field unwritten pid)"
+  run -0 dlock run -w 10 emptied -- true
+  run -0 dlock run -w 10 unwritten -- true
+}
+
 @test "acquire as process 1 of a pid namespace, with which its lease would end, is refused" {
   unshare -pf true 2>/dev/null || skip "no right to make a pid namespace"
   run -78 unshare -pf --mount-proc dlock acquire --ttl 1m k
