@@ -6,6 +6,7 @@
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/quorum/scripts.h"
+#include "backends/redis/wire/values.h"
 #include "lib/base/random.h"
 
 namespace dlock::redis {
@@ -106,7 +107,7 @@ Ballot parse_ballot(const Reply& reply) {
   }
   ballot.state = state_of(reply.elements[0].integer);
   ballot.server_time = std::chrono::microseconds(reply.elements[1].integer);
-  if (reply.elements[2].integer >= 0) ballot.remaining = std::chrono::milliseconds(reply.elements[2].integer);
+  if (reply.elements[2].integer >= 0) ballot.remaining = lease_left(reply.elements[2].integer);
   ballot.holder = reply.elements[3].text;
   ballot.counter = static_cast<std::uint64_t>(std::max<std::int64_t>(0, reply.elements[4].integer));
   ballot.run_id = reply.elements[5].text;

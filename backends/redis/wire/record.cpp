@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "backends/redis/wire/values.h"
 #include "lib/base/text.h"
 
 namespace dlock::redis {
 std::int64_t add_record(Participant& participant, std::string_view record) {
   participant.token = FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(cut(record, ' '))));
-  participant.since = WallTime(std::chrono::milliseconds(leading_number<std::int64_t>(cut(record, ' '))));
+  participant.since = from_ms(leading_number<std::int64_t>(cut(record, ' ')));
   const std::int64_t delay = leading_number<std::int64_t>(cut(record, ' '));
   const std::string_view entries = cut(record, ' ');
   participant.count = static_cast<int>(1 + std::count(entries.begin(), entries.end(), ','));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "backends/redis/deployment/errors.h"
+#include "lib/config/duration_text.h"
 
 namespace dlock::redis::questions_test {
 namespace {
@@ -60,6 +61,8 @@ TEST_CASE("a key without an end has no remaining lease") {
   Reply reply = ballot(-1);
   reply.elements[2].integer = -1;
   CHECK_FALSE(parse_ballot(reply).remaining.has_value());
+  reply.elements[2].integer = 10'000'000'000'000;  // another client's, of 317 years
+  CHECK(parse_ballot(reply).remaining == kLongestDuration);
 }
 
 TEST_CASE("answers of another shape are no votes") {
