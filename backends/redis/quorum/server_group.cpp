@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "backends/redis/deployment/deployment.h"
+#include "backends/redis/wire/connections.h"
 
 namespace dlock::redis {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint16_t kDefaultPort = 6379;
 /// A server that has been silent for this long, or for this many commands, is connected to anew.
 constexpr Duration kLongestSilence = 30s;
 constexpr std::size_t kMostOnTheWay = 256;
@@ -149,18 +149,11 @@ std::string ServerGroup::reasons(const Answers& answers) const {
 
 Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet) {
   std::vector<ConnectionSettings> all;
-  for (const BackendUrl::Host& host : url.hosts) {
-    Endpoint endpoint{host.name, host.port != 0 ? host.port : kDefaultPort, ""};
-    const bool twice = std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.endpoint == endpoint; });
-    if (twice) {
-      return Error{ErrorCode::kMisconfigured, url.redacted() + " names " + endpoint.text() + " twice",
-                   "name each server once: one server has one vote"};
-    }
+  for (const Endpoint& endpoint : endpoints(url)) {
     auto settings = connection_settings(url, endpoint, greet);
     if (!settings) return settings.error();
     all.push_back(std::move(*settings));
   }
-  if (all.empty()) return Error{ErrorCode::kMisconfigured, url.redacted() + " names no server", ""};
   return all;
 }
 

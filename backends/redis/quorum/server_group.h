@@ -80,7 +80,7 @@ class ServerGroup {
   int round_ = 0;
 };
 
-/// One connection for each host of `url`. Misconfigured if one is named twice: it would have two votes.
+/// One connection for each host of `url`, which names each once.
 Result<std::vector<ConnectionSettings>> group_settings(const BackendUrl& url, Greet greet = Greet::kFirst);
 
 }  // namespace dlock::redis
