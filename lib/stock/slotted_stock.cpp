@@ -2,6 +2,7 @@
 #include "lib/stock/slotted_stock.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/base/random.h"
 #include "lib/stock/segment_plan.h"
@@ -46,8 +47,10 @@ Error SlottedStock::never_alone(const std::string& what) {
   return {ErrorCode::kUnavailable, what + ": others were faster, again and again", "try again with the same --id"};
 }
 
-/// Something can be tried again: what was begun is finished. Else the error.
-Result<void> SlottedStock::finish(const LockName& name, const CallLimit& limit, const Error& missing) {
+/// Something can be tried again: what was begun is finished, or was meanwhile. Else the error. `whole`: who made the
+/// stock of which a part was missing before though all was made.
+Result<void> SlottedStock::finish(const LockName& name, const CallLimit& limit, const Error& missing,
+                                  std::string& whole) {
   const auto first = slots_->read_state({name, 0}, limit);
   if (!first) return first.error();
   if (first->dropping) {
@@ -56,6 +59,7 @@ Result<void> SlottedStock::finish(const LockName& name, const CallLimit& limit, 
   }
   if (!first->making.empty()) return finish_creating(name, *first, limit);
   if (missing.message != no_such_stock(name, store()).message) return missing;
+  if (std::exchange(whole, first->made) != first->made) return {};  // that may have been the one before it
   return broken_stock(name, "one of its slots has lost its part");
 }
 

@@ -61,13 +61,14 @@ class SlottedStock final : public Stock {
   /// again.
   template <typename T>
   Result<T> with_all_slots(const LockName& name, const CallLimit& limit, const std::function<Result<T>()>& step) {
+    std::string whole;
     while (true) {
       auto done = step();
       if (done || done.error().code != ErrorCode::kMisconfigured || slots_->count() == 1) return done;
-      if (auto finished = finish(name, limit, done.error()); !finished) return finished.error();
+      if (auto finished = finish(name, limit, done.error(), whole); !finished) return finished.error();
     }
   }
-  Result<void> finish(const LockName& name, const CallLimit& limit, const Error& missing);
+  Result<void> finish(const LockName& name, const CallLimit& limit, const Error& missing, std::string& whole);
   Result<void> finish_creating(const LockName& name, const SlotView& first, const CallLimit& limit);
   Result<void> create_others(const LockName& name, const Owner& maker, const std::string& born, const Levelling& plan,
                              const CallLimit& limit);

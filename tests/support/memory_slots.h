@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -49,6 +50,7 @@ struct MemoryWorld {
   std::vector<MemorySlot> all;
   std::uint64_t token = 0;
   std::vector<std::string> told;  ///< what was asked: "take 0", "hold 1", ...
+  std::function<void(const std::string& asked)> after_each = {};
 };
 
 /// A client of it. It dies when `steps` calls are done: of the next one, nothing is heard; it happens if
@@ -140,6 +142,7 @@ Result<T> MemorySlots::step(const char* what, const StockPlace& place, Call call
   const bool makes = std::string_view(what) == "create" || std::string_view(what) == "drop";
   Result<T> answer = slot.made.empty() && !makes ? Result<T>(no_such_stock(place.stock, store_)) : call(slot);
   if (dead) return silence;
+  if (const auto hook = world_.after_each) hook(std::string(what) + " " + std::to_string(place.slot));
   return answer;
 }
 

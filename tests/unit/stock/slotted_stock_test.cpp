@@ -266,4 +266,19 @@ TEST_CASE("slotted stock: a slot that has lost its part is said so, and nothing 
   CHECK(taken.error().message.find("lost its part") != std::string::npos);
 }
 
+TEST_CASE("slotted stock: one that is dropped and made anew between two looks has lost nothing") {
+  Shop shop;
+  Client other(shop.world, shop.clock);
+  shop.world.all[2] = {};  // somebody drops it
+  shop.world.after_each = [&](const std::string& asked) {
+    if (asked != "take 2") return;
+    shop.world.after_each = nullptr;
+    CHECK(other.stock->drop(kPhone, shop.limit()));
+    CHECK(other.stock->create(kPhone, 8, 4, kSeller, shop.limit()));
+  };
+  shop.take(at_home_in(2), 1);
+  CHECK_FALSE(shop.world.after_each);
+  CHECK(shop.state().total() == 7);
+}
+
 }  // namespace dlock::slotted_stock_test
