@@ -29,8 +29,8 @@ std::string read_file(const std::string& path) {
   std::string text;
   if (!fd.valid()) return text;
   char buffer[4096];
-  // A read that gives much less is the last one: one call less for each of all the processes. The kernel cuts no line of
-  // a list in two.
+  // A read that gives much less is the last one: one call less for each of all the processes. The kernel cuts no line
+  // of a list in two.
   for (ssize_t n = sizeof buffer; n > static_cast<ssize_t>(sizeof buffer / 2);) {
     n = read(fd.get(), buffer, sizeof buffer);
     if (n > 0) text.append(buffer, static_cast<std::size_t>(n));

@@ -81,7 +81,9 @@ TEST_CASE("A process whose first thread has ended lives on in the others, and ca
   while (stat && stat->state != 'Z') stat = look_up_process(child);
   REQUIRE(stat);
   CHECK_FALSE(has_ended(*stat));
-  const auto is_in = [&](const std::vector<ProcessId>& all) { return std::count(all.begin(), all.end(), stat->id) == 1; };
+  const auto is_in = [&](const std::vector<ProcessId>& all) {
+    return std::count(all.begin(), all.end(), stat->id) == 1;
+  };
   CHECK(is_in(command_processes(getpid(), "")));
   CHECK(is_in(remaining_processes({stat->id}, {})));
   CHECK(signal_process(stat->id, SIGKILL));
