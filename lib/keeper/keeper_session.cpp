@@ -56,15 +56,18 @@ void KeeperSession::end_program() {
   siginfo_t child{};
   // As long as it has not been reaped the pid is nobody else's.
   if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0) return;
-  const UniqueFd pidfd = open_process(pid_);
-  const auto wait = [&] {
-    std::vector<pollfd> fds{{pidfd.get(), POLLIN, 0}};
-    clock_.wait(fds, clock_.now() + kGiveUpGrace);
-  };
-  if (pidfd.valid()) wait();
+  wait_for_end();
   kill(pid_, SIGKILL);
-  if (pidfd.valid()) wait();
+  wait_for_end();
   waitpid(pid_, nullptr, WNOHANG);
+}
+
+/// For kGiveUpGrace at most.
+void KeeperSession::wait_for_end() {
+  const UniqueFd pidfd = open_process(pid_);
+  if (!pidfd.valid()) return;
+  std::vector<pollfd> fds{{pidfd.get(), POLLIN, 0}};
+  clock_.wait(fds, clock_.now() + kGiveUpGrace);
 }
 
 /// In a session of its own: ^Z, ^C and a kill of the job's group must not stop the renewal.
@@ -258,8 +261,7 @@ std::optional<SessionEvent> KeeperSession::receive() {
     return give_up(SessionGone{"the keeper " + program_ + " said more than " + std::to_string(kLargestMessage) +
                                " bytes at once"});
   }
-  if (size <= 0 && !heard_ && awaiting_ == Awaiting::kNothing) return give_up(never_began());
-  if (size <= 0) return give_up(SessionGone{"the keeper " + program_ + " is gone"});
+  if (size <= 0) return give_up(gone());
   heard_ = true;
   const auto message = decode({packet, static_cast<std::size_t>(size)});
   if (!message) return give_up(SessionGone{message.error().message});
@@ -294,11 +296,23 @@ SessionEvent KeeperSession::give_up(SessionEvent last) {
   return over(std::move(last));
 }
 
-/// No store has been asked, as far as we know: not for --fallback.
-Refused KeeperSession::never_began() const {
-  return {{ErrorCode::kSystem, "the keeper " + program_ + " ended before it said anything",
-           "may it use enough memory (ulimit -v), and are all its libraries there?"},
-          std::nullopt};
+/// A program that could not be loaded has asked no store: that is nothing for --fallback.
+SessionEvent KeeperSession::gone() {
+  if (heard_ || awaiting_ != Awaiting::kNothing || !was_not_loaded()) {
+    return SessionGone{"the keeper " + program_ + " is gone"};
+  }
+  return Refused{{ErrorCode::kSystem, "the keeper " + program_ + " could not be loaded",
+                  "is enough memory allowed (ulimit -v), and are all its libraries there?"},
+                 std::nullopt};
+}
+
+/// Without a library, or the room for one, ld.so ends it with 127; the kernel does by SIGSEGV.
+bool KeeperSession::was_not_loaded() {
+  wait_for_end();
+  siginfo_t child{};
+  if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid == 0)
+    return false;
+  return child.si_status == (child.si_code == CLD_EXITED ? 127 : SIGSEGV);
 }
 
 SessionEvent KeeperSession::over(SessionEvent last) {

@@ -60,11 +60,13 @@ class KeeperSession final : public LockSession {
   void hear_alarm();
   std::optional<SessionEvent> receive();
   SessionEvent lose(const Lost& lost);
-  Refused never_began() const;
+  SessionEvent gone();
+  bool was_not_loaded();
   SessionEvent over(SessionEvent last);
   SessionEvent answer_for_silent_keeper();
   SessionEvent give_up(SessionEvent last);
   void end_program();
+  void wait_for_end();
   void continue_program();
 
   const std::string program_;

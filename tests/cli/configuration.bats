@@ -53,7 +53,7 @@ dlock: deploy/test was held for "* ]]
     [[ "$output" == *"cannot run "*": it may use "*" MiB of memory"*"ulimit -v"* ]]
   done
   run -71 bash -c "ulimit -v $little && exec dlock stock run phone -- touch ran"
-  [[ "$output" == *"the keeper "*" ended before it said anything"*"ulimit -v"* ]]
+  [[ "$output" == *"the keeper "*" could not be loaded"*"ulimit -v"* ]]
   [ ! -e ran ]
 }
 

@@ -217,11 +217,13 @@ sleeps_of() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status"; }
   [[ "$stderr" == *"running WITHOUT the lock"* ]]
   keeper_does busy
   run -75 dlock run --if-unavailable=run k -- true
-  # A program that cannot start says nothing of its store.
-  keeper_does die
+  # A program that cannot be loaded says nothing of its store.
+  keeper_does 'exit 127'
   run -71 dlock run --if-unavailable=run k -- touch ran
-  [[ "$output" == "dlock: the keeper "*"/dlock-redis ended before it said anything"* ]]
+  [[ "$output" == "dlock: the keeper "*"/dlock-redis could not be loaded"* ]]
   [ ! -e ran ]
+  keeper_does die
+  run -69 dlock run k -- touch ran
 }
 
 @test "INT while a deaf keeper is waited for: dlock dies of it within a second or two" {

@@ -18,6 +18,7 @@
 //   - flood: says more at once than a message holds
 //   - serve: answers release and withdraw until its supervisor ends
 //   - die: is killed by SIGKILL
+//   - exit N: ends with that status
 //   - stop: stops itself (SIGSTOP)
 //
 // FAKE_KEEPER_PID: a file that gets its process id. FAKE_KEEPER_LOG: a file to which each message that comes in is
@@ -117,6 +118,7 @@ class Script {
     else if (word == "sleep") pause_for(number);
     else if (word == "serve") serve();
     else if (word == "die") raise(SIGKILL);
+    else if (word == "exit") _exit(atoi(argument.c_str()));
     else if (word == "stop") raise(SIGSTOP);
     else if (word == "hang") pause_for(1h);
     else if (word == "freeze") sleep(60);
