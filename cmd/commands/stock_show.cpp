@@ -52,6 +52,8 @@ Result<std::vector<StockState>> look_at(const Options& options, Stock& stock, co
   std::vector<StockState> states;
   for (const LockName& name : names) {
     auto state = stock.show(name, soon());
+    const bool dropped = !state && options.keys.empty() && is_no_such_stock(state.error(), name, stock.store());
+    if (dropped) continue;  // since it was listed
     if (!state) return with_nearest_stock(state.error(), stock, name, soon());
     states.push_back(std::move(*state));
   }

@@ -277,7 +277,10 @@ class Composer {
   Result<void> read_running() {
     const auto from = reader();
     if (auto read = from.read_with(OptionId::kOnLost, parse_on_lost, options_.on_lost); !read) return read;
-    if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
+    // A sale is over with its command, whatever a file says of locks.
+    if (arguments_.command != Command::kStock) {
+      if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
+    }
     if (auto read = read_max_hold(from); !read) return read;
     if (auto read = from.read(OptionId::kStrictRelease, options_.strict_release); !read) return read;
     if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;

@@ -174,19 +174,26 @@ class Reader {
         return missing(OptionId::kSegments, "over how many segments?");
       case StockAction::kDrop:
         return missing(OptionId::kYes, "the items and all requests would be forgotten");
-      case StockAction::kShow:
       case StockAction::kTake:
-        if (!from_.find(OptionId::kIdsFrom)) return {};
-        for (const OptionId alone : {OptionId::kId, OptionId::kNonblock}) {
-          if (!from_.find(alone)) continue;
-          return usage_error("--ids-from and --" + std::string(option_row(alone).name) + " do not go together",
-                             "each line of FILE is an id, and no request waits for what is set aside");
-        }
-        return {};
+        return check_ids_from();
+      case StockAction::kShow:
       case StockAction::kBatch:
       case StockAction::kRun:
       case StockAction::kRebalance:
         return {};
+    }
+    return {};
+  }
+
+  Result<void> check_ids_from() {
+    if (!from_.find(OptionId::kIdsFrom)) {
+      if (!from_.find(OptionId::kWindow)) return {};
+      return usage_error("--window means nothing without --ids-from", "add --ids-from FILE, or leave it out");
+    }
+    for (const OptionId alone : {OptionId::kId, OptionId::kNonblock, OptionId::kConflictExitCode}) {
+      if (!from_.given_by_flag(alone)) continue;
+      return usage_error("--ids-from and --" + std::string(option_row(alone).name) + " do not go together",
+                         "each line of FILE is an id, and no request waits for what is set aside");
     }
     return {};
   }
@@ -212,7 +219,6 @@ class Reader {
   void make_strict() {
     options_.strict_release = true;
     options_.run_if_unavailable = false;
-    options_.at_least = Duration(0);
     options_.lock_delay = Duration(0);
   }
 

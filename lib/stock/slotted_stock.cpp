@@ -58,7 +58,7 @@ Result<void> SlottedStock::finish(const LockName& name, const CallLimit& limit, 
     return no_such_stock(name, store());
   }
   if (!first->making.empty()) return finish_creating(name, *first, limit);
-  if (missing.message != no_such_stock(name, store()).message) return missing;
+  if (!is_no_such_stock(missing, name, store())) return missing;
   if (std::exchange(whole, first->made) != first->made) return {};  // that may have been the one before it
   return broken_stock(name, "one of its slots has lost its part");
 }

@@ -73,8 +73,12 @@ Error no_such_stock(const LockName& name, const std::string& store) {
           "make it with: dlock stock create --quantity N --segments S " + name.typed()};
 }
 
+bool is_no_such_stock(const Error& error, const LockName& name, const std::string& store) {
+  return error.message == no_such_stock(name, store).message;
+}
+
 Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit) {
-  if (error.message != no_such_stock(name, stock.store()).message) return error;
+  if (!is_no_such_stock(error, name, stock.store())) return error;
   const auto names = stock.names(limit);
   if (!names) return error;
   Nearest nearest(name.text());

@@ -164,6 +164,7 @@ inline constexpr int kMostSegments = 1000;
 /// For backends: the errors that the port speaks of.
 Error no_stock_in(const BackendUrl& url);
 Error no_such_stock(const LockName& name, const std::string& store);
+bool is_no_such_stock(const Error& error, const LockName& name, const std::string& store);
 /// `error`, with the name nearest to `name` if it says that there is no stock of that name. Asks for the names.
 Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const CallLimit& limit);
 Error stock_exists(const LockName& name, const std::string& store);

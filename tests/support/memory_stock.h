@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "lib/base/clock.h"
@@ -24,6 +25,8 @@ struct MemoryShelf {
   std::map<LockName, RequestRecord> records;
   std::map<LockName, TimePoint> until;
   FencingToken token;
+  std::vector<LockName> listed = {};  ///< by names()
+  std::set<LockName> dropped = {};
 
   int unanswered = 0;  ///< so many calls happen, but their answers are lost
   int unreached = 0;   ///< so many calls do not even happen
@@ -38,12 +41,13 @@ class MemoryStock final : public Stock {
   const std::string& store() const override { return store_; }
   Result<void> create(const LockName&, Quantity, int, const Owner&, const CallLimit&) override { return absent(); }
   Result<StockState> show(const LockName& name, const CallLimit&) override {
+    if (shelf_.dropped.contains(name)) return no_such_stock(name, store_);
     sweep();
     StockState state{.name = name, .segments = {}};
     for (std::size_t i = 0; i < shelf_.have.size(); ++i) state.segments.push_back({shelf_.have[i], shelf_.aside[i]});
     return state;
   }
-  Result<std::vector<LockName>> names(const CallLimit&) override { return absent(); }
+  Result<std::vector<LockName>> names(const CallLimit&) override { return shelf_.listed; }
 
   Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit&) override {
     return answered<StockAnswer>([&] { return deduct(request, nullptr, Duration(0), start); });

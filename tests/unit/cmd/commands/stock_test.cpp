@@ -6,11 +6,16 @@
 #include <set>
 
 #include "cmd/options/stock_actions.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/memory_stock.h"
 #include "tests/unit/cmd/argument_words.h"
 
 namespace stock_test {
 
 using namespace dlock;
+using dlock::testing::FakeClock;
+using dlock::testing::MemoryShelf;
+using dlock::testing::MemoryStock;
 
 namespace {
 
@@ -130,6 +135,8 @@ TEST_CASE("stock: what cannot be understood is refused with what is missing or t
       {{"stock", "take", "a", "--id", ""}, "id of a request", "255 bytes"},
       {{"stock", "take", "a", "--id", "a\nb"}, "id of a request", ""},
       {{"stock", "take", ""}, "the key is empty", ""},
+      {{"stock", "take", "a", "--window", "5"}, "--window means nothing without --ids-from", "--ids-from FILE"},
+      {{"stock", "take", "a", "--ids-from", "f", "-E", "0"}, "--conflict-exit-code do not go together", "no request"},
       {{"stock", "run", "a", "--mode", "lok", "--", "x"}, "lok", "lock"},
   };
   for (const Row& row : rows) {
@@ -181,6 +188,20 @@ TEST_CASE("stock: a line for each segment, with a bar on a terminal that fits it
   const std::string ascii = stock_text(phone(), {.terminal = true, .width = 40, .unicode = false});
   CHECK(ascii.find("  0  48  ###############\n") != std::string::npos);
   CHECK(ascii.find("  1  12  ###-") != std::string::npos);
+}
+
+TEST_CASE("stock show leaves out what was dropped since it was listed") {
+  FakeClock clock;
+  MemoryShelf shelf(clock, {4});
+  const Log log({.quiet = true});
+  const LockName gone = *LockName::parse("gone");
+  shelf.listed = {gone, *LockName::parse("phone")};
+  shelf.dropped = {gone};
+  MemoryStock stock(shelf);
+  std::string shown;
+  Output out(shown, {});
+  CHECK(stock_show(parsed({"stock", "show"}), stock, {clock, log}, out) == 0);
+  CHECK(shown.starts_with("phone  4 there"));
 }
 
 TEST_CASE("stock: parts are printed one a line") { CHECK(stock_parts_text({{3, 2}, {0, 1}}) == "3 2\n0 1\n"); }

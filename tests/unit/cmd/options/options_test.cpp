@@ -139,6 +139,9 @@ TEST_CASE(
   CHECK(parse(run({}), {xdg}).error().code == ErrorCode::kMisconfigured);
   CHECK(parsed(run({"--at-least", "5s"}), {xdg}).max_hold == 10s);
   CHECK(!parsed({"acquire", "k", "--ttl", "10s"}, {xdg}).max_hold);
+  const Options selling = parsed({"stock", "run", "phone", "-c", "x"}, {xdg});
+  CHECK(selling.max_hold == 10s);
+  CHECK(selling.at_least == 0s);
   const Options waiting = parsed({"wait", "k"}, {xdg});
   CHECK(waiting.warn_held->after == 2h);
   CHECK(!waiting.warn_held->status);
