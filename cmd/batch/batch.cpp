@@ -82,7 +82,10 @@ class Batch {
 
   const LockName& name() const { return options_.keys.front(); }
   Clock& clock() const { return runtime_.clock; }
-  Duration patience() const { return options_.wait.value_or(std::max(options_.connect_timeout, kAskAgain)); }
+  Duration patience() const {
+    if (options_.nonblock) return options_.connect_timeout;
+    return options_.wait.value_or(std::max(options_.connect_timeout, kAskAgain));
+  }
 
   /// Nobody wants a million answers that there is no such stock.
   Result<void> find_stock() {

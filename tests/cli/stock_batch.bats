@@ -183,4 +183,5 @@ _ids() {
   run -64 dlock stock batch "$phone" --window 0
   run -64 dlock stock batch "$phone" --qty 2
   run -69 dlock stock batch "$phone" -b redis://127.0.0.1:1 --wait 200ms </dev/null
+  run -69 timeout 5 dlock stock batch "$phone" -b redis://127.0.0.1:1 --wait 0 --connect-timeout 200ms </dev/null
 }
