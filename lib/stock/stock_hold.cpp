@@ -47,6 +47,12 @@ bool is_unknown(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kCancelled;
 }
 
+Error segments_are_locked(const StockRequest& request) {
+  return {
+      ErrorCode::kBusy, request.stock.text() + ": other commands hold the locks of its segments",
+      "wait longer with --wait 5m, or give it more segments: dlock stock resize --segments S " + request.stock.typed()};
+}
+
 /// The worse of two answers; of two deadlines the earlier.
 Renewal both(Renewal a, Renewal b) {
   if (std::holds_alternative<RenewalLost>(a)) return a;
@@ -71,6 +77,7 @@ StockHold::StockHold(std::shared_ptr<Stock> stock, const LockSpec& spec, OpenSeg
 std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& control) {
   const auto next = [&](int start, const CallLimit& limit) { return attempt(control, start, limit); };
   auto taken = take_when_possible(request_, next, spec_.wait, runtime_.clock, &control);
+  if (!taken && taken.error().code == ErrorCode::kBusy && locked_out_) taken = segments_are_locked(request_);
   if (taken && !taken->repeated && !control.stop_requested()) {
     HeldLock held{spec_.name, spec_.owner, taken->token, stock_->store()};
     held.parts = parts_text(taken->parts);
@@ -90,6 +97,7 @@ std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& contro
 /// a segment whose lock is not ours any more, so it is given back first.
 Result<StockAnswer> StockHold::attempt(Control& control, int start, const CallLimit& limit) {
   const bool locks = spec_.stock->lock_segment;
+  locked_out_ = false;
   if (locks && unknown_) {
     if (const auto undone = stock_->cancel(request_, spec_.owner, limit); !undone && is_unknown(undone.error())) {
       return undone.error();
@@ -157,7 +165,7 @@ Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, c
   }
   auto answer = reserve_in(control, segment, patience_.is_once() ? std::nullopt : std::optional(until), limit);
   if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
-  return StockAnswer(StockInProgress{});
+  return locked_out();
 }
 
 /// Short: it is locked by somebody else until then, or has too little.
@@ -190,13 +198,18 @@ bool StockHold::is_elsewhere(const Result<StockAnswer>& answer, int segment) {
   return unknown_ = true;
 }
 
+StockAnswer StockHold::locked_out() {
+  locked_out_ = true;
+  return StockInProgress{};
+}
+
 Result<StockAnswer> StockHold::reserve_several(Control& control, const StockState& state, const CallLimit& limit) {
   const int count = static_cast<int>(state.segments.size());
   for (int segment = 0; segment < count && !control.stop_requested(); ++segment) {
     auto held = lock(control, segment, patience_.is_once() ? std::nullopt : std::optional(limit.until));
     if (!held || !*held) {
       unlock();
-      return held ? Result<StockAnswer>(StockAnswer(StockInProgress{})) : held.error();
+      return held ? Result<StockAnswer>(locked_out()) : held.error();
     }
     locks_.push_back(std::move(*held));
   }

@@ -48,6 +48,7 @@ class StockHold final : public LockDriver {
   /// Held, or not for now (nullptr).
   Result<std::unique_ptr<LockDriver>> lock(Control& control, int segment, std::optional<TimePoint> until);
   bool is_elsewhere(const Result<StockAnswer>& answer, int segment);
+  StockAnswer locked_out();
   TimePoint behind_the_wait(Duration budget) const;
   void unlock();
   void unlock(TimePoint until);
@@ -62,7 +63,8 @@ class StockHold final : public LockDriver {
   Duration lock_pass_;
   TimePoint sent_{};  ///< before the reservation that is believed in was asked for
   Locks locks_;
-  bool unknown_ = false;  ///< an attempt may have set something aside that is not the hold's
+  bool unknown_ = false;     ///< an attempt may have set something aside that is not the hold's
+  bool locked_out_ = false;  ///< the last attempt did not get a lock: nobody else serves the request
   bool sold_ = false;
 };
 

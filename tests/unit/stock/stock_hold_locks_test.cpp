@@ -95,7 +95,9 @@ TEST_CASE("stock hold with locks: when all that have enough are locked it waits,
   SUBCASE("-n") {
     w.wish.wait.once = true;
     StockHold hold = w.hold(2, true);
-    CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kBusy);
+    const Error busy = refused(hold.acquire(w.control));
+    CHECK(busy.code == ErrorCode::kBusy);
+    CHECK(busy.message == "phone: other commands hold the locks of its segments");
   }
   CHECK(w.aside() == (w.wish.wait.once ? 0 : 2));
 }
