@@ -71,13 +71,13 @@ std::optional<std::variant<Granted, Refused>> LeaseLock::acquire(Control& contro
 /// For one request: what was answered before it is kept.
 TimePoint LeaseLock::asked_by() const { return acquisition_.patience().attempt_end(runtime_.clock.now()); }
 
-Acquirer::Attempt LeaseLock::attempt(TimePoint /*until*/, Control& control) {
+Acquirer::Attempt LeaseLock::attempt(TimePoint until, Control& control) {
   while (true) {
     auto step = read_and_decide(control);
     if (auto* grant = std::get_if<Granted>(&step)) return std::move(*grant);
     if (auto* error = std::get_if<Error>(&step)) return Failed{std::move(*error)};
     if (control.stop_requested()) return Busy{};
-    if (std::holds_alternative<Again>(step)) continue;
+    if (std::holds_alternative<Again>(step) && runtime_.clock.now() < until) continue;
     if (!passes_soon()) break;
     acquisition_.pause(runtime_.clock.now() + kQuickPause + jitter(kQuickPause), control);
   }
