@@ -75,7 +75,7 @@ Error error_of(const Failure& failure, const std::string& server) {
     case 3955:  // the same, by failed logins
     case 4151:  // account locked (MariaDB)
       return {ErrorCode::kDenied, server + " refused the login: " + said,
-              "check user and password (password-file, DLOCK_PASSWORD)"};
+              "check user and password (password-file, DLOCK_PASSWORD), and whether the account needs TLS (ca-file)"};
     case 1044:
     case 1095:
     case 1142:
