@@ -130,7 +130,8 @@ class Examination {
 
   void tables() {
     const auto found = ask_for(kinds_query(kOurTables));
-    if (!found) return;
+    const auto keys = found ? ask_for(keys_query()) : std::nullopt;
+    if (!keys) return;
     for (const Row& row : found->rows) {
       const auto fit = judge_engine(row);
       if (!fit) findings_.push_back(Finding::fail(name_ + ": " + fit.error().message, fit.error().next));
@@ -141,8 +142,10 @@ class Examination {
       const auto same = [&](const Row& row) {
         return row[kTableName].value_or("") == table.name && row[kTableComment].value_or("") == version;
       };
-      if (std::none_of(found->rows.begin(), found->rows.end(), same))
-        missing += (missing.empty() ? "" : ", ") + table.name;
+      const bool there = std::any_of(found->rows.begin(), found->rows.end(), same);
+      if (!there) missing += (missing.empty() ? "" : ", ") + table.name;
+      const auto fit = there ? judge_key(table, *keys) : Result<void>();
+      if (!fit) findings_.push_back(Finding::fail(name_ + ": " + fit.error().message, fit.error().next));
     }
     if (missing.empty()) findings_.push_back(Finding::ok(name_ + ": the tables of dlock are there"));
     else findings_.push_back(Finding::fail(name_ + ": missing, or of another version: " + missing, "dlock setup"));

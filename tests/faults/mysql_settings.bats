@@ -137,7 +137,7 @@ too_long() { # KEY
 }
 
 # They lock no rows, and keep what was to be taken back.
-@test "tables whose engine has no transactions: row and a new stock refuse them, 78; setup and doctor name the engine" {
+@test "tables whose engine has no transactions: row and a new stock refuse them, 78; setup and doctor name it, and a wrong key" {
   sql one 'ALTER TABLE locks.dlock_row ENGINE = MyISAM; ALTER TABLE locks.dlock_stock_segment ENGINE = Aria'
   run -78 dlock run -n -b "$(mysql_url one)?strategy=row" k -- touch ran
   [[ "$output" == *"dlock_row"*"engine MyISAM has no transactions"*"ENGINE=InnoDB"* ]]
@@ -152,5 +152,10 @@ too_long() { # KEY
   sql one 'ALTER TABLE locks.dlock_row ENGINE = InnoDB; ALTER TABLE locks.dlock_stock_segment ENGINE = InnoDB'
   run -0 dlock run -n -b "$(mysql_url one)?strategy=row" k -- true
   run -0 dlock stock create phone --quantity 10
+  sql one 'ALTER TABLE locks.dlock_lock DROP PRIMARY KEY; ALTER TABLE locks.dlock_unique MODIFY name VARCHAR(255) NOT NULL'
+  run -78 dlock setup -b "$(mysql_url one owner)"
+  [[ "$output" == *"dlock_lock has no primary key"* ]]
+  run ! dlock doctor
+  [[ "$output" == *"fail"*"dlock_lock has no primary key"*"fail"*"dlock_unique has the primary key (name varchar)"* ]]
   [ ! -e ran ]
 }

@@ -19,7 +19,7 @@ constexpr char kDayMicroseconds[] = "86400000000";
 /// "dlock tables 1"
 std::string table_comment() { return "dlock tables " + std::to_string(kSchemaVersion); }
 
-/// Misconfigured if one of them is of another version, or has no transactions.
+/// Misconfigured if one of them is of another version, or has no transactions or another key.
 Result<std::set<std::string>> present_tables(Servers& servers, Clock& clock, TimePoint until) {
   const auto found = run_statement(servers, kinds_query(kOurTables), clock, until);
   if (!found) return found.error();
@@ -34,6 +34,12 @@ Result<std::set<std::string>> present_tables(Servers& servers, Clock& clock, Tim
     }
     if (auto fit = judge_engine(row); !fit) return fit.error();
     present.insert(text_of(row, kTableName));
+  }
+  const auto keys = run_statement(servers, keys_query(), clock, until);
+  if (!keys) return keys.error();
+  for (const Table& table : tables()) {
+    if (!present.contains(table.name)) continue;
+    if (auto fit = judge_key(table, *keys); !fit) return fit.error();
   }
   return present;
 }

@@ -24,56 +24,71 @@ std::vector<Table> tables() {
       "  entries VARBINARY(4096) NULL\n";
   // Names are bytes: no character set, no collation, no two keys meet.
   return {
-      {kLockTable, table(kLockTable,
-                         "  strategy VARBINARY(8) NOT NULL,\n"
-                         "  name VARBINARY(255) NOT NULL,\n"
-                         "  version BIGINT UNSIGNED NOT NULL,\n"
-                         "  fence BIGINT UNSIGNED NOT NULL,\n"
-                         "  mode VARBINARY(1) NOT NULL,\n"
-                         "  permits INT UNSIGNED NOT NULL,\n"
-                         "  holds INT UNSIGNED NOT NULL,\n"
-                         "  expires DATETIME(6) NULL,\n"
-                         "  holders MEDIUMBLOB NOT NULL,\n"
-                         "  PRIMARY KEY (strategy, name)\n")},
-      {kRowTable, table(kRowTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY\n")},
-      {kUniqueTable, table(kUniqueTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n" + holder_columns)},
-      {kOccupyTable, table(kOccupyTable,
-                           "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
-                           "  state TINYINT NOT NULL DEFAULT 0,\n"
-                           "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n" +
-                               holder_columns)},
-      {kFenceTable, table(kFenceTable,
-                          "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
-                          "  token BIGINT UNSIGNED NOT NULL\n")},
-      {kStockTable, table(kStockTable,
-                          "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
-                          "  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE,\n"
-                          "  maker VARBINARY(64) NOT NULL,\n"
-                          "  segments INT UNSIGNED NOT NULL,\n"
-                          "  created BIGINT NOT NULL,\n"
-                          "  added BIGINT NOT NULL DEFAULT 0\n")},
+      {kLockTable,
+       table(kLockTable,
+             "  strategy VARBINARY(8) NOT NULL,\n"
+             "  name VARBINARY(255) NOT NULL,\n"
+             "  version BIGINT UNSIGNED NOT NULL,\n"
+             "  fence BIGINT UNSIGNED NOT NULL,\n"
+             "  mode VARBINARY(1) NOT NULL,\n"
+             "  permits INT UNSIGNED NOT NULL,\n"
+             "  holds INT UNSIGNED NOT NULL,\n"
+             "  expires DATETIME(6) NULL,\n"
+             "  holders MEDIUMBLOB NOT NULL,\n"
+             "  PRIMARY KEY (strategy, name)\n"),
+       "strategy varbinary, name varbinary"},
+      {kRowTable, table(kRowTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY\n"), "name varbinary"},
+      {kUniqueTable, table(kUniqueTable, "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n" + holder_columns),
+       "name varbinary"},
+      {kOccupyTable,
+       table(kOccupyTable,
+             "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+             "  state TINYINT NOT NULL DEFAULT 0,\n"
+             "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n" +
+                 holder_columns),
+       "name varbinary"},
+      {kFenceTable,
+       table(kFenceTable,
+             "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+             "  token BIGINT UNSIGNED NOT NULL\n"),
+       "name varbinary"},
+      {kStockTable,
+       table(kStockTable,
+             "  name VARBINARY(255) NOT NULL PRIMARY KEY,\n"
+             "  id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE,\n"
+             "  maker VARBINARY(64) NOT NULL,\n"
+             "  segments INT UNSIGNED NOT NULL,\n"
+             "  created BIGINT NOT NULL,\n"
+             "  added BIGINT NOT NULL DEFAULT 0\n"),
+       "name varbinary"},
       // A second fence behind the decisions: nothing is ever negative.
-      {kSegmentTable, table(kSegmentTable,
-                            "  stock BIGINT UNSIGNED NOT NULL,\n"
-                            "  segment INT UNSIGNED NOT NULL,\n"
-                            "  quantity BIGINT NOT NULL CHECK (quantity >= 0),\n"
-                            "  reserved BIGINT NOT NULL DEFAULT 0 CHECK (reserved >= 0),\n"
-                            "  taken BIGINT NOT NULL DEFAULT 0,\n"
-                            "  refunded BIGINT NOT NULL DEFAULT 0,\n"
-                            "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
-                            "  PRIMARY KEY (stock, segment)\n")},
-      {kRequestTable, table(kRequestTable,
-                            "  stock BIGINT UNSIGNED NOT NULL,\n"
-                            "  id VARBINARY(255) NOT NULL,\n"
-                            "  record MEDIUMBLOB NOT NULL,\n"
-                            "  PRIMARY KEY (stock, id)\n")},
-      {kReservationTable, table(kReservationTable,
-                                "  token BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
-                                "  stock BIGINT UNSIGNED NOT NULL,\n"
-                                "  id VARBINARY(255) NOT NULL,\n"
-                                "  expires DATETIME(6) NOT NULL,\n"
-                                "  UNIQUE KEY (stock, id),\n"
-                                "  KEY (stock, expires)\n")},
+      {kSegmentTable,
+       table(kSegmentTable,
+             "  stock BIGINT UNSIGNED NOT NULL,\n"
+             "  segment INT UNSIGNED NOT NULL,\n"
+             "  quantity BIGINT NOT NULL CHECK (quantity >= 0),\n"
+             "  reserved BIGINT NOT NULL DEFAULT 0 CHECK (reserved >= 0),\n"
+             "  taken BIGINT NOT NULL DEFAULT 0,\n"
+             "  refunded BIGINT NOT NULL DEFAULT 0,\n"
+             "  version BIGINT UNSIGNED NOT NULL DEFAULT 0,\n"
+             "  PRIMARY KEY (stock, segment)\n"),
+       "stock bigint, segment int"},
+      {kRequestTable,
+       table(kRequestTable,
+             "  stock BIGINT UNSIGNED NOT NULL,\n"
+             "  id VARBINARY(255) NOT NULL,\n"
+             "  record MEDIUMBLOB NOT NULL,\n"
+             "  PRIMARY KEY (stock, id)\n"),
+       "stock bigint, id varbinary"},
+      {kReservationTable,
+       table(kReservationTable,
+             "  token BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,\n"
+             "  stock BIGINT UNSIGNED NOT NULL,\n"
+             "  id VARBINARY(255) NOT NULL,\n"
+             "  expires DATETIME(6) NOT NULL,\n"
+             "  UNIQUE KEY (stock, id),\n"
+             "  KEY (stock, expires)\n"),
+       "token bigint"},
   };
 }
 
@@ -90,6 +105,25 @@ Result<void> judge_engine(const Row& kind) {
   return Error{ErrorCode::kMisconfigured,
                "rows of " + table + " cannot be locked: its engine " + text_of(kind, kEngine) + " has no transactions",
                "ALTER TABLE " + table + " ENGINE=InnoDB"};
+}
+
+std::string keys_query() {
+  return "SELECT TABLE_NAME,COLUMN_NAME,DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA=DATABASE() AND "
+         "TABLE_NAME " +
+         std::string(kOurTables) + " AND COLUMN_KEY='PRI' ORDER BY ORDINAL_POSITION";
+}
+
+Result<void> judge_key(const Table& table, const Answer& keys) {
+  std::string key;
+  for (const Row& row : keys.rows) {
+    if (text_of(row, 0) == table.name) key += (key.empty() ? "" : ", ") + text_of(row, 1) + " " + text_of(row, 2);
+  }
+  if (key == table.key) return {};
+  return Error{ErrorCode::kMisconfigured,
+               "the table " + table.name + " has " +
+                   (key.empty() ? "no primary key" : "the primary key (" + key + ")") + " instead of (" + table.key +
+                   "), so that two could hold one lock",
+               "give it that key, by ALTER TABLE " + table.name};
 }
 
 std::string setup_script(const std::string& database) {

@@ -29,6 +29,7 @@ inline constexpr char kReservationTable[] =
 struct Table {
   std::string name;
   std::string create;  ///< CREATE TABLE IF NOT EXISTS ...
+  std::string key;     ///< the columns of its primary key, with their types
 };
 
 /// Every table, in the order in which they are made.
@@ -42,6 +43,11 @@ enum KindColumn : std::uint8_t { kTransactions, kEngine, kTableName, kTableComme
 Result<void> judge_engine(const Row& kind);
 /// The condition for kinds_query() that finds dlock's tables.
 inline constexpr char kOurTables[] = "LIKE 'dlock\\_%'";
+
+/// The query for the columns of the primary keys of dlock's tables: table, column, type.
+std::string keys_query();
+/// Misconfigured if that answer has another key for `table`: one name could have two rows, or two names one.
+Result<void> judge_key(const Table& table, const Answer& keys);
 
 /// What `dlock setup --print` shows: the statements, and the least privileges of an account.
 std::string setup_script(const std::string& database);
