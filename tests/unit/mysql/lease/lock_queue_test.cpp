@@ -75,6 +75,14 @@ TEST_CASE("a wait that is over is told with who has it") {
   CHECK(world.server.heard("KILL 7") == 1);  // out of the server's queue at once
 }
 
+TEST_CASE("a wait ends at its time also where others change the row again and again") {
+  World world;
+  world.spec.wait.until = world.at(1s);
+  for (int i = 0; i < 200; ++i) world.server.next("INSERT IGNORE", Answer{});
+  CHECK(world.refused().code == ErrorCode::kBusy);
+  CHECK(world.clock.now() <= world.at(1s) + 200ms);
+}
+
 TEST_CASE("a lease that came with the turn counts from the moment at which it was asked for") {
   World world;
   world.somebody_holds(300s);
