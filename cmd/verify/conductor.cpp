@@ -60,7 +60,7 @@ class Conductor {
     end_ = start_ + plan_.duration;
     progress_ = start_;
     for (Worker& worker : workers_) plan_round(worker);
-    while (clock_.now() < end_ || any_busy()) {
+    while (clock_.now() < end_ || any_busy() || hook_ > 0) {
       const TimePoint now = clock_.now();
       if (now >= end_ && !draining_) drain();
       for (Worker& worker : workers_) {
@@ -70,7 +70,6 @@ class Conductor {
       if (draining_ && is_stuck()) give_up();
       wait_a_little();
     }
-    if (hook_ > 0) reap_hook(0);
     heal_all();
     return std::move(conducted_);
   }
@@ -150,7 +149,7 @@ class Conductor {
       heal(*it);
       it = ongoing_.erase(it);
     }
-    if (hook_ > 0) reap_hook(WNOHANG);
+    reap_hook();
     while (next_fault_ < plan_.faults.size() && now >= start_ + plan_.faults[next_fault_].at && !draining_) {
       const PlannedFault& planned = plan_.faults[next_fault_++];
       if (planned.fault == Fault::kHook) call_hook();
@@ -243,13 +242,14 @@ class Conductor {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    setpgid(0, 0);                       // so that all of it can be killed
     dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the verdict
     execl("/bin/sh", "sh", "-c", (plan_.hook + " \"$@\"").c_str(), "sh", phase.c_str(), nullptr);
     _exit(127);
   }
 
-  void reap_hook(int flags) {
-    if (waitpid(hook_, nullptr, flags) == 0) return;
+  void reap_hook() {
+    if (hook_ == 0 || waitpid(hook_, nullptr, WNOHANG) == 0) return;
     lab_.note(act("hook", Act::What::kHealed));
     hook_ = 0;
   }
@@ -276,6 +276,7 @@ class Conductor {
       lab_.note(act(worker.section, Act::What::kHit, "given-up"));
       kill(worker.run.pid, SIGKILL);
     }
+    if (hook_ > 0) kill(-hook_, SIGKILL);
     progress_ = clock_.now();
   }
 

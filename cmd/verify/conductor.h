@@ -58,8 +58,8 @@ struct Conducted {
 };
 
 /// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
-/// waits until the last run has ended. A run that never ends is killed, which the history tells. `network` is null if
-/// there is no proxy. Single-threaded.
+/// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that.
+/// `network` is null if there is no proxy. Single-threaded.
 Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals);
 
 }  // namespace dlock
