@@ -155,7 +155,7 @@ void KeeperSession::withdraw(TimePoint deadline) {
 void KeeperSession::release(TimePoint deadline) {
   awaiting_ = Awaiting::kReleased;
   answer_by_ = deadline;
-  if (given_back_) pending_ = over(Released{});
+  if (early_answer_) pending_ = over(std::move(*early_answer_));
   const Duration left = std::max(deadline - clock_.now(), Duration(0));
   send(deadline_message("release", deadline - std::min<Duration>(kAnswerTime, left / 4)));
 }
@@ -272,8 +272,9 @@ std::optional<SessionEvent> KeeperSession::receive() {
   auto event = parse_event(*message);
   if (!event) return give_up(SessionGone{event.error().message});
   granted_ = granted_ || std::holds_alternative<Granted>(*event);
-  if (awaiting_ == Awaiting::kNothing && std::holds_alternative<Released>(*event)) {
-    given_back_ = true;
+  const bool answers = std::holds_alternative<Released>(*event) || std::holds_alternative<ReleaseUnconfirmed>(*event);
+  if (awaiting_ == Awaiting::kNothing && answers) {
+    early_answer_ = std::move(*event);
     return std::nullopt;
   }
   if (const auto* lost = std::get_if<Lost>(&*event)) return lose(*lost);

@@ -85,8 +85,8 @@ class KeeperSession final : public LockSession {
   bool granted_ = false;
   bool given_up_ = false;
   bool detached_ = false;
-  bool given_back_ =
-      false;  ///< the keeper has released the lock by itself, after ending the command that we did not end
+  std::optional<SessionEvent>
+      early_answer_;                   ///< to a release() that is still to come: the keeper has ended the command
   std::optional<TimePoint> deadline_;  ///< of the last renewal
   std::optional<SharedDeadline> shared_;
   std::optional<SharedAlarm> alarm_;

@@ -102,6 +102,12 @@ acted_for_more_than() { awk -v limit="$1" 'END { exit !($1 > limit) }' ticks; }
   run -69 dlock run --strict-release --ttl "$((2 * slowness))s" k -- true
 }
 
+@test "a keeper that has released by itself is not asked again: what it could not confirm is said with its reason" {
+  keeper_does "grant 30000; unconfirmed the server fell silent; serve"
+  run -3 dlock run k -- sh -c 'sleep 0.3; exit 3'
+  [[ "$output" == *"could not be confirmed"*"the server fell silent"* ]]
+}
+
 @test "a keeper that says lost: TERM at once, to the descendants too" {
   script_ticking
   keeper_does "grant 30000; hear; sleep $((800 * slowness)); lost it was taken by ci-4; serve"

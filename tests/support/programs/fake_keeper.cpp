@@ -9,6 +9,7 @@
 //   - show TTL_MS: as renew, but shown in the page that the supervisor must have passed before
 //   - wake TTL_MS: the same, and its alarm is moved
 //   - lost WHY: says lost
+//   - unconfirmed WHY: says that its release is not confirmed
 //   - busy, unavailable, denied: refuses
 //   - garbage: says what nobody understands
 //   - hear: writes to heard.pidfd whose pidfd came with the next message
@@ -111,6 +112,7 @@ class Script {
     else if (word == "show") show(number);
     else if (word == "wake") wake(number);
     else if (word == "lost") say(event_message(Lost{argument}));
+    else if (word == "unconfirmed") say(event_message(ReleaseUnconfirmed{{ErrorCode::kUnavailable, argument}}));
     else if (word == "busy") refuse(ErrorCode::kBusy, "held by somebody");
     else if (word == "unavailable") refuse(ErrorCode::kUnavailable, "cannot reach redis://nowhere: connection refused");
     else if (word == "denied") refuse(ErrorCode::kDenied, "redis://nowhere refused the password");
