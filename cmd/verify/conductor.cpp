@@ -249,7 +249,7 @@ class Conductor {
   }
 
   void reap_hook() {
-    if (hook_ == 0 || waitpid(hook_, nullptr, WNOHANG) == 0) return;
+    if (hook_ <= 0 || waitpid(hook_, nullptr, WNOHANG) == 0) return;
     lab_.note(act("hook", Act::What::kHealed));
     hook_ = 0;
   }
