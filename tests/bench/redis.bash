@@ -164,22 +164,28 @@ kept_memory() {
 
 keeper_of() { pgrep -P "$1" -x "dlock-$backend"; }
 
-# Four holders that renew at different times: one that is woken right after another one finds warm caches. Whole renewals,
-# and the looks of the supervisors between them.
+# Five holders that renew at different times: one that is woken right after another one finds warm caches. Whole renewals,
+# and the looks of the supervisors between them. The median of the five: what a hypervisor takes while one of them runs is
+# counted as theirs.
 kept_idle() {
-  local pids=() pid before=0 after=0 seconds=$((idle_seconds < 20 ? 30 : 60))
-  for pid in 1 2 3 4; do
-    dlock run "idle$pid" -- sleep 1000 & pids+=($!)
-    sleep 2.5
+  local pids=() pid befores=() after i seconds=$((idle_seconds < 20 ? 30 : 60))
+  for i in 1 2 3 4 5; do
+    dlock run "idle$i" -- sleep 1000 & pids+=($!)
+    sleep 2
   done
   own+=("${pids[@]}")
-  until_held idle4
+  until_held idle5
   sleep 11 # the first renewal has more to do
-  for pid in "${pids[@]}"; do before=$((before + $(cpu_ns "$pid") + $(cpu_ns "$(keeper_of "$pid")"))); done
+  for pid in "${pids[@]}"; do befores+=("$(kept_ns "$pid")"); done
   sleep "$seconds"
-  for pid in "${pids[@]}"; do after=$((after + $(cpu_ns "$pid") + $(cpu_ns "$(keeper_of "$pid")"))); done
-  row "$backend: processor time of an idle holder" '<= 1' "of 4, over $seconds s" 'in ms a minute, with its keeper' \
-    "$(awk -v ns=$((after - before)) -v s="$seconds" 'BEGIN { printf "%.3f", ns / 4e6 * 60 / s }')"
+  for i in "${!pids[@]}"; do
+    after=$(kept_ns "${pids[i]}")
+    awk -v ns=$((after - befores[i])) -v s="$seconds" 'BEGIN { printf "%.3f\n", ns / 1e6 * 60 / s }'
+  done >"$stage/idle"
+  row "$backend: processor time of an idle holder" '<= 1' "of 5, over $seconds s" 'in ms a minute, with its keeper' \
+    "$(median_of "$stage/idle")"
   kill "${pids[@]}"
   wait "${pids[@]}" 2>/dev/null || true
 }
+
+kept_ns() { echo $(($(cpu_ns "$1") + $(cpu_ns "$(keeper_of "$1")"))); } # PID of a holder
