@@ -110,8 +110,10 @@ Result<bool> BoundEntries::end(TimePoint until) {
     if (entered && next == reading->row) return true;
     if (!entered) next.holders.clear();
     const auto written = record_.change(reading->row, next, until, nullptr);
+    if (written && *written == Written::kYes) return entered;
+    // Where the server takes no changes, nobody enters behind what was read.
+    if (!written && !entered && !record_.unanswered()) return false;
     if (!written) return written.error();
-    if (*written == Written::kYes) return entered;
   }
 }
 

@@ -28,7 +28,7 @@ class BoundEntries {
   Result<Left> leave(const std::string& entry, TimePoint until);
 
   /// Removes the outer one. True: others are inside and live, so the connection has to stay. False: nobody is, and the
-  /// record is removed.
+  /// record is removed, unless the server refuses changes. An error: not known, so the connection has to stay, too.
   Result<bool> end(TimePoint until);
 
  private:

@@ -320,21 +320,18 @@ Result<void> ConnectionBoundLock::release(TimePoint until) {
     servers_.drop();
     return Error{ErrorCode::kLost, spec_.name.text() + " was lost with its connection"};
   }
-  if (*gone && **gone == Written::kNo) return release_entered(until);
-  return give_back(until);
+  const bool alone = *gone && **gone == Written::kYes;
+  return alone ? give_back(until) : release_entered(until);
 }
 
-/// Those that have entered it keep it.
+/// Those that have entered it keep it; and while it is not known whether there are any, the lock stays for them.
 Result<void> ConnectionBoundLock::release_entered(TimePoint until) {
   beside_.emplace(servers_.beside());
   const auto stays = entries(*beside_).end(until);
-  entered_ = stays && *stays;
-  if (entered_) {
-    watch_at_ = runtime_.clock.now() + kEntriesPause;
-    return {};
-  }
-  const auto given_back = give_back(until);
-  return stays ? given_back : stays.error();
+  if (stays && !*stays) return give_back(until);
+  entered_ = true;
+  watch_at_ = runtime_.clock.now() + kEntriesPause;
+  return stays ? Result<void>() : stays.error();
 }
 
 Result<void> ConnectionBoundLock::give_back(TimePoint until) {
