@@ -235,6 +235,27 @@ refused_soon() { # STATUS PATTERN
   awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
 }
 
+# Ids of sessions begin anew with the server, and a lease without a process keeps its old one.
+innocent_of() { # OPTION...: of the lease
+  run -0 dlock acquire --ttl 1h "$@" old
+  local id innocent
+  id=$(sql one "SELECT REGEXP_REPLACE(holders, '^([^ ]+ ){5}([0-9]+) (.|\n)*', '\\\\2') FROM locks.dlock_lock WHERE name = 'old'")
+  kill_server one
+  restart_mysql one
+  start_watched a dlock run --ttl 20s k -- sh -c 'until [ -e go ]; do sleep 0.02; done'
+  wait_until is_held k
+  innocent=$(sql one "SELECT id FROM information_schema.processlist WHERE user = 'app'")
+  sql one "UPDATE locks.dlock_lock SET holders = REPLACE(holders, ' $id ', ' $innocent ') WHERE name = 'old'"
+  sql one "SELECT holders FROM locks.dlock_lock WHERE name = 'old'" | grep -q " $innocent "
+  run -0 dlock force-release --yes old
+  is_free old
+  sql_says one "SELECT COUNT(*) FROM information_schema.processlist WHERE id = $innocent" 1
+  touch go
+  [ "$(how_ended a)" = "exit 0" ]
+}
+@test "force-release of a lease from before a restart ends no session that has its number by now" { innocent_of; }
+@test "force-release of a shared lease from before a restart ends no session that has its number by now" { innocent_of --shared; }
+
 @test "every row is deleted by hand: 79, and the lock is not made again; tokens go on upwards" {
   hold_section a
   sql one "$(sql one "SELECT CONCAT('DELETE FROM locks.', table_name, ';') FROM information_schema.tables

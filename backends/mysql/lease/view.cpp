@@ -6,6 +6,7 @@
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/base/text.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
@@ -84,24 +85,47 @@ void LeaseView::tell_who_frees(const LeaseRow& row, const std::string& by) {
                       soon());
 }
 
+/// Whether the session that the row names is the holder's still: ids begin anew with the server, and another server has
+/// others of its own. An exclusive holder has the gate; of the others only a restart can be seen.
+bool LeaseView::is_its_session(const LockName& name, Mode mode, const LeaseHolder& holder, ServerTime now) {
+  if (holder.connection == 0) return false;
+  if (mode == Mode::kExclusive) {
+    const std::string gate = named_lock(strategy_name(Strategy::kLease), name);
+    const auto has_gate = run_statement(
+        servers_, "SELECT 1 FROM DUAL WHERE IS_USED_LOCK(" + gate + ")=" + std::to_string(holder.connection),
+        runtime_.clock, soon());
+    return has_gate && !has_gate->rows.empty();
+  }
+  const auto uptime = run_statement(servers_, "SHOW GLOBAL STATUS LIKE 'Uptime'", runtime_.clock, soon());
+  if (!uptime || uptime->rows.empty() || uptime->rows[0].size() < 2) return false;
+  const auto seconds = leading_number<std::int64_t>(uptime->rows[0][1].value_or("0"));
+  return now - whole_micros(std::chrono::seconds(seconds)) < holder.since;
+}
+
 /// A holder looks at its row when its connection ends. So it learns of the force-release at once, where this account
 /// may end its connection.
-void LeaseView::tell_by_kill(const LeaseRow& row) {
+void LeaseView::tell_by_kill(const LockName& name, const LeaseRow& row, ServerTime now) {
   for (const LeaseHolder& holder : row.holders) {
-    if (holder.connection != 0)
+    if (is_its_session(name, row.mode, holder, now))
       (void)run_statement(servers_, "KILL " + std::to_string(holder.connection), runtime_.clock, soon());
   }
 }
 
 Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockState& shown, const std::string& by) {
   bool unanswered = false;
+  ServerTime looked = 0;
   const auto freed = rewrite(
-      name, [&](const LeaseRow& row, ServerTime now) { return force_free(row, shown, now); }, &unanswered);
+      name,
+      [&](const LeaseRow& row, ServerTime now) {
+        looked = now;
+        return force_free(row, shown, now);
+      },
+      &unanswered);
   if (!freed) return freed.error();
   if (!*freed && !unanswered) return other_holders(name);
   if (*freed) {
     if (!by.empty()) tell_who_frees((*freed)->before, by);
-    tell_by_kill((*freed)->before);
+    tell_by_kill(name, (*freed)->before, looked);
   }
   return ForceReleased{shown.holders};
 }

@@ -39,7 +39,8 @@ class LeaseView final : public StrategyView {
   Result<std::optional<Change>> rewrite(const LockName& name, Make make, bool* unanswered);
   TimePoint soon() const;
   void tell_who_frees(const LeaseRow& row, const std::string& by);
-  void tell_by_kill(const LeaseRow& row);
+  bool is_its_session(const LockName& name, Mode mode, const LeaseHolder& holder, ServerTime now);
+  void tell_by_kill(const LockName& name, const LeaseRow& row, ServerTime now);
 
   Servers& servers_;
   const std::string store_;
