@@ -67,16 +67,16 @@ Result<BoundView::Present> BoundView::present(const LockName& name, Strangers st
   if (!holder) return holder.error();
   const auto reading = record.read(false, soon(), nullptr);
   if (!reading) return reading.error();
-  if (*holder == std::uint64_t{0}) return Present{};
+  if (*holder == std::uint64_t{0}) return Present{{}, {}, {}, reading->now};
   for (const LeaseHolder& one : reading->row.holders) {
     const bool lives = holder->has_value() ? **holder == one.connection
                                            : is_live_session(servers_, one.connection, runtime_.clock, soon());
-    if (lives) return Present{{participant_of(one)}, {one.connection}, {}};
+    if (lives) return Present{{participant_of(one)}, {one.connection}, {}, reading->now};
   }
   if (!*holder && strangers == Strangers::kSought) return blockers(name);
   RowBlocker known{holder->value_or(0), "", "", {}};
   if (*holder && strangers == Strangers::kSought) add_account(servers_, known, runtime_.clock, soon());
-  Present present{{stranger(known)}, {known.session}, {}};
+  Present present{{stranger(known)}, {known.session}, {}, reading->now};
   if (known.session == 0) present.hidden = without_session(known, name);
   return present;
 }
@@ -92,6 +92,7 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
   if (!reading) return reading.error();
   const auto& known = reading->row.holders;
   Present present;
+  present.now = reading->now;
   if (!found) present.hidden = found.error();
   if (!found || found->empty()) found = std::vector<RowBlocker>(1);
   for (const RowBlocker& one : *found) {
@@ -106,13 +107,16 @@ Result<BoundView::Present> BoundView::blockers(const LockName& name) {
 }
 
 Result<LockState> BoundView::inspect(const LockName& name) {
+  const WallTime asked = runtime_.clock.wall();
   auto holders = present(name, strangers_);
   if (!holders) return holders.error();
+  const WallTime answered = runtime_.clock.wall();
   LockState state{name, settings_.store, Mode::kExclusive, 0, std::move(holders->participants), {}};
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, settings_.strategy, name, servers_.server(),
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
   state.waiters = std::move(*waiters);
+  move_to_our_clock(state, wall_time(holders->now), asked, answered);
   return state;
 }
 

@@ -40,6 +40,7 @@ class BoundView final : public StrategyView {
     std::vector<Participant> participants;
     std::vector<std::uint64_t> sessions;  ///< the server's id of each participant's; 0: not known
     std::optional<Error> hidden;          ///< why the server does not tell who holds
+    ServerTime now = 0;
   };
 
   Result<Present> present(const LockName& name, Strangers strangers);

@@ -264,15 +264,20 @@ Result<LockState> LeaseLock::describe(Control& control) {
   if (spec_.one_of_many) return Error{ErrorCode::kUnsupported, "nobody is told"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
   LockState state = state_of(row_, spec_.name, store_name_, read_at_);
+  ServerTime theirs = read_at_;
+  const WallTime asked = runtime_.clock.wall();
   const bool stale = !acquisition_.patience().is_once();
   if (const auto reading = stale ? store_.read(false, until, &control) : Error{ErrorCode::kInternal, ""}) {
     state = state_of(reading->row, spec_.name, store_name_, reading->now);
+    theirs = reading->now;
   }
+  const WallTime answered = runtime_.clock.wall();
   if (Database* database = servers_.current(); database != nullptr && database->usable()) {
     auto waiters = LeaseStore::waiters(*database, runtime_.clock, Strategy::kLease, spec_.name, servers_.server(),
                                        until, &control);
     if (waiters) state.waiters = std::move(*waiters);
   }
+  move_to_our_clock(state, wall_time(theirs), asked, answered);
   return state;
 }
 

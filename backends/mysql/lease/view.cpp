@@ -58,13 +58,16 @@ Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name
 
 Result<LockState> LeaseView::inspect(const LockName& name) {
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name, LeaseStore::From::kAny);
+  const WallTime asked = runtime_.clock.wall();
   const auto reading = store.read(false, soon(), nullptr);
   if (!reading) return reading.error();
+  const WallTime answered = runtime_.clock.wall();
   LockState state = state_of(reading->row, name, store_, reading->now);
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name, servers_.server(),
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
   state.waiters = std::move(*waiters);
+  move_to_our_clock(state, wall_time(reading->now), asked, answered);
   state.ever_taken = reading->row.version != 0 || !state.waiters.empty();
   state.forgets = true;
   return state;

@@ -99,11 +99,12 @@ class RowLock final : public PollableLock {
   }
 
   Result<LockState> read_state(TimePoint until, Control* control) override {
+    const WallTime asked = runtime_.clock.wall();
     auto seen = table_.read_state(spec_.name, until, control);
     if (!seen) return seen.error();
     remaining_.reset();
     if (seen->holder && seen->holder->until) remaining_ = std::chrono::microseconds(*seen->holder->until - seen->now);
-    return row_state(*seen, spec_.name, settings_.store);
+    return row_state(*seen, spec_.name, settings_.store, asked, runtime_.clock.wall());
   }
 
  private:

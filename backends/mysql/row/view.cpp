@@ -16,7 +16,8 @@ std::optional<WallTime> wall(std::optional<ServerTime> time) {
 
 }  // namespace
 
-LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store) {
+LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store, WallTime asked,
+                    WallTime answered) {
   LockState state{name, store, Mode::kExclusive, 0, {}, {}};
   if (!reading.holder) return state;
   Participant participant;
@@ -28,13 +29,15 @@ LockState row_state(const RowStore::State& reading, const LockName& name, const 
   if (participant.owner.empty()) participant.note = "another program";
   else add_who(participant, reading.holder->who);
   state.holders.push_back(std::move(participant));
+  move_to_our_clock(state, wall_time(reading.now), asked, answered);
   return state;
 }
 
 Result<LockState> RowView::inspect(const LockName& name) {
+  const WallTime asked = runtime_.clock.wall();
   const auto reading = table_.read_state(name, soon(), nullptr);
   if (!reading) return reading.error();
-  return row_state(*reading, name, settings_.store);
+  return row_state(*reading, name, settings_.store, asked, runtime_.clock.wall());
 }
 
 Result<std::vector<LockName>> RowView::names() { return table_.names(soon()); }

@@ -31,6 +31,8 @@ class RowView final : public StrategyView {
   RowStore table_;
 };
 
-LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store);
+/// What was read between `asked` and `answered`, with its times on our clock.
+LockState row_state(const RowStore::State& reading, const LockName& name, const std::string& store, WallTime asked,
+                    WallTime answered);
 
 }  // namespace dlock::mysql

@@ -70,7 +70,9 @@ TEST_CASE("a wait that is over is told with who has it") {
   const auto& refused = std::get<Refused>(*answer);
   CHECK(refused.error.code == ErrorCode::kBusy);
   REQUIRE(refused.state);
-  CHECK(refused.state->holders.size() == 1);
+  REQUIRE(refused.state->holders.size() == 1);
+  CHECK(refused.state->holders[0].since == WallTime(0s));  // on our clock
+  CHECK(refused.state->holders[0].until == WallTime(300s));
   CHECK(world.clock.now() == world.at(2s));
   CHECK(world.server.heard("KILL 7") == 1);  // out of the server's queue at once
 }

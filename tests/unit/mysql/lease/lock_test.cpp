@@ -57,7 +57,14 @@ TEST_CASE("with -n a held lock is busy after one look, and nothing is left") {
   world.somebody_holds(30s);
   world.spec.wait.once = true;
   const std::string version = world.server.version;
-  CHECK(world.refused().code == ErrorCode::kBusy);
+  const auto answer = world.lock().acquire(world.control);
+  REQUIRE(answer);
+  const auto& refused = std::get<Refused>(*answer);
+  CHECK(refused.error.code == ErrorCode::kBusy);
+  REQUIRE(refused.state);
+  REQUIRE(refused.state->holders.size() == 1);
+  CHECK(refused.state->holders[0].since == WallTime(0s));  // on our clock
+  CHECK(refused.state->holders[0].until == WallTime(30s));
   CHECK(world.server.log.size() == 2);  // and who waits
   CHECK(world.server.version == version);
   CHECK(world.server.heard("dlock waits") == 0);
