@@ -7,6 +7,9 @@
 namespace dlock::zookeeper {
 namespace {
 
+/// Each is a thread with a stack of its own, for which a keeper's memory has room some forty times.
+constexpr std::size_t kLookupsAtOnce = 16;
+
 /// Waits for a lookup.
 Result<std::vector<Address>> finish(Lookup& lookup, TimePoint until, Clock& clock, Control* control) {
   while (true) {
@@ -30,26 +33,32 @@ Result<Ensemble> Ensemble::of(const BackendUrl& url, Clock& clock, OpenSession o
 Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* control) {
   if (!addresses_.empty()) return addresses_;
   Error last{ErrorCode::kUnavailable, "no host has an address"};
+  std::vector<std::string> all;
   std::vector<std::pair<const BackendUrl::Host*, Lookup>> lookups;
+  const BackendUrl::Host* const final_host = &settings_.hosts.back();
   for (const BackendUrl::Host& host : settings_.hosts) {
     const auto known = known_addresses(host.name, host.port);
-    for (const Address& address : known) addresses_.push_back(server_text(address.get()));
-    if (!known.empty()) continue;
-    auto lookup = Lookup::start(host.name, host.port);
-    if (!lookup) return lookup.error();
-    lookups.emplace_back(&host, std::move(*lookup));
-  }
-  for (auto& [host, lookup] : lookups) {
-    const auto found = finish(lookup, until, *clock_, control);
-    if (!found) {
-      last = found.error();
-      last.message = "cannot reach " + host->name + ": " + last.message;
-      if (last.code == ErrorCode::kCancelled) return last;
-      continue;
+    for (const Address& address : known) all.push_back(server_text(address.get()));
+    if (known.empty()) {
+      auto lookup = Lookup::start(host.name, host.port);
+      if (!lookup) return lookup.error();
+      lookups.emplace_back(&host, std::move(*lookup));
     }
-    for (const Address& address : *found) addresses_.push_back(server_text(address.get()));
+    if (lookups.size() < kLookupsAtOnce && &host != final_host) continue;
+    for (auto& [asked, pending] : lookups) {
+      const auto found = finish(pending, until, *clock_, control);
+      if (!found) {
+        last = found.error();
+        last.message = "cannot reach " + asked->name + ": " + last.message;
+        if (last.code == ErrorCode::kCancelled) return last;
+        continue;
+      }
+      for (const Address& address : *found) all.push_back(server_text(address.get()));
+    }
+    lookups.clear();
   }
-  if (addresses_.empty()) return last;
+  if (all.empty()) return last;
+  addresses_ = std::move(all);
   return addresses_;
 }
 
