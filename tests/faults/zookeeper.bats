@@ -6,6 +6,7 @@ load ../support/cli
 load ../support/faults
 load ../support/zookeeper
 load ../support/zookeeper_peers
+load ../support/mounts
 
 setup_file() { in_file start_zookeeper one; }
 teardown_file() { in_file kill_server one; }
@@ -172,6 +173,33 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
     run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,127.0.0.1:3,$alive" "$key" -- true
     run -0 dlock run -n -b "zk://$dead,127.0.0.1:2,$alive,127.0.0.1:3,127.0.0.1:4,127.0.0.1:5" "$key" -- true
   done
+}
+
+listens_at() { # ADDRESS: the server of the test's own, from its next start
+  sed -i "s/^clientPortAddress=.*/clientPortAddress=$1/" "$servers/own/zoo.cfg"
+  echo "$1 moves" >hosts
+}
+@test "a server comes back with another address, as a container does: holder and waiter find it by its name" {
+  # shellcheck disable=SC2154 # of mounts_apart
+  mounts_apart || skip "no right to mount"
+  own_server
+  kill_server own
+  listens_at 127.0.0.2
+  launch_zookeeper own
+  local here=$DLOCK_BACKEND a_name
+  use "${here/127.0.0.1/127.0.0.2}"
+  a_name="mount --bind hosts /etc/hosts && exec dlock run -b ${here/127.0.0.1/moves} --ttl 12s -w 60 $key -- section"
+  start_watched a "${apart[@]}" sh -c "$a_name --for 16"
+  wait_until begun 1
+  start_watched b "${apart[@]}" sh -c "$a_name"
+  wait_until has 1 waiters "$key"
+  kill_server own
+  listens_at 127.0.0.1
+  restart_zookeeper own
+  use "$here"
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
 }
 
 # --- operators -------------------------------------------------------------------------------------------------------

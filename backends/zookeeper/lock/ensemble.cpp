@@ -31,9 +31,11 @@ Result<Ensemble> Ensemble::of(const BackendUrl& url, Clock& clock, OpenSession o
 }
 
 Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* control) {
+  if (moving_) return moving_->addresses();
   if (!addresses_.empty()) return addresses_;
   Error last{ErrorCode::kUnavailable, "no host has an address"};
   std::vector<std::string> all;
+  std::size_t names = 0;
   std::vector<std::pair<const BackendUrl::Host*, Lookup>> lookups;
   const BackendUrl::Host* const final_host = &settings_.hosts.back();
   for (const BackendUrl::Host& host : settings_.hosts) {
@@ -43,6 +45,7 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
       auto lookup = Lookup::start(host.name, host.port);
       if (!lookup) return lookup.error();
       lookups.emplace_back(&host, std::move(*lookup));
+      ++names;
     }
     if (lookups.size() < kLookupsAtOnce && &host != final_host) continue;
     for (auto& [asked, pending] : lookups) {
@@ -59,6 +62,9 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
   }
   if (all.empty()) return last;
   addresses_ = std::move(all);
+  if (names > 0 && names <= kLookupsAtOnce) {
+    moving_ = std::make_shared<MovingServers>(settings_.hosts, addresses_, clock_->now());
+  }
   return addresses_;
 }
 
@@ -66,7 +72,9 @@ Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const Session
                                                  Control* control) {
   const auto servers = addresses(until, control);
   if (!servers) return servers.error();
-  return open({*servers, settings_.digest, timeout, attach ? std::optional(*attach) : std::nullopt});
+  auto calls = open({*servers, settings_.digest, timeout, attach ? std::optional(*attach) : std::nullopt});
+  if (calls) (*calls)->find_servers_by(moving_);
+  return calls;
 }
 
 Result<void> Ensemble::ask_anew(Calls& calls, Duration timeout, TimePoint until, Control* control) {

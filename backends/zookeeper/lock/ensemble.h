@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zookeeper/lock/moving_servers.h"
 #include "backends/zookeeper/lock/settings.h"
 #include "backends/zookeeper/session/calls.h"
 #include "backends/zookeeper/session/session.h"
@@ -28,8 +29,8 @@ class Ensemble {
   Recipe recipe() const { return settings_.recipe; }
   int server_count() const { return static_cast<int>(addresses_.size()); }  ///< once they are resolved
 
-  /// Resolves the hosts (once) and starts a session; it is not connected yet. Unavailable if no host has an address
-  /// by `until`.
+  /// Resolves the hosts (again only while there is no connection) and starts a session; it is not connected yet.
+  /// Unavailable if no host has an address by `until`.
   Result<std::unique_ptr<Calls>> connect(Duration timeout, const SessionKey* attach, TimePoint until, Control* control);
 
   /// For a session that is_shut_out(): asks the servers whether they still know it. Then `calls` goes on with it,
@@ -51,6 +52,7 @@ class Ensemble {
   Clock* clock_;
   OpenSession open_;
   std::vector<std::string> addresses_;
+  std::shared_ptr<MovingServers> moving_;  ///< nullptr: the URL has no names, or more than it would look up again
 };
 
 }  // namespace dlock::zookeeper

@@ -11,6 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kServerPatience = 1s;  ///< for a server to answer a connection
+constexpr Duration kLookPause = 250ms;    ///< between two looks whether the servers have moved
 constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
 constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
@@ -41,6 +42,13 @@ void Calls::forget(std::uint64_t ticket) {
 }
 
 void Calls::receive() {
+  if (finder_ && state_ == SessionState::kConnecting) {
+    if (const auto moved = finder_->look(clock_.now())) session_->use_servers(*moved);
+  }
+  take_all();
+}
+
+void Calls::take_all() {
   for (int i = 0; i < kMostEvents; ++i) {
     auto event = session_->next();
     if (!event) return;
@@ -86,7 +94,7 @@ bool Calls::goes_to_next_server(const Answered& answered) {
 
 void Calls::take_up_in(std::unique_ptr<Session> fresh) {
   session_->abandon();
-  receive();  // the end of what was on its way
+  take_all();  // the end of what was on its way
   session_ = std::move(fresh);
   state_ = SessionState::kConnecting;
   unreached_.clear();
@@ -96,7 +104,7 @@ void Calls::take_up_in(std::unique_ptr<Session> fresh) {
 
 void Calls::end() {
   session_->close();
-  receive();
+  take_all();
   state_ = SessionState::kExpired;
 }
 
@@ -116,6 +124,7 @@ void Calls::leave_silent_server() {
 void Calls::wait(std::optional<TimePoint> until, Control* control) {
   leave_silent_server();
   if (tried_since_) until = earlier(until, *tried_since_ + kServerPatience);
+  if (finder_ && state_ == SessionState::kConnecting) until = earlier(until, clock_.now() + kLookPause);
   if (most_refusals_ > 0 && timeout_ == Duration(0)) until = earlier(until, clock_.now() + kPause);  // nothing tells
   std::vector<pollfd> fds;
   session_->add_interest(fds);

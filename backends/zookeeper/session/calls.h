@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zookeeper/session/server_finder.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/clock.h"
 #include "lib/keeper/control.h"
@@ -48,7 +49,8 @@ class Calls {
 
   void forget(std::uint64_t ticket);
 
-  /// Reads the events that have come (answers, watches, states), without waiting.
+  /// Reads the events that have come (answers, watches, states), without waiting. Without a connection it asks the
+  /// finder.
   void receive();
 
   /// Waits until the session has an event, control (may be nullptr) has a message, or `until` (nullopt: for ever).
@@ -65,6 +67,9 @@ class Calls {
   bool refused_by_all() const {
     return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() >= most_refusals_;
   }
+
+  /// Asks `finder` while there is no connection.
+  void find_servers_by(std::shared_ptr<ServerFinder> finder) { finder_ = std::move(finder); }
 
   /// The session was connected, and no server has accepted it again for its whole timeout. Besides an outage, that is
   /// how servers look that have lost data: they close each connection of a client that has seen newer data.
@@ -95,6 +100,7 @@ class Calls {
   Error unreachable() const;
 
  private:
+  void take_all();
   void take(Event event);
   void leave_silent_server();
   bool goes_to_next_server(const Answered& answered);
@@ -113,6 +119,7 @@ class Calls {
   SessionKey key_;
   Duration timeout_{0};
   int most_refusals_ = 0;
+  std::shared_ptr<ServerFinder> finder_;
   bool nonsense_ = false;  ///< the last answer could not be decoded, nor can those behind it
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, std::vector<std::string>> needed_;  ///< the rights

@@ -56,6 +56,14 @@ TimePoint in(const timeval& left) {
                    std::chrono::microseconds(left.tv_usec));
 }
 
+/// With an even number of servers the library (ZOOKEEPER-2466) can try every other one only, for ever.
+std::string server_list(std::vector<std::string> servers) {
+  if (servers.size() % 2 == 0 && !servers.empty()) servers.push_back(servers.front());
+  std::string list;
+  for (const std::string& server : servers) list.append(list.empty() ? "" : ",").append(server);
+  return list;
+}
+
 class LibrarySession final : public Session {
  public:
   LibrarySession(std::unique_ptr<Inbox> inbox, zhandle_t* handle, bool own_rights)
@@ -97,6 +105,10 @@ class LibrarySession final : public Session {
     if (fd_ < 0) return;
     complaints().left = zoo_state(handle_) == ZOO_ASSOCIATING_STATE ? kSilent : "";
     shutdown(fd_, SHUT_RDWR);
+  }
+
+  void use_servers(const std::vector<std::string>& servers) override {
+    if (handle_) zoo_set_servers(handle_, server_list(servers).c_str());
   }
 
   void close() override {
@@ -244,14 +256,6 @@ class LibrarySession final : public Session {
   std::optional<TimePoint> wake_at_;
   const int refused_before_ = complaints().refusals;
 };
-
-/// With an even number of servers the library (ZOOKEEPER-2466) can try every other one only, for ever.
-std::string server_list(std::vector<std::string> servers) {
-  if (servers.size() % 2 == 0 && !servers.empty()) servers.push_back(servers.front());
-  std::string list;
-  for (const std::string& server : servers) list.append(list.empty() ? "" : ",").append(server);
-  return list;
-}
 
 /// In milliseconds: the library counts in an int, and doubles it on its way to two thirds.
 constexpr std::int64_t kLongestTimeout = std::numeric_limits<int>::max() / 2;

@@ -67,6 +67,9 @@ class Session {
   /// wait for two thirds of the timeout. Requests on their way are answered as lost.
   virtual void reconnect() = 0;
 
+  /// From now on the servers are these; a connection to another one may be left.
+  virtual void use_servers(const std::vector<std::string>& /*servers*/) {}
+
   /// Ends the session, with which its ephemeral nodes are removed. Blocks for a round trip, or for a few seconds if the
   /// server is silent.
   virtual void close() = 0;

@@ -35,12 +35,14 @@ class Connecting final : public Session {
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}
   std::string trouble() const override { return "Connection refused"; }
   void reconnect() override {}
+  void use_servers(const std::vector<std::string>& servers) override { used = servers; }
   void close() override {}
   void abandon() override {}
 
   int refusals_left = 0;  ///< servers that refuse, one after the other
   bool breaks = false;    ///< each connection that stands, before it answers
   std::vector<std::string> asked;
+  std::vector<std::string> used;
 
  private:
   void serve() {
@@ -118,6 +120,32 @@ TEST_CASE(
   CHECK(w.session->asked.size() == 1);
   CHECK_FALSE(w.call("/b"));
   CHECK(w.session->asked.size() == 2);
+}
+
+TEST_CASE(
+    "zookeeper/calls: servers that have moved are used as soon as they are found, and sought only while none answers") {
+  struct Moved final : ServerFinder {
+    std::optional<std::vector<std::string>> look(TimePoint now) override {
+      ++looks;
+      if (now < FakeClock::start() + 1s) return std::nullopt;
+      return std::vector<std::string>{"10.0.0.2:2181"};
+    }
+    int looks = 0;
+  };
+  World w(1);
+  const auto finder = std::make_shared<Moved>();
+  w.calls->find_servers_by(finder);
+  while (w.clock.since_start() < 1s) {
+    CHECK(w.session->used.empty());
+    w.calls->receive();
+    w.calls->wait(w.clock.now() + 1s, nullptr);
+  }
+  w.calls->receive();
+  CHECK(w.session->used == std::vector<std::string>{"10.0.0.2:2181"});
+  CHECK(w.call("/a"));
+  const int looks = finder->looks;
+  w.calls->receive();
+  CHECK(finder->looks == looks);
 }
 
 }  // namespace dlock::zookeeper::testing::calls_test
