@@ -121,6 +121,10 @@ class Splitter {
   /// `option` and those up to `stop` stand behind the first key, at_.
   Error option_behind_key(char** option, char** stop) const {
     const std::string_view word(*option);
+    if (out_.command == Command::kFence && option == at_ + 1 && find_long_or_short(word) == nullptr) {
+      return usage_error(in_quotes(word) + " is not a fencing token",
+                         "usage: dlock fence [OPTION...] RESOURCE TOKEN [-- CMD [ARG...]]");
+    }
     const std::string message = "option " + in_quotes(word) + " stands behind a key, where options have stopped";
     if (word.starts_with("-c") || find_long_or_short(word) == nullptr) {
       return usage_error(message, "put -- between the keys and the command: dlock " + std::string(command_->name) +

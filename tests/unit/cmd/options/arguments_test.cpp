@@ -217,6 +217,8 @@ TEST_CASE("what cannot be understood is refused with the nearest right word") {
        "'dlock force-release' has no option --ttl",
        "run, hold, acquire, renew, stock and verify"},
       {{"run", "--yes", "k", "x"}, "'dlock run' has no option --yes", "force-release"},
+      {{"fence", "r", "-1"}, "'-1' is not a fencing token", "dlock fence [OPTION...] RESOURCE TOKEN"},
+      {{"fence", "r", "-1", "--", "x"}, "'-1' is not a fencing token", "dlock fence [OPTION...] RESOURCE TOKEN"},
       {{"run", "k", "-n", "x"}, "'-n' stands behind a key", "before the key"},
       {{"run", "k", "-n", "--", "x"}, "'-n' stands behind a key", "before the key"},
       {{"run", "k", "--ttl=5", "--", "x"}, "'--ttl=5' stands behind a key", "before the key"},
