@@ -96,7 +96,11 @@ class Taker {
     const auto lock = [this](const LockSpec& segment) { return clients_.lock(segment, runtime_); };
     StockHold hold(stock, spec, lock, runtime_);
     auto answer = hold.acquire(control_);
-    if (auto* refused = std::get_if<Refused>(&*answer)) return std::move(refused->error);
+    if (auto* refused = std::get_if<Refused>(&*answer)) {
+      // A store that other processes write to may not have answered by then.
+      if (refused->error.code == ErrorCode::kUnavailable && clock_.now() >= until_) return Error{ErrorCode::kBusy, {}};
+      return std::move(refused->error);
+    }
     std::vector<pollfd> nothing;
     for (const TimePoint end = clock_.now() + row_.step; clock_.now() < end;) clock_.wait(nothing, end);
     hold.command_ended(0);
@@ -166,6 +170,11 @@ class EndingSignals {
   int seen_ = 0;
 };
 
+void end_and_reap(pid_t pid) {
+  kill(pid, SIGKILL);
+  reap(pid);
+}
+
 /// Until all have ended, which they do at once when one of `signals` has come.
 void reap_takers(const std::vector<pid_t>& pids, EndingSignals& signals, Clock& clock) {
   for (const pid_t pid : pids) {
@@ -193,7 +202,11 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   const pid_t parent = getpid();
   for (int i = 0; i < takers; ++i) {
     const pid_t pid = fork();
-    if (pid < 0) break;
+    if (pid < 0) {
+      const Error error = system_error("cannot start the processes of the benchmark", errno);
+      for (const pid_t started : pids) end_and_reap(started);
+      return error;
+    }
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       signals.let_through();

@@ -401,6 +401,33 @@ taken_from() { dlock stock show "$1" --json | jq -e '.taken > 0'; }
   run ! pgrep -P "$(pid_of end)"
 }
 
+@test "a benchmark of stocks whose takers find the store written to at the end of their time counts what they had" {
+  script write-often <<'SCRIPT'
+#!/usr/bin/python3
+import os, sqlite3, sys, time
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+database = sqlite3.connect(sys.argv[1], timeout=20, isolation_level=None)
+while not os.path.exists("finish"):
+    database.execute("BEGIN IMMEDIATE")
+    time.sleep(0.3)
+    database.execute("ROLLBACK")
+    time.sleep(0.01)
+SCRIPT
+  start write-often "$locks/stock.db"
+  run -0 dlock bench stock --count 40
+  touch finish
+  [[ "$output" == *"reserve"* ]]
+}
+
+@test "a benchmark of stocks that cannot start its takers is 71, and leaves no stock" {
+  local flags_of_fork=0x1200011
+  run -71 "${python[@]}" "$support/denying.py" clone 0 "$((flags_of_fork))" EAGAIN dlock bench stock
+  [[ "$output" == *"cannot start the processes of the benchmark: "*"ulimit -u"* ]]
+  run -0 --separate-stderr dlock stock show
+  [[ "$output" == "there is no stock"* ]]
+}
+
 @test "without its keeper program the local stock is said to be not installed" {
   local alone=$BATS_TEST_TMPDIR/alone/bin
   mkdir -p "$alone"

@@ -8,8 +8,8 @@ import struct
 import sys
 
 NUMBERS = {
-    "x86_64": {"read": 0, "fcntl": 72, "getrandom": 318},
-    "aarch64": {"read": 63, "fcntl": 25, "getrandom": 278},
+    "x86_64": {"read": 0, "clone": 56, "fcntl": 72, "getrandom": 318},
+    "aarch64": {"read": 63, "fcntl": 25, "clone": 220, "getrandom": 278},
 }
 NO_NEW_PRIVS, SET_SECCOMP, FILTER = 38, 22, 2
 LOAD, EQUAL, ANSWER = 0x20, 0x15, 6
