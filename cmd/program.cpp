@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <exception>
+#include <new>
 
 #include "cmd/bench/bench.h"
 #include "cmd/bench/bench_stock.h"
@@ -273,6 +274,10 @@ int run_program(int argc, char** argv) {
       return fail(log_of_mistakes(argc, argv),
                   {ErrorCode::kUnavailable, "what the server sent is too much for dlock: " + why,
                    "is it the server that it should be? See: dlock doctor"});
+    }
+    if (dynamic_cast<const std::bad_alloc*>(&failure)) {
+      return fail(log_of_mistakes(argc, argv),
+                  {ErrorCode::kSystem, why, "allow more: ulimit -d, ulimit -v, or the memory limit of its cgroup"});
     }
     return fail(log_of_mistakes(argc, argv), {ErrorCode::kInternal, "this is a bug in dlock: " + why,
                                               "please report it with the output of: dlock --version; dlock doctor"});

@@ -49,6 +49,13 @@ file_says() {
   says 78 "${texts[@]}" -- dlock run -C "$PWD/dlock.toml" k -- touch ran
 }
 
+@test "memory that is not allowed is no bug: 71, with the limits" {
+  yes '{"schema":"dlock.event/1","time":"2026-11-25T10:00:00.000Z","event":"granted","key":"k","store":"local:","owner":"abc","token":1,"pid":1}' |
+    head -n 200000 >events
+  run -71 bash -c 'ulimit -v 30000; exec dlock history --events events k'
+  [[ "$output" == "dlock: out of memory: it may use 29 MiB"*"ulimit -v"* ]]
+}
+
 @test "the command line: a key, a -- or a word is missing, or stands in the wrong place" {
   says 64 'there is no KEY in front of --' 'dlock run KEY -- true' -- dlock run -- true
   says 64 'no command to run' '!no KEY' -- dlock run -- -k
