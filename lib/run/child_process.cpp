@@ -10,14 +10,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "lib/base/system_error.h"
+#include "lib/base/unique_fd.h"
 #include "lib/lock/held_claims.h"
 #include "lib/run/descendants.h"
 
 namespace dlock {
 namespace {
 
+/// As the keeper's (lib/keeper/orphans.h).
+constexpr int kEmptyLooks = 2;
 constexpr char kDefaultPath[] = "/usr/local/bin:/bin:/usr/bin";
 
 /// 0 if `path` may be executed, else the errno value that execve would give.
@@ -52,6 +56,15 @@ std::string slots_of(const std::vector<HeldLock>& locks) {
     if (any) text.append(text.empty() ? "" : " ").append(lock.slot.empty() ? "-" : lock.slot);
   }
   return text;
+}
+
+/// A shell that has us in the foreground waits until we stop, too; and in the background, where writing has stopped the
+/// `group` ("stty tostop"), it would not know that there is something to continue.
+bool shell_waits_for(int signal, pid_t group) {
+  if (signal == SIGTTOU && group == getpgrp()) return true;
+  const UniqueFd terminal(open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
+  const pid_t foreground = terminal.valid() ? tcgetpgrp(terminal.get()) : -1;
+  return foreground > 0 && (foreground == getpgrp() || foreground == group);
 }
 
 std::string_view name_of(std::string_view assignment) { return assignment.substr(0, assignment.find('=')); }
@@ -176,11 +189,18 @@ std::optional<int> ChildProcess::ended() {
   // Everything below us is ours to reap: descendants whose parents are gone, and helpers of the session.
   std::optional<int> result;
   int status = 0;
-  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-    if (pid == pid_) result = status;
+  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+    if (pid != pid_) continue;
+    if (WIFSTOPPED(status)) stopped_by_ = WSTOPSIG(status);
+    else result = status;
   }
   if (result) alive_ = false;
   return result;
+}
+
+bool ChildProcess::stops_the_job() {
+  const int signal = std::exchange(stopped_by_, 0);
+  return signal != 0 && alive_ && shell_waits_for(signal, getpgid(pid_));
 }
 
 void ChildProcess::signal(int number) {
@@ -212,10 +232,18 @@ void ChildProcess::signal_tree(int number) {
       "namespace, and ulimit -n not reached?");
 }
 
+/// Whoever is left descends from a child of ours, since orphans become ours: who has no child need not look. A look can
+/// miss a process that forks and ends meanwhile, so children that are none of the session's count for more than one.
 bool ChildProcess::tree_gone() {
-  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  pid_t reaped = 0;
+  while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
   }
-  return tree().empty();
+  const bool childless = reaped < 0 && errno == ECHILD;
+  if (!childless && keepers_.empty() && proc_shows_us()) return false;
+  for (int look = 0; look < kEmptyLooks; ++look) {
+    if (!tree().empty()) return false;
+  }
+  return true;
 }
 
 bool ChildProcess::sent_by_it(pid_t sender) const {

@@ -62,6 +62,7 @@ class ChildProcess final : public LockedCommand {
   std::uint64_t mark() const override { return mark_; }
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}  // SIGCHLD tells
   std::optional<int> ended() override;
+  bool stops_the_job() override;
   void signal(int number) override;
   void signal_tree(int number) override;
   bool tree_gone() override;
@@ -74,6 +75,7 @@ class ChildProcess final : public LockedCommand {
   Spec spec_;
   pid_t pid_ = 0;
   bool alive_ = false;
+  int stopped_by_ = 0;  ///< the signal; not told yet
   std::vector<pid_t> keepers_;
   std::uint64_t mark_ = 0;  ///< of a command that a keeper may have to end
   std::string marker_;      ///< what only the command and its descendants have in their environment; may be empty

@@ -42,6 +42,9 @@ class LockedCommand {
   /// The wait status after its end, returned once. Does not block.
   virtual std::optional<int> ended() = 0;
 
+  /// Whether it has stopped by itself, and somebody waits at a terminal for us as well; told once, behind ended().
+  virtual bool stops_the_job() { return false; }
+
   virtual void signal(int number) = 0;       ///< to it alone
   virtual void signal_tree(int number) = 0;  ///< to it and everything that descends from it
   virtual bool tree_gone() = 0;              ///< whether no descendant is alive. REQUIRES: it has ended

@@ -53,6 +53,7 @@ class Loop {
       if (s_.phase == Phase::kRunning && !s_.lost) session_.command_ended(*status);
       handle(CommandEnded{*status});
     }
+    if (s_.phase == Phase::kRunning && command_.stops_the_job()) handle(SignalSeen{SIGTSTP, false, true});
     const bool ending = s_.phase == Phase::kEnding || s_.phase == Phase::kKilling;
     if (ending && !s_.command_alive && command_.tree_gone()) handle(TreeGone{});
     return busy_ && s_.phase != Phase::kDone;

@@ -70,6 +70,17 @@ session TERM" ]
   [[ "$output" == *"cannot see what the command has started, and ends the command alone"* ]]
 }
 
+@test "max-hold: who forks and ends again and again is not missed: the lock is held until the last of them is gone" {
+  unshare -pf --mount-proc true 2>/dev/null || skip "no right to make a pid namespace"
+  local chain="'$programs/fork_chain' beats & until [ -s beats ]; do sleep 0.02; done; sleep 300"
+  for _ in 1 2 3; do
+    rm -f beats
+    run -124 unshare -pf --mount-proc sh -c 'dlock run -q --max-hold 200ms -k 50ms k -- sh -c "$1"; status=$?
+      wc -c <beats; sleep 0.2; wc -c <beats; exit $status' sh "$chain"
+    [ "${lines[-1]}" = "${lines[-2]}" ]
+  done
+}
+
 @test "max-hold: an inner run ends alone, and the outer one goes on and holds" {
   run -3 --separate-stderr dlock run k -- sh -c 'dlock run -q --max-hold 300ms k -- note cmd; echo "inner $?"; dlock inspect --json k | jq -r ".holders[0].count"; exit 3'
   [ "$output" = "inner 124

@@ -256,6 +256,38 @@ SCRIPT
   run -0 dlock run -n k -- true
 }
 
+# on_terminal STEP...: with a shell that has job control.
+on_terminal() {
+  run -0 terminal 'expect:PS> ' "$@" 'expect:PS> ' 'send:exit\n' -- env PS1='PS> ' bash --norc --noprofile -i
+}
+
+@test "8.2 a CMD that stops by itself gives the terminal back to the shell, and fg continues it" {
+  local stop
+  for stop in STOP TSTP; do
+    on_terminal "send:dlock run k -- sh -c 'kill -$stop "'$$'"; echo goes on'\\n" 'expect:Stopped' 'expect:PS> ' 'send:fg\n' 'expect:\ngoes on'
+  done
+  on_terminal 'send:dlock run k -- env PS1="IN> " bash --norc --noprofile -i\n' expect:-i 'expect:IN> ' 'send:suspend\n' 'expect:Stopped' 'expect:PS> ' \
+    'run:dlock inspect k | grep -q held' 'send:fg\n' 'expect:IN> ' 'send:suspend\n' 'expect:Stopped' 'expect:PS> ' 'send:fg\n' 'expect:IN> ' 'send:exit\n'
+}
+
+@test "8.2 a CMD in the background that may not write to the terminal is a stopped job, and fg continues it" {
+  on_terminal 'send:stty tostop; set -b\n' 'expect:PS> ' 'send:dlock run k -- sh -c "echo goes on" &\n' 'expect:Stopped' 'send:fg\n' 'expect:\ngoes on'
+}
+
+@test "8.2 a CMD that is stopped without a terminal, or in its background, stops dlock not: who continues it is done" {
+  start_watched end setsid dlock run k -- note-signals
+  wait_until filled ready
+  kill -STOP "$(cat noting.pid)"
+  wait_until in_state "$(cat noting.pid)" T
+  kill -CONT "$(cat noting.pid)"
+  touch finish
+  [ "$(how_ended end)" = "exit 9" ]
+  rm finish ready
+  on_terminal 'send:dlock run k -- note-signals &\n' file:ready 'run:kill -STOP $(cat noting.pid)' \
+    'run:until grep -q "^State:.T" /proc/$(cat noting.pid)/status; do sleep 0.02; done' 'run:kill -CONT $(cat noting.pid)' 'run:touch finish' \
+    'send:wait %1; echo status=$?\n' 'expect:status=9'
+}
+
 @test "8.3 SIGSTOP and SIGCONT of dlock alone harm nothing" {
   start_watched end dlock run --ttl 1s k -- note-signals
   wait_until filled ready
