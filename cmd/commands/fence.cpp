@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <vector>
 
 #include "cmd/options/wait_policy.h"
@@ -13,6 +14,7 @@
 #include "lib/base/json_writer.h"
 #include "lib/base/memory_limit.h"
 #include "lib/base/system_error.h"
+#include "lib/run/child_process.h"
 
 namespace dlock {
 namespace {
@@ -25,8 +27,14 @@ int exec_command(const std::vector<char*>& command, const UniqueFd& kept_out, co
   lift_memory_limit();
   execvp(command.front(), command.data());
   const int errnum = errno;
-  log.error({ErrorCode::kSystem, "cannot run " + std::string(command.front()) + ": " + errno_text(errnum)});
+  log.error({ErrorCode::kSystem, "cannot run '" + std::string(command.front()) + "': " + errno_text(errnum)});
   return errnum == ENOENT ? kExitNotFound : kExitNotExecutable;
+}
+
+/// Found out before the token counts as seen.
+int refuse_program(const Program& program, const Log& log) {
+  log.error({ErrorCode::kInvalid, "cannot run '" + program.path + "': " + program.why, "no token was compared"});
+  return program.exit_status;
 }
 
 }  // namespace
@@ -34,8 +42,12 @@ int exec_command(const std::vector<char*>& command, const UniqueFd& kept_out, co
 int fence_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   const LockName& resource = options.keys.front();
   const FencingToken& token = *options.token;
-  const auto passed = backend.fence(resource, token, wait_policy(options, runtime.clock.now()));
   const std::vector<char*> command = command_line(options);
+  if (!command.empty()) {
+    const Program program = find_program(command.front(), getenv("PATH"));
+    if (program.exit_status != 0) return refuse_program(program, runtime.log);
+  }
+  const auto passed = backend.fence(resource, token, wait_policy(options, runtime.clock.now()));
   if (passed && !command.empty()) return exec_command(command, *passed, runtime.log);
   if (!passed && passed.error().code == ErrorCode::kBusy) {
     fail(runtime.log, passed.error());

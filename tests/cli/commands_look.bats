@@ -165,6 +165,9 @@ SCRIPT
   run -79 dlock fence db 7
   run -0 dlock fence other 1
   run -127 dlock fence db 9 -- no-such-command
+  [[ "$output" == "dlock: cannot run 'no-such-command': command not found"*"no token was compared" ]]
+  run -126 dlock fence db 9 -- "$PWD"
+  run -0 dlock fence db 8
   run -79 --separate-stderr dlock fence --json db 1
   jq -e '.schema == "dlock.fence/1" and .resource == "db" and .passed == false' <<<"$output"
 }
