@@ -189,6 +189,10 @@ SCRIPT
   chmod 666 shared
   run -77 nobody HOME=/nonexistent dlock run k -- true
   [[ "$output" == *"/nonexistent"*"set HOME or XDG_STATE_HOME"*"-b local:/dir"*"-b local:system"* ]]
+  run -71 nobody HOME=/dev/null dlock run k -- true # as many services have it
+  [[ "$output" == *"/dev/null/"*"Not a directory"*"set HOME or XDG_STATE_HOME"*"-b local:/dir"*"-b local:system"* ]]
+  run -71 dlock run -b "local:$PWD/shared/locks" k -- true
+  [[ "$output" == *"Not a directory"*"something above it is a file"* ]]
   run -0 nobody HOME=/nonexistent dlock run "$PWD/shared" -- echo ran
   [ "$output" = ran ]
   start flock -o "$PWD/shared" sleep 300

@@ -165,13 +165,18 @@ Result<void> LockDir::open_or_make(const Rules& rules) {
     fd_ = UniqueFd(::open(path_.c_str(), kFlags));
   }
   if (fd_.valid()) return {};
-  if (errno == ELOOP || errno == ENOTDIR) {
+  const int failed = errno;
+  struct stat st {};
+  const bool above_is_file = failed == ENOTDIR && lstat(path_.c_str(), &st) != 0;
+  if (!above_is_file && (failed == ELOOP || failed == ENOTDIR)) {
     return not_safe(path_, "it is a symbolic link or not a directory", "name the directory itself");
   }
-  Error error = system_error("cannot open the lock directory " + path_, errno);
-  if (errno == EACCES && path_ == kSystemDirectory) {
+  Error error = system_error("cannot open the lock directory " + path_, failed);
+  if (above_is_file && !rules.named) error.next = kNeedsDirectory;
+  else if (above_is_file) error.next = "something above it is a file; name another one with --backend local:/dir";
+  if (failed == EACCES && path_ == kSystemDirectory) {
     error.next = "the group dlock shares it: add the user to it (adduser USER dlock), who then logs in anew";
-  } else if (errno == EACCES) {
+  } else if (failed == EACCES) {
     error.next = "whose is it? ls -ld " + shell_word(path_) + "; or name another one with --backend local:/dir";
   }
   return error;
