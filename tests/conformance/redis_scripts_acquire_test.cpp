@@ -250,6 +250,15 @@ TEST_CASE("redis scripts: acquire, slots") {
        "0 b 8_5_0_b_h\x1fp\x1fu\x1fr me "
        "{us}_{+0}_0_me_h\x1f"
        "1 for 500s, ends me {+100} a {+500} b {+500} for 500s"},
+      {"a holder whose record is gone may have any of them",
+       {"SET lock dlock:permits:3 PX 500000",
+        "HSET holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+        "0",
+        "ZADD ends {+500} a {+300} b"},
+       "acquire me p 100000 3 h '' '' '' '' 0 30000 ''",
+       "busy 300s 0 '' 0",
+       "lock dlock:permits:3 for 500s, holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"
+       "0, ends b {+300} a {+500}"},
       {"of one whose lease is over it is free",
        {"SET lock dlock:permits:2 PX 500000",
         "HSET holders a 7_5_0_a_h\x1fp\x1fu\x1fr\x1f"

@@ -32,11 +32,14 @@ end
 -- A holder of a permit has a slot, which no other one has: the last part of INFO. A record without one has none.
 local function slot_of(info) return string.match(info, '^[^\31]*\31[^\31]*\31[^\31]*\31[^\31]*\31(.*)$') end
 
--- The first of the slots that we may have; the others cannot have all of them.
+-- The first of the slots that we may have; the others cannot have all of them. None if a holder's record is gone (evicted,
+-- deleted): it has one all the same, and nobody knows which.
 local function free_slot()
   local taken = {}
-  for _, owner in ipairs(call('ZRANGE', ends, 0, -1)) do
-    taken[slot_of(call('HGET', holders, owner) or '') or ''] = true
+  for _, owner in ipairs(value and call('ZRANGE', ends, 0, -1) or {}) do
+    local record = call('HGET', holders, owner)
+    if not record then return end
+    taken[slot_of(record) or ''] = true
   end
   for slot in string.gmatch(slots, '[^,]+') do
     if not taken[slot] then return slot end
@@ -118,6 +121,7 @@ end
 
 -- The lock itself comes last, and what only its renewal or its release needs is asked for before: a user who may not do
 -- that is refused while nothing is held.
+local slot
 local function grant()
   local keep = math.max(px, call('PTTL', lock))
   if not is_marked() then keep = px end
@@ -126,7 +130,6 @@ local function grant()
   leave_queue(me)
   call('ZRANGE', queue, 0, 0)
   if not value then call('DEL', holders, ends) end
-  local slot = mode == 'p' and free_slot() or nil
   local record = token .. ' ' .. ms .. ' ' .. delay .. ' ' .. me .. ' ' .. info
   call('HGET', holders, me)
   call('PEXPIRE', holders, keep)
@@ -165,6 +168,10 @@ if kind == 'string' and is_marked() and mode ~= 'x' then
   if value ~= marker then return {'conflict', value} end
   room = room - call('ZCARD', ends)
   open = mode == 's' or room > 0
+end
+if open and mode == 'p' then
+  slot = free_slot()
+  if not slot then open, room = false, 0 end
 end
 local before
 if open and not only_waits then
