@@ -8,7 +8,7 @@ namespace dlock::redis {
 /// Where the quantity of a segment is kept.
 enum class StockCounters {
   kHash,   ///< a field of one hash
-  kPlain,  ///< a counter of its own that other programs can read: GET, INCRBY, DECRBY
+  kPlain,  ///< a counter of its own that other programs can read: GET, INCRBY
   kTair,   ///< the same as a TairString: EXGET, EXINCRBY ... MIN 0
 };
 

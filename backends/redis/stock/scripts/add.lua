@@ -8,6 +8,7 @@
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/record.lua
+--- include parts/counted.lua
 --- include parts/pending_credit.lua
 local id, number, keep, given = unpack(ARGV)
 number = whole(number)
@@ -54,16 +55,18 @@ return run(function()
   local room = 9007199254740992 - (whole(put_in[1]) or 0) - (whole(put_in[2]) or 0)
   if number > room or (STEP > 1 and given == '') then return {'full'} end
   local parts = given ~= '' and split(given) or fill_emptiest()
-  local others, here = {}, 0
+  local others, steps = {}, {{book, 'added', 0}}
   for _, part in ipairs(parts) do
     if part[1] % STEP == FIRST then
-      gain(nearest(part[1]), part[2])
-      here = here + part[2]
+      steps[#steps + 1] = {gain, nearest(part[1]), part[2]}
+      steps[1][3] = steps[1][3] + part[2]
     else
       others[#others + 1] = part
     end
   end
-  call('HINCRBY', meta, 'added', here)
-  record('A', number, join(parts), '-', 0, keep)
-  return {'added', join(parts), pending_credit(id, 'a ', others), made}
+  return counted(steps, function()
+    local credit = pending_credit(id, 'a ', others)
+    record('A', number, join(parts), '-', 0, keep)
+    return {'added', join(parts), credit, made}
+  end, function() call('HDEL', credits, id) end)
 end)

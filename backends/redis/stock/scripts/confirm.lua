@@ -7,6 +7,7 @@
 --- include parts/sweep.lua
 --- include parts/total.lua
 --- include parts/record.lua
+--- include parts/counted.lua
 local id, owner, keep = unpack(ARGV)
 
 -- To this owner, whatever became of it, or at once.
@@ -26,11 +27,14 @@ return run(function()
   local holder, number, parts = reservation(id)
   if holder ~= owner then return {'over'} end
   load()
-  call('ZREM', ends, id)
-  call('HDEL', open, id)
   local here = mine(parts)
-  for _, part in ipairs(here) do set_aside(part[1], -part[2]) end
-  call('HINCRBY', meta, 'taken', total(here))
-  record('T', number, parts, holder, 0, keep)
-  return {'ok', parts}
+  local steps = {{book, 'taken', total(here)}}
+  for _, part in ipairs(here) do steps[#steps + 1] = {set_aside, part[1], -part[2]} end
+  return counted(steps, function()
+    call('ZREM', ends, '')
+    record('T', number, parts, holder, 0, keep)
+    call('ZREM', ends, id)
+    call('HDEL', open, id)
+    return {'ok', parts}
+  end)
 end)

@@ -8,9 +8,7 @@ local function counts(segments)
   return ask('MGET', unpack(keys))
 end
 local function count(segment) return ask('GET', at(segment)) end
-local function change(segment, by)
-  if by < 0 then call('DECRBY', at(segment), -by) else call('INCRBY', at(segment), by) end
-end
+local function change(segment, by) call('INCRBY', at(segment), by) end
 local function put(...)
   local all = {...}
   for i = 1, #all, 2 do call('SET', at(all[i]), all[i + 1]) end

@@ -9,14 +9,17 @@
 --- include parts/split.lua
 --- include parts/gain.lua
 --- include parts/total.lua
-local wanted, book, text, keep = unpack(ARGV)
+--- include parts/counted.lua
+local wanted, counter, text, keep = unpack(ARGV)
 return run(function()
   if wanted ~= made or ask('GET', request) == made then return {'ok'} end
   call('HDEL', meta, '')
   load()
   local parts = split(text)
-  for _, part in ipairs(parts) do gain(nearest(part[1]), part[2]) end
-  call('HINCRBY', meta, book, total(parts))
-  call('SET', request, made, 'PX', keep)
-  return {'ok'}
+  local steps = {{book, counter, total(parts)}}
+  for _, part in ipairs(parts) do steps[#steps + 1] = {gain, nearest(part[1]), part[2]} end
+  return counted(steps, function()
+    call('SET', request, made, 'PX', keep)
+    return {'ok'}
+  end)
 end)

@@ -8,6 +8,7 @@
 --- include parts/gain.lua
 --- include parts/set_aside.lua
 --- include parts/total.lua
+--- include parts/counted.lua
 local attempt, how = unpack(ARGV)
 return run(function()
   call('HDEL', meta, '')
@@ -15,11 +16,13 @@ return run(function()
   if not hold then return {'ok'} end
   load()
   local parts = mine(string.match(hold, '^%d+ (%S+)'))
-  call('HDEL', held, attempt)
+  local steps = how == 'confirm' and {{book, 'taken', total(parts)}} or {}
   for _, part in ipairs(parts) do
-    set_aside(part[1], -part[2])
-    if how == 'cancel' then gain(part[1], part[2]) end
+    steps[#steps + 1] = {set_aside, part[1], -part[2]}
+    if how == 'cancel' then steps[#steps + 1] = {gain, part[1], part[2]} end
   end
-  if how == 'confirm' then call('HINCRBY', meta, 'taken', total(parts)) end
-  return {'ok'}
+  return counted(steps, function()
+    call('HDEL', held, attempt)
+    return {'ok'}
+  end)
 end)

@@ -6,8 +6,10 @@
 local wanted, epoch, plan = unpack(ARGV)
 return run(function()
   if wanted == made and ask('HGET', meta, 'levelling') == plan then
-    call('HDEL', meta, 'levelling')
+    -- What a full server allows goes first.
+    call('HDEL', meta, '')
     call('HSET', meta, 'epoch', epoch)
+    call('HDEL', meta, 'levelling')
   end
   return {'ok'}
 end)

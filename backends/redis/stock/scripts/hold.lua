@@ -6,6 +6,9 @@
 --- include parts/run.lua
 --- include parts/sweep.lua
 --- include parts/join.lua
+--- include parts/counted.lua
+--- include parts/check_taken.lua
+--- include parts/total.lua
 local wanted, id, attempt, text, ttl = unpack(ARGV)
 return run(function()
   if wanted ~= made then return {'short'} end
@@ -16,10 +19,14 @@ return run(function()
   for _, part in ipairs(parts) do
     if not free[part[1]] or free[part[1]] < part[2] then return {'short'} end
   end
+  check_taken(total(parts))
+  local steps = {}
   for _, part in ipairs(parts) do
-    change(part[1], -part[2])
-    set_aside(part[1], part[2])
+    steps[#steps + 1] = {change, part[1], -part[2]}
+    steps[#steps + 1] = {set_aside, part[1], part[2]}
   end
-  call('HSET', held, attempt, decimal(ms + ttl) .. ' ' .. join(parts) .. ' ' .. id)
-  return {'held'}
+  return counted(steps, function()
+    call('HSET', held, attempt, decimal(ms + ttl) .. ' ' .. join(parts) .. ' ' .. id)
+    return {'held'}
+  end)
 end)

@@ -12,8 +12,8 @@ return run(function()
   if wanted ~= made or tonumber(old[1] or 0) ~= tonumber(epoch) or old[2] == '1' then return {'ok'} end
   sweep()
   load()
+  call('HINCRBY', meta, 'gains', '1')
   level_to(segments, sum_free + tonumber(number))
   call('HSET', meta, 'poured', '1')
-  call('HINCRBY', meta, 'gains', '1')
   return {'ok'}
 end)

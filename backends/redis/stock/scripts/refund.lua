@@ -6,6 +6,7 @@
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/record.lua
+--- include parts/counted.lua
 --- include parts/pending_credit.lua
 local id, number, keep = unpack(ARGV)
 
@@ -23,20 +24,22 @@ end
 local function refund(old, want, back)
   load()
   call('HDEL', meta, '')
-  local others, here = {}, 0
+  local others, steps = {}, {{book, 'refunded', 0}}
   for _, part in ipairs(back) do
     local home = part[1]
     if home >= segments then home = home % segments end
     if home % STEP == FIRST then
-      gain(home, part[2])
-      here = here + part[2]
+      steps[#steps + 1] = {gain, home, part[2]}
+      steps[1][3] = steps[1][3] + part[2]
     else
       others[#others + 1] = {home, part[2]}
     end
   end
-  call('HINCRBY', meta, 'refunded', here)
-  record('G', old.number, old.parts, old.owner, want, keep)
-  return {'back', join(back), pending_credit(id, 'r ', others), made}
+  return counted(steps, function()
+    local credit = pending_credit(id, 'r ', others)
+    record('G', old.number, old.parts, old.owner, want, keep)
+    return {'back', join(back), credit, made}
+  end, function() call('HDEL', credits, id) end)
 end
 
 return run(function()

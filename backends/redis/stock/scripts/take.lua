@@ -5,6 +5,7 @@
 --- after counters_*.lua
 --- include parts/run.lua
 --- include parts/place.lua
+--- include parts/counted.lua
 local id, number, start, only, keep, owner, ttl = unpack(ARGV)
 number = whole(number)
 
@@ -15,13 +16,13 @@ local function at_once()
   if owner ~= '' or only ~= '' or not number or number < 1 then return end
   if ask('GET', request) or ask('HLEN', open) > 0 then return end
   local segment = place(start)
-  local here = whole(count(segment))
-  if not here or here < number or not whole(taken_so_far) then return end
+  local here, so_far = whole(count(segment)), whole(taken_so_far)
+  if not here or here < number or not so_far or so_far > 9007199254740992 - number then return end
   local text = segment .. ':' .. ARGV[2]
-  change(segment, -number)
-  call('HINCRBY', meta, 'taken', number)
-  call('SET', request, made .. ' T ' .. ARGV[2] .. ' ' .. text .. ' - 0', 'PX', keep)
-  return {'taken', text, decimal(segments)}
+  return counted({{change, segment, -number}, {book, 'taken', number}}, function()
+    call('SET', request, made .. ' T ' .. ARGV[2] .. ' ' .. text .. ' - 0', 'PX', keep)
+    return {'taken', text, decimal(segments)}
+  end)
 end
 
 -- All others. To make its functions takes longer than most takes do.

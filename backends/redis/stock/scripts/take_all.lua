@@ -9,6 +9,8 @@
 --- include parts/again.lua
 --- include parts/choose.lua
 --- include parts/join.lua
+--- include parts/counted.lua
+--- include parts/check_taken.lua
 local keep, id_at, wanted = ARGV[1], ARGV[2], #KEYS - 9
 local touched, sum, new, old_ones = {}, 0, {}, {}
 -- By quantity. To make a text takes longer than to find one that was made before: takes of as many out of one segment
@@ -73,25 +75,34 @@ local function answer_to(i, kind, start, text, reserved_ones)
   return sell(i, number, texts(kind, join(parts)))
 end
 
--- What was taken first: it is not known yet whether that is a number for the server, too, and no write behind it fails.
+-- What was taken first: it is not known yet whether that is a number for the server, too. Behind it only a right can be
+-- missing, that to write a record or a quantity, which comes last: then all is taken back.
 local function write()
-  if sum > 0 then call('HINCRBY', meta, 'taken', decimal(sum)) end
-  local quantities = {}
-  for segment in pairs(touched) do
-    quantities[#quantities + 1] = segment
-    quantities[#quantities + 1] = free[segment]
-  end
-  if sum > 0 then put(unpack(quantities)) end
-  for i = 1, wanted do
-    if new[i] then call('SET', KEYS[9 + i], new[i], 'PX', keep) end
-  end
   for _, key in ipairs(old_ones) do call('PEXPIRE', key, keep) end
+  if sum == 0 then return end
+  local written = {}
+  counted({{book, 'taken', sum}}, function()
+    for i = 1, wanted do
+      if new[i] then
+        call('SET', KEYS[9 + i], new[i], 'PX', keep)
+        written[#written + 1] = KEYS[9 + i]
+      end
+    end
+    local quantities = {}
+    for segment in pairs(touched) do
+      quantities[#quantities + 1] = segment
+      quantities[#quantities + 1] = free[segment]
+    end
+    put(unpack(quantities))
+  end, function()
+    if #written > 0 then call('DEL', unpack(written)) end
+  end)
 end
 
 return run(function()
   sweep()
   load()
-  if not whole(taken_so_far) then broken('it does not know what was taken') end
+  check_taken(0)
   local texts_before, reserved_ones = ask('MGET', unpack(KEYS, 10)), ask('HLEN', open) > 0
   local answers, each = {'served'}, #ARGV > 4
   local kind, start = kind_of(ARGV[3]), ARGV[4] - 1
@@ -99,6 +110,7 @@ return run(function()
     if each then kind, start = kind_of(ARGV[2 * i + 1]), ARGV[2 * i + 2] - i end
     answers[i + 1] = answer_to(i, kind, start + i, texts_before[i], reserved_ones)
   end
+  check_taken(sum)
   write()
   return answers
 end)

@@ -5,3 +5,4 @@ local here = call('HGET', quantity, segment)
 --- include parts/enough.lua
 call('HINCRBY', quantity, segment, '-' .. number)
 --- include parts/sold.lua
+call('HINCRBY', quantity, segment, number)

@@ -4,5 +4,6 @@
 local at = quantity .. ':' .. segment
 local here = call('GET', at)
 --- include parts/enough.lua
-call('DECRBY', at, number)
+call('INCRBY', at, '-' .. number)
 --- include parts/sold.lua
+call('INCRBY', at, number)

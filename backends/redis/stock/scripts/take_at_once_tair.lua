@@ -7,3 +7,4 @@ local here = value and value[1]
 --- include parts/enough.lua
 call('EXINCRBY', at, '-' .. number, 'MIN', '0')
 --- include parts/sold.lua
+call('EXINCRBY', at, number)

@@ -4,21 +4,30 @@
 --- include parts/set_aside.lua
 --- include parts/record.lua
 --- include parts/draw_token.lua
+--- include parts/counted.lua
+--- include parts/check_taken.lua
 -- Takes the parts for good, or sets them aside for an owner; `text` says those of other slots, too.
 local function deduct(id, number, parts, text, owner, ttl, keep)
+  check_taken(total(parts))
   if owner == '' then
-    if not whole(taken_so_far) then broken('it does not know what was taken') end
-    for _, part in ipairs(parts) do change(part[1], -part[2]) end
-    call('HINCRBY', meta, 'taken', total(parts))
-    record('T', number, text, '-', 0, keep)
-    return {'taken', text}
+    local steps = {{book, 'taken', total(parts)}}
+    for _, part in ipairs(parts) do steps[#steps + 1] = {change, part[1], -part[2]} end
+    return counted(steps, function()
+      record('T', number, text, '-', 0, keep)
+      return {'taken', text}
+    end)
   end
   load()
+  local steps = {}
   for _, part in ipairs(parts) do
-    change(part[1], -part[2])
-    set_aside(part[1], part[2])
+    steps[#steps + 1] = {change, part[1], -part[2]}
+    steps[#steps + 1] = {set_aside, part[1], part[2]}
   end
-  call('HSET', open, id, owner .. ' ' .. decimal(number) .. ' ' .. text)
-  call('ZADD', ends, ms + ttl, id)
-  return {'reserved', text, draw_token()}
+  return counted(steps, function()
+    -- Neither a token nor an end means anything by itself; whoever may draw one may write a reservation.
+    local token = draw_token()
+    call('ZADD', ends, ms + ttl, id)
+    call('HSET', open, id, owner .. ' ' .. decimal(number) .. ' ' .. text)
+    return {'reserved', text, token}
+  end)
 end

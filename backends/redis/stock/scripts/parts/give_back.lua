@@ -2,12 +2,18 @@
 --- include parts/mine.lua
 --- include parts/gain.lua
 --- include parts/set_aside.lua
+--- include parts/counted.lua
 -- Ends a reservation.
 local function give_back(id, parts)
-  call('ZREM', ends, id)
-  call('HDEL', open, id)
+  -- What a full server allows goes first.
+  call('HDEL', open, '')
+  local steps = {}
   for _, part in ipairs(mine(parts)) do
-    gain(part[1], part[2])
-    set_aside(part[1], -part[2])
+    steps[#steps + 1] = {gain, part[1], part[2]}
+    steps[#steps + 1] = {set_aside, part[1], -part[2]}
   end
+  counted(steps, function()
+    call('ZREM', ends, id)
+    call('HDEL', open, id)
+  end)
 end

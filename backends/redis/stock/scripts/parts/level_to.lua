@@ -20,7 +20,7 @@ end
 -- Spreads `sum` over the places that a stock of `number` segments has here.
 local function level_to(number, sum)
   load()
-  local before, moved = last, {}
+  local before_number, before, moved = segments, last, {}
   set_segments(number)
   if last < before then
     for _, id in ipairs(ask('HKEYS', open)) do
@@ -32,6 +32,10 @@ local function level_to(number, sum)
       moved[#moved + 1] = {held, attempt, ending .. ' ' .. move(parts) .. ' ' .. id}
     end
   end
+  -- Who may not write or delete is refused before anything has changed.
+  call('HDEL', meta, '')
+  forget(before + STEP)
+  call('HSET', meta, 'segments', before_number)
   for _, hash in ipairs(moved) do call('HSET', hash[1], hash[2], hash[3]) end
   for i = 0, places - 1 do
     local segment = FIRST + i * STEP
