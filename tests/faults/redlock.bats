@@ -95,6 +95,21 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   run -0 dlock run -n --ttl 2s other -- true
 }
 
+@test "two of five SIGSTOPped: a command of several questions waits for them once" {
+  five_servers
+  dlock acquire --ttl 60s held
+  signal_to STOP 1 5
+  local before=$EPOCHREALTIME
+  run -0 dlock inspect # which locks there are, and each of them
+  [[ "$output" == *"on 3 of 5 servers"* ]]
+  before=$(((${EPOCHREALTIME/./} - ${before/./}) / 1000))
+  echo "inspect: $before ms"
+  [ "$before" -lt 3500 ]
+  run -0 dlock force-release --yes held
+  signal_to CONT 1 5
+  wait_until all_say '0 0 0 0 0' exists held # what they were told while they stood still
+}
+
 @test "two of five silent: the same" {
   five_servers_through_proxies 2
   goes_on network drop

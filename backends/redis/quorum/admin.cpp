@@ -46,7 +46,9 @@ QuorumAdmin::QuorumAdmin(std::string store, QuorumKind kind, std::vector<Connect
     : store_(std::move(store)),
       kind_(kind),
       runtime_(runtime),
-      group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {}
+      group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {
+  group_.wait_once_for_the_silent();
+}
 
 TimePoint QuorumAdmin::by() const { return runtime_.clock.now() + std::min(kRound, runtime_.patience); }
 

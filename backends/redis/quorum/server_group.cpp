@@ -15,6 +15,8 @@ using namespace std::chrono_literals;
 /// A server that has been silent for this long, or for this many commands, is connected to anew.
 constexpr Duration kLongestSilence = 30s;
 constexpr std::size_t kMostOnTheWay = 256;
+/// What one gets that was silent before, in case it has come back.
+constexpr Duration kForTheSilent = 100ms;
 
 bool all_done(const ServerGroup::Answers& answers) {
   return std::none_of(answers.begin(), answers.end(), [](const auto& answer) { return answer.is_open(); });
@@ -94,13 +96,27 @@ void ServerGroup::advance(Server& server, Answer* answer) {
   answer->error = advanced.error();
 }
 
+/// All others have answered, and they are a majority.
+bool ServerGroup::only_silent_ones_are_open(const Answers& answers) const {
+  std::size_t answered = 0;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    if (answers[i].has_replies()) ++answered;
+    if (!answers[i].is_open()) continue;
+    const auto& owed = servers_[i].on_the_way;
+    if (owed.empty() || owed.front().first == round_) return false;
+  }
+  return answered > servers_.size() / 2;
+}
+
 ServerGroup::Answers ServerGroup::ask(const std::vector<std::vector<Command>>& commands, TimePoint until,
                                       Control* control, const Enough& enough) {
   Answers answers = send(commands);
   bool is_enough = false;
   for (;;) {
     for (std::size_t i = 0; i < servers_.size(); ++i) advance(servers_[i], &answers[i]);
-    if (const auto grace = is_enough ? std::nullopt : enough(answers)) {
+    auto grace = is_enough ? std::nullopt : enough(answers);
+    if (!is_enough && !grace && waits_once_ && only_silent_ones_are_open(answers)) grace = kForTheSilent;
+    if (grace) {
       is_enough = true;
       until = std::min(until, clock_.now() + *grace);
     }

@@ -55,6 +55,9 @@ class ServerGroup {
   Answers ask(const std::vector<std::vector<Command>>& commands, TimePoint until, Control* control,
               const Enough& enough);
 
+  /// From now on a majority waits no longer for a server that has not answered an earlier question in its time.
+  void wait_once_for_the_silent() { waits_once_ = true; }
+
   /// Sends without waiting for answers.
   void tell(const std::vector<std::vector<Command>>& commands);
 
@@ -70,6 +73,7 @@ class ServerGroup {
   };
 
   Answers send(const std::vector<std::vector<Command>>& commands);
+  bool only_silent_ones_are_open(const Answers& answers) const;
   void advance(Server& server, Answer* answer);
   void explain(Answers& answers) const;
   void collect(Server& server, Answer* answer, std::size_t expected);
@@ -78,6 +82,7 @@ class ServerGroup {
   Clock& clock_;
   const Duration connect_timeout_;
   int round_ = 0;
+  bool waits_once_ = false;
 };
 
 /// One connection for each host of `url`, which names each once.
