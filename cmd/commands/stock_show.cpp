@@ -41,7 +41,12 @@ std::string heading(const StockState& state, const Look& look) {
          std::to_string(state.taken) + ", refunded " + std::to_string(state.refunded) + "\n";
 }
 
-Result<std::vector<StockState>> look_at(const Options& options, Stock& stock, const Runtime& runtime) {
+struct ShownStocks {
+  std::vector<StockState> states;
+  std::vector<Error> unreadable;  ///< of stocks that were not asked for by name: damaged, or somebody else's
+};
+
+Result<ShownStocks> look_at(const Options& options, Stock& stock, const Runtime& runtime) {
   const auto soon = [&] { return CallLimit{runtime.clock.now() + options.connect_timeout}; };
   std::vector<LockName> names = options.keys;
   if (names.empty()) {
@@ -49,22 +54,29 @@ Result<std::vector<StockState>> look_at(const Options& options, Stock& stock, co
     if (!all) return all.error();
     names = std::move(*all);
   }
-  std::vector<StockState> states;
+  ShownStocks shown;
   for (const LockName& name : names) {
     auto state = stock.show(name, soon());
     const bool dropped = !state && options.keys.empty() && is_no_such_stock(state.error(), name, stock.store());
     if (dropped) continue;  // since it was listed
-    if (!state) return with_nearest_stock(state.error(), stock, name, soon());
-    states.push_back(std::move(*state));
+    if (state) {
+      shown.states.push_back(std::move(*state));
+      continue;
+    }
+    const ErrorCode code = state.error().code;
+    const bool others_may_be_fine = code == ErrorCode::kMisconfigured || code == ErrorCode::kDenied;
+    if (!options.keys.empty() || !others_may_be_fine) return with_nearest_stock(state.error(), stock, name, soon());
+    shown.unreadable.push_back(std::move(state).error());
   }
-  return states;
+  return shown;
 }
 
-std::string text_of(const std::vector<StockState>& states, const Options& options, const Stock& stock,
-                    const Look& look) {
+std::string text_of(const ShownStocks& shown, const Options& options, const Stock& stock, const Look& look) {
   std::string text;
-  for (const StockState& state : states) text += options.json ? stock_json(state) + "\n" : stock_text(state, look);
-  return text.empty() && !options.json ? "there is no stock in " + stock.store() + "\n" : text;
+  for (const StockState& state : shown.states)
+    text += options.json ? stock_json(state) + "\n" : stock_text(state, look);
+  const bool none = shown.states.empty() && shown.unreadable.empty() && !options.json;
+  return none ? "there is no stock in " + stock.store() + "\n" : text;
 }
 
 }  // namespace
@@ -107,26 +119,35 @@ int stock_show(const Options& options, Stock& stock, const Runtime& runtime, Out
   const Duration interval = options.interval.value_or(1s);
   if (options.watch && out.look().terminal && !options.json) {
     const auto frame = [&] {
-      const auto states = look_at(options, stock, runtime);
+      const auto shown = look_at(options, stock, runtime);
       std::string text = watch_title(stock.store(), runtime, out.look());
-      return text += states ? text_of(*states, options, stock, out.look()) : states.error().message + "\n";
+      if (!shown) return text += shown.error().message + "\n";
+      text += text_of(*shown, options, stock, out.look());
+      for (const Error& error : shown->unreadable) text += error.message + "\n";
+      return text;
     };
     return watch_frames(interval, frame, runtime, out);
   }
   if (options.watch) {
     std::string before;
     const auto news = [&]() -> Result<std::string> {
-      const auto states = look_at(options, stock, runtime);
-      if (!states) return states.error();
-      std::string text = text_of(*states, options, stock, out.look());
+      const auto shown = look_at(options, stock, runtime);
+      if (!shown) return shown.error();
+      std::string text = text_of(*shown, options, stock, out.look());
+      if (text.empty() && !shown->unreadable.empty()) return shown->unreadable.front();
       if (text == before) return std::string();
       return before = std::move(text);
     };
     return watch_news(interval, news, runtime, out);
   }
-  const auto states = look_at(options, stock, runtime);
-  if (!states) return fail(runtime.log, states.error());
-  return print(out, runtime.log, text_of(*states, options, stock, out.look()));
+  const auto shown = look_at(options, stock, runtime);
+  if (!shown) return fail(runtime.log, shown.error());
+  int status = print(out, runtime.log, text_of(*shown, options, stock, out.look()));
+  for (const Error& error : shown->unreadable) {
+    const int why = fail(runtime.log, error);
+    if (status == 0) status = why;
+  }
+  return status;
 }
 
 }  // namespace dlock

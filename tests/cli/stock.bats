@@ -335,6 +335,13 @@ _mode_lock() {
   run -78 dlock stock take "$phone"
   [[ "$output" == *"segment 1 is missing; nothing was changed"* ]]
   run -78 dlock stock show "$phone"
+  dlock stock create sound --quantity 3
+  run -78 --separate-stderr dlock stock show
+  [[ "$output" == "sound  3 there"* ]]
+  [[ "$stderr" == *"'$phone' makes no sense"* ]]
+  run -78 --separate-stderr dlock stock show --json
+  [ "$(jq -r .name <<<"$output")" = sound ]
+  dlock stock drop sound --yes
   run -0 dlock stock drop "$phone" --yes
   rm -f "$db"*
   echo 'no database at all, but long enough to be looked into as one ......................................' >"$db"
