@@ -174,6 +174,11 @@ everything_works_with() { # KEY
       rm -f "ran-$right"
     done
     [ "$status" = 0 ] || dlock doctor | grep -q "ACL SETUSER deploy +$right;\|'$right'"
+    if [[ $right =~ ^(type|exists)$ ]]; then
+      [ "$status" = 0 ]
+      run -0 dlock doctor # no lock needs these
+      [[ "$output" == *warn*"ACL SETUSER deploy +$right;"* || $(redis_cli one info server) != *redis_version:[789]* ]]
+    fi
     run dlock run -b "redlock://deploy@127.0.0.1:$(port_of one)" -n k -- touch "ran-$right"
     echo "redlock without $right: $status $output"
     [ "$(redis_cli one exists k)" = 0 ]

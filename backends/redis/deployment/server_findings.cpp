@@ -59,16 +59,19 @@ Finding rights(const std::string& server, Connection& connection, const NeededRi
   const TimePoint until = runtime.clock.now() + runtime.patience;
   Command missing_rights{"EVAL", deployment_scripts::kMissingRights, "0", kKey};
   missing_rights.insert(missing_rights.end(), needed.commands.begin(), needed.commands.end());
+  missing_rights.insert(missing_rights.end(), needed.rare.begin(), needed.rare.end());
   const auto replies = exchange(connection,
                                 {{"EVAL", "redis.call('GET',KEYS[1]) redis.call('TIME') return 1", "1", kKey},
                                  {"EVAL", "return redis.call('PUBLISH',ARGV[1],'x')", "0", needed.channel},
                                  missing_rights},
                                 runtime.clock, until, until, nullptr);
   if (!replies) return Finding::fail(replies.error());
+  const std::string user = connection.settings().user.empty() ? "default" : connection.settings().user;
+  const std::string rare = grants_of(needed.rare, (*replies)[2].elements);
   if (const std::string grants = grants_of(needed.commands, (*replies)[2].elements); !grants.empty()) {
-    const std::string user = connection.settings().user.empty() ? "default" : connection.settings().user;
     return Finding::fail(server + ": the user " + user + " lacks rights that locks need",
-                         "ACL SETUSER " + user + grants + "; what they are for: man dlock-redis", ErrorCode::kDenied);
+                         "ACL SETUSER " + user + grants + rare + "; what they are for: man dlock-redis",
+                         ErrorCode::kDenied);
   }
   const Reply& script = (*replies)[0];
   if (is_unknown_command(script)) {
@@ -87,6 +90,10 @@ Finding rights(const std::string& server, Connection& connection, const NeededRi
   if ((*replies)[1].is_error()) {
     return Finding::warn(server + ": may not publish, so waiters look by themselves",
                          "grant the channels: ACL SETUSER ... " + needed.channels_rule);
+  }
+  if (!rare.empty()) {
+    return Finding::warn(server + ": the user " + user + " lacks rights that only some commands need",
+                         "ACL SETUSER " + user + rare + "; what they are for: man dlock-redis");
   }
   return Finding::ok(server + ": scripts and channels are allowed");
 }
@@ -131,8 +138,8 @@ void examine(Connection& connection, const NeededRights& needed, const Runtime& 
 }  // namespace
 
 std::vector<std::string> commands_of_scripts() {
-  return {"time",    "type", "exists",  "get",  "set",  "del",    "pexpire",       "pttl",   "hset",  "hget",
-          "hgetall", "hdel", "hexists", "zadd", "zrem", "zrange", "zrangebyscore", "zscore", "zcard", "zrank"};
+  return {"time", "get",     "set",  "del",  "pexpire", "pttl",          "hset",   "hget",  "hgetall",
+          "hdel", "hexists", "zadd", "zrem", "zrange",  "zrangebyscore", "zscore", "zcard", "zrank"};
 }
 
 std::vector<Finding> judge_info(const std::string& server, const ServerInfo& info) {

@@ -18,6 +18,7 @@ std::vector<Finding> judge_info(const std::string& server, const ServerInfo& inf
 /// that on, and the ACL rule that grants them all.
 struct NeededRights {
   std::vector<std::string> commands;
+  std::vector<std::string> rare;  ///< commands that no lock needs, only gc, or where a key is somebody else's
   std::string channel;
   std::string channels_rule;
 };

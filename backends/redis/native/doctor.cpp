@@ -6,7 +6,8 @@
 namespace dlock::redis {
 
 std::vector<Finding> diagnose_native(Deployment& deployment, const std::string& store, const Runtime& runtime) {
-  const NeededRights needed{commands_of_scripts(), "dlock:{doctor}:wake:x", "'&dlock:*' '&__redis__:invalidate'"};
+  const NeededRights needed{
+      commands_of_scripts(), {"type", "exists"}, "dlock:{doctor}:wake:x", "'&dlock:*' '&__redis__:invalidate'"};
   return diagnose_servers(deployment, store, needed, runtime);
 }
 

@@ -18,10 +18,12 @@ Finding about(RedissonKind kind) {
 
 std::vector<Finding> diagnose_redisson(Deployment& deployment, RedissonKind kind, const std::string& store,
                                        const Runtime& runtime) {
-  NeededRights needed{commands_of_scripts(), "redisson_lock__channel:{dlock-doctor}",
+  NeededRights needed{commands_of_scripts(),
+                      {"exists"},
+                      "redisson_lock__channel:{dlock-doctor}",
                       "'&redisson_*' '&__redis__:invalidate'"};
-  for (const char* command :
-       {"hincrby", "hkeys", "incr", "incrby", "decrby", "zincrby", "lrange", "lindex", "lpop", "rpush", "lrem"}) {
+  for (const char* command : {"type", "hincrby", "hkeys", "incr", "incrby", "decrby", "zincrby", "lrange", "lindex",
+                              "lpop", "rpush", "lrem"}) {
     needed.commands.emplace_back(command);
   }
   auto findings = diagnose_servers(deployment, store, needed, runtime);
