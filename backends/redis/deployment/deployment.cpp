@@ -39,14 +39,6 @@ class Pause {
   Duration next_ = kFirstRetryPause;
 };
 
-/// The server did nothing, and may do it in a moment.
-bool is_for_later(const Reply& reply) {
-  for (const char* word : {"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN"}) {
-    if (reply.is_error(word)) return true;
-  }
-  return false;
-}
-
 class SingleDeployment final : public Deployment {
  public:
   SingleDeployment(ConnectionSettings settings, Clock& clock, Duration connect_timeout)

@@ -30,11 +30,6 @@ Result<std::unique_ptr<ByteStream>> dial_server(const ConnectionSettings& settin
   return start_tls(std::move(*socket), *settings.tls, settings.endpoint.host);
 }
 
-bool is_transient(const Reply& reply) {
-  return reply.is_error("LOADING") || reply.is_error("BUSY") || reply.is_error("MASTERDOWN") ||
-         reply.is_error("TRYAGAIN");
-}
-
 }  // namespace
 
 struct Connection::Impl {
@@ -280,7 +275,7 @@ Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) 
     session->let_go();
     return {};
   }
-  if (is_transient(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + words_of(reply)};
+  if (is_for_later(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + words_of(reply)};
   const bool none = reply.text.find("without any password") != std::string::npos;
   session->denied = Error{ErrorCode::kDenied, name() + " refused the user or the password: " + words_of(reply),
                           none ? "it has no password: leave it out" : "check the user and the password"};
@@ -294,7 +289,7 @@ Result<void> Connection::Impl::take_select(const Reply& reply, TimePoint now) {
     s.let_go();
     return {};
   }
-  if (is_transient(reply)) {
+  if (is_for_later(reply)) {
     s.select_at = now + kAskAgain;
     return {};
   }

@@ -35,4 +35,7 @@ std::string words_of(const Reply& reply);
 /// says NOPERM.
 bool is_denied(const Reply& reply);
 
+/// The server did nothing, and the same question may be answered in a moment.
+bool is_for_later(const Reply& reply);
+
 }  // namespace dlock::redis

@@ -117,6 +117,13 @@ std::string words_of(const Reply& reply) {
   return text;
 }
 
+bool is_for_later(const Reply& reply) {
+  for (const char* word : {"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN"}) {
+    if (reply.is_error(word)) return true;
+  }
+  return false;
+}
+
 bool is_denied(const Reply& reply) {
   if (!reply.is_error()) return false;
   if (reply.is_error("NOPERM") || reply.is_error("NOAUTH") || reply.is_error("WRONGPASS")) return true;
