@@ -166,13 +166,14 @@ TEST_CASE_FIXTURE(World, "fence is 127 for a command that is not there and 126 f
   char folder[] = "/";
   options.child = {folder, nullptr};
   CHECK(run(fence_command) == 126);
+  CHECK(backend.fences.empty());
 }
 
 TEST_CASE_FIXTURE(World, "fence does not run the command for a lower token") {
   backend.fences[lock_name("k")] = FencingToken(9);
   options.token = FencingToken(8);
-  char missing[] = "/no/such/command";
-  options.child = {missing, nullptr};
+  char failing[] = "/bin/false";  // would take the place of this program
+  options.child = {failing, nullptr};
   CHECK(run(fence_command) == 79);
 }
 
