@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 #include "lib/lock/held_claims.h"
@@ -151,8 +152,10 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   }
   const std::string name = spec_.arguments[0];
   if (pid_ < 0) return CommandNotStarted{system_error("cannot start a process for '" + name + "'", failure), 71};
-  return CommandNotStarted{{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(failure)},
-                           status_of(failure)};
+  Error error{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(failure)};
+  // The file itself was found.
+  if (failure == ENOENT) error.next = "is there what its first line names? head -n 1 " + shell_word(spec_.program.path);
+  return CommandNotStarted{std::move(error), status_of(failure)};
 }
 
 /// 0, or the errno value of fork (pid_ < 0) or of execve. vfork suspends us until the child has executed or given up,

@@ -146,6 +146,7 @@ teardown() { end_world; }
 @test "2.3 what only execve can tell is 126 and 127 too, and the lock is free again" {
   printf '#!/no/such/interpreter\n' | script orphan
   run -127 dlock run k -- orphan
+  [[ "$output" == *"cannot run 'orphan': No such file or directory"*"head -n 1 $BATS_TEST_TMPDIR/bin/orphan" ]]
   run -0 dlock run -n k -- true
 }
 
