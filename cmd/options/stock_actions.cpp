@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cmd/options/option_values.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/random.h"
 #include "lib/config/suggest.h"
@@ -133,7 +134,7 @@ class Reader {
     if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
     stock_.lock_segment = mode == Mode::kLock;
     if (auto read = read_strategy(); !read) return read;
-    if (auto read = from_.read(OptionId::kIdsFrom, stock_.ids_from); !read) return read;
+    if (auto read = from_.read_with(OptionId::kIdsFrom, parse_file, stock_.ids_from); !read) return read;
     if (auto read = from_.read(OptionId::kReserve, std::chrono::milliseconds(1), stock_.reserve); !read) return read;
     if (auto read = from_.read(OptionId::kWindow, 1, kWidestWindow, stock_.window); !read) return read;
     const Setting* id = from_.find(OptionId::kId);
