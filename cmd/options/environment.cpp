@@ -63,6 +63,7 @@ Environment read_environment(char** environment) {
     else if (name == "HOME") out.home = value;
     else if (name == "XDG_CONFIG_HOME") out.config_home = value.starts_with('/') ? value : std::string_view();
     else if (name == "CREDENTIALS_DIRECTORY") out.credentials = value;
+    else if (name == kVerifyMark) out.reads_no_files = true;
     else if (name == "TERM") out.term = value;
     else if (name == "NO_COLOR") out.no_colour = true;
     else if (name == "CLICOLOR_FORCE") out.force_colour = value != "0";

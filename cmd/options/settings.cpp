@@ -110,6 +110,7 @@ Result<Config> merge_settings(const Arguments& arguments, const Environment& env
   add_flags(config, arguments);
   // `config` shows what every command would see.
   add_environment(config, environment, arguments.command == Command::kConfig ? Command::kRun : arguments.command);
+  if (environment.reads_no_files) return config;
   const auto variables = [&](std::string_view name) { return environment.find(name); };
   const ConfigRules rules{config_keys, variables};
   const OptionRow& file = option_row(OptionId::kConfig);

@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cmd/options/option_table.h"
+#include "cmd/options/environment.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/process.h"
@@ -28,11 +28,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kMarkName = "VERIFIED_BY_DLOCK=";
-
 bool is_kept(std::string_view entry) {
-  for (const std::string_view name :
-       {std::string_view("DLOCK_"), std::string_view("HOME="), std::string_view("XDG_CONFIG_HOME="), kMarkName}) {
+  for (const std::string_view name : {std::string_view("DLOCK_"), std::string_view("HOME="), kVerifyMark}) {
     if (entry.starts_with(name)) return false;
   }
   return true;
@@ -129,7 +126,7 @@ Result<Lab> Lab::make(const BackendUrl& url) {
     lab.url_.password.clear();
     lab.url_.params["password-file"] = file;
   }
-  lab.mark_ = std::string(kMarkName) + random_hex(8);
+  lab.mark_ = std::string(kVerifyMark) + '=' + random_hex(8);
   for (char** entry = environ; *entry; ++entry) {
     if (is_kept(*entry)) lab.environment_.emplace_back(*entry);
   }

@@ -30,7 +30,7 @@ struct LabAnswer {
 
 /// Where `dlock verify` works: a temporary directory, and the dlock processes that it starts. Each of these has the
 /// lab's mark in its environment and a process group of its own, is killed by the kernel when this process dies, and
-/// reads the configuration of the system, never the user's.
+/// reads no configuration files.
 class Lab {
  public:
   /// Makes the directory, and in it a file with the password of `url`, which then stands in no command line. System if

@@ -4,6 +4,7 @@ load ../support/cli
 load ../support/redis
 load ../support/deployments
 load ../support/mysql
+load ../support/mounts
 
 setup() {
   set_world
@@ -38,6 +39,23 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   DLOCK_PASSWORD=$(printf 'x%.0s' {1..2000}) run -71 bash -c 'ulimit -f 1; dlock verify -b redis://127.0.0.1:1 2>&1 | cat; exit "${PIPESTATUS[0]}"'
   [[ "$output" == "dlock: cannot write $BATS_TEST_TMPDIR/dlock-verify."*"/password: File too large"* ]]
   [ -z "$(left_behind)" ]
+}
+
+@test "verify: its workers obey no configuration, that of the system neither" {
+  mounts_apart || skip "no right to mount"
+  cp -a /etc etc
+  mkdir -p etc/dlock
+  printf '%s\n' '[defaults]' 'on-lost = "ignore"' 'at-least = "3s"' 'retry-interval = "20s"' 'tries = 1' \
+    '[key."dlock.verify/*"]' 'backend = "redis://127.0.0.1:1"' 'max-hold = "1ms"' >etc/dlock/config.toml
+  # shellcheck disable=SC2016 # for the shell among the mounts
+  verified_apart=("${apart[@]}" bash -c 'mount --bind etc /etc && exec dlock "$@"' -)
+  run -0 "${verified_apart[@]}" config show
+  [[ "$output" == *"at-least"*"/etc/dlock/config.toml"* ]]
+  run --separate-stderr "${verified_apart[@]}" verify --duration 2s --workers 4 --faults none --json
+  echo "$output" "$stderr" >&2
+  [ "$status" = 0 ]
+  is_held exclusion
+  is_held ends
 }
 
 @test "a Redis holds, through a network that fails" {
