@@ -12,6 +12,7 @@
 #include "cmd/verify/history_reader.h"
 #include "cmd/verify/stocktaking.h"
 #include "lib/base/process.h"
+#include "lib/base/system_error.h"
 
 namespace dlock {
 namespace {
@@ -235,26 +236,47 @@ class Conductor {
 
   void call_hook() {
     if (hook_ > 0) return;  // the one before it is still at work
-    const std::string phase = "fault-" + std::to_string(++conducted_.done[Fault::kHook]);
-    lab_.note(act("hook", Act::What::kHit, "hook " + phase));
+    phase_ = "fault-" + std::to_string(++hooks_called_);
+    lab_.note(act("hook", Act::What::kHit, "hook " + phase_));
     hook_ = fork();
-    if (hook_ != 0) return;
+    if (hook_ > 0) return;
+    if (hook_ < 0) {
+      const int errnum = errno;
+      lab_.note(act("hook", Act::What::kHealed));
+      conducted_.hooks_failed.push_back(system_error("hook " + phase_, errnum).message);
+      return;
+    }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     setpgid(0, 0);                       // so that all of it can be killed
     dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for the verdict
-    execl("/bin/sh", "sh", "-c", (plan_.hook + " \"$@\"").c_str(), "sh", phase.c_str(), nullptr);
+    execl("/bin/sh", "sh", "-c", (plan_.hook + " \"$@\"").c_str(), "sh", phase_.c_str(), nullptr);
     _exit(127);
   }
 
   void reap_hook() {
-    if (hook_ <= 0 || waitpid(hook_, nullptr, WNOHANG) == 0) return;
+    int status = 0;
+    if (hook_ <= 0 || waitpid(hook_, &status, WNOHANG) == 0) return;
     lab_.note(act("hook", Act::What::kHealed));
     hook_ = 0;
+    // One that we had to kill was at work until then.
+    const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    auto failed = hook_killed_ ? std::nullopt : hook_failure(phase_, code);
+    if (!failed) {
+      ++conducted_.done[Fault::kHook];
+      return;
+    }
+    if (failed->code == ErrorCode::kMisconfigured) end_without_verdict(std::move(*failed));
+    else conducted_.hooks_failed.push_back(failed->message);
   }
 
   // --- the end ---
+
+  void end_without_verdict(Error why) {
+    if (!conducted_.failure) conducted_.failure = std::move(why);
+    end_ = std::min(end_, clock_.now());
+  }
 
   void drain() {
     draining_ = true;
@@ -276,7 +298,7 @@ class Conductor {
       lab_.note(act(worker.section, Act::What::kHit, "given-up"));
       kill(worker.run.pid, SIGKILL);
     }
-    if (hook_ > 0) kill(-hook_, SIGKILL);
+    if (hook_ > 0) hook_killed_ = kill(-hook_, SIGKILL) == 0;
     progress_ = clock_.now();
   }
 
@@ -317,6 +339,9 @@ class Conductor {
   std::vector<Ongoing> ongoing_;
   std::size_t next_fault_ = 0;
   pid_t hook_ = 0;
+  std::string phase_;  ///< of the hook's last call
+  int hooks_called_ = 0;
+  bool hook_killed_ = false;
   bool draining_ = false;
   TimePoint start_{};
   TimePoint end_{};
@@ -345,6 +370,16 @@ bool says_that_it_waits(std::string_view said, bool in_line) {
     if (at > 0 && said[at - 1] >= 'a' && said[at - 1] <= 'z') return true;
   }
   return false;
+}
+
+std::optional<Error> hook_failure(const std::string& phase, int status) {
+  if (status == 0) return std::nullopt;
+  Error error{ErrorCode::kSystem, "hook " + phase + (status > 128 ? " was ended by signal " + std::to_string(status - 128)
+                                                                  : " ended with " + std::to_string(status))};
+  if (status != 126 && status != 127) return error;
+  return Error{ErrorCode::kMisconfigured,
+               error.message + (status == 127 ? ": its command was not found" : ": its command cannot be executed"),
+               "--hook is a command of the shell, which gets " + phase + " as its last word"};
 }
 
 Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cmd/verify/lab.h"
 #include "cmd/verify/schedule.h"
 #include "lib/base/clock.h"
+#include "lib/base/result.h"
 #include "lib/run/signal_inbox.h"
 
 namespace dlock {
@@ -54,8 +56,14 @@ struct Conducted {
   std::map<Fault, int> done;  ///< how many of each fault there were
   int missed = 0;             ///< planned faults for which no run was there
   Duration late{0};           ///< the longest time by which this process was woken too late
+  std::vector<std::string> hooks_failed = {};  ///< calls of the hook that ended with a status: "hook fault-1: ..."
+  std::optional<Error> failure = {};           ///< why there is no verdict
   bool interrupted = false;   ///< a signal ended it before the plan's duration was over
 };
+
+/// Whether a hook that ended with `status` has done its work: nullopt if so. Otherwise what is to be said of it; it is
+/// Misconfigured if the shell found nothing to run, and no call of it ever will.
+std::optional<Error> hook_failure(const std::string& phase, int status);
 
 /// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
 /// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that.

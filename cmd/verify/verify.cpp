@@ -132,6 +132,7 @@ void judge(const Chronicle& chronicle, const VerifyPlan& plan, const Conducted& 
   report.gaps = measure_gaps(chronicle, bounds);
   report.faults = conducted.done;
   report.missed = conducted.missed;
+  for (const std::string& failed : conducted.hooks_failed) report.not_tried.push_back(failed);
   report.interrupted = conducted.interrupted;
   report.torn = chronicle.torn();
 }
@@ -196,6 +197,7 @@ int run_verify(const Options& options, const Lab& lab, Guard& guard, std::vector
   const TimePoint start = runtime.clock.now();
   const Conducted conducted = conduct(plan, lab, *proxy ? &**proxy : nullptr, runtime.clock, signals);
   report.took = runtime.clock.now() - start;
+  if (conducted.failure) return fail(runtime.log, *conducted.failure);
   Chronicle chronicle;
   HistoryReader(lab.history()).read_into(chronicle);
   judge(chronicle, plan, conducted, report);

@@ -122,6 +122,16 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   run -69 dlock verify -b redis://127.0.0.1:1
 }
 
+@test "verify: a hook that fails is told of and not counted, and one that does not exist ends it without a verdict" {
+  verified --duration 4s --workers 2 --faults none --hook 'test fault-2 ='
+  [ "$status" = 0 ]
+  [ "$(jq -c '[.faults.hook, .not_tried[]]' <<<"$output")" = '[1,"hook fault-1 ended with 1","hook fault-3 ended with 1"]' ]
+  run --separate-stderr -78 dlock verify --ttl 3s --duration 60s --workers 2 --faults none --hook ./nowhere
+  [ "$output" = "" ]
+  [[ "$stderr" == *"hook fault-1 ended with 127: its command was not found"* ]]
+  [ -z "$(left_behind)" ]
+}
+
 # --- stores that are wrong on purpose: each is caught ------------------------------------------------------------------
 
 @test "caught: a Redis that is flushed meanwhile" {

@@ -24,4 +24,18 @@ TEST_CASE("verify: a waiter has its place when it has read it in the store's que
   CHECK(says_that_it_waits(said("") + "\n" + said(": next in line"), true));
 }
 
+TEST_CASE("verify: a hook that fails is no fault, and one that cannot be run ends everything") {
+  CHECK_FALSE(hook_failure("fault-1", 0));
+  const auto failed = hook_failure("fault-2", 1);
+  REQUIRE(failed);
+  CHECK(failed->code == ErrorCode::kSystem);
+  CHECK(failed->message == "hook fault-2 ended with 1");
+  CHECK(hook_failure("fault-3", 137)->message == "hook fault-3 was ended by signal 9");
+  const auto missing = hook_failure("fault-1", 127);
+  REQUIRE(missing);
+  CHECK(missing->code == ErrorCode::kMisconfigured);
+  CHECK(missing->message == "hook fault-1 ended with 127: its command was not found");
+  CHECK(hook_failure("fault-1", 126)->code == ErrorCode::kMisconfigured);
+}
+
 }  // namespace verify_conductor_test
