@@ -10,6 +10,8 @@
 #include <cerrno>
 
 #include "cmd/verify/history_reader.h"
+#include "cmd/verify/hook.h"
+#include "cmd/verify/section.h"
 #include "cmd/verify/stocktaking.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
@@ -79,6 +81,9 @@ class Conductor {
   Act act(std::string who, Act::What what, std::string words = {}) const {
     return {clock_.now(), std::move(who), what, std::move(words)};
   }
+  void note(const Act& act) {
+    if (auto noted = lab_.note(act); !noted) end_without_verdict(noted.error());
+  }
   bool any_busy() const {
     return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.busy(); });
   }
@@ -102,12 +107,12 @@ class Conductor {
     const std::string ms = std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(hold).count()) + "ms";
     words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, ms});
     if (stubborn) words.emplace_back("stubborn");
-    lab_.note(act(worker.section, Act::What::kAsk,
+    note(act(worker.section, Act::What::kAsk,
                   order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
                       (proxied ? " proxied" : " direct")));
     auto started = lab_.start(words);
     if (!started) {
-      lab_.note(act(worker.section, Act::What::kGone, "exit 71 " + started.error().message));
+      note(act(worker.section, Act::What::kGone, "exit 71 " + started.error().message));
       worker.next = clock_.now() + 100ms;
       return;
     }
@@ -124,15 +129,19 @@ class Conductor {
     }
     if (worker.queued || !says_that_it_waits(worker.said, worker.order.fair)) return;
     worker.queued = true;
-    lab_.note(act(worker.section, Act::What::kQueued));
+    note(act(worker.section, Act::What::kQueued));
   }
 
   void end_round(Worker& worker) {
     listen(worker);
     const int status = reap(worker.run.pid);
+    if (status == kHistoryFull) {
+      end_without_verdict({ErrorCode::kSystem, "a worker cannot write " + lab_.history(),
+                           "there must be room for it: ulimit -f, the disk of $TMPDIR"});
+    }
     std::string how = status > 128 ? "signal " + std::to_string(status - 128) : "exit " + std::to_string(status);
     if (status != 0 && status <= 128) how += ' ' + last_message(worker.said);
-    lab_.note(act(worker.section, Act::What::kGone, how));
+    note(act(worker.section, Act::What::kGone, how));
     worker.run = {};
     progress_ = clock_.now();
     plan_round(worker);
@@ -160,7 +169,7 @@ class Conductor {
   }
 
   void disturb(const PlannedFault& planned) {
-    lab_.note(act("net", Act::What::kHit, std::string(fault_name(planned.fault))));
+    note(act("net", Act::What::kHit, std::string(fault_name(planned.fault))));
     network_->start(planned);
     ++conducted_.done[planned.fault];
     // A cut is over when its message came; it is given a moment.
@@ -214,7 +223,7 @@ class Conductor {
     if (fault != Fault::kKillRun && fault != Fault::kStopRun) aim(family.keeper);
     if (fault != Fault::kKillKeeper && fault != Fault::kStopKeeper) aim(worker->run.pid);
     if (fault == Fault::kStopRun || fault == Fault::kStopAll) aim(family.command);
-    lab_.note(act(worker->section, Act::What::kHit, std::string(fault_name(fault))));
+    note(act(worker->section, Act::What::kHit, std::string(fault_name(fault))));
     for (const ProcessId& process : targets) signal_process(process, stops ? SIGSTOP : SIGKILL);
     ++conducted_.done[fault];
     if (stops) ongoing_.push_back({clock_.now() + planned.lasts, fault, worker->section, std::move(targets)});
@@ -222,7 +231,7 @@ class Conductor {
 
   void heal(const Ongoing& one) {
     // Noted before, so that no act can come in front of it.
-    lab_.note(act(one.section, Act::What::kHealed, std::string(fault_name(one.fault))));
+    note(act(one.section, Act::What::kHealed, std::string(fault_name(one.fault))));
     for (const ProcessId& process : one.stopped) signal_process(process, SIGCONT);
     if (is_of_network(one.fault)) network_->heal();
   }
@@ -237,12 +246,12 @@ class Conductor {
   void call_hook() {
     if (hook_ > 0) return;  // the one before it is still at work
     phase_ = "fault-" + std::to_string(++hooks_called_);
-    lab_.note(act("hook", Act::What::kHit, "hook " + phase_));
+    note(act("hook", Act::What::kHit, "hook " + phase_));
     hook_ = fork();
     if (hook_ > 0) return;
     if (hook_ < 0) {
       const int errnum = errno;
-      lab_.note(act("hook", Act::What::kHealed));
+      note(act("hook", Act::What::kHealed));
       conducted_.hooks_failed.push_back(system_error("hook " + phase_, errnum).message);
       return;
     }
@@ -258,7 +267,7 @@ class Conductor {
   void reap_hook() {
     int status = 0;
     if (hook_ <= 0 || waitpid(hook_, &status, WNOHANG) == 0) return;
-    lab_.note(act("hook", Act::What::kHealed));
+    note(act("hook", Act::What::kHealed));
     hook_ = 0;
     // One that we had to kill was at work until then.
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -295,7 +304,7 @@ class Conductor {
   void give_up() {
     for (const Worker& worker : workers_) {
       if (!worker.busy()) continue;
-      lab_.note(act(worker.section, Act::What::kHit, "given-up"));
+      note(act(worker.section, Act::What::kHit, "given-up"));
       kill(worker.run.pid, SIGKILL);
     }
     if (hook_ > 0) hook_killed_ = kill(-hook_, SIGKILL) == 0;
@@ -370,16 +379,6 @@ bool says_that_it_waits(std::string_view said, bool in_line) {
     if (at > 0 && said[at - 1] >= 'a' && said[at - 1] <= 'z') return true;
   }
   return false;
-}
-
-std::optional<Error> hook_failure(const std::string& phase, int status) {
-  if (status == 0) return std::nullopt;
-  Error error{ErrorCode::kSystem, "hook " + phase + (status > 128 ? " was ended by signal " + std::to_string(status - 128)
-                                                                  : " ended with " + std::to_string(status))};
-  if (status != 126 && status != 127) return error;
-  return Error{ErrorCode::kMisconfigured,
-               error.message + (status == 127 ? ": its command was not found" : ": its command cannot be executed"),
-               "--hook is a command of the shell, which gets " + phase + " as its last word"};
 }
 
 Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals) {

@@ -61,10 +61,6 @@ struct Conducted {
   bool interrupted = false;   ///< a signal ended it before the plan's duration was over
 };
 
-/// Whether a hook that ended with `status` has done its work: nullopt if so. Otherwise what is to be said of it; it is
-/// Misconfigured if the shell found nothing to run, and no call of it ever will.
-std::optional<Error> hook_failure(const std::string& phase, int status);
-
 /// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
 /// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that.
 /// `network` is null if there is no proxy. Single-threaded.

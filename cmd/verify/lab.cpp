@@ -135,7 +135,10 @@ Result<Lab> Lab::make(const BackendUrl& url) {
   return lab;
 }
 
-void Lab::note(const Act& act) const { write_all(history_.get(), act_line(act)); }
+Result<void> Lab::note(const Act& act) const {
+  if (write_all(history_.get(), act_line(act))) return {};
+  return system_error("cannot write " + history_path_, errno);
+}
 
 pid_t Lab::spawn(const std::vector<std::string>& words, int in, int out, int err) const {
   std::vector<char*> arguments{const_cast<char*>("dlock")};

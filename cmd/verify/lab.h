@@ -43,7 +43,8 @@ class Lab {
   /// Runs dlock with the arguments `words`, and waits for its end.
   Result<LabAnswer> ask(const std::vector<std::string>& words) const;
 
-  void note(const Act& act) const;  ///< appends one line to the history
+  /// Appends one line to the history; else System.
+  Result<void> note(const Act& act) const;
   const std::string& history() const { return history_path_; }
   const std::string& directory() const { return directory_; }
   const std::string& program() const { return program_; }

@@ -60,13 +60,13 @@ int section_command(const std::vector<std::string>& words, char** environment) {
   if (!hold) return exit_status(ErrorCode::kInvalid);
   const TimePoint end = clock.now() + *hold;
   if (!write(Act::What::kBegin, or_dash(given.find("DLOCK_TOKEN")) + ' ' + or_dash(given.find("DLOCK_SLOT")))) {
-    return exit_status(ErrorCode::kSystem);
+    return kHistoryFull;
   }
   while (clock.now() < end) {
     const bool asked = is_asked_to_end(clock, std::min(end, clock.now() + kTickEvery));
-    if (clock.now() < end) write(asked ? Act::What::kTerm : Act::What::kTick);
+    if (clock.now() < end && !write(asked ? Act::What::kTerm : Act::What::kTick)) return kHistoryFull;
   }
-  return write(Act::What::kEnd) ? 0 : exit_status(ErrorCode::kSystem);
+  return write(Act::What::kEnd) ? 0 : kHistoryFull;
 }
 
 }  // namespace dlock

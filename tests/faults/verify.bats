@@ -41,6 +41,14 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ -z "$(left_behind)" ]
 }
 
+@test "verify: a history that cannot be written any more ends it without a verdict" {
+  # shellcheck disable=SC2016 # for the inner shell
+  run --separate-stderr -71 bash -c 'ulimit -f 8; dlock verify --duration 60s --workers 4 --json | cat; exit "${PIPESTATUS[0]}"'
+  [ "$output" = "" ]
+  [[ "$stderr" == *"cannot write $BATS_TEST_TMPDIR/dlock-verify."*"/history"* ]]
+  [ -z "$(left_behind)" ]
+}
+
 @test "verify: its workers obey no configuration, that of the system neither" {
   mounts_apart || skip "no right to mount"
   cp -a /etc etc

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "cmd/verify/hook.h"
+
 namespace verify_conductor_test {
 
 using namespace dlock;
