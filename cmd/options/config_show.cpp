@@ -46,7 +46,7 @@ std::string preset_value(const OptionRow& row, const Options& options) {
 std::vector<Shown> shown_settings(const Options& options) {
   std::vector<Shown> lines;
   const std::string& alias = options.backends.front().alias;
-  const OptionReader reader(options.config, alias.empty() ? "" : "backend." + alias);
+  const OptionReader reader(options.config, Command::kConfig, alias.empty() ? "" : "backend." + alias);
   for (const OptionRow& row : option_rows()) {
     if (row.config_key.empty()) continue;
     const Setting* setting = reader.find(row.id);

@@ -7,7 +7,22 @@
 
 namespace dlock {
 
+namespace {
+
+bool acts_in(Command command, const OptionRow& row, const Setting& setting) {
+  if ((row.flag_only & bit(command)) != 0) return setting.origin.layer == Origin::Layer::kFlag;
+  const CommandSet seen_by = bit(Command::kConfig) | bit(Command::kDoctor);
+  return has_option(command, row) || (seen_by & bit(command)) != 0;
+}
+
+}  // namespace
+
 const Setting* OptionReader::find(OptionId id) const {
+  const Setting* setting = look_up(id);
+  return setting != nullptr && acts_in(command_, option_row(id), *setting) ? setting : nullptr;
+}
+
+const Setting* OptionReader::look_up(OptionId id) const {
   const OptionRow& row = option_row(id);
   const Setting* general = config_.find(config_section(row), config_key(row));
   const bool overridden = general != nullptr && general->origin.layer != Origin::Layer::kFile;
@@ -55,10 +70,10 @@ Result<void> OptionReader::read(OptionId id, std::string& out) const {
 }
 
 Result<int> OptionReader::read_choice_number(OptionId id, int otherwise) const {
-  const Setting* setting = find(id);
+  const Setting* setting = look_up(id);
   if (setting == nullptr) return otherwise;
   auto number = parse_choice(setting->value(), option_row(id).value);
-  if (number) return *number;
+  if (number) return find(id) != nullptr ? *number : otherwise;
   if (auto refused = refuse(at(*setting, number.error())); !refused) return refused.error();
   return otherwise;
 }

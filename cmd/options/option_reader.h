@@ -17,16 +17,19 @@ namespace dlock {
 /// Gives options their types. Looks an option up in the merged settings; a value of the KEYs' own sections beats one of
 /// [backend.NAME], that one of [defaults], and flag and environment beat all. An error begins with where the value
 /// comes from; it is Invalid for flags and variables, Misconfigured for files.
+///
+/// A value acts only in a command that has the option, and so can override it, and in `config` and `doctor`, which see
+/// what a run would. Elsewhere it has to be right all the same, but counts as not set.
 class OptionReader {
  public:
   /// `backend` is the name of the section of the backend in use, "backend.NAME", or empty; `key` that of the section of
   /// a key. With `mistakes` a value that is wrong is put there, and counts as one that nobody has set. Both must
   /// outlive this.
-  OptionReader(const Config& config, std::string backend, std::string_view key = kChosenForKeys,
+  OptionReader(const Config& config, Command command, std::string backend, std::string_view key = kChosenForKeys,
                std::vector<Error>* mistakes = nullptr)
-      : config_(config), backend_(std::move(backend)), key_(key), mistakes_(mistakes) {}
+      : config_(config), command_(command), backend_(std::move(backend)), key_(key), mistakes_(mistakes) {}
 
-  /// nullptr if it is not set.
+  /// nullptr if it is not set, or does not act in this command.
   const Setting* find(OptionId id) const;
   bool given_by_flag(OptionId id) const;
 
@@ -46,11 +49,11 @@ class OptionReader {
   /// With a function of your own, string_view -> Result<T>.
   template <typename T, typename Parse>
   Result<void> read_with(OptionId id, Parse parse, T& out) const {
-    const Setting* setting = find(id);
+    const Setting* setting = look_up(id);
     if (setting == nullptr) return {};
     auto value = parse(setting->value());
     if (!value) return refuse(at(*setting, value.error()));
-    out = std::move(*value);
+    if (find(id) != nullptr) out = std::move(*value);
     return {};
   }
 
@@ -61,9 +64,11 @@ class OptionReader {
   static Error at(const Setting& setting, Error error);
 
  private:
+  const Setting* look_up(OptionId id) const;
   Result<int> read_choice_number(OptionId id, int otherwise) const;
 
   const Config& config_;
+  Command command_;
   std::string backend_;
   std::string_view key_;
   std::vector<Error>* mistakes_;

@@ -75,8 +75,8 @@ class Composer {
 
   OptionReader reader() const {
     const bool named = !options_.backends.empty() && !options_.backends.front().alias.empty();
-    return {options_.config, named ? "backend." + options_.backends.front().alias : std::string(), key_section_,
-            mistakes_};
+    return {options_.config, arguments_.command,
+            named ? "backend." + options_.backends.front().alias : std::string(), key_section_, mistakes_};
   }
 
   /// For `config check`: nothing is the end, and every section is read as if a run meant it.
@@ -277,19 +277,13 @@ class Composer {
   Result<void> read_running() {
     const auto from = reader();
     if (auto read = from.read_with(OptionId::kOnLost, parse_on_lost, options_.on_lost); !read) return read;
-    // A sale is over with its command, whatever a file says of locks.
-    if (arguments_.command != Command::kStock) {
-      if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
-    }
+    if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
     if (auto read = read_max_hold(from); !read) return read;
     if (auto read = from.read(OptionId::kStrictRelease, options_.strict_release); !read) return read;
     if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;
-    // What a file or the environment says is why a lock is taken, not why one is freed.
-    if (arguments_.command != Command::kForceRelease || from.given_by_flag(OptionId::kReason)) {
-      if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
-    }
+    if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
     if (const Setting* report = from.find(OptionId::kReport)) {
-      if (auto fit = check_report(report->value()); !fit) return OptionReader::at(*report, fit.error());
+      if (auto fit = check_report(report->value()); !fit) return from.refuse(OptionReader::at(*report, fit.error()));
       options_.report = report->value();
     }
     const auto parse_events = from.given_by_flag(OptionId::kEvents) ? parse_open_event_place : parse_event_place;
@@ -302,7 +296,7 @@ class Composer {
 
   Result<void> read_max_hold(const OptionReader& from) {
     const Setting* given = from.find(OptionId::kMaxHold);
-    if (given == nullptr || !has_option(arguments_.command, option_row(OptionId::kMaxHold))) return {};
+    if (given == nullptr) return {};
     Duration most{0};
     if (auto read = from.read(OptionId::kMaxHold, Duration(1ms), most); !read) return read;
     options_.max_hold = most;
@@ -335,10 +329,7 @@ class Composer {
       if (auto read = from.read(id, *value); !read) return read;
     }
     if (options_.json && options_.shell) return usage_error("--json and --shell exclude each other", "choose one");
-    // Another command has a FILE of this name.
-    if (has_option(arguments_.command, option_row(OptionId::kSvg))) {
-      if (auto read = from.read(OptionId::kSvg, options_.svg); !read) return read;
-    }
+    if (from.find(OptionId::kSvg) != nullptr) options_.svg = true;  // another command has a FILE of this name
     if (options_.json && options_.svg) return usage_error("--json and --svg exclude each other", "choose one");
     if (auto read = read_period(from); !read) return read;
     if (auto read = from.read(OptionId::kMatch, options_.match); !read) return read;

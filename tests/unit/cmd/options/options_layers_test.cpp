@@ -102,6 +102,39 @@ TEST_CASE("keys that are taken together agree on what their sections say, or a f
   CHECK(parsed({"inspect", "a", "b"}, {xdg}).keys.size() == 2);
 }
 
+TEST_CASE("a file's value acts only in commands that have the option, and could override it") {
+  const Home home(
+      "[defaults]\ntries = 1\nretry-interval = \"9s\"\nat-least = \"3s\"\nmax-hold = \"2s\"\nfair = true\n"
+      "on-lost = \"ignore\"\nttl = \"40s\"\nlock-delay = \"5s\"\nreport = \"/r\"\n");
+  const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
+  CHECK(parsed({"acquire", "k"}, {xdg}).tries == 1);
+  for (const Words& line : {Words{"wait", "-w", "3", "k"}, {"fence", "-w", "3", "r", "1"}, {"stock", "take", "s"}}) {
+    CAPTURE(line.front());
+    const Options options = parsed(line, {xdg});
+    CHECK(options.tries == 0);
+    CHECK(options.retry_interval == Duration(0));
+    CHECK(options.at_least == Duration(0));
+    CHECK_FALSE(options.fair);
+    CHECK(options.lock_delay == Duration(0));
+  }
+  const Options hold = parsed({"hold", "k"}, {xdg});
+  CHECK(hold.at_least == Duration(0));
+  CHECK(hold.max_hold == Duration(2s));
+  CHECK(hold.on_lost.kind == OnLost::Kind::kTerm);
+  CHECK_FALSE(hold.report);
+  CHECK(hold.ttl == 40s);
+  CHECK(parsed({"wait", "k"}, {xdg}).ttl == 30s);
+  CHECK(parsed({"doctor"}, {xdg}).ttl == 40s);
+  CHECK(!parse({"run", "k", "--", "true"}, {xdg}));
+}
+
+TEST_CASE("a value that does not fit is a mistake in commands without the option as well") {
+  const Home home("[defaults]\ntries = 0\n");
+  const auto options = parse({"wait", "k"}, {"XDG_CONFIG_HOME=" + home.path});
+  REQUIRE(!options);
+  CHECK(options.error().code == ErrorCode::kMisconfigured);
+}
+
 TEST_CASE("an empty variable counts as unset") {
   CHECK(parsed(run({}), {"DLOCK_TTL=", "DLOCK_BACKEND=", "DLOCK_CONFIG="}).ttl == 30s);
 }
