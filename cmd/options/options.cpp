@@ -247,7 +247,9 @@ class Composer {
                          "add --tries N; waiting without it asks nobody");
     }
     if (options_.nonblock && options_.tries > 1 && from.given_by_flag(OptionId::kTries)) {
-      return usage_error("-n tries once, --tries asks for " + std::to_string(options_.tries) + " attempts",
+      const bool typed = from.given_by_flag(OptionId::kNonblock);
+      return usage_error((typed ? "-n" : "-w 0") + std::string(" tries once, --tries asks for ") +
+                             std::to_string(options_.tries) + " attempts",
                          "leave one out");
     }
     if (options_.nonblock) options_.tries = 0;
@@ -265,7 +267,9 @@ class Composer {
     }
     Duration wait{0};
     if (auto read = from.read(OptionId::kWait, kAnything, wait); !read) return read;
-    if (wait == kAnything) options_.nonblock = true;
+    // Attempts that were typed are more than what a file or a variable says of waiting for none.
+    const bool outdone = from.given_by_flag(OptionId::kTries) && !from.given_by_flag(OptionId::kWait);
+    if (wait == kAnything) options_.nonblock = !outdone;
     else options_.wait = wait;
     return {};
   }

@@ -135,6 +135,20 @@ TEST_CASE("a value that does not fit is a mistake in commands without the option
   CHECK(options.error().code == ErrorCode::kMisconfigured);
 }
 
+TEST_CASE("--tries beats a wait of 0 that nobody typed") {
+  const Home home("[defaults]\nwait = 0\n");
+  const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
+  for (const auto& entry : {xdg, std::string("DLOCK_WAIT=0")}) {
+    const Options options = parsed(run({"--tries", "3"}), {entry});
+    CHECK(options.tries == 3);
+    CHECK_FALSE(options.nonblock);
+    CHECK(parsed(run({}), {entry}).nonblock);
+  }
+  const auto both = parse(run({"--tries", "3", "-w", "0"}));
+  REQUIRE(!both);
+  CHECK(both.error().message == "-w 0 tries once, --tries asks for 3 attempts");
+}
+
 TEST_CASE("an empty variable counts as unset") {
   CHECK(parsed(run({}), {"DLOCK_TTL=", "DLOCK_BACKEND=", "DLOCK_CONFIG="}).ttl == 30s);
 }
