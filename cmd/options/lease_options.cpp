@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/lease_options.h"
 
+#include "cmd/options/usage_error.h"
 #include "lib/config/duration_text.h"
 #include "lib/lock/lease.h"
 
@@ -20,9 +21,23 @@ Duration term_after(Duration ttl, Duration kill_after) {
   return term_at(lease_deadline(TimePoint(), ttl), ttl, kill_after) - TimePoint();
 }
 
-Result<void> check_kill_after(const OptionReader& from, const Options& options) {
+bool in_file(const Setting& setting) { return setting.origin.layer == Origin::Layer::kFile; }
+
+/// hold and acquire run no command that could be ended, nor does an acquire that leaves no process renew.
+bool means_nothing(const Setting& setting, const OptionReader& from, Command command) {
+  if (setting.key == option_row(OptionId::kKillAfter).name) {
+    return command == Command::kHold || command == Command::kAcquire;
+  }
+  return command == Command::kAcquire && from.find(OptionId::kWatchPid) == nullptr;
+}
+
+Result<void> check_kill_after(const OptionReader& from, Command command, Options& options) {
   const Setting* given = from.find(OptionId::kKillAfter);
   if (given == nullptr || options.ttl > 2 * options.kill_after) return {};
+  if (in_file(*given) && means_nothing(*given, from, command)) {
+    options.kill_after = default_kill_after(options.ttl);
+    return {};
+  }
   const std::string ttl = spell_duration(options.ttl);
   return no_room(*given,
                  "a ttl of " + ttl + " leaves no room for " + spell_duration(options.kill_after) +
@@ -31,8 +46,14 @@ Result<void> check_kill_after(const OptionReader& from, const Options& options) 
                      spell_duration(default_kill_after(options.ttl)) + " then)");
 }
 
-Result<void> check_renew_interval(const OptionReader& from, const Options& options) {
+Result<void> check_renew_interval(const OptionReader& from, Command command, Options& options) {
   const Setting* given = from.find(OptionId::kRenewInterval);
+  if (given != nullptr && means_nothing(*given, from, command)) {
+    options.renew_interval = options.ttl / 3;
+    if (in_file(*given)) return {};
+    return usage_error("--renew-interval means nothing without --watch-pid: nobody renews the lease",
+                       "leave it out, or renew with: dlock renew");
+  }
   const Duration term = term_after(options.ttl, options.kill_after);
   if (given == nullptr || options.renew_interval < term) return {};
   return no_room(*given,
@@ -53,8 +74,8 @@ Result<void> read_lease_options(const OptionReader& from, Command command, Optio
   if (auto read = from.read(OptionId::kLockDelay, Duration(0), options.lock_delay); !read) return read;
   // Where a command cannot be given these options they come from a file that was written for others.
   if (command != Command::kConfig && !has_option(command, option_row(OptionId::kKillAfter))) return {};
-  if (auto fits = check_kill_after(from, options); !fits) return fits;
-  return check_renew_interval(from, options);
+  if (auto fits = check_kill_after(from, command, options); !fits) return fits;
+  return check_renew_interval(from, command, options);
 }
 
 }  // namespace dlock
