@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLeastTtl = 1s;
 
-Error no_room(const Setting& setting, const std::string& what, std::string next) {
-  return OptionReader::at(setting, {ErrorCode::kInvalid, what, std::move(next)});
+Result<void> no_room(const OptionReader& from, const Setting& setting, const std::string& what, std::string next) {
+  return from.refuse(OptionReader::at(setting, {ErrorCode::kInvalid, what, std::move(next)}));
 }
 
 /// How long after the last confirmed renewal TERM goes out.
@@ -39,7 +39,7 @@ Result<void> check_kill_after(const OptionReader& from, Command command, Options
     return {};
   }
   const std::string ttl = spell_duration(options.ttl);
-  return no_room(*given,
+  return no_room(from, *given,
                  "a ttl of " + ttl + " leaves no room for " + spell_duration(options.kill_after) +
                      " between TERM and KILL: the ttl must be more than twice that",
                  "choose a longer --ttl, or leave --kill-after out (it is " +
@@ -56,7 +56,7 @@ Result<void> check_renew_interval(const OptionReader& from, Command command, Opt
   }
   const Duration term = term_after(options.ttl, options.kill_after);
   if (given == nullptr || options.renew_interval < term) return {};
-  return no_room(*given,
+  return no_room(from, *given,
                  "renewing every " + spell_duration(options.renew_interval) + " is too seldom for a ttl of " +
                      spell_duration(options.ttl) + ": CMD is ended " + spell_duration(term) + " after the last renewal",
                  "leave --renew-interval out (it is " + spell_duration(options.ttl / 3) + " then)");
@@ -72,8 +72,6 @@ Result<void> read_lease_options(const OptionReader& from, Command command, Optio
   if (auto read = from.read(OptionId::kKillAfter, Duration(0), options.kill_after); !read) return read;
   if (auto read = from.read(OptionId::kRenewInterval, Duration(1ms), options.renew_interval); !read) return read;
   if (auto read = from.read(OptionId::kLockDelay, Duration(0), options.lock_delay); !read) return read;
-  // Where a command cannot be given these options they come from a file that was written for others.
-  if (command != Command::kConfig && !has_option(command, option_row(OptionId::kKillAfter))) return {};
   if (auto fits = check_kill_after(from, command, options); !fits) return fits;
   return check_renew_interval(from, command, options);
 }

@@ -16,18 +16,25 @@ using namespace dlock;
 
 namespace {
 
-/// Runs `dlock --config FILE config WORD...` with this text in FILE.
-Result<std::string> config(const char* text, std::vector<std::string> line) {
+/// Parses `dlock --config FILE WORD...` with this text in FILE.
+Result<Options> options_of(const char* text, std::vector<std::string> line) {
   char name[] = "/tmp/dlock-show-XXXXXX";
   const int fd = mkstemp(name);
   REQUIRE(fd >= 0);
   REQUIRE(write_all(fd, text));
   close(fd);
-  line.insert(line.begin(), {"--config", name, "config"});
+  line.insert(line.begin(), {"--config", name});
   ArgumentWords words(line);
   Variables variables{"DLOCK_WAIT=3s", "DLOCK_PASSWORD=s3cret"};
-  const auto options = parse_command_line(words.count(), words.argv(), variables.environment());
+  auto options = parse_command_line(words.count(), words.argv(), variables.environment());
   unlink(name);
+  return options;
+}
+
+/// Runs `dlock --config FILE config WORD...`.
+Result<std::string> config(const char* text, std::vector<std::string> line) {
+  line.insert(line.begin(), "config");
+  const auto options = options_of(text, std::move(line));
   if (!options) return options.error();
   if (options->words.front() == "show") return config_text(*options);
   if (!options->mistakes.empty()) return options->mistakes.front();
@@ -49,6 +56,19 @@ TEST_CASE("config show prints each value with its origin, and no secret") {
     CHECK((*text).find(line) != std::string::npos);
   }
   CHECK((*text).find("s3cret") == std::string::npos);
+}
+
+TEST_CASE("values that do not fit together are said, and the others are shown and looked at all the same") {
+  const char* text = "[defaults]\nttl = \"8s\"\nkill-after = \"5s\"\nreason = \"x\"\nat-least = 5\nmax-hold = 3\nreport = \"\"\n";
+  const auto shown = config(text, {"show"});
+  if (!shown) FAIL(shown.error().message);
+  CHECK((*shown).find("reason") != std::string::npos);
+  const auto options = options_of(text, {"doctor"});
+  REQUIRE(options);
+  REQUIRE(options->mistakes.size() == 3);
+  CHECK(options->mistakes[0].message.find("leaves no room for 5s") != std::string::npos);
+  CHECK(options_of(text, {"inspect"})->mistakes.empty());
+  CHECK(!options_of(text, {"run", "k", "--", "true"}));
 }
 
 TEST_CASE("config show --json has a schema, the files, and the same settings") {
