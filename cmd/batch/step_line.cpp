@@ -5,6 +5,7 @@
 #include <array>
 
 #include "cmd/options/usage_error.h"
+#include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
@@ -44,6 +45,12 @@ Error in_progress(const LockName& id) {
   return {ErrorCode::kBusy, "request '" + id.text() + "' is being served at this moment, by another command"};
 }
 
+/// What stood in the line never steers a terminal, nor fills it.
+std::string shown_message(const Error& error) {
+  constexpr std::size_t kMost = 400;
+  return printable(error.message, kMost);
+}
+
 JsonWriter begin_answer() {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.stock.batch/1");
@@ -52,7 +59,7 @@ JsonWriter begin_answer() {
 
 void put_error(JsonWriter& json, const Error& error) {
   json.key("answer").text("error").key("error").text(error_name(error.code));
-  json.key("message").text(error.message).key("next").text_or_null(error.next);
+  json.key("message").text(shown_message(error)).key("next").text_or_null(error.next);
 }
 
 }  // namespace
@@ -90,7 +97,7 @@ Result<StockStep> parse_step(std::string_view line) {
 void put_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer) {
   out += step.id.text();
   if (!answer) {
-    out.append(" error ").append(error_name(answer.error().code)).append(" ").append(answer.error().message);
+    out.append(" error ").append(error_name(answer.error().code)).append(" ").append(shown_message(answer.error()));
   } else if (std::holds_alternative<StockInProgress>(*answer)) {
     out.append(" error busy ").append(in_progress(step.id).message);
   } else {
@@ -128,8 +135,8 @@ void put_json_answer(std::string& out, const StockStep& step, const Result<StepA
 }
 
 void put_refusal(std::string& out, std::uint64_t number, const Error& error) {
-  out += "? error " + std::string(error_name(error.code)) + " line " + std::to_string(number) + ": " + error.message +
-         "\n";
+  out += "? error " + std::string(error_name(error.code)) + " line " + std::to_string(number) + ": " +
+         shown_message(error) + "\n";
 }
 
 void put_json_refusal(std::string& out, std::uint64_t number, const Error& error) {

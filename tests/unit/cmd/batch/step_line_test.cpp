@@ -131,4 +131,19 @@ TEST_CASE("batch: what is answered, in words and as an object") {
                        "\n");
 }
 
+TEST_CASE("batch: what stood in a line steers no terminal, and fills none") {
+  const std::string line = "take a \x1b]0;owned\x07" + std::string(4000, 'x');
+  for (const std::string& one : {line, "\x1b[2Jsell a " + std::string("1"), std::string(R"({"\u001b[2J":1})")}) {
+    const auto step = parse_step(one);
+    REQUIRE_FALSE(step);
+    std::string refused;
+    put_refusal(refused, 1, step.error());
+    put_json_refusal(refused, 1, step.error());
+    put_answer(refused, {.id = name("a")}, step.error());
+    CHECK(refused.find('\x1b') == std::string::npos);
+    CHECK(refused.find('\x07') == std::string::npos);
+    CHECK(refused.size() < 2000);
+  }
+}
+
 }  // namespace step_line_test
