@@ -3,7 +3,22 @@
 
 #include <limits>
 
+#include "cmd/options/option_values.h"
+
 namespace dlock {
+namespace {
+
+Result<std::string> parse_fault_list(std::string_view text) {
+  if (!text.empty()) return std::string(text);
+  return Error{ErrorCode::kInvalid, "the list is empty", "for no faults write: --faults none"};
+}
+
+Result<std::string> parse_hook(std::string_view text) {
+  if (text.find_first_not_of(" \t\n") != std::string_view::npos) return std::string(text);
+  return Error{ErrorCode::kInvalid, "the command is empty", "name a command, or leave the option out"};
+}
+
+}  // namespace
 
 Result<void> read_verify_options(const OptionReader& from, Options& options) {
   using namespace std::chrono_literals;
@@ -14,12 +29,12 @@ Result<void> read_verify_options(const OptionReader& from, Options& options) {
   if (!from.given_by_flag(OptionId::kTtl)) options.ttl = kVerifyTtl;
   if (auto read = from.read(OptionId::kDuration, 1s, verify.duration); !read) return read;
   if (auto read = from.read(OptionId::kWorkers, 2, kMostWorkers, verify.workers); !read) return read;
-  if (auto read = from.read(OptionId::kFaults, verify.faults); !read) return read;
+  if (auto read = from.read_with(OptionId::kFaults, parse_fault_list, verify.faults); !read) return read;
   int seed = -1;
   if (auto read = from.read(OptionId::kSeed, 0, std::numeric_limits<int>::max(), seed); !read) return read;
   if (seed >= 0) verify.seed = static_cast<std::uint64_t>(seed);
-  if (auto read = from.read(OptionId::kSvgFile, verify.svg); !read) return read;
-  return from.read(OptionId::kHook, verify.hook);
+  if (auto read = from.read_with(OptionId::kSvgFile, parse_file, verify.svg); !read) return read;
+  return from.read_with(OptionId::kHook, parse_hook, verify.hook);
 }
 
 }  // namespace dlock

@@ -325,7 +325,8 @@ class Conductor {
     conducted_.late = std::max(conducted_.late, clock_.now() - before - kLookEvery);
     while (const auto signal = signals_.next()) {
       if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
-      conducted_.interrupted = true;
+      if (conducted_.interrupted != 0) die_of(signal->number);
+      conducted_.interrupted = signal->number;
       end_ = std::min(end_, clock_.now());
     }
     for (std::size_t i = 0; i < whose.size(); ++i) {

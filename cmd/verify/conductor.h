@@ -58,11 +58,12 @@ struct Conducted {
   Duration late{0};           ///< the longest time by which this process was woken too late
   std::vector<std::string> hooks_failed = {};  ///< calls of the hook that ended with a status: "hook fault-1: ..."
   std::optional<Error> failure = {};           ///< why there is no verdict
-  bool interrupted = false;   ///< a signal ended it before the plan's duration was over
+  int interrupted = 0;        ///< the signal that ended it before the plan's duration was over; 0: none
 };
 
 /// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
-/// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that.
+/// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that. The first
+/// HUP, INT or TERM lets no more rounds begin, the second one ends this process.
 /// `network` is null if there is no proxy. Single-threaded.
 Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals);
 

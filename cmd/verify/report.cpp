@@ -76,7 +76,8 @@ std::string verify_text(const VerifyReport& report, const Look& look) {
     if (!judgement.breaches.empty()) text += '\n' + breach_text(judgement, look);
   }
   text += '\n' +
-          (report.held() ? painted("held", Paint::kGreen, look.colour)
+          (report.held() && report.interrupted ? painted("held until it was interrupted", Paint::kYellow, look.colour)
+           : report.held()                      ? painted("held", Paint::kGreen, look.colour)
                          : painted("broken", Paint::kRed, look.colour) + ": --seed " + std::to_string(report.seed) +
                                " repeats the schedule") +
           '\n';

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -133,7 +134,7 @@ void judge(const Chronicle& chronicle, const VerifyPlan& plan, const Conducted& 
   report.faults = conducted.done;
   report.missed = conducted.missed;
   for (const std::string& failed : conducted.hooks_failed) report.not_tried.push_back(failed);
-  report.interrupted = conducted.interrupted;
+  report.interrupted = conducted.interrupted != 0;
   report.torn = chronicle.torn();
 }
 
@@ -175,8 +176,16 @@ Result<std::optional<Proxy>> start_proxy(const Lab& lab, VerifyPlan& plan, std::
   return std::optional(std::move(*proxy));
 }
 
+/// What was in a file before goes; a pipe or /dev/null cannot be cut.
+Result<void> draw(int fd, const std::string& name, const std::string& picture) {
+  struct stat file = {};
+  const bool cut = fstat(fd, &file) == 0 && (!S_ISREG(file.st_mode) || ftruncate(fd, 0) == 0);
+  if (cut && write_all(fd, picture)) return {};
+  return system_error("cannot write " + name, errno);
+}
+
 int run_verify(const Options& options, const Lab& lab, Guard& guard, std::vector<Fault> faults, const Runtime& runtime,
-               SignalInbox& signals, const UniqueFd& picture, VerifyReport& report) {
+               ProcessSignals& signals, const UniqueFd& picture, VerifyReport& report) {
   VerifyPlan plan{.seed = report.seed,
                   .duration = options.verify.duration,
                   .ttl = options.ttl,
@@ -197,18 +206,19 @@ int run_verify(const Options& options, const Lab& lab, Guard& guard, std::vector
   const TimePoint start = runtime.clock.now();
   const Conducted conducted = conduct(plan, lab, *proxy ? &**proxy : nullptr, runtime.clock, signals);
   report.took = runtime.clock.now() - start;
+  // From here on everything waits for the store. A signal ends us, and the guard does the rest.
+  sigprocmask(SIG_SETMASK, &signals.inherited().mask, nullptr);
   if (conducted.failure) return fail(runtime.log, *conducted.failure);
   Chronicle chronicle;
   HistoryReader(lab.history()).read_into(chronicle);
   judge(chronicle, plan, conducted, report);
   if (plan.can.stock) report.judgements.push_back(take_stock(chronicle, lab, plan.ttl, runtime.clock));
+  int status = conducted.interrupted != 0 ? 128 + conducted.interrupted : 0;
   if (picture.valid()) {
-    const bool empty = ftruncate(picture.get(), 0) == 0;
-    if (!empty || !write_all(picture.get(), timeline_svg(picture_of(chronicle, report)))) {
-      return fail(runtime.log, system_error("cannot write " + options.verify.svg, errno));
-    }
+    const auto drawn = draw(picture.get(), options.verify.svg, timeline_svg(picture_of(chronicle, report)));
+    if (!drawn) status = fail(runtime.log, drawn.error());
   }
-  return report.held() ? 0 : 1;
+  return report.held() ? status : 1;
 }
 
 }  // namespace
@@ -236,10 +246,9 @@ int verify_command(const Options& options, const Runtime& runtime, Output& out) 
                       .ttl = options.ttl,
                       .workers = options.verify.workers};
   int status = run_verify(options, *lab, *guard, *faults, runtime, *signals, picture, report);
+  sigprocmask(SIG_SETMASK, &signals->inherited().mask, nullptr);
   const std::string left = clean_up(*lab, options.ttl, guard->claimed());
   guard->dismiss();
-  // Nothing has to be cleaned up any more: a report that nobody reads ends as that of any other command.
-  sigprocmask(SIG_SETMASK, &signals->inherited().mask, nullptr);
   if (report.judgements.empty()) return status;
   if (!left.empty()) {
     report.judgements.push_back({.promise = "nothing is left behind",

@@ -123,10 +123,14 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   start_watched early dlock verify --ttl 2s --duration 60s
   wait_until has 1 holders dlock.verify/one
   kill "$(pid_of early)"
-  [ "$(how_ended early)" = "exit 0" ]
+  [ "$(how_ended early)" = "exit 143" ]
   run -64 dlock verify --faults kil
   [[ "$output" == *"kill, stop, cut, stall, delay, oneway"* ]]
   run -64 dlock verify --workers 1
+  for option in --faults --hook --svg; do
+    run -64 dlock verify "$option" ""
+    [[ "$output" == *"$option: the "*"is empty"* ]]
+  done
   run -69 dlock verify -b redis://127.0.0.1:1
 }
 
@@ -138,6 +142,29 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ "$output" = "" ]
   [[ "$stderr" == *"hook fault-1 ended with 127: its command was not found"* ]]
   [ -z "$(left_behind)" ]
+}
+
+@test "verify: a signal ends it while it waits for a store that has gone" {
+  start_redis one
+  start_watched end dlock verify -b "$(redis_url one)" --ttl 2s --duration 4s --faults none --workers 2 --hook "kill -STOP $(pid_of_redis one) #"
+  counting() { # it asks for the stock, which is done when all workers have ended
+    local child
+    for child in $(cat "/proc/$(pid_of end)/task/$(pid_of end)/children"); do
+      ! tr '\0' ' ' <"/proc/$child/cmdline" | grep -q 'stock show' || return 0
+    done
+    return 1
+  }
+  patience=60 wait_until counting
+  kill "$(pid_of end)"
+  [ "$(how_ended end)" = "signal 15" ]
+  kill -CONT "$(pid_of_redis one)"
+  none_left() { [ -z "$(left_behind)" ]; }
+  wait_until none_left
+}
+
+@test "verify: a picture that goes nowhere is no failure" {
+  verified --duration 1s --workers 2 --faults none --svg /dev/null
+  [ "$status" = 0 ]
 }
 
 # --- stores that are wrong on purpose: each is caught ------------------------------------------------------------------
