@@ -21,7 +21,7 @@
 namespace dlock {
 namespace {
 
-constexpr std::size_t kMaxRounds = 20'000;
+constexpr std::size_t kMaxRounds = kMostBenchRounds;
 constexpr Duration kReleaseTime = std::chrono::seconds(5);
 
 LockSpec bench_spec(const LockName& key, const WaitPolicy& wait) {

@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMostRounds = 100'000'000;
+constexpr int kMostTries = 100'000'000;
 constexpr int kMostProcesses = 1000;
 constexpr Duration kAnything{0};
 constexpr Duration kSomething{1};
@@ -239,7 +239,7 @@ class Composer {
   Result<void> read_waiting() {
     const auto from = reader();
     if (auto read = read_wait(from); !read) return read;
-    if (auto read = from.read(OptionId::kTries, 1, kMostRounds, options_.tries); !read) return read;
+    if (auto read = from.read(OptionId::kTries, 1, kMostTries, options_.tries); !read) return read;
     options_.retry_interval = options_.tries > 0 ? Duration(1s) : kAnything;
     if (auto read = from.read(OptionId::kRetryInterval, kSomething, options_.retry_interval); !read) return read;
     if (from.given_by_flag(OptionId::kRetryInterval) && options_.tries == 0) {
@@ -339,7 +339,9 @@ class Composer {
     if (auto read = from.read(OptionId::kMatch, options_.match); !read) return read;
     if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
     if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;
-    if (auto read = from.read(OptionId::kCount, 1, kMostRounds, options_.count); !read) return read;
+    const bool orders = arguments_.command == Command::kBench && !arguments_.words.empty();
+    const int most = orders ? kMostBenchOrders : kMostBenchRounds;
+    if (auto read = from.read(OptionId::kCount, 1, most, options_.count); !read) return read;
     if (auto read = from.read(OptionId::kProcesses, 2, kMostProcesses, options_.processes); !read) return read;
     int pid = 0;
     if (auto read = from.read(OptionId::kWatchPid, 1, 1 << 22, pid); !read) return read;

@@ -80,6 +80,10 @@ struct StockOptions {
   std::optional<StockClaim> claim = {};    ///< of run: what is set aside
 };
 
+/// --count at most: of `dlock bench`, and of `dlock bench stock`.
+inline constexpr int kMostBenchRounds = 20'000;
+inline constexpr int kMostBenchOrders = 50'000;
+
 /// The arguments of `dlock verify`.
 struct VerifyOptions {
   Duration duration = std::chrono::minutes(1);
@@ -144,7 +148,7 @@ struct Options {
   bool print = false;
   bool if_held = false;               ///< release: 0 also when it is no longer held
   int processes = 0;                  ///< bench: how many contend; 0: as many as it likes
-  int count = 0;                      ///< bench: rounds; 0: as many as it likes
+  int count = 0;                      ///< bench: rounds, at most kMost...; 0: as many as it likes
   std::optional<FencingToken> token;  ///< TOKEN of check and fence, --token of force-release
   std::optional<Owner> owner;
   std::optional<pid_t> watch_pid;

@@ -117,6 +117,23 @@ TEST_CASE("each option of run arrives with its type") {
   CHECK(options.log.format == Log::Format::kJson);
 }
 
+TEST_CASE("bench: --count has a most, and 'stock' has processes of its own") {
+  CHECK(parsed({"bench", "--count", "20000", "--processes", "3"}).count == 20'000);
+  CHECK(parsed({"bench", "stock", "--count", "50000"}).count == 50'000);
+  struct Row {
+    Words line;
+    const char* message;
+  };
+  for (const Row& row : {Row{{"bench", "--count", "20001"}, "from 1 to 20000"},
+                         Row{{"bench", "stock", "--count", "50001"}, "from 1 to 50000"},
+                         Row{{"bench", "stock", "--processes", "8"}, "--processes means nothing with 'stock'"}}) {
+    const auto options = parse(row.line);
+    REQUIRE(!options);
+    CHECK(options.error().code == ErrorCode::kInvalid);
+    CHECK(options.error().message.find(row.message) != std::string::npos);
+  }
+}
+
 TEST_CASE("keys are sorted and each is taken once") {
   const Options options = parsed({"run", "b", "a", "b", "--", "x"});
   REQUIRE(options.keys.size() == 2);
