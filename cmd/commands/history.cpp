@@ -4,14 +4,30 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/show/history_picture.h"
 #include "cmd/show/history_text.h"
+#include "cmd/wiring/compose.h"
 #include "lib/history/event_source.h"
 
 namespace dlock {
 namespace {
+
+/// The name under which the store that was typed stands in the record; nullopt: the locks of all stores are meant.
+Result<std::optional<std::string>> wanted_store(const Options& options, const Runtime& runtime) {
+  if (!options.store_typed) return std::optional<std::string>();
+  const BackendUrl& url = options.backends.front();
+  if (!url.is_local()) return std::optional(url.redacted());
+  const auto admin = open_admin(url, runtime);  // it knows its directory, and is asked for nothing
+  if (!admin) return admin.error();
+  const auto* here = std::get_if<std::unique_ptr<LockAdmin>>(&*admin);
+  return std::optional(here ? (*here)->store() : url.redacted());
+}
 
 bool is_wanted(const Episode& episode, const Options& options, WallTime now) {
   const WallTime end = episode.ended.value_or(now);
@@ -48,7 +64,7 @@ std::string rendered(const std::vector<Episode>& episodes, const Options& option
   const auto totals = totals_of(episodes);
   if (options.json) return history_json(episodes, totals);
   if (episodes.empty()) {
-    const bool all = options.keys.empty() && !options.since && !options.until;
+    const bool all = !options.store_typed && options.keys.empty() && !options.since && !options.until;
     return std::string(all ? "nothing" : "nothing of that") + " is recorded in " + options.events.text() + '\n';
   }
   return history_text(episodes, totals, look);
@@ -61,12 +77,15 @@ int history_command(const Options& options, const Runtime& runtime, Output& out)
   const auto use = [&](std::string_view line) { history.add_line(line); };
   const auto read = read_events(options.events, use, Pipes::kRead);
   if (!read) return fail(runtime.log, read.error());
+  const auto store = wanted_store(options, runtime);
+  if (!store) return fail(runtime.log, store.error());
   const WallTime now = runtime.clock.wall();
   history.finish(now);
   tell_flaws(history, options, runtime.log);
   std::vector<Episode> episodes;
   for (const Episode& episode : history.episodes()) {
-    if (is_wanted(episode, options, now)) episodes.push_back(episode);
+    const bool there = !*store || episode.store == **store;
+    if (there && is_wanted(episode, options, now)) episodes.push_back(episode);
   }
   return print(out, runtime.log, rendered(episodes, options, now, out.look()));
 }

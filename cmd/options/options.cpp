@@ -167,8 +167,8 @@ class Composer {
     if (file != nullptr && file->origin.layer == Origin::Layer::kFlag) {
       options_.same_config = " -C " + shell_word(file->value());
     }
-    const bool typed = reader().given_by_flag(OptionId::kBackend);
-    options_.same_store = (typed ? backend_option(url) : std::string()) + options_.same_config;
+    options_.store_typed = reader().given_by_flag(OptionId::kBackend);
+    options_.same_store = (options_.store_typed ? backend_option(url) : std::string()) + options_.same_config;
   }
 
   Result<void> read_fallbacks() {

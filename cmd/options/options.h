@@ -137,6 +137,7 @@ struct Options {
   When progress = When::kAuto;
   When colour = When::kAuto;
   Log::Style log;           ///< colour already decided for stderr
+  bool store_typed = false;  ///< --backend, by flag
   std::string same_store;   ///< " -b URL -C FILE" as far as flags said so: for commands in advice; no password
   std::string same_config;  ///< the " -C FILE" of it
 

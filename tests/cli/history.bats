@@ -297,6 +297,17 @@ SCRIPT
   [[ "$output" == *"insufficient permissions"*"cannot read the journal"*"systemd-journal"* ]]
 }
 
+@test "history is of all stores, or of the one that is typed" {
+  dlock run --events "$events" here -- true
+  dlock run -q -b "local:$PWD/other" --events "$events" there -- true
+  told() { dlock history --events "$events" --json "$@" | jq -r 'select(.schema == "dlock.history/1") | .key' | sort | xargs; }
+  [ "$(told)" = 'here there' ]
+  [ "$(told -b "local:$PWD/other")" = there ]
+  [ "$(told -b "$DLOCK_BACKEND")" = here ]
+  run -0 dlock history --events "$events" -b redis://127.0.0.1:1
+  [[ "$output" == "nothing of that is recorded"* ]]
+}
+
 @test "inspect tells of a free lock who had it last, and how that ended" {
   export DLOCK_EVENTS=$events
   run -3 dlock run -m why k -- sh -c 'exit 3'
