@@ -35,10 +35,18 @@ std::string px(double value) {
   return digits;
 }
 
+/// UTF-8 without the two characters that XML 1.0 forbids besides control characters: U+FFFE and U+FFFF.
+std::string fit_for_xml(std::string text) {
+  for (const char* forbidden : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = 0; (at = text.find(forbidden, at)) != std::string::npos;) text.replace(at, 3, "\xef\xbf\xbd");
+  }
+  return text;
+}
+
 /// For the inside of an element or of an attribute in double quotes.
 std::string escaped_text(std::string_view text) {
   std::string out;
-  for (const char c : printable(text)) {
+  for (const char c : fit_for_xml(printable(text))) {
     if (c == '&') out += "&amp;";
     else if (c == '<') out += "&lt;";
     else if (c == '>') out += "&gt;";

@@ -99,6 +99,14 @@ TEST_CASE("nothing that somebody wrote becomes markup") {
   CHECK(has(svg, "&quot;a&quot;&amp;b"));
 }
 
+TEST_CASE("no text has a character that XML 1.0 forbids") {
+  Lane lane{"a\xef\xbf\xbe", {{Span::Kind::kHold, kThree, kThree + 1s, false, "b\xef\xbf\xbf\xef\xbf\xbe" "c"}}};
+  const std::string svg = timeline_svg(one_lane(lane));
+  CHECK_FALSE(has(svg, "\xef\xbf\xbe"));
+  CHECK_FALSE(has(svg, "\xef\xbf\xbf"));
+  CHECK(has(svg, "a\xef\xbf\xbd"));
+}
+
 TEST_CASE("an empty picture is still one") { CHECK(timeline_svg({}).ends_with("</svg>\n")); }
 
 }  // namespace timeline_test
