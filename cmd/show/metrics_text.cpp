@@ -47,8 +47,13 @@ class Exposition {
 
   /// Of a key that is left out nothing is said.
   void put(const char* suffix, const std::string& key, double value, const std::string& more = {}) {
-    if (keys_.count(key) == 0) return;
-    out_ += name_ + suffix + "{" + store_ + ",key=" + label_value(key) + more + "} " + digits(value) + '\n';
+    put_text(suffix, key, digits(value), more);
+  }
+
+  /// To the second; 0 for none.
+  void put_moment(const std::string& key, std::optional<WallTime> moment) {
+    const auto since_epoch = moment ? moment->time_since_epoch() : WallTime::duration(0);
+    put_text("", key, std::to_string(std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count()));
   }
 
   void put_of_store(double value) { out_ += name_ + "{" + store_ + "} " + digits(value) + '\n'; }
@@ -69,6 +74,11 @@ class Exposition {
   std::string text() const { return out_ + "# EOF\n"; }
 
  private:
+  void put_text(const char* suffix, const std::string& key, const std::string& value, const std::string& more = {}) {
+    if (keys_.count(key) == 0) return;
+    out_ += name_ + suffix + "{" + store_ + ",key=" + label_value(key) + more + "} " + value + '\n';
+  }
+
   const std::string store_;
   const std::set<std::string> keys_;
   std::string name_;
@@ -105,6 +115,8 @@ void put_past(Exposition& out, const AllTotals& all) {
   put_counter("dlock_grants", "How often this lock was granted.", &Totals::grants);
   put_counter("dlock_busy", "How often a wait for this lock was given up.", &Totals::busy);
   put_counter("dlock_losses", "How often this lock was lost.", &Totals::lost);
+  out.begin("dlock_last_loss_timestamp_seconds", "gauge", "When this lock was last lost; 0: never, as far as recorded.");
+  for (const auto& [lock, totals] : all) out.put_moment(lock.key, totals.last_lost);
   out.begin("dlock_wait_seconds", "histogram", "For how long those waited who were granted this lock.");
   for (const auto& [lock, totals] : all) out.put_histogram(lock.key, totals.waits);
   out.begin("dlock_hold_seconds", "histogram", "For how long this lock was held.");

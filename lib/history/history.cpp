@@ -260,7 +260,11 @@ AllTotals totals_of(const std::vector<Episode>& episodes) {
   for (const Episode& episode : episodes) {
     Totals& totals = all[{episode.key, episode.store}];
     if (episode.end == Episode::End::kBusy) ++totals.busy;
-    if (episode.end == Episode::End::kLost) ++totals.lost;
+    if (episode.end == Episode::End::kLost) {
+      ++totals.lost;
+      const WallTime at = episode.lost_at.value_or(episode.begin());
+      totals.last_lost = std::max(totals.last_lost.value_or(at), at);
+    }
     if (!is_granted(episode)) continue;
     ++totals.grants;
     totals.waits.push_back(episode.waited.value_or(0s));

@@ -59,6 +59,7 @@ struct Totals {
   std::size_t grants = 0;
   std::size_t busy = 0;
   std::size_t lost = 0;
+  std::optional<WallTime> last_lost = {};
   std::vector<Duration> waits = {};  ///< of all grants, sorted
   std::vector<Duration> holds = {};  ///< that have ended, sorted
   Episode longest = {};              ///< the longest hold; without a `granted`: there is none

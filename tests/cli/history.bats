@@ -325,6 +325,28 @@ SCRIPT
 
 # --- dlock metrics ---------------------------------------------------------------------------------------------------
 
+@test "metrics say when a lock was last lost, and go on saying it when older losses are rotated away" {
+  lose() {
+    start_watched loser dlock run --events "$events" -q k -- sleep 100
+    wait_until has 1 holders k
+    dlock force-release -q --yes k
+    [ "$(how_ended loser)" = "exit 79" ]
+  }
+  last_loss() { dlock metrics --events "$events" | sed -n 's/^dlock_last_loss_timestamp_seconds{.*} //p'; }
+  local before
+  before=$(date +%s)
+  lose
+  mv "$events" "$events.1"
+  lose
+  [ "$(last_loss)" -ge "$before" ]
+  [ "$(last_loss)" -le "$(date +%s)" ]
+  local seen
+  seen=$(last_loss)
+  mv "$events" "$events.1"
+  dlock run --events "$events" k -- true
+  [ "$(last_loss)" = "$seen" ]
+}
+
 @test "metrics are of the store and of the record, by key" {
   run -0 dlock run --events "$events" 'a"b\c' -- true
   dlock run --events "$events" deploy/prod -- true
@@ -337,7 +359,7 @@ SCRIPT
   [ "$stderr" = "" ]
   labels="{store=\"local:$locks\",key=\"deploy/prod\""
   for line in "dlock_holders$labels} 1" "dlock_waiters$labels} 1" "dlock_grants_total$labels} 2" "dlock_busy_total$labels} 1" \
-    "dlock_losses_total$labels} 0" "dlock_hold_seconds_bucket$labels,le=\"10\"} 1" "dlock_hold_seconds_bucket$labels,le=\"+Inf\"} 1" \
+    "dlock_losses_total$labels} 0" "dlock_last_loss_timestamp_seconds$labels} 0" "dlock_hold_seconds_bucket$labels,le=\"10\"} 1" "dlock_hold_seconds_bucket$labels,le=\"+Inf\"} 1" \
     "dlock_hold_seconds_count$labels} 1" "dlock_wait_seconds_count$labels} 2" "dlock_grants_total{store=\"local:$locks\",key=\"a\\\"b\\\\c\"} 1" \
     '# TYPE dlock_hold_seconds histogram' '# EOF'; do
     grep -qxF -- "$line" <<<"$output" || { echo "no line: $line"; echo "$output"; return 1; }
