@@ -21,6 +21,15 @@ setup() {
   PATH=$bin:$PATH run -1 "$root/scripts/lint" layout layers
 }
 
+@test "tidy reads the sources of a tree whose path has a blank" {
+  tree="$BATS_TEST_TMPDIR/a tree"
+  mkdir "$tree"
+  tar -C "$root" --exclude=./build --exclude=./.git -c . | tar -C "$tree" -x
+  printf '#!/bin/sh\nfor last; do :; done\ntest -f "$last"\n' >"$bin/clang-tidy"
+  chmod +x "$bin/clang-tidy"
+  PATH=$bin:$PATH run -0 "$tree/scripts/lint" tidy
+}
+
 @test "a script for Redis that does not include what it calls is a failure" {
   tree=$BATS_TEST_TMPDIR/tree
   mkdir "$tree"
