@@ -136,3 +136,16 @@ answered() { # STATUS PART...
   [ "$status" = 71 ]
   [[ ${lines[-1]} == "quickstart: the disk is full: make room"* ]]
 }
+
+@test "quickstart shows dlock at work whatever the user's own configuration says" {
+  local tree=$BATS_TEST_TMPDIR/tree
+  mkdir -p "$tree/scripts" "$tree/build/release/bin" "$BATS_TEST_TMPDIR/home/.config/dlock"
+  cp "$root"/scripts/{quickstart,install-packages,packages.txt,compiler-cache.bash} "$tree/scripts"
+  ln -s "${DLOCK_BUILD:-$root/build/ci}/bin/dlock" "$tree/build/release/bin/dlock"
+  printf '[defaults]\nwait = 0\nconflict-exit-code = 3\n' >"$BATS_TEST_TMPDIR/home/.config/dlock/config.toml"
+  program dpkg-query 'echo installed'
+  program cmake 'exit 0'
+  HOME=$BATS_TEST_TMPDIR/home XDG_CONFIG_HOME='' PATH=$bin:$PATH run "$tree/scripts/quickstart"
+  [ "$status" = 0 ]
+  [[ "$output" == *'(exit status 75)'*'my turn'* ]]
+}
