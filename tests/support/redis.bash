@@ -38,7 +38,7 @@ start_sentinel() {
     mkdir -p "$servers/$1"
     port=$(some_port)
     echo "$port" >"$servers/$1/port"
-    printf '%s\n' "port $port" 'bind 127.0.0.1' "dir $servers/$1" "sentinel monitor main 127.0.0.1 $(port_of "$2") 2" \
+    printf '%s\n' "port $port" 'bind 127.0.0.1' "dir \"$servers/$1\"" "sentinel monitor main 127.0.0.1 $(port_of "$2") 2" \
       'sentinel down-after-milliseconds main 500' 'sentinel failover-timeout main 2000' >"$servers/$1/sentinel.conf"
     printf '%s\0' "$servers/$1/sentinel.conf" >"$servers/$1/options"
     ! launch redis-sentinel "$1" 'Sentinel ID is' || return 0
