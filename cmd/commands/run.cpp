@@ -44,8 +44,10 @@ Result<ReportFile> ReportFile::open(const std::optional<std::string>& where) {
   file.where_ = *where;
   if (where->starts_with("fd:")) {
     file.fd_ = whole_number<int>(std::string_view(*where).substr(3)).value_or(-1);
-    if (fcntl(file.fd_, F_GETFD) < 0) {
-      return Error{ErrorCode::kInvalid, "--report " + *where + ": that descriptor is not open",
+    const int flags = fcntl(file.fd_, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+      return Error{ErrorCode::kInvalid,
+                   "--report " + *where + ": that descriptor is not open" + (flags < 0 ? "" : " for writing"),
                    "open it in the shell: dlock run --report fd:3 ... 3>report.json"};
     }
     return file;

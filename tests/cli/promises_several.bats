@@ -358,6 +358,9 @@ report() {
   run -0 bash -c 'dlock run --report fd:5 b a -- true 5>report'
   jq -e '(.locks | map(.key)) == ["a", "b"]' report
   run -64 bash -c 'dlock run --report fd:9 k -- true 9>&-'
+  run -64 dlock run --report fd:0 k -- touch ran </dev/null
+  [[ "$output" == *"--report fd:0: that descriptor is not open for writing"* ]]
+  [ ! -e ran ]
   run dlock run --report /no/such/dir/file k -- touch ran
   [ "$status" != 0 ]
   [ ! -e ran ]
