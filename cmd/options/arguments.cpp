@@ -240,10 +240,18 @@ class Splitter {
   void show(const OptionRow& asked) {
     const bool help = asked.id == OptionId::kHelp;
     out_ = Arguments();
+    if (!help) keep_json();
     if (help && command_ != nullptr) out_.words.push_back(command_->name);
     if (help && command_ != nullptr && command_->shape == Operands::kStock) name_action();
     out_.command = help ? Command::kHelp : Command::kVersion;
     done_ = true;
+  }
+
+  /// "dlock --version --json", and the other way round.
+  void keep_json() {
+    const OptionRow& json = option_row(OptionId::kJson);
+    const auto is_json = [](const char* word) { return std::string_view(word) == "--json"; };
+    if (std::any_of(start_, find_split(start_), is_json)) out_.options.push_back({&json, {}, "--json"});
   }
 
   /// "stock take --help": the action is what has to be explained.

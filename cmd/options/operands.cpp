@@ -62,6 +62,10 @@ class Placer {
   Result<void> place_config_words() {
     const auto& words = arguments_.words;
     if (words.empty()) return wrong_count("show|check");
+    if (words.front() == "show" && options_.strict) {
+      return usage("--strict means nothing with 'dlock config show', which checks nothing",
+                   "leave it out, or write: dlock config check --strict");
+    }
     if (words.size() == 1) return add_known_word();
     if (words.front() == "show") return words.size() == 2 ? add_show_and_key() : wrong_count("KEY behind show");
     return words.front() == "check" ? usage("'dlock config check' looks at all that is configured, and takes no KEY")
@@ -146,6 +150,10 @@ class Placer {
       }
     }
     if (child.empty() || row_.command == Command::kStock) return {};
+    if (row_.command == Command::kFence && options_.json) {
+      return usage("--json means nothing with a CMD, which has the output for itself",
+                   "leave it out; the exit status is 79 if the token is too low");
+    }
     options_.child = child;
     options_.child.push_back(nullptr);
     return {};

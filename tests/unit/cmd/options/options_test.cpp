@@ -134,6 +134,19 @@ TEST_CASE("bench: --count has a most, and 'stock' has processes of its own") {
   }
 }
 
+TEST_CASE("what would have no effect is refused, and --version heeds --json") {
+  const auto show = parse({"config", "show", "--strict"});
+  REQUIRE(!show);
+  CHECK(show.error().message.starts_with("--strict means nothing with 'dlock config show'"));
+  CHECK(parse({"config", "check", "--strict"}));
+  const auto fence = parse({"fence", "--json", "r", "1", "--", "true"});
+  REQUIRE(!fence);
+  CHECK(fence.error().message.starts_with("--json means nothing with a CMD"));
+  CHECK(parse({"fence", "--json", "r", "1"}));
+  CHECK(parsed({"--version", "--json"}).json);
+  CHECK(parsed({"--version"}).json == false);
+}
+
 TEST_CASE("keys are sorted and each is taken once") {
   const Options options = parsed({"run", "b", "a", "b", "--", "x"});
   REQUIRE(options.keys.size() == 2);
