@@ -122,6 +122,8 @@ std::string zsh_script() {
     } else if (row.shape == Operands::kMaybeCommand) {
       cases += "    '1:command:(" + words + ")' '2:action:{[[ $words[2] == stock ]] && compadd -- " + action_words() +
                "}') ;;\n";
+    } else if (row.shape == Operands::kConfig) {
+      cases += "    '1:word:(" + words + ")' '2:key:{[[ $words[2] == show ]] && _dlock_live keys}') ;;\n";
     } else if (takes_keys(row)) {
       cases += "    '*:key:_dlock_live keys') ;;\n";
     } else {
@@ -134,22 +136,24 @@ std::string zsh_script() {
   }
   return "#compdef dlock\n"
          "_dlock_backends() {\n"
-         "  compadd -- local: ${(f)\"$(dlock __complete backends 2>/dev/null)\"}\n"
+         "  compadd -- local: ${(f)\"$(dlock $dlock_files __complete backends 2>/dev/null)\"}\n"
          "}\n"
          "_dlock_live() {\n"
          "  compadd \"${(@)argv[1,-2]}\" -- ${(f)\"$(dlock $dlock_where __complete $argv[-1] 2>/dev/null)\"}\n"
          "}\n"
          "_dlock() {\n"
-         "  local -a commands options dlock_where\n"
+         "  local -a commands options dlock_where dlock_files\n"
          "  local command= action=; integer i at=0\n"
          "  commands=(\n" +
          commands +
          "  )\n"
          "  for ((i = 2; i < CURRENT; i++)); do\n"
          "    case $words[i] in\n"
-         "    (-b|-C|--backend|--config) dlock_where+=($words[i] $words[i+1]); ((i++)) ;;\n"
-         "    (--backend=*|--config=*) dlock_where+=($words[i]) ;;\n"
-         "    (--color|--log-format) [[ -n $command ]] || ((i++)) ;;\n"
+         "    (-b|--backend) dlock_where+=($words[i] $words[i+1]); ((i++)) ;;\n"
+         "    (-C|--config) dlock_where+=($words[i] $words[i+1]); dlock_files+=($words[i] $words[i+1]); ((i++)) ;;\n"
+         "    (--backend=*) dlock_where+=($words[i]) ;;\n"
+         "    (--config=*) dlock_where+=($words[i]); dlock_files+=($words[i]) ;;\n"
+         "    (--color|--colour|--log-format) [[ -n $command ]] || ((i++)) ;;\n"
          "    (--) # what stands behind is a command line of its own\n"
          "      words=(\"${(@)words[i+1,-1]}\"); ((CURRENT -= i)); _normal; return ;;\n"
          "    (-*) ;;\n"
@@ -178,7 +182,7 @@ std::string fish_option(const OptionRow& row, std::string_view help, const std::
   if (row.letter != 0) line += std::string(" -s ") + row.letter;
   line += " -l " + std::string(row.name);
   if (row.kind == ValueKind::kFile) line += " -r -F";
-  else if (row.kind == ValueKind::kBackend) line += " -x -a 'local: (dlock __complete backends 2>/dev/null)'";
+  else if (row.kind == ValueKind::kBackend) line += " -x -a 'local: (__dlock_backends)'";
   else if (row.kind != ValueKind::kFlag) line += " -x";
   if (const std::string words = value_words(row); !words.empty()) line += " -a '" + words + "'";
   return line + " -d '" + escaped(help, "\\", "\\'") + "'\n";
@@ -211,7 +215,7 @@ std::string fish_script() {
       "    set -e words[1]\n"
       "    while set -q words[1]\n"
       "        switch $words[1]\n"
-      "            case -b --backend -C --config --color --log-format\n"
+      "            case -b --backend -C --config --color --colour --log-format\n"
       "                set -e words[1]\n"
       "            case '-*'\n"
       "            case '*'\n"
@@ -235,6 +239,20 @@ std::string fish_script() {
       "        end\n"
       "    end\n"
       "    dlock $where __complete $argv[1] 2>/dev/null\n"
+      "end\n"
+      "# Of the file that the command line names.\n"
+      "function __dlock_backends\n"
+      "    set -l words (commandline -opc)\n"
+      "    set -l files\n"
+      "    for i in (seq 2 (count $words))\n"
+      "        switch $words[$i]\n"
+      "            case -C --config\n"
+      "                set -a files $words[$i] $words[(math $i + 1)]\n"
+      "            case '--config=*'\n"
+      "                set -a files $words[$i]\n"
+      "        end\n"
+      "    end\n"
+      "    dlock $files __complete backends 2>/dev/null\n"
       "end\n"
       "complete -c dlock -f\n"
       "complete -c dlock -n __dlock_behind_dashes -a '(__dlock_child)'\n";
@@ -266,6 +284,10 @@ std::string fish_script() {
       const std::string chosen = "__fish_seen_subcommand_from " + words;
       out += "complete -c dlock -n '" + seen + "; and not " + chosen + "' -a '" + words + "'\n";
       out += "complete -c dlock -n '" + seen + "; and __fish_seen_subcommand_from stock' -a '" + action_words() + "'\n";
+    } else if (row.shape == Operands::kConfig) {
+      const std::string chosen = "__fish_seen_subcommand_from " + words;
+      out += "complete -c dlock -n '" + seen + "; and not " + chosen + "' -a '" + words + "'\n";
+      out += "complete -c dlock -n '" + seen + "; and __fish_seen_subcommand_from show' -a '(__dlock_live keys)'\n";
     } else if (!words.empty()) {
       out += "complete -c dlock -n '" + seen + "' -a '" + words + "'\n";
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 
 #include "cmd/options/completion_words.h"
@@ -15,6 +16,43 @@ std::string bash_patterns(Chosen chosen, char between = '|') {
     if (!chosen(row)) continue;
     patterns.append(patterns.empty() ? 0 : 1, between).append("--").append(row.name);
     if (row.letter != 0) patterns.append(1, between).append("-").append(1, row.letter);
+  }
+  return patterns;
+}
+
+/// "--color|--colour"
+std::string bash_names(const OptionRow& row) {
+  std::string names = "--" + std::string(row.name);
+  if (row.letter != 0) names += std::string("|-") + row.letter;
+  for (const OptionAlias& alias : option_aliases()) {
+    if (alias.id == row.id) names.append("|--").append(alias.name);
+  }
+  return names;
+}
+
+/// Another option of this name, in other commands, has no value.
+bool is_flag_elsewhere(const OptionRow& row) {
+  const auto rows = option_rows();
+  return row.kind != ValueKind::kFlag && std::any_of(rows.begin(), rows.end(), [&](const OptionRow& other) {
+           return other.name == row.name && other.kind == ValueKind::kFlag;
+         });
+}
+
+/// "verify|stock" of the commands that have it.
+std::string bash_commands(const OptionRow& row) {
+  std::string names;
+  for (const CommandRow& command : command_rows()) {
+    if (has_option(command.command, row)) names.append(names.empty() ? "" : "|").append(names_of(command, '|'));
+  }
+  return names;
+}
+
+/// Of all options for which `chosen` says so, whatever the command.
+template <typename Chosen>
+std::string bash_values(Chosen chosen) {
+  std::string patterns;
+  for (const OptionRow& row : option_rows()) {
+    if (chosen(row) && !is_flag_elsewhere(row)) patterns.append(patterns.empty() ? "" : "|").append(bash_names(row));
   }
   return patterns;
 }
@@ -44,27 +82,39 @@ std::string bash_value_cases() {
   for (const OptionRow& row : option_rows()) {
     const std::string words = value_words(row);
     const char* files = row.kind == ValueKind::kFile ? "-f " : "";
-    if (!words.empty()) add("--" + std::string(row.name), files + ("-W '" + words + "'"));
+    if (!words.empty()) add(bash_names(row), files + ("-W '" + words + "'"));
   }
-  add(bash_patterns(names_backend), "-W \"local: $(dlock __complete backends 2>/dev/null)\"");
-  add(bash_patterns([](const OptionRow& row) { return row.kind == ValueKind::kFile; }), "-f");
+  add(bash_values(names_backend), "-W \"local: $(dlock \"${files[@]}\" __complete backends 2>/dev/null)\"");
+  add(bash_values([](const OptionRow& row) { return row.kind == ValueKind::kFile; }), "-f");
+  for (const OptionRow& row : option_rows()) {
+    if (!is_flag_elsewhere(row)) continue;
+    out += "    " + bash_names(row) + ") case $command in " + bash_commands(row) +
+           ") COMPREPLY=($(compgen -f -- \"$cur\")); return 0 ;; esac ;;\n";
+  }
   const auto unknown = [](const OptionRow& row) {
     return row.kind == ValueKind::kDuration || row.kind == ValueKind::kNumber ||
            (row.kind == ValueKind::kText && value_words(row).empty());
   };
-  return out + "    " + bash_patterns(unknown) + ") return 0 ;;\n";
+  return out + "    " + bash_values(unknown) + ") return 0 ;;\n";
 }
 
 /// Walks over the words before the one that is typed.
 std::string bash_scan() {
   const auto takes_value = [](const OptionRow& row) { return row.kind != ValueKind::kFlag; };
+  std::string sometimes;
+  for (const OptionRow& row : option_rows()) {
+    if (!is_flag_elsewhere(row)) continue;
+    sometimes += "      " + bash_names(row) + ") case $command in " + bash_commands(row) + ") ((i++)) ;; esac ;;\n";
+  }
   return "  for ((i = 1; i < ${#words[@]} - 1; i++)); do\n"
          "    case ${words[i]} in\n"
-         "      --backend|-b|--config|-C) where+=(\"${words[i]}\" \"${words[i+1]}\"); ((i++)) ;; # whose keys are "
-         "meant\n"
-         "      --backend=*|--config=*) where+=(\"${words[i]}\") ;;\n"
-         "      " +
-         bash_patterns(takes_value) +
+         "      --backend|-b|--config|-C) # whose keys are meant\n"
+         "        where+=(\"${words[i]}\" \"${words[i+1]}\")\n"
+         "        [[ ${words[i]} == *b* ]] || files+=(\"${words[i]}\" \"${words[i+1]}\")\n"
+         "        ((i++)) ;;\n"
+         "      --backend=*) where+=(\"${words[i]}\") ;;\n"
+         "      --config=*) where+=(\"${words[i]}\") files+=(\"${words[i]}\") ;;\n" +
+         sometimes + "      " + bash_values(takes_value) +
          ") ((i++)) ;;\n"
          "      --)\n"
          "        # What stands behind is a command line of its own.\n"
@@ -83,7 +133,7 @@ std::string bash_scan() {
 constexpr char kBashWords[] =
     "_dlock() {\n"
     "  local command= action= more= options= operands= live= cur prev word i rest=$COMP_LINE\n"
-    "  local -a words=() at=() where=()\n"
+    "  local -a words=() at=() where=() files=()\n"
     "  COMPREPLY=()\n"
     "  for ((i = 0; i <= COMP_CWORD; i++)); do\n"
     "    word=${COMP_WORDS[i]}\n"
@@ -136,6 +186,10 @@ std::string bash_script() {
          "  esac\n"
          "  if [[ $command == stock && $action ]]; then operands= live=stocks; fi\n"
          "  if [[ $command == help && $action ]]; then operands=; fi\n"
+         "  if [[ $command == config && $action ]]; then\n"
+         "    operands=\n"
+         "    [[ $action != show || $more ]] || live=keys\n"
+         "  fi\n"
          "  if [[ $command == help && $action == stock && ! $more ]]; then operands='" +
          action_words() +
          "'; fi\n"

@@ -29,12 +29,7 @@ constexpr bool rows_stand_in_the_order_of_their_ids() {
 }
 static_assert(rows_stand_in_the_order_of_their_ids());
 
-/// Names under which users of flock(1) and its kin know an option.
-struct Alias {
-  std::string_view name;
-  OptionId id;
-};
-constexpr Alias kAliases[] = {
+constexpr OptionAlias kAliases[] = {
     {"nb", OptionId::kNonblock},   {"nonblocking", OptionId::kNonblock}, {"try", OptionId::kNonblock},
     {"limit", OptionId::kPermits}, {"colour", OptionId::kColor},
 };
@@ -42,6 +37,7 @@ constexpr Alias kAliases[] = {
 }  // namespace
 
 std::span<const OptionRow> option_rows() { return kOptionRows; }
+std::span<const OptionAlias> option_aliases() { return kAliases; }
 
 const OptionRow& option_row(OptionId id) { return kOptionRows[static_cast<std::size_t>(id)]; }
 
@@ -53,7 +49,7 @@ const OptionRow* find_option(std::string_view name) {
   for (const OptionRow& row : kOptionRows) {
     if (row.name == name) return &row;
   }
-  for (const Alias& alias : kAliases) {
+  for (const OptionAlias& alias : kAliases) {
     if (alias.name == name) return &option_row(alias.id);
   }
   return nullptr;
@@ -79,7 +75,7 @@ std::string_view nearest_option(std::string_view word, Command command) {
   for (const OptionRow& row : kOptionRows) {
     if (has_option(command, row)) nearest.offer(row.name);
   }
-  for (const Alias& alias : kAliases) {
+  for (const OptionAlias& alias : kAliases) {
     if (has_option(command, option_row(alias.id))) nearest.offer(alias.name);
   }
   return nearest.best();

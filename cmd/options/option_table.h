@@ -110,7 +110,14 @@ struct OptionRow {
   } elsewhere = {};
 };
 
+/// A name under which users of flock(1) and its kin know an option.
+struct OptionAlias {
+  std::string_view name;
+  OptionId id;
+};
+
 std::span<const OptionRow> option_rows();
+std::span<const OptionAlias> option_aliases();
 const OptionRow& option_row(OptionId id);
 
 /// What the option does in `command`.

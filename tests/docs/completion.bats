@@ -73,6 +73,24 @@ hold_some() {
   [ -z "$(in_bash dlock stock -b "$store" take re)" ]
 }
 
+@test "bash: an option that has a value in another command, other names of options, a file of backends, and keys behind show" {
+  hold_some
+  mkdir "$stage/here"
+  cd "$stage/here"
+  touch deploy-file
+  [ "$(in_bash dlock history -b "$store" --svg dep)" = deploy/prod ]
+  [ "$(in_bash dlock verify --svg dep)" = deploy-file ]
+  [ "$(in_bash dlock --colour always ru)" = run ]
+  [ "$(in_bash dlock inspect -b "$store" --colour al)" = always ]
+  printf '[backend.depot]\nurl = "%s"\n' "$store" >mine.toml
+  [ "$(in_bash dlock -C mine.toml inspect -b dep)" = depot ]
+  [ "$(in_bash dlock --config=mine.toml inspect -b dep)" = depot ]
+  [ "$(in_bash dlock config s)" = show ]
+  [ "$(in_bash dlock config show -b "$store" dep)" = deploy/prod ]
+  [ -z "$(in_bash dlock config show -b "$store" s)" ]
+  [ -z "$(in_bash dlock config check -b "$store" '')" ]
+}
+
 @test "bash on a terminal: stores and keys with colons in them" {
   hold_some
   dlock acquire -b "$store" --ttl 1m app:orders
@@ -112,6 +130,17 @@ hold_some() {
   [ "$(in_fish "dlock inspect -b $store dep")" = deploy/prod ]
   [ "$(in_fish "dlock stock ta")" = take ]
   [ "$(in_fish "dlock stock take --backend=$store ph")" = phone ]
+}
+
+@test "fish and zsh: a file of backends, and keys behind show" {
+  hold_some
+  printf '[backend.depot]\nurl = "%s"\n' "$store" >"$stage/mine.toml"
+  [[ "$(in_fish "dlock -C $stage/mine.toml inspect -b dep")" == depot* ]]
+  [ "$(in_fish "dlock config show -b $store dep")" = deploy/prod ]
+  [ -z "$(in_fish "dlock config show -b $store chec")" ]
+  set_zsh
+  in_zsh "dlock -C $stage/mine.toml inspect -b dep" 'depot'
+  in_zsh "dlock config show -b $store dep" 'deploy/prod'
 }
 
 @test "zsh: live keys of the store that is named, actions of stock before the names of stocks" {
