@@ -172,11 +172,16 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
     acquisition_.patience().reached();
     if (verdict->kind == Verdict::Kind::kDisagrees) return disagreement();
     if (verdict->kind != Verdict::Kind::kGone) return verdict;
-    if (calls_->was_taken_up()) {  // a server that was cut off may not know them yet: they go with the session
-      calls_->end();
+    // Somebody has deleted our place in the queue, or a part of it, whose rest would be in everybody's way. A server
+    // that was cut off may not know them yet.
+    const auto rest =
+        calls_->was_taken_up() ? Result<void>(Error{ErrorCode::kDenied, ""}) : contender.remove(asked_by());
+    if (!rest && rest.error().code == ErrorCode::kDenied) {
+      leave_session();
       return Error{ErrorCode::kLost, "our nodes in " + directory_ + " are not there any more"};
     }
-    contender.forget();  // somebody has deleted our place in the queue
+    if (!rest && rest.error().code != ErrorCode::kLost) return rest.error();
+    contender.forget();
   }
   return Error{ErrorCode::kUnavailable, "our nodes in " + directory_ + " are deleted again and again"};
 }
@@ -196,7 +201,12 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control)
 bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
   if (!acquisition_.patience().queues()) {
     leave_queue();
-    wait_in_session([] { return false; }, until, control);
+    const auto leave_what_is_left = [this] {
+      if (calls_->state() == SessionState::kConnected && is_in_queue()) leave_queue();
+      return !calls_;
+    };
+    if (calls_) wait_in_session(leave_what_is_left, until, control);
+    if (!calls_) acquisition_.pause(until, control);
     return !acquisition_.patience().is_over(runtime_.clock.now());
   }
   const auto watched = watch(control);
@@ -331,15 +341,31 @@ std::string ZookeeperLock::warning() const {
          " does not exclude in " + mode_name(spec_.mode) + " mode: both may hold the lock at once";
 }
 
-/// What is not confirmed to be gone goes with the session.
+bool ZookeeperLock::is_in_queue() const {
+  return std::any_of(contenders_.begin(), contenders_.end(),
+                     [](const ContenderStore& one) { return one.may_be_there(); });
+}
+
+/// What may still be there is not forgotten: in a session that goes on it would be in everybody's way, ours included.
 void ZookeeperLock::leave_queue() {
   stage_ = 0;
   if (!calls_ || calls_->timeout() == Duration(0)) return;  // nobody was reached
   const TimePoint until = runtime_.clock.now() + kGiveUpBudget;
+  bool may_not = false;
   for (auto contender = contenders_.rbegin(); contender != contenders_.rend(); ++contender) {
-    if (!contender->remove(until) && shared_) shared_->retire();
-    contender->forget();
+    const auto removed = contender->remove(until);
+    if (removed || removed.error().code == ErrorCode::kLost) contender->forget();
+    else may_not = may_not || shared_ || removed.error().code != ErrorCode::kUnavailable;
   }
+  if (may_not) leave_session();
+}
+
+/// With all that cannot be removed. Nothing refers to a shared one any more, which ends with its last user.
+void ZookeeperLock::leave_session() {
+  if (!shared_) return calls_->end();
+  shared_->retire();
+  contenders_.clear();
+  calls_.reset();
 }
 
 }  // namespace dlock::zookeeper

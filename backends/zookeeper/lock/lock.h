@@ -67,7 +67,9 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Result<Granted> granted(Control& control);
   std::string warning() const;
   Error disagreement() const;
+  bool is_in_queue() const;
   void leave_queue();
+  void leave_session();
   void outlast_first_touches();
   void leave_gates();
   TimePoint asked_by();

@@ -112,6 +112,7 @@ Result<Verdict> ContenderStore::judged(const Result<Answer>& list) {
   if (!list) return list.error();
   if (list->code == Code::kNoNode) return Verdict{Verdict::Kind::kGone};
   seen_ = list->children;
+  if (own_.size() < stage_.families.size()) return Verdict{Verdict::Kind::kGone};  // one was deleted before find()
   return judge(stage_.rule, seen_, own_names(), stage_.permits);
 }
 
@@ -323,6 +324,17 @@ Result<Answer> ContenderStore::remove_nodes(TimePoint until, int version) {
   return calls_.call({.kind = Request::Kind::kChange, .changes = removals(version)}, until, nullptr);
 }
 
+/// Where one of them is missing, the transaction leaves the others.
+Result<void> ContenderStore::remove_one_by_one(TimePoint until) {
+  for (const Change& change : removals()) {
+    const auto answer = calls_.call_until({.kind = Request::Kind::kChange, .changes = {change}}, until, nullptr);
+    if (!answer) return answer.error();
+    if (answer->code == Code::kOk || answer->code == Code::kNoNode) continue;
+    return unexpected(answer->code, calls_.store(), "does not remove our nodes");
+  }
+  return {};
+}
+
 Result<void> ContenderStore::remove(TimePoint until, int version) {
   bool unanswered = removal_.has_value();
   if (removal_) calls_.forget(*std::exchange(removal_, std::nullopt));
@@ -344,9 +356,7 @@ Result<void> ContenderStore::remove(TimePoint until, int version) {
     if (answer && answer->code == Code::kNoNode) {
       gone = true;
       if (own_.size() == 1) break;
-      for (const Change& change : removals()) {  // the others, which the transaction has left
-        (void)calls_.call({.kind = Request::Kind::kChange, .changes = {change}}, until, nullptr);
-      }
+      if (const auto rest = remove_one_by_one(until); !rest) return rest;
       break;
     }
     if (answer) {

@@ -45,15 +45,20 @@ class ContenderStore {
   bool is_woken(const Verdict& verdict);
 
   /// Removes the nodes. `version`: the one that the first node's data must have, -1 for any; Conflict if it is another.
-  /// Lost if a node was already gone, unless an earlier request of this was not answered and may have removed it.
+  /// Lost if a node was already gone, unless an earlier request of this was not answered and may have removed it; after
+  /// that, as after success, none is there any more. After any other error they may be, and are not forgotten.
   Result<void> remove(TimePoint until, int version = -1);
 
   /// Sends the removal without waiting for its answer. Call it again from time to time: it repeats the request if the
   /// connection was lost before the answer.
   void remove_meanwhile();
 
-  /// Forgets the nodes, which are gone or end with the session: the next enter() makes new ones.
+  /// Forgets the nodes: the next enter() makes new ones. REQUIRES: they are gone, as remove() or the caller's own
+  /// transaction has confirmed. Else they would go on excluding everybody, us too, for as long as the session lives.
   void forget();
+
+  /// Whether nodes of ours may be there.
+  bool may_be_there() const { return unknown_ || !own_.empty(); }
 
   /// The contenders in the last list of children that do not exclude us, or that we do not exclude (rules.h).
   std::vector<std::string> strangers() const;
@@ -76,6 +81,7 @@ class ContenderStore {
   Result<Verdict> create_one(const std::string& path, TimePoint until, Control* control);
   Result<void> find(TimePoint until, Control* control);
   Result<Answer> remove_nodes(TimePoint until, int version);
+  Result<void> remove_one_by_one(TimePoint until);
   Result<void> check_leases(TimePoint until, Control* control);
   Result<Verdict> judged(const Result<Answer>& list);
   std::vector<Change> removals(int version = -1) const;

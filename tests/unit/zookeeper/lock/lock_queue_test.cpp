@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places in the queue that nobody waits in any more: none is left behind in a session that goes on.
+#include <doctest/doctest.h>
+
+#include "backends/zookeeper/lock/lock.h"
+#include "tests/unit/zookeeper/lock_world.h"
+
+namespace dlock::zookeeper::lock_test {
+namespace {
+
+bool removes(const Request& request) {
+  return request.kind == Request::Kind::kChange && request.changes.front().kind == Change::Kind::kDelete;
+}
+
+std::size_t nodes_of_sessions(const World& world) {
+  std::size_t count = 0;
+  for (const auto& [path, node] : world.ensemble.nodes) count += node.stat.ephemeral_owner != 0 ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("Whose tries are counted leaves the queue in each pause, also if no server was there at its begin") {
+  for (const char* recipe : kRecipes) {
+    for (int n = 1;; ++n) {
+      CAPTURE(recipe);
+      CAPTURE(n);
+      World world;
+      const auto holder = world.lock(spec_of(), recipe);
+      REQUIRE(granted(holder->acquire(world.supervisor)));
+      const auto before = nodes_of_sessions(world);
+      std::size_t in_pause = 0;
+      int requests = 0;
+      const auto free_it = [&] {
+        in_pause = nodes_of_sessions(world);
+        CHECK(holder->release(world.clock.now() + 1s));
+      };
+      world.at(9s, free_it);
+      world.ensemble.before_each = [&](auto&, const auto&) {
+        if (world.clock.since_start() > 0s || ++requests != n) return;
+        world.ensemble.stop();
+        world.at(2s, [&] {
+          world.ensemble.start();
+          world.at(9s, free_it);
+        });
+      };
+      LockSpec spec = spec_of();
+      spec.wait.tries = 3;
+      spec.wait.retry_interval = 10s;
+      const auto waiter = world.lock(spec, recipe);
+      REQUIRE(granted(waiter->acquire(world.supervisor)));
+      world.ensemble.before_each = nullptr;
+      CHECK(in_pause <= before);
+      CHECK(waiter->release(world.clock.now() + 1s));
+      CHECK(nodes_of_sessions(world) == 0);
+      if (requests < n) break;
+    }
+  }
+}
+
+TEST_CASE("A waiter whose place is deleted in part removes the rest, and is served in its turn") {
+  for (const std::size_t which : {0U, 1U, 2U}) {
+    for (const bool is_lost : {false, true}) {
+      CAPTURE(which);
+      CAPTURE(is_lost);
+      World world;
+      const auto holder = world.lock(spec_of());
+      REQUIRE(granted(holder->acquire(world.supervisor)));
+      const auto held = world.ensemble.children("/app/k");
+      world.at(1s, [&] {
+        std::vector<std::string> others;
+        for (const std::string& name : world.ensemble.children("/app/k")) {
+          if (std::find(held.begin(), held.end(), name) == held.end()) others.push_back(name);
+        }
+        REQUIRE(others.size() == 3);
+        world.ensemble.remove("/app/k/" + others[which]);
+        if (is_lost) {
+          bool seen = false;
+          world.ensemble.before_each = [&world, seen](auto&, const Request& request) mutable {
+            if (request.kind != Request::Kind::kList || std::exchange(seen, true)) return;
+            world.ensemble.lose_reply_of = world.ensemble.requests + 1;  // which removes what is left
+          };
+        }
+        world.at(40s, [&] { CHECK(holder->release(world.clock.now() + 5s)); });
+      });
+      LockSpec spec = spec_of();
+      spec.wait.until = world.clock.now() + 1000s;
+      const auto waiter = world.lock(spec);
+      REQUIRE(granted(waiter->acquire(world.supervisor)));
+      CHECK(world.clock.since_start() >= 40s);
+      CHECK(world.clock.since_start() < 41s);
+      CHECK(world.ensemble.children("/app/k").size() == 3);
+    }
+  }
+}
+
+TEST_CASE("A place in the queue that may not be removed goes with its session") {
+  for (const char* recipe : {"bridge", "mutex", "rw", "kazoo-lock"}) {
+    CAPTURE(recipe);
+    World world;
+    const auto holder = world.lock(spec_of(), recipe);
+    REQUIRE(granted(holder->acquire(world.supervisor)));
+    const auto before = nodes_of_sessions(world);
+    world.ensemble.before_each = [&](auto&, const Request& request) {
+      world.ensemble.closed = removes(request) ? "/app/k" : "";
+    };
+    LockSpec spec = spec_of();
+    spec.wait.tries = 3;
+    spec.wait.retry_interval = 10s;
+    std::size_t in_pause = 0;
+    world.at(9s, [&] {
+      in_pause = nodes_of_sessions(world);
+      world.ensemble.before_each = nullptr;
+      world.ensemble.closed.clear();
+      CHECK(holder->release(world.clock.now() + 1s));
+    });
+    const auto waiter = world.lock(spec, recipe);
+    REQUIRE(granted(waiter->acquire(world.supervisor)));
+    CHECK(in_pause == before);
+    CHECK(waiter->release(world.clock.now() + 1s));
+    CHECK(nodes_of_sessions(world) == 0);
+  }
+}
+
+}  // namespace dlock::zookeeper::lock_test
