@@ -139,7 +139,7 @@ void Progress::warned(const std::string& warning) {
 void Progress::lost(const std::string& why, const SupervisorState& s, pid_t command) {
   std::string text = "LOST " + names(options_) + ": ";
   if (s.deadline && !s.session_over) {
-    const TimePoint sent = *s.deadline - options_.ttl + clock_drift(options_.ttl);
+    const TimePoint sent = *s.deadline - s.lease + clock_drift(s.lease);
     text += "no renewal for " + human_duration(runtime_.clock.now() - sent) + " (" + why + ")";
   } else {
     text += why;
@@ -154,7 +154,8 @@ void Progress::lost(const std::string& why, const SupervisorState& s, pid_t comm
   } else {
     switch (options_.on_lost.kind) {
       case OnLost::Kind::kTerm:
-        text += "; sent TERM to pid " + pid + ", KILL follows in " + human_duration(options_.kill_after);
+        text += "; sent TERM to pid " + pid + ", KILL follows in " +
+                human_duration(fitting_kill_after(options_.kill_after, s.lease));
         break;
       case OnLost::Kind::kKill:
         text += "; sent KILL to pid " + pid;
@@ -174,8 +175,8 @@ void Progress::overheld(const SupervisorState& s, pid_t command) {
   std::string text = names(options_) + " was held for " + human_duration(runtime_.clock.now() - s.granted_at) +
                      ", as long as --max-hold allows";
   if (command > 0) {
-    text +=
-        "; sent TERM to pid " + std::to_string(command) + ", KILL follows in " + human_duration(options_.kill_after);
+    text += "; sent TERM to pid " + std::to_string(command) + ", KILL follows in " +
+            human_duration(fitting_kill_after(options_.kill_after, s.lease));
   }
   const char* const next =
       command > 0 ? "the lock is given back when the command is gone" : "the lock is given back now";

@@ -28,7 +28,8 @@ void Keeping::run() {
   Granted& granted = *std::get_if<Granted>(&*answer);
   holds_ = !granted.locks.empty();
   if (holds_ && !granted.locks.front().reentered) marks_.owner = granted.locks.front().owner.text();
-  schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline);
+  if (granted.lease > Duration(0)) lease_ = granted.lease;
+  schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline, lease_);
   trace_grant(granted);
   if (!freshen(granted)) return;
   if (!link_.stop_requested()) link_.tell(granted);
@@ -52,9 +53,7 @@ void Keeping::trace_grant(const Granted& granted) const {
 /// The answer was long in coming, so that little is left of the lease: false if it was lost meanwhile.
 bool Keeping::freshen(Granted& granted) {
   const TimePoint now = clock_.now();
-  if (!holds_ || !granted.deadline ||
-      *granted.deadline - now >= least_to_tell(granted.lease > Duration(0) ? granted.lease : spec_.ttl))
-    return true;
+  if (!holds_ || !granted.deadline || *granted.deadline - now >= least_to_tell(lease_)) return true;
   const Renewal answer = lock_.renew(link_, schedule_.gives_up_at(now));
   if (const auto* lost = std::get_if<RenewalLost>(&answer)) return lose(lost->why);
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {
@@ -110,9 +109,9 @@ void Keeping::started(SupervisorLink::Started started) {
 std::optional<TimePoint> Keeping::act_at() const {
   if (!command_ || !spec_.ends_command) return std::nullopt;
   const auto deadline = schedule_.deadline();
-  const auto last = deadline ? std::optional(kill_at(*deadline, spec_.ttl)) : std::nullopt;
+  const auto last = deadline ? std::optional(kill_at(*deadline, lease_)) : std::nullopt;
   const auto first = earlier(last, asked_at_ ? std::optional(*asked_at_ + spec_.kill_after) : std::nullopt);
-  return first ? std::optional(*first + kill_margin(spec_.ttl) / 2) : std::nullopt;
+  return first ? std::optional(*first + kill_margin(lease_) / 2) : std::nullopt;
 }
 
 /// Looks at the clock, renews what is due, hears what the store has said. False once the lock is not ours any more. An
@@ -149,7 +148,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
     if (link_.stop_requested()) return true;  // given up for what is wanted now; nothing is wrong with the store
-    trace("renewal not confirmed: " + unknown->why + "; asked again in " + human_duration(renewal_retry(spec_.ttl)));
+    trace("renewal not confirmed: " + unknown->why + "; asked again in " + human_duration(renewal_retry(lease_)));
     if (trouble_ != unknown->why) link_.tell(Unrenewed{trouble_ = unknown->why});
   } else if (asked) {
     schedule_.held(began);

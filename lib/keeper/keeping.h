@@ -29,6 +29,7 @@ class Keeping {
         log_(runtime.log),
         processes_(processes),
         began_(clock_.now()),
+        lease_(spec.ttl),
         schedule_(spec, TimePoint(), {}) {}
 
   void run();
@@ -68,6 +69,7 @@ class Keeping {
   const Log& log_;
   Processes& processes_;
   const TimePoint began_;
+  Duration lease_;  ///< how long it is after each renewal: the ttl, or what the store gave
   RenewalSchedule schedule_;
   bool holds_ = false;       ///< false for a spec that takes nothing
   bool spoken_ = true;       ///< the supervisor may have sent something; false once a wait has seen that it has not

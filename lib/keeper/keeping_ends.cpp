@@ -39,7 +39,7 @@ void Keeping::act_for_supervisor() {
 void Keeping::after_loss() {
   if (!command_ || !spec_.ends_command) return;
   const TimePoint now = clock_.now();
-  const TimePoint act_by = *earlier(now + spec_.kill_after + kill_margin(spec_.ttl) / 2, act_at());
+  const TimePoint act_by = *earlier(now + spec_.kill_after + kill_margin(lease_) / 2, act_at());
   while (clock_.now() < act_by) {
     link_.receive();
     if (link_.over() || link_.release_by()) return;
@@ -119,7 +119,7 @@ void Keeping::end_command(Duration kill_after, bool ours) {
     link_.receive();  // what it says now changes nothing, and must not wake us again
     const TimePoint now = clock_.now();
     const auto deadline = schedule_.deadline();
-    auto last = deadline ? std::optional(kill_at(*deadline, spec_.ttl)) : std::nullopt;
+    auto last = deadline ? std::optional(kill_at(*deadline, lease_)) : std::nullopt;
     if (!ours) last = now;
     orphans.step(now, last);
     if (orphans.gone()) break;

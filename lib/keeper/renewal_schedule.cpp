@@ -17,26 +17,34 @@ TimePoint sent_at(TimePoint deadline, Duration ttl, TimePoint now) {
   return std::min(now, deadline - (lease_deadline(TimePoint(), ttl) - TimePoint()));
 }
 
+/// The same share of `lease` as the interval is of the ttl.
+Duration interval_within(const LockSpec& spec, Duration lease) {
+  if (lease == spec.ttl) return spec.renew_interval;
+  const double share = static_cast<double>(lease.count()) / static_cast<double>(spec.ttl.count());
+  return std::chrono::duration_cast<Duration>(spec.renew_interval * share);
+}
+
 }  // namespace
 
-RenewalSchedule::RenewalSchedule(const LockSpec& spec, TimePoint granted_at, std::optional<TimePoint> deadline)
-    : ttl_(spec.ttl), interval_(spec.renew_interval), deadline_(deadline) {
-  confirmed(deadline ? sent_at(*deadline, ttl_, granted_at) : granted_at);
+RenewalSchedule::RenewalSchedule(const LockSpec& spec, TimePoint granted_at, std::optional<TimePoint> deadline,
+                                 Duration lease)
+    : lease_(lease > Duration(0) ? lease : spec.ttl), interval_(interval_within(spec, lease_)), deadline_(deadline) {
+  confirmed(deadline ? sent_at(*deadline, lease_, granted_at) : granted_at);
 }
 
 TimePoint RenewalSchedule::gives_up_at(TimePoint now) const {
-  return *earlier(now + std::max<Duration>(100ms, ttl_ / 6), deadline_);
+  return *earlier(now + std::max<Duration>(100ms, lease_ / 6), deadline_);
 }
 
 void RenewalSchedule::renewed(TimePoint began, TimePoint now, TimePoint deadline) {
   deadline_ = deadline;
-  confirmed(std::max(began, sent_at(deadline, ttl_, now)));
+  confirmed(std::max(began, sent_at(deadline, lease_, now)));
 }
 
 void RenewalSchedule::held(TimePoint now) { confirmed(now); }
 
 void RenewalSchedule::unknown(TimePoint began, std::string why) {
-  due_ = began + renewal_retry(ttl_);
+  due_ = began + renewal_retry(lease_);
   last_failure_ = std::move(why);
 }
 
@@ -52,7 +60,7 @@ std::string RenewalSchedule::why(TimePoint now) const {
 
 void RenewalSchedule::confirmed(TimePoint sent) {
   confirmed_ = sent;
-  const Duration whole = lease_deadline(sent, ttl_) - sent;
+  const Duration whole = lease_deadline(sent, lease_) - sent;
   const Duration given = deadline_ ? std::clamp(*deadline_ - sent, Duration(0), whole) : whole;
   const double share = static_cast<double>(given.count()) / static_cast<double>(whole.count());
   due_ = sent + std::chrono::duration_cast<Duration>(interval_ * share);

@@ -10,16 +10,18 @@
 namespace dlock {
 
 /// When to renew, and when to stop believing; pure (guarantees in man 7 dlock). The next renewal is due renew_interval
-/// after the confirmed one went out; after an unknown outcome renewal_retry(ttl) after the attempt began. A store that
-/// gives less than the ttl is asked so much more often. A lock that has no deadline is never over.
+/// after the confirmed one went out; after an unknown outcome renewal_retry(lease) after the attempt began. A store
+/// that gives less than the ttl is asked so much more often. A lock that has no deadline is never over.
 class RenewalSchedule {
  public:
-  RenewalSchedule(const LockSpec& spec, TimePoint granted_at, std::optional<TimePoint> deadline);
+  /// `lease`: as in Granted; 0: the ttl.
+  RenewalSchedule(const LockSpec& spec, TimePoint granted_at, std::optional<TimePoint> deadline,
+                  Duration lease = Duration(0));
 
   std::optional<TimePoint> deadline() const { return deadline_; }
   TimePoint due() const { return due_; }
 
-  /// When an attempt that begins now gives up: after max(100 ms, ttl / 6), never after the deadline.
+  /// When an attempt that begins now gives up: after max(100 ms, lease / 6), never after the deadline.
   TimePoint gives_up_at(TimePoint now) const;
 
   /// `began`: when the renewal that was confirmed began; it went out then or later.
@@ -34,7 +36,7 @@ class RenewalSchedule {
  private:
   void confirmed(TimePoint sent);
 
-  Duration ttl_;
+  Duration lease_;  ///< how long it is after each renewal
   Duration interval_;
   TimePoint due_;
   TimePoint confirmed_;

@@ -27,4 +27,8 @@ Duration least_to_tell(Duration ttl) { return ttl * 2 / 3; }
 
 Duration default_kill_after(Duration ttl) { return std::min<Duration>(5s, ttl / 6); }
 
+Duration fitting_kill_after(Duration chosen, Duration ttl) {
+  return 2 * chosen < ttl ? chosen : default_kill_after(ttl);
+}
+
 }  // namespace dlock

@@ -11,6 +11,9 @@ namespace dlock {
 ///   sent                                             term_at     kill_at  deadline   sent + ttl
 ///    |--- renew --- renew --- retry, retry ... ---------|-- kill_after --|-- margin --|-- drift --|
 ///
+/// Everywhere here `ttl` is how long the lease is after each renewal: what was asked for, or less where the store gives
+/// less (Granted::lease).
+///
 /// The bound on clock *rates* instead of clock *times* is the one of Gray and Cheriton, "Leases", SOSP 1989, section 5.
 
 /// 1 % of ttl + 2 ms.
@@ -42,5 +45,8 @@ Duration least_to_tell(Duration ttl);
 
 /// --kill-after when nobody chose it: min(5 s, ttl / 6).
 Duration default_kill_after(Duration ttl);
+
+/// What was chosen for --kill-after, or the default where a lease of `ttl` leaves no room for that and to renew.
+Duration fitting_kill_after(Duration chosen, Duration ttl);
 
 }  // namespace dlock

@@ -23,14 +23,13 @@ std::optional<TimePoint> end_of_hold(const SupervisionPolicy& policy, const Supe
   return policy.max_hold ? std::optional(s.granted_at + *policy.max_hold) : std::nullopt;
 }
 
-/// Where the store gives less than the ttl, what was chosen may leave no room to renew.
 Duration kill_after(const SupervisionPolicy& policy, const SupervisorState& s) {
-  return 2 * policy.kill_after < s.lease ? policy.kill_after : default_kill_after(s.lease);
+  return fitting_kill_after(policy.kill_after, s.lease);
 }
 
 /// When the command must be gone; none for a lock without a deadline.
-std::optional<TimePoint> last_moment(const SupervisionPolicy& policy, const SupervisorState& s) {
-  return s.deadline ? std::optional(kill_at(*s.deadline, policy.ttl)) : std::nullopt;
+std::optional<TimePoint> last_moment(const SupervisorState& s) {
+  return s.deadline ? std::optional(kill_at(*s.deadline, s.lease)) : std::nullopt;
 }
 
 /// One decision being made. Each on_...() handles one kind of event in every phase.
@@ -50,7 +49,7 @@ class Decision {
         return;
       case Phase::kGranted:
         if (enough_to_start()) start();
-        else if (now_ >= *last_moment(policy_, s_)) lose_before_start("hardly any lease was left, and no renewal came");
+        else if (now_ >= *last_moment(s_)) lose_before_start("hardly any lease was left, and no renewal came");
         return;
       case Phase::kRunning:
         if (const auto due = term_due(policy_, s_); due && now_ >= *due) declare_lost("");
@@ -61,7 +60,7 @@ class Decision {
         if (alarm_rang()) kill_tree();
         return;
       case Phase::kLingering:
-        if (const auto last = last_moment(policy_, s_); last && now_ >= *last) lose_without_command("");
+        if (const auto last = last_moment(s_); last && now_ >= *last) lose_without_command("");
         else if (alarm_rang()) release();
         return;
       case Phase::kReleasing:
@@ -264,7 +263,7 @@ class Decision {
   }
 
   /// Between TERM and KILL, and before the lease ends.
-  void set_kill_alarm() { s_.alarm = earlier(now_ + kill_after(policy_, s_), last_moment(policy_, s_)); }
+  void set_kill_alarm() { s_.alarm = earlier(now_ + kill_after(policy_, s_), last_moment(s_)); }
 
   void terminate_tree() {
     if (now_ >= *s_.alarm) return kill_tree();
@@ -373,7 +372,7 @@ std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, 
 
 std::optional<TimePoint> term_due(const SupervisionPolicy& policy, const SupervisorState& s) {
   if (s.phase != Phase::kRunning || s.lost || !s.deadline) return std::nullopt;
-  return term_at(*s.deadline, policy.ttl, kill_after(policy, s));
+  return term_at(*s.deadline, s.lease, kill_after(policy, s));
 }
 
 std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s, bool watched) {
@@ -381,11 +380,11 @@ std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Supervis
     case Phase::kAcquiring:
       return policy.give_up_at;
     case Phase::kGranted:
-      return last_moment(policy, s);
+      return last_moment(s);
     case Phase::kRunning:
       return earlier(watched ? std::nullopt : term_due(policy, s), end_of_hold(policy, s));
     case Phase::kLingering:
-      return earlier(s.alarm, last_moment(policy, s));
+      return earlier(s.alarm, last_moment(s));
     case Phase::kWithdrawing:
     case Phase::kEnding:
     case Phase::kKilling:

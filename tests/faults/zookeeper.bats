@@ -41,6 +41,12 @@ own_server() { # [LINE...]
 @test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the session and a tick" { supervisor_and_keeper_killed 4000; }
 @test "a waiter that stays SIGSTOPped when its turn has come: its keeper gives the lock to the next one, 79" { stopped_waiter_passed_over; }
 
+@test "servers that allow only sessions far shorter than the ttl: the command runs as long as it likes" {
+  own_server "maxSessionTimeout=$((3000 * slowness))"
+  run -3 dlock run -n "$key" -- sh -c "sleep $((4 * slowness)); exit 3"
+  [ "$output" = "" ]
+}
+
 @test "a waiter SIGKILLed leaves nothing that keeps others waiting for longer than its session" {
   hold_section a
   wait_section b

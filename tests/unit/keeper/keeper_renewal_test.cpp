@@ -182,6 +182,36 @@ TEST_CASE("Without any renewal the lock is lost at its deadline, with the last r
   CHECK(world.ended <= lost[0].first + kLastWordToEnd);
 }
 
+TEST_CASE("Where the store gives less than the ttl, the keeper kills as late as that lease allows, and not later") {
+  constexpr Duration kLease = 2s;
+  World world;
+  world.lock.acquire = [&](Control&) {
+    Granted granted = world.grant();
+    granted.deadline = lease_deadline(world.clock.now(), kLease);
+    granted.lease = kLease;
+    return std::variant<Granted, Refused>(granted);
+  };
+  TimePoint last;
+  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+    if (world.clock.since_start() >= 9s) return RenewalUnknown{"no answer"};
+    return RenewalRenewed{last = lease_deadline(world.clock.now(), kLease)};
+  };
+  world.processes.living.push_back({{100, 1}, false});
+  world.at(100ms, [&] { world.say_started(100); });
+  Duration margin = kill_margin(kLease);
+  SUBCASE("for a supervisor that does not act") {
+    world.at(2h, [] {});
+    margin /= 2;
+  }
+  SUBCASE("after one that has died") {
+    world.spec.kill_after = 15s;
+    world.at(9100ms, [&] { world.die(); });
+  }
+  world.run();
+  REQUIRE_FALSE(world.processes.signals.empty());
+  CHECK(world.processes.signals.back() == FakeProcesses::Sent{last - margin - FakeClock::start(), 100, SIGKILL});
+}
+
 TEST_CASE("What the store takes away is told at once, whether it was asked or not") {
   World world;
   SUBCASE("by a renewal") {

@@ -41,6 +41,17 @@ TEST_CASE("A store that gives less than the ttl is renewed so much more often, a
   CHECK(schedule.due() == kStart + 30s);
 }
 
+TEST_CASE("A store that says that it gives less than the ttl: everything counts in its lease from the start") {
+  RenewalSchedule schedule(spec_of(30s, 10s), kStart, lease_deadline(kStart, 3s), 3s);
+  CHECK(schedule.due() == kStart + 1s);
+  CHECK(schedule.why(kStart + 2s) == "no renewal for 2 s");
+  CHECK(schedule.gives_up_at(kStart) == kStart + 500ms);
+  schedule.unknown(kStart + 1s, "cut");
+  CHECK(schedule.due() == kStart + 1150ms);
+  schedule.renewed(kStart + 1150ms, kStart + 1200ms, lease_deadline(kStart + 1150ms, 3s));
+  CHECK(schedule.due() == kStart + 2150ms);
+}
+
 TEST_CASE("A stubborn store has at least 100 ms for each attempt, however short the lease") {
   const RenewalSchedule schedule(spec_of(300ms, 100ms), kStart, lease_deadline(kStart, 300ms));
   CHECK(schedule.gives_up_at(kStart) == kStart + 100ms);

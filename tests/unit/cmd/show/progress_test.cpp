@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "lib/lock/lease.h"
 #include "tests/support/command_world.h"
 
 namespace progress_test {
@@ -76,6 +77,18 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
   SUBCASE("nothing yet") {
     progress.lost("it is gone", s, 0);
     CHECK(said() == "dlock: LOST k: it is gone\n  nothing was run\n");
+  }
+  SUBCASE("a command, on a store that gives less than the ttl") {
+    options.ttl = 30s;
+    options.kill_after = 5s;
+    s.lease = 3s;
+    s.deadline = lease_deadline(at(0s), s.lease);
+    s.command_alive = true;
+    at(2s);
+    progress.lost("no answer", s, 7);
+    progress.overheld(s, 7);
+    CHECK(said().find("LOST k: no renewal for 2 s (no answer); sent TERM to pid 7, KILL follows in 500 ms\n") == 7);
+    CHECK(said().find("allows; sent TERM to pid 7, KILL follows in 500 ms\n") != std::string::npos);
   }
   SUBCASE("what dlock hold serves, which is no command of ours") {
     s.command_alive = true;
