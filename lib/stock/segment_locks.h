@@ -26,6 +26,7 @@ class SegmentLocks {
     int segment;
     std::unique_ptr<LockDriver> lock;
     std::optional<StockAnswer> answer = {};  ///< of the reservation, if the same step has made it
+    Granted lease = {};                      ///< of the lock; it names none
   };
 
   virtual ~SegmentLocks() = default;

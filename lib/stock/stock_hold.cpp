@@ -81,7 +81,9 @@ std::optional<std::variant<Granted, Refused>> StockHold::acquire(Control& contro
   if (taken && !taken->repeated && !control.stop_requested()) {
     HeldLock held{spec_.name, spec_.owner, taken->token, stock_->store()};
     held.parts = parts_text(taken->parts);
-    return Granted{{std::move(held)}, lease_deadline(sent_, spec_.ttl)};
+    auto deadline = std::optional(lease_deadline(sent_, spec_.ttl));
+    for (const Locked& one : locks_) deadline = earlier(deadline, one.deadline);
+    return Granted{{std::move(held)}, deadline, lease_};
   }
   // An attempt whose answer was lost may have set something aside.
   if (unknown_ || (taken ? !taken->repeated : is_unknown(taken.error())))
@@ -123,12 +125,13 @@ Result<StockAnswer> StockHold::reserve_locked(Control& control, int start, const
     auto choice = own->lock_one(request_, start, spec_.ttl, limit);
     if (!choice) return choice.error();
     if (*choice && (*choice)->answer) {
-      if ((*choice)->lock) locks_.push_back(std::move((*choice)->lock));
+      if ((*choice)->lock) took(std::move((*choice)->lock), (*choice)->lease);
       return std::move(*(*choice)->answer);
     }
     if (*choice && !(*choice)->lock) return reserve_in_queue(control, (*choice)->segment, limit);
     if (*choice) {
-      auto answer = reserve_under(std::move((*choice)->lock), (*choice)->segment, limit);
+      took(std::move((*choice)->lock), (*choice)->lease);
+      auto answer = reserve_under((*choice)->segment, limit);
       if (!answer || !std::holds_alternative<StockShort>(*answer)) return answer;
     }
   }
@@ -159,7 +162,7 @@ Result<StockAnswer> StockHold::reserve_in_queue(Control& control, int segment, c
     sent_ = runtime_.clock.now();
     auto answer = own->reserve_at_once(here, spec_.owner, spec_.ttl, segment, until, limit);
     if (!answer) return answer.error();
-    if (*answer && std::holds_alternative<StockTaken>(**answer)) locks_.push_back(own->held());
+    if (*answer && std::holds_alternative<StockTaken>(**answer)) took(own->held(), {});
     if (*answer && is_elsewhere(**answer, segment)) return StockAnswer(StockInProgress{});
     if (*answer) return std::move(**answer);
   }
@@ -174,15 +177,14 @@ Result<StockAnswer> StockHold::reserve_in(Control& control, int segment, std::op
   auto held = lock(control, segment, until);
   if (!held) return held.error();
   if (!*held) return StockAnswer(StockShort{});
-  return reserve_under(std::move(*held), segment, limit);
+  return reserve_under(segment, limit);
 }
 
-Result<StockAnswer> StockHold::reserve_under(std::unique_ptr<LockDriver> lock, int segment, const CallLimit& limit) {
-  locks_.push_back(std::move(lock));
+Result<StockAnswer> StockHold::reserve_under(int segment, const CallLimit& limit) {
   StockRequest here = request_;
   here.only_segment = segment;
   auto answer = reserve(here, segment, limit);
-  if (is_elsewhere(answer, segment)) return StockAnswer(StockInProgress{});
+  if (is_elsewhere(answer, segment) || is_unlocked(answer)) return StockAnswer(StockInProgress{});
   if (!answer || !std::holds_alternative<StockTaken>(*answer)) unlock();
   return answer;
 }
@@ -198,6 +200,18 @@ bool StockHold::is_elsewhere(const Result<StockAnswer>& answer, int segment) {
   return unknown_ = true;
 }
 
+/// What it was set aside under is not ours any more (a connection has ended meanwhile).
+bool StockHold::is_unlocked(const Result<StockAnswer>& answer) {
+  if (!answer || !std::holds_alternative<StockTaken>(*answer)) return false;
+  const TimePoint now = runtime_.clock.now();
+  for (const Locked& one : locks_) {
+    if (!std::holds_alternative<RenewalLost>(one.lock->held(now))) continue;
+    unlock();
+    return unknown_ = true;
+  }
+  return false;
+}
+
 StockAnswer StockHold::locked_out() {
   locked_out_ = true;
   return StockInProgress{};
@@ -206,19 +220,60 @@ StockAnswer StockHold::locked_out() {
 Result<StockAnswer> StockHold::reserve_several(Control& control, const StockState& state, const CallLimit& limit) {
   const int count = static_cast<int>(state.segments.size());
   for (int segment = 0; segment < count && !control.stop_requested(); ++segment) {
-    auto held = lock(control, segment, patience_.is_once() ? std::nullopt : std::optional(limit.until));
-    if (!held || !*held) {
-      unlock();
-      return held ? Result<StockAnswer>(locked_out()) : held.error();
-    }
-    locks_.push_back(std::move(*held));
+    const auto held = lock_next(control, segment, limit);
+    if (held && *held) continue;
+    unlock();
+    return held ? Result<StockAnswer>(locked_out()) : held.error();
+  }
+  if (!keep_locks(control, limit)) {
+    unlock();
+    return locked_out();
   }
   auto answer = reserve(request_, 0, limit);
+  if (is_unlocked(answer)) return StockAnswer(StockInProgress{});
   if (!answer || !std::holds_alternative<StockTaken>(*answer)) unlock();
   return answer;
 }
 
-Result<std::unique_ptr<LockDriver>> StockHold::lock(Control& control, int segment, std::optional<TimePoint> until) {
+/// One more, while those that are held are renewed.
+Result<bool> StockHold::lock_next(Control& control, int segment, const CallLimit& limit) {
+  while (keep_locks(control, limit)) {
+    const auto until = patience_.is_once() ? std::nullopt : earlier(limit.until, renewal_due());
+    auto held = lock(control, segment, until);
+    if (!held || *held) return held;
+    if (!until || control.stop_requested() || runtime_.clock.now() >= limit.until) break;
+  }
+  return false;
+}
+
+void StockHold::took(std::unique_ptr<LockDriver> lock, const Granted& granted) {
+  if (granted.lease > Duration(0)) lease_ = lease_ > Duration(0) ? std::min(lease_, granted.lease) : granted.lease;
+  locks_.push_back({std::move(lock), granted.deadline});
+}
+
+/// When a third of the lease of one of them is gone.
+std::optional<TimePoint> StockHold::renewal_due() const {
+  const Duration lease = lease_ > Duration(0) ? lease_ : spec_.ttl;
+  std::optional<TimePoint> due;
+  for (const Locked& one : locks_) due = earlier(due, one.deadline);
+  return due ? std::optional(*due - lease * 2 / 3) : std::nullopt;
+}
+
+/// Renews the locks that are held, if that is due. False: they are not held safely any more.
+bool StockHold::keep_locks(Control& control, const CallLimit& limit) {
+  const TimePoint now = runtime_.clock.now();
+  const auto due = renewal_due();
+  const bool renews = due && now >= *due;
+  for (Locked& one : locks_) {
+    const auto answer = renews ? one.lock->renew(control, *earlier(limit.until, one.deadline)) : one.lock->held(now);
+    if (std::holds_alternative<RenewalLost>(answer) || std::holds_alternative<RenewalUnknown>(answer)) return false;
+    if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) one.deadline = renewed->deadline;
+  }
+  const auto next = renews ? renewal_due() : std::nullopt;
+  return !next || runtime_.clock.now() < *next;
+}
+
+Result<bool> StockHold::lock(Control& control, int segment, std::optional<TimePoint> until) {
   auto name = segment_key(request_.stock, segment);
   if (!name) return name.error();
   LockSpec spec = spec_;
@@ -231,12 +286,13 @@ Result<std::unique_ptr<LockDriver>> StockHold::lock(Control& control, int segmen
   auto opened = own ? Result<std::unique_ptr<LockDriver>>(own->open(segment, spec)) : open_lock_(spec);
   if (!opened) return opened.error();
   auto answer = (*opened)->acquire(control);
-  if (!answer) return std::unique_ptr<LockDriver>();
+  if (!answer) return false;
   if (auto* refused = std::get_if<Refused>(&*answer)) {
     if (refused->error.code != ErrorCode::kBusy) return std::move(refused->error);
-    return std::unique_ptr<LockDriver>();
+    return false;
   }
-  return std::move(*opened);
+  took(std::move(*opened), std::get<Granted>(*answer));
+  return true;
 }
 
 TimePoint StockHold::behind_the_wait(Duration budget) const {
@@ -246,8 +302,9 @@ TimePoint StockHold::behind_the_wait(Duration budget) const {
 void StockHold::unlock() { unlock(behind_the_wait(kGiveBackBudget)); }
 
 void StockHold::unlock(TimePoint until) {
-  for (auto& lock : locks_) (void)lock->release(until);
+  for (Locked& one : locks_) (void)one.lock->release(until);
   locks_.clear();
+  lease_ = Duration(0);
 }
 
 Renewal StockHold::renew(Control& control, TimePoint until) {
@@ -257,24 +314,24 @@ Renewal StockHold::renew(Control& control, TimePoint until) {
   if (!extended) return RenewalUnknown{extended.error().message};
   sent_ = sent;
   Renewal answer = RenewalRenewed{lease_deadline(sent, spec_.ttl)};
-  for (auto& lock : locks_) answer = both(std::move(answer), lock->renew(control, until));
+  for (Locked& one : locks_) answer = both(std::move(answer), one.lock->renew(control, until));
   return answer;
 }
 
 void StockHold::add_interest(std::vector<pollfd>& fds) const {
-  for (const auto& lock : locks_) lock->add_interest(fds);
+  for (const Locked& one : locks_) one.lock->add_interest(fds);
 }
 
 std::optional<TimePoint> StockHold::wake_at() const {
   std::optional<TimePoint> at;
-  for (const auto& lock : locks_) at = earlier(at, lock->wake_at());
+  for (const Locked& one : locks_) at = earlier(at, one.lock->wake_at());
   return at;
 }
 
 /// A lock's longer lease says nothing about the reservation: only bad news counts.
 Renewal StockHold::held(TimePoint now) {
-  for (auto& lock : locks_) {
-    if (auto answer = lock->held(now); std::holds_alternative<RenewalLost>(answer)) return answer;
+  for (Locked& one : locks_) {
+    if (auto answer = one.lock->held(now); std::holds_alternative<RenewalLost>(answer)) return answer;
   }
   return RenewalHeld{};
 }

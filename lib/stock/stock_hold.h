@@ -36,17 +36,26 @@ class StockHold final : public LockDriver {
   Result<void> leave(Duration ttl, TimePoint until) override;
 
  private:
-  using Locks = std::vector<std::unique_ptr<LockDriver>>;
+  /// The lock of a segment, which is ours until then; without, until it says otherwise.
+  struct Locked {
+    std::unique_ptr<LockDriver> lock;
+    std::optional<TimePoint> deadline;
+  };
 
   Result<StockAnswer> attempt(Control& control, int start, const CallLimit& limit);
   Result<StockAnswer> reserve(const StockRequest& request, int start, const CallLimit& limit);
   Result<StockAnswer> reserve_locked(Control& control, int start, const CallLimit& limit);
   Result<StockAnswer> reserve_in_queue(Control& control, int segment, const CallLimit& limit);
   Result<StockAnswer> reserve_in(Control& control, int segment, std::optional<TimePoint> until, const CallLimit& limit);
-  Result<StockAnswer> reserve_under(std::unique_ptr<LockDriver> lock, int segment, const CallLimit& limit);
+  Result<StockAnswer> reserve_under(int segment, const CallLimit& limit);
   Result<StockAnswer> reserve_several(Control& control, const StockState& state, const CallLimit& limit);
-  /// Held, or not for now (nullptr).
-  Result<std::unique_ptr<LockDriver>> lock(Control& control, int segment, std::optional<TimePoint> until);
+  /// Whether it is locked now, as the last of locks_.
+  Result<bool> lock(Control& control, int segment, std::optional<TimePoint> until);
+  Result<bool> lock_next(Control& control, int segment, const CallLimit& limit);
+  void took(std::unique_ptr<LockDriver> lock, const Granted& granted);
+  std::optional<TimePoint> renewal_due() const;
+  bool keep_locks(Control& control, const CallLimit& limit);
+  bool is_unlocked(const Result<StockAnswer>& answer);
   bool is_elsewhere(const Result<StockAnswer>& answer, int segment);
   StockAnswer locked_out();
   TimePoint behind_the_wait(Duration budget) const;
@@ -62,7 +71,8 @@ class StockHold final : public LockDriver {
   const StockRequest request_;
   Duration lock_pass_;
   TimePoint sent_{};  ///< before the reservation that is believed in was asked for
-  Locks locks_;
+  std::vector<Locked> locks_;
+  Duration lease_{0};        ///< as in Granted: how long locks_ are held after each renewal
   bool unknown_ = false;     ///< an attempt may have set something aside that is not the hold's
   bool locked_out_ = false;  ///< the last attempt did not get a lock: nobody else serves the request
   bool sold_ = false;

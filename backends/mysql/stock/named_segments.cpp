@@ -51,7 +51,7 @@ class NamedSegment final : public LockDriver {
   NamedSegment(NamedSegments& home, int segment, const LockSpec& spec)
       : home_(home), segment_(std::to_string(segment)), spec_(spec) {}
   /// Held by the present connection.
-  explicit NamedSegment(NamedSegments& home) : home_(home) { home_.held_ = home_.servers_.generation(); }
+  explicit NamedSegment(NamedSegments& home) : home_(home) { took(); }
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override {
     const TimePoint now = home_.clock_.now();
@@ -63,7 +63,7 @@ class NamedSegment final : public LockDriver {
     const TimePoint until = now + std::max<Duration>(wait, 0s) + (wait > 0s ? kGrace : kConnectBudget);
     const auto answer = home_.ask(query, spec_->ttl, until, &control);
     const bool got = answer && answer->rows.size() == 1 && text_of(answer->rows[0], 0) == "1";
-    if (got) home_.held_ = home_.servers_.generation();
+    if (got) took();
     if (control.stop_requested()) {
       (void)release(home_.clock_.now() + kGrace);
       return std::nullopt;
@@ -98,14 +98,18 @@ class NamedSegment final : public LockDriver {
   Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
 
  private:
+  void took() { home_.held_ = held_by_ = home_.servers_.generation(); }
+
+  /// Another lock may be held by a later connection.
   bool is_held() {
     Database* database = home_.servers_.current();
-    return home_.hold() && database != nullptr && database->usable();
+    return home_.hold() && home_.held_ == held_by_ && database != nullptr && database->usable();
   }
 
   NamedSegments& home_;
   const std::string segment_;
   const std::optional<LockSpec> spec_;
+  int held_by_ = 0;  ///< the connection
 };
 
 Result<Answer> NamedSegments::ask(const std::string& batch, Duration ttl, TimePoint until, Control* control) {

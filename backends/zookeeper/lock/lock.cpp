@@ -72,13 +72,14 @@ void ZookeeperLock::use(std::shared_ptr<Calls> calls) {
   for (const Stage& stage : stages_) contenders_.emplace_back(*calls_, stage, data);
 }
 
-void ZookeeperLock::adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid,
-                          TimePoint sent) {
+Granted ZookeeperLock::adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid,
+                             TimePoint sent) {
   use(std::move(calls));
   contenders_.back().adopt(nodes, czxid, sent);
   held_ = std::move(nodes);
   sent_ = previously_sent_ = sent;
   watch_at_ = runtime_.clock.now() + kFirstWatch;
+  return {{}, believed(), lease_within(calls_->timeout(), spec_.ttl, spec_.lock_delay)};
 }
 
 void ZookeeperLock::released() {

@@ -27,8 +27,8 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   ~ZookeeperLock() override;
 
   /// Holds the lock without acquire(): a transaction of the caller, sent at `sent`, has made its `nodes` in the shared
-  /// session `calls`, with this czxid.
-  void adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
+  /// session `calls`, with this czxid. Returns how long it is held; names no lock.
+  Granted adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, std::int64_t czxid, TimePoint sent);
   /// The nodes of the held lock, for a caller whose own transaction removes them and who then calls released().
   const std::vector<std::string>& nodes() const { return held_; }
   void released();

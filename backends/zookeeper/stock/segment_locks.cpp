@@ -31,9 +31,9 @@ class SegmentLock final : public LockDriver {
     if (answer && std::holds_alternative<Granted>(*answer)) home_.locks_.push_back(this);
     return answer;
   }
-  void adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, const Errand& errand) {
-    lock_->adopt(std::move(calls), std::move(nodes), errand.zxid, errand.sent);
+  Granted adopt(std::shared_ptr<Calls> calls, std::vector<std::string> nodes, const Errand& errand) {
     home_.locks_.push_back(this);
+    return lock_->adopt(std::move(calls), std::move(nodes), errand.zxid, errand.sent);
   }
   Renewal renew(Control& control, TimePoint until) override { return lock_->renew(control, until); }
   void add_interest(std::vector<pollfd>& fds) const override { lock_->add_interest(fds); }
@@ -110,9 +110,9 @@ Result<std::optional<SegmentLocks::Choice>> SegmentSessionLocks::lock_one(const 
     names.push_back(base_of(nodes.back()));
   }
   auto lock = make_lock(*this, session_, spec_of(request.stock, *choice.segment(), ttl), choice.stage());
-  lock->adopt(*calls, nodes, errand);
+  Granted lease = lock->adopt(*calls, nodes, errand);
   if (judge(choice.stage().rule, errand.listed, names, 0).kind == Verdict::Kind::kHolds) {
-    return std::optional(Choice{*choice.segment(), std::move(lock), std::move(answer)});
+    return std::optional(Choice{*choice.segment(), std::move(lock), std::move(answer), std::move(lease)});
   }
   // Somebody who writes no versions was quicker.
   const auto undone = wish.owner ? stock_.cancel(request, *wish.owner, limit) : Result<void>();

@@ -220,4 +220,66 @@ TEST_CASE("stock hold with locks of its own: one that is lost is lost, although 
   CHECK(std::holds_alternative<RenewalLost>(hold.renew(w.control, w.soon())));
 }
 
+namespace {
+
+/// Segment 1 is somebody else's for so long. A lock lasts for 2 s.
+void lock_second(StockHoldWorld& w, Duration how_long) {
+  w.wish.ttl = w.segments.lease.emplace(2s);
+  w.segments.taken = {"stock:phone:1"};
+  w.clock.next_happening = [&w, how_long]() -> std::optional<TimePoint> {
+    if (w.clock.since_start() < how_long) return testing::FakeClock::start() + how_long;
+    if (w.segments.taken.empty()) return std::nullopt;
+    w.segments.taken.clear();
+    return w.clock.now();
+  };
+}
+
+}  // namespace
+
+TEST_CASE("stock hold with locks: it is believed in for as long as its locks last") {
+  for (const bool own : {false, true}) {
+    CAPTURE(own);
+    StockHoldWorld w({5});
+    w.has_own_locks = own;
+    w.segments.lease = 2s;
+    StockHold hold = w.hold(2, true);
+    const Granted grant = granted(hold.acquire(w.control));
+    CHECK(grant.deadline == testing::FakeClock::start() + 2s);
+    CHECK(grant.lease == 2s);
+  }
+}
+
+TEST_CASE("stock hold with locks: who waits for the next of several renews those that it has") {
+  StockHoldWorld w({2, 2});
+  lock_second(w, 4s);
+  StockHold hold = w.hold(3, true);
+  const Granted grant = granted(hold.acquire(w.control));
+  CHECK(w.clock.since_start() == 4s);
+  CHECK(w.segments.overdue.empty());
+  REQUIRE(grant.deadline);
+  CHECK(*grant.deadline - w.clock.now() >= 2s * 2 / 3);
+  CHECK(w.segments.ours.size() == 2);
+  CHECK(w.aside() == 3);
+}
+
+TEST_CASE("stock hold with locks: one of several that is lost meanwhile lets all go, and it begins anew") {
+  StockHoldWorld w({2, 2});
+  lock_second(w, 3s);
+  w.segments.lost_from["stock:phone:0"] = w.clock.now() + 1s;
+  w.wish.wait.until = w.clock.now() + 4s;
+  StockHold hold = w.hold(3, true);
+  CHECK(refused(hold.acquire(w.control)).message == "phone: other commands hold the locks of its segments");
+  CHECK(w.segments.ours.empty());
+  CHECK(w.aside() == 0);
+}
+
+TEST_CASE("stock hold with locks: nothing stays set aside under a lock that was lost before") {
+  StockHoldWorld w({2, 2});
+  w.segments.lost = true;
+  w.wish.wait.until = w.clock.now() + 4s;
+  StockHold hold = w.hold(2, true);
+  CHECK(refused(hold.acquire(w.control)).code == ErrorCode::kBusy);
+  CHECK(w.aside() == 0);
+}
+
 }  // namespace dlock::stock_hold_locks_test

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,25 +25,45 @@ struct Segments {
   std::set<std::string> ours;
   std::vector<std::string> tried;
   bool lost = false;
-  FakeClock* silent = nullptr;  ///< then no release is answered in its time
+  std::map<std::string, TimePoint> lost_from = {};  ///< one of them, from then on
+  std::optional<Duration> lease = {};               ///< how long a lock is held after each renewal; none: no deadline
+  std::set<std::string> overdue = {};               ///< ours that were not renewed in time
+  FakeClock* clock = nullptr;                       ///< needed for these
+  FakeClock* silent = nullptr;                      ///< then no release is answered in its time
 };
 
 class SegmentLock final : public LockDriver {
  public:
   SegmentLock(Segments& segments, LockSpec spec) : segments_(segments), spec_(std::move(spec)) {}
   std::optional<std::variant<Granted, Refused>> acquire(Control& /*control*/) override {
-    segments_.tried.push_back(spec_.name.text());
-    if (segments_.taken.count(spec_.name.text())) return Refused{{ErrorCode::kBusy, "busy"}, std::nullopt};
-    segments_.ours.insert(spec_.name.text());
-    return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(1), "memory:"}}, std::nullopt};
+    const std::string name = spec_.name.text();
+    segments_.tried.push_back(name);
+    std::vector<pollfd> nothing;
+    while (segments_.lease && segments_.taken.count(name) && spec_.wait.until &&
+           segments_.clock->now() < *spec_.wait.until) {
+      segments_.clock->wait(nothing, spec_.wait.until);
+    }
+    if (segments_.taken.count(name)) return Refused{{ErrorCode::kBusy, "busy"}, std::nullopt};
+    segments_.ours.insert(name);
+    return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(1), "memory:"}},
+                   extend(),
+                   segments_.lease.value_or(Duration(0))};
   }
-  Renewal renew(Control& /*control*/, TimePoint /*until*/) override { return held({}); }
+  Renewal renew(Control& /*control*/, TimePoint /*until*/) override {
+    auto answer = held({});
+    if (!segments_.lease || std::holds_alternative<RenewalLost>(answer)) return answer;
+    if (segments_.clock->now() >= deadline_) segments_.overdue.insert(spec_.name.text());
+    return RenewalRenewed{*extend()};
+  }
   void add_interest(std::vector<pollfd>& /*fds*/) const override {}
   std::optional<TimePoint> wake_at() const override { return std::nullopt; }
   Renewal held(TimePoint /*now*/) override {
-    return segments_.lost ? Renewal(RenewalLost{"taken away"}) : Renewal(RenewalHeld{});
+    const auto gone = segments_.lost_from.find(spec_.name.text());
+    const bool lost = segments_.lost || (gone != segments_.lost_from.end() && segments_.clock->now() >= gone->second);
+    return lost ? Renewal(RenewalLost{"taken away"}) : Renewal(RenewalHeld{});
   }
   Result<void> release(TimePoint until) override {
+    if (segments_.lease && segments_.clock->now() >= deadline_) segments_.overdue.insert(spec_.name.text());
     segments_.ours.erase(spec_.name.text());
     if (segments_.silent) segments_.silent->advance(until - segments_.silent->now());
     return {};
@@ -50,8 +71,14 @@ class SegmentLock final : public LockDriver {
   Result<void> leave(Duration /*ttl*/, TimePoint until) override { return release(until); }
 
  private:
+  std::optional<TimePoint> extend() {
+    if (!segments_.lease) return std::nullopt;
+    return deadline_ = segments_.clock->now() + *segments_.lease;
+  }
+
   Segments& segments_;
   const LockSpec spec_;
+  TimePoint deadline_{};
 };
 
 /// Those that the client of the stock holds itself. The shelf says what there is; `taken` are somebody else's.
@@ -71,6 +98,7 @@ class OwnLocks final : public SegmentLocks {
       if (!choice || free) choice = Choice{segment, nullptr};
       if (!free) continue;
       choice->lock = held_at(segment);
+      if (segments_.lease) choice->lease = {{}, segments_.clock->now() + *segments_.lease, *segments_.lease};
       break;
     }
     return choice;
@@ -112,7 +140,7 @@ class OwnLocks final : public SegmentLocks {
 
 /// A stock "phone" in memory, and who takes from it under the id "order".
 struct StockHoldWorld {
-  explicit StockHoldWorld(std::vector<Quantity> have) : shelf(clock, std::move(have)) {}
+  explicit StockHoldWorld(std::vector<Quantity> have) : shelf(clock, std::move(have)) { segments.clock = &clock; }
 
   StockHold hold(Quantity quantity, bool lock_segment = false) {
     LockSpec spec = wish;

@@ -118,6 +118,20 @@ TEST_CASE("named segments: a lock is lost with its connection, and release says 
   CHECK(w.server.log.empty());
 }
 
+TEST_CASE(
+    "named segments: one that a connection held that has ended stays lost when the next connection holds others") {
+  World w;
+  auto first = w.lock_one("3", "1");
+  REQUIRE((first && *first && (*first)->lock));
+  w.server.down = true;
+  CHECK(std::holds_alternative<RenewalLost>((*first)->lock->held(w.clock.now())));
+  w.server.down = false;
+  auto second = w.lock_one("4", "1");
+  REQUIRE((second && *second && (*second)->lock));
+  CHECK(std::holds_alternative<RenewalHeld>((*second)->lock->held(w.clock.now())));
+  CHECK(std::holds_alternative<RenewalLost>((*first)->lock->held(w.clock.now())));
+}
+
 TEST_CASE("named segments: a server without named locks is asked once; then the locks for everybody serve") {
   World w;
   w.server.next("FROM dlock_stock s", kStockRow);
