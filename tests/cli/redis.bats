@@ -53,6 +53,18 @@ teardown() { end_world; }
   run -0 dlock run -n "$key" -- true
 }
 
+in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]]; }
+@test "a lease that is over does not begin again in its lock-delay: check and renew are 79" {
+  use "$DLOCK_TEST_REDIS"
+  local owner token
+  read -r owner token < <(dlock acquire --ttl 1s --lock-delay 1m "$key")
+  wait_until in_its_delay
+  run -79 dlock check "$key" "$token"
+  run -79 dlock renew --ttl 1m --owner "$owner" "$key"
+  in_its_delay
+  run -0 dlock force-release --yes "$key"
+}
+
 @test "redis://host:port/db: a database is a key space of its own" {
   use "$DLOCK_TEST_REDIS/3"
   hold_lock "$key"

@@ -49,7 +49,7 @@ Result<void> ScriptAdmin::check(const LockName& name, FencingToken token) {
   const auto state = inspect(name);
   if (!state) return state.error();
   for (const Participant& holder : state->holders) {
-    if (holder.token == token) return {};
+    if (holder.token == token && holder.note != kDelayAfterLease) return {};
   }
   return no_present_holder(token, name);
 }

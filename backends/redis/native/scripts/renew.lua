@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Begins the lease of a holder again; never makes it shorter, unless it has to be `exact`.
+-- Begins the lease of a holder again; never makes it shorter, unless it has to be `exact`. One that is over, of which
+-- only the lock-delay runs, does not begin again.
 -- KEYS: only those that are there, so that a cluster takes it while the slot moves: no ends of who holds it alone.
 -- ARGV: wake, owner, px, exact
 -- {renewed, us, token} {lost, value}
@@ -10,9 +11,12 @@ exact = exact == '1'
 if kind ~= 'string' then return {'lost', value} end
 local ending = ends and is_marked() and call('ZSCORE', ends, owner)
 if value ~= owner and not (ending and tonumber(ending) > ms) then return {'lost', value or ''} end
-local record = call('HGET', holders, owner)
-px = px + (record and tonumber(string.match(record, '^%S+ %S+ (%S+)')) or 0)
-local keep, rest = px, call('PTTL', lock)
+local record, rest = call('HGET', holders, owner), call('PTTL', lock)
+local delay = record and tonumber(string.match(record, '^%S+ %S+ (%S+)')) or 0
+local left = value == owner and rest or tonumber(ending) - ms
+if delay > 0 and left <= delay then return {'lost', value ~= owner and value or ''} end
+px = px + delay
+local keep = px
 if rest > px and (value ~= owner or not exact) then keep = rest end
 call('PEXPIRE', lock, keep)
 call('PEXPIRE', holders, keep)
