@@ -126,7 +126,8 @@ TEST_CASE(
   w.server.down = true;
   CHECK(std::holds_alternative<RenewalLost>((*first)->lock->held(w.clock.now())));
   w.server.down = false;
-  auto second = w.lock_one("4", "1");
+  w.server.next("GET_LOCK", Answer{{{"4", "1"}}, 0});
+  auto second = w.locks->lock_one(w.request, 23, 30s, w.limit());
   REQUIRE((second && *second && (*second)->lock));
   CHECK(std::holds_alternative<RenewalHeld>((*second)->lock->held(w.clock.now())));
   CHECK(std::holds_alternative<RenewalLost>((*first)->lock->held(w.clock.now())));
