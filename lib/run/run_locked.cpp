@@ -29,7 +29,7 @@ class Loop {
   /// be seen before anything else is believed; but a keeper that went on renewing meanwhile has said so, and how long
   /// each renewal is good for. True: there was something, and what was done about it may have caused more.
   bool take_in() {
-    busy_ = false;
+    busy_ = stopped_ = false;
     while (s_.phase != Phase::kDone) {
       const auto event = session_.next_event(clock_.now());
       if (!event) break;
@@ -48,6 +48,7 @@ class Loop {
       if (signal->number == SIGCHLD) continue;
       const bool from_command = signal->number == SIGTSTP && s_.command_alive && command_.sent_by_it(signal->sender);
       handle(SignalSeen{signal->number, signal->from_terminal, from_command});
+      if (stopped_) return true;  // for who knows how long: the session and the clock come first again
     }
     if (const auto status = command_.ended()) {
       if (s_.phase == Phase::kRunning && !s_.lost) session_.command_ended(*status);
@@ -95,6 +96,7 @@ class Loop {
       case Action::Kind::kRelease:
         return session_.release(action.deadline);
       case Action::Kind::kStopSelf:
+        stopped_ = true;
         return stop_self();
       case Action::Kind::kSayLost:
         return observer_.lost(action.text, s_, command_.pid());
@@ -150,6 +152,7 @@ class Loop {
   std::vector<pollfd> fds_;
   bool told_waited_ = false;
   bool busy_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace

@@ -109,11 +109,13 @@ class ScriptedWorld {
       ended_at = world_.clock.since_start();
     }
     void deliver(int number) {
+      if (number == SIGTSTP && on_stop) on_stop();
       if (number == SIGKILL) exit(SIGKILL), stray = false;
       if (number == SIGTERM && obeys_after)
         world_.at(world_.clock.since_start() + *obeys_after, [this] { exit(SIGTERM); });
     }
 
+    std::function<void()> on_stop;  ///< it has been sent SIGTSTP; we are about to stop, too
     std::optional<Error> start_error;
     std::optional<Duration> runs_for;
     std::optional<Duration> obeys_after = Duration(0);  ///< nullopt: ignores TERM

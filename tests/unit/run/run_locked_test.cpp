@@ -168,6 +168,31 @@ TEST_CASE("After a pause longer than the ttl the loss is seen at once, also behi
   CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGKILL, true, 95s});
 }
 
+TEST_CASE("After ^Z the clock and the keeper are heard before the end of a command that did not stop") {
+  const auto before = ::signal(SIGTSTP, SIG_IGN);  // nothing stops the test itself
+  ScriptedWorld world;
+  world.grant(0s, 1ms);
+  world.signal(5s, {SIGTSTP, 1, false});
+  bool renewed = false;
+  world.command.on_stop = [&] {
+    world.clock.advance(90s);
+    if (renewed) world.session.push(Renewed{world.deadline(85s)});
+    world.command.exit(0);
+  };
+  SUBCASE("its lease has ended meanwhile") {
+    const SupervisorState s = world.run();
+    CHECK(s.outcome == Outcome::kLost);
+    CHECK(s.command_status == 0);
+    CHECK(world.observer.losses.size() == 1);
+  }
+  SUBCASE("a keeper that was not stopped has renewed it") {
+    renewed = true;
+    CHECK(world.run().outcome == Outcome::kRan);
+    CHECK(world.observer.losses.empty());
+  }
+  ::signal(SIGTSTP, before);
+}
+
 TEST_CASE("After a stop longer than the ttl the renewals of the keeper, which was not stopped, are heard first") {
   ScriptedWorld world;
   world.grant(0s, 1ms);
