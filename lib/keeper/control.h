@@ -26,6 +26,8 @@ class Control {
   /// True once for each "who": answer it with tell(Waiting).
   virtual bool take_who() = 0;
 
+  /// Never waits. A supervisor that does not read may miss what only matters now (Renewed, Unrenewed, Waiting,
+  /// Unreached, Reached); everything else it finds when it reads again, in this order.
   virtual void tell(const SessionEvent& event) = 0;
 };
 

@@ -34,7 +34,8 @@ using OpenLockDriver = std::function<Result<std::unique_ptr<LockDriver>>(const A
 /// grant up ("started", "detach"), it is asked whether it is there; when it has said nothing for a ttl (it is stopped,
 /// or hangs), the lock is given back for those who wait, and lost.
 ///
-/// In the end it lets others go first: see kLastWordToEnd.
+/// In the end it lets others go first: see kLastWordToEnd. For a supervisor that does not read, its last word waits for
+/// a ttl.
 ///
 /// A server or its library must not be able to make it a burden: its address space is limited to `memory` bytes, and
 /// an exception, wherever it is thrown, is told to the supervisor (SessionGone) and ends the process.

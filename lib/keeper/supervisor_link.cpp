@@ -18,10 +18,15 @@ std::optional<Number> number_of(const Message& message, const char* field, Numbe
   return number && *number >= least ? number : std::nullopt;
 }
 
+bool is_of_the_moment(const SessionEvent& event) {
+  return is_of_wait(event) || std::holds_alternative<Renewed>(event) || std::holds_alternative<Unrenewed>(event);
+}
+
 }  // namespace
 
 void SupervisorLink::add_interest(std::vector<pollfd>& fds) const {
-  if (socket_.valid()) fds.push_back({socket_.get(), POLLIN, 0});
+  const short events = unsaid_.empty() ? POLLIN : POLLIN | POLLOUT;
+  if (socket_.valid()) fds.push_back({socket_.get(), events, 0});
 }
 
 bool SupervisorLink::stop_requested() {
@@ -37,7 +42,20 @@ bool SupervisorLink::take_who() {
 void SupervisorLink::tell(const SessionEvent& event) {
   if (!socket_.valid()) return;
   if (const auto* renewed = std::get_if<Renewed>(&event); renewed && shared_) return show(renewed->deadline);
-  send_packet(socket_.get(), encode(event_message(event)));
+  say(encode(event_message(event)), is_of_the_moment(event));
+}
+
+void SupervisorLink::say(std::string packet, bool may_be_missed) {
+  say_kept();
+  const bool full = !unsaid_.empty() || (send_packet(socket_.get(), packet) < 0 && errno == EAGAIN);
+  if (full && !may_be_missed) unsaid_.push_back(std::move(packet));
+}
+
+void SupervisorLink::say_kept() {
+  while (has_unsaid()) {
+    if (send_packet(socket_.get(), unsaid_.front()) < 0 && errno == EAGAIN) return;
+    unsaid_.pop_front();
+  }
 }
 
 /// First the deadline: whom the alarm wakes early looks at it, and sets the alarm himself.
@@ -47,10 +65,11 @@ void SupervisorLink::show(TimePoint deadline) {
 }
 
 void SupervisorLink::ask_whether_there() {
-  if (socket_.valid()) send_packet(socket_.get(), encode({std::string(kThere), {}}));
+  if (socket_.valid()) say(encode({std::string(kThere), {}}), true);
 }
 
 void SupervisorLink::receive() {
+  say_kept();
   static char packet[kLargestMessage];  // touched only as far as a message fills it
   while (socket_.valid()) {
     UniqueFd passed;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lib/base/unique_fd.h"
@@ -13,7 +15,8 @@
 namespace dlock {
 
 /// The keeper's end of the socket to its supervisor, never blocking. What has come is kept until it is asked for; what
-/// makes no sense is left out and remembered. A supervisor that does not read misses what it is told.
+/// makes no sense is left out and remembered. What a supervisor that does not read may not miss (Control::tell()) is
+/// kept, and sent by receive() as soon as there is room, before anything else is said.
 class SupervisorLink final : public Control {
  public:
   explicit SupervisorLink(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -34,8 +37,10 @@ class SupervisorLink final : public Control {
   bool take_who() override;
   void tell(const SessionEvent& event) override;
 
-  /// Reads everything that has come.
+  /// Reads everything that has come, and says what could not be said before.
   void receive();
+  /// Whether something has been kept that the supervisor may not miss.
+  bool has_unsaid() const { return socket_.valid() && !unsaid_.empty(); }
 
   bool gone() const { return gone_; }
   bool nonsense() const { return nonsense_; }
@@ -63,11 +68,14 @@ class SupervisorLink final : public Control {
   bool is_stopped() const { return socket_.valid() ? withdraw_by_ || release_by_ || detach_ : gone_; }
   void take(const Message& message, UniqueFd passed);
   void show(TimePoint deadline);
+  void say(std::string packet, bool may_be_missed);
+  void say_kept();
   void refuse(const Error& error);
 
   UniqueFd socket_;
   std::optional<SharedDeadline> shared_;  ///< where the supervisor looks for renewals
   std::optional<SharedAlarm> alarm_;      ///< what it sleeps on meanwhile
+  std::deque<std::string> unsaid_;        ///< packets
   bool gone_ = false;
   bool nonsense_ = false;
   bool heard_ = false;

@@ -302,4 +302,50 @@ TEST_CASE("What a lock throws is said with the reason, and ends the keeper: befo
   CHECK(world.last_word_is<SessionGone>());
 }
 
+namespace {
+
+/// Answers that nobody reads, until there is no room for more.
+void fill(Control& control) {
+  for (int i = 0; i < 5000; ++i) {
+    control.tell(Waiting{{.name = *LockName::parse("k"), .store = "mem://x", .holders = {}, .waiters = {}}});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("A supervisor that did not read while the lock was waited for finds the grant when it reads again") {
+  World world;
+  world.lock.acquire = [&](Control& control) {
+    world.deaf = true;
+    fill(control);
+    return std::variant<Granted, Refused>(world.grant());
+  };
+  world.at(10s, [&] { world.deaf = false; });
+  world.at(11s, [&] { world.say_started(100); });
+  world.at(1h, [&] { world.say_release(); });
+  CHECK(world.run() == 0);
+  REQUIRE(world.heard<Granted>().size() == 1);
+  CHECK(world.heard<Granted>()[0].first <= 11s);
+  CHECK(world.last_word_is<Released>());
+}
+
+TEST_CASE("A last word for which there is no room is said when the supervisor reads again, within a ttl") {
+  World world;
+  world.lock.acquire = [&](Control& control) {
+    world.deaf = true;
+    fill(control);
+    return std::variant<Granted, Refused>(Refused{{ErrorCode::kBusy, "held"}, std::nullopt});
+  };
+  SUBCASE("it reads") {
+    world.at(20s, [&] { world.deaf = false; });
+    CHECK(world.run() == 0);
+    CHECK(world.last_word_is<Refused>());
+  }
+  SUBCASE("it does not") {
+    world.at(2h, [&] { world.deaf = false; });
+    CHECK(world.run() == 0);
+    CHECK(world.ended < kTtl + 1s);
+  }
+}
+
 }  // namespace keeper_loop_test

@@ -232,6 +232,7 @@ class World {
     return made;
   }();
   Duration ended{};
+  bool deaf = false;     ///< the supervisor does not read
   bool stopped = false;  ///< the supervisor does not say whether it is there
   std::vector<Duration> asked_there;
   int log_to = -1;  ///< where the keeper's log goes; -1: nowhere
@@ -240,7 +241,7 @@ class World {
  private:
   void listen() {
     static char packet[kLargestMessage];
-    while (supervisor_.valid()) {
+    while (supervisor_.valid() && !deaf) {
       const ssize_t size = recv(supervisor_.get(), packet, sizeof packet, MSG_DONTWAIT);
       if (size <= 0) return;
       const auto message = decode({packet, static_cast<std::size_t>(size)});
