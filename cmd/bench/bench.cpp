@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cmd/show/exit_status.h"
+#include "lib/run/signal_inbox.h"
 
 namespace dlock {
 namespace {
@@ -48,6 +49,7 @@ std::string bench_json(const std::string& store, const BenchPlan& plan, const Al
 }
 
 int bench_command(const Options& options, const BenchStore& store, const Runtime& runtime, Output& out) {
+  heed_children();
   // One name for all: a store that keeps something for each name it has ever seen keeps one thing.
   auto key = LockName::parse("dlock.bench");
   if (!key) return fail(runtime.log, key.error());

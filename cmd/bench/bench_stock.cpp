@@ -311,6 +311,7 @@ std::string bench_stock_json(const std::string& store, int takers, const std::ve
 }
 
 int bench_stock_command(const Options& options, const StockClients& clients, const Runtime& runtime, Output& out) {
+  heed_children();
   const LockName name = *LockName::parse("dlock.bench." + random_hex(4));
   const auto soon = [&] { return CallLimit{runtime.clock.now() + kTakeBudget}; };
   const std::size_t most =

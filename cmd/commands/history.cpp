@@ -14,6 +14,7 @@
 #include "cmd/show/history_text.h"
 #include "cmd/wiring/compose.h"
 #include "lib/history/event_source.h"
+#include "lib/run/signal_inbox.h"
 
 namespace dlock {
 namespace {
@@ -73,6 +74,7 @@ std::string rendered(const std::vector<Episode>& episodes, const Options& option
 }  // namespace
 
 int history_command(const Options& options, const Runtime& runtime, Output& out) {
+  heed_children();
   History history;
   const auto use = [&](std::string_view line) { history.add_line(line); };
   const auto read = read_events(options.events, use, Pipes::kRead);

@@ -58,6 +58,15 @@ bool is_harmless(int signal) {
   return signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
 }
 
+bool heed_children() {
+  static bool was_ignored = false;
+  if (is_ignored(SIGCHLD)) {
+    was_ignored = true;
+    signal(SIGCHLD, SIG_DFL);
+  }
+  return was_ignored;
+}
+
 Result<ProcessSignals> ProcessSignals::open() {
   ProcessSignals inbox;
   sigset_t wanted;
@@ -69,11 +78,7 @@ Result<ProcessSignals> ProcessSignals::open() {
       sigdelset(&wanted, signal);  // stays ignored: a blocked signal would arrive even so
     }
   }
-  if (is_ignored(SIGCHLD)) {
-    // With SIGCHLD ignored the kernel reaps children itself, and their status is lost.
-    inbox.inherited_.ignored_child = true;
-    signal(SIGCHLD, SIG_DFL);
-  }
+  inbox.inherited_.ignored_child = heed_children();
   // Who says something in the background of a terminal with "stty tostop", that a lock is lost, say, is not stopped by
   // it: that would keep the command from being ended.
   sigset_t blocked = wanted;

@@ -34,6 +34,10 @@ struct InheritedSignals {
   bool ignored_child = false;  ///< SIGCHLD was ignored
 };
 
+/// Makes SIGCHLD work where it was ignored (with it ignored the kernel reaps children itself, and their status is
+/// lost). Whether it ever was: remembered for as long as the process lives.
+bool heed_children();
+
 /// The process's own inbox. Blocks every signal that can be forwarded and reads them from a signalfd; what was ignored
 /// when dlock started (nohup) stays ignored, TTIN and TTOU keep stopping us, faults keep killing us, and SIGCHLD is
 /// made to work where it was ignored. One object a process, made before anything that forks; blocked signals stay

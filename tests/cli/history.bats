@@ -374,3 +374,10 @@ SCRIPT
   [[ "$stderr" == *"only what is held now is told"* ]]
   let_go
 }
+
+@test "a journalctl that fails is an error, also where SIGCHLD is ignored" {
+  mkdir programs
+  printf '#!/bin/sh\nexit 1\n' >programs/journalctl
+  chmod +x programs/journalctl
+  PATH=$PWD/programs:$PATH run -77 perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' dlock history --events journald
+}

@@ -85,4 +85,12 @@ TEST_CASE("no process: no descriptor, and whoever had it has ended") {
   CHECK_FALSE(look_up_process(-1));
 }
 
+TEST_CASE("Of a child that somebody else has reaped no status is made up") {
+  const pid_t child = fork();
+  if (child == 0) _exit(3);
+  REQUIRE(child > 0);
+  CHECK(reap(child) == 3);
+  CHECK(reap(child) == -1);
+}
+
 }  // namespace process_test
