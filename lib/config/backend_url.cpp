@@ -81,6 +81,8 @@ class UrlReader {
     if (!path.empty() && path.front() != '/') return malformed(scheme_, "the directory is not an absolute path");
     auto decoded = percent_decode(scheme_, path);
     if (!decoded) return decoded.error();
+    // One slash more would read as the beginning of a host when the URL is written out.
+    while (decoded->starts_with("//")) decoded->erase(0, 1);
     url_.path = std::move(*decoded);
     return read_query(rest);
   }

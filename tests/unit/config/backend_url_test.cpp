@@ -170,7 +170,8 @@ TEST_CASE("a secret never shows, neither in the canonical form nor in an error")
 }
 
 TEST_CASE("the canonical form of a URL without a password is read back as the same URL") {
-  for (const char* text : {"local:/a%20b", "redis://u@h:1/2?layout=redisson&kind=lock", "redis://[::1]:7000",
+  for (const char* text : {"local:/a%20b", "local:////srv//locks/", "local:///%2Fsrv", "local:///",
+                           "redis://u@h:1/2?layout=redisson&kind=lock", "redis://[::1]:7000",
                            "mysql://u%40x@h1,h2:5/d%2Cb?strategy=row&row=a:b=c%26d"}) {
     const auto url = BackendUrl::parse(text);
     REQUIRE(url);
