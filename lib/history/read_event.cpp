@@ -2,11 +2,13 @@
 // The only file that knows the JSON library.
 #include <array>
 #include <chrono>
+#include <utility>
 
 #define JSON_NO_IO 1
 #include <nlohmann/json.hpp>
 
 #include "lib/base/text.h"
+#include "lib/config/duration_text.h"
 #include "lib/history/event.h"
 #include "lib/history/moment.h"
 
@@ -29,12 +31,20 @@ std::optional<std::int64_t> number_of(const Json& object, const char* name) {
 
 std::optional<Duration> ms_of(const Json& object, const char* name) {
   const auto ms = number_of(object, name);
-  return ms && *ms >= 0 ? std::optional<Duration>(std::chrono::milliseconds(*ms)) : std::nullopt;
+  const bool fits = ms && *ms >= 0 && *ms <= kLongestDuration / std::chrono::milliseconds(1);
+  return fits ? std::optional<Duration>(std::chrono::milliseconds(*ms)) : std::nullopt;
 }
 
 std::optional<int> small_number_of(const Json& object, const char* name) {
   const auto number = number_of(object, name);
-  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+  return number && std::in_range<int>(*number) ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+/// What lies between two of them, with a duration at either end, can be counted.
+std::optional<WallTime> moment_of(const Json& object, const char* name) {
+  const auto moment = parse_rfc3339(text_of(object, name));
+  constexpr auto kLast = std::chrono::duration_cast<WallTime::duration>(kLongestDuration) * 3 / 2;
+  return moment && *moment >= WallTime() && *moment <= WallTime(kLast) ? moment : std::nullopt;
 }
 
 bool is_true(const Json& object, const char* name) {
@@ -57,7 +67,7 @@ Participant participant_of(const Json& object) {
   participant.reason = text_of(object, "reason");
   participant.mode = mode_of(object);
   participant.token = FencingToken(static_cast<std::uint64_t>(number_of(object, "token").value_or(0)));
-  participant.since = parse_rfc3339(text_of(object, "since"));
+  participant.since = moment_of(object, "since");
   return participant;
 }
 
@@ -71,7 +81,7 @@ std::optional<Event::Kind> kind_of(const std::string& name) {
 
 std::optional<Event> event_of(const Json& object) {
   const auto kind = kind_of(text_of(object, "event"));
-  const auto time = parse_rfc3339(text_of(object, "time"));
+  const auto time = moment_of(object, "time");
   if (!kind || !time || text_of(object, "key").empty()) return std::nullopt;
   Event event;
   event.kind = *kind;
@@ -95,7 +105,7 @@ std::optional<Event> event_of(const Json& object) {
   event.why = text_of(object, "why");
   event.reentered = is_true(object, "reentered");
   event.lease = is_true(object, "lease");
-  event.until = parse_rfc3339(text_of(object, "until"));
+  event.until = moment_of(object, "until");
   if (const auto holder = object.find("holder"); holder != object.end() && holder->is_object()) {
     event.holder = participant_of(*holder);
   }

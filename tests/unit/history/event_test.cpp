@@ -132,6 +132,28 @@ TEST_CASE("numbers that are none, too large or negative do no harm") {
   CHECK_FALSE(read.event->exit_code);
 }
 
+TEST_CASE("numbers and times with which nobody could calculate are left out") {
+  const auto line = [](const char* time, const char* numbers) {
+    return std::string(R"({"schema":"dlock.event/1","time":")") + time + R"(","event":"released","key":"k",)" +
+           numbers + "}";
+  };
+  const auto read = read_event(line("2026-02-03T03:00:00Z",
+                                    R"("held_ms":9223372036854775807,"waited_ms":9223372036854,"exit_code":4294967299,)"
+                                    R"("signal":-4294967287,"until":"9999-12-31T23:59:59Z")"));
+  REQUIRE(read.event);
+  CHECK_FALSE(read.event->held);
+  CHECK_FALSE(read.event->waited);
+  CHECK_FALSE(read.event->exit_code);
+  CHECK_FALSE(read.event->signal);
+  CHECK_FALSE(read.event->until);
+  const auto year = read_event(line("2026-02-03T03:00:00Z", R"("held_ms":31536000000,"waited_ms":3153600000000)"));
+  REQUIRE(year.event);
+  CHECK(year.event->held == 24h * 365);
+  CHECK(year.event->waited == 24h * 365 * 100);
+  CHECK_FALSE(read_event(line("0000-01-01T00:00:00Z", R"("held_ms":5)")).event);
+  CHECK_FALSE(read_event(line("9999-12-31T23:59:59Z", R"("held_ms":5)")).event);
+}
+
 TEST_CASE("an entry of the journal has the event in a field, or as the message of syslog") {
   CHECK(journal_message(R"({"DLOCK_JSON":"{a}","MESSAGE":"k: granted"})") == "{a}");
   CHECK(journal_message(R"({"MESSAGE":"{b}"})") == "{b}");
