@@ -59,18 +59,44 @@ Result<void> check_kind(int fd, const std::string& path, Pipes pipes) {
   return {};
 }
 
-Result<void> read_file(const std::string& path, const UseLine& use, Pipes pipes, bool needed) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!file.valid() && errno == ENOENT) return needed ? Result<void>(no_such_file(path)) : Result<void>();
-  int failure = file.valid() ? 0 : errno;
+/// A file that has been opened, or why it has not.
+struct Opened {
+  explicit Opened(const std::string& its_path)
+      : path(its_path),
+        file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)),
+        failure(file.valid() ? 0 : errno) {}
+
+  const std::string path;
+  const UniqueFd file;
+  const int failure;
+};
+
+Result<void> read_file(const Opened& opened, const UseLine& use, Pipes pipes) {
+  const std::string& path = opened.path;
+  int failure = opened.failure;
   if (failure == 0) {
-    if (auto fit = check_kind(file.get(), path, pipes); !fit) return fit;
-    failure = read_lines(file.get(), use);
+    if (auto fit = check_kind(opened.file.get(), path, pipes); !fit) return fit;
+    failure = read_lines(opened.file.get(), use);
   }
   if (failure == 0) return {};
   Error error = system_error("cannot read the events in " + path, failure);
   error.next = "what happened is not known; look as a user who may read it";
   return error;
+}
+
+/// FILE is opened before FILE.1 is, so that one that becomes FILE.1 at this moment is not missed; it is read once.
+Result<void> read_files(const std::string& path, const UseLine& use, Pipes pipes) {
+  const Opened present(path);
+  const Opened rotated(path + ".1");
+  struct stat one {};
+  struct stat other {};
+  const bool same = fstat(present.file.get(), &one) == 0 && fstat(rotated.file.get(), &other) == 0 &&
+                    one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  if (rotated.failure != ENOENT && !same) {
+    if (auto read = read_file(rotated, use, pipes); !read) return read;
+  }
+  if (present.failure == ENOENT) return no_such_file(path);
+  return read_file(present, use, pipes);
 }
 
 Error no_journal(const std::string& why) {
@@ -111,8 +137,7 @@ Result<void> read_events(const EventPlace& place, const UseLine& use, Pipes pipe
     case EventPlace::Kind::kSyslog:
       return read_journal(use);
     case EventPlace::Kind::kFile:
-      if (auto rotated = read_file(place.path + ".1", use, pipes, false); !rotated) return rotated;
-      return read_file(place.path, use, pipes, true);
+      return read_files(place.path, use, pipes);
   }
   return {};
 }
