@@ -190,7 +190,7 @@ int run_command(const Options& options, const Runtime& runtime, char** environme
   if (program.exit_status != 0) return refuse_program(options, runtime, program, std::move(report), *report_file);
 
   ChildProcess command({std::move(program), arguments, environment, signals->inherited(), runtime.log,
-                        stock_variables(options), options.close_lock});
+                        stock_variables(options), options.close_lock, present_children()});
   Progress progress(options, runtime);
   const auto taken = take_locks(options, runtime, Intent::kTake, &command, *signals, progress);
   if (!taken) return fail(runtime.log, taken.error());

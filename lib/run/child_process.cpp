@@ -145,6 +145,8 @@ SupervisorEvent ChildProcess::start(const StartContext& context) {
   if (!keepers_.empty() && !context.locks.empty()) mark_ = make_mark(context.locks.front().owner.text());
 
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // What they have started meanwhile becomes a child of ours when its parent ends.
+  if (!spec_.others.empty()) spec_.others = command_processes(getpid(), "");
   const int failure = spawn(environment.data(), spec_.keep_descriptors ? std::vector<int>() : context.inherit);
   if (failure == 0) {
     alive_ = true;
@@ -212,7 +214,7 @@ void ChildProcess::signal(int number) {
 
 /// The command's processes apart from the command itself.
 std::vector<ProcessId> ChildProcess::tree() const {
-  std::vector<ProcessId> found = command_processes(getpid(), marker_);
+  std::vector<ProcessId> found = command_processes(getpid(), marker_, spec_.others);
   const auto is_other = [&](const ProcessId& process) {
     return process.pid == pid_ || std::find(keepers_.begin(), keepers_.end(), process.pid) != keepers_.end();
   };

@@ -53,6 +53,7 @@ class ChildProcess final : public LockedCommand {
     const Log& log;
     std::vector<std::string> variables = {};  ///< NAME=value, for the command besides
     bool keep_descriptors = false;            ///< -o: the command inherits none of the lock's descriptors
+    std::vector<ProcessId> others = {};       ///< children of ours from before dlock was executed: not the command's
   };
 
   explicit ChildProcess(Spec spec) : spec_(std::move(spec)) {}

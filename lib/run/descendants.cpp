@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -121,13 +122,32 @@ std::vector<ProcessId> remaining_processes(const std::vector<ProcessId>& roots, 
   return found;
 }
 
-std::vector<ProcessId> command_processes(pid_t root, const std::string& marker) {
+std::vector<ProcessId> present_children() {
+  siginfo_t none{};
+  std::vector<ProcessId> found;
+  const bool childless = waitid(P_ALL, 0, &none, WEXITED | WNOHANG | WNOWAIT) != 0;
+  if (childless || !proc_shows_us()) return found;
+  const std::string list = read_proc(getpid(), ("task/" + std::to_string(getpid()) + "/children").c_str());
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto pid = whole_number<pid_t>(cut(rest, ' '));
+    const auto stat = pid ? look_up_process(*pid) : std::nullopt;
+    if (stat) found.push_back(stat->id);
+  }
+  if (!list.empty()) return found;
+  for (const ProcessStat& process : living_processes()) {  // a kernel without that list
+    if (process.parent == getpid()) found.push_back(process.id);
+  }
+  return found;
+}
+
+std::vector<ProcessId> command_processes(pid_t root, const std::string& marker, const std::vector<ProcessId>& others) {
   const std::vector<ProcessStat> all = living_processes();
   std::vector<pid_t> family = {root};
   std::vector<ProcessId> found;
   for (std::size_t next = 0; next < family.size(); ++next) {
     for (const ProcessStat& process : all) {
       if (process.parent != family[next] || process.id.pid == root) continue;
+      if (std::find(others.begin(), others.end(), process.id) != others.end()) continue;
       family.push_back(process.id.pid);
       found.push_back(process.id);
     }

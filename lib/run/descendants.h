@@ -11,11 +11,16 @@
 
 namespace dlock {
 
-/// Everything that descends from `root` (not root itself), and everything else that was started with `marker`
-/// (NAME=value) in its environment, unless that is empty. A snapshot: walk again until nothing is left. Nothing where
-/// /proc does not show us. The caller's soft limit of open files is raised for it. REQUIRES: `root` is a child
-/// subreaper, so that orphans stay below it.
-std::vector<ProcessId> command_processes(pid_t root, const std::string& marker);
+/// The children that this process has, those of whoever executed dlock in its own place included: for most one system
+/// call, which says that there are none.
+std::vector<ProcessId> present_children();
+
+/// Everything that descends from `root` (not root itself, nor `others` and what descends from them), and everything
+/// else that was started with `marker` (NAME=value) in its environment, unless that is empty. A snapshot: walk again
+/// until nothing is left. Nothing where /proc does not show us. The caller's soft limit of open files is raised for it.
+/// REQUIRES: `root` is a child subreaper, so that orphans stay below it.
+std::vector<ProcessId> command_processes(pid_t root, const std::string& marker,
+                                         const std::vector<ProcessId>& others = {});
 
 /// A number for one command, different for each; never 0.
 std::uint64_t make_mark(const std::string& owner);

@@ -41,6 +41,33 @@ SCRIPT
   done
 }
 
+@test "10.2 what ran before dlock was executed in its place is none of CMD's: it goes on, and the release does not wait for it" {
+  script helper <<'SCRIPT'
+#!/bin/bash
+bash -c 'note orphan & until [ -e go ]; do sleep 0.02; done' & # which becomes a child of dlock's
+until [ -e go ]; do sleep 0.02; done
+note late &
+note helper
+SCRIPT
+  script family <<'SCRIPT'
+#!/bin/bash
+touch go
+note child &
+exec note cmd
+SCRIPT
+  start_watched end bash -c 'helper >/dev/null 2>&1 3>&- &
+    until [ -s orphan.pid ]; do sleep 0.02; done
+    exec dlock run -q k -- family'
+  local name
+  for name in cmd child helper late orphan; do wait_until filled $name.pid; done
+  dlock force-release --yes k
+  [ "$(how_ended end)" = "exit 79" ]
+  [ "$(sort got)" = "child TERM
+cmd TERM" ]
+  for name in helper late orphan; do kill -0 "$(pid_of $name)"; done
+  touch finish
+}
+
 @test "10.3 KILL follows after --kill-after for those who ignore TERM, and dlock ends only when all are gone" {
   script family <<'SCRIPT'
 #!/bin/bash

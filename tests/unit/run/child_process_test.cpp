@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "lib/run/descendants.h"
@@ -91,6 +92,37 @@ TEST_CASE("A process whose first thread has ended lives on in the others, and ca
   waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT);
   CHECK_FALSE(is_in(command_processes(getpid(), "")));
   waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("Children that we had before, and what descends from them, are not the command's") {
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t helper = fork();
+  if (helper == 0) {
+    const pid_t inner = fork();
+    if (inner > 0 && write(ready[1], &inner, sizeof inner) != sizeof inner) _exit(1);
+    for (;;) pause();
+  }
+  pid_t inner = 0;
+  REQUIRE(read(ready[0], &inner, sizeof inner) == sizeof inner);
+  const auto others = present_children();
+  REQUIRE(others.size() == 1);
+  CHECK(others[0].pid == helper);
+  const pid_t later = fork();
+  if (later == 0) {
+    for (;;) pause();
+  }
+  const auto pids = [](const std::vector<ProcessId>& all) {
+    std::set<pid_t> found;
+    for (const ProcessId& process : all) found.insert(process.pid);
+    return found;
+  };
+  CHECK(pids(command_processes(getpid(), "")) == std::set<pid_t>{helper, inner, later});
+  CHECK(pids(command_processes(getpid(), "", others)) == std::set<pid_t>{later});
+  for (const pid_t pid : {inner, helper, later}) kill(pid, SIGKILL);
+  for (const pid_t pid : {helper, later}) waitpid(pid, nullptr, 0);
+  for (const int fd : ready) close(fd);
+  CHECK(present_children().empty());
 }
 
 TEST_CASE("A permit's slot is in DLOCK_SLOT; one of an outer command stays where there is none") {
