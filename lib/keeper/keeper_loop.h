@@ -18,7 +18,7 @@ using OpenLockDriver = std::function<Result<std::unique_ptr<LockDriver>>(const A
 
 /// The keeper's end of the socket (descriptor kKeeperDescriptor), from "acquire" to the end: takes the lock, renews it
 /// at renew_interval and then every renewal_retry() until it is confirmed or its deadline has passed, tells the
-/// supervisor, gives the lock back. It obeys its socket alone: TERM, INT, HUP and QUIT are ignored.
+/// supervisor, gives the lock back. It obeys its socket alone: every signal but those of faults is blocked.
 ///
 /// When the supervisor is gone (end of file) without a release: what is left of its command (the process of "started",
 /// what bears its marks, and what descends from these) is sent TERM, KILL after spec.kill_after, at once when the lease

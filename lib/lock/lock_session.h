@@ -115,8 +115,8 @@ struct StartedCommand {
 /// The caller runs a poll loop:  acquire(); loop { next_event() until nullopt; wait for add_interest()/wake_at() }.
 /// REQUIRES: acquire() once and first; release() and detach() only between Granted and a final event; withdraw() only
 /// before Granted. A Granted that crosses a withdraw() on the way is given back by the session, which then says
-/// Withdrawn. No call blocks for longer than a local system call; none may be made from another thread. Destruction
-/// lets go of everything without a word: the safety net, not the way to release.
+/// Withdrawn. No call but detach() blocks for longer than a local system call; none may be made from another thread.
+/// Destruction lets go of everything without a word: the safety net, not the way to release.
 class LockSession {
  public:
   virtual ~LockSession() = default;
@@ -162,10 +162,12 @@ class LockSession {
   /// Told at most once, before release(), when the command has ended under the lock: with this wait status.
   virtual void command_ended(int /*wait_status*/) {}
 
-  /// Told at most once, after a final Lost: nothing of the command is left that a keeper should end.
+  /// Told at most once, at the end of a run whose lock was lost, in whatever way that was found out: nothing of the
+  /// command is left that a keeper should end.
   virtual void command_over() {}
 
-  /// Lets the lock go on without this process. The session is spent afterwards, whatever the answer.
+  /// Lets the lock go on without this process. The session is spent afterwards, whatever the answer. Waits for it, up
+  /// to 5 s.
   virtual Result<void> detach(const DetachSpec& spec) = 0;
 };
 
