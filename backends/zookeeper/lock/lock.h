@@ -82,6 +82,8 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   void hear(HolderRecord told);
   RenewalLost lost_by_deletion();
   Renewal look_after_entries(TimePoint now);
+  void let_go_of_session();
+  Result<void> take_session_again(Duration timeout, TimePoint until);
   Result<void> remove_nodes(TimePoint until, int version);
   Result<void> release_entered(TimePoint until);
   Result<bool> enter(const Present& outer, Control& control);
@@ -113,10 +115,15 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Verdict verdict_;         ///< of stages_[stage_]: what is waited for
   std::string last_there_;  ///< of a waiter that takes nothing (`dlock wait`): the node that it waits for
   std::optional<TimePoint> watch_at_;
-  TimePoint looked_at_{};      ///< when our nodes, or one of them, were read last
-  std::size_t looks_ = 0;      ///< how often
-  TimePoint began_{};          ///< when the session was asked for
-  Duration made_for_{0};       ///< the timeout that the session was opened with
+  TimePoint looked_at_{};  ///< when our nodes, or one of them, were read last
+  std::size_t looks_ = 0;  ///< how often
+  TimePoint began_{};      ///< when the session was asked for
+  Duration made_for_{0};   ///< the timeout that the session was opened with
+  struct Left {
+    SessionKey key;
+    FencingToken token;
+  };
+  Left left_;                  ///< of leave(), while calls_ is empty
   UniqueFd lease_file_;        ///< locked while we use the session of a lease that was left without a process
   bool keep_session_ = false;  ///< do not close the session: what is left in it must last until it expires
 };

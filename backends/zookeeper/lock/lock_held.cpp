@@ -5,6 +5,7 @@
 #include "backends/zookeeper/lock/lock.h"
 #include "backends/zookeeper/lock/session_lease.h"
 #include "backends/zookeeper/lock/session_takeover.h"
+#include "lib/base/human_text.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -15,6 +16,7 @@ constexpr Duration kWatchAgain = 1s;           ///< after a watch that could not
 constexpr Duration kLongestHalfTick = 1050ms;  ///< of servers with the usual tick
 constexpr Duration kTouchPause = 100ms;
 constexpr Duration kSyncBudget = 1s;
+constexpr Duration kLastTimeout = 1s;  ///< of a session that is taken again to be ended
 
 }  // namespace
 
@@ -230,6 +232,9 @@ Renewal ZookeeperLock::look_after_entries(TimePoint now) {
 Result<void> ZookeeperLock::release(TimePoint until) {
   if (!spec_.take) return {};
   if (joined_) return leave_hold(*calls_, hold(), entry_, until);
+  if (!calls_) {  // leave() has failed
+    if (auto again = take_session_again(kLastTimeout, until); !again) return again;
+  }
   auto released = contenders_.back().remove(until, data_version_);  // as we left them: nobody has entered
   const bool ask =
       !released && (released.error().code == ErrorCode::kConflict || released.error().code == ErrorCode::kDenied);
@@ -240,19 +245,41 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   return released;
 }
 
+/// Lets go of the session, which lives on, so that it can be taken over.
+void ZookeeperLock::let_go_of_session() {
+  left_ = {calls_->key(), contenders_.back().token()};
+  made_for_ = calls_->timeout();
+  calls_->session().abandon();
+  contenders_.clear();  // they refer to it
+  calls_.reset();
+}
+
+/// The session again, for `timeout` from now, and our nodes in it.
+Result<void> ZookeeperLock::take_session_again(Duration timeout, TimePoint until) {
+  auto taken = take_over(ensemble_, left_.key, timeout, until);
+  if (!taken) return taken.error();
+  const TimePoint began = began_;
+  use(std::move(*taken));
+  began_ = began;
+  contenders_.back().adopt(held_, static_cast<std::int64_t>(left_.token.value()), sent_);
+  return {};
+}
+
 /// From now on the session is as long as the lease, and nobody but a file knows of it.
 Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
   if (!spec_.take || joined_) return {};
   const Duration timeout = ttl + spec_.lock_delay;
   if (timeout <= Duration(0)) return release(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
-  const SessionKey key = calls_->key();
-  made_for_ = calls_->timeout();
-  calls_->session().abandon();
-  calls_.reset();
-  auto taken = take_over(ensemble_, key, timeout, until);
-  if (!taken) return taken.error();
-  calls_ = std::move(*taken);
+  let_go_of_session();
+  if (auto again = take_session_again(timeout, until); !again) {
+    Error error = again.error();
+    if (error.code == ErrorCode::kUnavailable) {
+      error.message += "; unless it can be given back before, " + spec_.name.text() +
+                       " is free when its session ends, in " + human_duration(std::max(made_for_, timeout));
+    }
+    return error;
+  }
   if (const auto ours = check_nodes(*calls_, held_, until); !ours) return ours;
   if (const auto long_enough = check_timeout(*calls_, timeout); !long_enough) return long_enough;
   if (ttl > Duration(0)) {
