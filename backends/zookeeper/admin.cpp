@@ -7,6 +7,7 @@
 #include "backends/zookeeper/doctor.h"
 #include "backends/zookeeper/fence.h"
 #include "backends/zookeeper/lock/entries.h"
+#include "backends/zookeeper/lock/one_node.h"
 #include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/stock/stock_garbage.h"
@@ -169,6 +170,11 @@ Result<void> ZookeeperAdmin::free(const std::vector<Present>& holders, TimePoint
   std::vector<Change> changes;
   for (const Present& holder : holders) {
     for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kDelete, path, "", {}, -1});
+    if (ensemble_.recipe() == Recipe::kSimple) {
+      const auto version = stamp_one_node(*calls_, holder.paths.front(), holder.participant.token, until);
+      if (!version) return version.error();
+      changes.back().version = *version;
+    }
     if (!holder.ours || holder.ours->lock_delay <= Duration(0)) continue;
     delay = std::max(delay, holder.ours->lock_delay);
     HolderRecord data = *holder.ours;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/zookeeper/lock/session_lease.h"
+#include "backends/zookeeper/lock/session_takeover.h"
 #include "backends/zookeeper/lock/slots.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
@@ -282,6 +283,12 @@ Result<bool> ZookeeperLock::join_ancestor(Control& control) {
                    "take it in the mode that is needed inside at once, outside"};
     }
     if (outer->participant.mode == Mode::kPermits && outer->ours->permits != spec_.permits) return disagreement();
+    if (outer->ours->ended) {
+      const Hold over{outer->paths, outer->participant.token, entries_directory(ensemble_.root(), spec_.name)};
+      const auto seen = read_hold(*calls_, over, false, asked_by(), &control);
+      if (!seen) return seen.error();
+      if (seen->entries.empty()) return false;  // it is about to be freed
+    }
     auto entered = enter(*outer, control);
     if (!entered || *entered) return entered;
     if (control.stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
@@ -352,6 +359,10 @@ void ZookeeperLock::leave_queue() {
   stage_ = 0;
   if (!calls_ || calls_->timeout() == Duration(0)) return;  // nobody was reached
   const TimePoint until = runtime_.clock.now() + kGiveUpBudget;
+  if (is_one_node()) {
+    if (is_in_queue()) (void)end_session(ensemble_, *calls_, until);
+    return;
+  }
   bool may_not = false;
   for (auto contender = contenders_.rbegin(); contender != contenders_.rend(); ++contender) {
     const auto removed = contender->remove(until);

@@ -84,7 +84,9 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   Renewal look_after_entries(TimePoint now);
   void let_go_of_session();
   Result<void> take_session_again(Duration timeout, TimePoint until);
-  Result<void> remove_nodes(TimePoint until, int version);
+  bool is_one_node() const { return stages_.back().rule == Rule::kOneNode && !shared_; }
+  Result<void> remove_nodes(const HoldSeen& seen, TimePoint until);
+  Result<void> end_one_node(const HoldSeen& seen, TimePoint until);
   Result<void> release_entered(TimePoint until);
   Result<bool> enter(const Present& outer, Control& control);
   Hold hold() const;

@@ -16,7 +16,6 @@ constexpr Duration kWatchAgain = 1s;           ///< after a watch that could not
 constexpr Duration kLongestHalfTick = 1050ms;  ///< of servers with the usual tick
 constexpr Duration kTouchPause = 100ms;
 constexpr Duration kSyncBudget = 1s;
-constexpr Duration kLastTimeout = 1s;  ///< of a session that is taken again to be ended
 
 }  // namespace
 
@@ -188,9 +187,23 @@ Hold ZookeeperLock::hold() const {
           entries_directory(ensemble_.root(), spec_.name)};
 }
 
-/// Our nodes go with the session where we have no right to delete them.
-Result<void> ZookeeperLock::remove_nodes(TimePoint until, int version) {
-  auto removed = contenders_.back().remove(until, version);
+/// The next holder's node may have taken the place of ours, and a deletion cannot tell them apart: the end of our
+/// session can. Nobody enters a hold without entries that is marked as ended.
+Result<void> ZookeeperLock::end_one_node(const HoldSeen& seen, TimePoint until) {
+  if (!seen.is_there) return Error{ErrorCode::kLost, "it was deleted on " + calls_->store()};
+  HolderRecord data = decode_record(seen.data).value_or(record_of(spec_));
+  data.ended = true;
+  const auto noted = mark_ended(*calls_, hold(), encode(data), seen.version, until);
+  if (!noted && noted.error().code != ErrorCode::kDenied) return noted.error();
+  if (noted && !*noted) return Error{ErrorCode::kConflict, "the data of " + held_.front() + " have changed"};
+  return end_session(ensemble_, *calls_, until);
+}
+
+/// Our nodes go with the session where we have no right to delete them. Conflict: they have changed since they were
+/// seen.
+Result<void> ZookeeperLock::remove_nodes(const HoldSeen& seen, TimePoint until) {
+  if (is_one_node()) return end_one_node(seen, until);
+  auto removed = contenders_.back().remove(until, seen.version);
   if (removed || removed.error().code != ErrorCode::kDenied || shared_) return removed;
   calls_->end();
   return {};
@@ -204,7 +217,7 @@ Result<void> ZookeeperLock::release_entered(TimePoint until) {
     if (!seen) return seen.error();
     entered_ = seen->is_there && !seen->entries.empty();
     if (!entered_) {
-      auto released = remove_nodes(until, seen->version);
+      auto released = remove_nodes(*seen, until);
       if (marked && !released && released.error().code == ErrorCode::kLost) return {};
       if (released || released.error().code != ErrorCode::kConflict) return released;
       continue;
@@ -235,7 +248,9 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   if (!calls_) {  // leave() has failed
     if (auto again = take_session_again(kLastTimeout, until); !again) return again;
   }
-  auto released = contenders_.back().remove(until, data_version_);  // as we left them: nobody has entered
+  Result<void> released = Error{ErrorCode::kConflict, ""};
+  if (!is_one_node())
+    released = contenders_.back().remove(until, data_version_);  // as we left them: nobody has entered
   const bool ask =
       !released && (released.error().code == ErrorCode::kConflict || released.error().code == ErrorCode::kDenied);
   if (ask) released = release_entered(until);

@@ -10,6 +10,9 @@ namespace dlock::zookeeper {
 /// more. Lost if it has expired; errors as of Ensemble::connect().
 Result<std::unique_ptr<Calls>> take_over(Ensemble& ensemble, const SessionKey& key, Duration timeout, TimePoint until);
 
+/// For a session that is taken over to be ended.
+inline constexpr Duration kLastTimeout = std::chrono::seconds(1);
+
 /// Unsupported if the servers have granted a shorter timeout than `wanted`.
 Result<void> check_timeout(const Calls& calls, Duration wanted);
 
@@ -18,6 +21,10 @@ Result<void> check_nodes(Calls& calls, const std::vector<std::string>& paths, Ti
 
 /// Renews the lease for `ttl` from now. Returns the key of its session, with the server that it is connected to now.
 Result<SessionKey> renew_lease(Ensemble& ensemble, const DetachedLease& lease, Duration ttl, TimePoint until);
+
+/// Ends the session of `calls`, and with it its ephemeral nodes and no others. Returns when a server has said that it
+/// does not know the session any more; Unavailable if none has by `until`. `calls` cannot be used after this.
+Result<void> end_session(Ensemble& ensemble, Calls& calls, TimePoint until);
 
 /// Ends the lease and its session. Lost if it had ended already.
 Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint until);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "backends/zookeeper/admin.h"
 #include "backends/zookeeper/lock/lock.h"
+#include "backends/zookeeper/lock/session_takeover.h"
 #include "tests/unit/zookeeper/lock_world.h"
 
 namespace dlock::zookeeper::lock_test {
@@ -65,6 +67,97 @@ TEST_CASE("Whatever reply is lost, a lock is left to its lock-delay, or can be g
       CHECK((kept > 0) == bool(left));
       if (all) break;
     }
+  }
+}
+
+/// recipe=simple: the next holder's node has the same name.
+TEST_CASE("Whenever in a release somebody else comes to hold the one node, that is left alone") {
+  for (int n = 1;; ++n) {
+    CAPTURE(n);
+    World world;
+    const auto lock = world.lock(spec_of(), "simple");
+    REQUIRE(granted(lock->acquire(world.supervisor)));
+    auto* const session = world.ensemble.sessions.back();
+    const auto next = world.lock(spec_of(), "simple");
+    int requests = 0;
+    world.ensemble.before_each = [&](FakeEnsemble::FakeSession& asking, const Request&) {
+      if (asking.id() != session->id() || ++requests != n) return;
+      world.ensemble.remove("/app/k");
+      REQUIRE(granted(next->acquire(world.supervisor)));
+    };
+    const auto released = lock->release(world.clock.now() + 3s);
+    if (requests < n) {
+      CHECK(released);
+      CHECK_FALSE(world.ensemble.nodes.contains("/app/k"));
+      break;
+    }
+    world.ensemble.before_each = nullptr;
+    CHECK(world.ensemble.nodes.contains("/app/k"));
+    CHECK(std::holds_alternative<RenewalRenewed>(next->renew(world.supervisor, world.clock.now() + 1s)));
+  }
+}
+
+TEST_CASE("Whenever in a force-release somebody else comes to hold the one node, that is left alone") {
+  for (const char* by : {"", "ops: it hangs"}) {
+    for (int n = 1;; ++n) {
+      CAPTURE(by);
+      CAPTURE(n);
+      World world;
+      const auto lock = world.lock(spec_of(), "simple");
+      REQUIRE(granted(lock->acquire(world.supervisor)));
+      const auto next = world.lock(spec_of(), "simple");
+      const auto url = BackendUrl::parse("zk://127.0.0.1/app?recipe=simple");
+      ZookeeperAdmin operators(
+          *Ensemble::of(*url, world.clock, [&](const SessionSettings& s) { return world.ensemble.open(s); }),
+          {world.clock, world.log});
+      const auto shown = operators.inspect(spec_of().name);
+      REQUIRE(shown);
+      REQUIRE(shown->holders.size() == 1);
+      bool done = false;
+      int requests = 0;
+      world.ensemble.before_each = [&](const auto&, const Request&) {
+        if (done || ++requests != n) return;
+        done = true;
+        world.ensemble.remove("/app/k");
+        REQUIRE(granted(next->acquire(world.supervisor)));
+      };
+      const auto freed = operators.force_release(spec_of().name, *shown, by);
+      if (!done) {
+        CHECK(freed);
+        CHECK_FALSE(world.ensemble.nodes.contains("/app/k"));
+        break;
+      }
+      CHECK_FALSE(freed);
+      CHECK(world.ensemble.nodes.contains("/app/k"));
+      CHECK(std::holds_alternative<RenewalRenewed>(next->renew(world.supervisor, world.clock.now() + 1s)));
+    }
+  }
+}
+
+TEST_CASE("Whenever in the end of a lease somebody else comes to hold the one node, that is left alone") {
+  for (int n = 1;; ++n) {
+    CAPTURE(n);
+    World world;
+    const LockSpec spec = spec_of();
+    const auto lock = world.lock(spec, "simple");
+    const auto answer = lock->acquire(world.supervisor);
+    REQUIRE(granted(answer));
+    const std::int64_t id = world.ensemble.sessions.back()->id();
+    world.ensemble.sessions.back()->abandoned = true;  // it goes on without a process
+    const DetachedLease lease{spec.name, spec.owner, "",        {id, "password"}, granted(answer)->locks[0].token,
+                              0s,        45s,        {"/app/k"}};
+    const auto next = world.lock(spec_of(), "simple");
+    int requests = 0;
+    world.ensemble.before_each = [&](FakeEnsemble::FakeSession& asking, const Request&) {
+      if (asking.id() != id || ++requests != n) return;
+      world.ensemble.remove("/app/k");
+      REQUIRE(granted(next->acquire(world.supervisor)));
+    };
+    const auto url = BackendUrl::parse("zk://127.0.0.1/app?recipe=simple");
+    auto ensemble = *Ensemble::of(*url, world.clock, [&](const SessionSettings& s) { return world.ensemble.open(s); });
+    const auto ended = end_lease(ensemble, lease, world.clock.now() + 3s);
+    CHECK(world.ensemble.nodes.contains("/app/k") == (requests >= n));
+    if (requests < n) break;
   }
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/lock/one_node.h"
+
+#include "lib/base/random.h"
+
+namespace dlock::zookeeper {
+namespace {
+
+constexpr std::uint64_t kLeastWrites = 16;  ///< more than a node gets before it is freed
+
+}  // namespace
+
+Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken token, TimePoint until) {
+  const Error changed{ErrorCode::kConflict, "the holders have changed meanwhile; nothing was freed"};
+  const auto is_it = [&](const NodeStat& stat) { return static_cast<std::uint64_t>(stat.czxid) == token.value(); };
+  while (true) {
+    const auto node = calls.call({.kind = Request::Kind::kRead, .path = path}, until, nullptr);
+    if (!node) return node.error();
+    if (node->code != Code::kOk || !is_it(node->stat)) return changed;
+    std::vector<Change> writes(kLeastWrites + random_below(kLeastWrites),
+                               {Change::Kind::kSet, path, node->data, NodeKind::kPersistent, -1});
+    writes.front().version = node->stat.version;
+    const auto written = calls.call({.kind = Request::Kind::kChange, .changes = writes}, until, nullptr);
+    if (!written) return written.error();
+    if (written->code == Code::kBadVersion && calls.clock().now() < until) continue;
+    if (written->code != Code::kOk || !is_it(written->changed.back().stat)) return changed;
+    return written->changed.back().stat.version;
+  }
+}
+
+}  // namespace dlock::zookeeper
