@@ -238,13 +238,14 @@ void ChildProcess::signal_tree(int number) {
 }
 
 /// Whoever is left descends from a child of ours, since orphans become ours: who has no child need not look. A look can
-/// miss a process that forks and ends meanwhile, so children that are none of the session's count for more than one.
+/// miss a process that forks and ends meanwhile, so children that are neither the session's nor were there before count
+/// for more than one.
 bool ChildProcess::tree_gone() {
   pid_t reaped = 0;
   while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
   }
   const bool childless = reaped < 0 && errno == ECHILD;
-  if (!childless && keepers_.empty() && proc_shows_us()) return false;
+  if (!childless && keepers_.empty() && spec_.others.empty() && proc_shows_us()) return false;
   for (int look = 0; look < kEmptyLooks; ++look) {
     if (!tree().empty()) return false;
   }
