@@ -31,7 +31,7 @@ struct BenchPlan {
   LockName key;
   Duration time = std::chrono::seconds(1);
   std::size_t rounds = kMostBenchRounds;  ///< of one process
-  int processes = 4;            ///< that contend
+  int processes = 4;                      ///< that contend
 };
 
 /// One process that takes and gives back a free lock.

@@ -7,8 +7,9 @@
 
 namespace dlock {
 
-/// dlock history: what happened to the locks that are named, or all, in the store that was typed, or all, as far as it was recorded (--events). What is no
-/// event in the file, and a clock that went back, is told on stderr and changes no status.
+/// dlock history: what happened to the locks that are named, or all, in the store that was typed, or all, as far as it
+/// was recorded (--events). What is no event in the file, and a clock that went back, is told on stderr and changes no
+/// status.
 int history_command(const Options& options, const Runtime& runtime, Output& out);
 
 }  // namespace dlock

@@ -75,8 +75,8 @@ class Composer {
 
   OptionReader reader() const {
     const bool named = !options_.backends.empty() && !options_.backends.front().alias.empty();
-    return {options_.config, arguments_.command,
-            named ? "backend." + options_.backends.front().alias : std::string(), key_section_, mistakes_};
+    return {options_.config, arguments_.command, named ? "backend." + options_.backends.front().alias : std::string(),
+            key_section_, mistakes_};
   }
 
   /// For `config check`: nothing is the end, and every section is read as if a run meant it.

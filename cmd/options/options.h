@@ -136,10 +136,10 @@ struct Options {
   std::string match;  ///< metrics: a pattern; empty: every key
   When progress = When::kAuto;
   When colour = When::kAuto;
-  Log::Style log;           ///< colour already decided for stderr
+  Log::Style log;            ///< colour already decided for stderr
   bool store_typed = false;  ///< --backend, by flag
-  std::string same_store;   ///< " -b URL -C FILE" as far as flags said so: for commands in advice; no password
-  std::string same_config;  ///< the " -C FILE" of it
+  std::string same_store;    ///< " -b URL -C FILE" as far as flags said so: for commands in advice; no password
+  std::string same_config;   ///< the " -C FILE" of it
 
   bool json = false;
   bool shell = false;  ///< acquire: exports for a shell

@@ -115,7 +115,8 @@ void put_past(Exposition& out, const AllTotals& all) {
   put_counter("dlock_grants", "How often this lock was granted.", &Totals::grants);
   put_counter("dlock_busy", "How often a wait for this lock was given up.", &Totals::busy);
   put_counter("dlock_losses", "How often this lock was lost.", &Totals::lost);
-  out.begin("dlock_last_loss_timestamp_seconds", "gauge", "When this lock was last lost; 0: never, as far as recorded.");
+  out.begin("dlock_last_loss_timestamp_seconds", "gauge",
+            "When this lock was last lost; 0: never, as far as recorded.");
   for (const auto& [lock, totals] : all) out.put_moment(lock.key, totals.last_lost);
   out.begin("dlock_wait_seconds", "histogram", "For how long those waited who were granted this lock.");
   for (const auto& [lock, totals] : all) out.put_histogram(lock.key, totals.waits);

@@ -108,8 +108,8 @@ class Conductor {
     words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, ms});
     if (stubborn) words.emplace_back("stubborn");
     note(act(worker.section, Act::What::kAsk,
-                  order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
-                      (proxied ? " proxied" : " direct")));
+             order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
+                 (proxied ? " proxied" : " direct")));
     auto started = lab_.start(words);
     if (!started) {
       note(act(worker.section, Act::What::kGone, "exit 71 " + started.error().message));

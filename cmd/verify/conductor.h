@@ -53,18 +53,18 @@ class FaultyNetwork {
 
 /// What conduct() did, besides writing the history.
 struct Conducted {
-  std::map<Fault, int> done;  ///< how many of each fault there were
-  int missed = 0;             ///< planned faults for which no run was there
-  Duration late{0};           ///< the longest time by which this process was woken too late
+  std::map<Fault, int> done;                   ///< how many of each fault there were
+  int missed = 0;                              ///< planned faults for which no run was there
+  Duration late{0};                            ///< the longest time by which this process was woken too late
   std::vector<std::string> hooks_failed = {};  ///< calls of the hook that ended with a status: "hook fault-1: ..."
   std::optional<Error> failure = {};           ///< why there is no verdict
-  int interrupted = 0;        ///< the signal that ended it before the plan's duration was over; 0: none
+  int interrupted = 0;  ///< the signal that ended it before the plan's duration was over; 0: none
 };
 
 /// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
-/// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that. The first
-/// HUP, INT or TERM lets no more rounds begin, the second one ends this process.
-/// `network` is null if there is no proxy. Single-threaded.
+/// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that. The
+/// first HUP, INT or TERM lets no more rounds begin, the second one ends this process. `network` is null if there is no
+/// proxy. Single-threaded.
 Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals);
 
 }  // namespace dlock

@@ -77,9 +77,9 @@ std::string verify_text(const VerifyReport& report, const Look& look) {
   }
   text += '\n' +
           (report.held() && report.interrupted ? painted("held until it was interrupted", Paint::kYellow, look.colour)
-           : report.held()                      ? painted("held", Paint::kGreen, look.colour)
-                         : painted("broken", Paint::kRed, look.colour) + ": --seed " + std::to_string(report.seed) +
-                               " repeats the schedule") +
+           : report.held()                     ? painted("held", Paint::kGreen, look.colour)
+                           : painted("broken", Paint::kRed, look.colour) + ": --seed " + std::to_string(report.seed) +
+                                 " repeats the schedule") +
           '\n';
   return text;
 }

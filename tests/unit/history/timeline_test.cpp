@@ -100,7 +100,10 @@ TEST_CASE("nothing that somebody wrote becomes markup") {
 }
 
 TEST_CASE("no text has a character that XML 1.0 forbids") {
-  Lane lane{"a\xef\xbf\xbe", {{Span::Kind::kHold, kThree, kThree + 1s, false, "b\xef\xbf\xbf\xef\xbf\xbe" "c"}}};
+  Lane lane{"a\xef\xbf\xbe",
+            {{Span::Kind::kHold, kThree, kThree + 1s, false,
+              "b\xef\xbf\xbf\xef\xbf\xbe"
+              "c"}}};
   const std::string svg = timeline_svg(one_lane(lane));
   CHECK_FALSE(has(svg, "\xef\xbf\xbe"));
   CHECK_FALSE(has(svg, "\xef\xbf\xbf"));

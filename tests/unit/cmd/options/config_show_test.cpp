@@ -59,7 +59,8 @@ TEST_CASE("config show prints each value with its origin, and no secret") {
 }
 
 TEST_CASE("values that do not fit together are said, and the others are shown and looked at all the same") {
-  const char* text = "[defaults]\nttl = \"8s\"\nkill-after = \"5s\"\nreason = \"x\"\nat-least = 5\nmax-hold = 3\nreport = \"\"\n";
+  const char* text =
+      "[defaults]\nttl = \"8s\"\nkill-after = \"5s\"\nreason = \"x\"\nat-least = 5\nmax-hold = 3\nreport = \"\"\n";
   const auto shown = config(text, {"show"});
   if (!shown) FAIL(shown.error().message);
   CHECK((*shown).find("reason") != std::string::npos);
