@@ -103,7 +103,7 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   int data_version_ = 0;                 ///< of our first node, as long as nobody has entered
   std::optional<Present> joined_;        ///< the ancestor's hold that we are in
   std::string entry_;                    ///< our entry in that hold: a node's path
-  bool entered_ = false;                 ///< released, and kept for those that have entered it
+  bool entered_ = false;                 ///< released, and kept for those that have entered it, or may have
   std::vector<std::string> held_;        ///< the nodes that are watched while it is held
   std::vector<std::uint64_t> watching_;  ///< reads with a watch that are under way
   int watched_by_ = 0;  ///< the connection (Calls::connections) on which all of held_ is watched; 0: none

@@ -26,7 +26,7 @@ TimePoint ZookeeperLock::believed() const {
 ZookeeperLock::~ZookeeperLock() {
   if (!calls_ || shared_) return;
   if (keep_session_) outlast_first_touches();
-  if (keep_session_) calls_->session().abandon();
+  if (keep_session_ || entered_) calls_->session().abandon();  // who is inside has not left
   else calls_->session().close();
 }
 
@@ -140,6 +140,7 @@ bool ZookeeperLock::is_ours(const Answer& node) const {
 }
 
 RenewalLost ZookeeperLock::lost_by_deletion() {
+  entered_ = false;
   for (const std::uint64_t ticket : std::exchange(watching_, {})) {
     if (!calls_->has_answer(ticket)) {
       calls_->forget(ticket);
@@ -230,7 +231,7 @@ Result<void> ZookeeperLock::release_entered(TimePoint until) {
   }
 }
 
-/// The last one of them frees the lock, or it has died and we do.
+/// The last one of them frees the lock, or it has died and we do, or there was none.
 Renewal ZookeeperLock::look_after_entries(TimePoint now) {
   const bool changed = calls_->take_fired(hold().entries);
   if (!changed && !(watch_at_ && now >= *watch_at_)) return RenewalHeld{};
@@ -257,6 +258,9 @@ Result<void> ZookeeperLock::release(TimePoint until) {
   if (calls_->state() == SessionState::kExpired) return released;  // and with it all that was ours
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);  // long gone, as a rule
   if (shared_ && !released && released.error().code != ErrorCode::kLost) shared_->retire();
+  if (shared_ || released || released.error().code != ErrorCode::kUnavailable) return released;
+  entered_ = true;  // for all that is known: a look will show it
+  watch_at_ = runtime_.clock.now() + kWatchAgain;
   return released;
 }
 

@@ -24,6 +24,14 @@ Outer hold(World& world, const std::string& recipe = "bridge") {
   return {std::move(holder), inside};
 }
 
+/// The first request after an outage finds the connection gone.
+bool is_renewed(World& world, ZookeeperLock& lock) {
+  for (int i = 0; i < 2; ++i) {
+    if (std::holds_alternative<RenewalRenewed>(lock.renew(world.supervisor, world.clock.now() + 1s))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("A re-entry joins the hold that its claim names, if it is one") {
@@ -159,6 +167,56 @@ TEST_CASE("Whoever asks for a hold whose own command has ended is heard by those
   CHECK(inner->release(world.clock.now() + 1s));
   CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
   CHECK(world.ensemble.children("/app/k").empty());
+}
+
+TEST_CASE("A release that no server answers keeps the hold until a look has shown that nobody is inside") {
+  for (const char* recipe : {"bridge", "mutex", "semaphore", "simple"}) {
+    for (const bool is_entered : {true, false}) {
+      for (int n = 1;; ++n) {
+        CAPTURE(recipe);
+        CAPTURE(is_entered);
+        CAPTURE(n);
+        World world;
+        const auto [holder, inside] = hold(world, recipe);
+        const auto inner = world.lock(inside, recipe);
+        if (is_entered) REQUIRE(granted(inner->acquire(world.supervisor)));
+        int requests = 0;
+        world.ensemble.before_each = [&](const auto&, const auto&) {
+          if (++requests == n) world.ensemble.stop();
+        };
+        const auto released = holder->release(world.clock.now() + 3s);
+        if (requests < n) break;
+        world.ensemble.before_each = nullptr;
+        world.ensemble.start();
+        if (is_entered) {
+          CHECK(holder->is_still_entered());
+          world.clock.advance(1s);
+          CHECK(is_renewed(world, *holder));
+          CHECK(std::holds_alternative<RenewalHeld>(holder->held(world.clock.now())));
+          CHECK(is_renewed(world, *inner));
+          CHECK(inner->release(world.clock.now() + 1s));
+        }
+        if (!released && !holder->is_still_entered()) continue;  // simple: nobody was inside, and the session is left
+        if (holder->is_still_entered()) {
+          world.clock.advance(1s);
+          CHECK(std::holds_alternative<RenewalLost>(holder->held(world.clock.now())));
+        }
+        for (const auto& [path, node] : world.ensemble.nodes) CHECK(node.stat.ephemeral_owner == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("A hold that may have been entered is not closed by the end of its lease") {
+  World world;
+  auto [holder, inside] = hold(world);
+  const auto inner = world.lock(inside);
+  REQUIRE(granted(inner->acquire(world.supervisor)));
+  world.ensemble.stop();
+  CHECK_FALSE(holder->release(world.clock.now() + 3s));
+  world.ensemble.start();
+  holder.reset();
+  CHECK(is_renewed(world, *inner));
 }
 
 }  // namespace dlock::zookeeper::lock_test
