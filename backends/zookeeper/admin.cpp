@@ -155,7 +155,9 @@ void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const s
     HolderRecord data = *holder.ours;
     data.freed_by = by;
     data.heard = false;
+    const std::size_t first = changes.size();
     for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kSet, path, encode(data), {}, -1});
+    changes[first].version = holder.stat.version;  // as it was read: what was written since is not written over
   }
   if (changes.empty()) return;
   const auto told = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);

@@ -54,20 +54,35 @@ class Choice {
   }
 
   Result<std::vector<std::string>> taken_by_others() {
-    std::vector<std::uint64_t> tickets;
-    for (const std::string& name : permit_nodes(list_.children, stage_.permits)) {
-      const std::string path = stage_.directory + "/" + name;
-      if (std::find(own_.begin(), own_.end(), path) == own_.end()) tickets.push_back(calls_.send(make_read(path)));
-    }
     std::vector<std::string> taken;
-    std::optional<Error> failed;
-    for (const std::uint64_t ticket : tickets) {
-      const auto answer = calls_.answer(ticket, until_, control_);
-      if (!answer) failed = answer.error();
-      else if (const auto record = decode_record(answer->data)) taken.push_back(record->slot);  // empty of who is gone
+    std::vector<std::string> overwritten;
+    const auto nodes = permit_nodes(list_.children, stage_.permits);
+    if (const auto read = read_slots(nodes, taken, &overwritten); !read) return read.error();
+    std::vector<std::string> twins;
+    for (const std::string& name : overwritten) {
+      if (auto twin = twin_of(name, list_.children)) twins.push_back(std::move(*twin));
     }
-    if (failed) return *failed;
+    if (const auto read = read_slots(twins, taken, nullptr); !read) return read.error();
     return taken;
+  }
+
+  /// The slots that the data of these nodes name. `overwritten`: gets those whose data are not ours any more.
+  Result<void> read_slots(const std::vector<std::string>& names, std::vector<std::string>& taken,
+                          std::vector<std::string>* overwritten) {
+    std::vector<std::pair<std::uint64_t, std::string>> tickets;
+    for (const std::string& name : names) {
+      const std::string path = stage_.directory + "/" + name;
+      if (std::find(own_.begin(), own_.end(), path) != own_.end()) continue;
+      tickets.emplace_back(calls_.send(make_read(path)), name);
+    }
+    Result<void> read;
+    for (const auto& [ticket, name] : tickets) {
+      const auto answer = calls_.answer(ticket, until_, control_);
+      if (!answer) read = answer.error();
+      else if (const auto record = decode_record(answer->data)) taken.push_back(record->slot);
+      else if (overwritten && answer->code == Code::kOk) overwritten->push_back(name);
+    }
+    return read;
   }
 
   Result<std::optional<SlotTaken>> write(const HolderRecord& record) {
@@ -112,6 +127,16 @@ std::vector<std::string> permit_nodes(const std::vector<std::string>& children, 
     if (nodes.size() < static_cast<std::size_t>(permits)) nodes.push_back(std::move(name));
   }
   return nodes;
+}
+
+std::optional<std::string> twin_of(const std::string& node, const std::vector<std::string>& children) {
+  const auto own = parse_node_name(node);
+  for (const std::string& child : children) {
+    const auto name = own ? parse_node_name(child) : std::nullopt;
+    if (name && name->family == Family::kKazooRead && name->permits > 0 && name->number + 1 == own->number)
+      return child;
+  }
+  return std::nullopt;
 }
 
 Result<SlotTaken> take_slot(Calls& calls, const Stage& stage, const std::vector<std::string>& own, const LockSpec& spec,

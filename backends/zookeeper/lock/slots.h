@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace dlock::zookeeper {
 /// The nodes of a directory whose data name the taken slots: one for each holder of a permit, which are the lowest
 /// `permits` of the contenders. Pure.
 std::vector<std::string> permit_nodes(const std::vector<std::string>& children, int permits);
+
+/// The node before it, of the same holder, which has the same data unless somebody has written into one of them. Pure.
+std::optional<std::string> twin_of(const std::string& node, const std::vector<std::string>& children);
 
 struct SlotTaken {
   std::string slot;

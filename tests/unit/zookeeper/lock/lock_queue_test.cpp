@@ -122,4 +122,20 @@ TEST_CASE("A place in the queue that may not be removed goes with its session") 
   }
 }
 
+TEST_CASE("A slot stays taken when somebody writes into one of its holder's nodes") {
+  for (const std::size_t which : {0U, 1U}) {
+    CAPTURE(which);
+    World world;
+    const auto holder = world.lock(spec_of(Mode::kPermits));
+    REQUIRE(granted(holder->acquire(world.supervisor)));
+    const auto names = world.ensemble.children("/app/k");
+    REQUIRE(names.size() == 2);
+    world.ensemble.write("/app/k/" + names[which], "__REVOKE__");
+    const auto lock = world.lock(spec_of(Mode::kPermits));
+    const auto answer = lock->acquire(world.supervisor);
+    REQUIRE(granted(answer));
+    CHECK(granted(answer)->locks[0].slot == "1");
+  }
+}
+
 }  // namespace dlock::zookeeper::lock_test
