@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/zookeeper/lock/ensemble.h"
 
+#include <algorithm>
+
 #include "backends/zookeeper/session/server_text.h"
 #include "lib/net/lookup.h"
 
@@ -9,6 +11,21 @@ namespace {
 
 /// Each is a thread with a stack of its own, for which a keeper's memory has room some forty times.
 constexpr std::size_t kLookupsAtOnce = 16;
+
+constexpr Duration kThreadsEnd = std::chrono::seconds(1);
+constexpr Duration kThreadPause = std::chrono::milliseconds(5);
+
+/// Threads that have answered may still have their stacks.
+Result<Lookup> begin(const BackendUrl::Host& host, TimePoint until, Clock& clock, Control* control) {
+  until = std::min(until, clock.now() + kThreadsEnd);
+  while (true) {
+    auto lookup = Lookup::start(host.name, host.port);
+    if (lookup || clock.now() >= until || (control != nullptr && control->stop_requested())) return lookup;
+    std::vector<pollfd> fds;
+    if (control != nullptr) control->add_interest(fds);
+    clock.wait(fds, std::min(until, clock.now() + kThreadPause));
+  }
+}
 
 /// Waits for a lookup.
 Result<std::vector<Address>> finish(Lookup& lookup, TimePoint until, Clock& clock, Control* control) {
@@ -42,7 +59,7 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
     const auto known = known_addresses(host.name, host.port);
     for (const Address& address : known) all.push_back(server_text(address.get()));
     if (known.empty()) {
-      auto lookup = Lookup::start(host.name, host.port);
+      auto lookup = begin(host, until, *clock_, control);
       if (!lookup) return lookup.error();
       lookups.emplace_back(&host, std::move(*lookup));
       ++names;
