@@ -27,7 +27,6 @@ endif()
 function(dlock_link_for_start target)
   target_link_options(${target} PRIVATE ${ARGN} -Wl,--gc-sections
     -Wl,-z,noseparate-code)  # one mapping less, and two faults
-  dlock_start_statically(${target})
 endfunction()
 if(DLOCK_WERROR)
   target_compile_options(dlock_flags INTERFACE -Werror)

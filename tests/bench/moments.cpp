@@ -10,12 +10,8 @@
 //                                      after a pause as long as that of "stamp": a start right after another one finds
 //                                      warm caches, which who was handed a lock does not
 //   moments round-trips PORT ROUNDS    prints how long each PING took, to the Redis server at 127.0.0.1:PORT
-//   moments cpuid                      prints how long that instruction takes, which a hypervisor answers
 //   moments rate PORT CLIENTS WORD...  prints how often a second so many processes together had that command answered
 //                                      by that server, each one after the other; a "#" is a number of their own
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -127,19 +123,6 @@ long ask_for_a_second(int fd, char** words) {
   return rounds;
 }
 
-int cpuid() {
-  constexpr int kRounds = 1000;
-  const double before = now_us();
-#if defined(__x86_64__)
-  for (int i = 0; i < kRounds; ++i) {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    __cpuid(0, a, b, c, d);
-  }
-#endif
-  std::printf("%.2f\n", (now_us() - before) / kRounds);
-  return 0;
-}
-
 int rate(int port, int clients, char** words) {
   int channel[2];
   if (pipe(channel) != 0) return failed("pipe");
@@ -169,10 +152,9 @@ int main(int argc, char** argv) {
     return stamp(begin, argv[2], argc == 4 ? argv[3] : nullptr);
   if (std::strcmp(word, "starts") == 0 && argc == 3) return starts(std::atoi(argv[2]));
   if (std::strcmp(word, "round-trips") == 0 && argc == 4) return round_trips(std::atoi(argv[2]), std::atoi(argv[3]));
-  if (std::strcmp(word, "cpuid") == 0) return cpuid();
   if (std::strcmp(word, "rate") == 0 && argc > 4) return rate(std::atoi(argv[2]), std::atoi(argv[3]), argv + 4);
   std::fputs(
-      "usage: moments [stamp FILE [GATE] | starts ROUNDS | round-trips PORT ROUNDS | cpuid |\n"
+      "usage: moments [stamp FILE [GATE] | starts ROUNDS | round-trips PORT ROUNDS |\n"
       "                rate PORT CLIENTS WORD...]\n",
       stderr);
   return 64;
