@@ -31,7 +31,7 @@ class LocalLock final : public LockSession {
   std::optional<TimePoint> wake_at() const override;
   std::optional<SessionEvent> next_event(TimePoint now) override;
   int inherited_fd() const override;
-  void command_started(const StartedCommand& command) override;
+  void command_started(int guard) override;
   Result<void> detach(const DetachSpec& spec) override;
 
  private:

@@ -71,7 +71,7 @@ int LocalLock::inherited_fd() const {
   return path_.valid() ? path_.fd() : queue_entry_->file().fd();
 }
 
-void LocalLock::command_started(const StartedCommand& /*command*/) {
+void LocalLock::command_started(int /*guard*/) {
   // Only people miss it if it cannot be written.
   if (queue_entry_) static_cast<void>(static_cast<bool>(queue_entry_->say_pid_namespace()));
 }
@@ -81,7 +81,7 @@ Result<void> LocalLock::detach(const DetachSpec& spec) {
     withdraw({});
     return Error{ErrorCode::kMisconfigured, "a lease that is given back later needs a lock directory", kNeedsDirectory};
   }
-  command_started({});
+  command_started(-1);
   waiter_.reset();
   watch_.reset();
   const auto left = leave_holder(context_, *queue_entry_, path_, spec);

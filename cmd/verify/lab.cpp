@@ -22,6 +22,7 @@
 #include "lib/base/random.h"
 #include "lib/base/system_error.h"
 #include "lib/base/text.h"
+#include "lib/run/descendants.h"
 
 namespace dlock {
 namespace {
@@ -82,13 +83,11 @@ std::string last_message(const std::string& log) {
 
 RunFamily family_of(pid_t supervisor) {
   RunFamily family;
-  const std::string children = read_proc(supervisor, ("task/" + std::to_string(supervisor) + "/children").c_str());
-  std::string_view rest = children;
-  while (!rest.empty()) {
-    const auto pid = whole_number<pid_t>(cut(rest, ' '));
-    if (!pid) continue;
-    const bool keeper = read_proc(*pid, "cmdline").find(std::string_view("\0--keeper", 9)) != std::string::npos;
-    (keeper ? family.keeper : family.command) = *pid;
+  for (const ProcessId& process : descendants_of(supervisor)) {  // the nearest first
+    const bool keeper = read_proc(process.pid, "cmdline").find(std::string_view("\0--keeper", 9)) != std::string::npos;
+    const bool guard = read_proc(process.pid, "comm") == "dlock.guard\n";
+    if (keeper) family.keeper = process.pid;
+    else if (!guard && family.command == 0) family.command = process.pid;
   }
   return family;
 }

@@ -15,7 +15,6 @@
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/packets.h"
-#include "lib/run/descendants.h"
 
 namespace dlock {
 namespace {
@@ -25,14 +24,11 @@ using namespace std::chrono_literals;
 constexpr Duration kDetachBudget = 5s;
 constexpr Duration kAnswerTime = 100ms;  ///< for a keeper's last word to come to us, on a busy machine too
 
-/// Our environment without the marks of the hold that we run under (a keeper is no part of that command, and may have
-/// to outlive it), and without the password, which it is told.
+/// Our environment without the password, which it is told.
 std::vector<char*> keeper_environment() {
-  constexpr std::string_view kLeftOut[] = {"DLOCK_OWNER=", "DLOCK_HELD=", "DLOCK_PASSWORD="};
   std::vector<char*> kept;
   for (char** entry = environ; *entry; ++entry) {
-    const auto begins = [text = std::string_view(*entry)](std::string_view name) { return text.starts_with(name); };
-    if (std::none_of(std::begin(kLeftOut), std::end(kLeftOut), begins)) kept.push_back(*entry);
+    if (!std::string_view(*entry).starts_with("DLOCK_PASSWORD=")) kept.push_back(*entry);
   }
   kept.push_back(nullptr);
   return kept;
@@ -108,7 +104,6 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
     const bool ready = setsid() >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
                        dup2(socket, kKeeperDescriptor) >= 0 && close_range(kKeeperDescriptor + 1, ~0U, 0) == 0;
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    mark_this_process(kNoMark);  // see keeper_environment()
     if (ready) execve(program_.c_str(), arguments, environment);
     failure = errno;
     _exit(127);
@@ -162,12 +157,9 @@ void KeeperSession::release(TimePoint deadline) {
 
 void KeeperSession::ask_who() { send({"who", {}}); }
 
-/// After the command has begun: what it costs holds up nobody.
-void KeeperSession::command_started(const StartedCommand& command) {
+void KeeperSession::command_started(int guard) {
   started_ = true;
-  if (command.pid == 0) return send({"started", {}});
-  const UniqueFd pidfd = open_process(command.pid);
-  send({"started", {{"mark", std::to_string(command.mark)}}}, pidfd.get());
+  send({"started", {}}, guard);
 }
 
 void KeeperSession::command_over() {

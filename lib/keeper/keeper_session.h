@@ -43,7 +43,7 @@ class KeeperSession final : public LockSession {
   bool wakes_before(Duration left) override;
   std::optional<SessionEvent> next_event(TimePoint now) override;
   pid_t keeper_pid() const override { return pid_; }
-  void command_started(const StartedCommand& command) override;
+  void command_started(int guard) override;
   void command_ended(int wait_status) override;
   void command_over() override;
   Result<void> detach(const DetachSpec& spec) override;

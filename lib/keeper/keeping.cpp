@@ -27,7 +27,6 @@ void Keeping::run() {
   }
   Granted& granted = *std::get_if<Granted>(&*answer);
   holds_ = !granted.locks.empty();
-  if (holds_ && !granted.locks.front().reentered) marks_.owner = granted.locks.front().owner.text();
   if (granted.lease > Duration(0)) lease_ = granted.lease;
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline, lease_);
   trace_grant(granted);
@@ -66,7 +65,10 @@ bool Keeping::freshen(Granted& granted) {
 void Keeping::hold() {
   while (true) {
     if (std::exchange(spoken_, true)) link_.receive();
-    if (auto told = link_.take_started()) started(std::move(*told));
+    if (auto guard = link_.take_started()) {
+      guard_ = std::move(*guard);
+      taken_up_ = true;
+    }
     if (link_.take_heard()) {
       heard_at_ = clock_.now();
       asked_there_ = false;
@@ -93,21 +95,10 @@ std::optional<TimePoint> Keeping::unheard_at() const {
   return heard_at_ + (asked_there_ ? spec_.ttl : spec_.ttl / 2);
 }
 
-void Keeping::started(SupervisorLink::Started started) {
-  taken_up_ = true;
-  if (!started.mark) return;
-  command_ = true;
-  const FoundProcess found = processes_.find(started.pidfd);
-  command_id_ = found.id;
-  command_fd_ = std::move(started.pidfd);
-  marks_.number = *started.mark;
-  marks_.session = found.session;
-}
-
 /// When the command must have ended or be ended, by us if need be: a little after the supervisor does it, and before
 /// anybody else may believe that the lock is free.
 std::optional<TimePoint> Keeping::act_at() const {
-  if (!command_ || !spec_.ends_command) return std::nullopt;
+  if (!guard_.valid() || !spec_.ends_command) return std::nullopt;
   const auto deadline = schedule_.deadline();
   const auto last = deadline ? std::optional(kill_at(*deadline, lease_)) : std::nullopt;
   const auto first = earlier(last, asked_at_ ? std::optional(*asked_at_ + spec_.kill_after) : std::nullopt);

@@ -45,7 +45,6 @@ class Keeping {
   void withdraw(TimePoint until);
   void detach(const SupervisorLink::Detach& detach);
   void watch(pid_t pid);
-  void started(SupervisorLink::Started started);
   void end_orphans();
   void end_command(Duration kill_after, bool ours);
   void close_streams();
@@ -76,16 +75,13 @@ class Keeping {
   bool news_ = false;        ///< the store has sent something
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
-  CommandMarks marks_;       ///< of the command's processes; no owner: a joined hold's, which are not ours
   bool taken_up_ = false;    ///< the supervisor has said what runs under the grant
   TimePoint heard_at_{};     ///< until taken_up_: when the supervisor was heard last
   bool asked_there_ = false;
   bool told_lost_ = false;
   bool said_untouchable_ = false;
   bool streams_closed_ = false;
-  bool command_ = false;               ///< a command runs under the lock, and must not outlive it
-  UniqueFd command_fd_;                ///< its pidfd
-  ProcessId command_id_;               ///< {} also if it had ended before we looked it up
+  UniqueFd guard_;  ///< of a command that runs under the lock, and must not outlive it
   std::optional<TimePoint> asked_at_;  ///< when the supervisor was told of a revocation
 };
 

@@ -37,7 +37,7 @@ void Keeping::act_for_supervisor() {
 
 /// The supervisor ends its command now, and says when that is done.
 void Keeping::after_loss() {
-  if (!command_ || !spec_.ends_command) return;
+  if (!guard_.valid() || !spec_.ends_command) return;
   const TimePoint now = clock_.now();
   const TimePoint act_by = *earlier(now + spec_.kill_after + kill_margin(lease_) / 2, act_at());
   while (clock_.now() < act_by) {
@@ -107,14 +107,14 @@ void Keeping::watch(pid_t pid) {
 
 void Keeping::end_orphans() {
   link_.hang_up();
-  if (command_) end_command(spec_.kill_after, true);
+  if (guard_.valid()) end_command(spec_.kill_after, true);
   else close_streams();
   give_back_alone(false);
 }
 
 /// Returns when nothing of the command is left. The lease is renewed meanwhile if it is `ours`.
 void Keeping::end_command(Duration kill_after, bool ours) {
-  Orphans orphans(processes_, command_id_, command_fd_, marks_, clock_.now(), kill_after);
+  Orphans orphans(processes_, guard_, clock_.now(), kill_after);
   while (true) {
     link_.receive();  // what it says now changes nothing, and must not wake us again
     const TimePoint now = clock_.now();

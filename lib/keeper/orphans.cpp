@@ -11,21 +11,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Most processes end at once when they are told to: the looks begin often, and get rarer.
+/// Whoever forks on is looked for often, what only has to end rarely: the guard's end wakes us.
 constexpr Duration kFirstPause = 2ms;
 constexpr Duration kLongestPause = 50ms;
 
 }  // namespace
 
-Orphans::Orphans(Processes& processes, const ProcessId& command, const UniqueFd& pidfd, CommandMarks marks,
-                 TimePoint now, Duration kill_after)
-    : processes_(processes),
-      command_(command),
-      pidfd_(pidfd),
-      marks_(std::move(marks)),
-      kill_at_(now + kill_after),
-      pause_(kFirstPause),
-      next_search_(now) {}
+Orphans::Orphans(Processes& processes, const UniqueFd& guard, TimePoint now, Duration kill_after)
+    : processes_(processes), guard_(guard), kill_at_(now + kill_after), pause_(kFirstPause), next_search_(now) {}
 
 void Orphans::step(TimePoint now, std::optional<TimePoint> last) {
   if (!killing_ && now >= kills_at(last)) {
@@ -33,55 +26,33 @@ void Orphans::step(TimePoint now, std::optional<TimePoint> last) {
     pause_ = kFirstPause;
     next_search_ = now;
   }
-  if (search_is_due(now)) search(now);
-}
-
-/// The end of one that is watched is the moment to see whether there are others, and what it may have started.
-bool Orphans::search_is_due(TimePoint now) const {
-  return now >= next_search_ || std::any_of(orphans_.begin(), orphans_.end(), [](const Orphan& orphan) {
-           return orphan.watched && has_ended(orphan.watch);
-         });
+  if (now >= next_search_ && !gone()) search(now);
 }
 
 void Orphans::search(TimePoint now) {
-  std::vector<ProcessId> roots;
-  if (command_.pid != 0) roots.push_back(command_);
-  for (const Orphan& orphan : orphans_) roots.push_back(orphan.id);
-  std::vector<Orphan> left;
-  for (const ProcessId& found : processes_.remaining(roots, marks_)) {
-    const auto known =
-        std::find_if(orphans_.begin(), orphans_.end(), [&](const Orphan& orphan) { return orphan.id == found; });
-    if (known == orphans_.end() || killing_) send(found);
-    if (known != orphans_.end()) {
-      left.push_back(std::move(*known));
-      continue;
-    }
-    auto watch = processes_.watch(found.pid);
-    const bool watched = static_cast<bool>(watch);
-    left.push_back({found, watched ? std::move(*watch) : UniqueFd(), watched});
+  if (killing_) processes_.signal_by(guard_, SIGCONT);  // one that was stopped sees no end
+  const auto found = processes_.below(guard_);
+  if (!found) end_unseen();
+  bool grows = false;
+  for (const ProcessId& process : found.value_or(std::vector<ProcessId>())) {
+    const bool known = std::find(known_.begin(), known_.end(), process) != known_.end();
+    if (!known || killing_) send(process);
+    grows = grows || !known;
   }
-  orphans_ = std::move(left);
-  empty_looks_ = orphans_.empty() && !end_unseen() ? empty_looks_ + 1 : 0;
-  if (orphans_.empty()) pause_ = kFirstPause;
+  if (found) known_ = *found;
+  pause_ = grows ? kFirstPause : std::min(pause_ * 3 / 2, kLongestPause);
   next_search_ = now + pause_;
-  pause_ = std::min(pause_ * 3 / 2, kLongestPause);
 }
 
-/// The command itself where /proc does not show it: in a bare chroot, say. False if it is gone.
-bool Orphans::end_unseen() {
-  const bool due = killing_ || !std::exchange(told_unseen_, true);
-  return processes_.signal_by(pidfd_, !due ? 0 : killing_ ? SIGKILL : SIGTERM);
+/// Where /proc does not show what is left the command alone is ended, which gets what its guard gets.
+void Orphans::end_unseen() {
+  if (killing_) processes_.signal_by(guard_, SIGKILL);
+  else if (!std::exchange(told_unseen_, true)) processes_.signal_by(guard_, SIGTERM);
 }
 
 void Orphans::send(const ProcessId& process) {
   const bool may = processes_.signal(process, killing_ ? SIGKILL : SIGTERM);
   if (!may && !untouchable_) untouchable_ = process.pid;
-}
-
-void Orphans::add_interest(std::vector<pollfd>& fds) const {
-  for (const Orphan& orphan : orphans_) {
-    if (orphan.watch.valid()) fds.push_back({orphan.watch.get(), POLLIN, 0});
-  }
 }
 
 TimePoint Orphans::wake_at(std::optional<TimePoint> last) const {

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "lib/base/system_error.h"
+#include "lib/run/descendants.h"
 
 namespace dlock {
 
@@ -15,26 +16,17 @@ Result<UniqueFd> SystemProcesses::watch(pid_t pid) {
   return pidfd;
 }
 
-FoundProcess SystemProcesses::find(const UniqueFd& pidfd) {
-  const pid_t pid = pid_of(pidfd);
-  const auto stat = pid > 0 ? look_up_process(pid) : std::nullopt;
-  // Looked at while the descriptor still pinned it: the pid was nobody else's.
-  return stat && !has_ended(pidfd) ? FoundProcess{stat->id, stat->session} : FoundProcess{};
-}
-
-std::vector<ProcessId> SystemProcesses::remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) {
-  return remaining_processes(roots, marks);
+std::optional<std::vector<ProcessId>> SystemProcesses::below(const UniqueFd& pidfd) {
+  const pid_t pid = proc_shows_us() ? pid_of(pidfd) : 0;
+  if (pid <= 0) return std::nullopt;
+  return descendants_of(pid);
 }
 
 bool SystemProcesses::signal(const ProcessId& process, int number) {
   return signal_process(process, number) || errno != EPERM;
 }
 
-bool SystemProcesses::signal_by(const UniqueFd& pidfd, int number) {
-  if (has_ended(pidfd)) return false;
-  signal_process(pidfd, number);
-  return true;
-}
+void SystemProcesses::signal_by(const UniqueFd& pidfd, int number) { signal_process(pidfd, number); }
 
 void SystemProcesses::close_streams() { dup2(STDIN_FILENO, STDERR_FILENO); }  // /dev/null
 

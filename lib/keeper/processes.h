@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "lib/base/process.h"
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"
-#include "lib/run/descendants.h"
 
 namespace dlock {
-
-struct FoundProcess {
-  ProcessId id;  ///< {}: none
-  pid_t session = 0;
-};
 
 /// The processes of this machine, as a keeper looks at them.
 class Processes {
@@ -24,17 +19,15 @@ class Processes {
   /// watched.
   virtual Result<UniqueFd> watch(pid_t pid) = 0;
 
-  /// Whose pidfd that is; {} if it has ended, or if it is something else.
-  virtual FoundProcess find(const UniqueFd& pidfd) = 0;
-
-  /// remaining_processes() (lib/run/descendants.h).
-  virtual std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) = 0;
+  /// What descends from the process that `pidfd` is of: descendants_of() (lib/run/descendants.h). Nullopt where /proc
+  /// does not show it.
+  virtual std::optional<std::vector<ProcessId>> below(const UniqueFd& pidfd) = 0;
 
   /// False if it lives and may not be signalled.
   virtual bool signal(const ProcessId& process, int number) = 0;
 
-  /// Signals whoever that pidfd is of, also where /proc does not show it; 0 signals nothing. False if it has ended.
-  virtual bool signal_by(const UniqueFd& pidfd, int number) = 0;
+  /// Signals the process that `pidfd` is of, also where /proc does not show it.
+  virtual void signal_by(const UniqueFd& pidfd, int number) = 0;
 
   /// Lets go of what was inherited of the supervisor's streams, so that nobody waits for their end.
   virtual void close_streams() = 0;
@@ -43,10 +36,9 @@ class Processes {
 class SystemProcesses final : public Processes {
  public:
   Result<UniqueFd> watch(pid_t pid) override;
-  FoundProcess find(const UniqueFd& pidfd) override;
-  std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) override;
+  std::optional<std::vector<ProcessId>> below(const UniqueFd& pidfd) override;
   bool signal(const ProcessId& process, int number) override;
-  bool signal_by(const UniqueFd& pidfd, int number) override;
+  void signal_by(const UniqueFd& pidfd, int number) override;
   void close_streams() override;
 };
 

@@ -105,7 +105,7 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
   } else if (message.verb == "release") {
     take_deadline(release_by_);
   } else if (message.verb == "started") {
-    started_ = Started{std::move(passed), number_of<std::uint64_t>(message, "mark", 0)};
+    started_ = std::move(passed);
   } else if (message.verb == kHere) {
     // heard: that is all
   } else if (message.verb == "over") {

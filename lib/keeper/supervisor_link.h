@@ -26,12 +26,6 @@ class SupervisorLink final : public Control {
     std::optional<pid_t> watch_pid;
   };
 
-  /// What runs under the lock.
-  struct Started {
-    UniqueFd pidfd;                     ///< of the command; none if there was none to be had
-    std::optional<std::uint64_t> mark;  ///< nullopt: nothing that could be ended
-  };
-
   void add_interest(std::vector<pollfd>& fds) const override;
   bool stop_requested() override;
   bool take_who() override;
@@ -48,7 +42,8 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> withdraw_by() const { return withdraw_by_; }
   std::optional<TimePoint> release_by() const { return release_by_; }
   std::optional<Detach> detach() const { return detach_; }
-  std::optional<Started> take_started() { return std::exchange(started_, std::nullopt); }
+  /// The pidfd of the command's guard; invalid: nothing that could be ended was started.
+  std::optional<UniqueFd> take_started() { return std::exchange(started_, std::nullopt); }
   /// Asks the supervisor whether it is there; whatever it says next is the answer.
   void ask_whether_there();
   /// Has it said anything since the last call?
@@ -84,7 +79,7 @@ class SupervisorLink final : public Control {
   std::optional<TimePoint> withdraw_by_;
   std::optional<TimePoint> release_by_;
   std::optional<Detach> detach_;
-  std::optional<Started> started_;
+  std::optional<UniqueFd> started_;
   bool over_ = false;
   std::optional<int> ended_;
 };

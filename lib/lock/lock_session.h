@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/types.h>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -102,12 +101,6 @@ struct DetachSpec {
   std::optional<pid_t> watch_pid;  ///< the lock is kept until this process ends
 };
 
-/// The command that runs under a granted lock.
-struct StartedCommand {
-  pid_t pid = 0;           ///< a child of ours that has not been reaped; 0: nothing that could be ended
-  std::uint64_t mark = 0;  ///< what its processes bear (mark_this_process() of lib/run/descendants.h); 0: nothing
-};
-
 /// One lock (or several as one) being taken, held and given back: the seam between those who supervise a command and
 /// whoever keeps the lock: the kernel (backends/local), a keeper program (lib/keeper/keeper_session.h), a script
 /// (tests).
@@ -156,8 +149,10 @@ class LockSession {
     if (keeper_pid() > 0) pids.push_back(keeper_pid());
   }
 
-  /// Told once, after Granted, when the command has been started: a keeper ends it if the supervisor does not.
-  virtual void command_started(const StartedCommand& /*command*/) {}
+  /// Told once, after Granted, when the command has been started. `guard`: a pidfd of the process that has the command
+  /// and all its descendants below it, and ends when nothing is left there: a keeper ends these if the supervisor does
+  /// not. -1: what was started is not a keeper's to end.
+  virtual void command_started(int /*guard*/) {}
 
   /// Told at most once, before release(), when the command has ended under the lock: with this wait status.
   virtual void command_ended(int /*wait_status*/) {}

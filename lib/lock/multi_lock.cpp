@@ -165,8 +165,8 @@ void MultiLock::add_keepers(std::vector<pid_t>& pids) const {
   for (const Part& part : parts_) part.session->add_keepers(pids);
 }
 
-void MultiLock::command_started(const StartedCommand& command) {
-  for (Part& part : parts_) part.session->command_started(command);
+void MultiLock::command_started(int guard) {
+  for (Part& part : parts_) part.session->command_started(guard);
 }
 
 void MultiLock::command_over() {

@@ -16,13 +16,10 @@
 #include "lib/base/system_error.h"
 #include "lib/base/unique_fd.h"
 #include "lib/lock/held_claims.h"
-#include "lib/run/descendants.h"
 
 namespace dlock {
 namespace {
 
-/// As the keeper's (lib/keeper/orphans.h).
-constexpr int kEmptyLooks = 2;
 constexpr char kDefaultPath[] = "/usr/local/bin:/bin:/usr/bin";
 
 /// 0 if `path` may be executed, else the errno value that execve would give.
@@ -34,15 +31,6 @@ int fitness(const std::string& path) {
 }
 
 int status_of(int errnum) { return errnum == ENOENT || errnum == ENOTDIR ? 127 : 126; }
-
-/// A hold that was only entered again has the owner of the hold above us, whose processes are not ours to end.
-std::string owner_marker(const std::vector<HeldLock>& locks) {
-  const bool own = std::any_of(locks.begin(), locks.end(), [](const HeldLock& lock) { return !lock.reentered; });
-  if (!own) return {};
-  std::string marker = "DLOCK_OWNER=";
-  for (const HeldLock& lock : locks) marker.append(&lock == &locks.front() ? "" : " ").append(lock.owner.text());
-  return marker;
-}
 
 /// Down: who plans with it is rather too early.
 std::string epoch_seconds(WallTime time) {
@@ -137,32 +125,47 @@ std::vector<char*> merged_environment(char** environment, const std::vector<std:
 }
 
 SupervisorEvent ChildProcess::start(const StartContext& context) {
-  std::vector<std::string> own = lock_variables(spec_.environment, context.locks, context.deadline);
-  own.insert(own.end(), spec_.variables.begin(), spec_.variables.end());
-  const std::vector<char*> environment = merged_environment(spec_.environment, own);
-  marker_ = owner_marker(context.locks);
-  keepers_ = context.keepers;
-  if (!keepers_.empty() && !context.locks.empty()) mark_ = make_mark(context.locks.front().owner.text());
-
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // What they have started meanwhile becomes a child of ours when its parent ends.
-  if (!spec_.others.empty()) spec_.others = command_processes(getpid(), "");
-  const int failure = spawn(environment.data(), spec_.keep_descriptors ? std::vector<int>() : context.inherit);
-  if (failure == 0) {
+  if (!spec_.others.empty()) spec_.others = descendants_of(getpid());
+  keepers_ = context.keepers;
+  const auto answer = keepers_.empty() ? spawn(context) : start_guarded(context);
+  if (!answer) return CommandNotStarted{answer.error(), 71};
+  const Spawned& spawned = *answer;
+  pid_ = spawned.pid;
+  if (spawned.failure == 0) {
     alive_ = true;
     return CommandStarted{};
   }
   const std::string name = spec_.arguments[0];
-  if (pid_ < 0) return CommandNotStarted{system_error("cannot start a process for '" + name + "'", failure), 71};
-  Error error{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(failure)};
+  if (pid_ < 0)
+    return CommandNotStarted{system_error("cannot start a process for '" + name + "'", spawned.failure), 71};
+  Error error{ErrorCode::kInvalid, "cannot run '" + name + "': " + errno_text(spawned.failure)};
   // The file itself was found.
-  if (failure == ENOENT) error.next = "is there what its first line names? head -n 1 " + shell_word(spec_.program.path);
-  return CommandNotStarted{std::move(error), status_of(failure)};
+  if (spawned.failure == ENOENT) {
+    error.next = "is there what its first line names? head -n 1 " + shell_word(spec_.program.path);
+  }
+  return CommandNotStarted{std::move(error), status_of(spawned.failure)};
 }
 
-/// 0, or the errno value of fork (pid_ < 0) or of execve. vfork suspends us until the child has executed or given up,
-/// so that the child's failure can simply be left in our memory, and no page is copied.
-int ChildProcess::spawn(char* const* environment, const std::vector<int>& inherit) {
+Result<Spawned> ChildProcess::start_guarded(const StartContext& context) {
+  auto guard = CommandGuard::start(keepers_, [&] { return spawn(context); });
+  if (!guard) return guard.error();
+  guard_ = std::move(*guard);
+  return guard_->spawned();
+}
+
+void ChildProcess::keepers_know() {
+  if (guard_) guard_->keepers_know();
+}
+
+/// vfork suspends us until the child has executed or given up, so that the child's failure can simply be left in our
+/// memory, and no page is copied. Its parent is whoever calls this: we, or the guard.
+Spawned ChildProcess::spawn(const StartContext& context) const {
+  std::vector<std::string> own = lock_variables(spec_.environment, context.locks, context.deadline);
+  own.insert(own.end(), spec_.variables.begin(), spec_.variables.end());
+  const std::vector<char*> environment = merged_environment(spec_.environment, own);
+  const std::vector<int> inherit = spec_.keep_descriptors ? std::vector<int>() : context.inherit;
   const pid_t parent = getpid();
   volatile int failure = 0;
   // A script without "#!" line is run by the shell, as execvp(3) does.
@@ -172,35 +175,60 @@ int ChildProcess::spawn(char* const* environment, const std::vector<int>& inheri
   const pid_t pid = vfork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);  // it died between vfork and prctl: no signal will come
-    if (mark_ != 0) mark_this_process(mark_);
+    if (getppid() != parent) _exit(127);                 // it died between vfork and prctl: no signal will come
     for (const int fd : inherit) fcntl(fd, F_SETFD, 0);  // its own table: ours keeps close-on-exec
     if (spec_.signals.ignored_child) ::signal(SIGCHLD, SIG_IGN);
     sigprocmask(SIG_SETMASK, &spec_.signals.mask, nullptr);
-    execve(spec_.program.path.c_str(), spec_.arguments.data(), environment);
-    if (errno == ENOEXEC) execve("/bin/sh", by_shell.data(), environment);
+    execve(spec_.program.path.c_str(), spec_.arguments.data(), environment.data());
+    if (errno == ENOEXEC) execve("/bin/sh", by_shell.data(), environment.data());
     failure = errno;
     _exit(127);
   }
-  pid_ = pid;
-  if (pid < 0) return errno;
-  if (failure == 0) return 0;
-  waitpid(pid, nullptr, 0);
-  return failure;
+  if (pid < 0) return {-1, errno};
+  if (failure != 0) waitpid(pid, nullptr, 0);
+  return {pid, failure};
+}
+
+void ChildProcess::add_interest(std::vector<pollfd>& fds) const {
+  if (guard_ && alive_) fds.push_back({guard_->reports(), POLLIN, 0});
+}
+
+void ChildProcess::take(int wait_status) {
+  if (WIFSTOPPED(wait_status)) {
+    stopped_by_ = WSTOPSIG(wait_status);
+    return;
+  }
+  end_status_ = wait_status;
+  alive_ = false;
+}
+
+void ChildProcess::hear_guard() {
+  while (const auto status = guard_->wait_status()) take(*status);
+}
+
+/// Everything below us is ours to reap: descendants whose parents are gone, and helpers of the session. False if there
+/// is none any more.
+bool ChildProcess::reap() {
+  if (guard_) hear_guard();
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    if (pid == pid_ && alive_) take(status);
+    if (!guard_ || pid != guard_->pid()) continue;
+    if (WIFSTOPPED(status)) {
+      kill(pid, SIGCONT);
+      continue;
+    }
+    hear_guard();
+    guard_.reset();
+    if (alive_) signal_tree(SIGKILL);  // it was killed, and the kernel has killed the command
+  }
+  return pid == 0 || errno != ECHILD;
 }
 
 std::optional<int> ChildProcess::ended() {
-  if (!alive_) return std::nullopt;
-  // Everything below us is ours to reap: descendants whose parents are gone, and helpers of the session.
-  std::optional<int> result;
-  int status = 0;
-  for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
-    if (pid != pid_) continue;
-    if (WIFSTOPPED(status)) stopped_by_ = WSTOPSIG(status);
-    else result = status;
-  }
-  if (result) alive_ = false;
-  return result;
+  if (alive_) reap();
+  return std::exchange(end_status_, std::nullopt);
 }
 
 bool ChildProcess::stops_the_job() {
@@ -209,12 +237,14 @@ bool ChildProcess::stops_the_job() {
 }
 
 void ChildProcess::signal(int number) {
-  if (alive_) kill(pid_, number);  // not reaped yet: the pid cannot be anybody else's
+  if (!alive_) return;
+  if (guard_) guard_->signal(number);
+  else kill(pid_, number);  // not reaped yet: the pid cannot be anybody else's
 }
 
 /// The command's processes apart from the command itself.
 std::vector<ProcessId> ChildProcess::tree() const {
-  std::vector<ProcessId> found = command_processes(getpid(), marker_, spec_.others);
+  std::vector<ProcessId> found = descendants_of(guard_ ? guard_->pid() : getpid(), spec_.others);
   const auto is_other = [&](const ProcessId& process) {
     return process.pid == pid_ || std::find(keepers_.begin(), keepers_.end(), process.pid) != keepers_.end();
   };
@@ -237,19 +267,20 @@ void ChildProcess::signal_tree(int number) {
       "namespace, and ulimit -n not reached?");
 }
 
-/// Whoever is left descends from a child of ours, since orphans become ours: who has no child need not look. A look can
-/// miss a process that forks and ends meanwhile, so children that are neither the session's nor were there before count
-/// for more than one.
+/// Whoever is left descends from a child of ours, since orphans become ours: no child, nothing left. Other children
+/// hide that, and a look can miss a process that forks and ends meanwhile: then it takes more than one.
 bool ChildProcess::tree_gone() {
-  pid_t reaped = 0;
-  while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
-  }
-  const bool childless = reaped < 0 && errno == ECHILD;
-  if (!childless && keepers_.empty() && spec_.others.empty() && proc_shows_us()) return false;
-  for (int look = 0; look < kEmptyLooks; ++look) {
-    if (!tree().empty()) return false;
-  }
-  return true;
+  const bool childless = !reap();
+  if (childless) return true;
+  if (guard_) return false;
+  if (keepers_.empty() && spec_.others.empty() && proc_shows_us()) return false;
+  return tree().empty() && tree().empty();
+}
+
+/// Reaps it too, so that what the command has used counts as used by us.
+void ChildProcess::let_go() {
+  if (guard_) guard_->end();
+  guard_.reset();
 }
 
 bool ChildProcess::sent_by_it(pid_t sender) const {

@@ -10,6 +10,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/result.h"
+#include "lib/run/command_guard.h"
 #include "lib/run/descendants.h"
 #include "lib/run/locked_command.h"
 #include "lib/run/signal_inbox.h"
@@ -42,7 +43,8 @@ std::vector<char*> merged_environment(char** environment, const std::vector<std:
 /// A child process in our own process group: pipelines, shells and ^Z treat it as they would treat it without us. It
 /// gets back the signals as dlock got them, dies of SIGKILL when this process dies (PR_SET_PDEATHSIG), and is started
 /// by vfork, whose child shares nothing with us after its execve. Everything it starts stays below us
-/// (PR_SET_CHILD_SUBREAPER). REQUIRES: one thread only; SIGCHLD not ignored.
+/// (PR_SET_CHILD_SUBREAPER). Where keepers may have to end it, its parent is a CommandGuard instead. REQUIRES: one
+/// thread only; SIGCHLD not ignored.
 class ChildProcess final : public LockedCommand {
  public:
   struct Spec {
@@ -59,27 +61,33 @@ class ChildProcess final : public LockedCommand {
   explicit ChildProcess(Spec spec) : spec_(std::move(spec)) {}
 
   SupervisorEvent start(const StartContext& context) override;
+  int guard() const override { return guard_ ? guard_->pidfd() : -1; }
+  void keepers_know() override;
   pid_t pid() const override { return pid_; }
-  std::uint64_t mark() const override { return mark_; }
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}  // SIGCHLD tells
+  void add_interest(std::vector<pollfd>& fds) const override;  // without a guard SIGCHLD tells
   std::optional<int> ended() override;
   bool stops_the_job() override;
   void signal(int number) override;
   void signal_tree(int number) override;
   bool tree_gone() override;
+  void let_go() override;
   bool sent_by_it(pid_t sender) const override;
 
  private:
-  int spawn(char* const* environment, const std::vector<int>& inherit);
+  Result<Spawned> start_guarded(const StartContext& context);
+  Spawned spawn(const StartContext& context) const;
   std::vector<ProcessId> tree() const;
+  bool reap();
+  void hear_guard();
+  void take(int wait_status);
 
   Spec spec_;
   pid_t pid_ = 0;
   bool alive_ = false;
-  int stopped_by_ = 0;  ///< the signal; not told yet
+  int stopped_by_ = 0;                 ///< the signal; not told yet
+  std::optional<int> end_status_;      ///< not told yet
+  std::optional<CommandGuard> guard_;  ///< while it lives
   std::vector<pid_t> keepers_;
-  std::uint64_t mark_ = 0;  ///< of a command that a keeper may have to end
-  std::string marker_;      ///< what only the command and its descendants have in their environment; may be empty
   bool said_denied_ = false;
   bool said_unseen_ = false;
 };

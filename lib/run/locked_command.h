@@ -30,11 +30,13 @@ class LockedCommand {
   /// Starts the command; returns CommandStarted or CommandNotStarted.
   virtual SupervisorEvent start(const StartContext& context) = 0;
 
+  /// Once started: a pidfd of the process that ends when the command and everything that descends from it have ended,
+  /// and not before; -1: there is none. keepers_know(): they have been given it.
+  virtual int guard() const { return -1; }
+  virtual void keepers_know() {}
+
   /// Its process id once started, 0 if it has none.
   virtual pid_t pid() const = 0;
-
-  /// The mark of its processes: see StartedCommand; 0: none.
-  virtual std::uint64_t mark() const { return 0; }
 
   /// Adds descriptors that tell of its end besides SIGCHLD.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
@@ -48,6 +50,7 @@ class LockedCommand {
   virtual void signal(int number) = 0;       ///< to it alone
   virtual void signal_tree(int number) = 0;  ///< to it and everything that descends from it
   virtual bool tree_gone() = 0;              ///< whether no descendant is alive. REQUIRES: it has ended
+  virtual void let_go() {}                   ///< comes last: what is left of it is nobody's to end
 
   /// Whether `sender`, which has sent us a signal, is the command or descends from it.
   virtual bool sent_by_it(pid_t sender) const = 0;

@@ -19,6 +19,7 @@ class Loop {
       if (observe()) continue;
       wait();
     }
+    command_.let_go();
     if (s_.lost) session_.command_over();
     if (!told_waited_) observer_.waited();
     return std::move(s_);
@@ -114,7 +115,10 @@ class Loop {
     session_.add_inherited(context.inherit);
     session_.add_keepers(context.keepers);
     const auto answer = command_.start(context);
-    if (std::holds_alternative<CommandStarted>(answer)) session_.command_started({command_.pid(), command_.mark()});
+    if (std::holds_alternative<CommandStarted>(answer)) {
+      session_.command_started(command_.guard());
+      command_.keepers_know();
+    }
     handle(answer);
   }
 

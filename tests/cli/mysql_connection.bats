@@ -45,7 +45,7 @@ teardown() { end_world; }
 }
 
 @test "without TLS there is a keeper that loads no OpenSSL, with TLS and where there is no such one the full one" {
-  local keeper='readlink "/proc/$(pgrep -P $PPID -x dlock-mysql)/exe"' libraries='cat "/proc/$(pgrep -P $PPID -x dlock-mysql)/maps"'
+  local keeper='readlink "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-mysql)/exe"' libraries='cat "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-mysql)/maps"'
   run -0 dlock run "$key" -- sh -c "$keeper"
   [[ "$output" == */libexec/dlock/plain/dlock-mysql ]]
   run -0 dlock run "$key" -- sh -c "$libraries"

@@ -74,7 +74,7 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]
 }
 
 @test "addresses in plain text have the direct keeper, what finds others the plain one; with TLS, and where there is neither, the full one" {
-  local keeper='readlink "/proc/$(pgrep -P $PPID -x dlock-redis)/exe"'
+  local keeper='readlink "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-redis)/exe"'
   run -0 dlock run -b "$DLOCK_TEST_REDIS" "$key" -- sh -c "$keeper"
   [[ "$output" == */libexec/dlock/direct/dlock-redis ]]
   run -0 dlock run -b "$DLOCK_TEST_SENTINEL" "$key" -- sh -c "$keeper"

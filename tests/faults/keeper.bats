@@ -261,7 +261,7 @@ EOF
   start_watched end job dlock run k -- sh -c 'echo $$ >cmd.pid; until [ -e go ]; do sleep 0.02; done'
   wait_until filled cmd.pid
   local supervisor job keeper
-  keeper=$(cat keeper.pid) supervisor=$(ps -o ppid= -p "$(cat cmd.pid)" | tr -d ' ')
+  keeper=$(cat keeper.pid) supervisor=$(cat end.pid)
   job=$(ps -o pgid= -p "$supervisor" | tr -d ' ')
   [ "$(ps -o sid= -p "$keeper")" != "$(ps -o sid= -p "$supervisor")" ]
   kill -TSTP -- "-$job"
@@ -347,9 +347,9 @@ given_up() { # STATUS SCRIPT WORD...: of dlock run
   ended "$(cat keeper.pid)"
 }
 
-@test "the command is handed over as a pidfd, not as a number that may be somebody else's by then" {
+@test "the command's guard is handed over as a pidfd, not as a number that may be somebody else's by then" {
   keeper_does 'grant 30000; hear; serve'
-  run -0 dlock run k -- sh -c 'echo $$; until [ -s heard.pidfd ]; do sleep 0.02; done; cat heard.pidfd'
+  run -0 dlock run k -- sh -c 'echo $PPID; until [ -s heard.pidfd ]; do sleep 0.02; done; cat heard.pidfd'
   [ "${lines[0]}" = "${lines[1]}" ]
 }
 

@@ -51,8 +51,8 @@ released_after() { # LEAST MOST
 kill_and_release() { # MOST
   rm -f said end end.pid
   start_watched end dlock run k -- sleep 20
-  wait_until pgrep -P "$(cat end.pid)" -x sleep
-  command=$(pgrep -P "$(cat end.pid)" -x sleep)
+  wait_until command_of end
+  command=$(command_of end)
   kill_dlock
   released_after -10 "$1" && ended "$command" && wait_until ended "$(cat keeper.pid)"
 }
@@ -300,4 +300,113 @@ EOF2
   grep -qE 'k: may not end process [0-9]+, which the command started as another user; the lock is kept' err
   touch go
   wait_until said released
+}
+
+# in_login HOW...: the command goes through a login, which changes the user and cleans the environment and the limits, and
+# starts a process in a session of its own, whose parent ends, and another one.
+in_login() {
+  [ "$(id -u)" = 0 ] || skip "needs root: to log in as somebody else"
+  tag=$((RANDOM + 100000)).$RANDOM
+  start_watched end dlock run --kill-after 300ms k -- "$@" "(setsid sleep $tag &); exec sleep $tag"
+  wait_until eval '[ "$(pgrep -cf "^sleep $tag")" = 2 ]'
+}
+killed_in_login() {
+  command -v "$1" >/dev/null || skip "there is no $1"
+  in_login "$@"
+  kill_dlock
+  wait_until said released
+  run ! pgrep -f "^sleep $tag"
+}
+
+@test "dlock is killed: what the command started through su -l is ended before the lock is free" {
+  killed_in_login su -l nobody -s /bin/sh -c
+}
+@test "dlock is killed: what the command started through runuser -l is ended before the lock is free" {
+  killed_in_login runuser -l nobody -s /bin/sh -c
+}
+@test "dlock is killed: what the command started through sudo is ended before the lock is free" {
+  killed_in_login sudo -u nobody sh -c
+}
+
+@test "dlock is stopped and the lock is taken away: what the command started through a login is ended" {
+  export MEMORY_KEEPER_LOST=$PWD/taken
+  in_login su -l nobody -s /bin/sh -c
+  kill -STOP "$(cat end.pid)"
+  touch taken
+  wait_until eval '! pgrep -f "^sleep $tag"'
+  kill -CONT "$(cat end.pid)"
+  [ "$(how_ended end)" = "exit 79" ]
+}
+
+@test "dlock is killed: chains of processes that fork and end all the time are ended before the lock is free" {
+  script chains <<'EOF2'
+#!/usr/bin/python3 -SE
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+end = time.monotonic() + 20
+for _ in range(10):
+    if os.fork(): continue
+    os.setsid()
+    while time.monotonic() < end:
+        if os.fork(): os._exit(0)
+        time.sleep(0.005)
+        with open("beats", "a") as beats: beats.write(".")
+    os._exit(0)
+time.sleep(20)
+EOF2
+  start_watched end dlock run --kill-after 300ms k -- env -i "$(command -v chains)"
+  wait_until filled beats
+  kill_dlock
+  wait_until said released
+  local beats _
+  beats=$(stat -c %s beats)
+  for _ in {1..20}; do run ! pgrep -f "$(command -v chains)"; done
+  [ "$(stat -c %s beats)" = "$beats" ]
+}
+
+# --- the guard (lib/run/command_guard.h) -----------------------------------------------------------------------------
+
+@test "the guard is outside of the job and of the terminal; what it is sent reaches the command" {
+  script_worker
+  start_watched end dlock run k -- worker one
+  wait_until filled one.pid
+  local guard
+  guard=$(guard_of end)
+  [ "$(ps -o pgid= -p "$guard")" != "$(ps -o pgid= -p "$(cat end.pid)")" ]
+  [ "$(ps -o sid= -p "$guard")" = "$(ps -o pid= -p "$guard")" ]
+  [ "$(ps -o pgid=,sid= -p "$(cat one.pid)")" = "$(ps -o pgid=,sid= -p "$(cat end.pid)")" ]
+  kill -STOP "$guard"
+  kill -TERM "$guard"
+  [ "$(how_ended end)" = "exit 0" ]
+  [ "$(cat one)" = TERM ]
+  said released
+  ended "$guard"
+}
+
+@test "the guard is killed: the command and its descendants go with it, and then the lock is free" {
+  script_worker
+  start_watched end dlock run k -- sh -c 'setsid worker one --stubborn & worker two & wait'
+  wait_until filled one.pid
+  wait_until filled two.pid
+  kill -KILL "$(guard_of end)"
+  [ "$(how_ended end)" = "signal 9" ]
+  ended "$(cat one.pid)"
+  ended "$(cat two.pid)"
+  said released
+}
+
+@test "dlock and its keeper are killed: the guard kills the command and its descendants" {
+  hold_worker
+  kill -KILL "$(cat keeper.pid)" "$(cat end.pid)"
+  wait_until both_ended
+}
+
+@test "a daemon that the command has left behind outlives the run, the guard does not" {
+  script_worker
+  start_watched end dlock run k -- sh -c '(setsid worker one &); until [ -s one.pid ]; do sleep 0.02; done; echo $PPID >guard.pid'
+  [ "$(how_ended end)" = "exit 0" ]
+  started+=("$(cat one.pid)")
+  ended "$(cat guard.pid)"
+  run ! ended "$(cat one.pid)"
 }

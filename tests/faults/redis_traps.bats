@@ -134,14 +134,14 @@ SCRIPT
   local keeper token
   keeper=$(keeper_of a) token=$(cat token)
   started+=("$keeper")
-  kill -STOP "$keeper" "$(cat a.pid)" "$(pgrep -P "$(cat a.pid)" -x late)"
+  kill -STOP "$keeper" "$(cat a.pid)" "$(command_of a)"
   run -0 dlock run -q -w 10 k -- sh -c 'dlock fence resource "$DLOCK_TOKEN" -- true'
   # What the paused one would send now:
   run -79 dlock fence resource "$token" -- touch damage
   run -79 dlock check k "$token"
   [ ! -e damage ]
   touch go
-  kill -CONT "$keeper" "$(cat a.pid)" "$(pgrep -P "$(cat a.pid)" -x late)"
+  kill -CONT "$keeper" "$(cat a.pid)" "$(command_of a)"
   [ "$(how_ended a)" = "exit 79" ]
 }
 

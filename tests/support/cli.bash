@@ -209,6 +209,8 @@ uninstalled() {
 use() { export DLOCK_BACKEND=$1; } # URL
 pid_of() { cat "$1.pid"; }         # NAME of start_watched
 keeper_of() { pgrep -P "$(pid_of "$1")" '^dlock-'; }
+guard_of() { pgrep -P "$(pid_of "$1")" -x dlock.guard; }
+command_of() { pgrep -P "$(guard_of "$1")"; }
 
 # hold_section NAME WORD...: a dlock that holds $key (k) while its section runs, with a lease of $ttl (2s). Of 2 s TERM is due
 # 1.48 s and KILL 1.81 s after the last confirmed send.

@@ -40,7 +40,7 @@
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/messages.h"
 #include "lib/keeper/packets.h"
-#include "lib/keeper/processes.h"
+#include "lib/base/process.h"
 #include "lib/keeper/shared_alarm.h"
 #include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lease.h"
@@ -182,8 +182,7 @@ class Script {
   void hear_pidfd() {
     UniqueFd passed;
     hear(&passed);
-    SystemProcesses processes;
-    replace_content("heard.pidfd", std::to_string(processes.find(passed).id.pid) + "\n");
+    replace_content("heard.pidfd", std::to_string(pid_of(passed)) + "\n");
   }
 
   void flood() {

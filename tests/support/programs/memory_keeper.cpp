@@ -5,11 +5,12 @@
 //
 // MEMORY_KEEPER_PID: a file that gets its process id. MEMORY_KEEPER_LOG: a file to which what happens to the lock is
 // appended, one line each, with the milliseconds of CLOCK_BOOTTIME: granted, renewed, left, and
-// "released MS N", N being the number of processes that still bore the owner's mark then.
+// "released MS N", N being the number of processes that still had the owner in their environment then.
 // MEMORY_KEEPER_DEAF_FROM=N: the Nth renewal and all after it are not confirmed. MEMORY_KEEPER_LOST=FILE,
 // MEMORY_KEEPER_ASKED=FILE: once the file is there the lock is somebody else's, or somebody asks for it.
 // MEMORY_KEEPER_FAILS=memory|exception|thread: instead of granting it wants memory without end, throws, or has a thread
 // of its own that throws.
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,9 +21,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/log.h"
+#include "lib/base/process.h"
+#include "lib/base/text.h"
 #include "lib/keeper/keeper_loop.h"
 #include "lib/lock/lease.h"
-#include "lib/run/descendants.h"
 
 using namespace dlock;
 
@@ -38,6 +40,19 @@ void fail_if_told() {
   if (how != "memory") return;
   for (std::vector<std::string> all;; all.emplace_back(1 << 20, 'x')) {
   }
+}
+
+int living_under(const std::string& owner) {
+  int count = 0;
+  DIR* proc = opendir("/proc");
+  while (const dirent* entry = readdir(proc)) {
+    const auto pid = whole_number<pid_t>(entry->d_name);
+    const auto stat = pid ? look_up_process(*pid) : std::nullopt;
+    if (!stat || has_ended(*stat)) continue;
+    count += read_proc(*pid, "environ").find("DLOCK_OWNER=" + owner) != std::string::npos;
+  }
+  closedir(proc);
+  return count;
 }
 
 class MemoryLock final : public LockDriver {
@@ -69,7 +84,7 @@ class MemoryLock final : public LockDriver {
   }
   Result<void> release(TimePoint /*until*/) override {
     const TimePoint now = clock_.now();  // the look takes its time
-    note("released", now, " " + std::to_string(remaining_processes({}, {.owner = spec_.owner.text()}).size()));
+    note("released", now, " " + std::to_string(living_under(spec_.owner.text())));
     return {};
   }
   Result<void> leave(Duration /*ttl*/, TimePoint /*until*/) override {

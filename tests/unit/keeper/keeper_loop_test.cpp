@@ -321,7 +321,7 @@ TEST_CASE("A supervisor that did not read while the lock was waited for finds th
     return std::variant<Granted, Refused>(world.grant());
   };
   world.at(10s, [&] { world.deaf = false; });
-  world.at(11s, [&] { world.say_started(100); });
+  world.at(11s, [&] { world.say_started(); });
   world.at(1h, [&] { world.say_release(); });
   CHECK(world.run() == 0);
   REQUIRE(world.heard<Granted>().size() == 1);

@@ -197,7 +197,7 @@ TEST_CASE("Where the store gives less than the ttl, the keeper kills as late as 
     return RenewalRenewed{last = lease_deadline(world.clock.now(), kLease)};
   };
   world.processes.living.push_back({{100, 1}, false});
-  world.at(100ms, [&] { world.say_started(100); });
+  world.at(100ms, [&] { world.say_started(); });
   Duration margin = kill_margin(kLease);
   SUBCASE("for a supervisor that does not act") {
     world.at(2h, [] {});

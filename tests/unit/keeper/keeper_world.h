@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <functional>
@@ -25,65 +24,50 @@ using namespace std::chrono_literals;
 inline constexpr Duration kTtl = 30s;
 inline constexpr Duration kInterval = 10s;
 inline constexpr Duration kKillAfter = 5s;
-inline constexpr std::uint64_t kMark = 4711;
 
 /// A process that ends when it is told to, or does not.
 struct FakeProcess {
   ProcessId id;
   bool obeys_term = true;
   bool untouchable = false;
-  bool marked = true;
-  bool numbered = false;
-  UniqueFd life{};  ///< closed at its end
 };
 
 class FakeProcesses final : public Processes {
  public:
   explicit FakeProcesses(FakeClock& clock) : clock_(clock) {}
 
-  Result<UniqueFd> watch(pid_t pid) override {
-    for (FakeProcess& process : living) {
-      if (process.id.pid != pid) continue;
-      int ends[2];
-      REQUIRE(pipe(ends) == 0);
-      process.life = UniqueFd(ends[1]);
-      return UniqueFd(ends[0]);
-    }
-    return UniqueFd();
+  /// Ends when nothing is `living` any more.
+  Result<UniqueFd> watch(pid_t /*pid*/) override {
+    if (living.empty()) return UniqueFd();
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    life = UniqueFd(ends[1]);
+    return UniqueFd(ends[0]);
   }
-  FoundProcess find(const UniqueFd& pidfd) override {
-    for (const FakeProcess& process : living) {
-      if (pidfd.valid() && process.id.pid == command) return {process.id, 7};
-    }
-    return {};
-  }
-  std::vector<ProcessId> remaining(const std::vector<ProcessId>& roots, const CommandMarks& marks) override {
-    asked_for = marks.owner;
+  std::optional<std::vector<ProcessId>> below(const UniqueFd& /*pidfd*/) override {
+    looked = true;
+    if (!shown) return std::nullopt;
     std::vector<ProcessId> all;
-    for (const FakeProcess& process : living) {
-      const bool root =
-          std::any_of(roots.begin(), roots.end(), [&](const ProcessId& id) { return id.pid == process.id.pid; });
-      if (root || (process.marked && !marks.owner.empty()) || (process.numbered && marks.number == kMark)) {
-        all.push_back(process.id);
-      }
-    }
+    for (const FakeProcess& process : living) all.push_back(process.id);
     return all;
   }
   bool signal(const ProcessId& process, int number) override {
     bool may = true;
     signals.push_back({clock_.since_start(), process.pid, number});
-    std::erase_if(living, [&](const FakeProcess& one) {
+    end_if([&](const FakeProcess& one) {
       const bool it = one.id.pid == process.pid;
       if (it && one.untouchable) may = false;
       return it && !one.untouchable && (number == SIGKILL || one.obeys_term);
     });
     return may;
   }
-  bool signal_by(const UniqueFd& /*pidfd*/, int /*number*/) override { return false; }  // remaining() sees all
+  void signal_by(const UniqueFd& /*pidfd*/, int number) override {
+    if (number != SIGCONT) signal(living.front().id, number);
+  }
   void close_streams() override { streams_closed = true; }
 
   void end(pid_t pid) {
-    std::erase_if(living, [&](const FakeProcess& one) { return one.id.pid == pid; });
+    end_if([&](const FakeProcess& one) { return one.id.pid == pid; });
   }
 
   struct Sent {
@@ -94,11 +78,17 @@ class FakeProcesses final : public Processes {
   };
   std::vector<FakeProcess> living;
   std::vector<Sent> signals;
-  std::string asked_for = "nobody";
-  pid_t command = 0;  ///< whose pidfd comes with "started"
+  bool looked = false;
+  bool shown = true;  ///< by /proc
   bool streams_closed = false;
+  UniqueFd life;  ///< of what is watched, closed at its end
 
  private:
+  void end_if(const std::function<bool(const FakeProcess&)>& ends) {
+    std::erase_if(living, ends);
+    if (living.empty()) life.reset();
+  }
+
   FakeClock& clock_;
 };
 
@@ -175,11 +165,10 @@ class World {
   /// In the order of time.
   void at(Duration time, std::function<void()> act) { plan_.push_back({time, std::move(act)}); }
   void say(const Message& message, int descriptor = -1) { send_packet(supervisor_.get(), encode(message), descriptor); }
-  /// The command is that process.
-  void say_started(pid_t pid) {
-    processes.command = pid;
-    const UniqueFd pidfd(memfd_create("pidfd", MFD_CLOEXEC));
-    say({"started", {{"mark", std::to_string(kMark)}}}, pidfd.get());
+  /// What lives is the command and its descendants.
+  void say_started() {
+    const auto guard = processes.watch(0);
+    say({"started", {}}, guard->get());
   }
   void say_release() { say(deadline_message("release", clock.now() + 3s)); }
   void die() {

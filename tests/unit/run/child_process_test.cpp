@@ -85,12 +85,11 @@ TEST_CASE("A process whose first thread has ended lives on in the others, and ca
   const auto is_in = [&](const std::vector<ProcessId>& all) {
     return std::count(all.begin(), all.end(), stat->id) == 1;
   };
-  CHECK(is_in(command_processes(getpid(), "")));
-  CHECK(is_in(remaining_processes({stat->id}, {})));
+  CHECK(is_in(descendants_of(getpid())));
   CHECK(signal_process(stat->id, SIGKILL));
   siginfo_t end{};
   waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT);
-  CHECK_FALSE(is_in(command_processes(getpid(), "")));
+  CHECK_FALSE(is_in(descendants_of(getpid())));
   waitpid(child, nullptr, 0);
 }
 
@@ -117,8 +116,8 @@ TEST_CASE("Children that we had before, and what descends from them, are not the
     for (const ProcessId& process : all) found.insert(process.pid);
     return found;
   };
-  CHECK(pids(command_processes(getpid(), "")) == std::set<pid_t>{helper, inner, later});
-  CHECK(pids(command_processes(getpid(), "", others)) == std::set<pid_t>{later});
+  CHECK(pids(descendants_of(getpid())) == std::set<pid_t>{helper, inner, later});
+  CHECK(pids(descendants_of(getpid(), others)) == std::set<pid_t>{later});
   for (const pid_t pid : {inner, helper, later}) kill(pid, SIGKILL);
   for (const pid_t pid : {helper, later}) waitpid(pid, nullptr, 0);
   for (const int fd : ready) close(fd);

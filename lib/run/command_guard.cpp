@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/run/command_guard.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/base/process.h"
+#include "lib/base/system_error.h"
+#include "lib/run/descendants.h"
+
+namespace dlock {
+namespace {
+
+constexpr int kKillAgainMs = 5;
+
+void close_all_but(int kept) {
+  if (kept > 0) close_range(0, static_cast<unsigned>(kept) - 1, 0);
+  close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
+}
+
+/// The guard's own life.
+class Watch {
+ public:
+  Watch(int supervisor, const std::vector<pid_t>& keepers, pid_t command) : supervisor_(supervisor), command_(command) {
+    sigset_t all;
+    sigfillset(&all);
+    signals_ = UniqueFd(signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
+    for (const pid_t keeper : keepers) keepers_.push_back(open_process(keeper));
+  }
+
+  void run() {
+    while (reap()) {
+      if (abandoned()) {
+        for (const ProcessId& process : descendants_of(getpid())) signal_process(process, SIGKILL);
+      }
+      wait();
+      pass_on_signals();
+    }
+  }
+
+ private:
+  /// False when nothing is left.
+  bool reap() {
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+      if (pid != command_) continue;
+      (void)send(supervisor_, &status, sizeof status, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (!WIFSTOPPED(status)) command_ = 0;
+    }
+    return pid == 0 || errno != ECHILD;
+  }
+
+  /// Whether a lock is held by nobody who would end the command in time.
+  bool abandoned() const {
+    const auto over = [](const UniqueFd& keeper) { return has_ended(keeper); };
+    return alone_ && (!keepers_know_ || std::any_of(keepers_.begin(), keepers_.end(), over));
+  }
+
+  /// The supervisor's end matters first, then that of a keeper.
+  void wait() {
+    std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0}};
+    if (!alone_) fds.push_back({supervisor_, 0, 0});
+    const bool hurried = abandoned();
+    for (const UniqueFd& keeper : keepers_) {
+      if (alone_ && !hurried) fds.push_back({keeper.get(), POLLIN, 0});
+    }
+    (void)poll(fds.data(), fds.size(), hurried ? kKillAgainMs : -1);
+    if (alone_ || fds[1].revents == 0) return;
+    alone_ = true;
+    char word = 0;
+    keepers_know_ = recv(supervisor_, &word, 1, MSG_DONTWAIT) == 1;  // that word has waited there, and woke nobody
+  }
+
+  void pass_on_signals() {
+    signalfd_siginfo info;
+    while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+      const auto number = static_cast<int>(info.ssi_signo);
+      const bool sent = info.ssi_code <= SI_USER;  // not what a terminal sent before we had a session of our own
+      if (sent && number != SIGCHLD && command_ > 0) kill(command_, number);
+    }
+  }
+
+  const int supervisor_;
+  UniqueFd signals_;
+  std::vector<UniqueFd> keepers_;
+  pid_t command_;       ///< 0: reaped
+  bool alone_ = false;  ///< the supervisor is gone
+  bool keepers_know_ = false;
+};
+
+[[noreturn]] void guard(int supervisor, const std::vector<pid_t>& keepers, const std::function<Spawned()>& spawn) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  prctl(PR_SET_NAME, "dlock.guard");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Spawned spawned = spawn();
+  setsid();  // behind the command, which stays in the session and the group of the supervisor
+  (void)send(supervisor, &spawned, sizeof spawned, MSG_NOSIGNAL);
+  if (spawned.failure != 0) _exit(0);
+  close_all_but(supervisor);
+  Watch(supervisor, keepers, spawned.pid).run();
+  _exit(0);
+}
+
+}  // namespace
+
+Result<CommandGuard> CommandGuard::start(const std::vector<pid_t>& keepers, const std::function<Spawned()>& spawn) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_error("cannot make a socket pair", errno);
+  }
+  UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const pid_t pid = fork();
+  if (pid < 0) return system_error("cannot start the guard of the command", errno);
+  if (pid == 0) {
+    ours.reset();
+    guard(theirs.get(), keepers, spawn);
+  }
+  theirs.reset();
+  CommandGuard made(std::move(ours), open_process(pid), pid);
+  if (!made.pidfd_.valid()) {
+    const Error error = system_error("cannot watch the guard of the command", errno);
+    made.end();
+    return error;
+  }
+  (void)recv(made.reports(), &made.spawned_, sizeof made.spawned_, 0);  // nothing comes if it was killed
+  return made;
+}
+
+void CommandGuard::keepers_know() { (void)send(socket_.get(), "k", 1, MSG_NOSIGNAL | MSG_DONTWAIT); }
+
+std::optional<int> CommandGuard::wait_status() {
+  int status = 0;
+  if (recv(socket_.get(), &status, sizeof status, MSG_DONTWAIT) != sizeof status) return std::nullopt;
+  return status;
+}
+
+/// It cannot pass on what it cannot catch; but the kernel kills the command when it is killed.
+void CommandGuard::signal(int number) {
+  if (number != SIGKILL && number != SIGSTOP) {
+    kill(pid_, number);
+    return;
+  }
+  const auto command = look_up_process(spawned_.pid);
+  if (command && command->parent == pid_) signal_process(command->id, number);
+  else if (number == SIGKILL && !proc_shows_us()) kill(pid_, SIGKILL);
+}
+
+void CommandGuard::end() {
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace dlock

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cerrno>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/unique_fd.h"
+
+namespace dlock {
+
+/// A started command: its pid, -1 if there could be no process; the errno value that says why it does not run, or 0.
+struct Spawned {
+  pid_t pid = -1;
+  int failure = 0;
+};
+
+/// The process between a supervisor and a command under a lock on a server, so that nothing of the command gets lost
+/// when the supervisor is killed: every orphan below it becomes its child (PR_SET_CHILD_SUBREAPER), and it ends when
+/// nothing is left there. It is in a session of its own, where no terminal and no signal to the job reaches it; passes
+/// the signals that it is sent on to the command; and kills everything below it once the supervisor is gone and a
+/// keeper is, too. If it is killed itself, the kernel kills the command (PR_SET_PDEATHSIG), and the rest becomes the
+/// supervisor's. The object is the supervisor's end. REQUIRES: one thread only; a supervisor that is a subreaper.
+class CommandGuard {
+ public:
+  /// Forks it, and has it call `spawn`. `keepers`: the processes that end the command when we do not.
+  static Result<CommandGuard> start(const std::vector<pid_t>& keepers, const std::function<Spawned()>& spawn);
+
+  const Spawned& spawned() const { return spawned_; }
+  pid_t pid() const { return pid_; }
+  int pidfd() const { return pidfd_.get(); }
+  int reports() const { return socket_.get(); }  ///< to be polled for wait_status()
+
+  /// Until this is called it ends everything by itself when we are gone.
+  void keepers_know();
+  /// What waitpid(2) has told of the command since the last call, stops included. Does not block.
+  std::optional<int> wait_status();
+  /// To the command, which has not been seen to end.
+  void signal(int number);
+  /// Ends and reaps it: what is left below it is nobody's any more.
+  void end();
+
+ private:
+  CommandGuard(UniqueFd socket, UniqueFd pidfd, pid_t pid)
+      : socket_(std::move(socket)), pidfd_(std::move(pidfd)), pid_(pid) {}
+
+  UniqueFd socket_;
+  UniqueFd pidfd_;
+  pid_t pid_;
+  Spawned spawned_{-1, EPIPE};
+};
+
+}  // namespace dlock
