@@ -60,8 +60,9 @@ Result<void> Holder::take_over(const Record& wanted) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&ending, signal);
   signals_ = UniqueFd(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.valid()) return system_error("signalfd", errno);
-  watch_ = FileWatch(queue_entry_.file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
-  watch_.add_moves_above(queue_entry_.file().path());
+  watch_ = FileWatch(queue_entry_.file().fd(), IN_ATTRIB);
+  watch_.add_place(queue_entry_.file().fd(), queue_entry_.file().path());
+  if (path_.valid()) watch_.add_place(path_.fd(), path_.path());
   if (const auto got = queue_entry_.file().guard(); !got) return got.error();
   const Guarded guarded(queue_entry_.file());
   Record record = wanted;
@@ -93,6 +94,7 @@ Holder::Verdict Holder::judge() const {
   if (told_to_end_) return Verdict::kGiveBack;
   const auto lost = queue_entry_.lost();
   if (!lost || *lost || queue_entry_.file().replaced()) return Verdict::kOver;
+  if (path_.valid() && path_.replaced()) return Verdict::kOver;
   const auto record = own_record();
   return record && (record->flags & Record::kGivenBack) ? Verdict::kGiveBack : Verdict::kKeep;
 }
@@ -118,7 +120,7 @@ bool Holder::end_if_expired() {
 
 void Holder::wait() {
   std::vector<pollfd> fds{{signals_.get(), POLLIN, 0}};
-  if (watch_.valid()) fds.push_back({watch_.fd(), POLLIN, 0});
+  watch_.add_interest(fds);
   if (watched_.valid()) fds.push_back({watched_.get(), POLLIN, 0});
   std::optional<TimePoint> until = until_;
   if (!watch_.valid()) until = earlier(until, clock_.now() + kLookPause);

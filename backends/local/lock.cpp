@@ -158,7 +158,7 @@ void LocalLock::wait_for_flock(TimePoint now) {
 }
 
 void LocalLock::flock_granted(std::int64_t pid, TimePoint now) {
-  if (path_.replaced(spec_.name.text())) return take_flock(now);  // somebody put another file in its place
+  if (path_.replaced()) return take_flock(now);  // somebody put another file in its place
   if (!spec_.take) return granted(now);
   const auto marked = queue_entry_->mark_granted(context_.runtime.clock.wall(), pid);
   if (!marked) return refuse(marked.error());
@@ -273,14 +273,15 @@ void LocalLock::look_at_front(TimePoint now) {
 
 void LocalLock::add_interest(std::vector<pollfd>& fds) const {
   if (waiter_ && (state_ == State::kQueued || state_ == State::kFlock)) fds.push_back({waiter_->fd(), POLLIN, 0});
-  if (watch_ && watch_->valid()) fds.push_back({watch_->fd(), POLLIN, 0});
+  if (watch_) watch_->add_interest(fds);
 }
 
 std::optional<TimePoint> LocalLock::wake_at() const {
   if (!events_.empty()) return TimePoint{};
   if (state_ == State::kIdle || state_ == State::kDone) return std::nullopt;
-  if (state_ == State::kGranted)
-    return watch_ && watch_->valid() && !look_again_ ? std::nullopt : std::optional(retry_at_);
+  if (state_ == State::kGranted) {
+    return watches_loss_ && watch_->valid() && !look_again_ ? std::nullopt : std::optional(retry_at_);
+  }
   return earlier(retry_at_, patience_.until());
 }
 

@@ -65,6 +65,7 @@ class LocalLock final : public LockSession {
   Result<bool> pass_over_stopped(TimePoint now);
   void look_at_front(TimePoint now);
   void look_for_loss(TimePoint now);
+  bool replaced() const;
   void lose();
   bool traces() const { return context_.runtime.log.style().verbosity > 0; }
   void trace(std::string_view step) const;
@@ -81,9 +82,10 @@ class LocalLock final : public LockSession {
   TimePoint started_{};
   TimePoint retry_at_{};
   Duration ladder_{0};
-  TimePoint pass_at_{};       ///< the next look whether only stopped waiters are before us
-  bool all_stopped_ = false;  ///< at the last look they were
-  bool look_again_ = false;   ///< while holding: the file could not be read
+  TimePoint pass_at_{};        ///< the next look whether only stopped waiters are before us
+  bool all_stopped_ = false;   ///< at the last look they were
+  bool watches_loss_ = false;  ///< while holding: watch_ tells of it
+  bool look_again_ = false;    ///< while holding: the file could not be read
   std::optional<QueueEntry> queue_entry_;
   PathLock path_;
   std::optional<WaitingChild>

@@ -20,22 +20,28 @@ constexpr Duration kLossLookPause = std::chrono::seconds(1);
 void LocalLock::look_for_loss(TimePoint now) {
   if (waiter_) waiter_->reap();
   const bool woken = watch_ && watch_->drain();
-  const bool due = (look_again_ || !watch_ || !watch_->valid()) && now >= retry_at_;
-  if (!woken && !due) return;
-  if (!watch_) {
-    watch_.emplace(queue_entry_->file().fd(), IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF);
-    if (!queue_entry_->file().is_private()) watch_->add_moves_above(queue_entry_->file().path());
+  if (!watches_loss_ && !woken && now < retry_at_) return;
+  if (!watches_loss_) {
+    watches_loss_ = true;
+    const LockFile& file = queue_entry_->file();
+    if (!watch_) watch_.emplace(file.fd(), IN_ATTRIB);
+    if (!file.is_private()) watch_->add_place(file.fd(), file.path());
+    if (path_.valid()) watch_->add_place(path_.fd(), path_.path());
   }
   retry_at_ = now + kLossLookPause;
   const auto lost = queue_entry_->lost();
   look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
-  if ((lost && *lost) || queue_entry_->file().replaced()) lose();
+  if ((lost && *lost) || replaced()) lose();
 }
+
+/// Whether others may have the lock by now in a file that the name leads to, which is not ours.
+bool LocalLock::replaced() const { return queue_entry_->file().replaced() || (path_.valid() && path_.replaced()); }
 
 void LocalLock::lose() {
   std::string why = forced_by(queue_entry_->freed_by());
   const LockFile& file = queue_entry_->file();
-  if (file.removed()) why = "its lock file " + file.path() + " was removed";
+  if (path_.valid() && path_.replaced()) why = path_.path() + " is another file now, or none";
+  else if (file.removed()) why = "its lock file " + file.path() + " was removed";
   else if (file.replaced()) why = "its lock file " + file.path() + " is another one now, or none";
   state_ = State::kDone;
   let_go();
@@ -46,7 +52,7 @@ void LocalLock::release(TimePoint) {
   if (state_ != State::kGranted) return;
   // Somebody else may have had the lock since we last looked: then it was not ours to the end.
   const auto lost = watch_ ? queue_entry_->lost() : queue_entry_->lost_since_grant();
-  if (lost && *lost) return lose();
+  if ((lost && *lost) || replaced()) return lose();
   trace("released");
   give_back();
   if (!waiter_ && !passed_on_) {

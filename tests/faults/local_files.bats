@@ -73,6 +73,39 @@ has_opened_lock_file() { readlink "/proc/$1"/fd/* | grep -q '\.lock$'; } # PID
   done
 }
 
+@test "something is mounted over the lock directory of a holder: 79, seen at once by one that watches, else at the release" {
+  mounts_apart || skip "no right to mount"
+  mkdir own
+  DLOCK_BACKEND=local:$PWD/own
+  start_watched end "${apart[@]}" bash -c 'dlock run k -- work cmd 2>err & wait_for_it() { until [ -e over ]; do sleep 0.02; done; }
+    wait_for_it; mount -t tmpfs none own; : >mounted; wait $!'
+  wait_until filled cmd.pid
+  wait_until watches "$(holder_field k pid)"
+  touch over
+  [ "$(how_ended end)" = "exit 79" ]
+  [[ "$(cat err)" == *LOST*"is another one now, or none"* ]]
+  ended "$(pid_of cmd)"
+  rm over mounted
+  run -79 "${apart[@]}" dlock run -q k -- mount -t tmpfs none own
+}
+
+@test "a path key's file is removed, replaced, or moved with its folder: the holder is lost, at once or at the release" {
+  local how
+  for how in 'rm a/file' 'touch b; mv b a/file' 'mv a c' 'rm -r a'; do
+    rm -rf a c cmd.pid end
+    mkdir a
+    run -79 dlock run -q "$PWD/a/file" -- sh -c "$how"
+    mkdir -p a
+    start_watched end bash -c 'exec dlock run "$PWD/a/file" -- work cmd 2>err'
+    wait_until filled cmd.pid
+    wait_until watches "$(holder_field "$PWD/a/file" pid)"
+    sh -c "$how"
+    [ "$(how_ended end)" = "exit 79" ]
+    [[ "$(cat err)" == *"LOST $PWD/a/file: $PWD/a/file is another file now, or none"* ]]
+    ended "$(pid_of cmd)"
+  done
+}
+
 @test "the lock directory moved, or removed, under a waiter: it goes on in the one that its path leads to then" {
   local gone
   for gone in 'mv "$locks" moved' 'rm -r "$locks"'; do

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <poll.h>
+
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lib/base/unique_fd.h"
 
@@ -15,16 +18,21 @@ class FileWatch {
   FileWatch() = default;
   FileWatch(int file, std::uint32_t events);
 
-  /// The directories above `path`, too, as far as we may read them: that one of them gets another name.
-  void add_moves_above(const std::string& path);
+  /// Whether `path` still leads to this open file can have changed: it was removed or moved, or a directory above it
+  /// was, as far as we may read that, or something was mounted.
+  void add_place(int file, const std::string& path);
 
   bool valid() const { return inotify_.valid(); }
-  int fd() const { return inotify_.get(); }
+  /// A mount is told once, by poll(2) alone: look after each, also where drain() says that nothing has happened.
+  void add_interest(std::vector<pollfd>& fds) const;
   /// Forgets what has happened so far; true if anything has.
   bool drain();
 
  private:
+  void add(int file, std::uint32_t events);
+
   UniqueFd inotify_;
+  UniqueFd mounts_;
 };
 
 }  // namespace dlock::local

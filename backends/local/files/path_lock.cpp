@@ -47,6 +47,7 @@ Result<PathLock> PathLock::open(const std::string& path, bool allow_network_fs) 
     return error;
   }
   PathLock lock;
+  lock.path_ = path;
   lock.fd_ = UniqueFd(fd);
   if (const char* fs = network_file_system(fd); fs && !allow_network_fs) {
     return Error{ErrorCode::kMisconfigured,
@@ -75,11 +76,12 @@ bool PathLock::lift_fd() {
   return fd_.valid();
 }
 
-bool PathLock::replaced(const std::string& path) const {
+bool PathLock::replaced() const {
   struct stat here {};
   struct stat there {};
-  return fstat(fd(), &here) != 0 || stat(path.c_str(), &there) != 0 || here.st_ino != there.st_ino ||
-         here.st_dev != there.st_dev;
+  if (fstat(fd(), &here) != 0) return errno == ESTALE;
+  if (stat(path_.c_str(), &there) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return here.st_ino != there.st_ino || here.st_dev != there.st_dev;
 }
 
 std::vector<FlockEntry> flock_users_in(const std::string& text, const std::string& device_inode) {

@@ -28,14 +28,16 @@ class PathLock {
   /// False if somebody else has it.
   Result<bool> try_lock(Mode mode) const;
   void unlock() const;
-  /// True if the path leads to another file by now.
-  bool replaced(const std::string& path) const;
+  const std::string& path() const { return path_; }
+  /// True if the path leads to another file by now, or to none.
+  bool replaced() const;
   /// See LockFile::lift_fd().
   bool lift_fd();
   /// Lets go without unlocking: heirs of the descriptor keep the lock.
   void close() { fd_.reset(); }
 
  private:
+  std::string path_;
   UniqueFd fd_;
 };
 
