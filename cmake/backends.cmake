@@ -2,11 +2,11 @@
 # A backend is one folder and one line in backends/CMakeLists.txt. Its folder has
 #   backend.cmake   the libraries that it stands on, and one of these:
 #     dlock_add_backend(NAME)                           lives inside dlock, because it needs no client library
-#     dlock_add_keeper(NAME [STOCK] [LEAN] NEEDS lib...)  lives in a program of its own,
-#                                                       libexec/dlock/dlock-NAME, which may use dlock_keeper_memory
-#                                                       MiB of address space; LEAN: also in programs that load less
-#                                                       (dlock_lean_keeper_programs)
+#     dlock_add_keeper(NAME [STOCK] NEEDS lib...)       lives in a program of its own, libexec/dlock/dlock-NAME, which
+#                                                       may use dlock_keeper_memory MiB of address space
 #     dlock_add_stock_keeper(NAME NEEDS lib...)         only the stocks of a backend that lives inside dlock
+#   and, if some of its connections need a library that is slow to load,
+#     dlock_add_module(NAME ROOM NEEDS lib...)          libexec/dlock/dlock-ROOM.so, which the keeper opens when it must
 #   url.h           its schemes and their parameters, dlock::NAME::kUrls (lib/config/url_schemes.h)
 #   conformance.txt the stores of tests/conformance (tests/conformance/store_table.h)
 #   package/        description, copyright and lintian of its package; none: it is in no package
@@ -83,18 +83,34 @@ endfunction()
 set(dlock_keeper_memory 272)  # what a keeper needs, and 256
 
 function(dlock_add_keeper name)
-  cmake_parse_arguments(arg "STOCK;LEAN" "" "NEEDS" ${ARGN})
-  dlock_backend_library(${name} "direct|plain")
-  target_link_libraries(dlock_backend_${name} PUBLIC ${arg_NEEDS})
+  cmake_parse_arguments(arg "STOCK" "" "NEEDS" ${ARGN})
+  get_property(modules GLOBAL PROPERTY dlock_modules_${name})
+  list(JOIN modules "|" rooms)
+  dlock_backend_library(${name} ${rooms})
+  target_link_libraries(dlock_backend_${name} PUBLIC ${arg_NEEDS} ${CMAKE_DL_LIBS})
+  foreach(module ${modules})
+    add_dependencies(dlock_backend_${name} dlock-${module})
+  endforeach()
   set(stock nullptr)
   if(arg_STOCK)
     set(stock make_${name}_stock)
   endif()
   dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${dlock_keeper_memory})
   set_property(GLOBAL APPEND PROPERTY dlock_keepers ${name})
-  if(arg_LEAN)
-    set_property(GLOBAL APPEND PROPERTY dlock_lean_keepers ${name})
-  endif()
+endfunction()
+
+# Before dlock_add_keeper. The room is in the module alone; of the C++ library it may use what is in headers.
+function(dlock_add_module name room)
+  cmake_parse_arguments(arg "" "" "NEEDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/${room}/*.cpp)
+  add_library(dlock-${room} MODULE ${sources})
+  target_link_libraries(dlock-${room} PRIVATE dlock_flags ${arg_NEEDS})
+  target_compile_options(dlock-${room} PRIVATE -fno-exceptions -fvisibility=hidden)
+  target_link_options(dlock-${room} PRIVATE ${dlock_hardened_module_link} -static-libstdc++ -static-libgcc -Wl,--gc-sections)
+  set_target_properties(dlock-${room} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock)
+  dlock_note_links(dlock-${room} ${name})
+  install(TARGETS dlock-${room} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock COMPONENT ${name})
+  set_property(GLOBAL APPEND PROPERTY dlock_modules_${name} ${room})
 endfunction()
 
 function(dlock_add_stock_keeper name)
@@ -142,35 +158,6 @@ function(dlock_keeper_program name)
   install(TARGETS dlock-${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock COMPONENT ${component})
 endfunction()
 
-# The same keeper, and nothing but the keeper, twice: "direct" for servers that are reached directly
-# (lib/config/url_schemes.h), fully static, because a program that loads the C library takes half as long again to start;
-# and "plain" for others without TLS, because OpenSSL takes longer to load than all of the rest. What they lack stands in
-# backends/NAME/direct/ and backends/NAME/plain/; without the former there is only the latter.
-function(dlock_lean_keeper_programs name)
-  if(NOT DLOCK_STATIC)
-    return()
-  endif()
-  file(GLOB without_names CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/direct/*.cpp)
-  file(GLOB without_tls CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/${name}/plain/*.cpp)
-  set(kinds plain)
-  if(without_names)
-    list(APPEND kinds direct)
-    add_executable(dlock-${name}-direct ${CMAKE_CURRENT_SOURCE_DIR}/lean_keeper_main.cpp ${without_names} ${without_tls})
-    dlock_link_for_start(dlock-${name}-direct ${dlock_hardened_static_link})
-  endif()
-  add_executable(dlock-${name}-plain ${CMAKE_CURRENT_SOURCE_DIR}/lean_keeper_main.cpp ${without_tls})
-  dlock_link_with_names(dlock-${name}-plain)
-  foreach(kind ${kinds})
-    target_link_libraries(dlock-${name}-${kind} PRIVATE dlock_cmd dlock_registry_dlock-${name})
-    # Of the same name as the other, so that it looks the same in a list of processes.
-    set_target_properties(dlock-${name}-${kind} PROPERTIES OUTPUT_NAME dlock-${name}
-      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/dlock/${kind} DLOCK_WITHOUT_TLS ON)
-    dlock_note_links(dlock-${name}-${kind} ${name})
-    add_dependencies(dlock-${name} dlock-${name}-${kind})
-    install(TARGETS dlock-${name}-${kind} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/dlock/${kind} COMPONENT ${name})
-  endforeach()
-endfunction()
-
 function(dlock_find_openssl)
   if(NOT TARGET dlock_shared_ssl)
     # Loaded by the programs, not linked into them, as zlib is: their security updates need no new dlock.
@@ -211,8 +198,7 @@ function(dlock_link_private target module package)
     if(name MATCHES "^(dl|m|pthread|rt)$")  # the C library, which is linked as the program is
       target_link_libraries(${target} INTERFACE ${name})
     elseif(TARGET dlock_shared_${name})
-      # OpenSSL, and zlib, which is only for what compresses.
-      target_link_libraries(${target} INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:DLOCK_WITHOUT_TLS>>>:dlock_shared_${name}>)
+      target_link_libraries(${target} INTERFACE dlock_shared_${name})  # OpenSSL and zlib
     elseif(NOT name IN_LIST ${target}_LIBRARIES)
       dlock_archive(${name} ${module})
       target_link_libraries(${target} INTERFACE dlock_${name})

@@ -3,9 +3,9 @@
 # those of its rooms, so that the headers are read once a folder (a sixth of the processor time); without it the sources themselves, each of which
 # includes what it uses (scripts/lint includes). What unity asks for: a name in an anonymous namespace is used by one file
 # of its folder.
-# Some programs have others in the place of these, or leave them out, or they have definitions of their own, or headers
-# that nobody else should wait for.
-set(DLOCK_ALONE lib/net/lookup.cpp backends/redis/wire/tls_stream.cpp cmd/options/given_options.cpp cmd/wiring/compose.cpp
+# Some programs leave these out (a static one has no name service), or they have definitions of their own, or headers that
+# nobody else should wait for.
+set(DLOCK_ALONE lib/net/lookup.cpp cmd/options/given_options.cpp cmd/wiring/compose.cpp
     cmd/wiring/keeper_program.cpp cmd/program.cpp lib/history/read_event.cpp cmd/batch/step_json.cpp)
 
 function(dlock_unite out)

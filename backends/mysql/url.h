@@ -9,7 +9,7 @@ namespace dlock::mysql {
 inline constexpr std::uint32_t kMysqlUrl = kOwnUrlTopic;
 
 inline constexpr UrlScheme kUrlSchemes[] = {
-    {"mysql", UrlShape::kHosts, UrlPath::kDatabaseName, 3306, kServerUrl | kTlsUrl | kTlsOnDemandUrl | kMysqlUrl},
+    {"mysql", UrlShape::kHosts, UrlPath::kDatabaseName, 3306, kServerUrl | kTlsUrl | kMysqlUrl},
 };
 
 inline constexpr UrlParam kUrlParams[] = {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/wiring/compose.h"
 
-#include <sys/auxv.h>
 #include <unistd.h>
-
-#include <climits>
-#include <cstdlib>
 
 #include "backends/registry.h"
 #include "cmd/options/wait_policy.h"
-#include "lib/config/url_schemes.h"
+#include "lib/base/process.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/lock/held_claims.h"
 #include "lib/lock/multi_lock.h"
@@ -18,37 +14,12 @@
 namespace dlock {
 namespace {
 
-/// By the name under which this program was started: also where there is no /proc. Empty if that leads nowhere.
-std::string started_as() {
-  char path[PATH_MAX];
-  const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  return name != nullptr && realpath(name, path) != nullptr ? path : std::string();
-}
-
-std::string own_folder() {
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  const std::string whole = length > 0 ? std::string(path, static_cast<std::size_t>(length)) : started_as();
-  return whole.substr(0, whole.rfind('/'));
-}
-
-/// What a program is wanted for.
-enum class Role { kKeeper, kCommands };
-
-/// The program of that family; for a keeper the one that loads least and will do.
-std::string find_program(const BackendUrl& url, Role role) {
-  struct Kind {
-    const char* folder;
-    bool fit;
-  };
-  const bool keeper = role == Role::kKeeper;
-  const Kind kinds[] = {{"/direct", keeper && is_direct(url)}, {"/plain", keeper && !speaks_tls(url)}, {"", true}};
+/// The program of that family; empty if there is none.
+std::string find_program(const BackendUrl& url) {
   const std::string file = "/dlock-" + std::string(url.family);
   for (const std::string& folder : {own_folder() + "/../libexec/dlock", std::string(DLOCK_LIBEXECDIR)}) {
-    for (const Kind& kind : kinds) {
-      const std::string path = folder + kind.folder + file;
-      if (kind.fit && access(path.c_str(), X_OK) == 0) return path;
-    }
+    const std::string path = folder + file;
+    if (access(path.c_str(), X_OK) == 0) return path;
   }
   return {};
 }
@@ -60,8 +31,8 @@ const RegisteredBackend* find_built_in(const BackendUrl& url) {
   return nullptr;
 }
 
-Result<std::string> need_program(const BackendUrl& url, Role role) {
-  if (std::string program = find_program(url, role); !program.empty()) return program;
+Result<std::string> need_program(const BackendUrl& url) {
+  if (std::string program = find_program(url); !program.empty()) return program;
   const std::string family(url.family);
   const std::string package = url.is_local() ? "dlock" : "dlock-" + family;
   const std::string places = own_folder() + "/../libexec/dlock and " + DLOCK_LIBEXECDIR;
@@ -115,13 +86,13 @@ std::size_t memory_for_stores() { return memory_of_keeper(); }
 Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
   const RegisteredBackend* here = find_built_in(url);
   if (here && here->sessions) return Store{url, url.redacted(), here->sessions(url, runtime), false};
-  const auto program = need_program(url, Role::kKeeper);
+  const auto program = need_program(url);
   if (!program) return program.error();
   return store_of_keeper(url, *program, runtime);
 }
 
 Result<Store> open_stock_keeper(const BackendUrl& url, const Runtime& runtime) {
-  const auto program = need_program(url, Role::kKeeper);
+  const auto program = need_program(url);
   if (!program) return program.error();
   return store_of_keeper(url, *program, runtime);
 }
@@ -133,7 +104,7 @@ Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>> open_admin(const 
     if (!admin) return admin.error();
     return std::variant<std::unique_ptr<LockAdmin>, OtherProgram>(std::move(*admin));
   }
-  const auto program = need_program(url, Role::kCommands);
+  const auto program = need_program(url);
   if (!program) return program.error();
   return std::variant<std::unique_ptr<LockAdmin>, OtherProgram>(OtherProgram{*program});
 }
@@ -146,14 +117,14 @@ Result<std::variant<std::unique_ptr<Stock>, OtherProgram>> open_stock(const Back
     if (!stock) return stock.error();
     return std::variant<std::unique_ptr<Stock>, OtherProgram>(std::move(*stock));
   }
-  const auto program = need_program(url, Role::kCommands);
+  const auto program = need_program(url);
   if (!program) return program.error();
   return std::variant<std::unique_ptr<Stock>, OtherProgram>(OtherProgram{*program});
 }
 
 std::optional<Error> not_installed(const BackendUrl& url) {
   if (find_built_in(url)) return std::nullopt;
-  const auto program = need_program(url, Role::kCommands);
+  const auto program = need_program(url);
   return program ? std::nullopt : std::optional(program.error());
 }
 

@@ -3,12 +3,16 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <climits>
+#include <cstdlib>
 
 #include "lib/base/text.h"
 
@@ -97,6 +101,15 @@ bool proc_shows_us() {
   char link[16];
   const ssize_t size = readlink("/proc/self", link, sizeof link);
   return self && size > 0 && whole_number<pid_t>(std::string_view(link, static_cast<std::size_t>(size))) == getpid();
+}
+
+std::string own_folder() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  std::string whole(path, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (length <= 0 && name != nullptr && realpath(name, path) != nullptr) whole = path;
+  return whole.substr(0, whole.rfind('/'));
 }
 
 std::int64_t started_ns(const ProcessId& process) {

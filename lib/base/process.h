@@ -48,6 +48,10 @@ bool is_frozen(const ProcessStat& process);
 /// another pid namespace, and when no file can be opened any more.
 bool proc_shows_us();
 
+/// The folder of the program that this process runs; empty if nothing says it. Without /proc it is found by the name
+/// under which the program was started.
+std::string own_folder();
+
 /// When the process started, in ns of CLOCK_BOOTTIME, with the precision of a clock tick.
 std::int64_t started_ns(const ProcessId& process);
 

@@ -80,12 +80,6 @@ Error bad_value(const UrlParam& param, std::string_view value) {
           did_you_mean(nearest.best(), file ? "it takes an absolute path" : "it takes " + std::string(param.values))};
 }
 
-/// An IPv4 or IPv6 address, right or wrong, or the name that needs no asking.
-bool is_numeric(const std::string& host) {
-  return host == "localhost" || host.find(':') != std::string::npos ||
-         host.find_first_not_of("0123456789.") == std::string::npos;
-}
-
 }  // namespace
 
 void for_each_url_param(const std::function<void(std::string_view name)>& use) {
@@ -140,20 +134,6 @@ Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<s
                  "add " + needs + ", or leave " + name + " out"};
   }
   return {};
-}
-
-bool speaks_tls(const BackendUrl& url) {
-  const UrlScheme* scheme = find_url_scheme(url.scheme);
-  if (scheme && (scheme->topics & kTlsOnDemandUrl) != 0) return !url.param("ca-file").empty();
-  return !scheme || (scheme->topics & kTlsUrl) != 0;
-}
-
-bool is_direct(const BackendUrl& url) {
-  const UrlScheme* scheme = find_url_scheme(url.scheme);
-  const bool finds_others = scheme && (scheme->topics & kNamesOthersUrl) != 0;
-  if (speaks_tls(url) || finds_others) return false;
-  return std::all_of(url.hosts.begin(), url.hosts.end(),
-                     [](const BackendUrl::Host& host) { return is_numeric(host.name); });
 }
 
 }  // namespace dlock

@@ -28,10 +28,9 @@ enum class UrlPath { kNone, kDatabaseNumber, kMaster, kAnywhere, kDatabaseName }
 /// kOwnUrlTopic on.
 enum UrlTopic : std::uint32_t {
   kServerUrl = 1,       ///< a server, which may want a password
-  kTlsUrl = 2,          ///< spoken to through TLS
-  kTlsOnDemandUrl = 4,  ///< but only where the URL names a ca-file
-  kNamesOthersUrl = 8,  ///< the servers of the URL name others, as they like
-  kOwnUrlTopic = 16,
+  kTlsUrl = 2,          ///< may be spoken to through TLS
+  kNamesOthersUrl = 4,  ///< the servers of the URL name others, as they like
+  kOwnUrlTopic = 8,
 };
 
 struct UrlScheme {
@@ -86,11 +85,5 @@ Result<std::string_view> check_url_param(const UrlScheme& scheme, std::string_vi
 
 /// Misconfigured if a parameter means nothing without another one.
 Result<void> check_url_params_together(const UrlScheme& scheme, const std::map<std::string, std::string>& params);
-
-/// Are the servers where the URL says, in numbers ("localhost" and Unix sockets included) and in plain text? Then a
-/// keeper needs no name service and no TLS.
-bool is_direct(const BackendUrl& url);
-/// Whether the servers of the URL are spoken to through TLS. Where not, a keeper needs no OpenSSL.
-bool speaks_tls(const BackendUrl& url);
 
 }  // namespace dlock

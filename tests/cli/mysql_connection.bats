@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Ways to connect to MySQL from outside, with the server of scripts/start-test-servers: sockets, names, TLS, and the keeper
-# program that each of them takes.
+# Ways to connect to MySQL from outside, with the server of scripts/start-test-servers: sockets, names, TLS.
 load ../support/cli
 load ../support/mysql
 
@@ -42,19 +41,4 @@ teardown() { end_world; }
   start_mysql plain
   dlock setup -b "$(mysql_url plain owner)" >/dev/null
   refused "$(mysql_url plain)?ca-file=$DLOCK_TEST_CERTIFICATES/ca.crt" 'TLS|SSL'
-}
-
-@test "without TLS there is a keeper that loads no OpenSSL, with TLS and where there is no such one the full one" {
-  local keeper='readlink "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-mysql)/exe"' libraries='cat "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-mysql)/maps"'
-  run -0 dlock run "$key" -- sh -c "$keeper"
-  [[ "$output" == */libexec/dlock/plain/dlock-mysql ]]
-  run -0 dlock run "$key" -- sh -c "$libraries"
-  [[ "$output" == *libc.so* && "$output" != *libcrypto* && "$output" != *libz.so* ]]
-  run -0 dlock run -b "$DLOCK_TEST_MYSQL_TLS" "$key" -- sh -c "$keeper"
-  [[ "$output" == */libexec/dlock/dlock-mysql ]]
-  mkdir -p prefix/bin prefix/libexec/dlock
-  cp "$DLOCK" prefix/bin/dlock
-  cp "$(dirname "$DLOCK")/../libexec/dlock/dlock-mysql" prefix/libexec/dlock/
-  run -0 prefix/bin/dlock run "$key" -- sh -c "$keeper"
-  [[ "$output" == */prefix/libexec/dlock/dlock-mysql ]]
 }

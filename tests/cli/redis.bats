@@ -73,21 +73,6 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]
   let_go
 }
 
-@test "addresses in plain text have the direct keeper, what finds others the plain one; with TLS, and where there is neither, the full one" {
-  local keeper='readlink "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-redis)/exe"'
-  run -0 dlock run -b "$DLOCK_TEST_REDIS" "$key" -- sh -c "$keeper"
-  [[ "$output" == */libexec/dlock/direct/dlock-redis ]]
-  run -0 dlock run -b "$DLOCK_TEST_SENTINEL" "$key" -- sh -c "$keeper"
-  [[ "$output" == */libexec/dlock/plain/dlock-redis ]]
-  run -0 dlock run -b "$DLOCK_TEST_REDIS_TLS" "$key" -- sh -c "$keeper"
-  [[ "$output" == */libexec/dlock/dlock-redis ]]
-  mkdir -p prefix/bin prefix/libexec/dlock
-  cp "$DLOCK" prefix/bin/dlock
-  cp "$(dirname "$DLOCK")/../libexec/dlock/dlock-redis" prefix/libexec/dlock/
-  run -0 prefix/bin/dlock run -b "$DLOCK_TEST_REDIS" "$key" -- sh -c "$keeper"
-  [[ "$output" == */prefix/libexec/dlock/dlock-redis ]]
-}
-
 @test "redis+unix://" {
   use "$DLOCK_TEST_REDIS_UNIX"
   locks_and_excludes "$key"

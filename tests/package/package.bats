@@ -104,11 +104,11 @@ usr/share/man/man7/dlock-$family.7.gz" ]
   [[ $output == *"Package: dlock-$family"* ]]
   [[ $output == *"Description: run a command under a lock kept in $summary"* ]]
 }
-@test "dlock-redis has its keeper programs, its page and its papers, and nothing else" {
-  has_nothing_but redis direct/dlock-redis dlock-redis plain/dlock-redis Redis
+@test "dlock-redis has its keeper program, the module for TLS, its page and its papers, and nothing else" {
+  has_nothing_but redis dlock-redis dlock-tls.so Redis
 }
-@test "dlock-mysql has its keeper programs, its page and its papers, and nothing else" {
-  has_nothing_but mysql dlock-mysql plain/dlock-mysql 'MySQL or MariaDB'
+@test "dlock-mysql has its keeper program, its page and its papers, and nothing else" {
+  has_nothing_but mysql dlock-mysql 'MySQL or MariaDB'
 }
 @test "dlock-zookeeper has its keeper program, its page and its papers, and nothing else" {
   has_nothing_but zookeeper dlock-zookeeper ZooKeeper
@@ -118,8 +118,9 @@ usr/share/man/man7/dlock-$family.7.gz" ]
   for family in "${!unreachable[@]}"; do
     depends=$(dpkg-deb -f "$(package_of "$family")" Depends)
     [[ ", $depends," == *", dlock (= $(dpkg-deb -f "$package" Version)),"* ]]
+    rm -rf "$BATS_TEST_TMPDIR/tree"
     unpack "$(package_of "$family")"
-    for library in $(objdump -p "$tree/usr/libexec/dlock/dlock-$family" | sed -nE 's/^ *NEEDED +//p'); do
+    for library in $(objdump -p "$tree/usr/libexec/dlock"/dlock-* | sed -nE 's/^ *NEEDED +//p'); do
       # The package of a library by the file; /lib is a link to /usr/lib.
       path=$(ldconfig -p | awk -v name="$library" '$1 == name { print $NF; exit }')
       owner=$(dpkg-query -S "$path" "/usr$path" 2>/dev/null | sed -n '1s/:.*//p')

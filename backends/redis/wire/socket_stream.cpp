@@ -20,10 +20,8 @@
 #include "lib/net/lookup.h"
 
 namespace dlock::redis {
-namespace {
 
-/// "connection refused", and what to do about it.
-Error reason(int errnum) {
+Error socket_failure(int errnum) {
   std::string text = errno_text(errnum);
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
@@ -33,6 +31,10 @@ Error reason(int errnum) {
   const bool nobody = errnum == ECONNREFUSED || errnum == ENOENT;
   return {ErrorCode::kUnavailable, std::move(text), nobody ? "is the server running there?" : ""};
 }
+
+Error closed_by_server() { return {ErrorCode::kUnavailable, "the server closed the connection"}; }
+
+namespace {
 
 /// Readable when the socket has an answer to its connect, or when its share of the time is over.
 class ConnectWatch {
@@ -96,7 +98,7 @@ class SocketStream final : public ByteStream {
   Result<std::size_t> read(std::span<char> into) override {
     if (std::exchange(nothing_to_read_, false)) return std::size_t{0};
     const ssize_t n = recv(socket_.get(), into.data(), into.size(), 0);
-    if (n == 0) return Error{ErrorCode::kUnavailable, "the server closed the connection"};
+    if (n == 0) return closed_by_server();
     if (n < 0) return nothing_or_error(errno);
     nothing_to_read_ = static_cast<std::size_t>(n) < into.size();
     return static_cast<std::size_t>(n);
@@ -162,12 +164,12 @@ class SocketStream final : public ByteStream {
 
   /// The first refusal is the telling one: of "localhost", IPv6 is often switched off.
   void keep(int errnum) {
-    if (!first_error_) first_error_ = reason(errnum);
+    if (!first_error_) first_error_ = socket_failure(errnum);
   }
 
   static Result<std::size_t> nothing_or_error(int errnum) {
     if (errnum == EAGAIN || errnum == EINTR) return std::size_t{0};
-    return reason(errnum);
+    return socket_failure(errnum);
   }
 
   TimePoint until_;

@@ -13,4 +13,8 @@ namespace dlock::redis {
 /// share of the time until `until`. Errors are the reason alone ("connection refused"): the caller knows the endpoint.
 Result<std::unique_ptr<ByteStream>> open_socket(const Endpoint& endpoint, TimePoint until);
 
+/// The errors of a connected socket: what errno says ("connection reset by peer"), and the end of the stream.
+Error socket_failure(int errnum);
+Error closed_by_server();
+
 }  // namespace dlock::redis

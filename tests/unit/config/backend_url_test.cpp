@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "lib/config/url_schemes.h"
 
 namespace backend_url_test {
 
@@ -182,42 +181,6 @@ TEST_CASE("the canonical form of a URL without a password is read back as the sa
     CHECK(again->hosts == url->hosts);
     CHECK(again->path == url->path);
     CHECK(again->params == url->params);
-  }
-}
-
-TEST_CASE("servers are reached directly when they are addresses, speak plain text, and name no others") {
-  for (const char* text :
-       {"redis://127.0.0.1", "redis://localhost:7000/1", "redis://u:p@[::1]", "redis://[fe80::1]",
-        "redis+unix:///run/redis.sock", "redlock://10.0.0.1,10.0.0.2,localhost", "tair://10.0.0.1"}) {
-    CAPTURE(text);
-    const auto url = BackendUrl::parse(text);
-    REQUIRE(url);
-    CHECK(is_direct(*url));
-  }
-  for (const char* text :
-       {"redis://locks.example", "redis://10.example", "rediss://127.0.0.1", "redis+sentinel://127.0.0.1/m",
-        "redis+cluster://127.0.0.1", "redlock://10.0.0.1,10.0.0.2,c"}) {
-    CAPTURE(text);
-    const auto url = BackendUrl::parse(text);
-    REQUIRE(url);
-    CHECK_FALSE(is_direct(*url));
-  }
-}
-
-TEST_CASE("TLS is spoken where the scheme says so, to MySQL where a ca-file is named") {
-  for (const char* text :
-       {"rediss://127.0.0.1", "rediss+sentinel://127.0.0.1/m", "rediss+cluster://h", "mysql://u@h/d?ca-file=/ca"}) {
-    CAPTURE(text);
-    const auto url = BackendUrl::parse(text);
-    REQUIRE(url);
-    CHECK(speaks_tls(*url));
-  }
-  for (const char* text : {"redis://locks.example", "redis+sentinel://127.0.0.1/m", "redis+cluster://h",
-                           "redlock://a,b,c", "mysql://u@h/d", "mysql:///d?socket=/s"}) {
-    CAPTURE(text);
-    const auto url = BackendUrl::parse(text);
-    REQUIRE(url);
-    CHECK_FALSE(speaks_tls(*url));
   }
 }
 

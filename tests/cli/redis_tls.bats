@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# dlock-tls.so, without which a keeper of Redis speaks no TLS: who loads it, and what is said where that is impossible.
+load ../support/cli
+
+setup() {
+  set_world
+  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+  key=app:$BATS_TEST_NUMBER
+  maps='cat "/proc/$(pgrep -P $(ps -o ppid= -p $PPID) -x dlock-redis)/maps"'
+}
+teardown() { end_world; }
+
+# A tree of our own, whose module a test replaces.
+own_tree() {
+  mkdir -p prefix/bin prefix/libexec/dlock
+  cp "$DLOCK" prefix/bin/dlock
+  cp "${DLOCK%/bin/dlock}/libexec/dlock"/dlock-{redis,tls.so} prefix/libexec/dlock/
+  module=$PWD/prefix/libexec/dlock/dlock-tls.so
+}
+
+refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works as before
+  local text command
+  for command in "run -n $key -- touch ran" "inspect $key" "stock take phone"; do
+    # shellcheck disable=SC2086 # words
+    DLOCK_BACKEND=$DLOCK_TEST_REDIS_TLS run -78 prefix/bin/dlock $command
+    for text in "$module" 'apt install --reinstall dlock-redis' "$@"; do
+      [[ "$output" == *"$text"* ]] || { echo "$command: no '$text' in: $output"; return 1; }
+    done
+  done
+  [ ! -e ran ]
+  run -0 prefix/bin/dlock run -b "$DLOCK_TEST_REDIS" "$key" -- true
+}
+
+@test "plain text and Sentinel load no OpenSSL; TLS loads the module beside the program" {
+  local url
+  for url in "$DLOCK_TEST_REDIS" "${DLOCK_TEST_REDIS/127.0.0.1/localhost}" "$DLOCK_TEST_SENTINEL"; do
+    run -0 dlock run -b "$url" "$key" -- sh -c "$maps"
+    [[ "$output" == */libexec/dlock/dlock-redis*libc.so* && "$output" != *dlock-tls* && "$output" != *libssl* && "$output" != *libcrypto* ]]
+  done
+  run -0 dlock run -b "$DLOCK_TEST_REDIS_TLS" "$key" -- sh -c "$maps"
+  [[ "$output" == */libexec/dlock/dlock-tls.so* && "$output" == *libssl* && "$output" == *libcrypto* ]]
+}
+
+@test "without the module: no TLS, with the file and the package, whatever lies on a search path" {
+  own_tree
+  mkdir path
+  mv "$module" path/
+  export LD_LIBRARY_PATH=$PWD/path
+  cd path
+  ln -s ../prefix .
+  refuses_tls 'TLS is not installed: there is no '
+}
+
+@test "a module that is garbage, empty, a folder, or no module of this dlock is not used" {
+  own_tree
+  head -c 9000 /dev/zero >"$module"
+  refuses_tls 'invalid ELF header'
+  : >"$module"
+  refuses_tls 'file too short'
+  cp "$(ldd "$programs/watched" | awk '$1 == "libm.so.6" { print $3 }')" "$module"
+  refuses_tls 'undefined symbol: dlock_tls'
+  rm "$module"
+  mkdir "$module"
+  refuses_tls 'cannot read file data'
+}
+
+@test "a module whose libraries are missing or too old is not used, and the library is named" {
+  own_tree
+  echo 'int needed() { return 0; }' >needed.cpp
+  echo 'VERSION_1 { *; };' >versions
+  c++ -shared -fPIC needed.cpp -Wl,-soname,libneeded.so,--version-script=versions -o libneeded.so
+  echo 'int needed(); int dlock_tls_1 = needed();' >module.cpp
+  c++ -shared -fPIC module.cpp libneeded.so -o "$module"
+  mv libneeded.so aside
+  refuses_tls 'libneeded.so: cannot open shared object file'
+  mkdir old
+  echo 'VERSION_0 { *; };' >versions
+  c++ -shared -fPIC needed.cpp -Wl,-soname,libneeded.so,--version-script=versions -o old/libneeded.so
+  LD_LIBRARY_PATH=$PWD/old refuses_tls 'libneeded.so: version `VERSION_1'
+}
+
+@test "a program with raised privileges does not load the module" {
+  need_root
+  open_world
+  own_tree
+  chmod u+s prefix/libexec/dlock/dlock-redis
+  [[ "$(nobody findmnt -no OPTIONS -T "$module")" != *nosuid* ]] || skip 'files are on a file system without setuid'
+  run -78 nobody prefix/bin/dlock run -n -b "$DLOCK_TEST_REDIS_TLS" "$key" -- touch ran
+  [[ "$output" == *"raised privileges"*"$module"* ]]
+  [ ! -e ran ]
+}
+
+@test "without memory or descriptors for the module: 71, nothing run" {
+  own_tree
+  run -71 bash -c 'ulimit -v 12000; exec prefix/libexec/dlock/dlock-redis inspect -b "$1" k' - "$DLOCK_TEST_REDIS_TLS"
+  [[ "$output" == *"ulimit -v"* ]]
+}
