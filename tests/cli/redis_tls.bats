@@ -57,7 +57,7 @@ refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works 
   refuses_tls 'invalid ELF header'
   : >"$module"
   refuses_tls 'file too short'
-  cp "$(ldd "$programs/watched" | awk '$1 == "libm.so.6" { print $3 }')" "$module"
+  cp "$(ldd /bin/sh | awk '$1 == "libc.so.6" { print $3 }')" "$module"
   refuses_tls 'undefined symbol: dlock_tls'
   rm "$module"
   mkdir "$module"

@@ -27,6 +27,15 @@ unlisted() { "$root/tests/support/unlisted_commands.py" "$1"; }
   [ "$output" = "" ]
 }
 
+@test "a function is no command, whatever package of this machine has a command of that name" {
+  mkdir -p "$BATS_TEST_TMPDIR/scripts" "$BATS_TEST_TMPDIR/tests"
+  echo 'bash build what' >"$BATS_TEST_TMPDIR/scripts/packages.txt"
+  printf 'jq() { :; }\n' >"$BATS_TEST_TMPDIR/tests/functions.bash"
+  printf '#!/bin/bash\njq .\n' >"$BATS_TEST_TMPDIR/scripts/caller"
+  run -0 unlisted "$BATS_TEST_TMPDIR"
+  [ "$output" = "" ]
+}
+
 @test "the lists have no package twice, and none without its purpose" {
   run -0 awk '!/^#/ && NF { if (seen[$1]++) print "twice: " $1; if ($2 !~ /^(build|test|docs|release)$/ || NF < 3) print "bad: " $0 }' \
     "$root/scripts/packages.txt"

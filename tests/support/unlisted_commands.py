@@ -3,7 +3,8 @@
 """unlisted_commands.py ROOT: which commands of this machine the shell scripts and tests under ROOT call that a bare Debian
 with the packages of scripts/packages.txt, and what these depend on, would not have. A line each: COMMAND PACKAGE FILE...
 
-Reads words where commands stand; what is no command of this machine (a function, a word of a text) is passed over.
+Reads words where commands stand. Passed over are the functions of these scripts, which a command of a package that
+happens to be installed may share its name with, and what is no command of this machine (a word of a text).
 """
 import os
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+FUNCTION = re.compile(r"^[ ]*([a-z_]\w*)\(\)", re.M)
 # Where a command begins: a line, a list, a pipe, a substitution, behind a word that runs the next one.
 COMMAND = re.compile(
     r"""(?:^|[|;&(`]|\b(?:then|do|else|elif|if|while|until|exec|run|env|command[ ]-v|xargs|setsid|nohup|sudo|!)\s
@@ -27,16 +29,17 @@ def is_shell(path):
 
 
 def commands(root):
-    found = {}
+    found, functions = {}, set()
     for folder in ("scripts", "tests", "examples", ".ci"):
         for place, _, names in os.walk(os.path.join(root, folder)):
             for path in (os.path.join(place, name) for name in names):
                 if is_shell(path):
                     with open(path, encoding="utf-8") as file:
                         text = re.sub(r"(^|\s)#.*$", "", file.read().replace("\\\n", " "), flags=re.M)
+                    functions.update(FUNCTION.findall(text))
                     for word in COMMAND.findall(text):
                         found.setdefault(word, set()).add(os.path.relpath(path, root))
-    return found
+    return {word: files for word, files in found.items() if word not in functions}
 
 
 def names(field):

@@ -5,7 +5,6 @@
 
 #include <string>
 
-
 namespace backend_url_test {
 
 using namespace dlock;
