@@ -6,7 +6,7 @@
 . tests/support/mysql.bash
 
 mysql_rows() {
-  # Two commits belong to a lease, none to a named lock. What the disk takes for them is the disk's: it has a row of its own.
+  # Two commits belong to a lease, none to a named lock. What the disk takes for them is the disk's.
   # (Without file-buffering MariaDB waits for the disk at each commit, though it asks for no flush.)
   start_mysql bench --innodb-buffer-pool-size=128M --innodb-flush-method=fsync --loose-innodb-log-file-buffering=ON
   own+=("$(pid_of_server bench)")
@@ -14,26 +14,17 @@ mysql_rows() {
   dlock setup -b "$(mysql_url bench owner)" >/dev/null
   DLOCK_BACKEND=$(mysql_url bench)
   export DLOCK_BACKEND
-  mysql_start_up
+  # The key has been used before, as that of a lock that is used again and again.
+  against 'mysql: dlock run k -- true' '<= 1.2' "$rounds" 'Connector/C++, GET_LOCK' \
+    "$programs/mysql_named_lock" "$(port_of bench)" run true
+  inner_run
   mysql_requests
   local waiters
   for waiters in 2 64; do hand_over "$waiters" "$programs/mysql_named_lock" "$(port_of bench)" round-trips 50; done
   for waiters in 2 256; do mysql_requests_of_hand_over "$waiters"; done
-  mysql_fairness
   kept_memory
   kept_idle
   kill_server bench
-}
-
-# The key has been used before, as that of a lock that is used again and again.
-mysql_start_up() {
-  local theirs
-  theirs=('Connector/C++, GET_LOCK' "$programs/mysql_named_lock" "$(port_of bench)" run true)
-  against 'mysql: dlock run k -- true' '<= 1.3' "$rounds" "${theirs[@]}"
-  DLOCK_BACKEND+="?strategy=session" against 'mysql: the same with strategy=session' '<= 1.3' "$rounds" "${theirs[@]}"
-  sql bench 'SET GLOBAL innodb_flush_log_at_trx_commit = 1'
-  against 'mysql: the same as lease, commits on disk' '<= 2' "$rounds" "${theirs[@]}"
-  sql bench 'SET GLOBAL innodb_flush_log_at_trx_commit = 2'
 }
 
 # Statements of "app" since `log_statements`; those that set up the connection are not counted.
@@ -66,22 +57,4 @@ mysql_requests_of_hand_over() { # WAITERS
     few_statements=$each
     row "mysql: requests a hand-over, $count wait" '<= 10' "$each" '' "$each"
   fi
-}
-
-# Eight that take and free the lock as fast as they can, for a while: are they served alike?
-mysql_fairness() {
-  local i end pids=() seconds=$((idle_seconds / 2 + 1))
-  end=$((SECONDS + seconds))
-  for ((i = 0; i < 8; i++)); do
-    (
-      served=0
-      while [ "$SECONDS" -lt "$end" ]; do
-        dlock run -q fairness -- true && served=$((served + 1))
-      done
-      echo "$served" >"$stage/served.$i"
-    ) & pids+=($!)
-  done
-  wait "${pids[@]}"
-  row 'mysql: Jain index of 8 contenders' '>= 0.99' "$(cat "$stage"/served.? | awk '{ n += $1 } END { print n }') grants" '' \
-    "$(cat "$stage"/served.? | awk '{ sum += $1; squares += $1 * $1 } END { printf "%.4f", sum * sum / (NR * squares) }')"
 }

@@ -6,18 +6,19 @@
 . tests/support/redis.bash
 
 redis_rows() {
-  start_redis bench
+  start_redis bench --maxclients 4000
   own+=("$(pid_of_redis bench)")
   local DLOCK_BACKEND
   DLOCK_BACKEND=$(redis_url bench)
   export DLOCK_BACKEND
   redis_start_up
-  redis_layouts
+  inner_run
   redis_requests
+  redlock_requests
   local waiters
   in_order=(--fair)
   for waiters in 2 64; do hand_over "$waiters" "$programs/moments" round-trips "$(port_of bench)" 50; done
-  for waiters in 2 256; do redis_requests_of_hand_over "$waiters"; done
+  for waiters in 2 1000; do redis_requests_of_hand_over "$waiters"; done
   in_order=()
   kept_memory
   kept_idle
@@ -37,16 +38,7 @@ redis_start_up() {
   local port
   port=$(port_of bench)
   against 'redis: dlock run k -- true' '<= 0.75' "$rounds" 'redis-cli SET NX PX' redis-cli -p "$port" SET other v NX PX 30000
-  against 'redis: dlock run k -- true' '<= 1.4' "$rounds" 'flock FILE true' flock "$stage/flock" true
-  against 'redis: dlock run k -- true' '<= 1.05' "$rounds" 'least C program with a guard' "$programs/redis_least" "$port" true
-}
-
-# Redisson's keys and messages instead of our own.
-redis_layouts() {
-  local ours theirs ratio
-  read -r ours theirs ratio < <("$programs/spawn_pairs" "$rounds" dlock run -b "$DLOCK_BACKEND?layout=redisson&kind=lock" r -- true \
-    --- dlock run -b "$DLOCK_BACKEND" n -- true | tail -n 1)
-  row 'redis: dlock run k -- true, kind=lock' '<= 1.1' "$ours µs" "layout=native: $theirs µs" "$ratio"
+  against 'redis: dlock run k -- true' '<= 1.8' "$rounds" 'flock FILE true' flock "$stage/flock" true
 }
 
 # --- what the server is asked ----------------------------------------------------------------------------------------
@@ -77,6 +69,25 @@ redis_requests() {
   dlock run k -- true
   count=$(requests)
   row 'redis: requests of dlock run k -- true' '<= 2' "$count" '' "$count"
+  monitor "$stage/monitor"
+  dlock run k -- dlock run k -- true
+  count=$(requests)
+  row 'redis: requests of the same with a run inside' '<= 2' "$count" '' "$count"
+}
+
+redlock_requests() {
+  local count server url
+  for server in bench2 bench3; do
+    start_redis "$server"
+    own+=("$(pid_of_redis "$server")")
+  done
+  url=redlock://127.0.0.1:$(port_of bench),127.0.0.1:$(port_of bench2),127.0.0.1:$(port_of bench3)
+  sleep 1.5 # a server that runs for less than the ttl is asked again
+  monitor "$stage/monitor"
+  dlock run -b "$url" --ttl 1s quorum -- true
+  count=$(requests)
+  row 'redlock: requests to each server' '<= 2' "$count" '' "$count"
+  for server in bench2 bench3; do kill_redis "$server"; done
 }
 
 # One holder, and N that wait for it in the queue; then each holds for 8 ms and hands over to the next.
@@ -109,8 +120,12 @@ hand_overs_of() { sort -n "$1" | awk 'NR > 1 { printf "%.1f\n", $1 - last } { la
 median_of() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 hand_over() { # WAITERS TRIPS...: the command prints what the messages of a hand-over cost, a line each
-  local count=$1 goal='<= 2' chains i start trip
-  [ "$count" != 2 ] || goal='<= 1.5'
+  local count=$1 goal chains i start trip
+  case $backend-$count in
+    redis-2) goal='<= 1.6' ;;
+    redis-*) goal='<= 1.8' ;;
+    *) goal='<= 1.9' ;;
+  esac
   chains=$((rounds / 20 / count))
   local least=$((count < 12 ? 24 / count : 2)) # two dozen hand-overs
   [ "$chains" -ge "$least" ] || chains=$least
@@ -182,7 +197,7 @@ kept_idle() {
     after=$(kept_ns "${pids[i]}")
     awk -v ns=$((after - befores[i])) -v s="$seconds" 'BEGIN { printf "%.3f\n", ns / 1e6 * 60 / s }'
   done >"$stage/idle"
-  row "$backend: processor time of an idle holder" '<= 1' "of 5, over $seconds s" 'in ms a minute, with its keeper' \
+  row "$backend: processor time of an idle holder" '<= 5' "of 5, over $seconds s" 'in ms a minute, with its keeper' \
     "$(median_of "$stage/idle")"
   kill "${pids[@]}"
   wait "${pids[@]}" 2>/dev/null || true

@@ -13,8 +13,9 @@ zookeeper_rows() {
   export DLOCK_BACKEND
   # The server's code becomes fast when it has run for a while: not to be paid by whoever is measured first.
   "$programs/zookeeper_lock" "$(port_of bench)" trips 5000 >/dev/null
-  against 'zookeeper: dlock run k -- true' '<= 1.3' "$rounds" 'program on libzookeeper-mt' \
+  against 'zookeeper: dlock run k -- true' '<= 1.1' "$rounds" 'program on libzookeeper-mt' \
     "$programs/zookeeper_lock" "$(port_of bench)" run true
+  inner_run
   for waiters in 2 64; do hand_over "$waiters" "$programs/zookeeper_lock" "$(port_of bench)" trips 50; done
   for waiters in 2 256; do zookeeper_watches "$waiters"; done
   kept_memory
