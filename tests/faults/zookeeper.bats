@@ -56,13 +56,13 @@ own_server() { # [LINE...]
   run -0 dlock run -w 10 "$key" -- true
 }
 
-@test "a keeper has one thread, and its session lives, however long the lock is waited for and held; who comes beside maxClientCnxns is told so" {
+@test "a keeper has its own thread and the two of its client library, and its session lives, however long the lock is waited for and held; who comes beside maxClientCnxns is told so" {
   own_server maxClientCnxns=3
   start_watched a dlock run --ttl 1s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.05; done'
   wait_until test -e begun
   start_watched b dlock run --ttl 1s "$key" -- touch ran
   wait_until keeper_of b
-  [ "$(cat "/proc/$(keeper_of a)/status" "/proc/$(keeper_of b)/status" | awk '/^Threads:/ { sum += $2 } END { print sum }')" = 2 ]
+  [ "$(cat "/proc/$(keeper_of a)/status" "/proc/$(keeper_of b)/status" | awk '/^Threads:/ { sum += $2 } END { print sum }')" = 6 ]
   wait_until waits_here
   local place
   place=$(waiting)
@@ -154,6 +154,17 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   [ ! -e ran ]
   run -69 dlock run -w 1 --connect-timeout 300ms "$key" -- touch ran
   [ ! -e ran ]
+}
+
+@test "servers that demand a login: 77, and how to give one; with a user the command runs" {
+  own_server enforce.auth.enabled=true enforce.auth.schemes=digest
+  run -77 dlock run -n --if-unavailable run "$key" -- touch ran
+  [[ "$output" == *"the servers demand a login: zk://USER@HOST"* ]]
+  run -77 dlock inspect "$key"
+  run -77 dlock stock show "$key"
+  [ ! -e ran ]
+  DLOCK_PASSWORD=secret run -0 dlock run -n -b "zk://user@${DLOCK_BACKEND#zk://}" "$key" -- touch ran
+  [ -e ran ]
 }
 
 @test "server frozen when the lock is given back: the command's status, a warning, and no longer than the session" {

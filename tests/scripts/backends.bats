@@ -11,7 +11,7 @@ configure() { cmake -S "$root" -B "$tree" -G Ninja -DDLOCK_TESTS=OFF "$@" 2>&1; 
 
 @test "the libraries, programs, pages and packages of a backend that is left out are not asked for" {
   run -0 configure "-DDLOCK_BACKENDS=local;redis"
-  run ! grep -E '^dlock_(shared_z|connector|zookeeper_st)_LIBRARY' "$tree/CMakeCache.txt"
+  run ! grep -E '^dlock_(shared_z|connector|zookeeper_mt)_LIBRARY' "$tree/CMakeCache.txt"
   grep '^dlock_hiredis_LIBRARY' "$tree/CMakeCache.txt"
   run -0 ninja -C "$tree" -t targets all
   [[ $output == *dlock-redis* ]]

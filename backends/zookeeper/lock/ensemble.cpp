@@ -97,6 +97,7 @@ Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const Session
 Result<void> Ensemble::ask_anew(Calls& calls, Duration timeout, TimePoint until, Control* control) {
   const auto servers = addresses(until, control);
   if (!servers) return servers.error();
+  calls.session().abandon();  // before there is another one of ours with these servers
   auto session = open_({*servers, settings_.digest, timeout, calls.key()});
   if (!session) return session.error();
   calls.take_up_in(std::move(*session));

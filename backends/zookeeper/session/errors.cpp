@@ -30,6 +30,10 @@ std::optional<Error> error_of(Code code, const std::string& store, const std::st
   if (code == Code::kAuthFailed) {
     return Error{ErrorCode::kDenied, store + " refused the user of the URL", "check user and password"};
   }
+  if (code == Code::kLoginDemanded) {
+    return Error{ErrorCode::kDenied, store + ": the servers demand a login: zk://USER@HOST",
+                 "name the user in the URL, and give the password in a file; see man dlock-zookeeper"};
+  }
   if (code == Code::kInvalidState || code == Code::kSessionExpired) {
     return Error{ErrorCode::kLost, "the session on " + store + " has expired"};
   }

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <mutex>
 #include <utility>
 
 #include "backends/zookeeper/session/server_text.h"
@@ -26,7 +28,20 @@ NodeStat stat_of(const Stat* stat) {
           stat->ephemeralOwner, stat->version, stat->cversion, stat->numChildren};
 }
 
-Pending& pending_of(const void* data) { return *static_cast<Pending*>(const_cast<void*>(data)); }
+/// Completes the request of `data` with what `fill` makes of the arguments. An answer that there is no memory for is
+/// nonsense: a server sent it.
+template <typename Fill>
+void complete(const void* data, int rc, Fill fill) noexcept {
+  const std::unique_ptr<Pending> pending(static_cast<Pending*>(const_cast<void*>(data)));
+  Answer& answer = std::get<Answered>(pending->event.front()).answer;
+  answer.code = Code(rc);
+  try {
+    fill(*pending, answer);
+  } catch (const std::exception&) {
+    answer = {.code = Code::kNonsense};
+  }
+  pending->inbox->put(std::move(pending->event));
+}
 
 SessionState state_of(int state) {
   if (state == ZOO_CONNECTED_STATE) return SessionState::kConnected;
@@ -42,11 +57,40 @@ std::string server_of(zhandle_t* handle) {
   return found ? server_text(found) : std::string();
 }
 
+struct Complaints {
+  std::mutex mutex;
+  std::string last;
+  int refusals = 0;
+  std::optional<std::string> instead;
+};
+
+/// Never destroyed: a session that could not be closed in time still has its threads when the process ends.
+Complaints& complaints() {
+  static auto& one = *new Complaints;
+  return one;
+}
+
+void forget_complaints() {
+  const std::lock_guard lock(complaints().mutex);
+  complaints().last.clear();
+  complaints().instead.reset();
+}
+
 }  // namespace
 
-Complaints& complaints() {
-  static Complaints one;
-  return one;
+std::string last_complaint() {
+  const std::lock_guard lock(complaints().mutex);
+  return complaints().last;
+}
+
+int refused_connections() {
+  const std::lock_guard lock(complaints().mutex);
+  return complaints().refusals;
+}
+
+void report_instead(std::optional<std::string> reason) {
+  const std::lock_guard lock(complaints().mutex);
+  complaints().instead = std::move(reason);
 }
 
 /// A line such as "...@1234: Socket [..] zk retcode=-4, errno=111(Connection refused): server refused ...".
@@ -56,79 +100,69 @@ void on_log(const char* line) noexcept {
   const char* end = open ? std::strchr(open, ')') : nullptr;
   if (!end) return;
   const int error = leading_number<int>(std::string_view(number).substr(std::strlen("errno=")));
+  const std::lock_guard lock(complaints().mutex);
   std::string& last = complaints().last.assign(open + 1, end);
-  if (is_closing(error)) last = std::exchange(complaints().left, std::nullopt).value_or(kClosed);
+  if (is_closing(error)) last = std::exchange(complaints().instead, std::nullopt).value_or(kClosed);
   if (error == ECONNREFUSED) ++complaints().refusals;
 }
 
-void Pending::answer(Answer answer) {
-  inbox->emplace_back(Answered{ticket, std::move(answer)});
-  delete this;
-}
-
 void on_changed(int rc, const void* data) noexcept {
-  Pending& pending = pending_of(data);
-  Answer answer{.code = Code(rc)};
-  for (std::size_t i = 0; i < pending.results.size(); ++i) {
-    answer.changed.push_back(
-        {Code(pending.results[i].err), std::string(pending.paths[i].c_str()), stat_of(&pending.stats[i])});
-  }
-  pending.answer(std::move(answer));
+  complete(data, rc, [](const Pending& pending, Answer& answer) {
+    for (std::size_t i = 0; i < pending.results.size(); ++i) {
+      answer.changed.push_back(
+          {Code(pending.results[i].err), std::string(pending.paths[i].c_str()), stat_of(&pending.stats[i])});
+    }
+  });
 }
 
 void on_created(int rc, const char* path, const Stat* stat, const void* data) noexcept {
-  Answer answer{.code = Code(rc)};
-  if (rc == ZOK && path) answer.changed.push_back({Code::kOk, path, stat_of(stat)});
-  else if (rc == ZOK) answer.code = Code::kNonsense;
-  pending_of(data).answer(std::move(answer));
+  complete(data, rc, [&](const Pending&, Answer& answer) {
+    if (rc == ZOK && path) answer.changed.push_back({Code::kOk, path, stat_of(stat)});
+    else if (rc == ZOK) answer.code = Code::kNonsense;
+  });
 }
 
 /// Its answer is all that a renewal has: one without the path that was asked is no answer.
 void on_synced(int rc, const char* path, const void* data) noexcept {
-  const bool answers = rc != ZOK || (path && pending_of(data).paths.front() == path);
-  pending_of(data).answer({.code = answers ? Code(rc) : Code::kNonsense});
+  complete(data, rc, [&](const Pending& pending, Answer& answer) {
+    if (rc == ZOK && (!path || pending.paths.front() != path)) answer.code = Code::kNonsense;
+  });
 }
 
 void on_exists(int rc, const Stat* stat, const void* data) noexcept {
-  pending_of(data).answer({.code = Code(rc), .stat = stat_of(rc == ZOK ? stat : nullptr)});
+  complete(data, rc, [&](const Pending&, Answer& answer) { answer.stat = stat_of(rc == ZOK ? stat : nullptr); });
 }
 
 void on_read(int rc, const char* value, int size, const Stat* stat, const void* data) noexcept {
-  Answer answer{.code = Code(rc)};
-  if (rc == ZOK) {
+  complete(data, rc, [&](const Pending&, Answer& answer) {
+    if (rc != ZOK) return;
     if (value && size > 0) answer.data.assign(value, static_cast<std::size_t>(size));
     answer.stat = stat_of(stat);
-  }
-  pending_of(data).answer(std::move(answer));
+  });
 }
 
 void on_listed(int rc, const String_vector* names, const Stat* stat, const void* data) noexcept {
-  Answer answer{.code = Code(rc)};
-  if (rc == ZOK) {
+  complete(data, rc, [&](const Pending&, Answer& answer) {
+    if (rc != ZOK) return;
     for (int i = 0; names && i < names->count; ++i) {
       if (names->data[i]) answer.children.emplace_back(names->data[i]);
       else answer.code = Code::kNonsense;
     }
     answer.stat = stat_of(stat);
-  }
-  pending_of(data).answer(std::move(answer));
+  });
 }
 
 void on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept {
   Inbox& inbox = *static_cast<Inbox*>(context);
-  if (type != ZOO_SESSION_EVENT) {
-    inbox.emplace_back(WatchFired{path ? path : ""});
-    return;
-  }
+  if (type != ZOO_SESSION_EVENT) return inbox.put({WatchFired{path ? path : ""}});
   StateChanged changed{.state = state_of(state), .key = {}, .timeout = {}};
   if (changed.state == SessionState::kConnected) {
-    complaints().last.clear();  // it was about connections before this one
-    complaints().left.reset();
+    if (zoo_state(handle) == ZOO_CONNECTED_STATE) forget_complaints();  // they were about connections before this one
     const clientid_t* id = zoo_client_id(handle);
     changed.key = {id->client_id, std::string(id->passwd, sizeof id->passwd), server_of(handle)};
     changed.timeout = std::chrono::milliseconds(zoo_recv_timeout(handle));
   }
-  inbox.emplace_back(std::move(changed));
+  inbox.put({std::move(changed)});
 }
 
 }  // namespace dlock::zookeeper

@@ -4,30 +4,29 @@
 #include <zookeeper/zookeeper.h>
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/session/session.h"
+#include "backends/zookeeper/session/inbox.h"
 
 namespace dlock::zookeeper {
 
-// The callbacks of libzookeeper, which runs them on the thread that calls it: each appends an event to the inbox of its
-// session.
+// The callbacks of libzookeeper, which runs them on threads of its own, and on the one that closes the session: each
+// leaves an event in the inbox of its session. None waits, calls the library with a lock held, or throws through it.
 
-using Inbox = std::deque<Event>;
-
-/// A request on its way; deleted by its completion, which comes exactly once. `inbox` outlives it.
+/// A request on its way. Made by the loop, then the library's: its completion, which comes exactly once, deletes it.
 struct Pending {
-  Inbox* inbox;
-  std::uint64_t ticket;
+  Pending(std::shared_ptr<Inbox> to, std::uint64_t ticket) : inbox(std::move(to)) {
+    event.emplace_back(Answered{ticket, {}});
+  }
+
+  const std::shared_ptr<Inbox> inbox;
+  std::list<Event> event;  ///< one: the answer, which so needs no memory when it comes
   std::vector<zoo_op_result_t> results = {};
   std::vector<std::string> paths = {};
   std::vector<Stat> stats = {};
-
-  /// Deletes this.
-  void answer(Answer answer);
 };
 
 // The completions of requests; `data` is their Pending.
@@ -44,14 +43,16 @@ void on_event(zhandle_t* handle, int type, int state, const char* path, void* co
 /// A line of the library's log, of which it says errors only.
 void on_log(const char* line) noexcept;
 
-inline constexpr char kSilent[] = "no answer (is it a ZooKeeper server that listens there?)";
+// What the library has logged as an error. One for the process, because its log callback has no context. For any
+// thread.
 
-/// What the library has logged as an error. One for the process, because its log callback has no context.
-struct Complaints {
-  std::string last;  ///< for people; empty: of nothing, or of connections before the one that stands
-  int refusals = 0;
-  std::optional<std::string> left;  ///< we close the connection ourselves: the reason to report for it
-};
-Complaints& complaints();
+/// The last error, for people; empty: of nothing, or of connections before the one that stands.
+std::string last_complaint();
+/// How many connections have been refused so far.
+int refused_connections();
+/// We close the connection ourselves: the reason to report instead of the library's. nullopt: we do not after all.
+void report_instead(std::optional<std::string> reason);
+
+inline constexpr char kSilent[] = "no answer (is it a ZooKeeper server that listens there?)";
 
 }  // namespace dlock::zookeeper

@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// One session by libzookeeper, the one without threads: it does its work when it is called.
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <time.h>
+// One session by libzookeeper, whose threads keep it: they connect, ping, send and read, and leave what comes in an
+// Inbox. All calls come from the loop, but for the one that closes.
+#include <malloc.h>
+#include <pthread.h>
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <limits>
+#include <set>
+#include <system_error>
+#include <thread>
 
 #include "backends/zookeeper/session/library_callbacks.h"
+#include "backends/zookeeper/session/library_sockets.h"
 #include "backends/zookeeper/session/session.h"
 #include "lib/base/last_words.h"
+#include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"
 
 namespace dlock::zookeeper {
 namespace {
 
-constexpr int kMostMessages = 100;       ///< that are read before somebody looks at the clock again
-constexpr std::size_t kNumberRoom = 16;  ///< for what a sequential create appends
+using namespace std::chrono_literals;
+
+constexpr auto kCloseBudget = 1s;         ///< for the last word to a server, which takes a round trip
+constexpr std::size_t kStack = 1U << 20;  ///< of each thread: the usual 8 MiB are much of a keeper's address space
+constexpr std::size_t kNumberRoom = 16;   ///< for what a sequential create appends
 
 int flags_of(NodeKind kind) {
   switch (kind) {
@@ -48,14 +56,6 @@ const ACL_vector* rights(bool own) {
   return own ? &own_rights : &ZOO_OPEN_ACL_UNSAFE;
 }
 
-/// By the clock that stands behind SystemClock: the library tells what is left.
-TimePoint in(const timeval& left) {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return TimePoint(std::chrono::seconds(now.tv_sec + left.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) +
-                   std::chrono::microseconds(left.tv_usec));
-}
-
 /// With an even number of servers the library (ZOOKEEPER-2466) can try every other one only, for ever.
 std::string server_list(std::vector<std::string> servers) {
   if (servers.size() % 2 == 0 && !servers.empty()) servers.push_back(servers.front());
@@ -64,133 +64,104 @@ std::string server_list(std::vector<std::string> servers) {
   return list;
 }
 
+/// Closes `handle`, whose callbacks need `inbox`. The library joins its threads, and waits up to 4.5 s for a server
+/// that hangs: a thread does that, and is left behind when the budget is spent. What is to be said has been sent by
+/// then.
+void close_handle(zhandle_t* handle, std::shared_ptr<Inbox> inbox) {
+  std::promise<void> closing;
+  const std::future<void> closed = closing.get_future();
+  try {
+    const SignalsBlocked blocked;
+    std::thread([handle, inbox = std::move(inbox), done = std::move(closing)]() mutable {
+      zookeeper_close(handle);
+      done.set_value();
+    }).detach();
+  } catch (const std::system_error&) {  // no thread to be had
+    zookeeper_close(handle);
+    return;
+  }
+  if (closed.wait_for(kCloseBudget) == std::future_status::timeout) close_on_exec();
+}
+
 class LibrarySession final : public Session {
  public:
-  LibrarySession(std::unique_ptr<Inbox> inbox, zhandle_t* handle, bool own_rights)
-      : inbox_(std::move(inbox)), handle_(handle), acl_(rights(own_rights)) {
-    look();
-  }
+  LibrarySession(std::shared_ptr<Inbox> inbox, zhandle_t* handle, const SessionSettings& settings)
+      : inbox_(std::move(inbox)), handle_(handle), acl_(rights(!settings.digest.empty())), servers_(settings.servers) {}
   ~LibrarySession() override { close(); }
 
   void ask(std::uint64_t ticket, const Request& request) override {
-    auto* pending = new Pending{inbox_.get(), ticket};
-    cork(true);
-    const bool stood = handle_ && is_connected();
+    asked_.insert(ticket);
+    auto pending = std::make_unique<Pending>(inbox_, ticket);
     const int rc = handle_ ? send(request, *pending) : static_cast<int>(ZCLOSING);
-    if (rc != ZOK) pending->answer({.code = Code(rc)});
-    if (stood && !is_connected()) lose_what_was_sent();
-    look();
+    if (rc == ZOK) (void)pending.release();  // its completion deletes it, and may have done so
+    else taken_.emplace_back(Answered{ticket, {.code = Code(rc)}});
   }
 
   std::optional<Event> next() override {
-    if (corked_)
-      cork(false);  // nothing can have been answered yet, and what has come before makes the descriptor ready
-    else if (inbox_->empty() && handle_) work();
-    if (inbox_->empty()) return std::nullopt;
-    Event first = std::move(inbox_->front());
-    inbox_->pop_front();
-    return first;
+    while (true) {
+      if (taken_.empty()) taken_ = inbox_->take();
+      if (taken_.empty()) return std::nullopt;
+      Event first = std::move(taken_.front());
+      taken_.pop_front();
+      // The library would ask, blocking its thread, for another server.
+      if (handle_ && zoo_state(handle_) == ZOO_READONLY_STATE) reconnect();
+      const auto* answered = std::get_if<Answered>(&first);
+      if (!answered || asked_.erase(answered->ticket) > 0) return first;
+    }
   }
 
-  void add_interest(std::vector<pollfd>& fds) const override {
-    if (fd_ >= 0) fds.push_back({fd_, events_, 0});
+  void add_interest(std::vector<pollfd>& fds) const override { fds.push_back({inbox_->fd(), POLLIN, 0}); }
+
+  std::optional<TimePoint> wake_at() const override {
+    if (taken_.empty()) return std::nullopt;
+    return TimePoint();
   }
 
-  std::optional<TimePoint> wake_at() const override { return inbox_->empty() && !corked_ ? wake_at_ : TimePoint(); }
-
-  std::string trouble() const override { return complaints().last; }
-  int refusals() const override { return complaints().refusals - refused_before_; }
+  std::string trouble() const override { return last_complaint(); }
+  int refusals() const override { return refused_connections() - refused_before_; }
 
   void reconnect() override {
-    if (fd_ < 0) return;
-    complaints().left = zoo_state(handle_) == ZOO_ASSOCIATING_STATE ? kSilent : "";
-    shutdown(fd_, SHUT_RDWR);
+    if (!handle_) return;
+    report_instead(zoo_state(handle_) == ZOO_ASSOCIATING_STATE ? kSilent : "");
+    if (!break_connections(servers_)) report_instead(std::nullopt);
   }
 
+  /// The library looks at them when its thread wakes up, for which any request will do.
   void use_servers(const std::vector<std::string>& servers) override {
-    if (handle_) zoo_set_servers(handle_, server_list(servers).c_str());
+    if (!handle_) return;
+    servers_ = servers;
+    zoo_set_servers(handle_, server_list(servers).c_str());
+    zoo_aexists(handle_, "/", 0, ignore_stat, nullptr);
   }
 
   void close() override {
     if (!handle_) return;
-    cork(false);
-    work();  // what has come and is not read would take the last word with it
-    let_go();
+    close_handle(std::exchange(handle_, nullptr), inbox_);
+    answer_the_rest();
   }
 
-  /// The library ends the session when it closes a connection that stands.
+  /// The library ends the session when it closes a connection that stands, and connects again by itself when it is
+  /// broken. With another password it cannot: a server calls that session expired, and keeps the real one.
   void abandon() override {
     if (!handle_) return;
-    leave_server();
-    let_go();
+    inbox_->shut();  // no word of what follows
+    auto* password = const_cast<char*>(zoo_client_id(handle_)->passwd);
+    std::memset(password, '-', sizeof(clientid_t::passwd));
+    const bool stands = zoo_state(handle_) == ZOO_CONNECTED_STATE;
+    zhandle_t* handle = std::exchange(handle_, nullptr);
+    // At once: its thread must not connect meanwhile. It has nothing to wait for without a connection.
+    if (break_connections(servers_) || !stands) zookeeper_close(handle);
+    answer_the_rest();
   }
 
  private:
-  /// The library sends each request in two pieces, and a server is woken by each packet.
-  void cork(bool on) {
-    if (corked_ == on || !handle_ || (on && !is_connected())) return;
-    const int value = on ? 1 : 0;
-    if (fd_ >= 0) setsockopt(fd_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
-    corked_ = on;
-  }
+  static void ignore_stat(int /*rc*/, const Stat* /*stat*/, const void* /*data*/) noexcept {}
 
-  void let_go() {
-    zookeeper_close(std::exchange(handle_, nullptr));
-    fd_ = -1;
-    corked_ = false;
-    wake_at_.reset();
-  }
-
-  /// A request that could not be sent has closed the connection, and the library tells nobody: it would go on with
-  /// what is left of that request on the next connection, where nothing of it was read, and the server would wait for
-  /// the rest of nonsense. All is answered as lost when the next connection breaks before it stands.
-  void lose_what_was_sent() {
-    inbox_->emplace_back(StateChanged{.state = SessionState::kConnecting, .key = {}, .timeout = {}});
-    look();
-    if (fd_ < 0) return;  // none could be begun, which has done the same
-    shutdown(fd_, SHUT_RDWR);
-    zookeeper_process(handle_, ready());
-  }
-
-  /// Breaks the connection, for which the library has no call, and lets it see that.
-  void leave_server() {
-    reconnect();
-    for (int i = 0; i < kMostMessages && is_connected(); ++i) zookeeper_process(handle_, ZOOKEEPER_READ);
-  }
-
-  bool is_connected() const {
-    const int state = zoo_state(handle_);
-    return state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE;
-  }
-
-  /// Asks the library what it wants next. Then it also connects, pings, and gives up a server that is silent.
-  void look() {
-    if (!handle_) return;
-    timeval left{};
-    int events = 0;
-    fd_ = -1;
-    if (zookeeper_interest(handle_, &fd_, &events, &left) == ZINVALIDSTATE) return wake_at_.reset();
-    events_ = static_cast<short>((events & ZOOKEEPER_READ ? POLLIN : 0) | (events & ZOOKEEPER_WRITE ? POLLOUT : 0));
-    wake_at_ = in(left);
-  }
-
-  /// Reads what has come, one message at a time, until there is something for us.
-  void work() {
-    if (fd_ < 0 && wake_at_ && in({}) < *wake_at_) return;  // it rests between two rounds through its servers
-    for (int i = 0; i < kMostMessages && inbox_->empty(); ++i) {
-      const int rc = zookeeper_process(handle_, ready());
-      // It would ask, blocking, for another server.
-      if (zoo_state(handle_) == ZOO_READONLY_STATE) leave_server();
-      look();
-      if (rc != ZOK || events_ == 0) return;
-    }
-  }
-
-  /// Reading finds out by itself whether there is something; a connection that is not made yet must not be read.
-  int ready() const {
-    if (zoo_state(handle_) != ZOO_CONNECTING_STATE) return (events_ & POLLOUT ? ZOOKEEPER_WRITE : 0) | ZOOKEEPER_READ;
-    pollfd connecting{fd_, POLLOUT, 0};
-    return poll(&connecting, 1, 0) > 0 ? ZOOKEEPER_WRITE : 0;
+  /// Of a session that is closed.
+  void answer_the_rest() {
+    inbox_->shut();
+    taken_.splice(taken_.end(), inbox_->take());
+    for (const std::uint64_t ticket : asked_) taken_.emplace_back(Answered{ticket, {.code = Code::kClosing}});
   }
 
   int send(const Request& request, Pending& pending) {
@@ -247,14 +218,13 @@ class LibrarySession final : public Session {
     return zoo_amulti(handle_, static_cast<int>(count), ops.data(), pending.results.data(), on_changed, &pending);
   }
 
-  const std::unique_ptr<Inbox> inbox_;
+  const std::shared_ptr<Inbox> inbox_;
   zhandle_t* handle_;
   const ACL_vector* acl_;
-  int fd_ = -1;
-  short events_ = 0;
-  bool corked_ = false;
-  std::optional<TimePoint> wake_at_;
-  const int refused_before_ = complaints().refusals;
+  std::vector<std::string> servers_;
+  std::set<std::uint64_t> asked_;  ///< the tickets without an answer
+  std::list<Event> taken_;         ///< from the inbox
+  const int refused_before_ = refused_connections();
 };
 
 /// In milliseconds: the library counts in an int, and doubles it on its way to two thirds.
@@ -262,12 +232,29 @@ constexpr std::int64_t kLongestTimeout = std::numeric_limits<int>::max() / 2;
 
 void ignore_answer(int /*rc*/, const void* /*data*/) noexcept {}
 
+/// What is the whole process's.
+void prepare_library() {
+  static const bool once = [] {
+    note_inherited_descriptors();
+    zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
+    mallopt(M_ARENA_MAX, 1);  // a thread with an arena of its own takes half the address space of a keeper
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kStack);
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+    return true;
+  }();
+  (void)once;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
-  zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
+  prepare_library();
   set_last_words("the ZooKeeper client library crashed on what " + server_list(settings.servers) + " sent");
-  auto inbox = std::make_unique<Inbox>();
+  auto inbox = Inbox::make();
+  if (!inbox) return inbox.error();
   clientid_t id{};
   if (settings.attach) {
     id.client_id = settings.attach->id;
@@ -276,16 +263,16 @@ Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
   }
   const auto timeout =
       std::min<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(settings.timeout).count(), kLongestTimeout);
+  const SignalsBlocked blocked;  // its threads inherit that
   zhandle_t* handle = zookeeper_init2(server_list(settings.servers).c_str(), on_event, static_cast<int>(timeout),
-                                      settings.attach ? &id : nullptr, inbox.get(), ZOO_NO_LOG_CLIENTENV, on_log);
+                                      settings.attach ? &id : nullptr, inbox->get(), ZOO_NO_LOG_CLIENTENV, on_log);
   if (!handle) return system_error("cannot start a ZooKeeper session", errno);
   zoo_set_servers_resolution_delay(handle, -1);  // else it looks the servers up in every turn of its loop
-  const bool own = !settings.digest.empty();
-  if (own) {
+  if (!settings.digest.empty()) {
     zoo_add_auth(handle, "digest", settings.digest.data(), static_cast<int>(settings.digest.size()), ignore_answer,
                  nullptr);
   }
-  return std::unique_ptr<Session>(std::make_unique<LibrarySession>(std::move(inbox), handle, own));
+  return std::unique_ptr<Session>(std::make_unique<LibrarySession>(std::move(*inbox), handle, settings));
 }
 
 }  // namespace dlock::zookeeper

@@ -31,6 +31,7 @@ enum class Code : int {
   kClosing = -116,
   kSessionMoved = -118,  ///< the outcome is unknown
   kReadOnly = -119,
+  kLoginDemanded = -124,
   kQuotaExceeded = -125,
   kThrottled = -127,  ///< nothing was done
 };

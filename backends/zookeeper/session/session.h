@@ -40,7 +40,8 @@ struct StateChanged {
 using Event = std::variant<Answered, WatchFired, StateChanged>;
 
 /// THE PORT to an ensemble: one session, which outlives its connections. Each request is answered exactly once, in the
-/// order of ask(), also those from before the first connection. Single-threaded.
+/// order of ask(), also those from before the first connection. For the thread of one loop: what other threads do for
+/// it is seen by next() alone.
 class Session {
  public:
   virtual ~Session() = default;
@@ -54,7 +55,7 @@ class Session {
   /// Ready when next() may have something.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
 
-  /// When next() has to be called even if no descriptor is ready: it also sends what keeps the session alive.
+  /// When next() has to be called even if no descriptor is ready.
   virtual std::optional<TimePoint> wake_at() const { return std::nullopt; }
 
   /// Why there is no connection, or the present one is about to be left, for people; empty if nothing is known.
@@ -70,8 +71,8 @@ class Session {
   /// From now on the servers are these; a connection to another one may be left.
   virtual void use_servers(const std::vector<std::string>& /*servers*/) {}
 
-  /// Ends the session, with which its ephemeral nodes are removed. Blocks for a round trip, or for a few seconds if the
-  /// server is silent.
+  /// Ends the session, with which its ephemeral nodes are removed. Blocks for a round trip, or for 1 s if the server is
+  /// silent; what is left to do then is done behind it, or left undone when the process ends.
   virtual void close() = 0;
 
   /// Closes the connection without ending the session: it and its nodes last until it expires or is taken over.
