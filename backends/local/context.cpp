@@ -19,6 +19,13 @@ std::string host_name() {
   return name;
 }
 
+/// The user who is not us, where we are root, and has that directory.
+std::optional<unsigned> another_owner(const std::string& path) {
+  struct stat st {};
+  if (geteuid() != 0 || lstat(path.c_str(), &st) != 0 || st.st_uid == 0) return std::nullopt;
+  return st.st_uid;
+}
+
 bool is_missing(const std::string& path) {
   struct stat st {};
   return lstat(path.c_str(), &st) != 0 && errno == ENOENT;
@@ -59,8 +66,14 @@ Result<const LockDir*> LocalContext::directory() {
 Result<const LockDir*> LocalContext::existing_directory() {
   const auto path = directory_path();
   if (!path) return path.error();
-  if (!opened_directory && is_missing(*path)) return nullptr;
-  return directory();
+  if (opened_directory) return &*opened_directory;
+  if (is_missing(*path)) return nullptr;
+  const auto owner = another_owner(*path);
+  if (!owner) return directory();
+  auto opened = LockDir::open_for_looking(*path, *owner);
+  if (!opened) return opened.error();
+  opened_directory = std::move(*opened);
+  return &*opened_directory;
 }
 
 bool LocalContext::has_no_directory() const {

@@ -31,7 +31,7 @@ struct LocalContext {
 
   /// The lock directory, opened and checked on first use.
   Result<const LockDir*> directory();
-  /// The same for looking, which makes nothing: null if there is none.
+  /// The same for looking and for freeing, which make nothing: null if there is none. Root's may be another user's.
   Result<const LockDir*> existing_directory();
   /// Nobody has named one, and there is none and none can be made: what a key that is a path can do without.
   bool has_no_directory() const;

@@ -10,6 +10,7 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view kPrefix = "DLOCK_";
+constexpr std::string_view kStoreVariable = "DLOCK_BACKEND";  ///< empty it would mean this machine alone
 
 /// Besides the variables of options: the password, and what dlock sets for CMD.
 constexpr std::string_view kKnown[] = {"DLOCK_PASSWORD", "DLOCK_KEY",      "DLOCK_KEYS", "DLOCK_TOKEN", "DLOCK_OWNER",
@@ -56,8 +57,9 @@ Environment read_environment(char** environment) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry(*environment);
     const std::size_t equals = entry.find('=');
-    if (equals == std::string_view::npos || equals + 1 == entry.size()) continue;
+    if (equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, equals);
+    if (equals + 1 == entry.size() && name != kStoreVariable) continue;
     const std::string_view value = entry.substr(equals + 1);
     if (name.starts_with(kPrefix)) out.ours.emplace_back(name, value);
     else if (name == "HOME") out.home = value;

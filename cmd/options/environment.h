@@ -14,7 +14,7 @@ inline constexpr std::string_view kVerifyMark = "VERIFIED_BY_DLOCK";
 
 /// What dlock reads from its environment, collected in one pass. Points into it.
 struct Environment {
-  std::vector<std::pair<std::string_view, std::string_view>> ours;  ///< DLOCK_*, set and not empty
+  std::vector<std::pair<std::string_view, std::string_view>> ours;  ///< DLOCK_*, set and not empty, but for DLOCK_BACKEND
   std::string_view home;
   std::string_view config_home;  ///< XDG_CONFIG_HOME, if absolute
   std::string_view credentials;  ///< CREDENTIALS_DIRECTORY
@@ -30,7 +30,8 @@ struct Environment {
   std::optional<std::string> find(std::string_view name) const;
 };
 
-/// `environment` is NULL-terminated, as environ is. An empty variable counts as unset.
+/// `environment` is NULL-terminated, as environ is. An empty variable counts as unset, but DLOCK_BACKEND is a mistake
+/// then: a script that lost its store must not lock on its machine alone.
 Environment read_environment(char** environment);
 
 /// Says what is odd about the DLOCK_* variables: one that no option reads but that is nearly the name of one (a typo

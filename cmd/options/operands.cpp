@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/operands.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "cmd/options/usage_error.h"
@@ -91,8 +93,12 @@ class Placer {
   Result<void> add_keys(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       auto name = LockName::parse(arguments_.words[i]);
-      if (name && means_file(*name)) name = canonical_path_key(*name);
       if (!name) return name.error();
+      const bool file = name->is_relative_path() && row_.shape != Operands::kFence;
+      if (file && !is_local()) return file_on_a_server(*name);
+      if (means_file(*name)) name = canonical_path_key(*name);
+      if (!name) return name.error();
+      note_of_file(*name);
       options_.keys.push_back(std::move(*name));
     }
     std::sort(options_.keys.begin(), options_.keys.end());
@@ -102,9 +108,26 @@ class Placer {
 
   /// Two spellings of one file are one key. What a server or a fence calls "/x" is no file.
   bool means_file(const LockName& name) const {
-    const bool local = !options_.backends.empty() && options_.backends.front().is_local();
     const bool pattern = takes_patterns() && is_pattern(name);
-    return local && name.is_path() && row_.shape != Operands::kFence && !pattern;
+    return is_local() && (name.is_path() || name.is_relative_path()) && row_.shape != Operands::kFence && !pattern;
+  }
+
+  bool is_local() const { return !options_.backends.empty() && options_.backends.front().is_local(); }
+
+  Error file_on_a_server(const LockName& name) const {
+    return {ErrorCode::kUnsupported, name.text() + " is a file of this machine, which is no key on a server",
+            "leave the " + name.text().substr(0, name.text().find('/') + 1) + " out, or lock the file: -b local:"};
+  }
+
+  /// Of whom flock(1) is a habit, it may be meant.
+  void note_of_file(const LockName& name) const {
+    const std::string& text = name.text();
+    const bool like_one = !name.is_path() && (text.ends_with(".lock") || text.ends_with(".pid"));
+    const bool taken = row_.command == Command::kRun || row_.command == Command::kHold ||
+                       row_.command == Command::kAcquire || row_.command == Command::kWait;
+    if (!like_one || !taken || !is_local() || access(text.c_str(), F_OK) != 0) return;
+    options_.warnings.push_back("the key " + text + " is a name, and not the file that is here: to lock that, write ./" +
+                                text);
   }
 
   bool takes_patterns() const {

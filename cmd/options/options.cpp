@@ -150,6 +150,10 @@ class Composer {
 
   Result<void> read_backends() {
     const Setting* chosen = reader().find(OptionId::kBackend);
+    if (chosen != nullptr && chosen->value().empty() && chosen->origin.layer == Origin::Layer::kEnvironment) {
+      return Error{ErrorCode::kMisconfigured, "DLOCK_BACKEND is set, and is empty: where are the locks?",
+                   "for those of this machine write local: or unset it"};
+    }
     auto url = choose_backend(options_.config, chosen == nullptr ? "local:" : chosen->value(), mistakes_);
     if (!url) return chosen == nullptr ? url.error() : OptionReader::at(*chosen, url.error());
     const bool typed = chosen != nullptr && chosen->origin.layer != Origin::Layer::kFile;

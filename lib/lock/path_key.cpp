@@ -16,15 +16,15 @@ std::string real_path(const std::string& path) {
 }  // namespace
 
 Result<LockName> canonical_path_key(const LockName& name) {
-  const std::string& path = name.text();
+  const std::string here = name.is_path() ? std::string() : real_path(".") + "/";
+  const std::string path = here + name.text();
   std::string real = real_path(path);
   if (real.empty()) {
     const std::size_t slash = path.rfind('/');
     const std::string folder = real_path(path.substr(0, slash + 1));
-    if (folder.empty() || slash + 1 == path.size()) return name;
+    if (folder.empty() || slash + 1 == path.size()) return LockName::parse(path);
     real = folder + (folder.ends_with('/') ? "" : "/") + path.substr(slash + 1);
   }
-  if (real == path) return name;
   auto canonical = LockName::parse(real);
   if (canonical) return canonical;
   Error error = canonical.error();

@@ -97,6 +97,39 @@ SCRIPT
   jq -e '.directory_of == "anna" and .key == "mine"' <<<"${lines[7]}"
 }
 
+@test "root frees a user's lock: by its key alone it is told where that lock is, by its directory it frees it" {
+  mounts_apart || skip "no right to mount"
+  as_a_user
+  script scene <<'SCRIPT'
+#!/bin/bash
+mkfifo fifo
+chmod 666 fifo
+as anna dlock hold mine <fifo >held 2>lost &
+exec 3>fifo
+until [ -s held ]; do sleep 0.02; done
+store=local:$HOME/anna/.local/state/dlock
+dlock force-release --yes mine
+echo "by its key: $?"
+dlock run -n -b "$store" other -- true
+echo "run: $?"
+dlock force-release --yes -b "$store" mine
+echo "there: $?"
+wait
+cat lost
+as anna dlock run -n mine -- true
+echo "anna: $?"
+dlock force-release --yes mine
+echo "free: $?"
+stat -c %u "$HOME"/anna/.local/state/dlock/*.lock
+SCRIPT
+  run -0 elsewhere scene
+  local store=local:$BATS_TEST_TMPDIR/anna/.local/state/dlock
+  [[ "$output" == *"mine is free in local:/var/lib/dlock, but held in $store of anna"* ]]
+  [[ "$output" == *"dlock force-release --backend $store --yes mine"*"by its key: 75"*"is not safe"*"run: 78"* ]]
+  [[ "$output" == *"mine is free now; it was held by anna@"*"there: 0"*"LOST mine: force-released by root@"*"anna: 0"* ]]
+  [[ "$output" == *"free: 0"*4001 ]]
+}
+
 @test "local:system: whoever is in its group shares its locks; others are 77, and without the package it is 78" {
   mounts_apart || skip "no right to mount"
   as_a_user

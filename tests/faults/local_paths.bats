@@ -96,3 +96,45 @@ teardown() { end_world; }
   touch go
   run -0 flock -w 10 "$PWD/file" true
 }
+
+@test "a key that begins with ./ or ../ is that file, as for flock(1); on a server it is refused" {
+  mkdir -p sub/below
+  start bash -c 'cd sub && exec flock ./file bash -c "work flocked"'
+  wait_until filled sub/flocked.pid
+  (cd sub && run -75 dlock run -q -n ./file -- true)
+  (cd sub/below && run -75 dlock run -q -n ../file -- true)
+  run -75 dlock run -q -n "$PWD/sub/file" -- true
+  run -0 dlock run -n file -- true
+  touch sub/go
+  run -0 dlock run -w 10 ./sub/file -- printenv DLOCK_KEY
+  [ "$output" = "$(realpath sub/file)" ]
+  local command
+  for command in 'run -n ./file -- touch ran' 'inspect ../file' 'force-release --yes ./file' 'check ./file 7'; do
+    run -78 dlock -b redis://127.0.0.1:1 $command
+    [[ "$output" == *"./file is a file of this machine"*"-b local:"* ]]
+  done
+  [ ! -e ran ]
+}
+
+@test "a key that is the name of a lock file here gets a note, but no key that is none, and none with -q" {
+  touch app.lock app.pid other
+  local key
+  for key in app.lock app.pid; do
+    run -0 --separate-stderr dlock run "$key" -- echo done
+    [ "$output" = "done" ]
+    [[ "$stderr" == "dlock: the key $key is a name, and not the file that is here: to lock that, write ./$key" ]]
+    run -0 dlock run -q "$key" -- true
+    [ "$output" = "" ]
+  done
+  for key in other gone.lock ./app.lock "$PWD/app.lock"; do
+    run -0 dlock run "$key" -- true
+    [ "$output" = "" ]
+  done
+}
+
+@test "DLOCK_BACKEND that is set and empty is refused, unless the command line says where" {
+  run -78 env DLOCK_BACKEND= dlock run k -- touch ran
+  [[ "$output" == *DLOCK_BACKEND*"is empty"* ]]
+  [ ! -e ran ]
+  run -0 env DLOCK_BACKEND= dlock run -b "local:$locks" k -- true
+}

@@ -39,8 +39,8 @@ class LockDir {
   /// is not safe, or named and without a parent.
   static Result<LockDir> open(const std::string& path, const Rules& rules);
 
-  /// One that another user keeps, for root to look into: `owner` has it and every file in it. It may be changed at any
-  /// moment by that user, so nothing in it is to be trusted or written.
+  /// One that another user keeps, for root to look into and to free locks in: `owner` has it and every file in it. It
+  /// may be changed at any moment by that user, so nothing in it is to be trusted, and nothing is made there.
   static Result<LockDir> open_for_looking(const std::string& path, unsigned owner);
 
   const std::string& path() const { return path_; }
