@@ -126,8 +126,8 @@ class Placer {
     const bool taken = row_.command == Command::kRun || row_.command == Command::kHold ||
                        row_.command == Command::kAcquire || row_.command == Command::kWait;
     if (!like_one || !taken || !is_local() || access(text.c_str(), F_OK) != 0) return;
-    options_.warnings.push_back("the key " + text + " is a name, and not the file that is here: to lock that, write ./" +
-                                text);
+    options_.warnings.push_back("the key " + text +
+                                " is a name, and not the file that is here: to lock that, write ./" + text);
   }
 
   bool takes_patterns() const {

@@ -163,8 +163,12 @@ TEST_CASE("what a file says of ending and renewing hinders no command that does 
   CHECK(typed.error().message.starts_with("--renew-interval means nothing without --watch-pid"));
 }
 
-TEST_CASE("an empty variable counts as unset") {
-  CHECK(parsed(run({}), {"DLOCK_TTL=", "DLOCK_BACKEND=", "DLOCK_CONFIG="}).ttl == 30s);
+TEST_CASE("an empty variable counts as unset, but DLOCK_BACKEND is a mistake unless a flag says where") {
+  const auto lost = parse(run({}), {"DLOCK_BACKEND="});
+  REQUIRE(!lost);
+  CHECK(lost.error().code == ErrorCode::kMisconfigured);
+  CHECK(parsed(run({"-b", "local:"}), {"DLOCK_BACKEND="}).backends[0].scheme == "local");
+  CHECK(parsed(run({}), {"DLOCK_TTL=", "DLOCK_CONFIG="}).ttl == 30s);
 }
 
 TEST_CASE("a typo in a variable is a warning, and what dlock sets itself is not") {
