@@ -7,14 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "backends/mysql/connection/connector_session.h"
-#include "backends/mysql/connection/whole_answer.h"
 #include "backends/mysql/connection/wire_guard.h"
 #include "lib/base/clock.h"
 #include "lib/base/signals_blocked.h"
@@ -25,9 +21,6 @@ namespace {
 
 constexpr std::size_t kStack = 512UL * 1024;  ///< touched only as far as it is used; a TLS handshake needs 40 KiB
 constexpr int kGoodbye = 100;                 ///< ms
-constexpr char kReadAnswer[] = "";            ///< no statement: the answer to one that was sent is to be read
-constexpr std::size_t kShortAnswer = 2048;
-constexpr std::size_t kShortStatement = 16384;  ///< the socket takes it at once
 
 /// What follows is to be sent.
 bool goes_on(const Outcome& outcome) {
@@ -51,28 +44,6 @@ class Exchange {
     }
     eventfd_write(asked_.get(), 1);
   }
-
-  /// On the owner's thread, which spares two switches of the scheduler: sends it, if nullopt, and its answer comes to
-  /// the socket. REQUIRES: the thread has nothing to do.
-  std::optional<Failure> send_here(const std::string& statement) {
-    guard_.enter();
-    auto failure = session_->send(statement);
-    WireGuard::leave();
-    if (failure) shut_out_if_cut_off(*failure);
-    return failure;
-  }
-
-  /// REQUIRES: send_here(), and its answer is there, so that this does not wait.
-  Outcome read_here() {
-    guard_.enter();
-    Outcome outcome = session_->read_answer();
-    WireGuard::leave();
-    shut_out_if_cut_off(outcome);
-    return outcome;
-  }
-
-  /// The thread may wait for the answer to what was sent here.
-  void ask_to_read(std::string next) { ask(kReadAnswer, std::move(next)); }
 
   /// Nothing more is sent for what was asked.
   void stop() {
@@ -104,14 +75,12 @@ class Exchange {
 
   int ready() const { return ready_.get(); }  ///< readable: there is an outcome, or after dismiss(): the thread is done
   WireGuard& guard() { return guard_; }
-  bool has_tls() const { return settings_.tls.has_value(); }
 
   // --- the thread's side ---
 
   void serve() {
     {
       ConnectorSession session(settings_, guard_);
-      session_ = &session;
       give(session.connect());
       while (const auto statement = asked()) give(carry_out(session, *statement));
     }
@@ -120,7 +89,7 @@ class Exchange {
 
  private:
   Outcome carry_out(ConnectorSession& session, const std::string& statement) {
-    Outcome outcome = statement == kReadAnswer ? session.read_answer() : session.execute(statement);
+    Outcome outcome = session.execute(statement);
     const std::string next = follower(goes_on(outcome));
     if (next.empty()) return outcome;
     const TimePoint sent = SystemClock().now();
@@ -138,8 +107,6 @@ class Exchange {
 
   std::optional<std::string> asked() {
     while (true) {
-      pollfd fd{asked_.get(), POLLIN, 0};
-      poll(&fd, 1, -1);
       eventfd_t times = 0;
       if (eventfd_read(asked_.get(), &times) != 0) continue;
       const std::lock_guard hold(mutex_);
@@ -164,8 +131,7 @@ class Exchange {
   const DatabaseSettings settings_;
   WireGuard guard_;
   const UniqueFd ready_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  const UniqueFd asked_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  ConnectorSession* session_ = nullptr;  ///< of the thread; its owner has it while nothing runs
+  const UniqueFd asked_{eventfd(0, EFD_CLOEXEC)};  ///< the thread waits in a read of it
   mutable std::mutex mutex_;
   std::optional<std::string> statement_;  ///< guarded, as all below
   std::string next_;                      ///< behind it
@@ -216,38 +182,29 @@ class ConnectorDatabase final : public Database {
 
   void begin(std::string statement, std::string next) override {
     busy_ = true;
-    went_on_.reset();
-    next_.clear();
-    on_thread_ = !broken_ && !goes_here(statement);
     if (broken_) return void(outcome_ = Failure{0, "the connection is closed", true, true});
-    if (on_thread_) return exchange_->ask(std::move(statement), std::move(next));
-    next_ = std::move(next);
-    send_here(statement);
+    exchange_->ask(std::move(statement), std::move(next));
   }
 
-  bool went_on() const override { return on_thread_ ? exchange_->went_on() : went_on_ || !next_.empty(); }
+  bool went_on() const override { return exchange_->went_on(); }
 
   std::optional<Outcome> outcome() override {
     if (!busy_) return std::nullopt;
-    if (sent_here_ && !hear()) return std::nullopt;
     auto outcome = outcome_ ? std::exchange(outcome_, std::nullopt) : exchange_->take();
     if (outcome) {
       busy_ = false;
       note_end(*outcome);
-      if (auto* answer = std::get_if<Answer>(&*outcome); answer && went_on_) answer->went_on = went_on_;
     }
     return outcome;
   }
 
   void add_interest(std::vector<pollfd>& fds) const override {
-    if (busy_ && !sent_here_) fds.push_back({exchange_->ready(), POLLIN, 0});
+    if (busy_) fds.push_back({exchange_->ready(), POLLIN, 0});
     else if (!broken_) fds.push_back({exchange_->guard().socket(), POLLIN | POLLRDHUP, 0});
   }
 
   void abandon() override {
     broken_ = true;
-    sent_here_ = false;
-    next_.clear();
     exchange_->stop();
     if (busy_ && !outcome_) outcome_ = exchange_->take();
     if (busy_ && !outcome_) outcome_ = Failure{0, "given up", true, true};
@@ -264,61 +221,6 @@ class ConnectorDatabase final : public Database {
   }
 
  private:
-  /// Not with TLS, whose reads a signal would break, and which does not show what has come.
-  bool goes_here(const std::string& statement) const {
-    return !exchange_->has_tls() && statement.size() <= kShortStatement;
-  }
-
-  /// On this thread, which spares two switches of the scheduler.
-  void send_here(const std::string& statement) {
-    auto failure = exchange_->send_here(statement);
-    sent_here_ = just_sent_ = !failure;
-    if (failure) outcome_ = std::move(*failure);
-  }
-
-  /// Looks for the answer to what was sent here. Only one that is there as a whole is read here. What is not is polled
-  /// for, as long as it grows; the thread can wait for anything else.
-  bool hear() {
-    if (std::exchange(just_sent_, false)) return false;  // nobody answers before he is polled for
-    char said[kShortAnswer];
-    const ssize_t size = recv(exchange_->guard().socket(), said, sizeof said, MSG_PEEK | MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    const std::string_view so_far(said, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    const bool is_whole = size <= 0 || is_whole_answer(so_far);
-    if (!is_whole && waits_behind(so_far.size())) return false;
-    want(1);
-    sent_here_ = false;
-    if (is_whole) take_here(exchange_->read_here());
-    else read_on_thread();
-    return !sent_here_;
-  }
-
-  bool waits_behind(std::size_t length) {
-    const bool has_grown = length >= wanted_;
-    return has_grown && length < kShortAnswer && want(length + 1);
-  }
-
-  /// Poll tells of so many bytes, not of fewer (of a Unix socket it tells all the same).
-  bool want(std::size_t bytes) {
-    if (wanted_ == bytes) return true;
-    wanted_ = bytes;
-    const int least = static_cast<int>(bytes);
-    return setsockopt(exchange_->guard().socket(), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least) == 0;
-  }
-
-  void take_here(Outcome outcome) {
-    const std::string next = std::exchange(next_, std::string());
-    if (next.empty() || !goes_on(outcome)) return void(outcome_ = std::move(outcome));
-    went_on_ = SystemClock().now();
-    send_here(next);
-    just_sent_ = false;  // who has come here for an outcome goes on to poll
-  }
-
-  void read_on_thread() {
-    on_thread_ = !went_on_;
-    exchange_->ask_to_read(std::exchange(next_, std::string()));
-  }
-
   void note_end(const Outcome& outcome) {
     const auto* failure = std::get_if<Failure>(&outcome);
     broken_ = broken_ || (failure && failure->cut_off);
@@ -327,12 +229,6 @@ class ConnectorDatabase final : public Database {
   const std::shared_ptr<Exchange> exchange_;
   std::optional<Outcome> outcome_;  ///< known without the thread
   bool busy_ = true;                ///< begun, and its outcome not taken
-  bool on_thread_ = true;           ///< the thread does, and sends next, what was begun last
-  bool sent_here_ = false;          ///< this one has, and there is no answer yet
-  bool just_sent_ = false;
-  std::size_t wanted_ = 1;            ///< so many bytes at least
-  std::string next_;                  ///< to be sent here
-  std::optional<TimePoint> went_on_;  ///< when it was
   bool broken_ = false;
 };
 

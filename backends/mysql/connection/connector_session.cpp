@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kSelectTooBig = 1104;
 constexpr int kInTransaction = 1568;
+constexpr int kUnknownVariable = 1193;
 constexpr int kLongestStatement = 20 * 24 * 3600;  ///< s: who waits for a statement has its own, finer time
 
 int whole_seconds(Duration d) {
@@ -67,7 +68,7 @@ sql::ConnectOptionsMap options_of(const DatabaseSettings& settings) {
 /// transaction, make the words of statements and the numbers of answers two bytes each, stop the clock, or end a wait.
 /// Fails where init_connect has begun a transaction (the isolation of the next one alone, without SESSION, is refused
 /// then) or has left the database (a number beyond all types is an error in every SQL mode).
-std::string beginning_of(const DatabaseSettings& settings) {
+std::string beginning_of(const DatabaseSettings& settings, bool with_galera) {
   std::string init =
       "SET SESSION /*M! tx_isolation*//*!50720 transaction_isolation*/='READ-COMMITTED',"
       "/*M! @@tx_isolation*//*!50720 @@transaction_isolation*/='READ-COMMITTED',"
@@ -78,6 +79,9 @@ std::string beginning_of(const DatabaseSettings& settings) {
       "character_set_client=utf8mb4,character_set_connection=utf8mb4,character_set_results=utf8mb4,timestamp=DEFAULT,"
       "wait_timeout=" +
       std::to_string(settings.idle_seconds) + "/*M!100108 ,max_statement_time=0*//*!50720 ,max_execution_time=0*/";
+  // Changes must be possible where a server makes its sessions read-only by default.
+  init += "/*M! ,tx_read_only=0*//*!50720 ,transaction_read_only=0*/";
+  if (with_galera) init += "/*M! ,@dlock_galera=@@wsrep_on*/";
   // A transaction that holds a lock has the same end as any other silent session.
   init +=
       "/*M!100300 ,idle_transaction_timeout=0,idle_readonly_transaction_timeout=0,idle_write_transaction_timeout=0*/";
@@ -88,11 +92,6 @@ std::string beginning_of(const DatabaseSettings& settings) {
 Failure failure_of(const sql::SQLException& error) {
   const int code = error.getErrorCode();
   return {code, error.what(), is_cut_off(code), false};
-}
-
-Failure failure_of(MYSQL* mysql) {
-  const int code = static_cast<int>(mysql_errno(mysql));
-  return {code, mysql_error(mysql), is_cut_off(code), false};
 }
 
 /// The server has answered with more than is taken.
@@ -112,41 +111,6 @@ void read_rows(sql::Statement& statement, Answer& answer, std::size_t& left) {
     }
     answer.rows.push_back(std::move(row));
   }
-}
-
-void read_rows(MYSQL_RES* rows, Answer& answer, std::size_t& left) {
-  const unsigned columns = mysql_num_fields(rows);
-  while (char** fields = mysql_fetch_row(rows)) {
-    if (columns > left) throw TooMuch();
-    left -= columns;
-    const unsigned long* lengths = mysql_fetch_lengths(rows);
-    Row& row = answer.rows.emplace_back();
-    for (unsigned i = 0; i < columns; ++i) {
-      if (fields[i] == nullptr) row.emplace_back();
-      else row.emplace_back(std::string(fields[i], lengths[i]));
-    }
-  }
-}
-
-/// The rows of one statement, if it has some. False: the library says why.
-bool read_rows_past_connector(MYSQL* mysql, Answer& answer, std::size_t& left) {
-  if (mysql_field_count(mysql) == 0) return true;
-  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> rows(mysql_store_result(mysql), mysql_free_result);
-  if (rows) read_rows(rows.get(), answer, left);
-  return rows != nullptr;
-}
-
-/// Of all statements. False: the library says why.
-bool read_past_connector(MYSQL* mysql, bool batch, Answer& answer, std::size_t left) {
-  if (mysql_read_query_result(mysql) != 0) return false;
-  if (mysql_field_count(mysql) == 0) answer.changed = mysql_affected_rows(mysql);
-  if (answer.changed > 0 && !batch) answer.number = mysql_insert_id(mysql);
-  int next = 0;  // 0: there is another one, -1: there is none
-  while (next == 0) {
-    if (!read_rows_past_connector(mysql, answer, left)) return false;
-    next = batch ? mysql_next_result(mysql) : -1;
-  }
-  return next < 0;
 }
 
 /// The library tells neither the end of a batch nor what its later statements have changed.
@@ -248,12 +212,14 @@ void ConnectorSession::open() {
   }
 }
 
-/// Out of what init_connect has begun: a transaction, another database.
-void ConnectorSession::begin() {
-  const std::string beginning = beginning_of(settings_);
+/// Out of what init_connect has begun: a transaction, another database. A MariaDB that was built without Galera does
+/// not know its variable.
+void ConnectorSession::begin(bool with_galera) {
+  const std::string beginning = beginning_of(settings_, with_galera);
   try {
     statement_->execute(beginning);
   } catch (const sql::SQLException& error) {
+    if (error.getErrorCode() == kUnknownVariable && with_galera) return begin(false);
     if (error.getErrorCode() != kInTransaction && error.getErrorCode() != kOutOfRange) throw;
     statement_->execute("ROLLBACK");
     statement_->execute("USE " + identifier(settings_.database));
@@ -265,7 +231,7 @@ Outcome ConnectorSession::try_to_connect() {
   try {
     open();
     statement_.reset(connection_->createStatement());
-    begin();
+    begin(true);
     if (settings_.tls && !is_encrypted()) return Failure{kTlsError, "the server speaks no TLS here", true, false};
     return Answer{};
   } catch (const sql::SQLException& error) {
@@ -305,31 +271,6 @@ Outcome ConnectorSession::execute(const std::string& text) {
     if (!guard_.overrun()) return Failure{0, error.what(), true, false};
   }
   return too_much();
-}
-
-std::optional<Failure> ConnectorSession::send(const std::string& text) {
-  if (!statement_) return Failure{0, "not connected", true, false};
-  guard_.allow(settings_.longest_answer);
-  sent_batch_ = is_batch(text);
-  const std::string& whole = sent_batch_ ? as_block(text) : text;
-  if (mysql_send_query(guard_.connection(), whole.data(), whole.size()) == 0) return std::nullopt;
-  return failure_of(guard_.connection());
-}
-
-/// Past the Connector, which does not show the library's calls one by one.
-Outcome ConnectorSession::read_answer() {
-  Answer answer;
-  try {
-    const bool read = read_past_connector(guard_.connection(), sent_batch_, answer, settings_.longest_answer / 16);
-    if (guard_.overrun()) return too_much();
-    if (!read) return failure_of(guard_.connection());
-  } catch (const TooMuch&) {
-    return too_much();
-  } catch (const std::exception& error) {
-    return Failure{0, error.what(), true, false};
-  }
-  if (mysql_more_results(guard_.connection())) return Failure{0, "more than one answer", true, false};
-  return answer;
 }
 
 }  // namespace dlock::mysql

@@ -32,14 +32,10 @@ class ConnectorSession {
   Outcome connect();                         ///< once, before all else
   Outcome execute(const std::string& text);  ///< a statement, or a batch
 
-  /// execute() in two steps: send() does not wait for the server (nullopt: sent), read_answer() does.
-  std::optional<Failure> send(const std::string& text);
-  Outcome read_answer();
-
  private:
   Outcome try_to_connect();
-  void open();   ///< throws what the library throws
-  void begin();  ///< the same
+  void open();                   ///< throws what the library throws
+  void begin(bool with_galera);  ///< the same
   bool is_encrypted();
   bool is_batch(const std::string& text) const;
   Failure too_much() const;
@@ -48,7 +44,6 @@ class ConnectorSession {
   WireGuard& guard_;
   std::unique_ptr<sql::Connection> connection_;
   std::unique_ptr<sql::Statement> statement_;
-  bool sent_batch_ = false;  ///< the last send() was of a batch
 };
 
 }  // namespace dlock::mysql

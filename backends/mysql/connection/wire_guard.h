@@ -50,10 +50,6 @@ class WireGuard {
   /// The socket, for poll; -1 before the server's greeting. Valid as long as this object.
   int socket() const;
 
-  /// The library's connection, for what its Connector does not offer. Between enter() and leave() only; nullptr: there
-  /// is none.
-  st_mysql* connection() const { return mysql_; }
-
   /// The LAST_INSERT_ID() that the last statement has set, which the library's Connector does not tell. Between enter()
   /// and leave() only, while there is a connection.
   std::uint64_t number() const;
