@@ -67,4 +67,10 @@ Result<std::string> read_password_file(const std::string& path, SecretKeeper kee
   return std::string(line);
 }
 
+std::optional<std::string> rotated_password(const std::string& path, const std::string& known) {
+  if (path.empty()) return std::nullopt;
+  auto password = read_password_file(path, SecretKeeper::kUser);
+  return password && *password != known ? std::optional(std::move(*password)) : std::nullopt;
+}
+
 }  // namespace dlock

@@ -2,6 +2,7 @@
 #include "backends/mysql/connection/errors.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 
 #include "lib/base/human_text.h"
@@ -27,6 +28,107 @@ bool tells_read_only(const Failure& failure) {
 }
 
 constexpr char kDoctor[] = "look at it with: dlock doctor";
+
+/// What errors of a server mean to users of dlock. Unavailable is only what ends by itself, or with another connection;
+/// what a server refuses for good is denied, misconfigured or unsupported. What is not here and does not cut the
+/// connection off is for good too. dlock-mysql(7) has the same table.
+struct Meaning {
+  ErrorCode error;
+  const char* before;  ///< the name of the server
+  const char* after;   ///< before its own words
+  const char* next;
+  std::array<int, 10> codes;
+};
+
+constexpr Meaning kMeanings[] = {
+    // access denied, host not allowed, old client, by socket, password expired, plugin, account locked
+    {ErrorCode::kDenied,
+     "",
+     " refused the login: ",
+     "check user and password (password-file, DLOCK_PASSWORD), and whether the account needs TLS (ca-file)",
+     {1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118, 3955, 4151}},
+    {ErrorCode::kDenied,
+     "",
+     ": ",
+     "the privileges that are needed: dlock setup --print",
+     {1044, 1095, 1142, 1143, 1227, 1370}},
+    {ErrorCode::kMisconfigured, "", ": ", "name an existing database in the URL", {1049}},
+    {ErrorCode::kSystem,
+     "",
+     " cannot store it: ",
+     "look at disk space and memory of the server",
+     {1021, 1030, 1037, 1038, 1041, 1114}},
+    {ErrorCode::kUnavailable,
+     "",
+     " has no connection left: ",
+     "raise max_connections; every holder and every waiter needs one",
+     {1040}},
+    {ErrorCode::kUnavailable,
+     "",
+     ": a limit of this account is reached: ",
+     "raise it (ALTER USER ... WITH, or max_user_connections); every holder and every waiter needs a connection",
+     {1203, 1226}},
+    // of the entries alone: all else fits its column
+    {ErrorCode::kUnsupported,
+     "",
+     " has no room for one more dlock inside this lock: ",
+     "run fewer at the same time there, or use strategy=lease",
+     {1406}},
+    {ErrorCode::kMisconfigured,
+     "",
+     " finds a statement of dlock too long: ",
+     "raise max_allowed_packet there, to 64 KiB at least",
+     {1153, 2020}},
+    // a change that READ COMMITTED makes cannot be written down as a statement
+    {ErrorCode::kMisconfigured,
+     "",
+     " logs statements, which dlock's changes are not: ",
+     "set binlog_format=ROW there, or MIXED",
+     {1665}},
+    {ErrorCode::kMisconfigured,
+     "",
+     ": dlock's tables are missing or of another version: ",
+     "create them with: dlock setup",
+     {1054, 1136, 1146, 1364}},
+    {ErrorCode::kUnsupported, "", " has no named locks: ", "use strategy=lease", {1235, 1178, 1295}},
+    {ErrorCode::kUnavailable,
+     "",
+     " is read-only (a replica?): ",
+     "name the primary in the URL",
+     {1036, 1290, 1792, 1836, 3100, 3101}},
+    // a node that is not of the primary component, or gets its data
+    {ErrorCode::kUnavailable, "", " is a node that its Galera cluster lets do nothing yet: ", kDoctor, {1047}},
+    {ErrorCode::kUnavailable,
+     "",
+     " lets this machine in no more: ",
+     "too many connections from here were broken: FLUSH HOSTS there",
+     {1129}},
+    {ErrorCode::kUnavailable,
+     "",
+     " gave a statement up, as it does when others wait for each other: ",
+     kDoctor,
+     {1020, 1205, 1213, 1317, 1969, 3024, 3058, 3572, 1180}},
+    {ErrorCode::kUnavailable,
+     "cannot reach ",
+     ": there is no host of that name: ",
+     "check the name in the URL, and DNS",
+     {2005}},
+    {ErrorCode::kUnavailable, "cannot reach ", ": ", "is the server running there?", {2002, 2003}},
+    {ErrorCode::kUnavailable,
+     "",
+     " refused the session: ",
+     "where init_connect fails, the server's log says why",
+     {kAborted}},
+    {ErrorCode::kUnavailable, "", " answered with ", kDoctor, {kTooMuch}},
+};
+
+const Meaning* meaning_of(int code) {
+  if (code == 0) return nullptr;
+  const auto found = std::find_if(std::begin(kMeanings), std::end(kMeanings), [code](const Meaning& one) {
+    return std::find(one.codes.begin(), one.codes.end(), code) != one.codes.end();
+  });
+  return found == std::end(kMeanings) ? nullptr : found;
+}
 
 }  // namespace
 
@@ -56,91 +158,30 @@ bool is_wrong_table(int code) { return is_one_of(code, {1054, 1136, 1146, 1364})
 bool is_unknown_view(int code) { return code == 1109; }
 
 Error error_of(const Failure& failure, const std::string& server) {
-  const std::string number = failure.code == 0 ? "" : " (error " + std::to_string(failure.code) + ")";
+  const std::string number = failure.code <= 0 ? "" : " (error " + std::to_string(failure.code) + ")";
   const std::string said = printable(failure.text, kForeignWords) + number;
   if (failure.cancelled) {
     return {ErrorCode::kUnavailable, server + " did not answer in time",
             "it hangs (is it a MySQL server that listens there?), or a session keeps dlock's tables from all others "
             "(LOCK TABLES, FLUSH TABLES WITH READ LOCK, ALTER TABLE); look with: dlock doctor"};
   }
-  switch (failure.code) {
-    case 1045:  // access denied
-    case 1130:  // host not allowed
-    case 1251:  // old client
-    case 1698:  // access denied, socket
-    case 1820:  // password expired
-    case 1862:
-    case 2059:  // authentication plugin
-    case 3118:  // account locked (MySQL)
-    case 3955:  // the same, by failed logins
-    case 4151:  // account locked (MariaDB)
-      return {ErrorCode::kDenied, server + " refused the login: " + said,
-              "check user and password (password-file, DLOCK_PASSWORD), and whether the account needs TLS (ca-file)"};
-    case 1044:
-    case 1095:
-    case 1142:
-    case 1143:
-    case 1227:
-    case 1370:
-      return {ErrorCode::kDenied, server + ": " + said, "the privileges that are needed: dlock setup --print"};
-    case 1049:
-      return {ErrorCode::kMisconfigured, server + ": " + said, "name an existing database in the URL"};
-    case 1021:
-    case 1030:
-    case 1037:
-    case 1038:
-    case 1041:
-    case 1114:
-      return {ErrorCode::kSystem, server + " cannot store it: " + said, "look at disk space and memory of the server"};
-    case 1040:
-      return {ErrorCode::kUnavailable, server + " has no connection left: " + said,
-              "raise max_connections; every holder and every waiter needs one"};
-    case 1203:
-    case 1226:
-      return {
-          ErrorCode::kUnavailable, server + ": a limit of this account is reached: " + said,
-          "raise it (ALTER USER ... WITH, or max_user_connections); every holder and every waiter needs a connection"};
-    case 1406:  // of the entries alone: all else fits its column
-      return {ErrorCode::kUnsupported, server + " has no room for one more dlock inside this lock: " + said,
-              "run fewer at the same time there, or use strategy=lease"};
-    case 1153:
-    case 2020:  // the same, as the library hears it
-      return {ErrorCode::kMisconfigured, server + " finds a statement of dlock too long: " + said,
-              "raise max_allowed_packet there, to 64 KiB at least"};
-    case 1665:  // a change that READ COMMITTED makes cannot be written down as a statement
-      return {ErrorCode::kMisconfigured, server + " logs statements, which dlock's changes are not: " + said,
-              "set binlog_format=ROW there, or MIXED"};
-    case 2005:
-      return {ErrorCode::kUnavailable, "cannot reach " + server + ": there is no host of that name",
-              "check the name in the URL, and DNS"};
-    case 2002:
-    case 2003:
-      return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, "is the server running there?"};
-    case kLoginRefused:
-      return {ErrorCode::kDenied,
-              server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
-              "use TLS (ca-file=FILE in the URL), or an account with mysql_native_password or ed25519"};
-    case kAborted:
-      return {ErrorCode::kUnavailable, server + " refused the session: " + said,
-              "where init_connect fails, the server's log says why"};
-    case kTooMuch:
-      return {ErrorCode::kUnavailable, server + " answered with " + failure.text, kDoctor};
-    case kTlsError:
-      return {is_about_trust(failure.text) ? ErrorCode::kMisconfigured : ErrorCode::kUnavailable,
-              "no secure connection to " + server + ": " + said,
-              "check ca-file and the name in the server's certificate"};
-    default:
-      break;
+  if (failure.code == kTlsError) {
+    return {is_about_trust(failure.text) ? ErrorCode::kMisconfigured : ErrorCode::kUnavailable,
+            "no secure connection to " + server + ": " + said,
+            "check ca-file and the name in the server's certificate"};
   }
-  if (is_wrong_table(failure.code)) {
-    return {ErrorCode::kMisconfigured, server + ": dlock's tables are missing or of another version: " + said,
-            "create them with: dlock setup"};
+  if (failure.code == kLoginRefused) {
+    return {ErrorCode::kDenied,
+            server + " asks for the password by " + failure.text + ", which could show it; it was not sent",
+            "use TLS (ca-file=FILE in the URL), or an account with mysql_native_password or ed25519"};
   }
-  if (tells_read_only(failure)) {
-    return {ErrorCode::kUnavailable, server + " is read-only (a replica?): " + said, "name the primary in the URL"};
-  }
-  if (failure.cut_off) return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, kDoctor};
-  return {ErrorCode::kUnavailable, server + " refused: " + said, kDoctor};
+  if (is_read_only(failure.code) && !tells_read_only(failure))
+    return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
+  if (const Meaning* known = meaning_of(failure.code))
+    return {known->error, known->before + server + known->after + said, known->next};
+  if (is_cut_off(failure.code) || failure.code == 0)
+    return {ErrorCode::kUnavailable, "cannot reach " + server + ": " + said, kDoctor};
+  return {ErrorCode::kMisconfigured, server + " refused: " + said, kDoctor};
 }
 
 }  // namespace dlock::mysql

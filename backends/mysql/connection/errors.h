@@ -42,6 +42,7 @@ bool is_wrong_table(int code);
 /// Whether this kind of server does not have a view of information_schema.
 bool is_unknown_view(int code);
 
+constexpr int kAccessDenied = 1045;
 constexpr int kDuplicateKey = 1062;
 constexpr int kNullValue = 1048;   ///< where the table wants one
 constexpr int kOutOfRange = 1690;  ///< a number that its type cannot hold

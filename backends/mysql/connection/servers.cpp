@@ -5,6 +5,7 @@
 
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/errors.h"
+#include "lib/config/secret.h"
 
 namespace dlock::mysql {
 
@@ -26,6 +27,14 @@ void Servers::idle_seconds(int seconds) {
   for (DatabaseSettings& server : servers_) server.idle_seconds = seconds;
 }
 
+/// The password may have been changed since it was read.
+bool Servers::has_new_password() {
+  auto password = rotated_password(servers_.front().password_file, servers_.front().password);
+  if (!password) return false;
+  for (DatabaseSettings& server : servers_) server.password = *password;
+  return true;
+}
+
 Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint until, Control* control) {
   DatabaseSettings settings = servers_[index];
   settings.connect_timeout = std::clamp<Duration>(until - clock_.now(), std::chrono::seconds(1), std::chrono::hours(1));
@@ -34,6 +43,7 @@ Result<std::unique_ptr<Database>> Servers::open(std::size_t index, TimePoint unt
   if (control != nullptr && control->stop_requested()) return Error{ErrorCode::kCancelled, "given up on request"};
   const auto* failure = std::get_if<Failure>(&outcome);
   has_refused_ = failure && failure->code != 0 && !is_cut_off(failure->code);
+  if (failure && failure->code == kAccessDenied && has_new_password()) return open(index, until, control);
   if (failure) return error_of(*failure, settings.endpoint.text());
   return database;
 }

@@ -54,6 +54,7 @@ class Servers {
 
  private:
   Result<void> try_one(std::size_t index, TimePoint until, Control* control);
+  bool has_new_password();
   Result<std::unique_ptr<Database>> open(std::size_t index, TimePoint until, Control* control);
 
   std::vector<DatabaseSettings> servers_;

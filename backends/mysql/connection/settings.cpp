@@ -101,6 +101,7 @@ Result<Settings> settings_of(const BackendUrl& url, Duration connect_timeout) {
   DatabaseSettings server{.endpoint = {},
                           .user = url.user.empty() ? user_name(geteuid()) : url.user,
                           .password = url.password,
+                          .password_file = url.param("password-file"),
                           .database = url.path.substr(url.path.starts_with('/') ? 1 : 0),
                           .tls = std::move(*tls),
                           .connect_timeout = connect_timeout};

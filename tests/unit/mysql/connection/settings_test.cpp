@@ -92,6 +92,29 @@ TEST_CASE("an error's number says whether the outcome is known and what to do") 
   }
 }
 
+TEST_CASE("unreachable is only what ends by itself or with another connection; everything else is for good") {
+  const std::pair<ErrorCode, std::vector<int>> table[] = {
+      {ErrorCode::kUnavailable,
+       {2002, 2003, 2005, 2006, 2013, 1053, 1080, 1158, 1184, 1927, 4031, 1040, 1203, 1226, 1129,
+        1036, 1792, 1836, 3100, 3101, 1047, 1020, 1180, 1205, 1213, 1317, 1969, 3024, 3058, 3572}},
+      {ErrorCode::kSystem, {1021, 1030, 1037, 1038, 1041, 1114}},
+      {ErrorCode::kDenied,
+       {1045, 1130, 1251, 1698, 1820, 1862, 2059, 3118, 3955, 4151, 1044, 1095, 1142, 1143, 1227, 1370}},
+      {ErrorCode::kMisconfigured,
+       {1049, 1054, 1136, 1146, 1364, 1153, 2020, 1665, 1064, 1193, 1231, 1290, 1366, 1690, 2014}},
+      {ErrorCode::kUnsupported, {1178, 1235, 1295, 1406}}};
+  for (const auto& [code, numbers] : table) {
+    for (const int number : numbers) {
+      CAPTURE(number);
+      const Error error = error_of({number, "says so", is_cut_off(number), false}, "h:3306");
+      CHECK(error.code == code);
+      CHECK(error.message.find("h:3306") != std::string::npos);
+      CHECK(error.message.find("says so") != std::string::npos);
+      CHECK_FALSE(error.next.empty());
+    }
+  }
+}
+
 TEST_CASE("an option that forbids a statement makes a server read-only if it is named so") {
   const auto message = [](const char* text) { return error_of({1290, text, false, false}, "h:3306").message; };
   CHECK(message("running with the --read-only option").find("h:3306 is read-only") == 0);
