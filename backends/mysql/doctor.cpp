@@ -47,11 +47,10 @@ Finding writable(const std::string& server, const Variables& variables, bool alo
 
 Finding galera(const std::string& server, Strategy strategy) {
   if (strategy == Strategy::kLease) {
-    return Finding::warn(server + ": Galera has no named locks, so waiters look by themselves, in no order",
-                         "give dlock one server of the cluster first, the same one everywhere");
+    return Finding::ok(server + ": part of a Galera cluster: waiters poll, in the order of arrival on all nodes");
   }
   const bool bound = strategy == Strategy::kSession || strategy == Strategy::kRow;
-  const std::string what = server + ": is part of a Galera cluster";
+  const std::string what = server + ": is a node of a Galera cluster";
   return bound ? Finding::fail(what, "locks of one server do not hold on the others: use strategy=lease")
                : Finding::ok(what);
 }

@@ -76,6 +76,24 @@ start_mysql_with_tables() { # NAME
   use "$(mysql_url "$1")"
 }
 
+# Two nodes of one Galera cluster, n1 and n2. Both begin with the same data, so the second needs no copy of the first: it
+# is told that it has the first one's state.
+start_galera() {
+  local at state words=(--binlog-format=ROW --innodb-autoinc-lock-mode=2 --wsrep-on=ON --wsrep-cluster-name=dlock
+    --wsrep-provider=/usr/lib/galera/libgalera_smm.so --wsrep-node-address=127.0.0.1 --wsrep-sst-method=skip)
+  at=$(some_port)
+  start_mysql n1 "${words[@]}" --wsrep-cluster-address=gcomm:// --wsrep-provider-options="$(galera_options "$at")"
+  state=$(sql n1 "SHOW STATUS WHERE Variable_name IN ('wsrep_cluster_state_uuid', 'wsrep_last_committed')")
+  mkdir -p "$servers/n2/data"
+  printf 'version: 2.1\nuuid: %s\nseqno: %s\nsafe_to_bootstrap: 0\n' \
+    "$(awk '/uuid/ { print $2 }' <<<"$state")" "$(awk '/last/ { print $2 }' <<<"$state")" >"$servers/n2/data/grastate.dat"
+  start_mysql n2 "${words[@]}" --wsrep-cluster-address="gcomm://127.0.0.1:$at" --wsrep-provider-options="$(galera_options "$(some_port)")"
+  wait_until sql_says n2 "SHOW STATUS LIKE 'wsrep_cluster_size'" $'wsrep_cluster_size\t2'
+}
+galera_options() { # PORT
+  echo "base_host=127.0.0.1;base_port=$1;gmcast.listen_addr=tcp://127.0.0.1:$1;ist.recv_addr=127.0.0.1:$(some_port);gcache.size=4M"
+}
+
 # Starts again what was killed: same port, same options, same data.
 restart_mysql() { launch_mysql "$1"; }
 

@@ -80,6 +80,7 @@ Acquirer::Attempt ConnectionBoundLock::try_once(Control& control) {
   if (!std::exchange(got_it_, false)) {
     const auto record = record_.read(false, until, &control);
     if (!record) return Failed{record.error()};
+    if (record->galera) return Failed{of_one_node(servers_.server(), settings_.strategy)};
     session_ = record->connection;
     if (since_ == 0) since_ = record->now;
     if (const auto takes = takes_changes(until, control); !takes) return Failed{takes.error()};

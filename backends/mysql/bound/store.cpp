@@ -72,6 +72,13 @@ std::string access_type(const Row& plan) {
 
 }  // namespace
 
+Error of_one_node(const std::string& server, Strategy strategy) {
+  return {ErrorCode::kUnsupported,
+          server + " is a node of a Galera cluster, and strategy=" + strategy_name(strategy) +
+              " would hold on that node alone",
+          "use strategy=lease"};
+}
+
 BoundStore::BoundStore(const Settings& settings, const LockName& name, Clock& clock)
     : strategy_(settings.strategy),
       name_(name),

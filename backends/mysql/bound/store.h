@@ -61,4 +61,7 @@ class BoundStore {
   const std::string where_;  ///< "table WHERE column=value"
 };
 
+/// Of a lock on a node of a Galera cluster, whose other nodes do not see what a connection holds.
+Error of_one_node(const std::string& server, Strategy strategy);
+
 }  // namespace dlock::mysql

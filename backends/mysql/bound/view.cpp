@@ -67,6 +67,7 @@ Result<BoundView::Present> BoundView::present(const LockName& name, Strangers st
   if (!holder) return holder.error();
   const auto reading = record.read(false, soon(), nullptr);
   if (!reading) return reading.error();
+  if (reading->galera) return of_one_node(servers_.server(), settings_.strategy);
   if (*holder == std::uint64_t{0}) return Present{{}, {}, {}, reading->now};
   for (const LeaseHolder& one : reading->row.holders) {
     const bool lives = holder->has_value() ? **holder == one.connection

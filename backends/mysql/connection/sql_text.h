@@ -22,6 +22,9 @@ inline constexpr char kServerMicroseconds[] = "TIMESTAMPDIFF(MICROSECOND,'1970-0
 /// 1 on a server where only accounts with special rights may write. "+0", because beside an aggregate MariaDB gives 0
 /// for the bare variable as soon as there is a row.
 inline constexpr char kReadOnly[] = "@@global.read_only+0";
+/// 1 where the server is a node of a Galera cluster, whose named locks and row locks are its own; else 0 or NULL. Every
+/// session sets it when it begins.
+inline constexpr char kGalera[] = "@dlock_galera";
 inline constexpr char kUnlessReadOnly[] = " AND @@global.read_only=0";  ///< ends the condition of a change
 
 /// Sent before a transaction: on such a server, the transaction then may change nothing, whatever rights the account

@@ -27,6 +27,8 @@ constexpr Duration kQuickPause = 5ms;
 constexpr int kQuickAttempts = 20;      ///< behind a gate that is being passed, when we may not wait
 constexpr Duration kRetryPause = 40ms;  ///< before a server that could not be reached is tried again
 constexpr Duration kLookBudget = 1s;
+constexpr Duration kQueueBeat = 1s;  ///< between two signs of life in the poll queue
+constexpr Duration kQueueAlive = 3s;
 
 /// A holder that is not heard of for its ttl loses the gate; so does a first waiter that was stopped.
 std::vector<DatabaseSettings> for_lease(std::vector<DatabaseSettings> servers, Duration ttl) {
@@ -147,7 +149,7 @@ LeaseLock::Step LeaseLock::decide(LeaseReading reading, Control& control) {
       return granted(take, reading.sent, std::min(left, spec_.ttl));
     }
   }
-  const bool may = take.joined || take.already || store_.has_gate() || store_.without_gates();
+  const bool may = take.joined || take.already || reading.gate == true || store_.has_gate();
   if (may) return write(reading, std::move(take), control);
   admits_ = true;  // whoever has the gate is about to take it, or died a moment ago
   acquisition_.trace_answer(servers_.server(), [] { return "free, another connection is about to take it"; });
@@ -181,6 +183,7 @@ Granted LeaseLock::granted(const LeaseTake& take, TimePoint sent, Duration left)
   collisions_ = 0;
   written_ = true;
   leased_at_ = sent - (spec_.ttl - left);
+  (void)store_.leave_queue(spec_.owner.text(), runtime_.clock.now() + kLookBudget);
   if (spec_.mode != Mode::kExclusive && store_.has_gate()) {
     (void)store_.leave_gate(runtime_.clock.now() + kLookBudget, nullptr);
   }
@@ -222,8 +225,17 @@ void LeaseLock::wait_at_gate(std::optional<TimePoint> until, Control& control) {
   }
 }
 
+/// Our place in the poll queue. Where it cannot be written we poll without one.
+void LeaseLock::stand_in_queue(Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  if (!spec_.take || !store_.without_gates() || now < next_beat_) return;
+  next_beat_ = now + kQueueBeat;
+  (void)store_.queue(note(), kQueueAlive, now + kLookBudget, &control);
+}
+
 /// A pause in which the others see that we wait.
 void LeaseLock::sleep_on_server(std::optional<TimePoint> until, Control& control) {
+  stand_in_queue(control);
   pause_ = std::clamp<Duration>(pause_ * 2, kFirstPause, kLongestPause);
   Duration pause = pause_ / 2 + jitter(pause_ / 2);
   if (remaining_ > 0) pause = std::min<Duration>(pause, std::chrono::microseconds(remaining_) + 1ms + jitter(8ms));
@@ -285,6 +297,7 @@ Result<LockState> LeaseLock::describe(Control& control) {
 void LeaseLock::give_up() {
   unknown_take_ = unknown_take_ || came_with_gate_;  // it may have been our turn in the moment in which the wait ended
   if (unknown_ || unknown_take_ || written_) (void)return_it(runtime_.clock.now() + kGiveUpBudget);
+  (void)store_.leave_queue(spec_.owner.text(), runtime_.clock.now() + kGiveUpBudget);
   servers_.drop();
 }
 

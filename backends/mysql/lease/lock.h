@@ -53,6 +53,7 @@ class LeaseLock final : public LockDriver, private Acquirer {
   bool passes_soon();
   TimePoint asked_by() const;
   void wait_at_gate(std::optional<TimePoint> until, Control& control);
+  void stand_in_queue(Control& control);
   void sleep_on_server(std::optional<TimePoint> until, Control& control);
   Waited wait_in(std::string statement, std::string next, std::optional<TimePoint> until, Control& control);
   Result<LockState> look_beside();
@@ -89,7 +90,8 @@ class LeaseLock final : public LockDriver, private Acquirer {
   bool admits_ = false;         ///< the row was free for us, but another waiter had the gate
   int quick_ = 0;               ///< attempts while the gate was being passed by others
   int collisions_ = 0;          ///< in a row
-  Duration pause_{0};           ///< between attempts without a queue; grows
+  Duration pause_{0};           ///< between attempts without a queue of the server's; grows
+  TimePoint next_beat_{};       ///< of the place in the poll queue
   std::int64_t remaining_ = 0;
   std::uint64_t connection_ = 0;  ///< the server's id of ours
   int generation_ = 0;            ///< Servers::generation() of that connection

@@ -23,11 +23,27 @@ std::string key_of(Strategy strategy, const LockName& name) {
 }
 
 Error not_understood(const std::string& server) {
-  return {ErrorCode::kUnavailable, server + " has a row in dlock_lock that dlock does not understand",
+  return {ErrorCode::kMisconfigured, server + " has a row in dlock_lock that dlock does not understand",
           "was it written by another version of dlock, or by another program?"};
 }
 
 std::string text_of(const std::optional<std::string>& field) { return field.value_or(""); }
+
+/// The poll queue of a lock: a row for each waiter, named by the digest of the key and the owner, so that it is a range
+/// of the primary key.
+constexpr char kQueuedRows[] = "queued";
+std::string queue_prefix(const LockName& name) { return "SHA2(" + literal(name.text()) + ",256)"; }
+std::string queue_entry(const LockName& name, const std::string& owner) {
+  return "CONCAT(" + queue_prefix(name) + ",'.'," + literal(owner) + ")";
+}
+std::string queue_of(const LockName& name) {
+  const std::string prefix = queue_prefix(name);
+  return "strategy=" + literal(kQueuedRows) + " AND name>CONCAT(" + prefix + ",'.') AND name<CONCAT(" + prefix +
+         ",'/')";
+}
+
+/// Where the gate is not wanted: -1 on a node of Galera.
+std::string galera_or_null() { return "IF(" + std::string(kGalera) + ",-1,NULL)"; }
 
 std::optional<LeaseRow> row_of(const Row& fields) {
   LeaseRow row;
@@ -114,9 +130,46 @@ std::string LeaseStore::read_statement(const std::string& gate) const {
          kLockTable + " WHERE " + key_;
 }
 
+/// An expression that is 1 if the gate is ours. -1: the server has gates that the other nodes do not see. Without gates
+/// the first in the poll queue has it; one that shares the lock passes others that do.
+std::string LeaseStore::gate_expression() const {
+  if (!without_gates_) return "IF(" + std::string(kGalera) + ",-1,GET_LOCK(" + gate_name_ + ",0))";
+  return "(SELECT COUNT(*)=0 FROM (SELECT name FROM " + std::string(kLockTable) + " WHERE " + queue_of(name_) +
+         " AND expires>UTC_TIMESTAMP(6)" + queued_as_ + " LIMIT 1) AS earlier)";
+}
+
+Result<void> LeaseStore::queue(const WaitingNote& note, Duration alive, TimePoint until, Control* control) {
+  const std::string ends = "UTC_TIMESTAMP(6)+INTERVAL " + std::to_string(whole_micros(alive)) + " MICROSECOND";
+  const std::string since = std::to_string(note.since);
+  const std::string mode = "'" + std::string(mode_letter(note.mode)) + "'";
+  const std::string entry = queue_entry(name_, note.owner);
+  const std::string into = std::string(" INTO ") + kLockTable + " SET strategy=" + literal(kQueuedRows) +
+                           ",name=" + entry + ",version=" + since + ",fence=0,permits=0,holds=0,mode=" + mode +
+                           ",expires=" + ends + ",holders=" + literal(note.who);
+  const bool first = queued_as_.empty();
+  if (first) {
+    queued_as_ = " AND (version,name)<(" + since + "," + entry + ")";
+    if (note.mode == Mode::kShared) queued_as_ += " AND mode<>" + mode;
+    const auto swept = insist("DELETE FROM " + std::string(kLockTable) + " WHERE " + queue_of(name_) +
+                                  " AND expires<UTC_TIMESTAMP(6)-INTERVAL 60 SECOND",
+                              until, control);
+    if (!swept) return swept.error();
+  }
+  const auto done = insist("INSERT" + into + " ON DUPLICATE KEY UPDATE expires=" + ends, until, control);
+  return done ? Result<void>() : done.error();
+}
+
+Result<void> LeaseStore::leave_queue(const std::string& owner, TimePoint until) {
+  if (std::exchange(queued_as_, std::string()).empty()) return {};
+  const auto done = insist("DELETE FROM " + std::string(kLockTable) + " WHERE strategy=" + literal(kQueuedRows) +
+                               " AND name=" + queue_entry(name_, owner),
+                           until, nullptr);
+  return done ? Result<void>() : done.error();
+}
+
 Result<LeaseReading> LeaseStore::read_through(Database& database, bool with_gate, TimePoint until, Control* control) {
   const TimePoint sent = clock_.now();
-  const std::string gate = with_gate ? "GET_LOCK(" + gate_name_ + ",0)" : "NULL";
+  const std::string gate = with_gate && !without_gates_ ? gate_expression() : galera_or_null();
   const Outcome outcome = ask(database, read_statement(gate), clock_, until, control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) {
     if (with_gate && is_without_named_locks(failure->code)) {
@@ -141,7 +194,9 @@ Result<LeaseReading> LeaseStore::understood(const Answer& answer, TimePoint sent
   reading.row = std::move(*row);
   reading.now = leading_number<std::int64_t>(text_of(fields[1]));
   reading.connection = leading_number<std::uint64_t>(text_of(fields[2]));
-  if (fields[0]) reading.gate = *fields[0] == "1";
+  reading.galera = text_of(fields[0]) == "-1";
+  without_gates_ = without_gates_ || reading.galera;
+  if (fields[0] && !reading.galera) reading.gate = *fields[0] == "1";
   return reading;
 }
 
@@ -189,21 +244,23 @@ Result<LeaseReading> LeaseStore::take(const LeaseAsk& ask, bool wants_gate, Time
   while (true) {
     const auto database = servers_.connect(until, control);
     if (!database) return database.error();
-    const bool gate = wants_gate && !without_gates_ && !has_gate();
+    const bool without_gates = without_gates_;
+    const bool gate = wants_gate && (without_gates || !has_gate());
     const TimePoint sent = clock_.now();
-    const std::string gated = gate ? "SET " + std::string(kGate) + "=GET_LOCK(" + gate_name_ + ",0);" : "";
+    const std::string gated = gate ? "SET " + std::string(kGate) + "=" + gate_expression() + ";" : "";
     const std::string batch = gated + take_statement(ask) + (gate ? " AND " + std::string(kGate) + "=1" : "") + ";" +
-                              read_statement(gate ? kGate : "NULL");
+                              read_statement(gate ? kGate : galera_or_null());
     const Outcome outcome = mysql::ask(**database, batch, clock_, until, control);
     if (const auto* failure = std::get_if<Failure>(&outcome)) {
       const bool refused = gate && is_without_named_locks(failure->code);
       without_gates_ = without_gates_ || refused;
       if (!refused && (!is_worth_repeating(failure->code) || clock_.now() >= until)) return failed(*failure);
-      servers_.drop();  // whether it has the gate is not known
+      if (!without_gates) servers_.drop();  // whether it has the gate is not known
       continue;
     }
     auto reading = understood(std::get<Answer>(outcome), sent);
-    if (reading && reading->gate == true) gate_taken();
+    if (reading && without_gates_ != without_gates) continue;  // nothing was taken
+    if (reading && reading->gate == true && !without_gates) gate_taken();
     return reading;
   }
 }
@@ -293,6 +350,25 @@ Result<void> LeaseStore::leave_gate(TimePoint until, Control* control) {
   const Outcome outcome = ask(*database, "DO RELEASE_LOCK(" + gate_name_ + ")", clock_, until, control);
   if (const auto* failure = std::get_if<Failure>(&outcome)) return failed(*failure);
   return {};
+}
+
+Result<std::vector<Participant>> LeaseStore::queued(TimePoint until) {
+  const auto answer =
+      insist("SELECT SUBSTRING_INDEX(name,'.',-1),mode,version,holders FROM " + std::string(kLockTable) + " WHERE " +
+                 queue_of(name_) + " AND expires>UTC_TIMESTAMP(6) ORDER BY version,name",
+             until, nullptr);
+  if (!answer) return answer.error();
+  std::vector<Participant> waiters;
+  for (const Row& row : answer->rows) {
+    const auto mode = mode_of_letter(mysql::text_of(row, 1));
+    if (!mode) continue;
+    Participant& waiter = waiters.emplace_back();
+    waiter.owner = mysql::text_of(row, 0);
+    waiter.mode = *mode;
+    waiter.since = wall_time(leading_number<std::int64_t>(mysql::text_of(row, 2)));
+    add_who(waiter, mysql::text_of(row, 3));
+  }
+  return waiters;
 }
 
 Result<std::vector<Participant>> LeaseStore::waiters(Database& database, Clock& clock, Strategy strategy,

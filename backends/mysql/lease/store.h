@@ -29,6 +29,7 @@ struct LeaseReading {
   std::uint64_t connection = 0;  ///< the server's id of ours
   TimePoint sent;                ///< before it was asked
   std::optional<bool> gate;      ///< whether the gate was got; nullopt: not asked for
+  bool galera = false;           ///< the server is a node of a Galera cluster; not known of a row that was just taken
 };
 
 enum class Written { kYes, kNo };  ///< kNo: somebody else changed the row meanwhile
@@ -80,20 +81,30 @@ class LeaseStore {
   /// Whether the present connection has the gate.
   bool has_gate() const { return servers_.current() != nullptr && gate_ == servers_.generation(); }
   void gate_taken() { gate_ = servers_.generation(); }
-  /// The server refuses named locks.
+  /// The server refuses named locks, or keeps them from the other nodes of its cluster. Then the gate is the place at
+  /// the head of the poll queue, and `LeaseReading::gate` says whether `queue()`'s owner has it.
   bool without_gates() const { return without_gates_; }
   void gates_refused() { without_gates_ = true; }
+
+  /// Says in the poll queue that `note.owner` waits; the entry ends by itself after `alive`. Repeats only what changes
+  /// nothing for the others: their order is that of `note.since`.
+  Result<void> queue(const WaitingNote& note, Duration alive, TimePoint until, Control* control);
+  Result<void> leave_queue(const std::string& owner, TimePoint until);
 
   /// The waiters that this account may see in the process list, in the order in which they came.
   static Result<std::vector<Participant>> waiters(Database& database, Clock& clock, Strategy strategy,
                                                   const LockName& name, const std::string& server, TimePoint until,
                                                   Control* control);
 
+  /// Those of the poll queue, on every node, in order.
+  Result<std::vector<Participant>> queued(TimePoint until);
+
   /// As read(), but through `database` instead of the connection of `servers`.
   Result<LeaseReading> read_through(Database& database, bool with_gate, TimePoint until, Control* control);
 
  private:
   std::string read_statement(const std::string& gate) const;
+  std::string gate_expression() const;
   /// `holds`: an SQL expression for the number of holders.
   std::string change_statement(const LeaseRow& read, LeaseRow& next, const std::string& holds) const;
   /// Runs `statement`; repeats after a deadlock or a lock wait that the server ended.
@@ -110,6 +121,7 @@ class LeaseStore {
   const From from_;
   int gate_ = -1;  ///< the connection (Servers::generation) that has the gate; -1: none
   bool without_gates_ = false;
+  std::string queued_as_;  ///< the entry of the poll queue, as a condition on those before it; empty: not queued
   bool unanswered_ = false;
 };
 

@@ -63,8 +63,9 @@ Result<LockState> LeaseView::inspect(const LockName& name) {
   if (!reading) return reading.error();
   const WallTime answered = runtime_.clock.wall();
   LockState state = state_of(reading->row, name, store_, reading->now);
-  auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name, servers_.server(),
-                                     soon(), nullptr);
+  auto waiters = reading->galera ? store.queued(soon())
+                                 : LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name,
+                                                       servers_.server(), soon(), nullptr);
   if (!waiters) return waiters.error();
   state.waiters = std::move(*waiters);
   move_to_our_clock(state, wall_time(reading->now), asked, answered);

@@ -22,9 +22,10 @@ constexpr Duration kConnectBudget = 5s;
 constexpr char kNone[] = "1000000";  ///< no segment
 static_assert(kMostSegments < 1'000'000);
 
-/// `segment`: an SQL expression. Names are the server's, not the database's, and have 64 characters at most.
+/// `segment`: an SQL expression. Names are the server's, not the database's, and have 64 characters at most. NULL,
+/// which locks nothing, where the other nodes of a cluster would not see the lock.
 std::string lock_expression(const std::string& stock, const std::string& segment) {
-  return "CONCAT('dlock:',MD5(DATABASE()),'." + stock + ".'," + segment + ")";
+  return "CONCAT('dlock:',IF(" + std::string(kGalera) + ",NULL,MD5(DATABASE())),'." + stock + ".'," + segment + ")";
 }
 
 /// Who has this one is the next at the segment, and has it only as long as the wait: so the queues are equally long.
@@ -152,13 +153,14 @@ Result<std::optional<SegmentLocks::Choice>> NamedSegments::lock_one(const StockR
   const std::string take = "SELECT LAST_INSERT_ID(segment),1" + from;
   const std::string choose = "SELECT LAST_INSERT_ID(segment),0" + from;
   const std::string alone = " AND GET_LOCK(" + seat_expression(stock_.id, "segment") + ",0)=1";
-  std::string batch = std::string("DO LAST_INSERT_ID(") + kNone + ")";
+  std::string batch = std::string("DO LAST_INSERT_ID(") + kNone + ");SELECT 1 FROM DUAL WHERE " + kGalera;
   batch += ";" + take + ">=" + first + free + last + ";" + take + "<" + first + if_none + free + last;
   batch += ";" + choose + ">=" + first + if_none + alone + last + ";" + choose + "<" + first + if_none + alone + last;
   batch += ";" + choose + ">=" + first + if_none + last + ";" + choose + "<" + first + if_none + last;
   const auto answer = ask(batch, ttl, limit.until, limit.control);
   if (!answer && refused_) return std::optional<Choice>();
   if (!answer) return answer.error();
+  refused_ = !answer->rows.empty() && answer->rows[0].size() == 1;
   if (answer->rows.empty() || answer->rows[0].size() != 2) return std::optional<Choice>();
   Choice choice{static_cast<int>(number_of(answer->rows[0], 0)), nullptr};
   if (text_of(answer->rows[0], 1) == "1") choice.lock = std::make_unique<NamedSegment>(*this);

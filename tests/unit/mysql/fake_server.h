@@ -63,6 +63,8 @@ class FakeServer {
   std::string read_only = "0";
   bool gate_is_taken = false;             ///< by somebody else
   int gate_error = 0;                     ///< what GET_LOCK says: 1235
+  bool galera = false;                    ///< it is a node of a cluster, which has gates of its own
+  bool is_behind = false;                 ///< an earlier waiter lives in the poll queue
   std::optional<TimePoint> gate_opens;    ///< for who waits
   std::optional<TimePoint> sleeps_until;  ///< who says SLEEP
   std::deque<int> connect_errors;         ///< of the next connections; 0: well
@@ -206,9 +208,10 @@ class FakeServer {
     else
       fits = fits && over && std::stoull(version) < std::stoull(next_token()) &&
              holders.find(value("x'" + word_after(statement, "LOCATE(x'", where))) == std::string::npos;
-    if (statement.find("@dlock_gate=1") != std::string::npos) {
+    if (is_turn(statement)) fits = fits && !is_behind;
+    else if (statement.find("@dlock_gate=1") != std::string::npos) {
       if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
-      fits = fits && !gate_is_taken;
+      fits = fits && !gate_is_taken && !galera;
     }
     if (fits) {
       std::string made;
@@ -254,9 +257,13 @@ class FakeServer {
     return sum || (bare && !has_row) ? read_only : "0";
   }
 
+  static bool is_turn(const std::string& statement) { return statement.find(" AS earlier)") != std::string::npos; }
+
   Outcome look(const std::string& statement) {
     std::optional<std::string> gate;
-    if (statement.find("GET_LOCK") != std::string::npos) {
+    if (galera && statement.find("IF(@dlock_galera,-1,") != std::string::npos) gate = "-1";
+    else if (is_turn(statement)) gate = is_behind ? "0" : "1";
+    else if (statement.find("GET_LOCK") != std::string::npos) {
       if (gate_error != 0) return Failure{gate_error, "no named locks", false, false};
       gate = gate_is_taken ? "0" : "1";
     }

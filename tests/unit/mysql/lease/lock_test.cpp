@@ -214,6 +214,30 @@ TEST_CASE("without named locks every waiter looks by itself, with growing pauses
   CHECK(world.server.heard("/* dlock waits") == world.server.heard("SLEEP("));  // seen while it waits
 }
 
+TEST_CASE(
+    "on a node of Galera the gate is not asked for, and a waiter keeps its place in the poll queue until it holds") {
+  World world;
+  world.somebody_holds(10s, false);
+  world.server.galera = true;
+  world.granted();
+  CHECK(world.clock.now() >= world.at(10s));
+  CHECK(world.server.heard(" ON DUPLICATE KEY UPDATE expires=") >= 8);  // a sign of life each second
+  CHECK(world.server.heard("DELETE FROM dlock_lock WHERE strategy=x'717565756564' AND name=CONCAT(") == 1);
+  CHECK(world.server.heard("SET @dlock_gate=IF(@dlock_galera,-1,GET_LOCK(") == 1);
+  CHECK(world.server.heard("/* dlock waits") == world.server.heard("SLEEP("));
+}
+
+TEST_CASE("on a node of Galera a free lock is not taken before an earlier waiter") {
+  World world;
+  world.server.galera = world.server.is_behind = true;
+  world.spec.wait.once = true;
+  CHECK(world.refused().code == ErrorCode::kBusy);
+  CHECK(world.server.holders.empty());
+  world.made.reset();
+  world.server.is_behind = false;
+  world.granted();
+}
+
 TEST_CASE("a read-only server takes no locks, even from an account that could write there") {
   World world;
   SUBCASE("whose row is not there") {}

@@ -143,6 +143,16 @@ TEST_CASE("named segments: a server without named locks is asked once; then the 
   CHECK(w.stock->segment_locks() == nullptr);
 }
 
+TEST_CASE("named segments: a node of Galera has none; the locks for everybody serve") {
+  World w;
+  w.server.next("FROM dlock_stock s", kStockRow);
+  w.server.next("WHERE @dlock_galera", Answer{{{"1"}}, 0});
+  const auto none = w.locks->lock_one(w.request, 0, 30s, w.limit());
+  REQUIRE(none);
+  CHECK_FALSE(*none);
+  CHECK(w.stock->segment_locks() == nullptr);
+}
+
 TEST_CASE("named segments: a cut connection holds nothing, and is an error") {
   for (const Fault fault : {Fault::kDone, Fault::kNotDone, Fault::kSilent}) {
     World w;
