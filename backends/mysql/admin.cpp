@@ -41,7 +41,12 @@ Result<LiveLocks> MysqlAdmin::inspect_all() {
   LiveLocks live;
   for (const LockName& name : *names) {
     auto state = view_->inspect(name);
-    if (!state) return state.error();
+    if (!state) {
+      const bool is_this_one =
+          state.error().code == ErrorCode::kMisconfigured || state.error().code == ErrorCode::kDenied;
+      if (!is_this_one || ++live.unreadable == names->size()) return state.error();
+      continue;
+    }
     if (!state->holders.empty() || !state->waiters.empty()) live.locks.push_back(std::move(*state));
   }
   return live;

@@ -161,3 +161,42 @@ relieved() { # STRATEGY
 }
 @test "session: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved session; }
 @test "row: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved row; }
+
+# NAME is the address "primary" from now on, for new connections.
+name_is() { echo "$(port_of "$1")" >"$servers/primary/target"; } # NAME
+start_name() {                                                   # NAME
+  mkdir -p "$servers/primary"
+  name_is "$1"
+  python3 -S -E "$BATS_TEST_DIRNAME/../support/one_name.py" "$servers/primary" 3>&- &
+  started+=("$!")
+  disown "$!"
+  wait_until filled "$servers/primary/port"
+}
+# The old primary stays up and read-only, and so do the connections to it.
+behind_one_name() { # USER STRATEGY
+  start_name one
+  use "$(mysql_url primary "$1")?strategy=$2"
+  start_watched a dlock run --ttl $((4 * slowness))s k -- section --for $((8 * slowness))
+  wait_until begun 1
+  wait_section b
+  switch_over one two
+  name_is two
+  run -75 dlock run -q -n k -- true
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+@test "lease: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app lease; }
+@test "lease: the same for an account that read_only does not bind" { behind_one_name root lease; }
+@test "unique: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app unique; }
+@test "occupy: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app occupy; }
+
+@test "a take and a refund of a stock go along with the name of the primary" {
+  start_name one
+  use "$(mysql_url primary)"
+  dlock stock create phone --quantity 10 >/dev/null
+  switch_over one two
+  name_is two
+  run -0 dlock stock take phone --id order-1
+  run -0 dlock stock refund phone --id order-1
+}

@@ -159,3 +159,42 @@ too_long() { # KEY
   [[ "$output" == *"fail"*"dlock_lock has no primary key"*"fail"*"dlock_unique has the primary key (name varchar)"* ]]
   [ ! -e ran ]
 }
+
+@test "sessions that are read-only by default (tx_read_only): locks and stocks work as elsewhere" {
+  sql one 'SET GLOBAL tx_read_only = 1'
+  local strategy
+  for strategy in lease session row unique occupy; do
+    run -0 dlock run -n -b "$(mysql_url one)?strategy=$strategy" k -- true
+  done
+  run -0 dlock stock create phone --quantity 3
+  run -0 dlock stock take phone
+}
+
+# What was read at the start is not the password any more.
+@test "a password file that is written anew: holder and waiter log in with what it says now" {
+  script_section
+  (umask 077 && echo secret >password)
+  use "$(mysql_url one guarded)?password-file=$PWD/password"
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((6 * slowness))
+  wait_until begun 1
+  wait_section b
+  sql one "SET PASSWORD FOR guarded = PASSWORD('another')"
+  echo another >password
+  sql one 'KILL USER guarded'
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}
+
+@test "a row that cannot be read ends neither inspect of all locks nor metrics: it is counted" {
+  hold_lock good
+  dlock run -n bad -- true
+  sql one "UPDATE locks.dlock_lock SET holds = 1, holders = 'of another program' WHERE name = 'bad'"
+  run -77 dlock inspect
+  [[ "$output" == *"good  held"* && "$output" == *"1 lock in "*" cannot be read"* ]]
+  run -0 dlock metrics
+  [[ "$output" == *"dlock_unreadable_locks"*" 1"* ]]
+  run -78 dlock run -n bad -- touch ran
+  [ ! -e ran ]
+  let_go
+}
