@@ -189,7 +189,8 @@ too_long() { # KEY
 @test "a row that cannot be read ends neither inspect of all locks nor metrics: it is counted" {
   hold_lock good
   dlock run -n bad -- true
-  sql one "UPDATE locks.dlock_lock SET holds = 1, holders = 'of another program' WHERE name = 'bad'"
+  sql one "UPDATE locks.dlock_lock SET holds = 1, expires = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR,
+    holders = 'of another program' WHERE name = 'bad'"
   run -77 dlock inspect
   [[ "$output" == *"good  held"* && "$output" == *"1 lock in "*" cannot be read"* ]]
   run -0 dlock metrics

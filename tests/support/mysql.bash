@@ -83,6 +83,7 @@ start_galera() {
     --wsrep-provider=/usr/lib/galera/libgalera_smm.so --wsrep-node-address=127.0.0.1 --wsrep-sst-method=skip)
   at=$(some_port)
   start_mysql n1 "${words[@]}" --wsrep-cluster-address=gcomm:// --wsrep-provider-options="$(galera_options "$at")"
+  wait_until sql_says n1 "SHOW STATUS LIKE 'wsrep_local_state_comment'" $'wsrep_local_state_comment\tSynced'
   state=$(sql n1 "SHOW STATUS WHERE Variable_name IN ('wsrep_cluster_state_uuid', 'wsrep_last_committed')")
   mkdir -p "$servers/n2/data"
   printf 'version: 2.1\nuuid: %s\nseqno: %s\nsafe_to_bootstrap: 0\n' \

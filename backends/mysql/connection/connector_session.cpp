@@ -261,6 +261,7 @@ Outcome ConnectorSession::execute(const std::string& text) {
   try {
     const bool batch = is_batch(text);
     Answer answer = run(*statement_, batch ? as_block(text) : text, batch, settings_.longest_answer / 16);
+    if (guard_.has_more()) return Failure{0, "more than one answer", true, false};
     if (answer.changed > 0 && !batch) answer.number = guard_.number();
     if (!guard_.overrun()) return answer;
   } catch (const TooMuch&) {

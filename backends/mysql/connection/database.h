@@ -28,8 +28,8 @@ struct TlsSettings {
 struct DatabaseSettings {
   Endpoint endpoint;
   std::string user;
-  std::string password;       ///< SECRET
-  std::string password_file;  ///< read again when the server refuses the login; empty: none
+  std::string password;            ///< SECRET
+  std::string password_file = {};  ///< read again when the server refuses the login; empty: none
   std::string database;
   std::optional<TlsSettings> tls;
   Duration connect_timeout{0};

@@ -85,6 +85,8 @@ std::string WireGuard::aborted() const {
 
 std::uint64_t WireGuard::number() const { return mysql_insert_id(mysql_); }
 
+bool WireGuard::has_more() const { return mysql_more_results(mysql_) != 0; }
+
 void WireGuard::watch_library() { ma_pvio_register_callback(1, on_io); }
 
 void WireGuard::enter() { guard_of_thread = this; }

@@ -54,6 +54,9 @@ class WireGuard {
   /// and leave() only, while there is a connection.
   std::uint64_t number() const;
 
+  /// Whether the server has announced one more answer than were read. As number().
+  bool has_more() const;
+
   /// The login method that the server's last packet has asked for, and the library has refused.
   std::string refused_login() const;
 

@@ -186,7 +186,7 @@ TEST_CASE("doctor judges what a server says of itself") {
                         Case{"read_only", "OFF", Strategy::kLease, true, Verdict::kOk},
                         Case{"read_only", "ON", Strategy::kLease, true, Verdict::kFail},
                         Case{"read_only", "ON", Strategy::kLease, false, Verdict::kOk},
-                        Case{"wsrep_on", "ON", Strategy::kLease, true, Verdict::kWarn},
+                        Case{"wsrep_on", "ON", Strategy::kLease, true, Verdict::kOk},
                         Case{"wsrep_on", "ON", Strategy::kSession, true, Verdict::kFail},
                         Case{"wsrep_on", "ON", Strategy::kUnique, true, Verdict::kOk},
                         Case{"innodb_flush_log_at_trx_commit", "1", Strategy::kLease, true, Verdict::kOk},

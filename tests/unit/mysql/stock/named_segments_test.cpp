@@ -170,7 +170,8 @@ TEST_CASE("named segments: the wait for a lock and the reservation are one round
   REQUIRE(w.lock_one("4", "0"));
   StockRequest here = w.request;
   here.only_segment = 4;
-  w.server.next("GET_LOCK(CONCAT('dlock:',MD5(DATABASE()),'.7.',4),2.500)=1", Answer{{{"77"}}, 0});
+  w.server.next("GET_LOCK(CONCAT('dlock:',IF(@dlock_galera,NULL,MD5(DATABASE())),'.7.',4),2.500)=1",
+                Answer{{{"77"}}, 0});
   const auto answer = w.locks->reserve_at_once(here, w.owner, 30s, 4, w.clock.now() + 2500ms, w.limit());
   REQUIRE(answer);
   REQUIRE(*answer);
@@ -205,7 +206,7 @@ TEST_CASE("named segments: open() waits in the server's queue for as long as it 
   REQUIRE(w.lock_one("4", "0"));
   LockSpec spec{.name = *LockName::parse("stock:phone:4"), .owner = w.owner, .wait = {}, .reason = "", .ancestor = {}};
   spec.wait.until = w.clock.now() + 1500ms;
-  w.server.next("GET_LOCK(CONCAT('dlock:',MD5(DATABASE()),'.7.',4),1.500)", Answer{{{"0"}}, 0});
+  w.server.next("GET_LOCK(CONCAT('dlock:',IF(@dlock_galera,NULL,MD5(DATABASE())),'.7.',4),1.500)", Answer{{{"0"}}, 0});
   const auto busy = w.locks->open(4, spec)->acquire(w.control);
   REQUIRE((busy && std::holds_alternative<Refused>(*busy)));
   CHECK(std::get<Refused>(*busy).error.code == ErrorCode::kBusy);
