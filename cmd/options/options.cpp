@@ -23,6 +23,7 @@
 #include "lib/base/human_text.h"
 #include "lib/config/duration_text.h"
 #include "lib/history/moment.h"
+#include "lib/lock/held_claims.h"
 
 namespace dlock {
 namespace {
@@ -59,9 +60,10 @@ class Composer {
     if (auto chosen = choose_key_settings(options_.config, lock_keys(arguments_), arguments_.command); !chosen) {
       return chosen.error();
     }
-    for (const Step step : {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting,
-                            &Composer::read_mode, &Composer::read_lease, &Composer::read_running,
-                            &Composer::read_switches, &Composer::read_verify, &Composer::read_operands}) {
+    for (const Step step :
+         {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
+          &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_verify,
+          &Composer::read_operands, &Composer::follow_lease}) {
       const auto done = (this->*step)();
       if (const Error* typed = typed_mistake(options_)) return *typed;
       if (!done) return done.error();
@@ -203,6 +205,37 @@ class Composer {
     if (fallbacks.origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
     if (auto added = add_password(*url, environment_, {}, true); !added) return reader().refuse(added.error());
     options_.backends.push_back(std::move(*url));
+    return {};
+  }
+
+  /// A lease that `acquire` took from a fallback is where DLOCK_HELD says; the backend before it knows nothing of it.
+  Result<void> follow_lease() {
+    const Command command = options_.command;
+    const bool of_lease = command == Command::kRenew || command == Command::kRelease || command == Command::kCheck;
+    BackendUrl& asked = options_.backends.front();
+    if (!of_lease || options_.store_typed || asked.is_local()) return {};
+    for (const HeldEntry& entry : parse_held(environment_.get("DLOCK_HELD"))) {
+      const bool meant = options_.owner ? entry.claim.owner.text() == options_.owner->text()
+                                        : options_.token && entry.claim.token.value() == options_.token->value();
+      if (!meant || entry.key != options_.keys.front().text() || entry.store == asked.redacted()) continue;
+      return ask_instead(entry.store);
+    }
+    return {};
+  }
+
+  /// `store`: without its password, which stands with the fallback.
+  Result<void> ask_instead(const std::string& store) {
+    const Setting* fallbacks = reader().find(OptionId::kFallback);
+    std::vector<std::string> known = fallbacks == nullptr ? std::vector<std::string>() : fallbacks->values;
+    known.push_back(store);
+    for (const std::string& text : known) {
+      auto url = choose_backend(options_.config, text);
+      if (!url || url->redacted() != store) continue;
+      if (auto added = add_password(*url, environment_, {}, true); !added) return added;
+      options_.same_store = backend_option(*url) + options_.same_config;
+      options_.backends.front() = std::move(*url);
+      break;
+    }
     return {};
   }
 
