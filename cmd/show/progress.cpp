@@ -138,7 +138,7 @@ void Progress::warned(const std::string& warning) {
 
 void Progress::lost(const std::string& why, const SupervisorState& s, pid_t command) {
   std::string text = "LOST " + names(options_) + ": ";
-  if (s.deadline && !s.session_over) {
+  if (s.deadline && !s.session_over && !s.said_lost) {
     const TimePoint sent = *s.deadline - s.lease + clock_drift(s.lease);
     text += "no renewal for " + human_duration(runtime_.clock.now() - sent) + " (" + why + ")";
   } else {

@@ -13,11 +13,6 @@
 namespace dlock {
 namespace {
 
-using namespace std::chrono_literals;
-
-/// A keeper ends the wait itself; this is for one that hangs.
-constexpr Duration kGrace = 2s;
-
 /// Stands in where nothing is to be run.
 class NoCommand final : public LockedCommand {
  public:
@@ -31,7 +26,7 @@ class NoCommand final : public LockedCommand {
   bool sent_by_it(pid_t /*sender*/) const override { return false; }
 };
 
-SupervisionPolicy make_policy(const Options& options, const Store& store, TimePoint now, bool run_command) {
+SupervisionPolicy make_policy(const Options& options, bool run_command) {
   SupervisionPolicy policy;
   policy.ttl = options.ttl;
   policy.kill_after = options.kill_after;
@@ -39,8 +34,6 @@ SupervisionPolicy make_policy(const Options& options, const Store& store, TimePo
   policy.at_least = options.at_least;
   policy.max_hold = options.max_hold;
   policy.run_command = run_command;
-  const auto limit = options.nonblock ? std::optional<Duration>(0s) : options.wait;
-  if (store.has_keeper && limit) policy.give_up_at = now + *limit + options.connect_timeout + kGrace;
   return policy;
 }
 
@@ -73,7 +66,7 @@ class Watchers {
 void supervise(Taken& taken, const Options& options, const Runtime& runtime, LockedCommand* command,
                SignalInbox& signals, Watchers& watchers) {
   NoCommand nothing;
-  const SupervisionPolicy policy = make_policy(options, taken.store, runtime.clock.now(), command != nullptr);
+  const SupervisionPolicy policy = make_policy(options, command != nullptr);
   RunObserver& observer = watchers.begin(taken.store);
   taken.state = run_locked(runtime.clock, policy, *taken.session, command ? *command : nothing, signals, observer);
   watchers.finish(taken.state);

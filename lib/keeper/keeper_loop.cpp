@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <exception>
+#include <new>
 
-#include "lib/base/last_words.h"
 #include "lib/base/memory_limit.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/keeper/keeper_session.h"
@@ -21,8 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kStatusFailed = 69;
-constexpr int kStatusNonsense = 70;
+constexpr int kStatusFailed = 70;
 /// For the next holder to get on its way, after the supervisor has ended.
 constexpr Duration kLingerAfterSupervisor = 5ms;
 constexpr Duration kLongestLinger = kLastWordToEnd - kLingerAfterSupervisor;
@@ -76,8 +75,10 @@ void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLo
   linger(link, runtime.clock, request.spec.ttl);
 }
 
-std::string failed(const std::string& whose, const std::exception& failure) {
-  return "the keeper" + whose + " cannot go on: " + failure_text(failure);
+SessionGone failed(const std::string& whose, const std::exception& failure) {
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
+  return {"the keeper" + whose + " cannot go on: " + failure_text(failure), true,
+          memory ? ErrorCode::kSystem : ErrorCode::kInternal};
 }
 
 /// For an exception that keep() cannot catch: of a thread of a library, or where none may leave. Whoever listens on the
@@ -89,7 +90,7 @@ void end_with_reason() noexcept {
   try {
     if (const auto thrown = std::current_exception(); thrown && listened) std::rethrow_exception(thrown);
   } catch (const std::exception& failure) {
-    send_packet(kKeeperDescriptor, encode(event_message(SessionGone{failed("", failure)})));
+    send_packet(kKeeperDescriptor, encode(event_message(failed("", failure))));
   } catch (...) {  // the supervisor says that we are gone
   }
   _exit(kStatusFailed);
@@ -103,16 +104,15 @@ int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Pr
   try {
     if (request) keep_lock(link, *request, open, runtime, processes);
   } catch (const std::exception& failure) {
-    link.tell(SessionGone{failed(" of " + request->url.redacted(), failure)});
+    link.tell(failed(" of " + request->url.redacted(), failure));
     return kStatusFailed;
   }
-  return link.nonsense() ? kStatusNonsense : 0;
+  return link.nonsense() ? kStatusFailed : 0;
 }
 
 int run_keeper(const OpenLockDriver& open, std::size_t memory) {
   limit_memory(memory);
   std::set_terminate(end_with_reason);
-  send_last_words(kKeeperDescriptor, [](const std::string& why) { return encode(event_message(SessionGone{why})); });
   const SignalsBlocked blocked;  // what is sent to all processes of a service is for dlock and the command
   stop_blocking_stderr();
   SystemClock clock;

@@ -40,7 +40,7 @@ using OpenLockDriver = std::function<Result<std::unique_ptr<LockDriver>>(const A
 /// A server or its library must not be able to make it a burden: its address space is limited to `memory` bytes, and
 /// an exception, wherever it is thrown, is told to the supervisor (SessionGone) and ends the process.
 ///
-/// Returns the exit status of the process: 0, 69 after an exception, or 70 when what it read made no sense.
+/// Returns the exit status of the process: 0, or 70 after an exception and when what it read made no sense.
 int run_keeper(const OpenLockDriver& open, std::size_t memory);
 
 /// Having said its last word, a keeper waits for the supervisor to end, and another moment, before it closes its

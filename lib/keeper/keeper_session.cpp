@@ -9,12 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <vector>
 
+#include "lib/base/human_text.h"
+#include "lib/base/memory_limit.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 #include "lib/keeper/packets.h"
+#include "lib/lock/patience.h"
 
 namespace dlock {
 namespace {
@@ -23,6 +27,8 @@ using namespace std::chrono_literals;
 
 constexpr Duration kDetachBudget = 5s;
 constexpr Duration kAnswerTime = 100ms;  ///< for a keeper's last word to come to us, on a busy machine too
+constexpr Duration kMoreTime = 500ms;    ///< for the renewal that "more" announces
+constexpr Duration kWaitGrace = 1s;      ///< a keeper ends the wait itself; this is for one that hangs
 
 /// Our environment without the password, which it is told.
 std::vector<char*> keeper_environment() {
@@ -32,6 +38,26 @@ std::vector<char*> keeper_environment() {
   }
   kept.push_back(nullptr);
   return kept;
+}
+
+/// How a child has ended that was not reaped yet; nullopt: it has not.
+std::optional<siginfo_t> how_it_ended(pid_t pid) {
+  siginfo_t child{};
+  const bool ended = waitid(P_PID, static_cast<id_t>(pid), &child, WEXITED | WNOHANG | WNOWAIT) == 0;
+  return ended && child.si_pid != 0 ? std::optional(child) : std::nullopt;
+}
+
+bool has_exited(const siginfo_t& end) { return end.si_code == CLD_EXITED; }
+
+std::string text_of(const siginfo_t& end) {
+  if (has_exited(end)) return "ended with status " + std::to_string(end.si_status);
+  const char* name = sigabbrev_np(end.si_status);
+  return name ? std::string("died of SIG") + name : "died of signal " + std::to_string(end.si_status);
+}
+
+/// Without a library, or the room for one, ld.so ends it with 127; the kernel does by SIGSEGV.
+bool was_not_loaded(const siginfo_t& end) {
+  return has_exited(end) ? end.si_status == 127 : end.si_status == SIGSEGV && allowed_memory();
 }
 
 }  // namespace
@@ -52,18 +78,17 @@ void KeeperSession::end_program() {
   siginfo_t child{};
   // As long as it has not been reaped the pid is nobody else's.
   if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0) return;
-  wait_for_end();
+  wait_for_end(kGiveUpGrace);
   kill(pid_, SIGKILL);
-  wait_for_end();
+  wait_for_end(kGiveUpGrace);
   waitpid(pid_, nullptr, WNOHANG);
 }
 
-/// For kGiveUpGrace at most.
-void KeeperSession::wait_for_end() {
+void KeeperSession::wait_for_end(Duration limit) {
   const UniqueFd pidfd = open_process(pid_);
   if (!pidfd.valid()) return;
   std::vector<pollfd> fds{{pidfd.get(), POLLIN, 0}};
-  clock_.wait(fds, clock_.now() + kGiveUpGrace);
+  clock_.wait(fds, clock_.now() + limit);
 }
 
 /// In a session of its own: ^Z, ^C and a kill of the job's group must not stop the renewal.
@@ -114,7 +139,7 @@ int KeeperSession::spawn(char* const* arguments, char* const* environment, int s
   return failure;
 }
 
-void KeeperSession::acquire(TimePoint /*now*/) {
+void KeeperSession::acquire(TimePoint now) {
   const Message wanted = acquire_message(url_, spec_, style_);
   if (const std::size_t size = encode(wanted).size(); size > kLargestMessage) {
     pending_ = over(Refused{{ErrorCode::kInvalid,
@@ -128,6 +153,9 @@ void KeeperSession::acquire(TimePoint /*now*/) {
     pending_ = over(Refused{started.error(), std::nullopt});
     return;
   }
+  asked_at_ = now;
+  answer_by_ = answer_due(spec_.wait, now);
+  if (answer_by_) *answer_by_ += kWaitGrace;
   send(wanted);
 }
 
@@ -172,7 +200,6 @@ void KeeperSession::command_ended(int wait_status) {
 
 void KeeperSession::add_interest(std::vector<pollfd>& fds) const {
   if (socket_.valid() && !lost_) fds.push_back({socket_.get(), POLLIN, 0});
-  if (alarm_) fds.push_back({alarm_->fd(), POLLIN, 0});
 }
 
 /// A packet that does not fit means a keeper that does not read: its silence will be noticed by the deadlines. A keeper
@@ -181,67 +208,15 @@ void KeeperSession::send(const Message& message, int descriptor) {
   if (socket_.valid()) send_packet(socket_.get(), encode(message), descriptor);
 }
 
-/// A command that lives to see a renewal will probably see many: they need not wake us any more. What we have to wake
-/// up for is the time when the deadline that we know wants something done, and next_event() looks before anything is;
-/// a caller who says when that is (wakes_before) sleeps on, for as long as renewals come.
-void KeeperSession::look_from_now_on() {
-  shared_ = SharedDeadline::make();
-  if (shared_) send({"look", {}}, shared_->fd());
-}
-
-bool KeeperSession::wakes_before(Duration left) {
-  if (!shared_ || clock_.now() >= *deadline_ - left) return false;
-  if (alarm_ && alarm_->before() == left) return true;
-  alarm_ = SharedAlarm::make(left);
-  if (alarm_ && !alarm_->set(*deadline_)) alarm_.reset();
-  if (!alarm_) return false;
-  send({"wake", {{"before", std::to_string(left.count())}}}, alarm_->fd());
-  return true;
-}
-
-/// A keeper that was killed between the two has shown a renewal, and not moved the alarm. One that does not renew any
-/// more leaves it to the caller what has to be done, and when.
-void KeeperSession::hear_alarm() {
-  if (!alarm_ || !alarm_->has_rung()) return;
-  const bool renewed = clock_.now() < *deadline_ - alarm_->before();
-  if (!renewed || !alarm_->set(*deadline_)) alarm_.reset();
-}
-
-/// Renewed, unless something later has been told.
-std::optional<SessionEvent> KeeperSession::newer(TimePoint deadline) {
-  if (deadline_ && deadline <= *deadline_) return std::nullopt;
-  deadline_ = deadline;
-  return Renewed{deadline};
-}
-
 std::optional<SessionEvent> KeeperSession::next_event(TimePoint now) {
   if (pending_) return std::exchange(pending_, std::nullopt);
-  auto event = next_word();
-  // The shared deadline is looked at when the last message has been read, and told before it: it may have been shown in
-  // between.
-  const auto shown = shared_ ? shared_->shown() : std::nullopt;
-  if (auto renewed = shown ? newer(*shown) : std::nullopt) {
-    pending_ = std::move(event);
-    return renewed;
-  }
-  hear_alarm();
-  if (event) return event;
-  if (socket_.valid() && answer_by_ && now >= *answer_by_) return answer_for_silent_keeper();
-  return std::nullopt;
-}
-
-std::optional<SessionEvent> KeeperSession::next_word() {
   while (socket_.valid() && !lost_) {
     auto event = receive();
     if (!event) break;
-    if (awaiting_ == Awaiting::kWithdrawn && std::holds_alternative<Granted>(*event)) {
-      continue;  // they crossed; the keeper gives it back by itself, having read the withdraw
-    }
-    const auto* renewed = std::get_if<Renewed>(&*event);
-    if (!renewed) return event;
-    if (started_ && !shared_) look_from_now_on();
-    if (auto later = newer(renewed->deadline)) return later;
+    const bool crossed = awaiting_ == Awaiting::kWithdrawn && std::holds_alternative<Granted>(*event);
+    if (!crossed) return event;  // a keeper that reads the withdraw after its grant gives it back
   }
+  if (socket_.valid() && answer_by_ && now >= *answer_by_) return answer_for_silent_keeper();
   return std::nullopt;
 }
 
@@ -257,13 +232,15 @@ std::optional<SessionEvent> KeeperSession::receive() {
   heard_ = true;
   const auto message = decode({packet, static_cast<std::size_t>(size)});
   if (!message) return give_up(SessionGone{message.error().message});
-  if (message->verb == kThere) {
-    send({std::string(kHere), {}});
-    return receive();
-  }
+  if (message->verb == kThere || message->verb == kMore) return answer_own(message->verb);
   auto event = parse_event(*message);
   if (!event) return give_up(SessionGone{event.error().message});
-  granted_ = granted_ || std::holds_alternative<Granted>(*event);
+  if (std::holds_alternative<Granted>(*event)) {
+    granted_ = true;
+    if (awaiting_ == Awaiting::kNothing) answer_by_.reset();
+  }
+  if (const auto* unreached = std::get_if<Unreached>(&*event)) trouble_ = unreached->why;
+  if (std::holds_alternative<Reached>(*event)) trouble_.clear();
   const bool answers = std::holds_alternative<Released>(*event) || std::holds_alternative<ReleaseUnconfirmed>(*event);
   if (awaiting_ == Awaiting::kNothing && answers) {
     early_answer_ = std::move(*event);
@@ -273,6 +250,17 @@ std::optional<SessionEvent> KeeperSession::receive() {
   const bool goes_on = std::holds_alternative<Granted>(*event) || std::holds_alternative<Renewed>(*event) ||
                        std::holds_alternative<Unrenewed>(*event) || is_of_wait(*event);
   return goes_on ? std::move(*event) : over(std::move(*event));
+}
+
+/// After "more" a later renewal is on its way, and nothing that has been read says how long the lease lasts.
+std::optional<SessionEvent> KeeperSession::answer_own(const std::string& verb) {
+  if (verb == kThere) {
+    send({std::string(kHere), {}});
+  } else {
+    std::vector<pollfd> fds{{socket_.get(), POLLIN, 0}};
+    clock_.wait(fds, clock_.now() + kMoreTime);
+  }
+  return receive();
 }
 
 /// A keeper that has a command to watch over listens on.
@@ -289,23 +277,17 @@ SessionEvent KeeperSession::give_up(SessionEvent last) {
   return over(std::move(last));
 }
 
-/// A program that could not be loaded has asked no store: that is nothing for --fallback.
+/// A command that runs must not be ended late because of a keeper that closes its socket and lives on.
 SessionEvent KeeperSession::gone() {
-  if (heard_ || awaiting_ != Awaiting::kNothing || !was_not_loaded()) {
-    return SessionGone{"the keeper " + program_ + " is gone"};
+  wait_for_end(granted_ ? kAnswerTime : kGiveUpGrace);
+  const auto end = how_it_ended(pid_);
+  const std::string keeper = "the keeper " + program_;
+  if (end && !heard_ && was_not_loaded(*end)) {
+    return Refused{{ErrorCode::kSystem, keeper + " could not be loaded",
+                    "is enough memory allowed (ulimit -v), and are all its libraries there?"},
+                   std::nullopt};
   }
-  return Refused{{ErrorCode::kSystem, "the keeper " + program_ + " could not be loaded",
-                  "is enough memory allowed (ulimit -v), and are all its libraries there?"},
-                 std::nullopt};
-}
-
-/// Without a library, or the room for one, ld.so ends it with 127; the kernel does by SIGSEGV.
-bool KeeperSession::was_not_loaded() {
-  wait_for_end();
-  siginfo_t child{};
-  if (waitid(P_PID, static_cast<id_t>(pid_), &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid == 0)
-    return false;
-  return child.si_status == (child.si_code == CLD_EXITED ? 127 : SIGSEGV);
+  return SessionGone{keeper + " " + (end ? text_of(*end) : "has closed its connection to dlock")};
 }
 
 SessionEvent KeeperSession::over(SessionEvent last) {
@@ -316,8 +298,23 @@ SessionEvent KeeperSession::over(SessionEvent last) {
 
 SessionEvent KeeperSession::answer_for_silent_keeper() {
   if (awaiting_ == Awaiting::kWithdrawn) return give_up(Withdrawn{});
-  return give_up(
-      ReleaseUnconfirmed{{ErrorCode::kUnavailable, "the keeper of " + url_.redacted() + " does not answer"}});
+  const Error silent{ErrorCode::kInternal, what_it_does(), "nothing was run"};
+  if (awaiting_ == Awaiting::kReleased) return give_up(ReleaseUnconfirmed{{silent.code, silent.message}});
+  continue_program();  // closing its socket tells it to leave nothing behind
+  return give_up(Refused{silent, std::nullopt});
+}
+
+/// "the keeper (pid 4711) of redis://h did not answer in time: it is stopped, 7.1 s after it was asked for k".
+std::string KeeperSession::what_it_does() const {
+  const auto process = look_up_process(pid_);
+  const char state = process ? process->state : '?';
+  std::string what = state == 'T' || state == 't' ? "is stopped" : state == 'R' ? "computes" : "waits";
+  if (state == 'D') what = "waits for a disk";
+  std::string text = "the keeper (pid " + std::to_string(pid_) + ") of " + url_.redacted() +
+                     " did not answer in time: it " + what + ", " + human_duration(clock_.now() - asked_at_) +
+                     " after it was asked for " + spec_.name.text();
+  if (!granted_ && !trouble_.empty()) text += "; it said last: " + trouble_;
+  return text;
 }
 
 Result<void> KeeperSession::detach(const DetachSpec& spec) {
@@ -336,9 +333,9 @@ Result<void> KeeperSession::detach(const DetachSpec& spec) {
     if (detached_) return {};  // from us: it is the keeper's now, or the store's
     if (const auto* lost = std::get_if<Lost>(&*event); lost && lost->final) return Error{ErrorCode::kLost, lost->why};
     if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&*event)) return failed->error;
-    if (const auto* gone = std::get_if<SessionGone>(&*event)) return Error{ErrorCode::kUnavailable, gone->why};
+    if (const auto* gone = std::get_if<SessionGone>(&*event)) return Error{gone->code, gone->why};
   }
-  return Error{ErrorCode::kUnavailable, "the keeper of " + url_.redacted() + " does not answer", {}};
+  return Error{ErrorCode::kInternal, what_it_does()};
 }
 
 }  // namespace dlock

@@ -7,8 +7,6 @@
 #include "lib/base/unique_fd.h"
 #include "lib/config/backend_url.h"
 #include "lib/keeper/messages.h"
-#include "lib/keeper/shared_alarm.h"
-#include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 
@@ -23,9 +21,11 @@ inline constexpr Duration kGiveUpGrace = std::chrono::milliseconds(1500);
 /// A lock that a program of its own keeps. The supervisor's end: starts the program ("PROGRAM --keeper", in a session
 /// of its own, with its socket as descriptor 3), tells it what is wanted, and believes nothing but its messages.
 /// Nothing the keeper does or fails to do can block this side: the socket is non-blocking, and every answer that the
-/// contract of LockSession promises by a deadline is given by this end when the keeper is silent. The keeper sees the
-/// end of this process as end of file. One that is given up (it is silent, talks nonsense, closed its socket, or is
-/// dropped before it has answered) is killed and reaped by the destructor, unless it ends within kGiveUpGrace.
+/// contract of LockSession promises by a deadline is given by this end when the keeper is silent; so is a Refused
+/// (Internal) when a wait has had its answer_due() and a moment more. A keeper's silence or end never is Unavailable.
+/// The keeper sees the end of this process as end of file. One that is given up (it is silent, talks nonsense, closed
+/// its socket, or is dropped before it has answered) is killed and reaped by the destructor, unless it ends within
+/// kGiveUpGrace.
 class KeeperSession final : public LockSession {
  public:
   /// `style`: how, and how much, the keeper says on stderr.
@@ -40,7 +40,6 @@ class KeeperSession final : public LockSession {
   void ask_who() override;
   void add_interest(std::vector<pollfd>& fds) const override;
   std::optional<TimePoint> wake_at() const override { return answer_by_; }
-  bool wakes_before(Duration left) override;
   std::optional<SessionEvent> next_event(TimePoint now) override;
   pid_t keeper_pid() const override { return pid_; }
   void command_started(int guard) override;
@@ -54,19 +53,16 @@ class KeeperSession final : public LockSession {
   Result<void> start_program();
   int spawn(char* const* arguments, char* const* environment, int socket);
   void send(const Message& message, int descriptor = -1);
-  std::optional<SessionEvent> next_word();
-  void look_from_now_on();
-  std::optional<SessionEvent> newer(TimePoint deadline);
-  void hear_alarm();
   std::optional<SessionEvent> receive();
+  std::optional<SessionEvent> answer_own(const std::string& verb);
   SessionEvent lose(const Lost& lost);
   SessionEvent gone();
-  bool was_not_loaded();
   SessionEvent over(SessionEvent last);
   SessionEvent answer_for_silent_keeper();
   SessionEvent give_up(SessionEvent last);
+  std::string what_it_does() const;
   void end_program();
-  void wait_for_end();
+  void wait_for_end(Duration limit);
   void continue_program();
 
   const std::string program_;
@@ -77,7 +73,9 @@ class KeeperSession final : public LockSession {
   UniqueFd socket_;
   pid_t pid_ = 0;
   Awaiting awaiting_ = Awaiting::kNothing;
-  std::optional<TimePoint> answer_by_;
+  TimePoint asked_at_{};                 ///< when acquire() was called
+  std::optional<TimePoint> answer_by_;   ///< of a grant, until there is one; then of what is awaited
+  std::string trouble_;                  ///< while it waits: why it does not reach the store
   std::optional<SessionEvent> pending_;  ///< to be returned before the socket is read
   bool heard_ = false;                   ///< the keeper has said something
   bool started_ = false;                 ///< the command was started
@@ -86,10 +84,7 @@ class KeeperSession final : public LockSession {
   bool given_up_ = false;
   bool detached_ = false;
   std::optional<SessionEvent>
-      early_answer_;                   ///< to a release() that is still to come: the keeper has ended the command
-  std::optional<TimePoint> deadline_;  ///< of the last renewal
-  std::optional<SharedDeadline> shared_;
-  std::optional<SharedAlarm> alarm_;
+      early_answer_;  ///< to a release() that is still to come: the keeper has ended the command
 };
 
 }  // namespace dlock

@@ -128,6 +128,11 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     link_.tell(Lost{wanted->why, false});
     return true;
   }
+  if (const auto* due = std::get_if<RenewalDue>(&answer)) {
+    trace("renewed at once: " + due->why);
+    schedule_.hasten(began);
+    return true;
+  }
   // Who slept past the deadline must not bring a hold back to life that others had to believe ended.
   if (const auto why = schedule_.over(clock_.now())) return lose(*why);
   if (const auto* renewed = std::get_if<RenewalRenewed>(&answer)) {

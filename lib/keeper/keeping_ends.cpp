@@ -58,9 +58,15 @@ void Keeping::withdraw(TimePoint until) {
   link_.tell(Withdrawn{});
 }
 
+/// Who waits for the answer has it in time; a lock that may still be held is given back as soon as the store lets us.
 void Keeping::give_back(TimePoint until) {
-  answer_end(holds_ ? lock_.release(until) : Result<void>());
-  stay_for_the_inner();
+  const auto released = holds_ ? lock_.release(until) : Result<void>();
+  answer_end(released);
+  const bool unknown = !released && released.error().code == ErrorCode::kUnavailable;
+  if (!unknown || lock_.is_still_entered()) return stay_for_the_inner();
+  link_.hang_up();
+  processes_.close_streams();
+  give_back_alone();
 }
 
 /// The command and its supervisor have ended, and a dlock inside them has not.

@@ -30,11 +30,15 @@ struct RenewalUnknown {
 struct RevocationRequested {
   std::string why;
 };
-using Renewal = std::variant<RenewalRenewed, RenewalHeld, RenewalLost, RenewalUnknown, RevocationRequested>;
+/// Of held() only: the connection that would have told of a loss has ended, so a renewal has to ask, now.
+struct RenewalDue {
+  std::string why;
+};
+using Renewal = std::variant<RenewalRenewed, RenewalHeld, RenewalLost, RenewalUnknown, RevocationRequested, RenewalDue>;
 
 /// One lock of a store, as its keeper program takes and keeps it (the loop around it: keeper_loop.h). The calls block,
 /// each within a time of its own, and end early when `control` wants them to. Single-threaded. Sequence: acquire();
-/// after Granted any number of renew() and held(); release() at the end, once.
+/// after Granted any number of renew() and held(); release() at the end.
 class LockDriver {
  public:
   virtual ~LockDriver() = default;
@@ -61,7 +65,7 @@ class LockDriver {
 
   /// Releases the lock if the owner is still ours, compared in the same step. Repeats while the outcome is unknown;
   /// after such an outcome a lock that is gone counts as released. Lost if it was not ours any more, Unavailable if
-  /// there is no confirmation by `until`.
+  /// there is no confirmation by `until`; then it may be called again.
   virtual Result<void> release(TimePoint until) = 0;
 
   /// Makes the lease end `ttl` from now without this process; its lock-delay follows. `ttl` 0: only the lock-delay is

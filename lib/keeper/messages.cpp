@@ -199,7 +199,9 @@ struct EventWriter {
     return message;
   }
   Message operator()(const SessionGone& gone) const {
-    return {"gone", {{"why", std::string(utf8_prefix(gone.why, kLongestSentence))}}};
+    return {
+        "gone",
+        {{"why", std::string(utf8_prefix(gone.why, kLongestSentence))}, {"code", digits(static_cast<int>(gone.code))}}};
   }
 };
 
@@ -320,7 +322,7 @@ Result<SessionEvent> parse_event(const Message& message) {
   if (verb == "unrenewed") event = Unrenewed{in.text("why")};
   if (verb == "unreached") event = Unreached{in.text("why")};
   if (verb == "lost") event = Lost{in.text("why")};
-  if (verb == "gone") event = SessionGone{in.text("why")};
+  if (verb == "gone") event = SessionGone{in.text("why"), true, in.choice("code", ErrorCode::kInternal)};
   if (verb == "asked") event = Lost{in.text("why"), false};
   if (verb == "unconfirmed") event = ReleaseUnconfirmed{get_error(in)};
   if (!event) return broken_message("unknown word '" + verb + "'");

@@ -21,13 +21,12 @@ namespace dlock {
 //               over    (after "lost": nothing is left to be ended; without it the end of the supervisor is a death)
 //               ended status= (of a stock)  detach ttl= [pid=]
 //               here    (the answer to "there")
-//               look    (with the descriptor of a SharedDeadline: renewals are shown there from now on, and not said)
-//               wake before=  (with the descriptor of a SharedAlarm: it is moved by each renewal that is shown)
 //   keeper:     granted ...  renewed deadline=  unrenewed why=  lost why=  asked why= (for the lock, by somebody)
 //               refused code= message= next= [state]  waiting [state]  unreached why=  reached
 //               withdrawn  released  unconfirmed code= message=
 //               there       (is the supervisor? it has a grant and has not said "started")
-//               gone why=   (it cannot go on; nobody renews any more)
+//               more        (the supervisor has read nothing for long: the latest renewal comes once it has)
+//               gone why= code=   (it cannot go on; nobody renews any more)
 
 inline constexpr Log::Style kSilent{.quiet = true};
 
@@ -46,9 +45,10 @@ Result<AcquireRequest> parse_acquire(const Message& message);
 Message event_message(const SessionEvent& event);
 Result<SessionEvent> parse_event(const Message& message);
 
-/// "there": answered with "here" by the session itself, and no event.
+/// For the session itself, and no events: "there" is answered with "here"; after "more" it waits a moment.
 inline constexpr std::string_view kThere = "there";
 inline constexpr std::string_view kHere = "here";
+inline constexpr std::string_view kMore = "more";
 
 /// The deadline= of withdraw and release.
 Message deadline_message(const std::string& verb, TimePoint deadline);

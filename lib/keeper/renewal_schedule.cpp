@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/keeper/renewal_schedule.h"
 
-#include <algorithm>
-
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,7 @@ class RenewalSchedule {
   void renewed(TimePoint began, TimePoint now, TimePoint deadline);
   void held(TimePoint now);
   void unknown(TimePoint began, std::string why);
+  void hasten(TimePoint now) { due_ = std::min(due_, now); }
 
   /// The deadline has passed without a renewal: why nothing is believed any more.
   std::optional<std::string> over(TimePoint now) const;

@@ -19,13 +19,13 @@ std::optional<Number> number_of(const Message& message, const char* field, Numbe
 }
 
 bool is_of_the_moment(const SessionEvent& event) {
-  return is_of_wait(event) || std::holds_alternative<Renewed>(event) || std::holds_alternative<Unrenewed>(event);
+  return is_of_wait(event) || std::holds_alternative<Unrenewed>(event);
 }
 
 }  // namespace
 
 void SupervisorLink::add_interest(std::vector<pollfd>& fds) const {
-  const short events = unsaid_.empty() ? POLLIN : POLLIN | POLLOUT;
+  const short events = has_unsaid() ? POLLIN | POLLOUT : POLLIN;
   if (socket_.valid()) fds.push_back({socket_.get(), events, 0});
 }
 
@@ -41,27 +41,39 @@ bool SupervisorLink::take_who() {
 
 void SupervisorLink::tell(const SessionEvent& event) {
   if (!socket_.valid()) return;
-  if (const auto* renewed = std::get_if<Renewed>(&event); renewed && shared_) return show(renewed->deadline);
-  say(encode(event_message(event)), is_of_the_moment(event));
+  std::string packet = encode(event_message(event));
+  if (std::holds_alternative<Renewed>(event)) renewed(std::move(packet));
+  else say(std::move(packet), is_of_the_moment(event));
 }
 
 void SupervisorLink::say(std::string packet, bool may_be_missed) {
   say_kept();
-  const bool full = !unsaid_.empty() || (send_packet(socket_.get(), packet) < 0 && errno == EAGAIN);
-  if (full && !may_be_missed) unsaid_.push_back(std::move(packet));
+  if (may_be_missed && !has_room()) return;
+  if (has_unsaid() || !fits(packet)) unsaid_.push_back(std::move(packet));
+}
+
+/// "more" goes while there is room for it.
+void SupervisorLink::renewed(std::string packet) {
+  say_kept();
+  if (!has_unsaid() && has_room() && fits(packet)) return;
+  if (!renewal_) fits(encode({std::string(kMore), {}}));
+  renewal_ = std::move(packet);
+}
+
+/// Only what fits besides many more: Linux says so of a socket of which three quarters are free.
+bool SupervisorLink::has_room() const {
+  pollfd socket{socket_.get(), POLLOUT, 0};
+  return poll(&socket, 1, 0) == 1;
+}
+
+/// Sends it. False: there is no room. For a supervisor that is gone there is.
+bool SupervisorLink::fits(const std::string& packet) {
+  return send_packet(socket_.get(), packet) >= 0 || errno != EAGAIN;
 }
 
 void SupervisorLink::say_kept() {
-  while (has_unsaid()) {
-    if (send_packet(socket_.get(), unsaid_.front()) < 0 && errno == EAGAIN) return;
-    unsaid_.pop_front();
-  }
-}
-
-/// First the deadline: whom the alarm wakes early looks at it, and sets the alarm himself.
-void SupervisorLink::show(TimePoint deadline) {
-  shared_->show(deadline);
-  if (alarm_) alarm_->set(deadline);
+  if (renewal_ && socket_.valid() && has_room() && fits(*renewal_)) renewal_.reset();
+  while (!renewal_ && socket_.valid() && !unsaid_.empty() && fits(unsaid_.front())) unsaid_.pop_front();
 }
 
 void SupervisorLink::ask_whether_there() {
@@ -116,12 +128,6 @@ void SupervisorLink::take(const Message& message, UniqueFd passed) {
   } else if (message.verb == "detach") {
     const auto ttl = number_of<std::int64_t>(message, "ttl");
     detach_ = Detach{Duration(ttl.value_or(0)), number_of<pid_t>(message, "pid")};
-  } else if (message.verb == "look") {
-    shared_ = SharedDeadline::open(std::move(passed));  // without it renewals are said, as before
-  } else if (message.verb == "wake") {
-    const auto before = number_of<std::int64_t>(message, "before");
-    if (before) alarm_ = SharedAlarm::open(std::move(passed), Duration(*before));
-    nonsense_ = nonsense_ || !before;
   } else {
     nonsense_ = true;
   }

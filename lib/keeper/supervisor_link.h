@@ -9,14 +9,13 @@
 #include "lib/base/unique_fd.h"
 #include "lib/keeper/control.h"
 #include "lib/keeper/messages.h"
-#include "lib/keeper/shared_alarm.h"
-#include "lib/keeper/shared_deadline.h"
 
 namespace dlock {
 
 /// The keeper's end of the socket to its supervisor, never blocking. What has come is kept until it is asked for; what
 /// makes no sense is left out and remembered. What a supervisor that does not read may not miss (Control::tell()) is
-/// kept, and sent by receive() as soon as there is room, before anything else is said.
+/// kept, and sent by receive() as soon as there is room, before anything else is said; of the renewals the latest one,
+/// as soon as the socket is a quarter full: what was confirmed last is told first, however long nobody has read.
 class SupervisorLink final : public Control {
  public:
   explicit SupervisorLink(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -34,7 +33,7 @@ class SupervisorLink final : public Control {
   /// Reads everything that has come, and says what could not be said before.
   void receive();
   /// Whether something has been kept that the supervisor may not miss.
-  bool has_unsaid() const { return socket_.valid() && !unsaid_.empty(); }
+  bool has_unsaid() const { return socket_.valid() && (!unsaid_.empty() || renewal_); }
 
   bool gone() const { return gone_; }
   bool nonsense() const { return nonsense_; }
@@ -62,15 +61,16 @@ class SupervisorLink final : public Control {
  private:
   bool is_stopped() const { return socket_.valid() ? withdraw_by_ || release_by_ || detach_ : gone_; }
   void take(const Message& message, UniqueFd passed);
-  void show(TimePoint deadline);
+  void renewed(std::string packet);
+  bool has_room() const;
+  bool fits(const std::string& packet);
   void say(std::string packet, bool may_be_missed);
   void say_kept();
   void refuse(const Error& error);
 
   UniqueFd socket_;
-  std::optional<SharedDeadline> shared_;  ///< where the supervisor looks for renewals
-  std::optional<SharedAlarm> alarm_;      ///< what it sleeps on meanwhile
-  std::deque<std::string> unsaid_;        ///< packets
+  std::deque<std::string> unsaid_;      ///< packets
+  std::optional<std::string> renewal_;  ///< the latest one, after "more"; older than what is in unsaid_
   bool gone_ = false;
   bool nonsense_ = false;
   bool heard_ = false;

@@ -26,7 +26,7 @@ std::variant<Granted, Refused> acquire_and_wait(LockSession& session, Clock& clo
     }
     if (auto* lost = std::get_if<Lost>(&*event)) return Refused{{ErrorCode::kLost, lost->why}, std::nullopt};
     if (auto* gone = std::get_if<SessionGone>(&*event)) {
-      return Refused{{ErrorCode::kUnavailable, gone->why}, std::nullopt};
+      return Refused{{gone->code, gone->why}, std::nullopt};
     }
   }
 }
@@ -38,7 +38,7 @@ Result<void> release_and_wait(LockSession& session, Clock& clock, Duration withi
     if (std::holds_alternative<Released>(*event)) return {};
     if (auto* unconfirmed = std::get_if<ReleaseUnconfirmed>(&*event)) return std::move(unconfirmed->error);
     if (auto* lost = std::get_if<Lost>(&*event); lost && lost->final) return Error{ErrorCode::kLost, lost->why};
-    if (auto* gone = std::get_if<SessionGone>(&*event)) return Error{ErrorCode::kUnavailable, gone->why};
+    if (auto* gone = std::get_if<SessionGone>(&*event)) return Error{gone->code, gone->why};
   }
   return Error{ErrorCode::kUnavailable, "the release was not confirmed in time"};
 }

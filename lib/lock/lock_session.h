@@ -81,9 +81,11 @@ struct ReleaseUnconfirmed {
 };
 /// The session itself is gone (its keeper died or broke the protocol): no further event will come, nobody renews any
 /// more, and what was said last still counts. Final, or that of one of several locks: release() gives the others back.
+/// Never Unavailable: it tells nothing about the store.
 struct SessionGone {
   std::string why;
   bool final = true;
+  ErrorCode code = ErrorCode::kInternal;
 };
 
 using SessionEvent = std::variant<Granted, Renewed, Unrenewed, Lost, Refused, Waiting, Unreached, Reached, Withdrawn,
@@ -129,10 +131,6 @@ class LockSession {
   /// method.
   virtual void add_interest(std::vector<pollfd>& fds) const = 0;
   virtual std::optional<TimePoint> wake_at() const = 0;
-
-  /// True: until the next event or the next call of this, what add_interest() names is ready when no more than `left`
-  /// is left of the lease, however often it has been renewed; nobody else needs a timer for that.
-  virtual bool wakes_before(Duration /*left*/) { return false; }
 
   /// The next thing that happened, or nullopt. Does not block.
   virtual std::optional<SessionEvent> next_event(TimePoint now) = 0;

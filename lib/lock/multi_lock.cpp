@@ -9,7 +9,7 @@ namespace dlock {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr Duration kUnwindBudget = 5s;
+constexpr Duration kUnwindBudget = 1s;  ///< what is not given back by then the keepers go on giving back
 
 /// `name`: of a lock that was held already while another one was waited for; nullopt: of one that was not.
 Refused lost_before_all(const std::optional<LockName>& name, const std::string& why) {
@@ -115,7 +115,7 @@ std::optional<SessionEvent> MultiLock::end_of_part(const Part& part, SessionEven
   auto* lost = std::get_if<Lost>(&event);
   auto* gone = std::get_if<SessionGone>(&event);
   if (const auto* failed = std::get_if<ReleaseUnconfirmed>(&event)) unconfirmed_ = failed->error;
-  if (gone) unconfirmed_ = Error{ErrorCode::kUnavailable, gone->why};
+  if (gone) unconfirmed_ = Error{gone->code, gone->why};
   if (verdict_) {
     if (lost && !lost_) lost_ = std::move(*lost);
     return std::nullopt;
@@ -126,7 +126,7 @@ std::optional<SessionEvent> MultiLock::end_of_part(const Part& part, SessionEven
     return event;
   }
   if (lost) event = lost_before_all(part.name, lost->why);
-  else if (gone) event = Refused{{ErrorCode::kUnavailable, gone->why, "nothing was run"}, std::nullopt};
+  else if (gone) event = Refused{{gone->code, gone->why, "nothing was run"}, std::nullopt};
   unwind(std::move(event), now + kUnwindBudget);
   return std::nullopt;
 }

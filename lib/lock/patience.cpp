@@ -18,6 +18,7 @@ constexpr Duration kFirstAttempt = 1s;
 constexpr Duration kWorthTelling = 1s;
 constexpr Duration kBehindTheWait = 1s;
 constexpr Duration kShortestFarewell = 100ms;
+constexpr Duration kLongestUndo = 3s;  ///< where the wait has no end of its own: who holds it, and giving up
 
 TimePoint shortened(TimePoint end, TimePoint limit, TimePoint now) {
   return std::min(end, std::max(limit, now + kShortestFarewell));
@@ -29,6 +30,12 @@ Duration connect_timeout_of(const WaitPolicy& policy) {
   return policy.connect_timeout > 0s ? policy.connect_timeout : kConnectTimeout;
 }
 
+std::optional<TimePoint> answer_due(const WaitPolicy& policy, TimePoint now) {
+  if (policy.once) return now + connect_timeout_of(policy) + kLongestUndo;
+  if (!policy.until) return std::nullopt;
+  return std::max(*policy.until, now + kFirstAttempt) + kBehindTheWait;
+}
+
 std::optional<TimePoint> Patience::wait_end(TimePoint now) const {
   if (policy_.tries == 0) return policy_.until;
   return earlier(now + (policy_.retry_interval > 0s ? policy_.retry_interval : kBetweenTries), policy_.until);
@@ -37,7 +44,8 @@ std::optional<TimePoint> Patience::wait_end(TimePoint now) const {
 TimePoint Patience::attempt_end(TimePoint now) const {
   const bool patient = waits_through_outages();
   const TimePoint since = patient ? now : out_since_.value_or(now);
-  const TimePoint end = std::max(since + outage_limit(), now + kShortestAttempt);
+  const Duration limit = policy_.once ? connect_timeout() : outage_limit();
+  const TimePoint end = std::max(since + limit, now + kShortestAttempt);
   if (!policy_.until) return end;
   const Duration least = met_ ? kLateAttempt : out_since_ ? kShortestAttempt : kFirstAttempt;
   return std::min(end, std::max(*policy_.until, now + least));

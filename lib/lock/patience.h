@@ -12,6 +12,9 @@ namespace dlock {
 /// The time that a store has to answer for the first time: 5 s if nobody chose one.
 Duration connect_timeout_of(const WaitPolicy& policy);
 
+/// When whoever obeys Patience has answered and undone what it began, of a wait that begins `now`; nullopt: no limit.
+std::optional<TimePoint> answer_due(const WaitPolicy& policy, TimePoint now);
+
 /// What a WaitPolicy allows, from moment to moment: the one place that reads it. Pure: it is told the time, and what
 /// became of the attempts. Single-threaded.
 ///

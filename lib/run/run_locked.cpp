@@ -135,13 +135,11 @@ class Loop {
   }
 
   void wait() {
-    const auto due = term_due(policy_, s_);
-    const bool watched = due && session_.wakes_before(*s_.deadline - *due);
     fds_.clear();
     fds_.push_back({signals_.fd(), POLLIN, 0});
     session_.add_interest(fds_);
     command_.add_interest(fds_);
-    auto until = earlier(dlock::wake_at(policy_, s_, watched), session_.wake_at());
+    auto until = earlier(dlock::wake_at(policy_, s_), session_.wake_at());
     if (s_.phase == Phase::kAcquiring) until = earlier(until, observer_.wake_at());
     clock_.wait(fds_, until);
   }

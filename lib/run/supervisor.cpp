@@ -32,6 +32,12 @@ std::optional<TimePoint> last_moment(const SupervisorState& s) {
   return s.deadline ? std::optional(kill_at(*s.deadline, s.lease)) : std::nullopt;
 }
 
+/// When the running command has to get TERM, unless a renewal comes first.
+std::optional<TimePoint> term_due(const SupervisionPolicy& policy, const SupervisorState& s) {
+  if (s.phase != Phase::kRunning || s.lost || !s.deadline) return std::nullopt;
+  return term_at(*s.deadline, s.lease, kill_after(policy, s));
+}
+
 /// One decision being made. Each on_...() handles one kind of event in every phase.
 class Decision {
  public:
@@ -41,9 +47,6 @@ class Decision {
 
   void operator()(const TimePassed&) {
     switch (s_.phase) {
-      case Phase::kAcquiring:
-        if (policy_.give_up_at && now_ >= *policy_.give_up_at) refuse_silent_session();
-        return;
       case Phase::kWithdrawing:
         if (alarm_rang()) finish(Outcome::kInterrupted);
         return;
@@ -66,6 +69,7 @@ class Decision {
       case Phase::kReleasing:
         if (alarm_rang()) release_failed("no answer in time");
         return;
+      case Phase::kAcquiring:  // the session gives its answer by a deadline of its own
       case Phase::kDone:
         return;
     }
@@ -95,6 +99,7 @@ class Decision {
 
   void operator()(const Lost& lost) {
     s_.session_over = lost.final;
+    s_.said_lost = s_.said_lost || !s_.lost;
     switch (s_.phase) {
       case Phase::kAcquiring:
         finish_refused({ErrorCode::kLost, lost.why});
@@ -154,7 +159,7 @@ class Decision {
     s_.session_over = gone.final;
     switch (s_.phase) {
       case Phase::kAcquiring:
-        finish_refused({ErrorCode::kUnavailable, gone.why, "nothing was run"});
+        finish_refused({gone.code, gone.why, "nothing was run"});
         return;
       case Phase::kWithdrawing:
         finish(Outcome::kInterrupted);
@@ -345,10 +350,6 @@ class Decision {
     finish(Outcome::kRefused);
   }
 
-  void refuse_silent_session() {
-    finish_refused({ErrorCode::kUnavailable, "the backend's keeper did not answer in time", "nothing was run"});
-  }
-
   void finish(Outcome outcome) {
     s_.outcome = outcome;
     s_.phase = Phase::kDone;
@@ -370,21 +371,15 @@ std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, 
   return decision.take();
 }
 
-std::optional<TimePoint> term_due(const SupervisionPolicy& policy, const SupervisorState& s) {
-  if (s.phase != Phase::kRunning || s.lost || !s.deadline) return std::nullopt;
-  return term_at(*s.deadline, s.lease, kill_after(policy, s));
-}
-
-std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s, bool watched) {
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s) {
   switch (s.phase) {
-    case Phase::kAcquiring:
-      return policy.give_up_at;
     case Phase::kGranted:
       return last_moment(s);
     case Phase::kRunning:
-      return earlier(watched ? std::nullopt : term_due(policy, s), end_of_hold(policy, s));
+      return earlier(term_due(policy, s), end_of_hold(policy, s));
     case Phase::kLingering:
       return earlier(s.alarm, last_moment(s));
+    case Phase::kAcquiring:
     case Phase::kWithdrawing:
     case Phase::kEnding:
     case Phase::kKilling:

@@ -57,9 +57,8 @@ struct SupervisionPolicy {
   Duration kill_after = std::chrono::seconds(5);
   OnLost on_lost;
   Duration at_least{0};
-  std::optional<Duration> max_hold;     ///< counted from the grant: then the command is ended, whatever on_lost says
-  bool run_command = true;              ///< false: Granted is the end (acquire, wait)
-  std::optional<TimePoint> give_up_at;  ///< a session without an answer by then counts as hanging
+  std::optional<Duration> max_hold;  ///< counted from the grant: then the command is ended, whatever on_lost says
+  bool run_command = true;           ///< false: Granted is the end (acquire, wait)
 };
 
 // What happens, besides SessionEvents.
@@ -113,6 +112,7 @@ struct SupervisorState {
   std::optional<int> command_status;  ///< wait status, once it ended
   bool command_alive = false;
   bool lost = false;
+  bool said_lost = false;     ///< the session has said so; otherwise the lease ran down
   bool overheld = false;      ///< the command was ended because max_hold was over
   std::string lost_why;       ///< before a loss: why the last renewal was not confirmed, if it was not
   bool session_over = false;  ///< said a final Lost or SessionGone: nothing more to release
@@ -129,10 +129,7 @@ struct SupervisorState {
 std::vector<Action> decide(const SupervisionPolicy& policy, SupervisorState& s, const SupervisorEvent& event,
                            TimePoint now);
 
-/// When the running command has to get TERM, unless a renewal comes first.
-std::optional<TimePoint> term_due(const SupervisionPolicy& policy, const SupervisorState& s);
-
-/// When TimePassed is due at the latest. `watched`: the session wakes us in time for term_due() (wakes_before()).
-std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s, bool watched = false);
+/// When TimePassed is due at the latest.
+std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const SupervisorState& s);
 
 }  // namespace dlock

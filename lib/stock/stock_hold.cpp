@@ -331,7 +331,8 @@ std::optional<TimePoint> StockHold::wake_at() const {
 /// A lock's longer lease says nothing about the reservation: only bad news counts.
 Renewal StockHold::held(TimePoint now) {
   for (Locked& one : locks_) {
-    if (auto answer = one.lock->held(now); std::holds_alternative<RenewalLost>(answer)) return answer;
+    auto answer = one.lock->held(now);
+    if (std::holds_alternative<RenewalLost>(answer) || std::holds_alternative<RenewalDue>(answer)) return answer;
   }
   return RenewalHeld{};
 }

@@ -100,6 +100,19 @@ teardown() { end_world; }
   history check --sections 2
 }
 
+# The next renewal would come after 200 s.
+@test "server restarted empty: a holder of any mode hears of it by the end of its connection, 79" {
+  local mode i=0
+  for mode in '' --shared '--permits 3'; do
+    # shellcheck disable=SC2086
+    start_watched "h$((++i))" dlock run --ttl 10m $mode "k$i" -- sh -c "touch held$i; exec sleep 300"
+    wait_until test -e "held$i"
+  done
+  kill_redis one
+  restart_redis one
+  for i in 1 2 3; do [ "$(how_ended "h$i")" = "exit 79" ]; done
+}
+
 @test "server gone for good: the command is ended before its lease is, 79, with the reason" {
   start_watched a dlock run --ttl 2s k -- section --for 30 2>said
   wait_until begun 1

@@ -48,10 +48,6 @@ class ScriptedWorld {
     void command_ended(int wait_status) override { told_status = wait_status; }
     void add_interest(std::vector<pollfd>&) const override {}
     std::optional<TimePoint> wake_at() const override { return std::nullopt; }
-    bool wakes_before(Duration left) override {
-      watched = left;
-      return watches;
-    }
     std::optional<SessionEvent> next_event(TimePoint) override {
       if (events.empty()) return std::nullopt;
       SessionEvent event = std::move(events.front());
@@ -68,8 +64,6 @@ class ScriptedWorld {
     TimePoint release_deadline{};
     std::optional<Duration> released_at;
     std::optional<int> told_status;  ///< how the command ended, as the keeper heard it
-    bool watches = false;            ///< the lease: it wakes the loop, which then needs no timer for it
-    std::optional<Duration> watched;
 
    private:
     ScriptedWorld& world_;

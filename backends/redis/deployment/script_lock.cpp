@@ -52,7 +52,10 @@ Renewal ScriptLock::renew(Control& control, TimePoint until) {
   return RenewalUnknown{renewed.error().message};
 }
 
+/// Nothing comes on the first connection between two renewals but its end, which is how a server says that it may have
+/// forgotten the lock.
 void ScriptLock::add_interest(std::vector<pollfd>& fds) const {
+  if (const Connection* first = connection()) first->add_interest(fds);
   if (!watch_at_) wake_.add_interest(fds);
 }
 
@@ -68,6 +71,9 @@ Duration ScriptLock::look_budget() const { return std::min<Duration>(kLookBudget
 
 /// Only the one holder of an exclusive lock is told: renewals of many readers would wake each other.
 Renewal ScriptLock::held(TimePoint now) {
+  if (Connection* first = connection(); first && !first->is_closed()) {
+    if (const auto alive = first->advance(now); !alive) return RenewalDue{alive.error().message};
+  }
   if (spec_.mode != Mode::kExclusive) {
     watch_at_.reset();
     wake_.close();
@@ -84,11 +90,12 @@ Renewal ScriptLock::held(TimePoint now) {
   } else if (!wake_.heard(now)) {
     return RenewalHeld{};
   }
-  const auto ours = wake_.is_open() ? is_still_ours(until) : std::nullopt;
+  const bool ended = !wake_.is_open();
+  const auto ours = ended ? std::nullopt : is_still_ours(until);
   if (!ours) {
     wake_.close();
     ++deaf_;
-    return RenewalHeld{};
+    return ended ? Renewal(RenewalDue{"the connection that watches it has ended"}) : RenewalHeld{};
   }
   deaf_ = 0;
   if (*ours) return RenewalHeld{};

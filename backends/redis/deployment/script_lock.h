@@ -36,6 +36,8 @@ class ScriptLock : public LockDriver, protected Acquirer {
   // --- what a layout says ---
 
   virtual ScriptStore& held_in() = 0;
+  /// The connection that the lock was asked for on, or nullptr.
+  virtual Connection* connection() const = 0;
   /// Opens wake_ for what a holder has to hear. False: the connection could not be opened now.
   virtual bool listen_as_holder(TimePoint until) = 0;
   /// Has the server report the next change of the key, and returns whether the lock is ours now; nullopt: the server

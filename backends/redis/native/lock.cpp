@@ -57,7 +57,7 @@ Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
 /// One line a step, with -v; with -vv what the server has answered.
 void NativeLock::trace(const NativeBusy& busy) {
   if (runtime_.log.style().verbosity == 0) return;
-  const Connection* asked = deployment_->current(store_.names().key);
+  const Connection* asked = connection();
   const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
   acquisition_.trace_answer(server, [&] {
     return "busy, place " + std::to_string(busy.place) +
@@ -69,7 +69,7 @@ void NativeLock::trace(const NativeBusy& busy) {
 }
 
 bool NativeLock::listen(TimePoint until, Control* control) {
-  const Connection* main = deployment_->current(store_.names().key);
+  const Connection* main = connection();
   return main && wake_.open(*main, store_.names().wake + spec_.owner.text(), until, control);
 }
 
@@ -148,7 +148,7 @@ Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
 /// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this.
 void NativeLock::give_up() {
   const bool queued = by_ && !by_->arrival.empty();
-  const bool reached = queued || unknown_ || denied_ || deployment_->current(store_.names().key);
+  const bool reached = queued || unknown_ || denied_ || connection();
   if (!asked_ || !reached) return;
   if (acquisition_.patience().is_once() && !unknown_ && by_ && holder_ == spec_.owner) return;  // never in the queue
   const Owner entry = spec_.owner;

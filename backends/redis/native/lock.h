@@ -25,9 +25,10 @@ class NativeLock final : public ScriptLock {
   Result<LockState> describe(Control& control) override;
   void give_up() override;
   ScriptStore& held_in() override { return store_; }
+  Connection* connection() const override { return deployment_->current(store_.names().key); }
   bool listen_as_holder(TimePoint until) override { return listen(until, control_); }
   std::optional<bool> is_still_ours(TimePoint until) override;
-  const char* taken_away() const override { return "it was force-released or deleted on "; }
+  const char* taken_away() const override { return "it expired, was force-released or deleted on "; }
 
   NativeAsk make_ask() const;
   Attempt granted(const NativeGrant& grant);

@@ -70,7 +70,7 @@ Acquirer::Attempt RedissonLock::look(TimePoint until, Control& control) {
 /// One line a step, with -v; with -vv what the server has answered.
 void RedissonLock::trace() {
   if (runtime_.log.style().verbosity == 0) return;
-  const Connection* asked = deployment_->current(store_.names().beside.key);
+  const Connection* asked = connection();
   const std::string server = asked ? asked->settings().endpoint.text() : store_name_;
   acquisition_.trace_answer(server, [&] {
     return "busy, place " + std::to_string(by_.place) +
@@ -91,14 +91,14 @@ std::string RedissonLock::wake_channel() const {
 
 /// To the server that answers now: of a cluster only the node of the slot has what is published within it.
 bool RedissonLock::listen(TimePoint until, Control* control) {
-  const Connection* main = deployment_->current(store_.names().beside.key);
+  const Connection* main = connection();
   if (!main || !wake_.open(*main, wake_channel(), until, control, store_.names().sharded)) return false;
   heard_from_ = main->settings().endpoint;
   return true;
 }
 
 bool RedissonLock::is_listening() {
-  const Connection* main = deployment_->current(store_.names().beside.key);
+  const Connection* main = connection();
   return wake_.is_open() && (!main || main->settings().endpoint == heard_from_);
 }
 

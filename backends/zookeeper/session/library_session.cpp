@@ -17,7 +17,6 @@
 #include "backends/zookeeper/session/library_callbacks.h"
 #include "backends/zookeeper/session/library_sockets.h"
 #include "backends/zookeeper/session/session.h"
-#include "lib/base/last_words.h"
 #include "lib/base/signals_blocked.h"
 #include "lib/base/system_error.h"
 
@@ -252,7 +251,6 @@ void prepare_library() {
 
 Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
   prepare_library();
-  set_last_words("the ZooKeeper client library crashed on what " + server_list(settings.servers) + " sent");
   auto inbox = Inbox::make();
   if (!inbox) return inbox.error();
   clientid_t id{};

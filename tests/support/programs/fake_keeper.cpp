@@ -6,8 +6,10 @@
 //   - grant TTL_MS: waits for acquire, grants a lease of that ttl
 //   - renew TTL_MS: a third of the ttl later: renewed
 //   - late TTL_MS: 0.4 ttl later than it should: renewed
-//   - show TTL_MS: as renew, but shown in the page that the supervisor must have passed before
-//   - wake TTL_MS: the same, and its alarm is moved
+//   - more TTL_MS: to a supervisor that is stopped: says that its latest renewal follows, and a moment after that has
+//   been
+//     read: renewed
+//   - unreached WHY: says that the store does not answer
 //   - lost WHY: says lost
 //   - unconfirmed WHY: says that its release is not confirmed
 //   - busy, unavailable, denied: refuses
@@ -19,6 +21,8 @@
 //   - flood: says more at once than a message holds
 //   - serve: answers release and withdraw until its supervisor ends
 //   - die: is killed by SIGKILL
+//   - crash: dies of SIGSEGV
+//   - busyloop: uses the processor and hears nothing, until its supervisor ends
 //   - exit N: ends with that status
 //   - stop: stops itself (SIGSTOP)
 //
@@ -28,6 +32,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,12 +42,10 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
+#include "lib/base/process.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/keeper/messages.h"
 #include "lib/keeper/packets.h"
-#include "lib/base/process.h"
-#include "lib/keeper/shared_alarm.h"
-#include "lib/keeper/shared_deadline.h"
 #include "lib/lock/lease.h"
 
 using namespace dlock;
@@ -109,8 +112,8 @@ class Script {
     if (word == "grant") grant(number);
     else if (word == "renew") renew(number, number / 3);
     else if (word == "late") renew(number, number / 3 + number * 4 / 10);
-    else if (word == "show") show(number);
-    else if (word == "wake") wake(number);
+    else if (word == "more") more(number);
+    else if (word == "unreached") say(event_message(Unreached{argument}));
     else if (word == "lost") say(event_message(Lost{argument}));
     else if (word == "unconfirmed") say(event_message(ReleaseUnconfirmed{{ErrorCode::kUnavailable, argument}}));
     else if (word == "busy") refuse(ErrorCode::kBusy, "held by somebody");
@@ -120,6 +123,8 @@ class Script {
     else if (word == "sleep") pause_for(number);
     else if (word == "serve") serve();
     else if (word == "die") raise(SIGKILL);
+    else if (word == "crash") raise(SIGSEGV);
+    else if (word == "busyloop") compute();
     else if (word == "exit") _exit(atoi(argument.c_str()));
     else if (word == "stop") raise(SIGSTOP);
     else if (word == "hang") pause_for(1h);
@@ -151,27 +156,21 @@ class Script {
     say(event_message(Renewed{lease_from_now(ttl)}));
   }
 
-  void show(Duration ttl) {
-    UniqueFd passed;
-    while (!shared_) {
-      if (hear(&passed).verb.empty()) exit(0);
-      if (passed.valid()) shared_ = SharedDeadline::open(std::move(passed));
-    }
-    pause_for(sent_ + ttl / 3 - real_clock.now());
-    shared_->show(lease_from_now(ttl));
+  void more(Duration ttl) {
+    while (look_up_process(getppid())->state != 'T') pause_for(10ms);
+    say({std::string(kMore), {}});
+    for (int unread = 1; unread > 0; pause_for(10ms)) ioctl(kKeeperDescriptor, TIOCOUTQ, &unread);
+    pause_for(100ms);
+    say(event_message(Renewed{lease_from_now(ttl)}));
   }
 
-  void wake(Duration ttl) {
-    UniqueFd passed;
-    while (!alarm_) {
-      const Message message = hear(&passed);
-      if (message.verb.empty()) exit(0);
-      if (message.verb == "look") shared_ = SharedDeadline::open(std::move(passed));
-      if (message.verb != "wake") continue;
-      alarm_ = SharedAlarm::open(std::move(passed), Duration(atoll(message.find("before")->c_str())));
+  static void compute() {
+    pollfd hangup{kKeeperDescriptor, 0, 0};
+    while (poll(&hangup, 1, 0) == 0) {
+      for (const TimePoint end = real_clock.now() + 100ms; real_clock.now() < end;) {
+      }
     }
-    show(ttl);
-    alarm_->set(lease_deadline(sent_, ttl));
+    exit(0);
   }
 
   void refuse(ErrorCode code, const char* why) {
@@ -199,8 +198,6 @@ class Script {
 
   std::string text_;
   TimePoint sent_{};
-  std::optional<SharedDeadline> shared_;
-  std::optional<SharedAlarm> alarm_;
 };
 
 }  // namespace

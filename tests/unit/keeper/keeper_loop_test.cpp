@@ -151,6 +151,30 @@ TEST_CASE("A release is answered as the store answered it") {
   }
 }
 
+TEST_CASE("A release that was not confirmed in time is said to be so, and repeated until the lease is over") {
+  World world;
+  std::vector<TimePoint> limits;
+  world.lock.release = [&](TimePoint until) {
+    limits.push_back(until);
+    world.clock.advance(until - world.clock.now());
+    return Result<void>(Error{ErrorCode::kUnavailable, "cut"});
+  };
+  world.at(1s, [&] { world.say_release(); });
+  SUBCASE("nobody is inside") {
+    world.run();
+    CHECK(limits == std::vector{FakeClock::start() + 4s, lease_deadline(FakeClock::start(), kTtl)});
+  }
+  SUBCASE("somebody is: that is for the lock to find out") {
+    world.lock.still_entered = true;
+    world.lock.held = [](TimePoint) { return RenewalLost{"all have left"}; };
+    world.lock.wake_at = FakeClock::start() + 5s;
+    world.run();
+    CHECK(limits == std::vector{FakeClock::start() + 4s});
+  }
+  CHECK(world.last_word_is<ReleaseUnconfirmed>());
+  CHECK(world.processes.streams_closed);
+}
+
 TEST_CASE("A withdraw ends the wait for the lock") {
   World world;
   world.lock.acquire = [&](Control& control) {
@@ -294,7 +318,7 @@ TEST_CASE("What a lock throws is said with the reason, and ends the keeper: befo
       return RenewalHeld{};
     };
   }
-  CHECK(world.run() == 69);
+  CHECK(world.run() == 70);
   CHECK(world.heard<Granted>().size() == granted);
   const auto gone = world.heard<SessionGone>();
   REQUIRE(gone.size() == 1);
@@ -304,10 +328,11 @@ TEST_CASE("What a lock throws is said with the reason, and ends the keeper: befo
 
 namespace {
 
-/// Answers that nobody reads, until there is no room for more.
+/// Answers that nobody reads, and what may not be missed, until there is no room for more.
 void fill(Control& control) {
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < 300; ++i) {
     control.tell(Waiting{{.name = *LockName::parse("k"), .store = "mem://x", .holders = {}, .waiters = {}}});
+    control.tell(Lost{"asked for", false});
   }
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <sys/mman.h>
 
-#include "lib/keeper/shared_alarm.h"
-#include "lib/keeper/shared_deadline.h"
 #include "tests/unit/keeper/keeper_world.h"
 
 namespace keeper_renewal_test {
@@ -29,77 +26,56 @@ TEST_CASE("A lock is renewed on time for half a day, and each renewal is told") 
   CHECK_FALSE(world.clock.stuck);
 }
 
-TEST_CASE("To a supervisor that looks for itself renewals are shown, and everything else is said") {
-  World world;
-  const auto shared = SharedDeadline::make();
-  REQUIRE(shared);
-  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
-    if (world.clock.since_start() >= 10h) return RenewalUnknown{"cut"};
-    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
-  };
-  world.at(15s, [&] { world.say({"look", {}}, shared->fd()); });
-  world.at(25s, [&] { CHECK(shared->shown() == lease_deadline(FakeClock::start() + 20s, kTtl)); });
-  world.run();
-  CHECK(world.heard<Renewed>().size() == 1);
-  CHECK(shared->shown() == lease_deadline(FakeClock::start() + 10h - 10s, kTtl));
-  CHECK(world.heard<Unrenewed>().size() == 1);
-  CHECK(world.last_word_is<Lost>());
-}
+namespace {
 
-TEST_CASE("The alarm of a supervisor is moved by what is shown, and by nothing else") {
-  World world;
-  const auto shared = SharedDeadline::make();
-  // The fake clock is weeks ahead of the kernel's, by which the alarm rings.
-  const Duration weeks = FakeClock::start().time_since_epoch();
-  auto early = SharedAlarm::make(weeks + 1h);
-  auto late = SharedAlarm::make(1s);
-  REQUIRE(shared);
-  REQUIRE(early);
-  REQUIRE(late);
-  const auto wake = [&](const SharedAlarm& alarm) {
-    world.say({"wake", {{"before", std::to_string(alarm.before().count())}}}, alarm.fd());
-  };
-  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
-    if (world.clock.since_start() >= 35s) return RenewalUnknown{"cut"};
-    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
-  };
-  world.at(12s, [&] { wake(*early); });
-  world.at(15s, [&] {
-    CHECK_FALSE(early->has_rung());
-    world.say({"look", {}}, shared->fd());
+void stop_after_start(World& world) {
+  world.at(1s, [&] {
+    world.say_started();
+    world.deaf = true;
   });
-  world.at(25s, [&] {
-    CHECK(early->has_rung());
-    wake(*late);
-  });
-  world.run();
-  CHECK(world.last_word_is<Lost>());
-  CHECK_FALSE(early->has_rung());
-  CHECK_FALSE(late->has_rung());
 }
 
-TEST_CASE("An alarm is a timer: another descriptor is none, and what has gone off says so once") {
-  CHECK_FALSE(SharedAlarm::open(UniqueFd(), 1s));
-  CHECK_FALSE(SharedAlarm::open(UniqueFd(memfd_create("x", MFD_CLOEXEC)), 1s));
-  auto alarm = SharedAlarm::make(1s);
-  REQUIRE(alarm);
-  CHECK_FALSE(alarm->has_rung());
-  CHECK(alarm->set(TimePoint(Duration(1))));  // long ago
-  CHECK(alarm->has_rung());
-  CHECK_FALSE(alarm->has_rung());
-  CHECK(alarm->set(TimePoint(std::chrono::hours(1'000'000))));
-  CHECK_FALSE(alarm->has_rung());
-}
+}  // namespace
 
-TEST_CASE("Where there is nothing to show renewals in they go on being said") {
+TEST_CASE("A supervisor that has read nothing for a day learns of the latest renewal, and of it before anything else") {
   World world;
-  UniqueFd unsealed;
-  SUBCASE("no descriptor") {}
-  SUBCASE("one that could be made shorter under the reader") { unsealed = UniqueFd(memfd_create("x", MFD_CLOEXEC)); }
-  world.at(15s, [&] { world.say({"look", {}}, unsealed.get()); });
-  world.at(45s, [&] { world.say_release(); });
-  CHECK(world.run() == 0);
-  CHECK(world.heard<Renewed>().size() == 4);
+  stop_after_start(world);
+  SUBCASE("the lock is held") {
+    world.at(24h + 5s, [&] { world.deaf = false; });
+    world.at(24h + 6s, [&] { world.say_release(); });
+    world.run();
+    CHECK(world.last_word_is<Released>());
+  }
+  SUBCASE("the lock is lost") {
+    world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+      if (world.clock.since_start() > 24h) return RenewalLost{"taken"};
+      return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
+    };
+    world.at(24h + 11s, [&] { world.deaf = false; });
+    world.at(24h + 12s, [&] { world.die(); });
+    world.run();
+    CHECK(world.last_word_is<Lost>());
+  }
+  const auto renewed = world.heard<Renewed>();
+  REQUIRE(world.more_follows.size() == 1);
+  REQUIRE(renewed.size() == world.more_follows.front() + 1);
+  CHECK(renewed.back().second.deadline == lease_deadline(FakeClock::start() + 24h, kTtl));
+}
+
+TEST_CASE("News of the moment does not take the room that the renewals need") {
+  World world;
+  stop_after_start(world);
+  int times = 0;
+  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+    if (world.clock.since_start() >= 12h) return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
+    if (++times % 2 == 0) return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
+    return RenewalUnknown{std::string(2000, static_cast<char>('a' + times % 26))};
+  };
+  world.at(24h, [&] { world.deaf = false; });
+  world.at(24h + 1s, [&] { world.say_release(); });
+  world.run();
+  CHECK(world.more_follows.size() == 1);
+  CHECK(world.heard<Renewed>().back().second.deadline > FakeClock::start() + 24h);
 }
 
 TEST_CASE("A lease that was sent for long ago is renewed at once") {
@@ -112,6 +88,31 @@ TEST_CASE("A lease that was sent for long ago is renewed at once") {
   world.at(16s, [&] { world.say_release(); });
   world.run();
   CHECK(world.lock.renewals == std::vector<Duration>{15s});
+}
+
+TEST_CASE(
+    "When the connection ends that would have told of a loss, a renewal asks at once, and until there is an answer") {
+  World world;
+  int ended = 1;
+  world.lock.wake_at = FakeClock::start() + 13s;
+  world.lock.held = [&](TimePoint) -> Renewal {
+    world.lock.wake_at.reset();
+    if (ended-- > 0) return RenewalDue{"redis://h closed the connection"};
+    return RenewalHeld{};
+  };
+  bool back = true;
+  SUBCASE("the lock is still there") {}
+  SUBCASE("the server has forgotten it") { back = false; }
+  int failures = 2;
+  world.lock.renew = [&](Control&, TimePoint) -> Renewal {
+    if (world.clock.since_start() >= 13s && failures-- > 0) return RenewalUnknown{"connection refused"};
+    if (!back && failures < 0) return RenewalLost{"it is not there any more"};
+    return RenewalRenewed{lease_deadline(world.clock.now(), kTtl)};
+  };
+  world.at(16s, [&] { world.say_release(); });
+  world.run();
+  CHECK(world.lock.renewals == std::vector<Duration>{10s, 13s, 14s, 15s});
+  CHECK(world.heard<Lost>().size() == (back ? 0 : 1));
 }
 
 TEST_CASE("An unknown renewal is tried again every second until it is confirmed, and costs nothing") {

@@ -224,7 +224,8 @@ class World {
   bool deaf = false;     ///< the supervisor does not read
   bool stopped = false;  ///< the supervisor does not say whether it is there
   std::vector<Duration> asked_there;
-  int log_to = -1;  ///< where the keeper's log goes; -1: nowhere
+  std::vector<std::size_t> more_follows;  ///< how many renewals had been read at each "more"
+  int log_to = -1;                        ///< where the keeper's log goes; -1: nowhere
   Log::Style style = kSilent;
 
  private:
@@ -238,6 +239,10 @@ class World {
       if (message->verb == kThere) {
         asked_there.push_back(clock.since_start());
         if (!stopped) say({std::string(kHere), {}});
+        continue;
+      }
+      if (message->verb == kMore) {
+        more_follows.push_back(heard<Renewed>().size());
         continue;
       }
       auto event = parse_event(*message);

@@ -20,13 +20,13 @@ TEST_CASE("acquire_and_wait passes over Waiting and ends with Granted") {
   CHECK(std::get<Granted>(answer).deadline == clock.now() + 5s);
 }
 
-TEST_CASE("a session that is gone before it was granted is unavailable") {
+TEST_CASE("a session that is gone before it was granted says nothing about the store") {
   ScriptedSession session;
   LeapingClock clock;
   session.after_acquire = {SessionGone{"it died"}};
   const auto answer = acquire_and_wait(session, clock);
   REQUIRE(std::holds_alternative<Refused>(answer));
-  CHECK(std::get<Refused>(answer).error.code == ErrorCode::kUnavailable);
+  CHECK(std::get<Refused>(answer).error.code == ErrorCode::kInternal);
 }
 
 TEST_CASE("release_and_wait is bounded, and tells lost from unconfirmed") {

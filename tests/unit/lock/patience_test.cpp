@@ -93,6 +93,18 @@ TEST_CASE("a server that may be silent for longer than connect-timeout is given 
   patience.unreached(at(0s));
   CHECK(patience.outlives(kSilence, false, at(19s)));
   CHECK_FALSE(patience.outlives(kSilence, false, at(20s)));
+  Patience once({.once = true, .connect_timeout = 5s});
+  once.outlives_silence_of(20s);
+  CHECK(once.attempt_end(at(0s)) == at(5s));
+}
+
+TEST_CASE("an answer is due when the wait is over, or the one attempt, and what they began is undone") {
+  CHECK(answer_due(waits(60s), at(0s)) == at(61s));
+  CHECK(answer_due(waits(100ms), at(0s)) == at(2s));
+  CHECK(answer_due({.once = true, .connect_timeout = 2s}, at(0s)) == at(5s));
+  CHECK(answer_due({.once = true}, at(0s)) == at(8s));
+  CHECK_FALSE(answer_due({}, at(0s)));
+  CHECK_FALSE(answer_due({.tries = 3, .connect_timeout = 1s}, at(0s)));
 }
 
 TEST_CASE("only silence passes") {

@@ -207,17 +207,6 @@ TEST_CASE("After a stop longer than the ttl the renewals of the keeper, which wa
   CHECK(world.command.sent.empty());
 }
 
-TEST_CASE("A lease that the session watches needs no timer: what is due is done when the session wakes us") {
-  ScriptedWorld world;
-  world.session.watches = true;
-  world.grant(0s, 1ms);
-  world.at(25s, [] {});
-  const SupervisorState s = world.run();
-  CHECK(s.outcome == Outcome::kLost);
-  CHECK(world.session.watched == kill_margin(world.policy.ttl) + world.policy.kill_after);
-  CHECK(world.command.sent.front() == ScriptedWorld::Sent{SIGTERM, true, 25s});
-}
-
 TEST_CASE("A keeper that hangs at the release holds nobody up for longer than 5 s") {
   ScriptedWorld world;
   world.grant(0s, 1ms);

@@ -356,15 +356,14 @@ TEST_CASE("--max-hold ends what --on-lost lets go on without the lock") {
   }
 }
 
-TEST_CASE("A keeper that never says anything is given up at the time that the policy names") {
-  SupervisionPolicy policy = kTermPolicy;
-  policy.give_up_at = kStart + 7s;
-  SupervisorState s;
-  CHECK(wake_at(policy, s) == kStart + 7s);
-  decide(policy, s, TimePassed{}, kStart + 7s);
-  CHECK(s.phase == Phase::kDone);
-  CHECK(s.outcome == Outcome::kRefused);
-  CHECK(s.error->code == ErrorCode::kUnavailable);
+TEST_CASE("A keeper that ends before it has granted tells nothing about the store") {
+  for (const ErrorCode code : {ErrorCode::kInternal, ErrorCode::kSystem}) {
+    SupervisorState s;
+    decide(kTermPolicy, s, SessionEvent(SessionGone{"the keeper died of SIGSEGV", true, code}), kStart);
+    CHECK(s.outcome == Outcome::kRefused);
+    CHECK(s.error->code == code);
+  }
+  CHECK(SessionGone{"gone"}.code == ErrorCode::kInternal);
 }
 
 TEST_CASE("A loss that nobody has said has the reason of the last renewal that was not confirmed") {
@@ -381,6 +380,19 @@ TEST_CASE("A loss that nobody has said has the reason of the last renewal that w
   CHECK(reason({Unrenewed{"timed out"}, Unrenewed{"refused"}}) == "refused");
   CHECK(reason({Unrenewed{"refused"}}, Phase::kLingering) == "refused");
   CHECK(reason({Unrenewed{"timed out"}, Renewed{kDeadline + 1s}}) == "no renewal came");
+}
+
+TEST_CASE("Whether a loss was said, or the lease ran down, is known") {
+  const auto said = [](const std::vector<SupervisorEvent>& events) {
+    SupervisorState s = running(granted_until(kDeadline));
+    for (const SupervisorEvent& event : events) decide(kTermPolicy, s, event, kDeadline);
+    CHECK(s.lost);
+    return s.said_lost;
+  };
+  CHECK(said({SessionEvent(Lost{"asked for", false})}));
+  CHECK(said({SessionEvent(Lost{"stolen"})}));
+  CHECK_FALSE(said({TimePassed{}}));
+  CHECK_FALSE(said({TimePassed{}, SessionEvent(Lost{"stolen"})}));
 }
 
 TEST_CASE("Only renewals move the deadline, and never backwards") {

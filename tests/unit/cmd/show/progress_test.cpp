@@ -88,6 +88,11 @@ TEST_CASE_FIXTURE(World, "a loss and a hold that was too long are told by what w
     progress.lost("no answer", s, 7);
     progress.overheld(s, 7);
     CHECK(said().find("LOST k: no renewal for 2 s (no answer); sent TERM to pid 7, KILL follows in 500 ms\n") == 7);
+    s.said_lost = true;  // while the lease is renewed: it was asked for
+    progress.lost("another client asked for it", s, 7);
+    CHECK(said().find("LOST k: another client asked for it; sent TERM to pid 7, KILL follows in 500 ms\n") !=
+          std::string::npos);
+    s.said_lost = false;
     CHECK(said().find("allows; sent TERM to pid 7, KILL follows in 500 ms\n") != std::string::npos);
   }
   SUBCASE("what dlock hold serves, which is no command of ours") {
