@@ -11,35 +11,6 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 
 # --- strategies ------------------------------------------------------------------------------------------------------
 
-@test "lease, session, row: each runs, excludes, is seen, gives back" {
-  local strategy
-  for strategy in lease session row; do
-    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
-    locks_and_excludes "$key:$strategy"
-    rm -f waited waiter
-  done
-}
-
-@test "unique, occupy: the same, but for those who wait, who stand in no queue" {
-  local strategy
-  for strategy in unique occupy; do
-    use "$DLOCK_TEST_MYSQL?strategy=$strategy"
-    run -7 --separate-stderr dlock run "$key" -- sh -c 'exit 7'
-    [ "$stderr" = "" ]
-    hold_lock "$key"
-    run -75 dlock run -n "$key" -- touch ran
-    [[ "$output" == *"$key is held by"* ]]
-    [ "$(holder_field "$key" owner)" = "$holder_owner" ]
-    start_watched "$strategy" dlock run -q "$key" -- touch "waited.$strategy"
-    wait_until keeper_of "$strategy"
-    let_go
-    [ "$(how_ended "$strategy")" = "exit 0" ]
-    [ -e "waited.$strategy" ]
-    [ ! -e ran ]
-    is_free "$key"
-  done
-}
-
 @test "without strategy it is lease" {
   hold_lock "$key"
   run -75 dlock run -q -n -b "$DLOCK_TEST_MYSQL?strategy=lease" "$key" -- true
@@ -111,75 +82,10 @@ as_user() { echo "${DLOCK_TEST_MYSQL/app@/$1@}"; } # USER
 
 # --- every command ---------------------------------------------------------------------------------------------------
 
-@test "acquire, renew, check, release: from separate processes; a stale owner is 79 and touches nothing" {
-  local owner token other until_before
-  read -r owner token < <(dlock acquire --ttl 1m -m why "$key")
-  read -r other _ < <(dlock acquire --ttl 1m "$key:other")
-  run -75 dlock run -q -n "$key" -- true
-  until_before=$(holder_field "$key" until)
-  run -0 dlock renew --ttl 5m --owner "$owner" "$key"
-  [[ "$(holder_field "$key" until)" > "$until_before" ]]
-  [ "$(holder_field "$key" reason)" = why ]
-  run -0 dlock check "$key" "$token"
-  run -79 dlock check "$key" "$((token - 1))"
-  run -79 dlock renew --ttl 5m --owner "$other" "$key"
-  run -79 dlock release --owner "$other" "$key"
-  run -0 dlock release --owner "$owner" "$key"
-  run -79 dlock release --owner "$owner" "$key"
-  run -79 dlock renew --ttl 5m --owner "$owner" "$key"
-  run -79 dlock check "$key" "$token"
-  is_free "$key"
-}
-
 @test "a lease taken without a process ends by itself" {
   run -0 dlock acquire --ttl 1s "$key"
   run -75 dlock run -q -n "$key" -- true
   run -0 dlock run -q -w 10 "$key" -- true
-}
-
-@test "inspect: every field of the holder and of those who wait; without KEY all live locks" {
-  hold_lock -m "it's \"quoted\"; -- \\ ünï" "$key"
-  start_watched waiter dlock run -q -m later "$key" -- true
-  wait_until has 1 waiters "$key"
-  run -0 --separate-stderr dlock inspect --json "$key"
-  jq -e --arg o "$holder_owner" --arg t "$holder_token" --arg h "$(hostname)" --arg u "$(id -un)" \
-    '.schema == "dlock.inspect/1" and .mode == "exclusive" and (.holders | length == 1) and (.holders[0] |
-      .owner == $o and (.token | tostring == $t) and .host == $h and .user == $u and .pid > 0 and
-      .reason == "it'"'"'s \"quoted\"; -- \\ ünï" and .since != null and .until != null)' <<<"$output"
-  run -0 dlock inspect
-  [[ "$output" == *"$key"* ]]
-  let_go
-  how_ended waiter
-  run -0 dlock inspect "$key"
-  [[ "$output" == *free* ]]
-}
-
-@test "force-release: frees what it showed; --token of another one is 75" {
-  hold_lock "$key"
-  run -75 dlock force-release --yes --token $((holder_token - 1)) "$key"
-  run -0 dlock force-release --yes "$key"
-  is_free "$key"
-  wait_until ended "$holder"
-}
-
-@test "fence: refuses a token lower than the highest seen" {
-  run -0 dlock fence "$key" 17 -- true
-  run -0 dlock fence "$key" 17 -- true
-  run -79 dlock fence "$key" 16 -- touch ran
-  [ ! -e ran ]
-}
-
-@test "wait, ping, doctor, gc" {
-  run -0 dlock wait "$key"
-  hold_lock "$key"
-  run -75 dlock wait -n "$key"
-  let_go
-  run -0 dlock ping
-  run -0 dlock doctor
-  [[ "$output" == *MariaDB* ]]
-  run -0 dlock doctor --json
-  jq -e '.schema == "dlock.doctor/1" and .healthy == true and (.findings | length > 3)' <<<"$output"
-  run -0 dlock gc --dry-run
 }
 
 @test "gc: sweeps what dead holders left and leaves the living alone; a token after it is above those before" {
@@ -279,15 +185,6 @@ END
   done
 }
 
-@test "several keys: all or none, in any order" {
-  hold_lock "$key:b"
-  run -75 dlock run -q -n "$key:a" "$key:b" -- touch ran
-  is_free "$key:a"
-  let_go
-  run -0 dlock run -n "$key:b" "$key:a" -- true
-  [ ! -e ran ]
-}
-
 # --- keys, and what the server stores of them ------------------------------------------------------------------------
 
 @test "keys that a collation would take for one are different locks, with every strategy" {
@@ -316,12 +213,6 @@ END
 }
 
 # --- what is wrong ---------------------------------------------------------------------------------------------------
-
-@test "nobody listens there: 69, with the address and the reason" {
-  run -69 dlock run -n -b mysql://app@127.0.0.1:1/locks "$key" -- touch ran
-  [[ "$output" == *"127.0.0.1:1"* ]]
-  [ ! -e ran ]
-}
 
 @test "a database that is none, a strategy that is none, TLS by halves: refused before or by the server, with the name" {
   run dlock run -n -b "${DLOCK_TEST_MYSQL/\/locks//lokcs}" "$key" -- touch ran

@@ -10,11 +10,6 @@ setup() {
 }
 teardown() { end_world; }
 
-@test "redis://" {
-  use "$DLOCK_TEST_REDIS"
-  locks_and_excludes "$key"
-}
-
 @test "DLOCK_DEADLINE is when the lease ends: a ttl from now; a local lock inside has none" {
   use "$DLOCK_TEST_REDIS"
   run -0 dlock run --ttl 10m "$key" "$key-2" -- sh -c 'echo $((DLOCK_DEADLINE - $(date +%s)))
@@ -88,11 +83,6 @@ in_its_delay() { [[ $(dlock inspect "$key") == *"lease over, lock-delay runs"* ]
 @test "rediss://localhost: the name is looked up and verified" {
   use "${DLOCK_TEST_REDIS_TLS/127.0.0.1/localhost}"
   run -0 dlock run "$key" -- true
-}
-
-@test "redis+sentinel://" {
-  use "$DLOCK_TEST_SENTINEL"
-  locks_and_excludes "$key"
 }
 
 @test "redis+cluster://: keys of every master" {

@@ -45,13 +45,6 @@ locks_and_excludes() { # KEY [OPTION...]
   is_free "$1"
 }
 
-@test "zk://, one server and three" {
-  locks_and_excludes "$key"
-  # shellcheck disable=SC2153  # not ZK
-  use "$DLOCK_TEST_ZK3"
-  locks_and_excludes "$key"
-}
-
 @test "every recipe runs, excludes, is seen, gives back" {
   local recipe
   for recipe in bridge mutex semaphore-mutex rw kazoo-lock kazoo-rw simple; do
@@ -107,20 +100,6 @@ locks_and_excludes() { # KEY [OPTION...]
   let_go
 }
 
-@test "several keys: all or none" {
-  hold_lock "$key/b"
-  run -75 dlock run -q -n "$key/a" "$key/b" "$key/c" -- true
-  is_free "$key/a"
-  is_free "$key/c"
-  let_go
-  run -0 dlock run -n "$key/a" "$key/b" "$key/c" -- true
-}
-
-@test "run inside run enters again" {
-  run -0 dlock run "$key" -- dlock run -n "$key" -- sh -c 'echo "$DLOCK_TOKEN"'
-  is_free "$key"
-}
-
 @test "run inside run, in every recipe: counted, and whoever ends last frees the lock" {
   local recipe
   cat >inner <<'END'
@@ -164,61 +143,6 @@ END
 }
 gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 
-@test "inspect: holder and waiters, with what they say of themselves; all locks in use" {
-  hold_lock --reason "nightly backup" "$key"
-  start_watched w dlock run -q --reason "me too" "$key" -- true
-  wait_until has 1 waiters "$key"
-  [ "$(holder_field "$key" reason)" = "nightly backup" ]
-  [ "$(holder_field "$key" token)" = "$holder_token" ]
-  [ "$(dlock inspect --json -- "$key" | jq -r '.waiters[0].reason')" = "me too" ]
-  [[ "$(dlock inspect --json | jq -r .key)" == *"$key"* ]]
-  let_go
-  [ "$(how_ended w)" = "exit 0" ]
-}
-
-@test "check: the holder's token is valid until the release" {
-  hold_lock "$key"
-  run -0 dlock check "$key" "$holder_token"
-  run -79 dlock check "$key" $((holder_token - 1))
-  let_go
-  run -79 dlock check "$key" "$holder_token"
-}
-
-@test "wait: returns when the lock is free, takes nothing" {
-  run -0 dlock wait "$key"
-  hold_lock "$key"
-  run -75 dlock wait -n "$key"
-  start_watched w dlock wait "$key"
-  [ "$(count waiters "$key")" = 0 ]
-  let_go
-  [ "$(how_ended w)" = "exit 0" ]
-}
-
-@test "force-release: frees what it showed, with --token only that" {
-  start_watched a dlock run "$key" -- sleep 60
-  wait_until is_held "$key"
-  run -64 dlock force-release "$key" </dev/null
-  run -75 dlock force-release --yes --token 1 "$key"
-  is_held "$key"
-  run -0 dlock force-release --yes --token "$(holder_field "$key" token)" "$key"
-  [ "$(how_ended a)" = "exit 79" ]
-  is_free "$key"
-}
-
-@test "acquire, renew, check, release: a lease without a process" {
-  local owner token
-  run -0 --separate-stderr dlock acquire --ttl 3s "$key"
-  read -r owner token <<<"$output"
-  run -0 dlock check "$key" "$token"
-  run -75 dlock run -q -n "$key" -- true
-  run -0 dlock renew --ttl 30s "$key" --owner "$owner"
-  run -75 dlock run -q -w 4 "$key" -- true
-  run -0 dlock release "$key" --owner "$owner"
-  run -0 dlock run -n "$key" -- true
-  run -79 dlock release "$key" --owner "$owner"
-  run -79 dlock renew "$key" --owner "$owner"
-}
-
 @test "a ttl of weeks is what the servers allow, also beyond what the library can count; a lease without a process says so" {
   local ttl
   for ttl in 20m 10d 20d 36500d; do
@@ -229,11 +153,6 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   [[ "$output" == *"at the latest"* ]]
   [ "$(dlock acquire --ttl 20d "$key-line" 2>&- | wc -l)" = 0 ] # no line: who reads lines takes no handle that is none
   run -0 dlock run -n --ttl 20m --kill-after 9m "$key" -- true
-}
-
-@test "a lease that nobody renews ends by itself" {
-  run -0 --separate-stderr dlock acquire --ttl 1s "$key"
-  run -0 dlock run -q -w 8 "$key" -- true
 }
 
 @test "a lease that is renewed right behind its acquire, on three servers: the new ttl counts, longer or shorter" {

@@ -41,9 +41,6 @@ int skips_of_run(bool every_case) {
 #ifdef DLOCK_SANITIZED
 /// libzookeeper forgets the events of a session that come while its handle is closed.
 extern "C" const char* __lsan_default_suppressions() { return "leak:queue_session_event\n"; }
-
-/// A look at a descriptor that the client library of ZooKeeper closes just then finds nothing, which is an answer.
-extern "C" const char* __tsan_default_suppressions() { return "race:for_each_unmarked\nrace:break_connections\n"; }
 #endif
 
 int main(int argc, char** argv) {

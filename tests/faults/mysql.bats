@@ -18,16 +18,23 @@ teardown() { end_world; }
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
 
+# bats test_tags=all
 @test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
   supervisor_killed 1500 sh -c 'section --for 30 --stubborn & wait'
   grep -q TERM history
 }
 
+# bats test_tags=all
 @test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" { keeper_killed 2500; }
+# bats test_tags=all
 @test "keeper SIGSTOPped: the same" { keeper_stopped; }
+# bats test_tags=all
 @test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 3; }
+# bats test_tags=all
 @test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
+# bats test_tags=all
 @test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" { supervisor_and_keeper_killed 3000; }
+# bats test_tags=all
 @test "a waiter that stays SIGSTOPped when its turn has come: its keeper gives the lock to the next one, 79" { stopped_waiter_passed_over; }
 
 @test "a waiter SIGKILLed or stopped leaves nothing that keeps others waiting longer than its own lease" {
@@ -272,6 +279,7 @@ innocent_of() { # OPTION...: of the lease
 
 # --- first use -------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "200 new keys, 16 contenders for each: no deadlock and no error reaches anybody, and no two are in at once" {
   script contender <<'SCRIPT'
 #!/bin/bash

@@ -94,7 +94,9 @@ switch_over_of_root() { # STRATEGY
   [ "$(sql one 'SELECT @@gtid_binlog_pos')" = "$at" ]
 }
 @test "lease: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root lease; }
+# bats test_tags=all
 @test "unique: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root unique; }
+# bats test_tags=all
 @test "occupy: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root occupy; }
 
 @test "a stock: an account that read_only does not bind goes along with a switch-over, and sells nothing where it was" {
@@ -147,6 +149,7 @@ connection_lock() { # STRATEGY
   history check --sections 2
 }
 @test "session: the server that held it is gone: 79, whatever the other one says" { connection_lock session; }
+# bats test_tags=all
 @test "row: the server that held it is gone: 79, whatever the other one says" { connection_lock row; }
 
 # It stays up, with the connection that holds the lock: only a ping can tell. Until then others may have it on the new one.
@@ -160,6 +163,7 @@ relieved() { # STRATEGY
   run -0 dlock run -q -w 10 k -- section
 }
 @test "session: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved session; }
+# bats test_tags=all
 @test "row: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved row; }
 
 # NAME is the address "primary" from now on, for new connections.

@@ -16,9 +16,11 @@ setup() {
 teardown() { end_world; }
 
 @test "black hole: the command is ended before its lease is, 79; the next one does not overlap" { black_hole hold; }
+# bats test_tags=all
 @test "black hole over a command that ignores TERM: KILL before the lease ends" { black_hole drop --stubborn; }
 
 @test "an outage under a waiter, shorter than its wait: refused" { outage_under_a_waiter refuse; }
+# bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: silent" { outage_under_a_waiter hold; }
 
 @test "black hole under a waiter: it is served when the network is back" {
@@ -99,6 +101,7 @@ cut_lease() { # DIRECTION N
   run -0 dlock release --owner "$owner" "c-$1-$2"
   DLOCK_BACKEND=$direct is_free "c-$1-$2"
 }
+# bats test_tags=all
 @test "acquire, renew and release from the command line, cut behind every packet: no lease is left behind" {
   packets dlock acquire --ttl 30s first >granted
   behind_each_packet cut_lease
@@ -135,6 +138,9 @@ cut_everywhere() { # STRATEGY
 }
 
 @test "session cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere session; }
+# bats test_tags=all
 @test "row cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere row; }
+# bats test_tags=all
 @test "unique cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere unique; }
+# bats test_tags=all
 @test "occupy cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere occupy; }

@@ -36,8 +36,11 @@ supervisor_killed() { # STRATEGY
   gap_below 1500
 }
 @test "session: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed session; }
+# bats test_tags=all
 @test "row: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed row; }
+# bats test_tags=all
 @test "unique: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed unique; }
+# bats test_tags=all
 @test "occupy: supervisor SIGKILLed: its command is ended, then the lock is free at once" { supervisor_killed occupy; }
 
 keeper_stopped() { # STRATEGY
@@ -47,9 +50,13 @@ keeper_stopped() { # STRATEGY
   kill -STOP "$(keeper_of a)"
   a_ends_b_follows 79
 }
+# bats test_tags=all
 @test "session: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped session; }
+# bats test_tags=all
 @test "row: keeper SIGSTOPped: the command is ended before the server lets go, 79" { keeper_stopped row; }
+# bats test_tags=all
 @test "unique: keeper SIGSTOPped: the command is ended before the row's time is over, 79" { keeper_stopped unique; }
+# bats test_tags=all
 @test "occupy: keeper SIGSTOPped: the command is ended before the row's time is over, 79" { keeper_stopped occupy; }
 
 silence() { # STRATEGY
@@ -141,9 +148,13 @@ both_killed() { # STRATEGY MS
   history check --sections 2
   gap_below "$2"
 }
+# bats test_tags=all
 @test "session: supervisor and keeper SIGKILLed: the kernel ends the command, the server frees the lock at once" { both_killed session 1000; }
+# bats test_tags=all
 @test "row: supervisor and keeper SIGKILLed: the kernel ends the command, the server frees the lock at once" { both_killed row 1000; }
+# bats test_tags=all
 @test "unique: supervisor and keeper SIGKILLed: free within the ttl" { both_killed unique 3000; }
+# bats test_tags=all
 @test "occupy: supervisor and keeper SIGKILLed: free within the ttl" { both_killed occupy 3000; }
 
 # A keeper that is SIGKILLed takes its connection with it, and the connection the lock: dlock sees that at once as well. In
@@ -160,9 +171,13 @@ keeper_killed() { # STRATEGY
   run -0 dlock run -q -w 25 k -- section
   awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
 }
+# bats test_tags=all
 @test "session: keeper SIGKILLed: 79, the next token is higher" { keeper_killed session; }
+# bats test_tags=all
 @test "row: keeper SIGKILLed: 79, the next token is higher" { keeper_killed row; }
+# bats test_tags=all
 @test "unique: keeper SIGKILLed: 79, the next token is higher" { keeper_killed unique; }
+# bats test_tags=all
 @test "occupy: keeper SIGKILLed: 79, the next token is higher" { keeper_killed occupy; }
 
 released_by_force() { # STRATEGY

@@ -20,8 +20,11 @@ through_proxy() {
 }
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the lease ends" { supervisor_killed 1000; }
+# bats test_tags=all
 @test "keeper SIGKILLed: the command is ended before its lease is, 79; the next one comes within the ttl" { keeper_killed 2500; }
+# bats test_tags=all
 @test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 3; }
+# bats test_tags=all
 @test "everything SIGSTOPped beyond the ttl: on waking the loss is seen first, 79, and a higher token has passed" {
   use "$(redis_url one)?layout=redisson&kind=fenced"
   everything_stopped

@@ -337,6 +337,7 @@ CODE
   supervisor_killed 1000
 }
 
+# bats test_tags=all
 @test "keeper SIGKILLed or SIGSTOPped: the command is ended before its lease is, 79; the next one comes within the ttl" {
   five_servers
   keeper_killed 2500
@@ -344,6 +345,7 @@ CODE
   keeper_stopped 2500
 }
 
+# bats test_tags=all
 @test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the ttl" {
   five_servers
   supervisor_and_keeper_killed 3000

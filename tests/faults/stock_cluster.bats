@@ -21,12 +21,14 @@ on_cluster() { # [OPTION...]
   use "$url?stock_slots=6"
 }
 
+# bats test_tags=all
 @test "cut behind every message: a take from several slots is one take" {
   through_proxy
   create 1200 4
   cuts_in_a_take 1
 }
 
+# bats test_tags=all
 @test "cut behind every message: what is gathered is gathered once" {
   through_proxy
   create 40 40 # one item a segment: whatever is more than one goes over several slots sooner or later
@@ -38,12 +40,14 @@ on_cluster() { # [OPTION...]
   run -80 dlock stock take phone --qty 5
 }
 
+# bats test_tags=all
 @test "cut behind every message: a refund is one refund, a restock one restock, in several slots" {
   through_proxy
   create 400 4
   cuts_in_refunds_and_restocks 9
 }
 
+# bats test_tags=all
 @test "cut behind every message: create, resize, rebalance and drop of several slots do not fall over themselves" {
   through_proxy
   create 10 3 # for balanced
@@ -70,6 +74,7 @@ on_cluster() { # [OPTION...]
   kills_in_takes_and_refunds
 }
 
+# bats test_tags=all
 @test "killed behind every message: a run is sold once or not, its restock counts once, its levelling loses nothing" {
   through_proxy
   create 8 4
@@ -143,6 +148,7 @@ start_cluster_on_disk() {
   is taken 30
 }
 
+# bats test_tags=all
 @test "twelve takers of mixed quantities, with repeated ids, refunds, restocks and levellings: the sum holds" {
   on_cluster
   create 60 12

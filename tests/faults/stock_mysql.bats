@@ -25,10 +25,14 @@ take_is_cut() { # WAY
   cut_behind_each dlock stock take phone --qty 3 --id order-AT
   is taken $((3 * cuts))
 }
+# bats test_tags=all
 @test "cut behind every message: a guarded take is one take" { take_is_cut guarded; }
+# bats test_tags=all
 @test "cut behind every message: a pessimistic take is one take" { take_is_cut pessimistic; }
+# bats test_tags=all
 @test "cut behind every message: an optimistic take is one take" { take_is_cut optimistic; }
 
+# bats test_tags=all
 @test "cut behind every message: what was served before is served again, and taken once" {
   through_proxy
   create 100 7
@@ -38,6 +42,7 @@ take_is_cut() { # WAY
   is taken 40
 }
 
+# bats test_tags=all
 @test "cut behind every message: a refund is one refund, a restock one restock" {
   through_proxy
   create 300 7
@@ -50,6 +55,7 @@ take_is_cut() { # WAY
   is total $((300 - 5 * 40 + 2 * cuts + 4 * cuts))
 }
 
+# bats test_tags=all
 @test "cut behind every message: create, resize and drop do not fall over themselves" {
   through_proxy
   replies=16
@@ -92,6 +98,7 @@ take_is_cut() { # WAY
   is total 8
 }
 
+# bats test_tags=all
 @test "twelve takers of a server that is killed and comes back, and are killed themselves: the sum holds" {
   start_watched stress "$(dirname "$DLOCK")/../tests/stock_stress" 10 4 "$DLOCK_BACKEND"
   wait_until sql_says one "SELECT SUM(taken) > 20 FROM locks.dlock_stock_segment" 1
@@ -122,7 +129,9 @@ last_item() { # WAY
   is taken 21
 }
 @test "the last item of twenty segments is found in one request: guarded" { last_item guarded; }
+# bats test_tags=all
 @test "the last item of twenty segments is found in one request: pessimistic" { last_item pessimistic; }
+# bats test_tags=all
 @test "the last item of twenty segments is found in one request: optimistic" { last_item optimistic; }
 
 @test "rows that somebody else has locked: pessimistic goes past them, the others wait for them, none gives up" {

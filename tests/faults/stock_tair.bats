@@ -24,16 +24,19 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
   is total 1
 }
 
+# bats test_tags=all
 @test "tair, cut behind every message: a take is one take" {
   create 1000 4
   cuts_in_a_take 2
 }
 
+# bats test_tags=all
 @test "tair, cut behind every message: a refund is one refund, a restock one restock" {
   create 400 4
   cuts_in_refunds_and_restocks 9
 }
 
+# bats test_tags=all
 @test "tair, cut behind every message: create, resize, rebalance and drop do not fall over themselves" {
   create 10 3
   cuts_in_what_changes_the_segments
@@ -44,6 +47,7 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
   cuts_in_a_run 2
 }
 
+# bats test_tags=all
 @test "tair, killed behind every message: a take from several slots, and its refund, happened altogether or not at all" {
   kills_in_takes_and_refunds
 }

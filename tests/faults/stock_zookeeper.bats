@@ -19,18 +19,21 @@ through_proxy() {
   use "$(zookeeper_url proxy)"
 }
 
+# bats test_tags=all
 @test "cut behind every message: a take is one take" {
   through_proxy
   create 300 7
   cuts_in_a_take 3
 }
 
+# bats test_tags=all
 @test "cut behind every message: a refund is one refund, a restock one restock" {
   through_proxy
   create 300 7
   cuts_in_refunds_and_restocks 5
 }
 
+# bats test_tags=all
 @test "cut behind every message: create, resize, rebalance and drop do not fall over themselves" {
   through_proxy
   create 10 3 # for balanced
@@ -91,6 +94,7 @@ through_proxy() {
   is taken 1
 }
 
+# bats test_tags=all
 @test "12 clients that do everything and are killed, while the server is killed as well: right" {
   start_zookeeper one
   "$(dirname "$DLOCK")/../tests/stock_stress" 20 6 "$(zookeeper_url one)" >stress.log 2>&1 3>&- &
@@ -105,6 +109,7 @@ through_proxy() {
   [[ "$(cat stress.log)" == *" 0 served twice, 0 out of balance, 0 failures, "*": right"* ]]
 }
 
+# bats test_tags=all
 @test "an ensemble whose leader is killed while 12 clients do everything: right" {
   start_ensemble three
   "$(dirname "$DLOCK")/../tests/stock_stress" 10 6 "$(zookeeper_url three1 three2 three3)" >stress.log 2>&1 3>&- &

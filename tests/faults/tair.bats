@@ -24,6 +24,7 @@ through_proxy() { # [?mode=ex]
 }
 
 @test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { through_proxy ''; life_cut_everywhere 1s 7; }
+# bats test_tags=all
 @test "mode=ex, cut behind every single message: the same" { through_proxy '?mode=ex'; life_cut_everywhere 1s 7; }
 
 @test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
@@ -41,6 +42,7 @@ joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once,
   [ "$(grep -c 'entered 2 times' entered)" = 4 ]
 }
 @test "mode=cas, a join that is cut behind every message is counted once" { joins_with_cuts ''; }
+# bats test_tags=all
 @test "mode=ex, a join that is cut behind every message is counted once" { joins_with_cuts '?mode=ex'; }
 
 @test "the key is deleted by hand: 79, and it is not made again" {

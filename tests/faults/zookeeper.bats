@@ -29,16 +29,23 @@ own_server() { # [LINE...]
 
 @test "supervisor SIGKILLed: its command is ended, then the lock is free at once, long before the session ends" { supervisor_killed 1000; }
 
+# bats test_tags=all
 @test "supervisor SIGKILLed over a grandchild that ignores TERM: free when it is gone, and not before" {
   supervisor_killed 1000 sh -c 'section --for 30 --stubborn & wait'
   grep -q TERM history
 }
 
+# bats test_tags=all
 @test "keeper SIGKILLed: the command is ended before its session is, 79; the next one comes within the session and a tick" { keeper_killed 3000; }
+# bats test_tags=all
 @test "keeper SIGSTOPped: the same" { keeper_stopped; }
+# bats test_tags=all
 @test "supervisor and command SIGSTOPped beyond the ttl: the keeper renews, and work goes on" { supervisor_and_command_stopped 4; }
+# bats test_tags=all
 @test "everything SIGSTOPped beyond the session: on waking the loss is seen first, 79, and a higher token has passed" { everything_stopped; }
+# bats test_tags=all
 @test "supervisor and keeper SIGKILLed: the kernel ends the command, the lock is free within the session and a tick" { supervisor_and_keeper_killed 4000; }
+# bats test_tags=all
 @test "a waiter that stays SIGSTOPped when its turn has come: its keeper gives the lock to the next one, 79" { stopped_waiter_passed_over; }
 
 @test "servers that allow only sessions far shorter than the ttl: the command runs as long as it likes" {
@@ -262,6 +269,7 @@ through_proxy() {
 }
 
 @test "black hole: the command is ended before its session is, 79; the next one does not overlap" { through_proxy; black_hole hold; }
+# bats test_tags=all
 @test "black hole over a command that ignores TERM: KILL before the session ends" { through_proxy; black_hole drop --stubborn; }
 
 @test "black hole behind a connection that was cut and made again: the loss has its own reason, not that of the cut" {
@@ -281,8 +289,10 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 @test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6 5 1.5; }
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
+# bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
 @test "an outage under a waiter, longer than its session and shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse --ttl "${slowness}s"; }
+# bats test_tags=all
 @test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl "${slowness}s"; }
 @test "connections reset, again and again: holder and waiter go on with their sessions" { through_proxy; connections_reset 4s 3 6 0.3 1500; }
 
@@ -291,6 +301,7 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
   life_cut_everywhere 3s 12
 }
 
+# bats test_tags=all
 @test "the same while it is waiting: served when its turn comes, and it leaves nothing behind" {
   through_proxy
   local direction n

@@ -35,6 +35,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   done
 }
 
+# bats test_tags=all
 @test "cut off for less than the lease: nothing happens" {
   DLOCK_BACKEND=$(zookeeper_url e3) start_watched a dlock run --ttl 6s k -- section --for 5
   wait_until begun 1
@@ -69,6 +70,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "the leader SIGKILLed: another one is elected, sessions go on" {
   start_watched a dlock run --ttl 15s k -- section --for 8
   wait_until begun 1
@@ -80,6 +82,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "each of the three restarted in turn: holder and waiter do not notice" {
   start_watched a dlock run --ttl 20s k -- sh -c 'section --for 0.1; until [ -e go ]; do sleep 0.05; done'
   wait_until begun 1

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+# What every store does alike at the command line, for each lock store of backends/*/conformance.txt. What one store has of
+# its own is in redis.bats, redisson.bats, mysql.bats and zookeeper.bats.
+load ../support/cli
+
+setup() {
+  set_world
+  [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"
+}
+teardown() { end_world; }
+
+# Calls BODY for each store, with $key, $lacks and DLOCK_BACKEND; its name is the last line printed before a failure.
+on_each_store() { # BODY
+  local port name variable rest n=0
+  while IFS='|' read -r port name variable rest lacks; do
+    [[ $port == lock* ]] || continue
+    read -r name <<<"$name"
+    read -r variable <<<"$variable"
+    read -r rest <<<"$rest"
+    echo "store: $name"
+    case $variable in
+      DIRECTORY) use "local:$PWD/locks$rest" ;;
+      *) use "${!variable}$rest" ;;
+    esac
+    n=$((n + 1)) key=app:$BATS_TEST_NUMBER-$n
+    rm -f ran waited waiter waiter.pid
+    "$1"
+  done < <(cat "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
+  [ "$n" -gt 10 ]
+}
+can() { [[ " $lacks " != *" $1 "* ]]; }
+
+held_and_seen() {
+  run -7 --separate-stderr dlock run "$key" -- sh -c 'echo "$DLOCK_STORE $DLOCK_TOKEN"; exit 7'
+  [ "$stderr" = "" ]
+  local token=${output##* }
+  hold_lock -m "it's \"why\"; -- \\ ünï" "$key"
+  if can tokens; then [ "$holder_token" -gt "$token" ]; fi
+  run -75 dlock run -n "$key" -- touch ran
+  [[ "$output" == *"$key is held by"* ]]
+  run -0 --separate-stderr dlock inspect --json "$key"
+  jq -e --arg owner "$holder_owner" --arg user "$(id -un)" '.schema == "dlock.inspect/1" and (.holders | length == 1) and
+    (.holders[0] | .owner == $owner and .user == $user and .pid > 0 and .since != null and
+      .reason == "it'"'"'s \"why\"; -- \\ ünï")' <<<"$output"
+  run -0 dlock inspect
+  [[ "$output" == *"$key"* ]]
+  start_watched waiter dlock run -q "$key" -- touch waited
+  if can sees_waiters; then wait_until has 1 waiters "$key"; else wait_until keeper_of waiter; fi
+  let_go
+  [ "$(how_ended waiter)" = "exit 0" ]
+  [ -e waited ]
+  [ ! -e ran ]
+  is_free "$key"
+}
+@test "each store runs, excludes, shows who holds and why, serves who waits, and is free afterwards" { on_each_store held_and_seen; }
+
+limited() {
+  hold_lock "$key"
+  run -3 dlock run -n -q -E 0 --warn-held 0=3 "$key" -- touch ran
+  [[ "$output" == *"$key is held by "*" for "*"longer than 0 s (--warn-held)"* ]]
+  run -0 dlock run -n -E 0 --warn-held 1h=3 "$key" -- touch ran
+  [ "$output" = "" ]
+  let_go
+  run -124 dlock run --max-hold 300ms "$key" -- sleep 100
+  [[ "$output" == *"$key was held for "*"as long as --max-hold allows"* ]]
+  is_free "$key"
+  [ ! -e ran ]
+}
+@test "each store tells of a hold that is too long, and ends it" { on_each_store limited; }
+
+lease_alone() {
+  local owner token
+  if ! can detaches; then
+    run -78 dlock acquire --ttl 1m "$key"
+    return
+  fi
+  run -0 --separate-stderr dlock acquire --ttl 20s -m why "$key"
+  read -r owner token <<<"$output"
+  run -75 dlock run -q -n "$key" -- true
+  [ "$(holder_field "$key" reason)" = why ]
+  run -0 dlock renew --ttl 5m --owner "$owner" "$key"
+  if can tokens; then
+    run -0 dlock check "$key" "$token"
+    run -79 dlock check "$key" "$((token - 1))"
+  fi
+  run -79 dlock release --owner 00000000000000000000000000000000 "$key"
+  is_held "$key"
+  run -0 dlock release --owner "$owner" "$key"
+  run -79 dlock release --owner "$owner" "$key"
+  run -79 dlock renew --ttl 5m --owner "$owner" "$key"
+  if can tokens; then run -79 dlock check "$key" "$token"; fi
+  is_free "$key"
+}
+@test "each store that can has a lease without a process: renewed, checked and given back by its owner alone" { on_each_store lease_alone; }
+
+freed() {
+  start_watched waiter dlock run --ttl 2s "$key" -- sleep 60
+  wait_until is_held "$key"
+  run -64 dlock force-release "$key" </dev/null
+  if can tokens; then
+    run -75 dlock force-release --yes --token $(($(holder_field "$key" token) + 1)) "$key"
+    is_held "$key"
+  fi
+  run -0 dlock force-release --yes "$key"
+  [ "$(how_ended waiter)" = "exit 79" ]
+  is_free "$key"
+}
+@test "each store: force-release asks, frees what it showed, and its holder ends with 79" { on_each_store freed; }
+
+looked_at() {
+  run -0 dlock wait "$key"
+  hold_lock "$key"
+  run -75 dlock wait -n "$key"
+  let_go
+  if can tokens; then
+    run -0 dlock fence "$key" 17 -- true
+    run -79 dlock fence "$key" 16 -- touch ran
+    [ ! -e ran ]
+  fi
+  run -0 dlock ping
+  run -0 dlock doctor --json
+  jq -e '.schema == "dlock.doctor/1" and .healthy == true' <<<"$output"
+  run -0 dlock gc --dry-run
+}
+@test "each store answers wait, fence, ping, doctor and gc" { on_each_store looked_at; }
+
+several() {
+  if [[ "$DLOCK_BACKEND" == *redis+cluster:* ]]; then key="{$key}"; fi
+  hold_lock "$key:b"
+  run -75 dlock run -q -n "$key:a" "$key:b" -- touch ran
+  is_free "$key:a"
+  let_go
+  run -0 dlock run -n "$key:b" "$key:a" -- dlock run -n "$key:a" -- touch ran
+  [ -e ran ]
+  is_free "$key:a"
+}
+@test "each store: several keys, all or none, in any order; an inner run enters again" { on_each_store several; }
+
+refused_there() {
+  [[ "$DLOCK_BACKEND" != local:* ]] || return 0
+  # Each port of the URL becomes one where nobody listens.
+  local there query=''
+  [[ "$DLOCK_BACKEND" != *\?* ]] || query=?${DLOCK_BACKEND#*\?}
+  there=$(awk '{ while (match($0, /:[0-9]+/)) { printf "%s:%d", substr($0, 1, RSTART - 1), ++n; $0 = substr($0, RSTART + RLENGTH) }
+    print }' <<<"${DLOCK_BACKEND%%\?*}")
+  run -69 dlock run -n -b "$there$query" "$key" -- touch ran
+  [[ "$output" == *":1"* ]]
+  [[ "$output" == *refused* || "$output" == *"0 of "* || "$output" == *"Can't connect"* ]]
+  run -69 dlock inspect -b "$there$query"
+  [ ! -e ran ]
+}
+@test "each store: nobody listens there: 69 with the address and the reason, and nothing is run" { on_each_store refused_there; }
