@@ -244,3 +244,19 @@ fail_over() {
   [ "$(how_ended a)" = "exit 0" ]
 }
 renewed_on() { [ "$(redis_cli "$1" pttl k)" -gt 58000 ]; }
+
+@test "sentinel, wait_replicas=all: a replica that leaves to be promoted still counts" {
+  start_sentinels
+  start_replica three one
+  for sentinel in s1 s2 s3; do wait_until lists_replicas "$sentinel" 2; done
+  use "$url?wait_replicas=all"
+  run -0 dlock run -n before -- true
+  redis_cli two replicaof no one # as a sentinel promotes it
+  wait_until redis_line one connected_slaves:1 info replication
+  run -69 dlock run -n k -- touch ran
+  [[ "$output" == *"confirmed by only 1 of 2 replicas of "* ]]
+  [ ! -e ran ]
+  run -69 dlock stock create phone --quantity 3
+  [[ "$output" == *"1 of 2 replicas"* ]]
+}
+lists_replicas() { [ "$(redis_cli "$1" sentinel replicas main | grep -cx 'master-link-status')" = "$2" ]; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,10 @@ class Deployment {
   /// that looking for the server and connecting to it takes nothing off it.
   TimePoint asked_at() const { return asked_at_; }
 
+  /// After a call(): how many replicas the primary that answered is known to have by others than itself (the sentinels'
+  /// list, asked for only if the URL says wait_replicas=all); 0: not known.
+  std::int64_t known_replicas() const { return known_replicas_; }
+
   /// False: a server that refuses the connection, or is not known, is not tried again within a call.
   void insist(bool insists) { insists_ = insists; }
 
@@ -49,6 +54,7 @@ class Deployment {
 
  protected:
   TimePoint asked_at_{};
+  std::int64_t known_replicas_ = 0;
   bool insists_ = true;
   bool refused_ = false;
 };

@@ -18,7 +18,7 @@ ReplicaCheck::Outcome ReplicaCheck::judge(const std::vector<Reply>& replies) {
   confirmed_ = replies.back().integer;
   if (all_) {  // ["master", offset, [replica, ...]]
     const auto& role = replies.front().elements;
-    wanted_ = std::max<std::int64_t>(1, role.size() > 2 ? std::ssize(role[2].elements) : 0);
+    wanted_ = std::max<std::int64_t>(least_, role.size() > 2 ? std::ssize(role[2].elements) : 0);
   }
   if (confirmed_ >= wanted_) return Outcome::kMet;
   return wanted_ > asked_for && confirmed_ >= asked_for ? Outcome::kAgain : Outcome::kUnmet;

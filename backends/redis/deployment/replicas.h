@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,11 +20,19 @@ struct ReplicaDemand {
 };
 
 /// The check that enough replicas have one change. Pure. Its commands go out on the connection of the change, behind
-/// it, because WAIT is about the writes of its own connection. Of "all", the number is unknown at first and taken as
-/// one; if there are more replicas, the change is repeated with the right number (kAgain).
+/// it, because WAIT is about the writes of its own connection. "All" is the higher of what others know (`known`) and
+/// what the primary's own ROLE says, and at least one: a replica that has just left to be promoted still counts. If
+/// ROLE says more than was asked for, the change is repeated with the right number (kAgain).
 class ReplicaCheck {
  public:
-  explicit ReplicaCheck(const ReplicaDemand& demand) : all_(demand.all), wanted_(demand.all ? 1 : demand.count) {}
+  /// `known`: how many replicas the primary has by Deployment::known_replicas().
+  explicit ReplicaCheck(const ReplicaDemand& demand, std::int64_t known = 0)
+      : all_(demand.all), wanted_(demand.all ? std::max<std::int64_t>(1, known) : demand.count), least_(wanted_) {}
+
+  /// The number after a call, which may have met another primary than the one before.
+  void know(std::int64_t known) {
+    if (all_) least_ = std::max<std::int64_t>(1, known);
+  }
 
   bool any() const { return wanted_ > 0; }
   /// The commands to send behind the change. WAIT answers within `patience`.
@@ -41,6 +51,7 @@ class ReplicaCheck {
  private:
   bool all_;
   std::int64_t wanted_;
+  std::int64_t least_;  ///< what "all" is at least
   std::int64_t confirmed_ = 0;
 };
 

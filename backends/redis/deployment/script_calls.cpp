@@ -47,7 +47,7 @@ Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(Command command, bool (*d
 
 Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(const std::vector<Command>& request, bool (*done)(const Answer&),
                                                        TimePoint until, Control* control) {
-  ReplicaCheck check(replicas_);
+  ReplicaCheck check(replicas_, deployment_.known_replicas());
   if (!check.any()) return ask(request, until, control);
   std::vector<Command> commands = request;
   while (true) {
@@ -60,6 +60,7 @@ Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(const std::vector<Command
     sent_ = deployment_.asked_at();
     auto answer = answer_of(*replies);
     if (!answer || !done(*answer)) return answer;
+    check.know(deployment_.known_replicas());
     const auto outcome =
         check.judge({std::make_move_iterator(replies->begin() + 1), std::make_move_iterator(replies->end())});
     if (outcome == ReplicaCheck::Outcome::kAgain) continue;

@@ -7,6 +7,7 @@
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/deployment/sentinel_votes.h"
+#include "backends/redis/deployment/settings.h"
 #include "backends/redis/wire/connections.h"
 #include "lib/config/secret.h"
 
@@ -30,8 +31,10 @@ struct SentinelLogin {
 /// One look at all sentinels at once.
 class SentinelPoll {
  public:
-  SentinelPoll(Connections& sentinels, const std::vector<Endpoint>& addresses, std::string master, Clock& clock)
-      : sentinels_(sentinels), addresses_(addresses), master_(std::move(master)), clock_(clock) {}
+  /// `counts`: they are asked for the master's replicas, too.
+  SentinelPoll(Connections& sentinels, const std::vector<Endpoint>& addresses, std::string master, bool counts,
+               Clock& clock)
+      : sentinels_(sentinels), addresses_(addresses), master_(std::move(master)), counts_(counts), clock_(clock) {}
 
   /// The address that a majority names, as soon as it is one; the others are not waited for.
   Result<Endpoint> run(TimePoint until, Control* control) {
@@ -47,6 +50,9 @@ class SentinelPoll {
     }
   }
 
+  /// The most replicas that a sentinel knows of, among those that have answered.
+  std::int64_t replicas() const { return replicas_; }
+
  private:
   void ask_all(TimePoint until) {
     for (const Endpoint& address : addresses_) {
@@ -57,6 +63,7 @@ class SentinelPoll {
       }
       (*sentinel)->open(until);
       (*sentinel)->send({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_});
+      if (counts_) (*sentinel)->send({"SENTINEL", "REPLICAS", master_});
       asked_.push_back(*sentinel);
     }
   }
@@ -67,9 +74,12 @@ class SentinelPoll {
     std::erase_if(asked_, [&](Connection* sentinel) {
       const Endpoint& address = sentinel->settings().endpoint;
       auto advanced = sentinel->advance(clock_.now());
-      if (auto reply = sentinel->next_reply()) {
-        votes_.push_back({address, parse_master_address(*reply, address)});
-        return true;
+      if (sentinel->outstanding() == 0) {
+        if (auto reply = sentinel->next_reply()) {
+          votes_.push_back({address, parse_master_address(*reply, address)});
+          if (auto list = sentinel->next_reply()) replicas_ = std::max(replicas_, std::ssize(list->elements));
+          return true;
+        }
       }
       if (advanced) return false;
       votes_.push_back({address, of_sentinel(std::move(advanced).error())});
@@ -118,7 +128,9 @@ class SentinelPoll {
   Connections& sentinels_;
   const std::vector<Endpoint>& addresses_;
   std::string master_;
+  bool counts_;
   Clock& clock_;
+  std::int64_t replicas_ = 0;
   std::vector<Connection*> asked_;
   std::vector<SentinelVote> votes_;
 };
@@ -133,6 +145,7 @@ class SentinelDeployment final : public Deployment {
                      Greet greet)
       : addresses_(endpoints(url)),
         master_name_(std::move(master)),
+        counts_(redis_replicas(url).all),
         clock_(clock),
         connect_timeout_(connect_timeout),
         servers_([url, greet](const Endpoint& endpoint) { return connection_settings(url, endpoint, greet); }),
@@ -251,7 +264,9 @@ class SentinelDeployment final : public Deployment {
   }
 
   Result<Endpoint> poll(TimePoint answer_by, Control* control) {
-    auto address = SentinelPoll(sentinels_, addresses_, master_name_, clock_).run(answer_by, control);
+    SentinelPoll sentinels(sentinels_, addresses_, master_name_, counts_, clock_);
+    auto address = sentinels.run(answer_by, control);
+    if (address) known_replicas_ = sentinels.replicas();
     sentinels_.close_all();
     return address;
   }
@@ -286,6 +301,7 @@ class SentinelDeployment final : public Deployment {
 
   std::vector<Endpoint> addresses_;  ///< of the sentinels
   std::string master_name_;
+  bool counts_;  ///< the replicas of the master
   Clock& clock_;
   Duration connect_timeout_;
   Connections servers_;

@@ -68,7 +68,7 @@ Result<std::vector<Reply>> StockCalls::exchange(const StockNames& names, std::ve
 Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, std::vector<Command>& scripts,
                                                      const CallLimit& limit) {
   const std::size_t count = scripts.size();
-  ReplicaCheck replicas(replicas_);
+  ReplicaCheck replicas(replicas_, deployment_->known_replicas());
   if (!replicas.any() && unhashed_.empty()) return deployment_->call(names.meta, scripts, limit.until, limit.control);
   while (true) {
     for (Command& one : hash_questions()) scripts.push_back(std::move(one));
@@ -86,6 +86,7 @@ Result<std::vector<Reply>> StockCalls::exchange_once(const StockNames& names, st
     if (!replicas.any() || std::any_of(replies->begin(), replies->end(), refused)) return replies;
     const auto unasked = std::find_if(behind.begin(), behind.end(), refused);
     if (unasked != behind.end()) return *error_of(*unasked, store_);
+    replicas.know(deployment_->known_replicas());
     const auto outcome = replicas.judge(behind);
     if (outcome == ReplicaCheck::Outcome::kMet) return replies;
     if (outcome == ReplicaCheck::Outcome::kUnmet) return unreplicated(replicas.text());

@@ -53,6 +53,23 @@ TEST_CASE("wait_replicas=all with three replicas asks again for three, and takes
   SUBCASE("one has come meanwhile") { CHECK(check.judge({role(4), number(3)}) == Outcome::kAgain); }
 }
 
+TEST_CASE("wait_replicas=all does not shrink when a replica leaves to be promoted") {
+  ReplicaCheck check({0, true}, 2);
+  CHECK(check.commands(1s).back() == Command{"WAIT", "2", "1000"});
+  CHECK(check.judge({role(1), number(1)}) == Outcome::kUnmet);
+  CHECK(check.text() == "1 of 2 replicas");
+  CHECK(check.judge({role(0), number(0)}) == Outcome::kUnmet);
+  CHECK(check.judge({role(2), number(2)}) == Outcome::kMet);
+}
+
+TEST_CASE("wait_replicas=all of a primary that was met only by the call itself") {
+  ReplicaCheck check({0, true});
+  check.know(2);
+  CHECK(check.judge({role(1), number(1)}) == Outcome::kAgain);
+  CHECK(check.commands(1s).back() == Command{"WAIT", "2", "1000"});
+  CHECK(check.judge({role(1), number(1)}) == Outcome::kUnmet);
+}
+
 TEST_CASE("wait_replicas=all that nobody confirms is not asked twice, and without any replica is not met") {
   ReplicaCheck stuck({0, true});
   CHECK(stuck.judge({role(2), number(0)}) == Outcome::kUnmet);
