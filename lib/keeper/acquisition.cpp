@@ -20,7 +20,8 @@ constexpr Duration kSilence = 5s;           ///< of those who should say it, tha
 std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control) {
   while (true) {
     const TimePoint began = runtime_.clock.now();
-    auto attempt = acquirer_.attempt(patience_.attempt_end(began), control);
+    const TimePoint end = patience_.attempt_end(began);
+    auto attempt = acquirer_.attempt(end, control);
     if (control.stop_requested()) break;
     if (auto* granted = std::get_if<Granted>(&attempt)) {
       tell_reached(control);
@@ -29,12 +30,15 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
     const TimePoint now = runtime_.clock.now();
     if (auto* failed = std::get_if<Acquirer::Failed>(&attempt)) {
       patience_.unreached(began);
-      if (!patience_.outlives(failed->error, failed->answered, now)) return refused(std::move(failed->error));
+      const bool cut_short = failed->error.code == ErrorCode::kUnavailable && now >= end;
+      if (!cut_short || !reason_) reason_ = failed->error;
+      if (!patience_.outlives(failed->error, failed->answered, now)) return refused(std::move(*reason_));
       if (!std::exchange(traced_outage_, true)) trace("tried again: " + failed->error.message);
       if (patience_.is_worth_telling(now)) tell_unreached(failed->error.message, control);
       pause_in_outage(control);
     } else {
       patience_.reached();
+      reason_.reset();
       traced_outage_ = false;
       tell_reached(control);
       if (!patience_.may_try_again(now)) return busy(control);

@@ -98,6 +98,7 @@ class Acquisition {
   const Runtime runtime_;
   Acquirer& acquirer_;
   Patience patience_;
+  std::optional<Error> reason_;  ///< of the outage: the error of the last attempt that its end did not cut short
   bool traced_outage_ = false;
   bool told_outage_ = false;
   std::optional<TimePoint> silent_since_;  ///< when the first of the latest unanswered "who" questions was asked

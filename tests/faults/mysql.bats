@@ -204,6 +204,11 @@ refused_soon() { # STATUS PATTERN
   [[ "$output" =~ $2 ]]
   [ ! -e ran ]
 }
+@test "the server answers and takes no changes: 69 after --connect-timeout with its reason, whatever the strategy" {
+  sql one 'SET GLOBAL read_only = ON'
+  with_each_strategy one refused_soon 69 'read-only'
+}
+
 @test "the server logs statements, which our changes are not: 78 with what to set, whatever the strategy" {
   start_mysql logging --server-id=1 --log-bin=log --binlog-format=STATEMENT
   dlock setup -b "$(mysql_url logging owner)"

@@ -182,7 +182,8 @@ behind_one_name() { # USER STRATEGY
   use "$(mysql_url primary "$1")?strategy=$2"
   start_watched a dlock run --ttl $((4 * slowness))s k -- section --for $((8 * slowness))
   wait_until begun 1
-  wait_section b
+  start_watched b dlock run -q --ttl 2s k -- section
+  [ "$2" != lease ] || wait_until has 1 waiters k
   switch_over one two
   name_is two
   run -75 dlock run -q -n k -- true
@@ -192,6 +193,8 @@ behind_one_name() { # USER STRATEGY
 }
 @test "lease: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app lease; }
 @test "lease: the same for an account that read_only does not bind" { behind_one_name root lease; }
+@test "unique: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app unique; }
+@test "occupy: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app occupy; }
 
 @test "a take and a refund of a stock go along with the name of the primary" {
   start_name one

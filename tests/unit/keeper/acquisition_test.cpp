@@ -24,8 +24,9 @@ struct ScriptedLock final : Acquirer {
   Attempt attempt(TimePoint until, Control& /*control*/) override {
     tried_at.push_back(since(clock.now()));
     if (is_out()) {
-      if (hangs) clock.advance(until - clock.now());
-      return Failed{failure, answers};
+      const bool is_cut_short = clock.now() >= hangs_from;
+      if (hangs || is_cut_short) clock.advance(until - clock.now());
+      return Failed{is_cut_short ? Error{ErrorCode::kUnavailable, "no answer in time"} : failure, answers};
     }
     if (clock.now() >= free_at) return Granted{{HeldLock{spec.name, spec.owner, FencingToken(7), "store"}}, {}};
     return Busy{};
@@ -71,6 +72,7 @@ struct ScriptedLock final : Acquirer {
   Duration describing_takes{0};
   TimePoint describable_from{};  ///< who has it cannot be asked before, though the wait goes on
   bool hangs = false;            ///< instead of refusing connections
+  TimePoint hangs_from = FakeClock::start() + 48h;
   bool answers = false;
   Error failure{ErrorCode::kUnavailable, "no answer", ""};
   std::vector<Duration> tried_at;
@@ -243,6 +245,15 @@ TEST_CASE("an answer that may pass is asked again for connect-timeout only; one 
     CHECK(world.clock.since_start() == 100s);
   }
   CHECK(world.lock.given_up == 1);
+}
+
+TEST_CASE("the reason of an outage is that of the last attempt that its end did not cut short") {
+  World world;
+  world.is_out(0s, 24h);
+  world.lock.hangs_from = world.at(4s);
+  CHECK(world.refused().error.message == "no answer");
+  world.lock.hangs_from = world.at(0s);
+  CHECK(world.refused().error.message == "no answer in time");
 }
 
 TEST_CASE("a withdraw ends everything at once, gives back what there is, and is no answer") {
