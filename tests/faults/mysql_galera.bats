@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two real nodes of one Galera cluster. Named locks and locked rows are those of one node; rows are those of all.
+# bats file_tags=all
 load ../support/cli
 load ../support/mysql
 load ../support/stock

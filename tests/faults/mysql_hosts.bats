@@ -193,7 +193,9 @@ behind_one_name() { # USER STRATEGY
 }
 @test "lease: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app lease; }
 @test "lease: the same for an account that read_only does not bind" { behind_one_name root lease; }
+# bats test_tags=all
 @test "unique: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app unique; }
+# bats test_tags=all
 @test "occupy: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app occupy; }
 
 @test "a take and a refund of a stock go along with the name of the primary" {
