@@ -14,7 +14,8 @@ inline constexpr std::string_view kVerifyMark = "VERIFIED_BY_DLOCK";
 
 /// What dlock reads from its environment, collected in one pass. Points into it.
 struct Environment {
-  std::vector<std::pair<std::string_view, std::string_view>> ours;  ///< DLOCK_*, set and not empty, but for DLOCK_BACKEND
+  std::vector<std::pair<std::string_view, std::string_view>>
+      ours;  ///< DLOCK_*, set and not empty, but for DLOCK_BACKEND
   std::string_view home;
   std::string_view config_home;  ///< XDG_CONFIG_HOME, if absolute
   std::string_view credentials;  ///< CREDENTIALS_DIRECTORY

@@ -140,7 +140,7 @@ refused_there() {
   [[ "$DLOCK_BACKEND" != local:* ]] || return 0
   # Each port of the URL becomes one where nobody listens.
   local there query=''
-  [[ "$DLOCK_BACKEND" != *\?* ]] || query=?${DLOCK_BACKEND#*\?}
+  [[ "$DLOCK_BACKEND" != *\?* ]] || query="?${DLOCK_BACKEND#*\?}"
   there=$(awk '{ while (match($0, /:[0-9]+/)) { printf "%s:%d", substr($0, 1, RSTART - 1), ++n; $0 = substr($0, RSTART + RLENGTH) }
     print }' <<<"${DLOCK_BACKEND%%\?*}")
   run -69 dlock run -n -b "$there$query" "$key" -- touch ran

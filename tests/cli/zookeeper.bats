@@ -156,6 +156,7 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
 }
 
 @test "a lease that is renewed right behind its acquire, on three servers: the new ttl counts, longer or shorter" {
+  # shellcheck disable=SC2153  # not ZK
   use "$DLOCK_TEST_ZK3"
   local owner token
   run -0 --separate-stderr dlock acquire --ttl 2s "$key-a"

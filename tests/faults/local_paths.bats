@@ -110,6 +110,7 @@ teardown() { end_world; }
   [ "$output" = "$(realpath sub/file)" ]
   local command
   for command in 'run -n ./file -- touch ran' 'inspect ../file' 'force-release --yes ./file' 'check ./file 7'; do
+    # shellcheck disable=SC2086  # its words
     run -78 dlock -b redis://127.0.0.1:1 $command
     [[ "$output" == *"./file is a file of this machine"*"-b local:"* ]]
   done
@@ -120,8 +121,8 @@ teardown() { end_world; }
   touch app.lock app.pid other
   local key
   for key in app.lock app.pid; do
-    run -0 --separate-stderr dlock run "$key" -- echo done
-    [ "$output" = "done" ]
+    run -0 --separate-stderr dlock run "$key" -- echo ran
+    [ "$output" = ran ]
     [[ "$stderr" == "dlock: the key $key is a name, and not the file that is here: to lock that, write ./$key" ]]
     run -0 dlock run -q "$key" -- true
     [ "$output" = "" ]

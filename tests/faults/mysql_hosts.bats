@@ -167,8 +167,8 @@ relieved() { # STRATEGY
 @test "row: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved row; }
 
 # NAME is the address "primary" from now on, for new connections.
-name_is() { echo "$(port_of "$1")" >"$servers/primary/target"; } # NAME
-start_name() {                                                   # NAME
+name_is() { port_of "$1" >"$servers/primary/target"; } # NAME
+start_name() { # NAME
   mkdir -p "$servers/primary"
   name_is "$1"
   python3 -S -E "$BATS_TEST_DIRNAME/../support/one_name.py" "$servers/primary" 3>&- &
