@@ -79,10 +79,10 @@ refused_login() { # MODE PLUGIN [URL-PARAMETERS]
 
 # --- memory ----------------------------------------------------------------------------------------------------------
 
-little() { # KIB COMMAND...: 69, a reason with the server's name, not more memory than that, and no process afterwards
+little() { # KIB COMMAND...: 69 (78: what was read is no row of dlock's), a reason with the server's name, not more memory than that, and no process afterwards
   meter "${@:2}"
   cat meter said
-  [ "$met_status" = 69 ]
+  [ "$met_status" = 69 ] || [ "$met_status" = 78 ]
   grep -qF "127.0.0.1:$(port_of liar)" said
   ((met_kib < $1 && met_left == 0))
 }
