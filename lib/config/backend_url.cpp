@@ -285,8 +285,9 @@ Error no_scheme(std::string_view text) {
   for_each_scheme([&](const UrlScheme& scheme) { nearest.offer(scheme.name); });
   // Only a word that can be a scheme is quoted: anything else may be a piece of a secret.
   const bool quotable = word.size() <= 32 && word.find_first_of("@/?") == std::string_view::npos;
-  std::string message = quotable ? "'" + std::string(word) + "' is no backend" : std::string("not a backend URL");
+  std::string message = quotable ? "'" + std::string(word) + "' is no backend" : std::string("not a backend");
   if (colon == std::string_view::npos) message += " URL: it has no scheme";
+  else if (!quotable) message += " URL";
   const std::string_view best = nearest.best();
   if (const std::string url = with_scheme(text); best.empty() && !url.empty()) {
     return {ErrorCode::kInvalid, std::move(message), did_you_mean(url)};

@@ -74,6 +74,8 @@ TEST_CASE("a malformed URL is refused with the right form") {
   const Row rows[] = {
       {"", ErrorCode::kInvalid, "empty"},
       {"redis", ErrorCode::kInvalid, "no scheme"},
+      {"h/1", ErrorCode::kInvalid, "not a backend URL: it has no scheme"},
+      {"u@h:1", ErrorCode::kInvalid, "not a backend URL"},
       {"rediz://h", ErrorCode::kInvalid, "'rediz' is no backend"},
       {"http://h", ErrorCode::kInvalid, "'http' is no backend"},
       {"redis:h", ErrorCode::kInvalid, "'//' is missing"},
