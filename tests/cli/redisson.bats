@@ -158,6 +158,20 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   run -0 dlock run -w 10s "$key" -- true
 }
 
+@test "kind=fair: those after a dlock that gives up wait the less for it" {
+  kind fair
+  holds_theirs
+  start_watched waiter dlock run -q "$key" -- true
+  wait_until has 1 waiters "$key"
+  local until=$(($(date +%s%3N) + 300000))
+  server rpush "redisson_lock_queue:{$key}" "$theirs-next"
+  server zadd "redisson_lock_timeout:{$key}" "$until" "$theirs-next"
+  kill -TERM "$(pid_of waiter)"
+  how_ended waiter
+  [ "$(server lrange "redisson_lock_queue:{$key}" 0 -1)" = "$theirs-next" ]
+  [ "$(server zscore "redisson_lock_timeout:{$key}" "$theirs-next")" = "$((until - 5000))" ]
+}
+
 @test "kind=semaphore and kind=permits: made with N, shared with the services, given back with their message" {
   local object
   for object in semaphore permits; do

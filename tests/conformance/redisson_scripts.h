@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/redis/redisson/rules.h"
 #include "backends/redis/redisson/scripts.h"
 #include "tests/conformance/script_table.h"
 
@@ -48,6 +49,12 @@ class Table final : public ScriptTable {
     if (script[0].ends_with("acquire")) {
       const std::vector<std::string> usual{"me", "e1", "100000", "who", "x", "", "", "0", "100000"};
       arguments.insert(arguments.end(), usual.begin() + static_cast<std::ptrdiff_t>(arguments.size()), usual.end());
+    }
+    // Of a release: FIELD entry, with what the program adds.
+    if (script[0].ends_with("release")) {
+      const auto sent = release_arguments(kind == "fair" ? RedissonKind::kFair : RedissonKind::kLock, script.at(2));
+      arguments.resize(1);
+      arguments.insert(arguments.end(), sent.begin(), sent.end());
     }
     command.insert(command.end(), arguments.begin(), arguments.end());
     return command;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/redisson/rules.h"
 
+#include <utility>
+
+#include "backends/redis/wire/values.h"
+
 namespace dlock::redis {
 namespace {
 
@@ -11,6 +15,12 @@ Error unfit(RedissonKind kind, const std::string& what, const std::string& next)
 }  // namespace
 
 bool hands_out_permits(RedissonKind kind) { return kind == RedissonKind::kSemaphore || kind == RedissonKind::kPermits; }
+
+std::vector<std::string> release_arguments(RedissonKind kind, std::string entry) {
+  std::vector<std::string> arguments{std::move(entry)};
+  if (kind == RedissonKind::kFair) arguments.push_back(ms_text(kFairWait));
+  return arguments;
+}
 
 Result<void> check_fits(RedissonKind kind, const LockSpec& spec) {
   if (spec.mode == Mode::kShared && kind != RedissonKind::kReadWrite)

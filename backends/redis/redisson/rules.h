@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <string>
+#include <vector>
+
 #include "backends/redis/redisson/names.h"
 #include "lib/base/result.h"
+#include "lib/base/time.h"
 #include "lib/lock/lock_spec.h"
 
 namespace dlock::redis {
@@ -15,5 +20,12 @@ Result<void> check_has_tokens(RedissonKind kind);
 
 /// Whether objects of this kind have permits, and so several holders at a time.
 bool hands_out_permits(RedissonKind kind);
+
+/// How long a dlock in the queue of a fair lock may be silent; then it is passed over. Redisson adds as much to each
+/// place.
+inline constexpr Duration kFairWait = std::chrono::seconds(5);
+
+/// What the release script of this kind is called with after FIELD, for `entry` ("": all of a hold). Pure.
+std::vector<std::string> release_arguments(RedissonKind kind, std::string entry);
 
 }  // namespace dlock::redis

@@ -43,9 +43,6 @@ Scripts scripts_of(RedissonKind kind) {
   return {};
 }
 
-/// What Redisson adds to a place in the queue of a fair lock: who is not heard of for so long is passed over.
-constexpr Duration kFairWait = std::chrono::seconds(5);
-
 FencingToken token_of(const Reply& reply) {
   return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(reply.text)));
 }
@@ -121,9 +118,9 @@ Result<FencingToken> RedissonStore::renew(const Owner& owner, Duration ttl, bool
 }
 
 Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto answer =
-      calls_.run(command_of(scripts_of(kind_).release, redisson_field(kind_, owner), {entry ? entry->text() : ""}),
-                 until, control);
+  auto answer = calls_.run(command_of(scripts_of(kind_).release, redisson_field(kind_, owner),
+                                      release_arguments(kind_, entry ? entry->text() : "")),
+                           until, control);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "released") return {};
