@@ -322,3 +322,12 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   [ "$(how_ended a)" = "exit 0" ]
   DLOCK_PASSWORD=after run -0 dlock run -n k -- true
 }
+
+@test "redis:// at a node of a cluster: a key of another node is 78 with the right scheme, and no outage" {
+  start_cluster
+  [ "$(redis_cli a cluster keyslot k)" -gt 5460 ] # is not on "a"
+  run -78 dlock run -n --if-unavailable run -b "redis://$(address a)" k -- touch ran
+  [[ "$output" == *"is a node of a cluster"*"redis+cluster://"* ]]
+  [ ! -e ran ]
+  run -78 dlock fence -b "redis://$(address a)" k 8
+}

@@ -338,3 +338,20 @@ SCRIPT
   [[ "$output" == *"string of 2000000 bytes"* ]]
   [ "$(redis_cli one strlen k)" = 2000000 ]
 }
+
+# What was read at the start is not the password any more.
+@test "a password file that is written anew: holder and waiter log in with what it says now" {
+  script_section
+  redis_cli one acl setuser app on '>secret' '~*' '&*' '+@all'
+  (umask 077 && echo secret >password)
+  use "redis://app@127.0.0.1:$(port_of one)?password-file=$PWD/password"
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((6 * slowness))
+  wait_until begun 1
+  wait_section b
+  redis_cli one acl setuser app resetpass '>another'
+  echo another >password
+  redis_cli one client kill user app
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}

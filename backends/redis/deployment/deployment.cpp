@@ -150,6 +150,7 @@ Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endp
   settings.reached = std::move(*reached);
   settings.user = url.user;
   settings.password = url.password;
+  settings.password_file = url.param("password-file");
   settings.database = *number;
   settings.client_name = "dlock";
   settings.greet = greet;

@@ -12,6 +12,14 @@ Error read_only(const std::string& store, const std::string& words) {
           "name its primary, or let the sentinels name it: redis+sentinel://"};
 }
 
+/// MOVED and ASK are followed at redis+cluster:// alone.
+Error node_of_cluster(const std::string& server, const std::string& words) {
+  return {ErrorCode::kMisconfigured, server + " is a node of a cluster: " + words,
+          "write redis+cluster:// (rediss+cluster:// with TLS) instead of redis://"};
+}
+
+bool is_redirect(const Reply& reply) { return reply.is_error("MOVED") || reply.is_error("ASK"); }
+
 /// An error ends with " script: HASH, on @user_script:LINE.": where in our script, which is nobody's business.
 std::string without_place(const std::string& text) {
   const std::size_t place = text.find(", on @user_script");
@@ -46,6 +54,7 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   const std::string what = store + " refused: " + said;
   if (auto error = takes_no_changes(reply, store, said)) return error;
   if (is_read_only(reply)) return read_only(store, said);
+  if (is_redirect(reply)) return node_of_cluster(store, said);
   if (is_denied(reply)) {
     return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
   }
@@ -72,6 +81,7 @@ Error reply_error(const Reply& reply) {
   const std::string said = "it answered \"" + words + "\"";
   if (auto error = takes_no_changes(reply, "it", words)) return *error;
   if (is_denied(reply)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};
+  if (is_redirect(reply)) return node_of_cluster("it", words);
   if (is_read_only(reply)) {
     return {ErrorCode::kUnavailable, "it is a read-only replica: " + words, "name its primary"};
   }

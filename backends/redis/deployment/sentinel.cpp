@@ -26,6 +26,7 @@ constexpr Duration kTrustUnheard = 5s;  ///< the same when they could not be ask
 struct SentinelLogin {
   std::string user;
   std::string password;
+  std::string password_file;
 };
 
 /// One look at all sentinels at once.
@@ -154,6 +155,7 @@ class SentinelDeployment final : public Deployment {
           if (settings) {
             settings->user = login.user;
             settings->password = login.password;
+            settings->password_file = login.password_file;
             settings->database = 0;
           }
           return settings;
@@ -318,6 +320,7 @@ Result<SentinelLogin> sentinel_login(const BackendUrl& url) {
     auto password = read_password_file(file, SecretKeeper::kUser);
     if (!password) return password.error();
     login.password = std::move(*password);
+    login.password_file = file;
   } else if (!login.user.empty()) {
     return Error{ErrorCode::kMisconfigured, "sentinel-user=" + login.user + " has no password",
                  "add sentinel-password-file=/path/to/file"};

@@ -9,6 +9,7 @@
 #include "backends/redis/wire/socket_stream.h"
 #include "backends/redis/wire/subscription.h"
 #include "backends/redis/wire/tls_stream.h"
+#include "lib/config/secret.h"
 
 namespace dlock::redis {
 namespace {
@@ -62,7 +63,7 @@ struct Connection::Impl {
     }
   };
 
-  Impl(const ConnectionSettings& its_settings, TimePoint& its_asked_at, Dial its_dial)
+  Impl(ConnectionSettings& its_settings, TimePoint& its_asked_at, Dial its_dial)
       : settings(its_settings), asked_at(its_asked_at), dial(std::move(its_dial)) {}
 
   void greet();
@@ -84,7 +85,7 @@ struct Connection::Impl {
   Error broken(Error why, bool ready) const;
   std::string name() const { return settings.endpoint.text(); }
 
-  const ConnectionSettings& settings;
+  ConnectionSettings& settings;
   TimePoint& asked_at;
   Dial dial;
   std::optional<Session> session;
@@ -276,6 +277,12 @@ Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) 
     return {};
   }
   if (is_for_later(reply)) return Error{ErrorCode::kUnavailable, name() + " is not ready: " + words_of(reply)};
+  if (auto rotated = rotated_password(settings.password_file, settings.password)) {
+    settings.password = std::move(*rotated);
+    session->denied =
+        Error{ErrorCode::kUnavailable, name() + " refused the password from before its file was written anew"};
+    return {};
+  }
   const bool none = reply.text.find("without any password") != std::string::npos;
   session->denied = Error{ErrorCode::kDenied, name() + " refused the user or the password: " + words_of(reply),
                           none ? "it has no password: leave it out" : "check the user and the password"};

@@ -40,6 +40,7 @@ struct ConnectionSettings {
   std::optional<Endpoint> reached;  ///< the address to connect to, if it is another one (address-map)
   std::string user;                 ///< empty: the default user
   std::string password;             ///< SECRET. Empty: no AUTH is sent
+  std::string password_file;        ///< read again when the password is refused; empty: none
   int database = 0;                 ///< 0: no SELECT is sent
   std::string client_name;
   Greet greet = Greet::kFirst;  ///< without effect if there is no password
@@ -50,7 +51,8 @@ struct ConnectionSettings {
 /// the first request if that does not have to wait), sends requests and returns their replies in order. Never blocks;
 /// its owner polls. It consumes the replies to the greeting: a refused AUTH or SELECT is an error of advance(), a
 /// refused SETNAME is not. Requests wait for the answer to SELECT, so that none is carried out in another database, and
-/// for the answer to AUTH unless Greet::kAlong. Single-threaded.
+/// for the answer to AUTH unless Greet::kAlong. A refused password ends the connection as Unavailable if its file says
+/// another one by now, which the next open() uses. Single-threaded.
 class Connection {
  public:
   /// How a stream to `settings` is begun; the real one unless a test says otherwise.
