@@ -331,3 +331,21 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   [ ! -e ran ]
   run -78 dlock fence -b "redis://$(address a)" k 8
 }
+
+@test "one name for the primary: holder and waiter follow it through a failover" {
+  start_redis one --repl-diskless-sync-delay 0 --unixsocket "$PWD/one.sock"
+  start_redis two --repl-diskless-sync-delay 0 --unixsocket "$PWD/two.sock" --replicaof 127.0.0.1 "$(port_of one)"
+  wait_until redis_line two master_link_status:up info replication
+  ln -s one.sock primary.sock
+  export DLOCK_BACKEND=redis+unix://$PWD/primary.sock
+  script_section
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((5 * slowness))
+  wait_until begun 1
+  wait_section b
+  redis_cli two replicaof no one
+  ln -sfn two.sock primary.sock
+  redis_cli one replicaof 127.0.0.1 "$(port_of two)"
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+}

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "backends/redis/deployment/address_map.h"
+#include "backends/redis/deployment/redirect.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
 #include "lib/config/url_schemes.h"
@@ -50,17 +51,23 @@ class SingleDeployment final : public Deployment {
     std::span<const Command> left = commands;
     std::optional<Error> busy;  // tells more than that the last question found no time
     for (Pause pause;;) {
+      const bool was_open = !connection_.is_closed();
       auto replies = call_once(left, until, control);
       refused_ = refused_ && answered.empty();
       if (!replies) return busy && replies.error().code == ErrorCode::kUnavailable ? *busy : replies.error();
-      const auto refused = std::find_if(replies->begin(), replies->end(), is_for_later);
+      const auto refused = std::find_if(replies->begin(), replies->end(), [&](const Reply& reply) {
+        return is_for_later(reply) || (was_open && is_read_only(reply));
+      });
       if (answered.empty()) asked_at_ = connection_.asked_at();
+      // After a failover the name may belong to another server: the next question looks it up anew.
+      if (std::any_of(replies->begin(), replies->end(), is_read_only)) connection_.close();
       if (answered.empty() && refused == replies->end()) return replies;
       const std::size_t done = static_cast<std::size_t>(refused - replies->begin());
       std::move(replies->begin(), refused, std::back_inserter(answered));
       if (refused == replies->end()) return answered;
       left = left.subspan(done);  // in order: what follows goes again
       refused_ = answered.empty();
+      if (is_read_only(*refused)) continue;
       auto paused = pause.take(clock_, until, control);
       if (!paused) return std::move(paused).error();
       busy = not_ready(*refused);
