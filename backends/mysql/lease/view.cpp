@@ -103,7 +103,8 @@ bool LeaseView::is_its_session(const LockName& name, Mode mode, const LeaseHolde
   const auto uptime = run_statement(servers_, "SHOW GLOBAL STATUS LIKE 'Uptime'", runtime_.clock, soon());
   if (!uptime || uptime->rows.empty() || uptime->rows[0].size() < 2) return false;
   const auto seconds = leading_number<std::int64_t>(uptime->rows[0][1].value_or("0"));
-  return now - whole_micros(std::chrono::seconds(seconds)) < holder.since;
+  // Uptime is the difference of two whole seconds: the server may have started up to a second later.
+  return now - whole_micros(std::chrono::seconds(seconds - 1)) < holder.since;
 }
 
 /// A holder looks at its row when its connection ends. So it learns of the force-release at once, where this account
