@@ -92,6 +92,6 @@ refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works 
 
 @test "without memory or descriptors for the module: 71, nothing run" {
   own_tree
-  run -71 bash -c 'ulimit -v 12000; exec prefix/libexec/dlock/dlock-redis inspect -b "$1" k' - "$DLOCK_TEST_REDIS_TLS"
+  run -71 bash -c 'ulimit -v 9000; exec prefix/libexec/dlock/dlock-redis inspect -b "$1" k' - "$DLOCK_TEST_REDIS_TLS"
   [[ "$output" == *"ulimit -v"* ]]
 }
