@@ -19,7 +19,7 @@ on_each_store() { # BODY
     read -r rest <<<"$rest"
     echo "store: $name"
     case $variable in
-      DIRECTORY) use "local:$PWD/locks$rest" ;;
+      DIRECTORY) mkdir -p -m 700 locks && use "local:$PWD/locks$rest" ;;
       *) use "${!variable}$rest" ;;
     esac
     n=$((n + 1)) key=app:$BATS_TEST_NUMBER-$n
@@ -78,16 +78,16 @@ lease_alone() {
   read -r owner token <<<"$output"
   run -75 dlock run -q -n "$key" -- true
   [ "$(holder_field "$key" reason)" = why ]
-  run -0 dlock renew --ttl 5m --owner "$owner" "$key"
+  run -0 dlock renew --ttl 30s --owner "$owner" "$key"
   if can tokens; then
     run -0 dlock check "$key" "$token"
-    run -79 dlock check "$key" "$((token - 1))"
+    run -79 dlock check "$key" "$((token + 1))"
   fi
   run -79 dlock release --owner 00000000000000000000000000000000 "$key"
   is_held "$key"
   run -0 dlock release --owner "$owner" "$key"
   run -79 dlock release --owner "$owner" "$key"
-  run -79 dlock renew --ttl 5m --owner "$owner" "$key"
+  run -79 dlock renew --ttl 30s --owner "$owner" "$key"
   if can tokens; then run -79 dlock check "$key" "$token"; fi
   is_free "$key"
 }
