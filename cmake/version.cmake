@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # DLOCK_LAST_VERSION: that of the last tag, vX.Y.Z, in the history of the tree; without git or such a tag the number here.
 # By hand:  cmake -DFOLDER=TREE -P cmake/version.cmake
-set(DLOCK_LAST_VERSION 0.1.0)
+set(DLOCK_LAST_VERSION 1.0.0)
 if(NOT FOLDER)
   set(FOLDER ${CMAKE_CURRENT_LIST_DIR}/..)
 endif()

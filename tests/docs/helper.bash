@@ -46,10 +46,22 @@ let_go() {
   holder=
 }
 
-# The first fenced block below the heading that contains TEXT.
-block() { # FILE TEXT
-  awk -v text="$2" '
+# The first fenced block below the heading that contains TEXT, if given of that LANGUAGE.
+block() { # FILE TEXT [LANGUAGE]
+  awk -v text="$2" -v fence="^\`\`\`${3-}" '
     /^#/ && index($0, text) { found = 1 }
-    found && /^```/ { if (inside) exit; inside = 1; next }
+    inside && /^```/ { exit }
+    found && !inside && $0 ~ fence { inside = 1; next }
     inside { print }' "$1"
+}
+
+# The N-th example of a page, counted from the section that its name is given of, as a reader of the rendered page sees it.
+rendered_example() { # PAGE N [SECTION]
+  { echo '.TH X 1'; echo .nf; scdoc <"$root/man/$1.scd" | awk -v n="$2" -v section="${3-}" '
+      BEGIN { inside_section = section == "" }
+      /^\.SH / && section != "" { inside_section = $0 == ".SH " section }
+      /^\.fi$/ { inside = 0 }
+      inside_section && /^\.nf$/ { inside = 1; count++; getline; next }
+      inside && count == n'; echo .fi; } |
+    mandoc -T ascii -O width=400 | sed 's,.\x08,,g; 1,2d' | head -n -2 | sed 's,^     ,,'
 }

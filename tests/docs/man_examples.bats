@@ -19,11 +19,8 @@ here() { real+="s|$1|${2//&/\\&}|;"; } # PATTERN TEXT
 
 need_servers() { [ "${DLOCK_TEST_SERVERS-}" ] || skip "no servers: scripts/start-test-servers /tmp/s && . /tmp/s/env"; }
 
-# The N-th block under EXAMPLES of a page, as a reader sees it.
-example() { # PAGE N
-  sed -n '/^# EXAMPLES$/,/^# [^E]/p' "$root/man/$1.scd" |
-    awk -v n="$2" '/^```/ { inside = !inside; if (inside) count++; next } inside && count == n' | sed "s/\\\\\\\\/\\\\/g; $real"
-}
+# The N-th block under EXAMPLES of a page, as a reader sees it, with its hosts and folders replaced by ours.
+example() { rendered_example "$1" "$2" EXAMPLES | sed "$real"; } # PAGE N
 examples_of() { sed -n '/^# EXAMPLES$/,/^# [^E]/p' "$root/man/$1.scd" | grep -c '^```' | awk '{ print $1 / 2 }'; } # PAGE: how many
 
 # Types one example: a configuration is saved and checked, a line of a crontab run as cron would, all else is the shell's.
@@ -86,6 +83,14 @@ publish under deploy/prod
 migrate under migration
 switch-over under migration
 backup under nightly" ]
+}
+
+@test "dlock-json(5)" {
+  start_watched holder dlock run -q deploy/prod -- sleep 100
+  wait_until is_held deploy/prod
+  run -0 typed dlock-json.5 1
+  [ "$output" = "$(uname -n)
+0" ]
 }
 
 @test "dlock.toml(5)" {

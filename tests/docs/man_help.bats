@@ -79,12 +79,10 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   run -0 dlock help break
 }
 
-@test "the exit statuses of dlock(1) and README.md are those of the program" {
+@test "the exit statuses of dlock(1) are those of the program" {
   in_code=$(sed -nE 's/.*(return|kExit[A-Za-z]+ =) ([0-9]+);.*/\2/p' "$root/cmd/show/exit_status.h" | grep -vx 0 | sort -nu)
   in_page=$(sed -n '/^# EXIT STATUS/,/^# ENVIRONMENT/p' "$page" | sed -nE 's/^[]|]\[ ([1-9][0-9]*)$/\1/p')
-  in_readme=$(sed -nE 's/^\| ([0-9]+)(, ([0-9]+))? \|.*/\1 \3/p' "$root/README.md" | xargs -n 1)
   same_lists statuses "$in_code" "$in_page"
-  same_lists statuses "$in_code" "$in_readme"
 }
 
 @test "each key of dlock.toml(5) is one that dlock takes" {
@@ -124,7 +122,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   [ "$section" = '[key."example/*"]' ]
 }
 
-@test "each JSON schema of dlock(7) is printed, with the fields that the page names" {
+@test "each JSON schema of dlock-json(5) is printed, with the fields that the page names" {
   dlock acquire --ttl 1m k --json >acquire.json
   owner=$(jq -r .owner acquire.json)
   token=$(jq -r .token acquire.json)
@@ -156,14 +154,14 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock stock create s --quantity 1
   dlock stock show s --json >stock.json
   dlock --log-format json check k 1 2>log.json || true
-  schemas=$(grep -oE '\*dlock\.[a-z_-]+/1\*' "$root/man/dlock.7.scd" | tr -d '*' | sort -u)
+  schemas=$(grep -oE '\*dlock\.[a-z_-]+/1\*' "$root/man/dlock-json.5.scd" | tr -d '*' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 11 ]
   for schema in $schemas; do
     name=${schema#dlock.}
     [ "$(head -n 1 "${name%/1}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
   done
   for name in inspect report acquire event history renew release fence check doctor log stock verify; do
-    for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock.7.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
+    for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock-json.5.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
       grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
     done
   done
@@ -180,11 +178,11 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   [ -z "$absent" ] || { echo "not printed: $absent"; return 1; }
 }
 
-@test "each JSON schema that the program prints is in dlock(7)" {
+@test "each JSON schema that the program prints is in dlock-json(5)" {
   schemas=$(grep -rhoE '"dlock\.[a-z._-]+/1' "$root/cmd" "$root/lib" "$root/backends" | tr -d '"' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 15 ]
   for schema in $schemas; do
-    grep -qF "*$schema*" "$root/man/dlock.7.scd" || { echo "$schema is not in the page"; return 1; }
+    grep -qF "*$schema*" "$root/man/dlock-json.5.scd" || { echo "$schema is not in the page"; return 1; }
   done
 }
 

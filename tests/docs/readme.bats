@@ -16,10 +16,10 @@ teardown() {
   recorded "$stage/bin/sync-orders"
   run -0 block "$readme" "A cron job"
   [[ ${lines[0]} == PATH=/* ]]
-  job=$(sed -E 's/^([^ ]+ +){5}//' <<<"${lines[1]}")
+  job=$(sed -E 's/^([^ ]+ +){5}//; s/--at-least 1m/--at-least 10ms/' <<<"${lines[1]}")
   sh -c "$job"
-  [ "$(cat "$calls")" = "sync-orders --incremental under sync-orders" ]
-  hold sync-orders
+  [ "$(cat "$calls")" = "sync-orders --incremental under sync" ]
+  hold sync
   run sh -c "$job"
   [ "$status" = 0 ]
   [ "$output" = "" ]
@@ -112,6 +112,16 @@ as_shown() {
   run -0 sh -c "$(sed -n 3p <<<"$steps") --yes"
   wait "$dlock_pid" && status=0 || status=$?
   [ "$status" = 79 ]
+}
+
+@test "the configuration that README.md shows is one" {
+  (umask 077 && echo secret >"$stage/password")
+  block "$readme" "Many machines" toml | sed "s,/etc/dlock/prod.password,$stage/password," >"$stage/config.toml"
+  run -0 dlock config check --strict --config "$stage/config.toml"
+}
+
+@test "README.md has at most 1000 words" {
+  [ "$(wc -w <"$readme")" -le 1000 ]
 }
 
 @test "every command and option that README.md and the examples use exists" {

@@ -8,8 +8,7 @@ setup() {
   page=$root/man/dlock-stock.1.scd
 }
 
-# The N-th example, as the page shows it.
-example() { awk -v n="$1" '/^```/ { inside = !inside; if (inside) count++; next } inside && count == n' "$page" | sed 's/\\\\/\\/g'; }
+example() { rendered_example dlock-stock.1 "$1"; }
 typed() { example "$1" | bash; }
 
 @test "the oversell happens; under one lock it does not" {

@@ -85,6 +85,7 @@ usr/share/lintian/overrides/dlock
 usr/share/man/man1/dlock-stock.1.gz
 usr/share/man/man1/dlock-verify.1.gz
 usr/share/man/man1/dlock.1.gz
+usr/share/man/man5/dlock-json.5.gz
 usr/share/man/man5/dlock.toml.5.gz
 usr/share/man/man7/dlock.7.gz
 usr/share/zsh/vendor-completions/_dlock" ]
