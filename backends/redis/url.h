@@ -23,7 +23,7 @@ inline constexpr UrlScheme kUrlSchemes[] = {
     {"rediss+sentinel", UrlShape::kHosts, UrlPath::kMaster, 26379, kSentinels | kTlsUrl},
     {"redis+cluster", UrlShape::kHosts, UrlPath::kNone, 6379, kCluster},
     {"rediss+cluster", UrlShape::kHosts, UrlPath::kNone, 6379, kCluster | kTlsUrl},
-    {"redlock", UrlShape::kHosts, UrlPath::kDatabaseNumber, 6379, kServerUrl},
+    {"redlock", UrlShape::kHosts, UrlPath::kDatabaseNumber, 6379, kServerUrl, 2},
     {"tair", UrlShape::kOneHost, UrlPath::kDatabaseNumber, 6379, kServerUrl | kTairUrl},
 };
 

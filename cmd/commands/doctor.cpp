@@ -145,6 +145,7 @@ std::vector<Finding> config_findings(const Options& options) {
     findings.push_back(Finding::fail(fault));
   }
   for (const Setting& setting : options.config.settings()) {
+    if (setting.key.empty()) continue;
     say((setting.section.empty() ? "" : "[" + setting.section + "] ") + setting.key + " = " + shown_values(setting) +
         "  (" + setting.origin.text() + ")");
   }

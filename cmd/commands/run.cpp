@@ -151,10 +151,24 @@ bool looks_like_second_key(const Options& options, const Program& program) {
   return behind == "-c" || behind == "--command";
 }
 
+/// "run a b", or "run -n 3 deploy": a CMD that is not found may be a second KEY.
+std::string second_key_advice(const Options& options, const Program& program) {
+  if (program.exit_status != kExitNotFound || options.shell_command || options.child.size() != 2) return {};
+  const std::string name = shell_word(program.path);
+  const std::string& key = options.keys.front().text();
+  const bool number = key.find_first_not_of("0123456789") == std::string::npos;
+  if (options.nonblock && number) {
+    return "; -n takes no number: for " + key + " holders at most write: dlock run --permits " + key + " " + name +
+           " -- CMD";
+  }
+  return "; if '" + program.path + "' is a KEY, too, the command is missing: dlock run " + shell_word(key) + " " +
+         name + " -- CMD";
+}
+
 /// Found out before the lock is taken where it can be: nobody should wait an hour for a typing mistake.
 int refuse_program(const Options& options, const Runtime& runtime, const Program& program, RunReport report,
                    const ReportFile& file) {
-  std::string next = "nothing was locked or run";
+  std::string next = "nothing was locked or run" + second_key_advice(options, program);
   if (looks_like_second_key(options, program)) {
     next += "; if '" + program.path + "' is a KEY, several keys need --: dlock run -c STR " +
             shell_word(options.keys.front().text()) + " " + shell_word(program.path) + " --";

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "cmd/options/foreign_words.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
 #include "lib/base/text.h"
@@ -35,7 +36,7 @@ class Splitter {
 
   /// The options before the command, and the command.
   Result<void> read_command() {
-    if (auto read = read_options(end_); !read || done_) return read;
+    if (auto read = read_options(end_); !read || done_) return read ? read : with_own_line(read.error());
     if (at_ == end_) {
       return usage_error("no command given",
                          "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]; all commands: dlock help");
@@ -43,13 +44,37 @@ class Splitter {
     command_ = find_command(front());
     if (command_ == nullptr) {
       if (front() == "--") return usage_error("no command given before --", "write: dlock run KEY -- CMD [ARG...]");
-      return usage_error("unknown command " + in_quotes(front()),
-                         did_you_mean(nearest_command(front()), "to run something under a lock: " + line_with_run() +
-                                                                    "; all commands: dlock help"));
+      return usage_error("unknown command " + in_quotes(front()), instead_of_command());
     }
     out_.command = command_->command;
     begin_ = ++at_;
     return {};
+  }
+
+  std::string instead_of_command() const {
+    if (const std::string_view known = foreign_command(front()); !known.empty()) return std::string(known);
+    if (is_descriptor(front()) && at_ + 1 == end_) return std::string(kRestOfScript);
+    return did_you_mean(nearest_command(front()),
+                        "to run something under a lock: " + line_with_run() + "; all commands: dlock help");
+  }
+
+  /// An option that stands before the command: the line with it behind, or with "run" where flock(1) needs no command.
+  Error with_own_line(Error error) const {
+    if (!error.next.empty()) return error;
+    char** word = start_;
+    while (word < end_ && looks_like_option(*word)) word += wants_next(*word) ? 2 : 1;
+    const bool named = word < end_ && find_command(*word) != nullptr;
+    if (word + 1 == end_ && is_descriptor(*word)) {
+      error.next = kRestOfScript;
+      return error;
+    }
+    std::string line = "dlock";
+    add_shown(line, named ? std::string_view(*word) : "run");
+    for (char** one = start_; one < end_; ++one) {
+      if (!named || one != word) add_shown(line, *one);
+    }
+    error.next = "write: " + line;
+    return error;
   }
 
   /// run and fence: options, `least` operands, then CMD.

@@ -53,7 +53,8 @@ Error no_such_backend(const Config& config, const std::string& name) {
 
 bool is_run_key(std::string_view key) {
   const auto keys = config_keys();
-  return key == "url" || std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.name == key; });
+  return key.empty() || key == "url" ||
+         std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.name == key; });
 }
 
 Result<BackendUrl> from_section(const Config& config, const std::string& name, const Setting& text,

@@ -56,7 +56,7 @@ std::vector<Shown> shown_settings(const Options& options) {
   }
   for (const Setting& setting : options.config.settings()) {
     const bool of_key = setting.section.starts_with(kKeySection);
-    if (!of_key && !setting.section.starts_with("backend.")) continue;
+    if (setting.key.empty() || (!of_key && !setting.section.starts_with("backend."))) continue;
     const std::string section = of_key ? "key.\"" + setting.section.substr(kKeySection.size()) + "\"" : setting.section;
     const bool url = setting.key == "url" || setting.key == "fallback" || setting.key == "backend";
     lines.push_back({section + "." + setting.key, shown_value(setting, url), setting.origin.text()});

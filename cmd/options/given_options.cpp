@@ -23,6 +23,7 @@ extern ostream cerr;
 #include <CLI/CLI.hpp>
 #pragma GCC diagnostic pop
 
+#include "cmd/options/foreign_words.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/text.h"
 #include "lib/config/suggest.h"
@@ -54,24 +55,6 @@ struct NamedOption : CLI::Option {
 struct BareParser : CLI::App {
   BareParser() : App({}, {}, nullptr) {}
 };
-
-/// Options of flock(1) that cannot mean the same here, or whose name could mean two things.
-std::optional<Error> foreign_option(std::string_view name) {
-  if (name == "F" || name == "no-fork") {
-    return usage_error(
-        "-F (--no-fork) is not possible: dlock has to stay beside CMD to renew the lock and to release it",
-        "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
-  }
-  if (name == "u" || name == "unlock") {
-    return usage_error("-u (--unlock) is not possible: a lock belongs to the dlock that took it, and ends with it",
-                       "release what 'dlock acquire' took with: dlock release KEY --owner OWNER");
-  }
-  if (name == "timeout") {
-    return usage_error("--timeout could limit the wait for the lock, or CMD",
-                       "the wait: --wait D; CMD: dlock run KEY -- timeout D CMD");
-  }
-  return std::nullopt;
-}
 
 /// "--ttl" of "--ttl=5".
 std::string_view spelled_long(std::string_view word) { return word.substr(0, word.find('=')); }
@@ -131,6 +114,10 @@ class GivenOptionReader {
 
   std::string register_letters(std::string_view word) {
     std::string copy(word);
+    if (is_long_name(word.substr(1))) {
+      register_misfit();
+      return copy.insert(0, kNameMark);
+    }
     for (std::size_t i = 1; i < word.size(); ++i) {
       const OptionRow* row = find_option(word[i]);
       if (row == nullptr || !belongs_here(*row)) {
@@ -143,6 +130,14 @@ class GivenOptionReader {
       break;
     }
     return copy;
+  }
+
+  /// "timeout=15s" behind one dash, as Go's flags are written: no row of letters has a meaning that spells a name.
+  bool is_long_name(std::string_view letters) const {
+    constexpr std::size_t kShortestName = 3;
+    const std::string_view name = letters.substr(0, letters.find('='));
+    const OptionRow* row = name.size() < kShortestName ? nullptr : find_long(name);
+    return row != nullptr && belongs_here(*row);
   }
 
   const OptionRow* find_long(std::string_view name) const {
@@ -185,10 +180,14 @@ class GivenOptionReader {
     return true;
   }
 
-  /// `marked` is what stands behind "?": one NUL, a letter and whatever follows, or two and "--name" or "--name=value".
+  /// `marked` is what stands behind "?": one NUL, a letter and whatever follows, or two and "--name" or "--name=value",
+  /// or "-name=value", a name behind one dash.
   Error refuse(std::string_view marked) const {
     const bool letter = marked[1] != '\0';
     const std::string_view misfit = marked.substr(letter ? 1 : 2);
+    if (!letter && !misfit.starts_with("--")) {
+      return usage_error("option " + in_quotes(misfit) + " has one dash", "a name has two: -" + std::string(misfit));
+    }
     const std::string_view name =
         letter ? misfit.substr(0, front_character(misfit).bytes) : spelled_long(misfit).substr(2);
     const std::string spelled = (letter ? "-" : "--") + std::string(name);
@@ -200,11 +199,12 @@ class GivenOptionReader {
   }
 
   Error misplaced(const OptionRow& row, const std::string& spelled) const {
-    if (command_ == nullptr) {
-      return usage_error("option " + spelled + " stands before the command",
-                         "write it behind: dlock COMMAND " + spelled + " ...");
-    }
+    if (command_ == nullptr) return usage_error("option " + spelled + " stands before the command", "");
     const std::string command(command_->name);
+    const bool flock_and_others =
+        row.id == OptionId::kClose && has_option(command_->command, option_row(OptionId::kJson));
+    if (flock_and_others)
+      return usage_error("'dlock " + command + "' has no option " + spelled, "for JSON write: --json");
     return usage_error("'dlock " + command + "' has no option " + spelled,
                        "it belongs to " + command_list(row.commands) + "; see: dlock help " + command);
   }

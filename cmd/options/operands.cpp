@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cmd/options/foreign_words.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/path_key.h"
@@ -167,7 +168,11 @@ class Placer {
         return usage("both -c STR and a command: " + in_quotes(child.front()),
                      "with several keys write: dlock run -c STR KEY1 KEY2 --");
       }
-      if (!options_.shell_command && child.empty()) {
+      const bool none = !options_.shell_command && child.empty();
+      if (none && count_is(1) && is_descriptor(arguments_.words.front())) {
+        return usage("no command to run under the lock", std::string(kRestOfScript));
+      }
+      if (none) {
         return usage("no command to run under the lock", "write: dlock run " + shell_word(arguments_.words.front()) +
                                                              " -- CMD [ARG...]; to hold it without one: dlock hold");
       }

@@ -31,7 +31,7 @@ static_assert(rows_stand_in_the_order_of_their_ids());
 
 constexpr OptionAlias kAliases[] = {
     {"nb", OptionId::kNonblock},   {"nonblocking", OptionId::kNonblock}, {"try", OptionId::kNonblock},
-    {"limit", OptionId::kPermits}, {"colour", OptionId::kColor},
+    {"limit", OptionId::kPermits}, {"colour", OptionId::kColor},         {"timeout", OptionId::kWait},
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "lib/base/text.h"
 #include "lib/config/suggest.h"
@@ -193,12 +195,18 @@ class UrlReader {
     const bool needs_host = scheme_.shape == UrlShape::kOneHost || scheme_.shape == UrlShape::kHosts;
     if (needs_host && url_.hosts.empty() && !by_socket) return malformed(scheme_, "the host is missing");
     if (scheme_.shape == UrlShape::kOneHost && url_.hosts.size() > 1) return several_hosts();
+    if (scheme_.shape == UrlShape::kHosts && !by_socket && url_.hosts.size() < scheme_.least_hosts) return one_host();
     return check_path();
   }
 
   Error several_hosts() const {
     return {ErrorCode::kInvalid, "a " + url_.scheme + " URL names one host, this one has several",
             std::string(table_of(scheme_).several_hosts)};
+  }
+
+  Error one_host() const {
+    return {ErrorCode::kInvalid, "a " + url_.scheme + " URL names several servers, of which a majority decides",
+            "one server is redis://; three are " + url_.scheme + "://h1,h2,h3"};
   }
 
   Result<void> check_path() const {
@@ -278,23 +286,56 @@ std::string with_scheme(std::string_view text) {
   return BackendUrl::parse(url) ? url : std::string();
 }
 
+/// Schemes of other programs, and what stands for them here; empty: dlock has no such store.
+constexpr std::pair<std::string_view, std::string_view> kSchemesOfOthers[] = {
+    {"mariadb", "mysql"},
+    {"zookeeper", "zk"},
+    {"valkey", "redis"},
+    {"valkeys", "rediss"},
+    {"sentinel", "redis+sentinel"},
+    {"file", "local"},
+    {"postgres", ""},
+    {"postgresql", ""},
+    {"etcd", ""},
+    {"consul", ""},
+    {"memcached", ""},
+    {"mongodb", ""},
+    {"dynamodb", ""},
+    {"s3", ""},
+    {"http", ""},
+    {"https", ""},
+};
+
+/// What was meant by `word` in front of the first colon; nullopt if that cannot be told.
+std::optional<std::string> instead_of_scheme(std::string_view word, bool slashes) {
+  for (const auto& [theirs, ours] : kSchemesOfOthers) {
+    if (theirs != word || !slashes) continue;
+    if (ours.empty()) return "dlock has no such store; " + all_usual();
+    return "did you mean '" + std::string(ours) + (ours == "local" ? ":'?" : "://...'?");
+  }
+  Nearest nearest(word);
+  for_each_scheme([&](const UrlScheme& scheme) { nearest.offer(scheme.name); });
+  const std::string_view best = nearest.best();
+  if (best.empty()) return std::nullopt;
+  return "did you mean '" + std::string(best) + (best == "local" ? ":'?" : "://...'?");
+}
+
 Error no_scheme(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view word = text.substr(0, colon);
-  Nearest nearest(word);
-  for_each_scheme([&](const UrlScheme& scheme) { nearest.offer(scheme.name); });
   // Only a word that can be a scheme is quoted: anything else may be a piece of a secret.
   const bool quotable = word.size() <= 32 && word.find_first_of("@/?") == std::string_view::npos;
-  std::string message = quotable ? "'" + std::string(word) + "' is no backend" : std::string("not a backend");
+  std::string message = quotable ? "'" + std::string(word) + "' is not a backend" : std::string("not a backend");
   if (colon == std::string_view::npos) message += " URL: it has no scheme";
   else if (!quotable) message += " URL";
-  const std::string_view best = nearest.best();
-  if (const std::string url = with_scheme(text); best.empty() && !url.empty()) {
-    return {ErrorCode::kInvalid, std::move(message), did_you_mean(url)};
+  if (text.starts_with('/') && text.size() <= 80 && text.find_first_of("@:?") == std::string_view::npos) {
+    return {ErrorCode::kInvalid, std::move(message), did_you_mean("local:" + std::string(text))};
   }
-  if (best.empty()) return {ErrorCode::kInvalid, std::move(message), all_usual()};
-  return {ErrorCode::kInvalid, std::move(message),
-          "did you mean '" + std::string(best) + (best == "local" ? ":'?" : "://...'?")};
+  const bool slashes = colon != std::string_view::npos && text.substr(colon).starts_with("://");
+  if (auto meant = instead_of_scheme(word, slashes))
+    return {ErrorCode::kInvalid, std::move(message), std::move(*meant)};
+  const std::string url = with_scheme(text);
+  return {ErrorCode::kInvalid, std::move(message), url.empty() ? all_usual() : did_you_mean(url)};
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ struct Origin {
 
 /// One value that somebody has set.
 struct Setting {
-  std::string section;  ///< "" (top of the file), "defaults", "backend.NAME", "key.PATTERN"
-  std::string key;
+  std::string section;              ///< "" (top of the file), "defaults", "backend.NAME", "key.PATTERN"
+  std::string key;                  ///< empty: the section [backend.NAME] is there, with nothing in it
   std::vector<std::string> values;  ///< one; a list such as `fallback` may have none or several
   Origin origin;
 

@@ -126,10 +126,25 @@ class ConfigReader {
     if (!mistakes_.empty() && parsed_.hides_backend) return;
     const std::string_view why = error.description();
     const bool unquoted = why.find("could not determine value type") != std::string_view::npos;
-    const std::string right = quoted_assignment(text, error.source().begin.line);
+    const std::size_t line = error.source().begin.line;
+    std::string right = quoted_header(text, line);
+    if (const auto [key, value] = unquoted_assignment(text, line); !key.empty()) right = written(key, value);
     std::string next = unquoted ? "put the value in quotes" : "the file is TOML: see man 5 dlock.toml";
     if (!right.empty()) next = "write " + right;
     wrong(error.source(), std::string(why), std::move(next));
+  }
+
+  /// The assignment that was meant by `fair = yes` or `wait = 10m`.
+  std::string written(std::string_view key, std::string_view value) const {
+    const ConfigKey* known = find_key(key);
+    const std::string begin = std::string(key) + " = ";
+    if (known != nullptr && known->shape == Shape::kFlag) {
+      for (const std::string_view yes : {"yes", "on", "true"}) {
+        if (edit_distance(value, yes) == 0) return begin + "true";
+      }
+      return begin + "false";
+    }
+    return begin + '"' + std::string(value) + '"';
   }
 
   /// What is wrong may be what names a backend.
@@ -241,15 +256,15 @@ class ConfigReader {
         wrong(name.source(), "backend." + std::string(name.str()) + " is " + type_name(section),
               "write [backend." + std::string(name.str()) + "] and url = \"...\" below it");
       } else {
-        read_backend(std::string(name.str()), *section.as_table());
+        read_backend(name, *section.as_table());
       }
     }
   }
 
-  void read_backend(const std::string& backend, const toml::table& table) {
-    for (auto&& [name, value] : table) {
-      read_backend_key(backend, name, value);
-    }
+  void read_backend(const toml::key& section, const toml::table& table) {
+    const std::string backend(section.str());
+    for (auto&& [name, value] : table) read_backend_key(backend, name, value);
+    if (table.empty()) parsed_.settings.push_back({"backend." + backend, {}, {{}}, origin_of(section)});
   }
 
   void read_backend_key(const std::string& backend, const toml::key& key, const toml::node& node) {
@@ -328,10 +343,14 @@ class ConfigReader {
     return store(section, key, std::move(values));
   }
 
+  Origin origin_of(const toml::key& key) const {
+    const auto& where = key.source().begin;
+    return {Origin::Layer::kFile, path_ + ":" + std::to_string(where.line), static_cast<int>(where.column)};
+  }
+
   /// With its variables replaced.
   void store(const std::string& section, const toml::key& key, std::vector<std::string> values) {
-    const auto& where = key.source().begin;
-    const Origin origin{Origin::Layer::kFile, path_ + ":" + std::to_string(where.line), static_cast<int>(where.column)};
+    const Origin origin = origin_of(key);
     for (std::string& value : values) {
       if (value.find('\0') != std::string::npos)
         return wrong(key.source(), std::string(key.str()) + " has a NUL character (\\u0000)", "leave it out");

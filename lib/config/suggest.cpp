@@ -12,7 +12,7 @@ constexpr std::size_t kShortestBeginning = 2;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-std::size_t most_edits(std::size_t length) { return length <= 3 ? 1 : std::max<std::size_t>(2, length / 3); }
+std::size_t most_edits(std::size_t length) { return length <= 6 ? 1 : std::max<std::size_t>(2, length / 3); }
 
 }  // namespace
 

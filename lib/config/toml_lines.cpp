@@ -40,7 +40,7 @@ bool is_assignment(std::string_view line) {
 
 }  // namespace
 
-std::string quoted_assignment(std::string_view text, std::size_t line) {
+std::pair<std::string_view, std::string_view> unquoted_assignment(std::string_view text, std::size_t line) {
   constexpr std::string_view kValue = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-";
   text.remove_prefix(line_start(text, line));
   text = text.substr(0, text.find_first_of("\n#"));
@@ -51,7 +51,16 @@ std::string quoted_assignment(std::string_view text, std::size_t line) {
   const bool plain = value.size() <= 20 && value.find_first_not_of(kValue) == npos;
   const bool toml = value == "true" || value == "false" || value.find_first_not_of("0123456789.:-") == npos;
   if (!plain || toml || value.empty() || key.starts_with("pass")) return {};
-  return std::string(key) + " = \"" + std::string(value) + "\"";
+  return {key, value};
+}
+
+std::string quoted_header(std::string_view text, std::size_t line) {
+  constexpr std::string_view kBegin = "[key.";
+  text.remove_prefix(line_start(text, line));
+  text = trimmed(text.substr(0, text.find_first_of("\n#")));
+  if (!text.starts_with(kBegin) || !text.ends_with(']') || text.find_first_of("\"'\\") != npos) return {};
+  text.remove_prefix(kBegin.size());
+  return std::string(kBegin) + '"' + std::string(text.substr(0, text.size() - 1)) + "\"]";
 }
 
 bool leave_out(std::string& text, std::size_t line) {

@@ -2,6 +2,7 @@
 #include "lib/config/url_schemes.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "lib/base/text.h"
 #include "lib/config/suggest.h"
@@ -55,6 +56,44 @@ bool same_name(std::string_view a, std::string_view b) {
                     [](char x, char y) { return (x == '_' ? '-' : x) == (y == '_' ? '-' : y); });
 }
 
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view one) { return same_name(one, word); });
+}
+
+/// The scheme of the same store for which `fits`, the nearest in name; nullptr if there is none.
+template <typename Fits>
+const UrlScheme* nearest_sibling(const UrlScheme& scheme, Fits fits) {
+  const UrlScheme* best = nullptr;
+  const auto distance = [&](const UrlScheme& one) { return edit_distance(one.name, scheme.name); };
+  for (const UrlScheme& one : table_of(scheme).schemes) {
+    if (fits(one) && (best == nullptr || distance(one) < distance(*best))) best = &one;
+  }
+  return best;
+}
+
+/// What to write for "tls=true", which other clients have.
+std::string way_to_tls(const UrlScheme& scheme) {
+  const auto speaks_tls = [](const UrlScheme& one) { return (one.topics & kTlsUrl) != 0; };
+  const std::string name(scheme.name);
+  if (!speaks_tls(scheme)) {
+    const UrlScheme* tls = nearest_sibling(scheme, speaks_tls);
+    return tls == nullptr ? name + ":// speaks no TLS" : "TLS is " + std::string(tls->name) + "://";
+  }
+  const bool always = nearest_sibling(scheme, [&](const UrlScheme& one) { return !speaks_tls(one); }) != nullptr;
+  return always ? "leave it out: " + name + ":// is TLS"
+                : "add ca-file=/PATH, the authority that signed the server's certificate: with it there is TLS";
+}
+
+/// What other clients call a parameter; empty if it is none of theirs.
+std::string param_of_others(const UrlScheme& scheme, std::string_view name) {
+  if (is_one_of(name, {"tls", "ssl", "ssl-mode", "sslmode", "use-ssl", "ssl-cert-reqs"})) return way_to_tls(scheme);
+  if (is_one_of(name, {"password", "pass", "pwd"})) return did_you_mean("password-file");
+  if ((scheme.topics & kTlsUrl) == 0) return {};
+  if (is_one_of(name, {"ssl-ca", "ssl-ca-certs", "cacert", "ca"})) return did_you_mean("ca-file");
+  if (is_one_of(name, {"ssl-cert", "ssl-certfile", "cert"})) return did_you_mean("cert-file");
+  return is_one_of(name, {"ssl-key", "ssl-keyfile", "key"}) ? did_you_mean("key-file") : std::string();
+}
+
 Error unknown_param(const UrlScheme& scheme, std::string_view name) {
   Nearest nearest(name);
   std::string all;
@@ -63,9 +102,17 @@ Error unknown_param(const UrlScheme& scheme, std::string_view name) {
     all.append(all.empty() ? "it has: " : ", ").append(param.name);
     return false;
   });
+  const auto has_it = [&](const UrlScheme& one) { return find_url_param(one, name) != nullptr; };
+  if (const UrlScheme* other = nearest_sibling(scheme, has_it)) {
+    all = "it belongs to " + std::string(other->name) + ":// URLs";
+  } else if (std::string known = param_of_others(scheme, name); !known.empty()) {
+    all = std::move(known);
+  } else {
+    all = did_you_mean(nearest.best(), all);
+  }
   return {ErrorCode::kMisconfigured,
           "a " + std::string(scheme.name) + " URL has no parameter '" + std::string(utf8_prefix(name, 64)) + "'",
-          did_you_mean(nearest.best(), all)};
+          std::move(all)};
 }
 
 Error bad_value(const UrlParam& param, std::string_view value) {

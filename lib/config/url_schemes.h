@@ -39,6 +39,7 @@ struct UrlScheme {
   UrlPath path;
   std::uint16_t port;  ///< what is used when the URL names none; 0: there are no ports
   std::uint32_t topics;
+  std::uint8_t least_hosts = 1;  ///< of kHosts
 };
 
 /// One query parameter. `values` are alternatives between bars: literals, or <text>, <file>, <number>, <bool>.

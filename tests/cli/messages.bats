@@ -98,9 +98,20 @@ advised() {
   run -0 dlock run -b "local:$PWD/open to all" k -- true
 }
 
-@test "--timeout could mean two things, and is refused with both" {
-  says 64 'could limit the wait for the lock, or CMD' '--wait D' 'timeout D CMD' -- dlock run --timeout 5 k -- touch ran
-  says 64 '--wait D' -- dlock run --timeout=5 k -- touch ran
+@test "lines of flock(1) and consul: --timeout is --wait, a key too many asks, a descriptor is told of acquire" {
+  hold_lock k
+  says 75 'gave up' -- dlock run --timeout 0.1 k -- touch ran
+  says 75 'gave up' -- dlock run --timeout=0.1 k -- touch ran
+  let_go || [ $? = 79 ]
+  says 64 'two: --timeout=15s' -- dlock run -timeout=15s k -- touch ran
+  says 64 'write: dlock run -n file touch ran' -- dlock -n file touch ran
+  says 127 "cannot run 'deploy'" '-n takes no number' 'dlock run --permits 3 deploy -- CMD' -- dlock run -n 3 deploy
+  says 127 "if 'b-two' is a KEY, too" 'dlock run a b-two -- CMD' -- dlock run a b-two
+  local line='eval "$(dlock acquire --shell --watch-pid $$ KEY)" || exit'
+  says 64 "$line" -- dlock -n 9
+  says 64 "$line" -- dlock run -n 9
+  run -75 bash -c "${line//KEY/k}; env -u DLOCK_HELD dlock run -n k -- touch ran"
+  run -0 dlock run -w 5 k -- true
 }
 
 @test "durations: what was meant, or the character that is wrong" {
@@ -133,6 +144,15 @@ advised() {
     -- '[backend.x]' 'url = "redis://h"' 'wait = "10m"'
   file_says ':2:' 'write wait = "10m"' -- '[defaults]' 'wait = 10m'
   file_says ':2:' 'write on-lost = "kill"' -- '[defaults]' ' on-lost = kill # at once'
+  file_says ':2:' 'write fair = true' -- '[defaults]' 'fair = yes'
+  file_says ':1:' 'write [key."deploy/prod"]' -- '[key.deploy/prod]' 'wait = 5'
+  printf '%s\n' '[backend.x]' >dlock.toml
+  says 78 ':1:' '[backend.x] has no url' 'add url = "redis://host"' -- dlock run -C "$PWD/dlock.toml" -b x k -- touch ran
+  run -78 dlock config check -C "$PWD/dlock.toml"
+  [[ "$output" == *'dlock.toml:1:'*'[backend.x] has no url'* ]]
+  # What is advised is right, typed as it stands.
+  printf '%s\n' '[defaults]' 'fair = true' '[key."deploy/prod"]' 'wait = 5' '[backend.x]' 'url = "redis://host"' >dlock.toml
+  run -0 dlock config check -C "$PWD/dlock.toml"
   file_says ':2:' '!hunter2' -- '[backend.x]' 'password = hunter2'
 }
 

@@ -79,6 +79,23 @@ refuses_tls() { # TEXT...: with status 78, having run nothing; plain text works 
   LD_LIBRARY_PATH=$PWD/old refuses_tls 'libneeded.so: version `VERSION_1'
 }
 
+@test "certificates: what is wrong with which file, and what to add" {
+  local files=$DLOCK_TEST_CERTIFICATES row url wanted next
+  local tls=${DLOCK_TEST_REDIS_TLS%%\?*} mutual=${DLOCK_TEST_REDIS_MTLS%%\?*}
+  for row in "$tls 78 name the authority that signed it with ca-file" \
+    "$tls?ca-file=$files/other-ca.crt 78 the authority in $files/other-ca.crt has not signed it" \
+    "$tls?ca-file=/nowhere 78 the ca-file /nowhere cannot be used: No such file" \
+    "$tls?ca-file=$files/ca.crt&cert-file=/etc/passwd&key-file=/etc/passwd 78 the cert-file /etc/passwd cannot be used" \
+    "$mutual?ca-file=$files/ca.crt 69|77 cert-file and key-file"; do
+    read -r url wanted next <<<"$row"
+    run dlock run -b "$url" -n "$key" -- touch ran
+    echo "$url: $output"
+    [[ "|$wanted|" == *"|$status|"* ]]
+    [[ "$output" == *"$next"* && ! -e ran ]]
+    [[ $url != *nowhere* && $url != *passwd* ]] || [[ "$output" != *"cannot reach"* ]]
+  done
+}
+
 @test "a program with raised privileges does not load the module" {
   need_root
   open_world

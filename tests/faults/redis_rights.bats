@@ -84,8 +84,9 @@ changes_nothing() {
   changes_nothing inspect
 }
 
-@test "the same on redlock://, a majority of one" {
-  use "redlock://127.0.0.1:$(port_of one)"
+@test "the same on redlock://" {
+  start_redis two --appendonly yes
+  use "redlock://127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)"
   local owner
   read -r owner _ < <(dlock acquire --ttl 600s k)
   changes_nothing fence k 99999999999999999 -- touch ran
@@ -163,6 +164,8 @@ everything_works_with() { # KEY
   grant_rights_of_the_man_page '~*'
   local right mode
   redis_cli one config set appendonly yes # or it has no vote in a RedLock yet
+  start_redis two --appendonly yes
+  redis_cli two acl setuser deploy on '>secret' '~*' '&*' +@all
   for right in $(sed -n '/^ACL SETUSER dlock on/,/^```/p' "$root/man/dlock-redis.7.scd" | grep -oE '\+[a-z|]+' | tr -d +); do
     redis_cli one acl setuser deploy "-$right"
     for mode in '' --shared '--permits 2'; do
@@ -179,7 +182,7 @@ everything_works_with() { # KEY
       run -0 dlock doctor # no lock needs these
       [[ "$output" == *warn*"ACL SETUSER deploy +$right;"* || $(redis_cli one info server) != *redis_version:[789]* ]]
     fi
-    run dlock run -b "redlock://deploy@127.0.0.1:$(port_of one)" -n k -- touch "ran-$right"
+    run dlock run -b "redlock://deploy@127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)" -n k -- touch "ran-$right"
     echo "redlock without $right: $status $output"
     [ "$(redis_cli one exists k)" = 0 ]
     [ "$(redis_cli one ttl 'dlock:{k}:holders')" != -1 ] # nor a record that stays
@@ -290,7 +293,7 @@ SCRIPT
     [[ "$output" == *"read-only replica"* && "$output" == *primary* ]]
   done
   [ ! -e ran ]
-  use "redlock://127.0.0.1:$(port_of copy)"
+  use "redlock://127.0.0.1:$(port_of copy),127.0.0.1:$(port_of one)"
   run -69 dlock fence k 8
   [[ "$output" == *"read-only replica"* ]]
 }
@@ -327,9 +330,11 @@ SCRIPT
 }
 
 @test "data at the name of a lock, longer than any of a lock: it is said what it is, and nothing deletes it" {
-  local url
-  head -c 2000000 /dev/zero | tr '\0' x | redis_cli one -x set k
-  for url in "$DLOCK_BACKEND" "$DLOCK_BACKEND?layout=redisson&kind=lock" "redlock://127.0.0.1:$(port_of one)"; do
+  local url server
+  start_redis two --appendonly yes
+  for server in one two; do head -c 2000000 /dev/zero | tr '\0' x | redis_cli "$server" -x set k; done
+  url=redlock://127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)
+  for url in "$DLOCK_BACKEND" "$DLOCK_BACKEND?layout=redisson&kind=lock" "$url"; do
     run -75 dlock run -b "$url" -n k -- true
     run -0 dlock inspect -b "$url" k
     run -78 dlock force-release -b "$url" --yes k

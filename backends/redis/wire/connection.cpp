@@ -317,8 +317,14 @@ void Connection::open(TimePoint until) {
   Impl::Session& s = impl_->session.emplace();
   s.connect_by = until;
   auto stream = impl_->dial(settings_, until);
-  if (stream) s.stream = std::move(*stream);
-  else s.failed = impl_->broken(std::move(stream).error(), false);
+  if (stream) {
+    s.stream = std::move(*stream);
+    return;
+  }
+  // A file that cannot be used says nothing of the server, which has not been asked.
+  const ErrorCode code = stream.error().code;
+  const bool of_server = code == ErrorCode::kUnavailable || code == ErrorCode::kSystem;
+  s.failed = of_server ? impl_->broken(std::move(stream).error(), false) : std::move(stream).error();
 }
 
 void Connection::send(const Command& command) {

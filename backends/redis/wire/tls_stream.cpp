@@ -46,8 +46,27 @@ Error not_opened(const DlockTlsFailure& failure, const TlsSettings& settings, co
   }
 }
 
+/// The certificate of the server, whose authority is not known here.
+Error untrusted(const std::string& why, const std::string& ca_file) {
+  if (ca_file.empty()) {
+    return {ErrorCode::kMisconfigured, "the server's certificate is refused: " + why,
+            "name the authority that signed it with ca-file"};
+  }
+  return {ErrorCode::kMisconfigured, "the server's certificate is refused: " + why,
+          "the authority in " + ca_file + " has not signed it: ca-file must name the one that has"};
+}
+
+Error refused_by_server(const std::string& why, bool has_certificate) {
+  if (!has_certificate) {
+    return {ErrorCode::kDenied, "the server wants a client certificate: " + why,
+            "name one that it trusts with cert-file and key-file"};
+  }
+  return {ErrorCode::kDenied, "the server refused our certificate: " + why,
+          "cert-file and key-file must name one that it trusts"};
+}
+
 /// Of an open session.
-Error broken(const DlockTlsFailure& failure, const std::string& name) {
+Error broken(const DlockTlsFailure& failure, const std::string& name, const TlsSettings& settings) {
   const std::string why = failure.reason;
   switch (failure.problem) {
     case kDlockTlsSocket:
@@ -61,13 +80,11 @@ Error broken(const DlockTlsFailure& failure, const std::string& name) {
       return {ErrorCode::kMisconfigured, "the server's certificate is refused: " + why,
               "renew it on the server, or set this machine's clock"};
     case kDlockTlsUntrusted:
-      return {ErrorCode::kMisconfigured, "the server's certificate is refused: " + why,
-              "name the authority that signed it with ca-file"};
+      return untrusted(why, settings.ca_file);
     case kDlockTlsNoTls:
       return speaks_no_tls();
     case kDlockTlsOurCertificate:
-      return {ErrorCode::kDenied, "the server refused our certificate: " + why,
-              "name one that it trusts with cert-file and key-file"};
+      return refused_by_server(why, !settings.cert_file.empty());
     case kDlockTlsRefused:
       return {ErrorCode::kDenied, "the server refused the TLS handshake: " + why,
               "it may want a client certificate: cert-file and key-file"};
@@ -78,8 +95,8 @@ Error broken(const DlockTlsFailure& failure, const std::string& name) {
 
 class TlsStream final : public ByteStream {
  public:
-  TlsStream(std::unique_ptr<ByteStream> carrier, Session session, std::string name)
-      : carrier_(std::move(carrier)), session_(std::move(session)), name_(std::move(name)) {}
+  TlsStream(std::unique_ptr<ByteStream> carrier, Session session, std::string name, const TlsSettings& settings)
+      : carrier_(std::move(carrier)), session_(std::move(session)), name_(std::move(name)), settings_(settings) {}
 
   int fd() const override { return carrier_->fd(); }
 
@@ -97,7 +114,7 @@ class TlsStream final : public ByteStream {
     }
     DlockTlsFailure failure{};
     const int status = tls().handshake(session_.get(), carrier_->fd(), &failure);
-    if (status < 0) return broken(failure, name_);
+    if (status < 0) return broken(failure, name_, settings_);
     shaken_ = status == 1;
     return shaken_;
   }
@@ -116,13 +133,14 @@ class TlsStream final : public ByteStream {
   const DlockTls& tls() const { return *session_.get_deleter().tls; }
 
   Result<std::size_t> moved(long count, const DlockTlsFailure& failure) const {
-    if (count < 0) return broken(failure, name_);
+    if (count < 0) return broken(failure, name_, settings_);
     return static_cast<std::size_t>(count);
   }
 
   std::unique_ptr<ByteStream> carrier_;  ///< connects; after that its socket is the session's
   Session session_;
   std::string name_;
+  const TlsSettings settings_;
   bool carried_ = false;
   bool shaken_ = false;
 };
@@ -143,7 +161,8 @@ Result<std::unique_ptr<ByteStream>> start_tls(std::unique_ptr<ByteStream> carrie
   DlockTlsFailure failure{};
   Session session((*tls)->open(&wanted, &failure), {*tls});
   if (!session) return not_opened(failure, settings, name);
-  return std::unique_ptr<ByteStream>(std::make_unique<TlsStream>(std::move(carrier), std::move(session), name));
+  return std::unique_ptr<ByteStream>(
+      std::make_unique<TlsStream>(std::move(carrier), std::move(session), name, settings));
 }
 
 }  // namespace dlock::redis

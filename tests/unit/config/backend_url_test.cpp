@@ -76,8 +76,8 @@ TEST_CASE("a malformed URL is refused with the right form") {
       {"redis", ErrorCode::kInvalid, "no scheme"},
       {"h/1", ErrorCode::kInvalid, "not a backend URL: it has no scheme"},
       {"u@h:1", ErrorCode::kInvalid, "not a backend URL"},
-      {"rediz://h", ErrorCode::kInvalid, "'rediz' is no backend"},
-      {"http://h", ErrorCode::kInvalid, "'http' is no backend"},
+      {"rediz://h", ErrorCode::kInvalid, "'rediz' is not a backend"},
+      {"http://h", ErrorCode::kInvalid, "'http' is not a backend"},
       {"redis:h", ErrorCode::kInvalid, "'//' is missing"},
       {"redis:/h", ErrorCode::kInvalid, "'//' is missing"},
       {"redis://", ErrorCode::kInvalid, "host is missing"},
@@ -151,6 +151,41 @@ TEST_CASE("a second login in a URL of several hosts is refused with the form tha
 }
 
 TEST_CASE("typos in a URL get the nearest right word") {
+  struct Row {
+    const char* text;
+    const char* next;
+  };
+  const Row rows[] = {
+      {"redis://h?ca-file=/ca.pem", "it belongs to rediss:// URLs"},
+      {"redis+sentinel://h/m?cert-file=/c.pem", "it belongs to rediss+sentinel:// URLs"},
+      {"redis://h?sentinel-user=u", "it belongs to redis+sentinel:// URLs"},
+      {"redis://h?tls=true", "TLS is rediss://"},
+      {"redis+cluster://h?ssl=1", "TLS is rediss+cluster://"},
+      {"rediss://h?tls=true", "leave it out: rediss:// is TLS"},
+      {"redlock://h1,h2,h3?tls=1", "TLS is rediss://"},
+      {"zk://h?tls=1", "zk:// speaks no TLS"},
+      {"mysql://h/d?tls=true", "add ca-file=/PATH"},
+      {"mysql://h/d?ssl-mode=REQUIRED", "add ca-file=/PATH"},
+      {"mysql://h/d?ssl_mode=REQUIRED", "add ca-file=/PATH"},
+      {"mysql://h/d?ssl-ca=/ca.pem", "did you mean 'ca-file'?"},
+      {"mysql://h/d?password=x", "did you mean 'password-file'?"},
+      {"mariadb://h/d", "did you mean 'mysql://...'?"},
+      {"zookeeper://h", "did you mean 'zk://...'?"},
+      {"valkey://h", "did you mean 'redis://...'?"},
+      {"postgres://h/d", "dlock has no such store; there are local:"},
+      {"postgresql://h/d", "dlock has no such store; there are local:"},
+      {"etcd://h", "dlock has no such store; there are local:"},
+      {"consul://h", "dlock has no such store; there are local:"},
+      {"/srv/locks", "did you mean 'local:/srv/locks'?"},
+      {"redlock://h", "one server is redis://; three are redlock://h1,h2,h3"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    const auto url = BackendUrl::parse(row.text);
+    REQUIRE(!url);
+    CAPTURE(url.error().next);
+    CHECK(url.error().next.find(row.next) != std::string::npos);
+  }
   CHECK(BackendUrl::parse("rediz://h").error().next == "did you mean 'redis://...'?");
   CHECK(BackendUrl::parse("locl:").error().next == "did you mean 'local:'?");
   CHECK(BackendUrl::parse("redis+sentinal://h/m").error().next == "did you mean 'redis+sentinel://...'?");

@@ -38,6 +38,9 @@ TEST_CASE("the nearest name is found, and nothing that is far away") {
       {"", ""},
       {"a", ""},
       {"zzz", ""},
+      {"nowait", ""},  // two edits are too many for six letters
+      {"nblock", ""},
+      {"nonblckk", "nonblock"},
   };
   for (const Row& row : rows) {
     Nearest nearest(row.word);

@@ -212,7 +212,7 @@ TEST_CASE("what cannot be understood is refused with the nearest right word") {
       {{"run", "--wait"}, "--wait needs a value", "--wait D"},
       {{"run", "-w"}, "-w needs a value", "-w D"},
       {{"run", "-w", "--", "x"}, "-w needs a value", "-w D"},
-      {{"--ttl", "5", "run", "k", "x"}, "--ttl stands before the command", "behind"},
+      {{"--ttl", "5", "run", "k", "x"}, "--ttl stands before the command", "write: dlock run --ttl 5 k x"},
       {{"force-release", "k", "--ttl", "5"},
        "'dlock force-release' has no option --ttl",
        "run, hold, acquire, renew, stock and verify"},
@@ -238,6 +238,71 @@ TEST_CASE("what cannot be understood is refused with the nearest right word") {
     CAPTURE(split.error().next);
     CHECK(split.error().code == ErrorCode::kInvalid);
     CHECK(split.error().message.find(row.message) != std::string::npos);
+    CHECK(split.error().next.find(row.next) != std::string::npos);
+  }
+}
+
+TEST_CASE("the words of other lock tools are answered with dlock's own") {
+  struct Row {
+    Words line;
+    const char* next;
+  };
+  const Row rows[] = {
+      {{"unlock", "k"}, "dlock release KEY --owner OWNER"},
+      {{"rm", "k"}, "dlock force-release KEY"},
+      {{"kill", "k"}, "dlock force-release KEY"},
+      {{"steal", "k"}, "dlock force-release KEY"},
+      {{"ls"}, "dlock inspect"},
+      {{"show", "k"}, "dlock inspect"},
+      {{"who", "k"}, "dlock inspect"},
+      {{"top"}, "dlock inspect --watch"},
+      {{"watch"}, "dlock inspect --watch"},
+      {{"log"}, "dlock history"},
+      {{"logs", "k"}, "dlock history"},
+      {{"extend", "k"}, "dlock renew KEY --owner OWNER"},
+      {{"refresh", "k"}, "dlock renew KEY --owner OWNER"},
+      {{"init"}, "dlock setup"},
+      {{"stats"}, "dlock metrics"},
+      {{"test", "k"}, "dlock wait -n KEY"},
+      {{"run", "--key", "k"}, "dlock run KEY -- CMD"},
+      {{"run", "--name=k"}, "dlock run KEY -- CMD"},
+      {{"run", "--url", "redis://h"}, "-b URL"},
+      {{"run", "--host", "h"}, "-b URL"},
+      {{"--redis", "h", "run"}, "-b URL"},
+      {{"run", "--password", "x"}, "password-file"},
+      {{"run", "--user", "u"}, "redis://USER@HOST"},
+      {{"run", "--tls"}, "rediss://HOST"},
+      {{"run", "--cacert", "/f"}, "ca-file=/PATH"},
+      {{"run", "--lease", "5"}, "--ttl D"},
+      {{"run", "--expire", "5"}, "--ttl D"},
+      {{"run", "--lock-timeout", "5"}, "--wait D"},
+      {{"run", "--retries", "5"}, "--tries N"},
+      {{"run", "--no-wait"}, "try once: -n"},
+      {{"run", "--nowait"}, "try once: -n"},
+      {{"run", "--semaphore", "3"}, "--permits N"},
+      {{"run", "--max", "3"}, "--permits N"},
+      {{"run", "--force"}, "dlock force-release KEY --yes"},
+      {{"inspect", "--format", "json"}, "--json"},
+      {{"inspect", "-o", "json"}, "--json"},
+      {{"-n", "file", "cmd"}, "write: dlock run -n file cmd"},
+      {{"-w", "5", "file", "-c", "a b"}, "write: dlock run -w 5 file -c 'a b'"},
+      {{"-n", "run", "k", "--", "cmd"}, "write: dlock run -n k -- cmd"},
+      {{"-n", "9"}, "eval \"$(dlock acquire --shell --watch-pid $$ KEY)\" || exit"},
+      {{"9"}, "eval \"$(dlock acquire --shell --watch-pid $$ KEY)\" || exit"},
+      {{"run", "-timeout=15s", "k", "x"}, "two: --timeout=15s"},
+      {{"run", "-ttl", "15s", "k", "x"}, "two: --ttl"},
+      {{"inspect", "-json"}, "two: --json"},
+  };
+  for (const Row& row : rows) {
+    std::string line;
+    for (const std::string& word : row.line) line += "[" + word + "] ";
+    CAPTURE(line);
+    ArgumentWords words(row.line);
+    const auto split = split_arguments(words.count(), words.argv());
+    REQUIRE(!split);
+    CAPTURE(split.error().message);
+    CAPTURE(split.error().next);
+    CHECK(split.error().code == ErrorCode::kInvalid);
     CHECK(split.error().next.find(row.next) != std::string::npos);
   }
 }

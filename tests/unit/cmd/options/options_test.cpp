@@ -257,7 +257,7 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"--progress", "allways"}), ErrorCode::kInvalid, "none of auto|always|never"},
       {run({"--report", "fd:x"}), ErrorCode::kInvalid, "'fd:x' is no descriptor"},
       {run({"--report", ""}), ErrorCode::kInvalid, "empty"},
-      {run({"-b", "redis"}), ErrorCode::kInvalid, "'redis' is no backend"},
+      {run({"-b", "redis"}), ErrorCode::kInvalid, "'redis' is not a backend"},
       {run({"-b", ""}), ErrorCode::kInvalid, "URL is empty"},
       {run({"-b", "redis://h?layuot=x"}), ErrorCode::kMisconfigured, "no parameter 'layuot'"},
       {run({"--fallback", "redis://h"}), ErrorCode::kUnsupported, "--fallback means nothing for the local backend"},

@@ -11,13 +11,13 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST_CASE("a round that is over before its attempt to connect keeps why the one before has failed") {
-  const auto url = BackendUrl::parse("redlock://no..invalid");  // the resolver refuses it, and asks no DNS
+  const auto url = BackendUrl::parse("redlock://no..invalid,nor..invalid");  // the resolver asks no DNS for these
   REQUIRE(url);
   auto settings = group_settings(*url);
   REQUIRE(settings);
   SystemClock clock;
   ServerGroup group(std::move(*settings), clock, 30s);
-  const std::vector<std::vector<Command>> ping{{{"PING"}}};
+  const std::vector<std::vector<Command>> ping(2, {{"PING"}});
   const auto to_the_end = [](const ServerGroup::Answers&) { return std::nullopt; };
   const auto first = group.ask(ping, clock.now() + 30s, nullptr, to_the_end);
   REQUIRE(first[0].error);

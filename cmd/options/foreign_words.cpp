@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/options/foreign_words.h"
+
+#include <algorithm>
+
+#include "cmd/options/command_table.h"
+#include "cmd/options/usage_error.h"
+
+namespace dlock {
+namespace {
+
+/// Words of other tools, separated by blanks, and what is written here. A near name of dlock's own would be the
+/// opposite of some of them.
+struct ForeignWords {
+  std::string_view words;
+  std::string_view next;
+};
+
+constexpr ForeignWords kCommands[] = {
+    {"unlock", "a lease of acquire: dlock release KEY --owner OWNER; somebody else's lock: dlock force-release KEY"},
+    {"rm del delete remove",
+     "a lease of acquire: dlock release KEY --owner OWNER; another lock: dlock force-release KEY"},
+    {"kill steal", "free a lock that somebody else holds: dlock force-release KEY"},
+    {"ls show who ps info holders", "who holds it: dlock inspect [KEY]"},
+    {"top watch monitor", "a live view: dlock inspect --watch"},
+    {"log logs events", "what happened: dlock history [KEY]"},
+    {"extend refresh keepalive", "a lease of acquire: dlock renew KEY --owner OWNER"},
+    {"init", "what a store needs on its server: dlock setup"},
+    {"stats", "numbers for a monitor: dlock metrics; how fast the store is: dlock bench"},
+    {"test", "is the key free: dlock wait -n KEY; is a token the holder's: dlock check KEY TOKEN"},
+};
+
+constexpr ForeignWords kOptions[] = {
+    {"key name", "the KEY is a word of its own: dlock run KEY -- CMD"},
+    {"url host redis", "name the store with -b URL, as in -b redis://HOST"},
+    {"password pass", "put it into a file and name that in the URL, ?password-file=/PATH, or into $DLOCK_PASSWORD"},
+    {"user", "the user stands in the URL: -b redis://USER@HOST"},
+    {"tls ssl", "TLS is asked for in the URL: -b rediss://HOST, or -b 'mysql://HOST/DB?ca-file=/PATH'"},
+    {"cacert ca cafile ca-file", "the authority is named in the URL: -b 'rediss://HOST?ca-file=/PATH'"},
+    {"lease expire expiry", "how long a lease lasts: --ttl D"},
+    {"lock-timeout", "how long to wait for the lock: --wait D"},
+    {"retries", "how many attempts: --tries N; for how long: --wait D"},
+    {"no-wait nowait", "try once: -n"},
+    {"semaphore max", "at most N holders: --permits N"},
+    {"force", "free a lock that somebody else holds: dlock force-release KEY --yes"},
+    {"format output", "JSON instead of text, where a command prints something: --json"},
+};
+
+std::string_view next_for(std::span<const ForeignWords> rows, std::string_view word) {
+  for (const ForeignWords& row : rows) {
+    bool found = false;
+    for_each_word(row.words, [&](std::string_view one) { found = found || one == word; });
+    if (found) return row.next;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view foreign_command(std::string_view word) { return next_for(kCommands, word); }
+
+std::optional<Error> foreign_option(std::string_view name) {
+  if (name == "F" || name == "no-fork") {
+    return usage_error(
+        "-F (--no-fork) is not possible: dlock has to stay beside CMD to renew the lock and to release it",
+        "leave it out; dlock passes on signals and the exit status, so CMD looks the same from outside");
+  }
+  if (name == "u" || name == "unlock") {
+    return usage_error("-u (--unlock) is not possible: a lock belongs to the dlock that took it, and ends with it",
+                       "release what 'dlock acquire' took with: dlock release KEY --owner OWNER");
+  }
+  const std::string_view next = next_for(kOptions, name);
+  if (next.empty()) return std::nullopt;
+  return usage_error("unknown option " + in_quotes((name.size() == 1 ? "-" : "--") + std::string(name)),
+                     std::string(next));
+}
+
+bool is_descriptor(std::string_view word) {
+  return !word.empty() && word.size() <= 3 && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace dlock
