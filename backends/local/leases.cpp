@@ -58,6 +58,7 @@ bool is_foreign(const Participant& participant) { return participant.token.value
 Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header header, Ticket newest) {
   header.revoked = newest;
   header.counter = std::max(header.counter, newest);  // of a file that was emptied it begins anew
+  header.delay_until_ns = 0;                          // --at-least of a holder that counts no more
   if (header.delay_ticket != 0 && header.delay_ticket <= newest) {
     header.delay_ticket = 0;
     header.delay_until_ns = context.runtime.clock.now().time_since_epoch().count() + header.delay_ns;
@@ -67,6 +68,15 @@ Result<void> revoke_up_to(LocalContext& context, const LockFile& file, Header he
   const auto written = file.write(header);
   if (written) file.touch();
   return written;
+}
+
+/// REQUIRES: the guard. The holder of --at-least gives it back early.
+Result<void> end_at_least(const LockFile& file) {
+  auto header = file.read_header();
+  if (!header) return header.error();
+  if (header->delay_until_ns == 0) return {};
+  header->delay_until_ns = 0;
+  return file.write(*header);
 }
 
 /// REQUIRES: the guard. In the holder's own record, which is its until it has obeyed. Without one nobody is told.
@@ -146,6 +156,7 @@ Result<void> release_lease(LocalContext& context, const LockName& name, const Ow
     LockFile::Placed placed = *seat->placed;
     placed.record.flags |= Record::kGivenBack;
     if (const auto written = (*file)->write_record(placed.index, placed.record); !written) return written.error();
+    if (const auto ended = end_at_least(**file); !ended) return ended.error();
     (*file)->touch();
     ticket = seat->ticket;
   }

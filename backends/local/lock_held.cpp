@@ -87,6 +87,11 @@ Result<void> LocalLock::detach(const DetachSpec& spec) {
     withdraw({});
     return Error{ErrorCode::kMisconfigured, "a lease that is given back later needs a lock directory", kNeedsDirectory};
   }
+  const auto lost = queue_entry_->lost();
+  if ((lost && *lost) || replaced()) {
+    lose();
+    return Error{ErrorCode::kLost, std::get<Lost>(events_.back()).why};
+  }
   command_started(-1);
   waiter_.reset();
   watch_.reset();

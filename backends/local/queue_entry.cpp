@@ -153,7 +153,7 @@ Result<QueueEntry::Step> QueueEntry::advance(TimePoint now, WallTime wall) {
     if (const auto written = file_->write(header); !written) return written.error();
     return Step::kDelayed;
   }
-  if (const auto granted = grant(header, wall); !granted) return granted.error();
+  if (const auto granted = grant(header, now, wall); !granted) return granted.error();
   return Step::kGranted;
 }
 

@@ -69,7 +69,7 @@ class QueueEntry {
   /// Says in the record whose pids ours is one of: for people, and therefore after the command has been started.
   Result<void> say_pid_namespace();
 
-  /// The orderly end: lock-delay cancelled, permits announced. Never fails: unlocking cannot.
+  /// The orderly end: lock-delay and --at-least cancelled, permits announced. Never fails: unlocking cannot.
   void give_back();
   /// After give_back(), if nobody else can have the descriptor: leaves it open for the next place. Spends this one.
   void keep_file_open();
@@ -102,7 +102,8 @@ class QueueEntry {
   Result<void> draw(Header& header, TimePoint now, WallTime wall, bool granted);
   Result<void> lock_own_bytes(Header& header, Ticket first, bool granted);
   Result<void> write_down(Header& header, TimePoint now, WallTime wall, bool granted);
-  Result<void> grant(Header& header, WallTime wall);
+  Result<void> grant(Header& header, TimePoint now, WallTime wall);
+  bool protect(Header& header, TimePoint now) const;
   Result<void> write_record();
   Result<void> take_slot(const Header& header);
   void unlock_all();

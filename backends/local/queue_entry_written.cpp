@@ -57,8 +57,7 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
   record_.drawn_boot_ns = now.time_since_epoch().count();
   record_.set_host(context_->host);
   record_.set_texts(spec_->reason, {}, spec_->command);
-  if (granted) header.delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
-  if (granted && header.delay_ticket) header.delay_ns = spec_->lock_delay.count();
+  if (granted) protect(header, now);
   // A granted writer is alone, whatever the ring has: it starts again at the front, and the file stays small.
   const bool alone = (granted && side_ == Side::kWriters) || !any_write_lock(file_->fd(), kAllTickets);
   if (alone) {
@@ -98,7 +97,19 @@ Result<void> QueueEntry::take_slot(const Header& header) {
                "try again later"};
 }
 
-Result<void> QueueEntry::grant(Header& header, WallTime wall) {
+/// The lock-delay, and --at-least, are in the file from the grant on: they hold also when everything of ours is killed.
+/// True: the header has changed.
+bool QueueEntry::protect(Header& header, TimePoint now) const {
+  const std::uint64_t delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
+  const bool kept = spec_->at_least.count() > 0;
+  if (delay_ticket == header.delay_ticket && !kept) return false;
+  header.delay_ticket = delay_ticket;
+  if (delay_ticket || kept) header.delay_ns = std::max(spec_->lock_delay, spec_->at_least).count();
+  if (kept) header.delay_until_ns = (now + spec_->at_least).time_since_epoch().count();
+  return true;
+}
+
+Result<void> QueueEntry::grant(Header& header, TimePoint now, WallTime wall) {
   if (spec_->mode == Mode::kPermits && !index_) {
     index_ = file_->claim_record(header);  // some have gone since we came
     if (const auto written = file_->write(header); !written) return written;
@@ -109,10 +120,7 @@ Result<void> QueueEntry::grant(Header& header, WallTime wall) {
     record_.since_us = wall.time_since_epoch().count();
   }
   if (const auto written = write_record(); !written) return written;
-  const std::uint64_t delay_ticket = spec_->lock_delay.count() > 0 ? ticket_ : 0;
-  if (delay_ticket != header.delay_ticket) {
-    header.delay_ticket = delay_ticket;
-    header.delay_ns = delay_ticket ? spec_->lock_delay.count() : header.delay_ns;
+  if (protect(header, now)) {
     if (const auto written = file_->write(header); !written) return written;
   }
   // What was locked for waiting is in nobody's way, but would be looked at by every later lock call.
@@ -146,11 +154,14 @@ bool QueueEntry::others_inside() const { return file_->alive(side_, ticket_); }
 void QueueEntry::give_back() {
   if (ticket_ == 0) return;
   // Guarded, because between "is anybody else inside" and the unlocking another one may leave.
-  if ((entry_ > 0 || spec_->lock_delay.count() > 0) && file_->guard()) {
+  const bool kept = spec_->at_least.count() > 0;
+  if ((entry_ > 0 || kept || spec_->lock_delay.count() > 0) && file_->guard()) {
     const Guarded guarded(*file_);
     auto header = file_->read_header();
-    if (header && header->delay_ticket == ticket_ && header->revoked < ticket_ && !others_inside()) {
+    const bool delays = header && (header->delay_ticket == ticket_ || kept);
+    if (delays && header->revoked < ticket_ && !others_inside()) {
       header->delay_ticket = 0;
+      if (kept) header->delay_until_ns = 0;
       static_cast<void>(static_cast<bool>(file_->write(*header)));
     }
     unlock_all();

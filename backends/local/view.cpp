@@ -30,7 +30,7 @@ std::string note_about(const Record& record, const LocalContext& context) {
   return {};
 }
 
-Participant participant_of(const View::Seat& seat, bool holder, const LocalContext& context) {
+Participant participant_of(const View::Seat& seat, bool holder, const Header& header, const LocalContext& context) {
   Participant participant;
   if (holder) {
     participant.token = FencingToken(seat.ticket.ticket);
@@ -52,6 +52,10 @@ Participant participant_of(const View::Seat& seat, bool holder, const LocalConte
   participant.mode = record.lock_mode();
   participant.since = wall_time(record.since_us);
   if (record.until_us != 0) participant.until = wall_time(record.until_us);
+  const auto kept = std::chrono::nanoseconds(header.delay_until_ns) - context.runtime.clock.now().time_since_epoch();
+  if (holder && header.delay_ticket == 0 && kept > Duration(0)) {
+    participant.at_least = context.runtime.clock.wall() + kept - *participant.since;
+  }
   if (record.flags & Record::kDetached) mark_lease(participant, record.watch_pid != 0 ? record.watch_pid : record.pid);
   if (record.watch_pid == 0) participant.note.clear();
   if (const std::string note = note_about(record, context); !note.empty()) participant.note = note;
@@ -125,8 +129,9 @@ Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpe
 
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid) {
   LockState state{.name = name, .store = context.settings.store, .holders = {}, .waiters = {}};
-  for (const View::Seat& seat : view.holders) state.holders.push_back(participant_of(seat, true, context));
-  for (const View::Seat& seat : view.waiters) state.waiters.push_back(participant_of(seat, false, context));
+  for (const View::Seat& seat : view.holders) state.holders.push_back(participant_of(seat, true, view.header, context));
+  for (const View::Seat& seat : view.waiters)
+    state.waiters.push_back(participant_of(seat, false, view.header, context));
   if (name.is_path()) add_foreigners(state, view, context, name.text(), own_pid);
   if (!state.holders.empty()) state.mode = state.holders.front().mode;
   if (state.mode == Mode::kPermits) state.permits = static_cast<int>(view.header.reader_permits);

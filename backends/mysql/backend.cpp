@@ -18,7 +18,7 @@ constexpr std::size_t kLongestList = 16UL * 1024 * 1024;
 /// The server's own queue is fair; everything else that is more than an exclusive lock needs the lease, and so does one
 /// that is left to no process.
 Result<void> check_bound(const LockSpec& spec, const mysql::Settings& settings) {
-  if (spec.left_to == 0) return mysql::lives_with_its_connection(settings.strategy);
+  if (spec.left_to == 0 || spec.at_least > Duration(0)) return mysql::lives_with_its_connection(settings.strategy);
   LockSpec queued = spec;
   queued.fair = false;
   return check_exclusive_only(queued, settings.store);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/commands/renew_release.h"
 
+#include <signal.h>
+
+#include <cerrno>
 #include <chrono>
 
+#include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/base/json_writer.h"
@@ -27,6 +31,12 @@ void record_lease(Event::Kind kind, const std::string& store, FencingToken token
   log.append(event);
 }
 
+/// A run that has ended, whose --at-least is what holds the lock: known only where it ran.
+bool is_over_and_kept(const Participant& participant, WallTime now) {
+  const bool here = participant.host == this_process().host;
+  return kept_until(participant, now) && here && kill(static_cast<pid_t>(participant.pid), 0) != 0 && errno == ESRCH;
+}
+
 /// Nobody but a process itself may end what it holds, or make that shorter than it believes: others would be granted
 /// it beside the command. What a keeper holds for a watched process may be given back.
 Result<void> check_is_lease(LockAdmin& backend, const Options& options, const Runtime& runtime, bool watched_is_one) {
@@ -39,6 +49,7 @@ Result<void> check_is_lease(LockAdmin& backend, const Options& options, const Ru
   for (const Participant& participant : state->holders) {
     const bool is_lease = participant.lease && (watched_is_one || options.backends.front().is_local());
     if (participant.owner != options.owner->text() || participant.pid <= 0 || is_lease) continue;
+    if (is_over_and_kept(participant, runtime.clock.wall())) continue;
     const std::string pid = "(pid " + std::to_string(participant.pid) + ")";
     if (participant.lease) {
       return Error{ErrorCode::kUnsupported, key.text() + " is kept until the process that is watched " + pid + " ends",

@@ -7,6 +7,7 @@
 
 #include "cmd/show/history_text.h"
 #include "lib/base/human_text.h"
+#include "lib/history/moment.h"
 
 namespace dlock {
 namespace {
@@ -24,6 +25,7 @@ struct Row {
 using Widths = std::array<std::size_t, Row::kColumns>;
 
 std::string lease_text(const Participant& participant, WallTime now) {
+  if (const auto until = kept_until(participant, now)) return "kept until " + local_time(*until);
   if (!participant.until) return {};
   return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease over";
 }

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "backends/registry.h"
 #include "cmd/options/wait_policy.h"
 #include "lib/base/process.h"
@@ -56,7 +58,8 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.permits = options.permits;
   spec.slots = options.slots;
   spec.fair = options.fair;
-  spec.ttl = options.ttl;
+  spec.ttl = std::max(options.ttl, options.at_least);  // what is killed with everything of ours keeps it by itself
+  spec.at_least = options.at_least;
   spec.renew_interval = options.renew_interval;
   spec.lock_delay = options.lock_delay;
   spec.kill_after = options.kill_after;

@@ -28,7 +28,7 @@ class NoCommand final : public LockedCommand {
 
 SupervisionPolicy make_policy(const Options& options, bool run_command) {
   SupervisionPolicy policy;
-  policy.ttl = options.ttl;
+  policy.ttl = std::max(options.ttl, options.at_least);
   policy.kill_after = options.kill_after;
   policy.on_lost = options.on_lost;
   policy.at_least = options.at_least;

@@ -12,6 +12,7 @@ namespace {
 
 /// The supervisor, messages of the store, and a timer.
 constexpr std::size_t kMostInterest = 4;
+constexpr Duration kLeastReleaseBudget = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -28,6 +29,8 @@ void Keeping::run() {
   Granted& granted = *std::get_if<Granted>(&*answer);
   holds_ = !granted.locks.empty();
   if (granted.lease > Duration(0)) lease_ = granted.lease;
+  if (holds_ && lease_ < spec_.at_least) return refuse_short_lease();
+  kept_until_ = clock_.now() + spec_.at_least;
   schedule_ = RenewalSchedule(spec_, clock_.now(), granted.deadline, lease_);
   trace_grant(granted);
   if (!freshen(granted)) return;
@@ -35,6 +38,16 @@ void Keeping::run() {
   taken_up_ = !holds_;
   heard_at_ = clock_.now();
   hold();
+}
+
+/// Nobody may rely on a lease that the store ends earlier.
+void Keeping::refuse_short_lease() {
+  (void)lock_.release(clock_.now() + kLeastReleaseBudget);  // not confirmed: it ends by itself
+  link_.tell(Refused{{ErrorCode::kUnsupported,
+                      "the store gives leases of " + human_duration(lease_) + ", and --at-least asks for " +
+                          human_duration(spec_.at_least),
+                      "choose a shorter --at-least, or let the servers grant longer leases"},
+                     std::nullopt});
 }
 
 /// One line a step, with -v.

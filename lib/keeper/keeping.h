@@ -37,6 +37,7 @@ class Keeping {
  private:
   void trace(const std::string& step) const;
   void trace_grant(const Granted& granted) const;
+  void refuse_short_lease();
   bool freshen(Granted& granted);
   void hold();
   std::optional<TimePoint> unheard_at() const;
@@ -76,6 +77,7 @@ class Keeping {
   std::string trouble_;      ///< why the last renewal was not confirmed
   bool store_lost_ = false;  ///< the store itself said that it is not ours
   bool taken_up_ = false;    ///< the supervisor has said what runs under the grant
+  TimePoint kept_until_{};   ///< spec.at_least: a hold that ends without its supervisor lasts until then
   TimePoint heard_at_{};     ///< until taken_up_: when the supervisor was heard last
   bool asked_there_ = false;
   bool told_lost_ = false;

@@ -89,7 +89,8 @@ void Keeping::detach(const SupervisorLink::Detach& detach) {
   const auto left = lock_.leave(detach.ttl, clock_.now() + kLeaveBudget);
   answer_end(left);
   processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
-  if (!left && left.error().code == ErrorCode::kUnavailable) give_back_alone();
+  const bool unknown = !left && left.error().code == ErrorCode::kUnavailable;
+  if (unknown && spec_.at_least == Duration(0)) give_back_alone();
 }
 
 /// Goes on without a supervisor, for as long as that process lives.
@@ -115,7 +116,10 @@ void Keeping::end_orphans() {
   link_.hang_up();
   if (guard_.valid()) end_command(spec_.kill_after, true);
   else close_streams();
-  give_back_alone(false);
+  const TimePoint now = clock_.now();
+  const bool kept = guard_.valid() && holds_ && !told_lost_ && now < kept_until_;
+  if (kept) (void)lock_.leave(kept_until_ - now, now + kLoneReleaseBudget);  // else the lease lasts as long by itself
+  else give_back_alone(false);
 }
 
 /// Returns when nothing of the command is left. The lease is renewed meanwhile if it is `ours`.

@@ -22,6 +22,7 @@ void put_participant(Message& message, const std::string& prefix, const Particip
   f[prefix + "token"] = participant.token.text();
   f[prefix + "count"] = digits(participant.count);
   if (participant.lease) f[prefix + "lease"] = "1";
+  if (participant.at_least > Duration(0)) f[prefix + "least"] = digits(participant.at_least.count());
   f[prefix + "note"] = utf8_prefix(participant.note, kLongestName);
   if (!participant.slot.empty()) f[prefix + "slot"] = utf8_prefix(participant.slot, kLongestName);
   if (!participant.command.empty()) f[prefix + "command"] = utf8_prefix(participant.command, kLongestName);
@@ -40,6 +41,7 @@ Participant get_participant(MessageReader& in) {
   participant.token = FencingToken(static_cast<std::uint64_t>(in.number_or("token", 0)));
   participant.count = static_cast<int>(in.number_or("count", 1));
   participant.lease = in.number_or("lease", 0) != 0;
+  participant.at_least = Duration(in.number_or("least", 0));
   participant.note = in.text_or_empty("note");
   participant.slot = in.text_or_empty("slot");
   participant.command = in.text_or_empty("command");
@@ -221,6 +223,7 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
   f["ttl"] = digits(spec.ttl.count());
   f["renew"] = digits(spec.renew_interval.count());
   f["delay"] = digits(spec.lock_delay.count());
+  f["least"] = digits(spec.at_least.count());
   f["once"] = digits(static_cast<int>(spec.wait.once));
   if (spec.wait.until) f["until"] = digits(*spec.wait.until);
   f["tries"] = digits(spec.wait.tries);
@@ -271,6 +274,7 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   spec.ttl = in.duration("ttl");
   spec.renew_interval = in.duration("renew");
   spec.lock_delay = in.duration("delay");
+  spec.at_least = in.duration("least");
   spec.wait.once = in.number("once") != 0;
   spec.wait.until = in.optional_point("until");
   spec.wait.tries = static_cast<int>(in.number("tries"));

@@ -87,9 +87,17 @@ void put_participant(JsonWriter& json, const Participant& participant) {
   json.key("count").number(participant.count);
   time("since", participant.since);
   time("until", participant.until);
+  if (participant.at_least > Duration(0)) json.key("at_least_ms").whole_ms(participant.at_least);
   json.key("mode").text(mode_name(participant.mode));
   if (!participant.note.empty()) json.key("note").text(participant.note);
   json.end_object();
+}
+
+std::optional<WallTime> kept_until(const Participant& participant, WallTime now) {
+  if (participant.at_least <= Duration(0) || !participant.since) return std::nullopt;
+  const WallTime until =
+      *participant.since + std::chrono::duration_cast<std::chrono::microseconds>(participant.at_least);
+  return until > now ? std::optional(until) : std::nullopt;
 }
 
 void mark_lease(Participant& participant, std::int64_t left_to) {

@@ -34,6 +34,7 @@ struct Participant {
   int count = 1;                  ///< how often it has been entered (re-entry)
   std::optional<WallTime> since;  ///< holding, or waiting, since
   std::optional<WallTime> until;  ///< the lease ends by itself; nullopt: only with its holder
+  Duration at_least{0};           ///< what ran may be over: it is kept this long from `since` on (--at-least)
   bool lease = false;             ///< a lease of `dlock acquire`; `pid` is the living process of --watch-pid, or 0
   std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
   std::string slot = {};          ///< of a holder of a permit (slots.h); empty: it has none
@@ -50,6 +51,9 @@ inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
 /// Makes `participant` the holder of a lease of `dlock acquire`: its pid becomes `left_to`, the process of --watch-pid
 /// or 0, because the process that took the lease has ended.
 void mark_lease(Participant& participant, std::int64_t left_to);
+
+/// The end of --at-least; nullopt: it has none, or it is over.
+std::optional<WallTime> kept_until(const Participant& participant, WallTime now);
 
 /// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
 /// all are. Never empty, safe to print.

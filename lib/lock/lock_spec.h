@@ -52,6 +52,8 @@ struct LockSpec {
   Duration ttl = std::chrono::seconds(30);
   Duration renew_interval = std::chrono::seconds(10);
   Duration lock_delay{0};  ///< after an unclean end of this hold nobody gets the lock for this long
+  Duration at_least{
+      0};  ///< the hold lasts at least this long, whatever ends before: the rest is a lease; at most the ttl
   WaitPolicy wait;
   std::string reason;                             ///< shown to those who wait
   std::string command = {};                       ///< command_name() of what is to run; empty: nothing

@@ -4,6 +4,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "lib/base/text.h"
@@ -14,13 +17,17 @@ namespace {
 
 constexpr char kUnit = '\x1f';  // between the parts, and in none of them
 
-std::string text_of(const std::string& reason, const std::string& command, std::optional<pid_t> left_to) {
+/// Instead of the process that a lease is left to: how long a run keeps the lock at least, in ms.
+constexpr char kAtLeast = '>';
+constexpr std::int64_t kMostAtLeastMs = std::int64_t{366} * 24 * 3600 * 1000;
+
+std::string text_of(const std::string& reason, const std::string& command, const std::string& left_to) {
   utsname name{};
   uname(&name);
   std::string text = name.nodename;
   text.append(1, kUnit).append(std::to_string(getppid()));
   if (!command.empty()) text.append(1, ':').append(command);
-  if (left_to) text.append(1, ' ').append(std::to_string(*left_to));
+  if (!left_to.empty()) text.append(1, ' ').append(left_to);
   text.append(1, kUnit).append(user_name(geteuid()));
   text += kUnit;
   for (const char c : reason) text += c == kUnit ? ' ' : c;
@@ -37,7 +44,12 @@ std::string command_name(std::string_view path) {
   return name;
 }
 
-std::string who_text(const LockSpec& spec) { return text_of(spec.reason, spec.command, spec.left_to); }
+std::string who_text(const LockSpec& spec) {
+  std::string left_to = spec.left_to ? std::to_string(*spec.left_to) : std::string();
+  const auto at_least = std::chrono::ceil<std::chrono::milliseconds>(spec.at_least).count();
+  if (at_least > 0) left_to = kAtLeast + std::to_string(at_least);
+  return text_of(spec.reason, spec.command, left_to);
+}
 std::string who_text(const std::string& reason) { return text_of(reason, {}, {}); }
 
 std::string with_slot(std::string who, const std::string& slot) {
@@ -58,7 +70,10 @@ void add_who(Participant& participant, std::string_view text, bool holds) {
   participant.user = cut(text, kUnit);
   participant.reason = cut(text, kUnit);
   participant.slot = text;
-  if (holds && !left_to.empty()) mark_lease(participant, leading_number<std::int64_t>(left_to));
+  if (!holds || left_to.empty()) return;
+  if (left_to.front() != kAtLeast) return mark_lease(participant, leading_number<std::int64_t>(left_to));
+  const auto ms = leading_number<std::int64_t>(left_to.substr(1));
+  participant.at_least = std::chrono::milliseconds(std::clamp<std::int64_t>(ms, 0, kMostAtLeastMs));
 }
 
 std::string slot_of(std::string_view who) {

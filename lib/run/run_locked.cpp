@@ -96,6 +96,8 @@ class Loop {
         return session_.withdraw(action.deadline);
       case Action::Kind::kRelease:
         return session_.release(action.deadline);
+      case Action::Kind::kLeave:
+        return leave(action.deadline);
       case Action::Kind::kStopSelf:
         stopped_ = true;
         return stop_self();
@@ -120,6 +122,11 @@ class Loop {
       command_.keepers_know();
     }
     handle(answer);
+  }
+
+  void leave(TimePoint until) {
+    const auto left = session_.detach({until - clock_.now(), std::nullopt});
+    handle(Left{left ? std::nullopt : std::optional(left.error())});
   }
 
   std::optional<WallTime> wall_deadline() const {

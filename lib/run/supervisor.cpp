@@ -62,10 +62,6 @@ class Decision {
       case Phase::kKilling:
         if (alarm_rang()) kill_tree();
         return;
-      case Phase::kLingering:
-        if (const auto last = last_moment(s_); last && now_ >= *last) lose_without_command("");
-        else if (alarm_rang()) release();
-        return;
       case Phase::kReleasing:
         if (alarm_rang()) release_failed("no answer in time");
         return;
@@ -114,9 +110,6 @@ class Decision {
       case Phase::kKilling:
         // The promised time to end in order stays, also when the store says only now that somebody else may hold it.
         if (!s_.lost) lose(lost.why);
-        return;
-      case Phase::kLingering:
-        lose_without_command(lost.why);
         return;
       case Phase::kReleasing:
         if (!lost.final) return;
@@ -173,9 +166,6 @@ class Decision {
         s_.lost_why = gone.why;
         if (!s_.deadline && !s_.lost) declare_lost(gone.why);
         return;
-      case Phase::kLingering:
-        lose_without_command(gone.why);
-        return;
       case Phase::kReleasing:
         release_failed(gone.why);
         return;
@@ -199,7 +189,6 @@ class Decision {
         actions_.push_back({Kind::kWithdraw, 0, *s_.alarm});
         return;
       case Phase::kGranted:
-      case Phase::kLingering:
         if (is_harmless(signal.number)) return;
         s_.die_of = signal.number;
         release();
@@ -232,10 +221,18 @@ class Decision {
     s_.ended_at = now_;
     if (s_.phase != Phase::kRunning) return;  // Ending, Killing: its descendants may still be alive
     if (s_.lost) return release_or_finish();  // --on-lost signal, ignore
-    const TimePoint linger_until = s_.granted_at + policy_.at_least;
-    if (now_ >= linger_until) return release();
-    s_.phase = Phase::kLingering;
-    s_.alarm = linger_until;
+    const TimePoint kept_until = s_.granted_at + policy_.at_least;
+    const bool ours = !s_.locks.empty() && !s_.session_over && !s_.overheld;
+    if (!ours || now_ >= kept_until || is_inside_another()) return release();
+    s_.phase = Phase::kReleasing;
+    s_.kept_until = kept_until;
+    actions_.push_back({Kind::kLeave, 0, kept_until});
+  }
+
+  void operator()(const Left& left) {
+    if (left.error && left.error->code != ErrorCode::kLost) return release_failed(left.error->message);
+    if (left.error) lose(left.error->message);
+    finish_released();
   }
 
   void operator()(const TreeGone&) {
@@ -244,6 +241,11 @@ class Decision {
   }
 
  private:
+  /// What lasts longer than we do is then for the run around this one to say.
+  bool is_inside_another() const {
+    return std::any_of(s_.locks.begin(), s_.locks.end(), [](const HeldLock& lock) { return lock.reentered; });
+  }
+
   bool alarm_rang() const { return s_.alarm && now_ >= *s_.alarm; }
 
   bool enough_to_start() const { return !s_.deadline || *s_.deadline - now_ >= least_to_start(s_.lease); }
@@ -377,8 +379,6 @@ std::optional<TimePoint> wake_at(const SupervisionPolicy& policy, const Supervis
       return last_moment(s);
     case Phase::kRunning:
       return earlier(term_due(policy, s), end_of_hold(policy, s));
-    case Phase::kLingering:
-      return earlier(s.alarm, last_moment(s));
     case Phase::kAcquiring:
     case Phase::kWithdrawing:
     case Phase::kEnding:

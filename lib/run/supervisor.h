@@ -26,10 +26,9 @@ namespace dlock {
 ///     | everything that has come is read, enough of the lease is left       |
 ///     +--> start the command -----------------------------------------------+
 ///            | started                                                      |
-///            v        command ended            at-least over                v
-///         Running ------------------> Lingering ------------------------> Releasing --released, 5 s--> Done
-///            |    \________________________________________________________/  ^
-///            |          command ended, nothing to wait for                    |
+///            v        command ended: released, or left as a lease           v
+///         Running -----------------------------------------------------> Releasing --released, 5 s--> Done
+///            |                                                                ^
 ///            | lost, or deadline - margin - kill_after; max-hold over         |
 ///            v        kill_after, or deadline - margin                        |
 ///         Ending ---------------------------------> Killing                   |
@@ -46,7 +45,6 @@ enum class Phase {
   kRunning,
   kEnding,
   kKilling,
-  kLingering,
   kReleasing,
   kDone,
 };
@@ -56,7 +54,7 @@ struct SupervisionPolicy {
   Duration ttl = std::chrono::seconds(30);
   Duration kill_after = std::chrono::seconds(5);
   OnLost on_lost;
-  Duration at_least{0};
+  Duration at_least{0};  ///< counted from the grant: what is left of it after the command is a lease without a process
   std::optional<Duration> max_hold;  ///< counted from the grant: then the command is ended, whatever on_lost says
   bool run_command = true;           ///< false: Granted is the end (acquire, wait)
 };
@@ -75,11 +73,14 @@ struct CommandNotStarted {
 struct CommandEnded {
   int wait_status = 0;  ///< as from waitpid(2)
 };
+struct Left {  ///< the answer to kLeave
+  std::optional<Error> error;
+};
 struct TreeGone {};    ///< the command has ended and has no living descendants
 struct TimePassed {};  ///< comes first after every wait: the clock is looked at before anything else
 
 using SupervisorEvent =
-    std::variant<TimePassed, SessionEvent, SignalSeen, CommandStarted, CommandNotStarted, CommandEnded, TreeGone>;
+    std::variant<TimePassed, SessionEvent, SignalSeen, CommandStarted, CommandNotStarted, CommandEnded, Left, TreeGone>;
 
 struct Action {
   enum class Kind {
@@ -88,6 +89,7 @@ struct Action {
     kSignalTree,     ///< `signal` to the command and all its descendants
     kWithdraw,       ///< until `deadline`
     kRelease,        ///< until `deadline`
+    kLeave,          ///< as a lease without a process, which ends at `deadline`; answered by Left
     kStopSelf,       ///< stop as the terminal asked, go on when continued
     kSayLost,        ///< one line: why
     kSayOverheld,    ///< one line: max_hold is over
@@ -117,9 +119,10 @@ struct SupervisorState {
   std::string lost_why;       ///< before a loss: why the last renewal was not confirmed, if it was not
   bool session_over = false;  ///< said a final Lost or SessionGone: nothing more to release
   bool release_unconfirmed = false;
-  std::optional<int> die_of;       ///< the signal that ended the waiting
-  std::optional<TimePoint> alarm;  ///< the present phase's own point in time, see wake_at()
-  std::optional<Error> error;      ///< why it was refused or not started
+  std::optional<int> die_of;            ///< the signal that ended the waiting
+  std::optional<TimePoint> kept_until;  ///< at_least: the hold goes on as a lease until then
+  std::optional<TimePoint> alarm;       ///< the present phase's own point in time, see wake_at()
+  std::optional<Error> error;           ///< why it was refused or not started
   std::optional<LockState> contention;
   int not_started_status = 0;
   Outcome outcome = Outcome::kRan;

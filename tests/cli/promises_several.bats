@@ -291,13 +291,26 @@ SCRIPT
   run -0 dlock run -n a b -- true
 }
 
-@test "at-least: the lock is kept until start + D even when CMD is faster" {
+@test "at-least: the lock is kept until start + D though dlock ends with CMD" {
   local first second
   run -4 dlock run --at-least 800ms k -- sh -c 'date +%s%N >first; exit 4'
+  run -75 dlock run -n k -- true
   run -0 dlock run k -- date +%s%N
   first=$(cat first) second=$output
   [ $(((second - first) / 1000000)) -ge 750 ]
   run -0 dlock run --at-least 1ms k -- sleep 0.05
+  run -0 dlock run -n k -- true
+}
+
+@test "at-least: everything of dlock's is killed, and the lock is kept" {
+  dlock run --at-least 3s k -- sleep 100 3>&- &
+  wait_until is_held k
+  kill -KILL $!
+  run -75 dlock run -n k -- true
+  run -0 dlock run -w 5s k -- true
+  dlock run --at-least 20s k -- true
+  kill -KILL "$(holder_field k pid)"
+  run -75 dlock run -w 300ms k -- true
 }
 
 # The report of the run with these arguments.

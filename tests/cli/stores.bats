@@ -23,7 +23,7 @@ on_each_store() { # BODY
       *) use "${!variable}$rest" ;;
     esac
     n=$((n + 1)) key=app:$BATS_TEST_NUMBER-$n
-    rm -f ran waited waiter waiter.pid
+    rm -f ran waited waiter waiter.pid command
     "$1"
   done < <(cat "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
   [ "$n" -gt 10 ]
@@ -92,6 +92,43 @@ lease_alone() {
   is_free "$key"
 }
 @test "each store that can has a lease without a process: renewed, checked and given back by its owner alone" { on_each_store lease_alone; }
+
+kept() {
+  if ! can detaches; then
+    run -78 dlock run --at-least 20s "$key" -- touch ran
+    [ ! -e ran ]
+    return
+  fi
+  local began=$SECONDS owner
+  run -4 dlock run --at-least 20s "$key" -- sh -c 'echo "$DLOCK_OWNER" >owner; exit 4'
+  ((SECONDS - began < 10))
+  owner=$(<owner)
+  run -75 dlock run -n "$key" -- touch ran
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"kept until"* ]]
+  run -0 dlock release --owner "$owner" "$key"
+  is_free "$key"
+  dlock run --at-least 20s "$key" -- true
+  run -0 dlock force-release --yes "$key"
+  is_free "$key"
+  # A lost lock and --max-hold leave none, nor does a command that cannot be started.
+  run -124 dlock run --at-least 200ms --max-hold 200ms "$key" -- sleep 100
+  is_free "$key"
+}
+@test "each store that can keeps the lock for --at-least, and dlock is over with the command" { on_each_store kept; }
+
+kept_when_killed() {
+  can detaches || return 0
+  start_watched waiter dlock run --at-least 20s --kill-after 100ms "$key" -- sh -c 'echo $$ >command && exec sleep 100'
+  wait_until filled command
+  kill -KILL "$(<waiter.pid)"
+  [ "$(how_ended waiter)" = "signal 9" ]
+  wait_until ended "$(<command)"
+  run -75 dlock run -q -n "$key" -- touch ran
+  run -75 dlock run -q -w 300ms "$key" -- touch ran
+  [ ! -e ran ]
+}
+@test "each store that can keeps the lock for --at-least, also when dlock was killed" { on_each_store kept_when_killed; }
 
 freed() {
   start_watched waiter dlock run --ttl 2s "$key" -- sleep 60

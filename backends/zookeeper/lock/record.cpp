@@ -65,7 +65,9 @@ HolderRecord record_of(const LockSpec& spec) {
           false,
           "",
           spec.left_to,
-          spec.command};
+          spec.command,
+          false,
+          spec.at_least};
 }
 
 std::string encode(const HolderRecord& data) {
@@ -83,6 +85,10 @@ std::string encode(const HolderRecord& data) {
   if (!data.freed_by.empty()) out.append(" freed_by=").append(percent(data.freed_by));
   if (data.heard) out.append(" heard=1");
   if (data.left_to) out.append(" left_to=").append(std::to_string(*data.left_to));
+  if (data.at_least > Duration(0)) {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(data.at_least).count();
+    out.append(" at_least_ms=").append(std::to_string(ms));
+  }
   if (!data.command.empty()) out.append(" command=").append(percent(data.command));
   if (!data.reason.empty()) out.append(" reason=").append(percent(data.reason));
   return out;
@@ -112,7 +118,8 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
                       text(fields, "freed_by"),
                       fields.contains("left_to") ? std::optional(number(fields, "left_to")) : std::nullopt,
                       text(fields, "command"),
-                      text(fields, "heard") == "1"};
+                      text(fields, "heard") == "1",
+                      std::chrono::milliseconds(amount(fields, "at_least_ms", kLongestDelay.count()))};
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

@@ -27,6 +27,7 @@ struct HolderRecord {
   std::optional<std::int64_t> left_to = {};  ///< as in LockSpec
   std::string command = {};                  ///< as in LockSpec
   bool heard = false;                        ///< the owner of the hold has read freed_by
+  Duration at_least{0};                      ///< as in LockSpec
 };
 
 /// The record for this process's parent, the dlock that asked for `spec`. Called in a keeper.

@@ -50,6 +50,7 @@ Present present_of(const Node& node, const char* kind, bool is_kazoo) {
     participant.mode = present.ours->mode;
     participant.slot = present.ours->slot;
     participant.command = present.ours->command;
+    participant.at_least = present.ours->at_least;
   } else {
     add_foreign(participant, kind, is_kazoo, node);
   }

@@ -36,10 +36,11 @@ Granted granted_for_ever() { return {{some_lock()}, std::nullopt}; }
 /// What was decided, a word for each action: "lost tree-15".
 std::string text_of(const std::vector<Action>& actions) {
   using Kind = Action::Kind;
-  static const std::map<Kind, std::string> words{
-      {Kind::kStartCommand, "start"}, {Kind::kSignalCommand, "signal-"}, {Kind::kSignalTree, "tree-"},
-      {Kind::kWithdraw, "withdraw"},  {Kind::kRelease, "release"},       {Kind::kStopSelf, "stop"},
-      {Kind::kSayLost, "lost"},       {Kind::kSayOverheld, "overheld"},  {Kind::kWarn, "warn"}};
+  static const std::map<Kind, std::string> words{{Kind::kStartCommand, "start"},   {Kind::kSignalCommand, "signal-"},
+                                                 {Kind::kSignalTree, "tree-"},     {Kind::kWithdraw, "withdraw"},
+                                                 {Kind::kRelease, "release"},      {Kind::kLeave, "leave"},
+                                                 {Kind::kStopSelf, "stop"},        {Kind::kSayLost, "lost"},
+                                                 {Kind::kSayOverheld, "overheld"}, {Kind::kWarn, "warn"}};
   std::string text;
   for (const Action& action : actions) {
     text += (text.empty() ? "" : " ") + words.at(action.kind);
@@ -264,26 +265,23 @@ TEST_CASE("A lost lock is 79 whatever the command returned, except when told to 
   CHECK(outcome_after_loss(OnLost::Kind::kIgnore) == Outcome::kRan);
 }
 
-TEST_CASE("--at-least keeps the lock until its time is over") {
+TEST_CASE("--at-least leaves what is left of its time as a lease when the command has ended") {
   const SupervisionPolicy policy = policy_with(OnLost::Kind::kTerm, 20s);
-  const auto lingering = [&] {
-    SupervisorState s = running(granted_for_ever());
-    CHECK(text_of(decide(policy, s, CommandEnded{kExitedZero}, kStart + 1s)) == "");
-    REQUIRE(s.phase == Phase::kLingering);
-    return s;
-  }();
-  CHECK(wake_at(policy, lingering) == kStart + 20s);
+  const SupervisorState run = running(granted_for_ever());
+  SupervisorState leaving = run;
+  const auto actions = decide(policy, leaving, CommandEnded{kExitedZero}, kStart + 1s);
+  REQUIRE(text_of(actions) == "leave");
+  CHECK(actions[0].deadline == kStart + 20s);
+  SupervisorState inner = run;
+  inner.locks.front().reentered = true;
   check_rows(
       policy,
       {
-          {"then it is given back", lingering, TimePassed{}, 20s, "release", Phase::kReleasing},
-          {"not before", lingering, TimePassed{}, 19999ms, "", Phase::kLingering},
-          {"a signal ends the waiting, in order", lingering, by_terminal(SIGINT), 2s, "release", Phase::kReleasing},
-          {"a loss meanwhile is said", lingering, SessionEvent(Lost{"revoked"}), 2s, "lost", Phase::kDone},
-          {"and what is still held is given back", lingering, SessionEvent(Lost{"revoked", false}), 2s, "lost release",
-           Phase::kReleasing},
-          {"a command that took longer is not kept", running(granted_for_ever()), CommandEnded{kExitedZero}, 21s,
-           "release", Phase::kReleasing},
+          {"what took longer is released", run, CommandEnded{kExitedZero}, 21s, "release", Phase::kReleasing},
+          {"inside another run that one decides", inner, CommandEnded{kExitedZero}, 1s, "release", Phase::kReleasing},
+          {"left", leaving, Left{}, 2s, "", Phase::kDone},
+          {"not confirmed", leaving, Left{Error{ErrorCode::kUnavailable, "silent"}}, 2s, "warn", Phase::kDone},
+          {"lost", leaving, Left{Error{ErrorCode::kLost, "stolen"}}, 2s, "lost", Phase::kDone},
       });
 }
 
@@ -378,7 +376,6 @@ TEST_CASE("A loss that nobody has said has the reason of the last renewal that w
   };
   CHECK(reason({}) == "no renewal came");
   CHECK(reason({Unrenewed{"timed out"}, Unrenewed{"refused"}}) == "refused");
-  CHECK(reason({Unrenewed{"refused"}}, Phase::kLingering) == "refused");
   CHECK(reason({Unrenewed{"timed out"}, Renewed{kDeadline + 1s}}) == "no renewal came");
 }
 
