@@ -102,9 +102,8 @@ class Stock {
   /// In canonical order.
   virtual Result<std::vector<LockName>> names(const CallLimit& limit) = 0;
 
-  /// Deducts. `start`: the segment to begin with, any number from 0 on (where segments lie in several slots, it picks
-  /// among those of the request's own one); a segment that is short is left at once for the next; what no segment has
-  /// alone is gathered from several. The same id again: StockTaken, repeated; with another quantity: Conflict; refunded
+  /// Deducts. `start`: the segment to begin with, any number from 0 on; a segment that is short is left at once for the
+  /// next; what no segment has alone is gathered from several. The same id again: StockTaken, repeated; with another quantity: Conflict; refunded
   /// meanwhile, or before: Lost.
   virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
 
@@ -130,8 +129,8 @@ class Stock {
                                  const CallLimit& limit) = 0;
 
   /// Many steps of one stock, in their order, with one answer each: what its own call would say. Each is a step by
-  /// itself: what one is refused changes nothing for its neighbours, and a dead client leaves a beginning of them done
-  /// (of each id; elsewhere, where slots decide one by one). A store does in one go what it can: pipelined, or in one
+  /// itself: what one is refused changes nothing for its neighbours, and a dead client leaves a beginning of them done. A
+  /// store does in one go what it can: pipelined, or in one
   /// transaction. Unavailable: the outcome of this step is not known, or it was not begun, and no later step of the
   /// same id has another answer; the caller serves those again, in their order. `steps` outlive the call.
   virtual std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,

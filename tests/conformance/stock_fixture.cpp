@@ -20,8 +20,8 @@ const std::string& stock_directory() {
 
 std::vector<StockFixture> all_stock_fixtures() {
   std::vector<StockFixture> all;
-  for (const FoundStore& found : stores_of("stock", "local:" + stock_directory(), {"begins_at_start"})) {
-    all.push_back({found.row.name, found.url, found.row.lacks.empty()});
+  for (const FoundStore& found : stores_of("stock", "local:" + stock_directory(), {})) {
+    all.push_back({found.row.name, found.url});
   }
   return all;
 }

@@ -15,7 +15,6 @@ struct StockFixture {
   std::string name;
   std::string url;
   /// `start` says with which segment a request begins; else its id does, too (several slots).
-  bool begins_at_start = true;
 };
 
 /// Those that can run here; the servers are those of fixtures().

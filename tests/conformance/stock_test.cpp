@@ -71,28 +71,12 @@ TEST_CASE("stock: all names are listed in order") {
 
 TEST_CASE("stock: take deducts from the segment it begins with, the next one when that is short") {
   on_every_stock("take", [](StockWorld& w) {
-    if (skips(w, !w.fixture.begins_at_start, "begins where the id says")) return;
     w.create(9, 3);
     CHECK(w.take("a", 3, 1).parts == StockParts{{1, 3}});
     CHECK(w.take("b", 1, 1).parts == StockParts{{2, 1}});
     CHECK(w.take("c", 3, 100).parts == StockParts{{0, 3}});  // 100 % 3 = 1 is empty, 2 has two
     CHECK(w.quantities() == Quantities{0, 0, 2});
     CHECK(w.state().taken == 7);
-  });
-}
-
-TEST_CASE("stock: where the id says where to begin, a segment that is short is left for the next as well") {
-  on_every_stock("take-by-id", [](StockWorld& w) {
-    if (skips(w, w.fixture.begins_at_start, "begins where it is told")) return;
-    w.create(9, 3);
-    const StockParts first = w.take("a", 3, 1).parts;
-    CHECK(first.size() == 1);
-    const StockParts next = w.take("b", 3, 1).parts;
-    CHECK(next.size() == 1);
-    CHECK(next.front().segment != first.front().segment);
-    CHECK(w.take("c", 3, 100).parts.size() == 1);
-    CHECK(w.quantities() == Quantities{0, 0, 0});
-    CHECK(w.state().taken == 9);
   });
 }
 

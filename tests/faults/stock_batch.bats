@@ -84,11 +84,6 @@ cut_off() { # REQUESTS REPLIES
   cut_off 4 4
 }
 
-@test "cut behind every message, in four slots: each line is served once, and answered" {
-  through_proxy '?stock_slots=4'
-  cut_off 4 4
-}
-
 @test "cut behind every message, on MySQL: each line is served once, and answered" {
   start_mysql_with_tables one
   start_proxy one mysql

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Stocks whose segments lie in several slots, when something goes wrong. Hold, confirm and cancel are the same on one
-# server as on a cluster: so messages are cut and clients killed behind one proxy, and masters on a real cluster.
+# A stock on a cluster lies in one slot, whatever happens to the master that has it; and what an older dlock spread over
+# several slots is told apart. Messages that are cut and clients that are killed: stock.bats.
 load ../support/cli
 load ../support/redis
 load ../support/deployments
@@ -9,88 +9,22 @@ load ../support/stock
 setup() { set_world; }
 teardown() { end_world; }
 
-through_proxy() {
-  start_redis one
-  start_proxy one
-  direct="$(redis_url one)?stock_slots=4"
-  use "$(redis_url proxy)?stock_slots=4"
-  requests=13 replies=13
-}
-on_cluster() { # [OPTION...]
+on_cluster() {
   start_cluster
-  use "$url?stock_slots=6"
+  use "$url"
 }
 
-# bats test_tags=all
-@test "cut behind every message: a take from several slots is one take" {
-  through_proxy
-  create 1200 4
-  cuts_in_a_take 1
-}
-
-# bats test_tags=all
-@test "cut behind every message: what is gathered is gathered once" {
-  through_proxy
-  create 40 40 # one item a segment: whatever is more than one goes over several slots sooner or later
-  local i
-  for i in {1..3}; do
-    cut_behind_each dlock stock take phone --qty 12 --id "order-$i"
-    is taken $((12 * i))
+@test "a master is killed and comes back with its data while CMD runs: sold once" {
+  start_cluster
+  for node in a b c; do
+    redis_cli "$node" config set appendfsync always
+    redis_cli "$node" config set appendonly yes
+    tr '\0' '\n' <"$servers/$node/options" | sed '/^--appendonly$/{n;s/no/yes/}' | tr '\n' '\0' >"$servers/$node/options.new"
+    mv "$servers/$node/options.new" "$servers/$node/options"
   done
-  run -80 dlock stock take phone --qty 5
-}
-
-# bats test_tags=all
-@test "cut behind every message: a refund is one refund, a restock one restock, in several slots" {
-  through_proxy
-  create 400 4
-  cuts_in_refunds_and_restocks 9
-}
-
-# bats test_tags=all
-@test "cut behind every message: create, resize, rebalance and drop of several slots do not fall over themselves" {
-  through_proxy
-  create 10 3 # for balanced
-  cuts_in_what_changes_the_segments
-}
-
-@test "cut behind every message: a run sells once and runs once, from several slots" {
-  through_proxy
-  create 8 4
-  cut_behind_each dlock stock run phone --qty 7 --id order --ttl 2s --renew-interval 100ms -- sh -c 'echo ran >>ran; sleep 0.25' ||
-    [ "$status" = 0 ] || return 1
-  is taken 7
-  [ "$(wc -l <ran)" = 1 ]
-}
-
-@test "a black hole: CMD is ended with 79, and what lies in other slots comes back as well" {
-  through_proxy
-  create 8 4
-  black_hole 7
-}
-
-@test "killed behind every message: a take from several slots, and its refund, happened altogether or not at all" {
-  through_proxy
-  kills_in_takes_and_refunds
-}
-
-# bats test_tags=all
-@test "killed behind every message: a run is sold once or not, its restock counts once, its levelling loses nothing" {
-  through_proxy
-  create 8 4
-  killed_behind_each 16 sh -c 'dlock stock run phone --qty 7 --id order-AT -- true; dlock stock refund phone --id order-AT'
-  is total 8
-  killed_behind_each 12 dlock stock add phone --qty 9 --id truck-AT
-  is total $((8 + 9 * kills))
-  killed_behind_each 20 dlock stock resize phone --segments 3
-  killed_behind_each 20 dlock stock rebalance phone
-  is total 116
-}
-
-@test "a master is killed and comes back with its data while CMD runs: sold once, from all of them" {
-  start_cluster_on_disk
+  use "$url"
   create 12 6
-  run_until_told a --qty 11 --id a --ttl 20s --renew-interval 200ms
+  run_until_told a --qty 11 --id a --ttl 20s
   for node in a b c; do
     kill_redis "$node"
     restart_redis "$node"
@@ -103,49 +37,22 @@ on_cluster() { # [OPTION...]
   is total 1
   is open 0
 }
-start_cluster_on_disk() {
-  start_cluster
-  for node in a b c; do
-    redis_cli "$node" config set appendfsync always
-    redis_cli "$node" config set appendonly yes
-    tr '\0' '\n' <"$servers/$node/options" | sed '/^--appendonly$/{n;s/no/yes/}' | tr '\n' '\0' >"$servers/$node/options.new"
-    mv "$servers/$node/options.new" "$servers/$node/options"
-  done
-  use "$url?stock_slots=6"
-}
 
-@test "a master comes back empty: the stock is said to have lost a part, 78, and nothing is sold of the rest" {
+@test "one request is one script on one master, and stocks lie on all of them by their names" {
   on_cluster
-  create 12 6
-  kill_redis c
-  restart_redis c
-  wait_until is_writable c
-  run -78 dlock stock show phone
-  [[ "$output" == *"lost its part"* ]]
-  run -78 dlock stock take phone --qty 12 --id all
-  run -0 dlock stock drop phone --yes
-  create 12 6
-  run -0 dlock stock take phone --qty 12 --id all
-}
-
-@test "the slots of a stock lie on all masters, and one request is one script on one of them" {
-  on_cluster
-  create 600 6
-  local node
+  local name node
+  for name in {1..30}; do dlock stock create "s$name" --quantity 9; done
   for node in a b c; do
-    [ "$(redis_cli "$node" keys 'dlock:stock:6:*:quantity' | grep -c .)" = 2 ]
+    [ "$(redis_cli "$node" keys 'dlock:stock:{s*}:meta' | grep -c .)" -gt 0 ]
+    redis_cli "$node" config resetstat
   done
-  for node in a b c; do redis_cli "$node" config resetstat; done
-  local i
-  for i in {1..30}; do dlock stock take phone --id "order-$i"; done
+  for name in {1..30}; do dlock stock take "s$name" --id order; done
   local sum=0 each
   for node in a b c; do
     each=$(redis_cli "$node" info commandstats | tr -d '\r' | sed -nE 's/^cmdstat_eval:calls=([0-9]+),.*/\1/p')
-    [ "${each:-0}" -gt 0 ]
-    sum=$((sum + each))
+    sum=$((sum + ${each:-0}))
   done
   [ "$sum" = 30 ]
-  is taken 30
 }
 
 # bats test_tags=all
@@ -171,14 +78,41 @@ start_cluster_on_disk() {
   straight stock show phone --json | jq -e '.segments | map(.quantity) | min >= 0'
 }
 
+# As a dlock with ?stock_slots=6, or one before this at a Tair, wrote the first slot.
+spread_over_slots() { redis_cli "$1" hset "$2" made 0123456789abcdef0123456789abcdef segments 6; } # SERVER KEY
+
+@test "a stock that an older dlock spread over several slots is refused, 78, with the way to move it" {
+  start_redis one
+  use "$(redis_url one)"
+  spread_over_slots one 'dlock:stock:6:{phone|0.17}:meta'
+  local action
+  for action in show 'take --id a' 'refund --id a' 'add --qty 1' 'drop --yes' rebalance; do
+    # shellcheck disable=SC2086
+    run -78 dlock stock ${action%% *} phone $(cut -s -d ' ' -f 2- <<<"$action")
+    [[ "$output" == *"spread over several slots by an older dlock"*"stock show"*"create it here"* ]]
+  done
+  run -78 dlock stock show other
+  [[ "$output" == *"there is no stock other"* ]]
+  run -78 dlock stock show phone -b "$(redis_url one)?stock_slots=6"
+  [[ "$output" == *"stock_slots=6 is gone"* ]]
+  create 4 2
+  run -0 dlock stock take phone -b "$(redis_url one)?stock_slots=1" --qty 4 --id b
+}
+
+@test "a stock in Tair that an older dlock spread is refused, also when it is to be created anew" {
+  start_tair tair
+  use "tair://127.0.0.1:$(port_of tair)"
+  spread_over_slots tair 'dlock:stock:tair:8:{phone|0.3}:meta'
+  run -78 dlock stock create phone --quantity 5
+  [[ "$output" == *"spread over several slots by an older dlock"* ]]
+}
+
 @test "redlock:// keeps no stock: 78, and says why" {
   run -78 dlock stock take phone -b redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3
   [[ "$output" == *"not on how many items are left"* ]]
 }
 
-@test "stock_slots: what is no number of slots is refused, 78" {
-  run -78 dlock stock take phone -b 'redis://127.0.0.1:1?stock_slots=0'
-  [[ "$output" == *"1 to 256"* ]]
+@test "stock: a way to deduct that does not exist is refused, 78" {
   run -78 dlock stock take phone -b 'redis://127.0.0.1:1?stock=incr'
   [[ "$output" == *"cannot be 'incr'"* ]]
 }

@@ -86,11 +86,6 @@ others_come_in_between() { # [PARAMETERS]
 
 @test "one by one: each take has the answer of any other process, whatever came in between" { others_come_in_between ''; }
 @test "the same with counters" { others_come_in_between '?stock=decr'; }
-@test "the same in three slots" {
-  as_most_are() { says "$@"; } # the slot of this take may not have had one before
-  others_come_in_between '?stock_slots=3'
-}
-
 # broken_by KEY FIELD VALUE: the next take says so and changes nothing.
 broken_by() {
   local before said

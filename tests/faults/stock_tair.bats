@@ -8,8 +8,8 @@ setup() {
   set_world
   start_tair tair
   start_proxy tair
-  direct="tair://127.0.0.1:$(port_of tair)?stock_slots=4"
-  use "tair://127.0.0.1:$(port_of proxy)?stock_slots=4"
+  direct="tair://127.0.0.1:$(port_of tair)"
+  use "tair://127.0.0.1:$(port_of proxy)"
   requests=7 replies=7
 }
 teardown() { end_world; }
@@ -19,7 +19,7 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
 @test "tair: quantities go down with EXINCRBY and a floor" {
   create 8 4
   run -0 dlock stock take phone --qty 7 --id a
-  [ "$(seen '^EXINCRBY dlock:stock:tair:4:{phone|.* -[0-9]* MIN 0$')" -ge 4 ]
+  [ "$(seen '^EXINCRBY dlock:stock:tair:{phone}:quantity.* -[0-9]* MIN 0$')" -ge 4 ]
   run -80 dlock stock take phone --qty 2
   is total 1
 }
@@ -48,7 +48,7 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
 }
 
 # bats test_tags=all
-@test "tair, killed behind every message: a take from several slots, and its refund, happened altogether or not at all" {
+@test "tair, killed behind every message: a take and its refund, happened altogether or not at all" {
   kills_in_takes_and_refunds
 }
 

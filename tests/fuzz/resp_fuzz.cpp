@@ -5,7 +5,7 @@
 #include "backends/redis/deployment/redirect.h"
 #include "backends/redis/native/store.h"
 #include "backends/redis/quorum/questions.h"
-#include "backends/redis/stock/stock_slots.h"
+#include "backends/redis/stock/redis_stock.h"
 #include "backends/redis/wire/reply_reader.h"
 #include "backends/redis/wire/server_info.h"
 #include "lib/base/log.h"
@@ -127,13 +127,11 @@ void ask_for_stock(const Reply& reply, const LockName& name) {
   static SystemClock clock;
   static const Log log(Log::Style{.quiet = true});
   const Runtime runtime{clock, log};
-  const auto slots =
-      make_stock_slots(std::make_unique<Parrot>(reply), "redis://h", {StockCounters::kHash, 1}, {}, runtime);
-  const StockPlace place{name, 0};
+  const auto stock = make_stock(std::make_unique<Parrot>(reply), "redis://h", StockCounters::kHash, {}, runtime);
   const CallLimit limit{clock.now(), nullptr};
-  judge(slots->read_state(place, limit));
-  judge(slots->refund(place, name, std::nullopt, limit));
-  judge(slots->take(place, SlotTake{{name, name, 1}, "", Duration(0), 0}, limit));
+  judge(stock->show(name, limit));
+  judge(stock->refund(name, name, std::nullopt, limit));
+  judge(stock->take({name, name, 1}, 0, limit));
 }
 
 void ask_everything(const Reply& reply) {

@@ -306,7 +306,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, const char*> ways[] = {
       {"DLOCK_TEST_REDIS", ""},
       {"DLOCK_TEST_REDIS", "?stock=decr"},
-      {"DLOCK_TEST_CLUSTER", "?stock_slots=6"},
+      {"DLOCK_TEST_CLUSTER", ""},
       {"DLOCK_TEST_TAIR", ""},
       {"DLOCK_TEST_ZK", ""},
       {"DLOCK_TEST_MYSQL", "?stock=guarded"},

@@ -2,16 +2,26 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "backends/redis/deployment/deployment.h"
+#include "backends/redis/deployment/replicas.h"
+#include "backends/redis/stock/stock_scripts.h"
 #include "lib/base/runtime.h"
 #include "lib/config/backend_url.h"
 #include "lib/stock/stock.h"
 
 namespace dlock {
 
-/// The stocks of the Redis family. A stock lies in one slot, and each call is one script, which makes the whole
-/// decision; with stock_slots=N, and in Tair, it lies in several slots (SlottedStock). Unsupported for redlock://. Asks
-/// no server yet.
+/// The stocks of the Redis family. A stock lies in one slot of a cluster, and each call is one script, which makes the
+/// whole decision. Unsupported for redlock://. Asks no server yet.
 Result<std::unique_ptr<Stock>> make_redis_stock(const BackendUrl& url, const Runtime& runtime);
 
+namespace redis {
+
+/// The same at a deployment; a call counts only if the demanded replicas have it.
+std::unique_ptr<Stock> make_stock(std::unique_ptr<Deployment> deployment, std::string store, StockCounters counters,
+                                  const ReplicaDemand& replicas, const Runtime& runtime);
+
+}  // namespace redis
 }  // namespace dlock

@@ -7,26 +7,8 @@
 
 namespace dlock::redis {
 
-Result<SlotParts> parse_slot_parts(std::string_view text) {
-  const std::size_t at = text.find('@');
-  SlotParts all;
-  if (at != std::string_view::npos) all.attempt = text.substr(at + 1);
-  text = text.substr(0, at);
-  if (text.empty() || text == "-") return all;
-  auto parts = parse_parts(text, ',');
-  if (!parts) return parts.error();
-  all.parts = std::move(*parts);
-  return all;
-}
-
-Result<PendingCredit> parse_credit(std::string id, const std::string& text) {
-  PendingCredit credit{std::move(id), PendingCredit::Book::kRefunded, {}};
-  if (text == "-") return credit;
-  auto parts = parse_parts(std::string_view(text).substr(std::min<std::size_t>(2, text.size())), ',');
-  if (!parts) return parts.error();
-  credit.book = text.starts_with('a') ? PendingCredit::Book::kAdded : PendingCredit::Book::kRefunded;
-  credit.parts = std::move(*parts);
-  return credit;
+Result<StockParts> parse_answered(std::string_view text) {
+  return text.empty() || text == "-" ? Result<StockParts>(StockParts()) : parse_parts(text, ',');
 }
 
 StockReply::StockReply(std::string_view words) {
@@ -46,70 +28,57 @@ Result<void> StockAnswers::ok(const Result<StockReply>& answer) const {
   return answer->is("ok") ? Result<void>() : not_understood();
 }
 
-Result<SlotParts> StockAnswers::parts_of(const Result<StockReply>& answer) const {
+Result<StockAnswer> StockAnswers::deduction(const StockRequest& request, const Result<StockReply>& answer) const {
   if (!answer) return answer.error();
-  auto parts = parse_slot_parts(answer->text(1));
-  return answer->is("ok") && parts ? std::move(parts) : not_understood();
-}
-
-Result<SlotAnswer> StockAnswers::taken(std::string_view parts, bool repeated) const {
-  auto got = parse_slot_parts(parts);
-  if (!got) return not_understood();
-  return SlotAnswer{StockTaken{std::move(got->parts), {}, repeated}, std::move(got->attempt)};
-}
-
-Result<SlotAnswer> StockAnswers::deduction(const StockRequest& request, const Result<StockReply>& answer) const {
-  if (!answer) return answer.error();
-  if (answer->is("taken")) return taken(answer->text(1), false);
-  if (answer->is("repeated")) return taken(answer->text(1), true);
-  if (answer->has("short", 2)) return SlotAnswer{StockShort{answer->quantity(1), answer->quantity(2)}, ""};
-  if (answer->is("progress")) return SlotAnswer{StockInProgress{}, ""};
+  if (answer->has("short", 2)) return StockAnswer(StockShort{answer->quantity(1), answer->quantity(2)});
+  if (answer->is("progress")) return StockAnswer(StockInProgress{});
   if (answer->is("refunded")) return id_refunded(request.id);
   if (answer->is("restock")) return id_of_restock(request.id);
   if (answer->is("reused")) return id_reused(request.id, answer->quantity(1), request.quantity);
-  auto got = parse_slot_parts(answer->text(1));
-  if (!got) return not_understood();
+  auto parts = parse_answered(answer->text(1));
+  if (!parts) return not_understood();
+  if (answer->is("taken")) return StockAnswer(StockTaken{std::move(*parts), {}, false});
+  if (answer->is("repeated")) return StockAnswer(StockTaken{std::move(*parts), {}, true});
   const auto token = FencingToken::parse(answer->text(2));
   if (!answer->has("reserved", 2) || !token) return not_understood();
-  return SlotAnswer{StockTaken{std::move(got->parts), *token, false}, std::move(got->attempt)};
+  return StockAnswer(StockTaken{std::move(*parts), *token, false});
 }
 
-Result<SlotParts> StockAnswers::sale(const StockRequest& request, const Result<StockReply>& answer) const {
-  if (answer && answer->is("over")) return reservation_over(request.stock, request.id);
-  return parts_of(answer);
+/// A stock that is not there has sold nothing.
+Result<void> StockAnswers::sale(const StockRequest& request, const Result<StockReply>& answer) const {
+  const bool over = answer ? answer->is("over") : answer.error().code == ErrorCode::kMisconfigured;
+  return over ? reservation_over(request.stock, request.id) : ok(answer);
 }
 
-Result<SlotParts> StockAnswers::cancellation(const StockRequest& request, const Result<StockReply>& answer) const {
-  if (answer && answer->is("sold")) return sold_already(request.id);
-  return parts_of(answer);
+/// In a stock that is not there nothing is set aside.
+Result<void> StockAnswers::cancellation(const StockRequest& request, const Result<StockReply>& answer) const {
+  if (!answer && answer.error().code == ErrorCode::kMisconfigured) return {};
+  return answer && answer->is("sold") ? sold_already(request.id) : ok(answer);
 }
 
-/// "{word, parts, credit, made}"
-Result<SlotChange> StockAnswers::change(const LockName& id, const StockReply& answer) const {
-  auto parts = parse_slot_parts(answer.text(1));
-  auto credit = parse_credit(id.text(), answer.text(2));
-  if (!parts || !credit) return not_understood();
-  return SlotChange{std::move(parts->parts), std::move(*credit), answer.text(3)};
+Result<StockParts> StockAnswers::change(std::string_view word, const StockReply& answer) const {
+  auto parts = parse_answered(answer.text(1));
+  return answer.has(word, 1) && parts ? std::move(parts) : not_understood();
 }
 
-Result<SlotChange> StockAnswers::refund(const LockName& id, std::optional<Quantity> quantity,
+Result<StockParts> StockAnswers::refund(const LockName& id, std::optional<Quantity> quantity,
                                         const Result<StockReply>& answer) const {
   if (!answer) return answer.error();
-  if (answer->is("nothing")) return SlotChange{};
+  if (answer->is("nothing")) return StockParts();
   if (answer->is("running")) return refund_while_running(id);
   if (answer->is("restock")) return id_of_restock(id);
   if (answer->is("more")) return more_than_taken(id, answer->quantity(1), *quantity);
   if (answer->is("otherwise")) return refunded_otherwise(id, answer->quantity(1));
-  return answer->has("back", 3) ? change(id, *answer) : not_understood();
+  return change("back", *answer);
 }
 
-Result<SlotChange> StockAnswers::restock(const LockName& id, Quantity quantity,
+Result<StockParts> StockAnswers::restock(const LockName& id, Quantity quantity,
                                          const Result<StockReply>& answer) const {
   if (!answer) return answer.error();
   if (answer->is("take")) return id_of_take(id);
   if (answer->is("reused")) return id_reused(id, answer->quantity(1), quantity);
   if (answer->is("full")) return too_many_items(id, quantity);
-  return answer->has("added", 3) ? change(id, *answer) : not_understood();
+  return change("added", *answer);
 }
 
 Result<StepAnswer> StockAnswers::step(const LockName& stock, const StockStep& step,
@@ -118,18 +87,15 @@ Result<StepAnswer> StockAnswers::step(const LockName& stock, const StockStep& st
   const StockRequest request{stock, step.id, step.quantity.value_or(1)};
   if (step.kind == Kind::kTake) {
     auto got = deduction(request, answer);
-    return got ? Result<StepAnswer>(step_answer(std::move(got->answer))) : got.error();
+    return got ? Result<StepAnswer>(step_answer(std::move(*got))) : got.error();
   }
   if (step.kind == Kind::kConfirm || step.kind == Kind::kCancel) {
     const auto done = step.kind == Kind::kConfirm ? sale(request, answer) : cancellation(request, answer);
-    // A stock that is not there has sold nothing, and nothing is set aside in it.
-    const bool missing = !done && done.error().code == ErrorCode::kMisconfigured;
-    if (missing && step.kind == Kind::kConfirm) return reservation_over(stock, step.id);
-    return done || missing ? Result<StepAnswer>(StockParts()) : done.error();
+    return done ? Result<StepAnswer>(StockParts()) : done.error();
   }
   auto changed =
       step.kind == Kind::kRefund ? refund(step.id, step.quantity, answer) : restock(step.id, *step.quantity, answer);
-  return changed ? Result<StepAnswer>(std::move(changed->answer)) : changed.error();
+  return changed ? Result<StepAnswer>(std::move(*changed)) : changed.error();
 }
 
 }  // namespace dlock::redis

@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "backends/redis/wire/reply.h"
-#include "lib/stock/stock_slots.h"
+#include "lib/stock/stock.h"
 
 namespace dlock::redis {
 
-/// Parses "SEGMENT:QUANTITY,...@ATTEMPT"; "-" means no parts. Invalid for another form.
-Result<SlotParts> parse_slot_parts(std::string_view text);
-/// Parses "BOOK SEGMENT:QUANTITY,..."; "-" means no items. Invalid for another form.
-Result<PendingCredit> parse_credit(std::string id, const std::string& text);
+/// Parses "SEGMENT:QUANTITY,..."; "-" means no parts. Invalid for another form.
+Result<StockParts> parse_answered(std::string_view text);
 
 /// The answer of a stock's script: a word, then texts or lists. REQUIRES: an array with at least one element.
 class StockReply {
@@ -38,27 +36,24 @@ class StockReply {
   Reply reply_;
 };
 
-/// Translates the answers of the scripts into results of the port StockSlots. Pure.
+/// Translates the answers of the scripts into results of the port Stock. Pure.
 class StockAnswers {
  public:
   explicit StockAnswers(const std::string& store) : store_(store) {}
 
   Error not_understood() const;
   Result<void> ok(const Result<StockReply>& answer) const;
-  /// The answer for parts that were taken for good.
-  Result<SlotAnswer> taken(std::string_view parts, bool repeated) const;
-  Result<SlotAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
-  Result<SlotParts> sale(const StockRequest& request, const Result<StockReply>& answer) const;
-  Result<SlotParts> cancellation(const StockRequest& request, const Result<StockReply>& answer) const;
-  Result<SlotChange> refund(const LockName& id, std::optional<Quantity> quantity,
+  Result<StockAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
+  Result<void> sale(const StockRequest& request, const Result<StockReply>& answer) const;
+  Result<void> cancellation(const StockRequest& request, const Result<StockReply>& answer) const;
+  Result<StockParts> refund(const LockName& id, std::optional<Quantity> quantity,
                             const Result<StockReply>& answer) const;
-  Result<SlotChange> restock(const LockName& id, Quantity quantity, const Result<StockReply>& answer) const;
-  /// The answer to a step of a stock that lies in one slot.
+  Result<StockParts> restock(const LockName& id, Quantity quantity, const Result<StockReply>& answer) const;
+  /// The answer to a step of a batch.
   Result<StepAnswer> step(const LockName& stock, const StockStep& step, const Result<StockReply>& answer) const;
 
  private:
-  Result<SlotParts> parts_of(const Result<StockReply>& answer) const;
-  Result<SlotChange> change(const LockName& id, const StockReply& answer) const;
+  Result<StockParts> change(std::string_view word, const StockReply& answer) const;
 
   const std::string store_;
 };

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/stock/stock_at_once.h"
 
-#include <algorithm>
-
 namespace dlock::redis {
 
-std::optional<int> TakesAtOnce::segment(const StockPlace& place, const SlotTake& take) const {
-  if (!take.owner.empty() || take.request.only_segment || take.request.quantity < 1 || take.start < 0) return {};
-  const int all = place.stock.text() == stock_ ? segments(place) : 0;
-  if (all == 0) return {};
-  const int slots = static_cast<int>(segments_.size());
-  const int here = all > place.slot ? (all - 1 - place.slot) / slots + 1 : 1;
-  return place.slot + take.start % here * slots;
+std::optional<int> TakesAtOnce::segment(const StockRequest& request, int start) const {
+  if (request.only_segment || request.quantity < 1 || start < 0) return std::nullopt;
+  if (segments_ == 0 || request.stock.text() != stock_) return std::nullopt;
+  return start % segments_;
 }
 
-void TakesAtOnce::note(const StockPlace& place, int segments) {
-  if (place.stock.text() != stock_) {
-    stock_ = place.stock.text();
-    std::fill(segments_.begin(), segments_.end(), 0);
-  }
-  segments_[static_cast<std::size_t>(place.slot)] = segments;
+void TakesAtOnce::note(const LockName& stock, int segments) {
+  stock_ = stock.text();
+  segments_ = segments;
 }
 
 }  // namespace dlock::redis

@@ -18,7 +18,7 @@ constexpr std::size_t kMostInOneScript = 128;
 constexpr std::string_view kTaken = "taken ";
 constexpr std::string_view kBroken = "broken ";
 /// Those that every script has.
-constexpr std::size_t kKeys = 9;
+constexpr std::size_t kKeys = 6;
 
 /// How many of `steps` go in one script: takes for good, of different requests. At least one.
 std::size_t count_in_one_script(std::span<const StockStep> steps) {
@@ -88,7 +88,7 @@ Command StockBatch::step_script(const StockStep& step, const Eval& eval) const {
     case Kind::kRefund:
       return script(stock_scripts::kRefund, refund_words(step.id, step.quantity));
     case Kind::kAdd:
-      return script(stock_scripts::kAdd, add_words(step.id, *step.quantity, {}));
+      return script(stock_scripts::kAdd, add_words(step.id, *step.quantity));
   }
   return {};
 }

@@ -12,11 +12,11 @@
 
 namespace dlock::redis {
 
-/// Turns many steps of one slot into scripts for one pipeline: consecutive takes for good share a script, at a tenth of
-/// the cost of one script each; every other step gets its own. Pure.
+/// Turns many steps of one stock into scripts for one pipeline: consecutive takes for good share a script, at a tenth
+/// of the cost of one script each; every other step gets its own. Pure.
 class StockBatch {
  public:
-  /// Makes a command from `script`, the slot's keys and the key `record` of a request (StockCalls::script).
+  /// Makes a command from `script`, the stock's keys and the key `record` of a request (StockCalls::script).
   using Eval = std::function<Command(const char* script, const std::string& record)>;
 
   /// `stock`, `names` and `steps` outlive it; `eval` is called here only.

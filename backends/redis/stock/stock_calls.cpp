@@ -22,14 +22,14 @@ bool wants_text(const Command& script, const Reply& reply) {
 
 }  // namespace
 
-Command StockCalls::script(const char* script, int slot, const StockNames& n, const std::string& record) {
-  Script& known = scripts_[{script, slot}];
-  if (known.text.empty()) known.text = script_text(script, space_.counters, slot, space_.slots);
-  return call_of(known, {n.meta, n.quantity, n.reserved, n.open, n.until, record, n.held, n.credits, n.refused});
+Command StockCalls::script(const char* script, const StockNames& n, const std::string& record) {
+  Script& known = scripts_[script];
+  if (known.text.empty()) known.text = script_text(script, space_.counters);
+  return call_of(known, {n.meta, n.quantity, n.reserved, n.open, n.until, record});
 }
 
 Command StockCalls::take_at_once(const StockNames& n, const std::string& record) {
-  Script& known = scripts_[{kTakeAtOnce, 0}];
+  Script& known = scripts_[kTakeAtOnce];
   if (known.text.empty()) known.text = take_at_once_text(space_.counters);
   return call_of(known, {n.meta, n.quantity, n.open, record});
 }

@@ -32,9 +32,8 @@ class StockCalls {
 
   Deployment& deployment() { return *deployment_; }
 
-  /// One of stock_scripts with the keys of `names`, which are those of `slot`, and `record`. The script's words go
-  /// behind it.
-  Command script(const char* script, int slot, const StockNames& names, const std::string& record);
+  /// One of stock_scripts with the keys of `names`, and `record`. The script's words go after it.
+  Command script(const char* script, const StockNames& names, const std::string& record);
   /// The script for the most frequent kind of take (TakesAtOnce), with its keys.
   Command take_at_once(const StockNames& names, const std::string& record);
 
@@ -62,8 +61,8 @@ class StockCalls {
   const StockSpace space_;
   const ReplicaDemand replicas_;
   Clock& clock_;
-  std::map<std::pair<const char*, int>, Script> scripts_;  ///< by script and slot
-  std::vector<Script*> unhashed_;                          ///< whose hash is to be asked for
+  std::map<const char*, Script> scripts_;
+  std::vector<Script*> unhashed_;  ///< whose hash is to be asked for
   bool hashes_refused_ = false;
 };
 

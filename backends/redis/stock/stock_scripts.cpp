@@ -33,9 +33,7 @@ const char* at_once_text_of(StockCounters counters) {
 
 }  // namespace
 
-std::string script_text(const char* script, StockCounters counters, int first, int step) {
-  return "local FIRST,STEP=" + std::to_string(first) + "," + std::to_string(step) + text_of(counters) + script;
-}
+std::string script_text(const char* script, StockCounters counters) { return std::string(text_of(counters)) + script; }
 
 std::string take_at_once_text(StockCounters counters) {
   return "local KEEP='" + milliseconds(kKeepRequests) + "'" + at_once_text_of(counters);

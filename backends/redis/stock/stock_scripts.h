@@ -13,16 +13,13 @@ enum class StockCounters {
 };
 
 /// The text of `script`, one of stock_scripts except take_at_once_*, for StockCalls to send. Its KEYS are meta,
-/// quantity, reserved, open, until, the record of one request (meta again if there is none), held, credits and refused.
-/// A script makes its whole decision, by the server's clock, before its first write, so that one that refuses or fails
-/// has changed nothing. Scripts that give items back begin with a command that is allowed when memory is full. All
-/// answer {broken, why} for data that make no sense, and all but create and drop {none} if there is no stock.
-///
-/// A stock lies in `step` slots (1 or more); slot `first` has the segments first, first + step, ..., and at least the
-/// place of `first` even if there are fewer segments.
-std::string script_text(const char* script, StockCounters counters, int first, int step);
+/// quantity, reserved, open, until, and the record of one request (meta again if there is none). A script makes its
+/// whole decision, by the server's clock, before its first write, so that one that refuses or fails has changed
+/// nothing. Scripts that give items back begin with a command that is allowed when memory is full. All answer {broken,
+/// why} for data that make no sense, and all but create {none} if there is no stock.
+std::string script_text(const char* script, StockCounters counters);
 
-/// The text of the script for the most frequent kind of take (TakesAtOnce), the same in each slot. Its KEYS are only
+/// The text of the script for the most frequent kind of take (TakesAtOnce). Its KEYS are only
 /// meta, quantity, open and the record of the request.
 std::string take_at_once_text(StockCounters counters);
 

@@ -27,8 +27,8 @@ std::vector<std::string> refund_words(const LockName& id, std::optional<Quantity
   return {id.text(), quantity ? std::to_string(*quantity) : "", milliseconds(kKeepRequests)};
 }
 
-std::vector<std::string> add_words(const LockName& id, Quantity quantity, const StockParts& parts) {
-  return {id.text(), std::to_string(quantity), milliseconds(kKeepRequests), parts_text(parts, ',')};
+std::vector<std::string> add_words(const LockName& id, Quantity quantity) {
+  return {id.text(), std::to_string(quantity), milliseconds(kKeepRequests)};
 }
 
 void append(Command& command, std::vector<std::string> words) {

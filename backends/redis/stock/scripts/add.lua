@@ -1,28 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ARGV: id, quantity, keep ms, parts or "": the emptiest segments here are filled to one level; of several slots: it is
--- more than fits
--- {added, parts, credit, made} {take} {reused, before} {full}
+-- ARGV: id, quantity, keep ms. The emptiest segments are filled to one level.
+-- {added, parts} {take} {reused, before} {full}
 --- after counters_*.lua
 --- include parts/run.lua
---- include parts/nearest.lua
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/record.lua
 --- include parts/counted.lua
---- include parts/pending_credit.lua
-local id, number, keep, given = unpack(ARGV)
+--- include parts/join.lua
+local id, number, keep = unpack(ARGV)
 number = whole(number)
 
 local function fill_emptiest()
   local order = {}
-  for i = 0, places - 1 do order[i + 1] = place(i) end
+  for i = 1, segments do order[i] = i - 1 end
   table.sort(order, function(a, b)
     if free[a] == free[b] then return a < b end
     return free[a] < free[b]
   end)
   -- The first `low` get one level, for which they lack `missing`.
   local low, missing = 1, 0
-  while low < places do
+  while low < segments do
     local lift = low * (free[order[low + 1]] - free[order[low]])
     if missing + lift > number then break end
     missing = missing + lift
@@ -45,7 +43,7 @@ return run(function()
     if old.state ~= 'A' then return {'take'} end
     if old.number ~= number then return {'reused', decimal(old.number)} end
     call('PEXPIRE', request, keep)
-    return {'added', old.parts, pending_credit(id), made}
+    return {'added', old.parts}
   end
   sweep()
   if reservation(id) then return {'take'} end
@@ -53,20 +51,11 @@ return run(function()
   -- What was taken may come back: so all that was ever put in has to be a number that stays exact.
   local put_in = ask('HMGET', meta, 'created', 'added')
   local room = 9007199254740992 - (whole(put_in[1]) or 0) - (whole(put_in[2]) or 0)
-  if number > room or (STEP > 1 and given == '') then return {'full'} end
-  local parts = given ~= '' and split(given) or fill_emptiest()
-  local others, steps = {}, {{book, 'added', 0}}
-  for _, part in ipairs(parts) do
-    if part[1] % STEP == FIRST then
-      steps[#steps + 1] = {gain, nearest(part[1]), part[2]}
-      steps[1][3] = steps[1][3] + part[2]
-    else
-      others[#others + 1] = part
-    end
-  end
+  if number > room then return {'full'} end
+  local parts, steps = fill_emptiest(), {{book, 'added', number}}
+  for _, part in ipairs(parts) do steps[#steps + 1] = {change, part[1], part[2]} end
   return counted(steps, function()
-    local credit = pending_credit(id, 'a ', others)
     record('A', number, join(parts), '-', 0, keep)
-    return {'added', join(parts), credit, made}
-  end, function() call('HDEL', credits, id) end)
+    return {'added', join(parts)}
+  end)
 end)

@@ -27,7 +27,7 @@ return run(function()
   local holder, number, parts = reservation(id)
   if holder ~= owner then return {'over'} end
   load()
-  local here = mine(parts)
+  local here = split(parts)
   local steps = {{book, 'taken', total(here)}}
   for _, part in ipairs(here) do steps[#steps + 1] = {set_aside, part[1], -part[2]} end
   return counted(steps, function()

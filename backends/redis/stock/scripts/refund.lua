@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ARGV: id, quantity or "", keep ms
--- {nothing} {back, parts, credit, made} {running} {restock} {more, taken} {otherwise, before}
+-- {nothing} {back, parts} {running} {restock} {more, taken} {otherwise, before}
 --- after counters_*.lua
 --- include parts/run.lua
 --- include parts/recorded.lua
 --- include parts/sweep.lua
 --- include parts/record.lua
 --- include parts/counted.lua
---- include parts/pending_credit.lua
+--- include parts/join.lua
+--- include parts/place.lua
 local id, number, keep = unpack(ARGV)
 
 -- The first of the parts that were taken, as many as are wanted back.
@@ -24,22 +25,12 @@ end
 local function refund(old, want, back)
   load()
   call('HDEL', meta, '')
-  local others, steps = {}, {{book, 'refunded', 0}}
-  for _, part in ipairs(back) do
-    local home = part[1]
-    if home >= segments then home = home % segments end
-    if home % STEP == FIRST then
-      steps[#steps + 1] = {gain, home, part[2]}
-      steps[1][3] = steps[1][3] + part[2]
-    else
-      others[#others + 1] = {home, part[2]}
-    end
-  end
+  local steps = {{book, 'refunded', want}}
+  for _, part in ipairs(back) do steps[#steps + 1] = {change, place(part[1]), part[2]} end
   return counted(steps, function()
-    local credit = pending_credit(id, 'r ', others)
     record('G', old.number, old.parts, old.owner, want, keep)
-    return {'back', join(back), credit, made}
-  end, function() call('HDEL', credits, id) end)
+    return {'back', join(back)}
+  end)
 end
 
 return run(function()
@@ -62,7 +53,7 @@ return run(function()
   if old.state == 'G' then
     if old.back ~= want then return {'otherwise', decimal(old.back)} end
     call('PEXPIRE', request, keep)
-    return {'back', join(back), pending_credit(id), made}
+    return {'back', join(back)}
   end
   if want > old.number then return {'more', decimal(old.number)} end
   return refund(old, want, back)

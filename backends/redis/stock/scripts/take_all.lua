@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- KEYS: the ninth is followed by the record of each request, none twice. ARGV: keep ms, where in such a key the id
+-- KEYS: the sixth is followed by the record of each request, none twice. ARGV: keep ms, where in such a key the id
 -- begins, then quantity and start of each request; or only those of the first, if all have its quantity and each starts
 -- one further than the one before.
 -- {served, answer...}: what take.lua answers to each without an owner, the words with blanks between them; one of them may
@@ -11,7 +11,7 @@
 --- include parts/join.lua
 --- include parts/counted.lua
 --- include parts/check_taken.lua
-local keep, id_at, wanted = ARGV[1], ARGV[2], #KEYS - 9
+local keep, id_at, wanted = ARGV[1], ARGV[2], #KEYS - 6
 local touched, sum, new, old_ones = {}, 0, {}, {}
 -- By quantity. To make a text takes longer than to find one that was made before: takes of as many out of one segment
 -- have one answer and one record.
@@ -51,10 +51,10 @@ local function known(i, text, number)
   local old = parse_record(text)
   if old then
     local answer = told(old, number)
-    if answer[1] == 'repeated' then old_ones[#old_ones + 1] = KEYS[9 + i] end
+    if answer[1] == 'repeated' then old_ones[#old_ones + 1] = KEYS[6 + i] end
     return table.concat(answer, ' ')
   end
-  local holder, before = reservation(string.sub(KEYS[9 + i], id_at))
+  local holder, before = reservation(string.sub(KEYS[6 + i], id_at))
   if holder then return before == number and 'progress' or 'reused ' .. decimal(before) end
 end
 
@@ -84,8 +84,8 @@ local function write()
   counted({{book, 'taken', sum}}, function()
     for i = 1, wanted do
       if new[i] then
-        call('SET', KEYS[9 + i], new[i], 'PX', keep)
-        written[#written + 1] = KEYS[9 + i]
+        call('SET', KEYS[6 + i], new[i], 'PX', keep)
+        written[#written + 1] = KEYS[6 + i]
       end
     end
     local quantities = {}
@@ -103,7 +103,7 @@ return run(function()
   sweep()
   load()
   check_taken(0)
-  local texts_before, reserved_ones = ask('MGET', unpack(KEYS, 10)), ask('HLEN', open) > 0
+  local texts_before, reserved_ones = ask('MGET', unpack(KEYS, 7)), ask('HLEN', open) > 0
   local answers, each = {'served'}, #ARGV > 4
   local kind, start = kind_of(ARGV[3]), ARGV[4] - 1
   for i = 1, wanted do

@@ -66,9 +66,9 @@ struct World {
   ScriptServer* server = new ScriptServer;
   redis::StockSpace space;
   redis::StockCalls calls;
-  redis::StockNames names = space.names(*LockName::parse("stock"), 0);
+  redis::StockNames names = space.names(*LockName::parse("stock"));
 
-  Command script(const char* one) { return calls.script(one, 0, names, names.meta); }
+  Command script(const char* one) { return calls.script(one, names, names.meta); }
   /// The answers, each with a blank behind it; "error" if there are none.
   std::string run(std::vector<const char*> scripts) {
     std::vector<Command> commands;

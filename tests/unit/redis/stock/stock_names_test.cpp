@@ -10,53 +10,50 @@
 namespace dlock::redis::stock_names_test {
 namespace {
 
-constexpr StockSpace kOneSlot;
-constexpr StockSpace kEight{StockCounters::kHash, 8};
-constexpr StockSpace kSpaces[] = {kOneSlot, kEight, {StockCounters::kPlain, 1}, {StockCounters::kTair, 8}};
+constexpr StockSpace kHash;
+constexpr StockSpace kPlain{StockCounters::kPlain};
+constexpr StockSpace kTair{StockCounters::kTair};
+const LockName kPhone = *LockName::parse("phone");
 
 }  // namespace
 
-TEST_CASE("stock names: all keys of a place are in one slot, no key belongs to two, and the name is found again") {
+TEST_CASE("stock names: all keys are in one slot, no key belongs to two, and the name is found again") {
   std::set<std::string> keys;
   for (const char* text :
        {"phone", "{phone}", "a{b}c", "}", "x:70", "x:", "p:meta", "phone:request", "ä ö", "x:phone", "phone|0.1"}) {
     CAPTURE(text);
     const LockName name = *LockName::parse(text);
-    for (const StockSpace& space : kSpaces) {
-      for (int slot = 0; slot < space.slots; ++slot) {
-        const StockNames names = space.names(name, slot);
-        for (const std::string& key :
-             {names.meta, names.quantity, names.quantity + ":3", names.reserved, names.open, names.until,
-              names.request + "id", names.held, names.credits, names.refused, names.delivered + "id"}) {
-          CHECK(key_slot(key) == key_slot(names.meta));
-          CHECK(keys.insert(key).second);
-        }
-        CHECK(space.stock_of_meta(names.meta) == (slot == 0 ? std::optional<std::string>(text) : std::nullopt));
-        CHECK_FALSE(space.stock_of_meta(names.request + "x:meta"));
-        CHECK_FALSE(space.stock_of_meta(names.request + "}:meta"));
-        CHECK_FALSE(space.stock_of_meta(names.quantity));
+    for (const StockSpace& space : {kHash, kPlain, kTair}) {
+      const StockNames names = space.names(name);
+      for (const std::string& key : {names.meta, names.quantity, names.quantity + ":3", names.reserved, names.open,
+                                     names.until, names.request + "id"}) {
+        CHECK(key_slot(key) == key_slot(names.meta));
+        CHECK(keys.insert(key).second);
       }
+      CHECK(space.stock_of_meta(names.meta) == std::optional<std::string>(text));
+      CHECK_FALSE(space.stock_of_meta(names.request + "x:meta"));
+      CHECK_FALSE(space.stock_of_meta(names.request + "}:meta"));
+      CHECK_FALSE(space.stock_of_meta(names.quantity));
     }
   }
 }
 
 TEST_CASE("stock names: a stock lies where people look for it") {
-  CHECK(kOneSlot.names(*LockName::parse("phone"), 0).meta == "dlock:stock:{phone}:meta");
-  CHECK(kOneSlot.names(*LockName::parse("phone"), 0).request == "dlock:stock:{phone}:request:");
-  CHECK(kOneSlot.meta_pattern() == "dlock:stock:{*}:meta");
-  CHECK(kEight.names(*LockName::parse("phone"), 0).meta.starts_with("dlock:stock:8:{phone|0."));
-  CHECK(kEight.meta_pattern() == "dlock:stock:8:{*|0.*}:meta");
-  CHECK(StockSpace{StockCounters::kPlain, 1}.names(*LockName::parse("phone"), 0).quantity ==
-        "dlock:stock:decr:{phone}:quantity");
+  CHECK(kHash.names(kPhone).meta == "dlock:stock:{phone}:meta");
+  CHECK(kHash.names(kPhone).request == "dlock:stock:{phone}:request:");
+  CHECK(kHash.meta_pattern() == "dlock:stock:{*}:meta");
+  CHECK(kPlain.names(kPhone).quantity == "dlock:stock:decr:{phone}:quantity");
 }
 
-TEST_CASE("stock names: the places of a stock are spread evenly over the slots of a cluster") {
-  for (const int slots : {2, 3, 8, 64}) {
-    const StockSpace space{StockCounters::kHash, slots};
-    for (int slot = 0; slot < slots; ++slot) {
-      const int at = key_slot(space.names(*LockName::parse("phone"), slot).meta);
-      CHECK(at * slots / kSlots == slot);
-    }
+TEST_CASE(
+    "stock names: a stock that an older dlock spread over slots is recognised, and no other one is taken for it") {
+  CHECK(kHash.spread_pattern(kPhone) == "dlock:stock:[0-9]*:{phone|0.*}:meta");
+  CHECK(kTair.spread_pattern(*LockName::parse("a*b")) == "dlock:stock:tair:[0-9]*:{a\\*b|0.*}:meta");
+  CHECK(kHash.stock_of_spread_meta("dlock:stock:8:{phone|0.17}:meta") == "phone");
+  CHECK(kTair.stock_of_spread_meta("dlock:stock:tair:8:{phone|0.17}:meta") == "phone");
+  for (const char* other : {"dlock:stock:{phone}:meta", "dlock:stock:8:{phone|1.3}:meta", "dlock:stock:8:{phone}:meta",
+                            "dlock:stock:8:{phone|0.17}:open"}) {
+    CHECK_FALSE(kHash.stock_of_spread_meta(other));
   }
 }
 

@@ -4,7 +4,7 @@
 -- The parts out of the fullest segments first, which makes the fewest parts.
 local function gather(number, start)
   local order = {}
-  for i = 0, places - 1 do order[i + 1] = {place(start + i), i} end
+  for i = 0, segments - 1 do order[i + 1] = {place(start + i), i} end
   table.sort(order, function(a, b)
     if free[a[1]] == free[b[1]] then return a[2] < b[2] end
     return free[a[1]] > free[b[1]]
@@ -22,7 +22,7 @@ end
 -- load().
 local function choose(number, start)
   if sum_free < number then return end
-  for i = 0, places - 1 do
+  for i = 0, segments - 1 do
     local segment = place(start + i)
     if free[segment] >= number then return {{segment, number}} end
   end

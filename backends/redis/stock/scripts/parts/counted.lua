@@ -2,7 +2,7 @@
 -- Counts, and then `body`, which returns the answer: all of it or nothing. What the server refuses on the way, for lack of a
 -- right or of a number, takes back what was counted; `undo` (may be nil) takes back what the body has written.
 local function book(counter, by) call('HINCRBY', meta, counter, by) end
--- steps: {change, gain, set_aside or book; its segment or counter; by how much} each
+-- steps: {change, set_aside or book; its segment or counter; by how much} each
 local function counted(steps, body, undo)
   local done = 0
   local ok, answer = pcall(function()

@@ -6,7 +6,7 @@
 --- include parts/draw_token.lua
 --- include parts/counted.lua
 --- include parts/check_taken.lua
--- Takes the parts for good, or sets them aside for an owner; `text` says those of other slots, too.
+-- Takes the parts for good, or sets them aside for an owner; `text` is theirs.
 local function deduct(id, number, parts, text, owner, ttl, keep)
   check_taken(total(parts))
   if owner == '' then

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
---- include parts/mine.lua
---- include parts/gain.lua
+--- include parts/split.lua
 --- include parts/set_aside.lua
 --- include parts/counted.lua
 -- Ends a reservation.
@@ -8,8 +7,8 @@ local function give_back(id, parts)
   -- What a full server allows goes first.
   call('HDEL', open, '')
   local steps = {}
-  for _, part in ipairs(mine(parts)) do
-    steps[#steps + 1] = {gain, part[1], part[2]}
+  for _, part in ipairs(split(parts)) do
+    steps[#steps + 1] = {change, part[1], part[2]}
     steps[#steps + 1] = {set_aside, part[1], -part[2]}
   end
   counted(steps, function()

@@ -2,13 +2,13 @@
 local function load()
   if free then return end
   local fields = {}
-  for segment = FIRST, last, STEP do fields[#fields + 1] = decimal(segment) end
+  for segment = 0, segments - 1 do fields[segment + 1] = decimal(segment) end
   local quantities, asides = counts(fields), ask('HMGET', reserved, unpack(fields))
   free, aside, sum_free, sum_aside = {}, {}, 0, 0
   -- What most segments have set aside is known without a look at its digits.
   local nothing = '0'
-  for i = 1, places do
-    local segment = FIRST + (i - 1) * STEP
+  for i = 1, segments do
+    local segment = i - 1
     free[segment], aside[segment] = whole(quantities[i]), asides[i] == nothing and 0 or whole(asides[i])
     if not free[segment] or not aside[segment] then
       broken('segment ' .. decimal(segment) .. ' has ' .. (quantities[i] and '"' .. quantities[i] .. '"' or 'no quantity')

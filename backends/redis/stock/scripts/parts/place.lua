@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The place that is `number` places behind the first, round and round.
-local function place(number) return FIRST + (number % places) * STEP end
+-- The segment that is `number` segments after the first, round and round.
+local function place(number) return number % segments end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the scripts of a stock have in common; what keeps the quantities comes behind it. stock_names.h says what the keys
--- hold. FIRST, STEP: the segments of this slot are FIRST, FIRST + STEP, ...
-local meta, quantity, reserved, open, ends, request, held, credits, refused = unpack(KEYS)
+-- What the scripts of a stock have in common; what keeps the quantities comes after it. stock_names.h says what the keys
+-- hold.
+local meta, quantity, reserved, open, ends, request = unpack(KEYS)
 local call, try = redis.call, redis.pcall
 local function decimal(number) return string.format('%.0f', number) end
 -- The data are to blame.

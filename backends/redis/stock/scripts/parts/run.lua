@@ -2,16 +2,10 @@
 -- The clock when `body` begins; who made the stock, and the text of how much was taken for good.
 local us, ms
 local made, taken_so_far
--- Its segments: how many of it there are everywhere; the places of this slot, FIRST to last, and how many.
-local segments, last, places
--- Quantity and what is set aside by place, and their sums, once load() has run (parts/load.lua).
+-- How many segments it has: 0 to segments - 1.
+local segments
+-- Quantity and what is set aside by segment, and their sums, once load() has run (parts/load.lua).
 local free, aside, sum_free, sum_aside
-local function set_segments(number)
-  segments, last = number, FIRST
-  if number > FIRST then last = FIRST + math.floor((number - 1 - FIRST) / STEP) * STEP end
-  places = (last - FIRST) / STEP + 1
-  free = nil
-end
 -- Opens the stock and runs `body`, which returns the answer, unless `at_once` (may be nil, sees no clock) has one. What
 -- the data are to blame for is {broken}; what the server refuses by a word of its own (OOM, READONLY) stays an error
 -- reply; any other error is {failed}.
@@ -20,9 +14,8 @@ local function run(body, at_once)
     local shape = ask('HMGET', meta, 'made', 'segments', 'taken')
     if not shape[1] then return {'none'} end
     made, taken_so_far = shape[1], shape[3]
-    local number = whole(shape[2])
-    if not number or number < 1 then broken('its number of segments is "' .. tostring(shape[2]) .. '"') end
-    set_segments(number)
+    segments = whole(shape[2])
+    if not segments or segments < 1 then broken('its number of segments is "' .. tostring(shape[2]) .. '"') end
     local answer = at_once and at_once()
     if answer then return answer end
     local time = call('TIME')
