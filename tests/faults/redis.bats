@@ -47,6 +47,33 @@ teardown() { end_world; }
 
 @test "--fair: in order of arrival, and nobody is let by" { fair_order; }
 
+@test "--fair: in order of arrival also after an outage with data, whoever comes back first" {
+  start_redis durable --appendonly yes --appendfsync always
+  use "$(redis_url durable)"
+  for _ in 1 2 3; do
+    fair_queue
+    kill_redis durable
+    exec {holder_stdin}>&- # its release is the first thing that the server is asked
+    restart_redis durable
+    wait "$holder"
+    served_in_order
+    rm order
+  done
+}
+
+@test "--fair: a waiter that was killed during an outage does not hold the others up for good" {
+  start_redis durable --appendonly yes --appendfsync always
+  use "$(redis_url durable)"
+  fair_queue
+  kill_redis durable
+  kill -KILL "$(keeper_of w1)" "$(<w1.pid)"
+  exec {holder_stdin}>&-
+  restart_redis durable
+  wait "$holder"
+  for i in 2 3 4 5; do [ "$(how_ended "w$i")" = "exit 0" ]; done
+  [ "$(tr -d '\n' <order)" = 2345 ]
+}
+
 @test "a server away for longer than the lease under a waiter: the command begins with a lease of its own" {
   DLOCK_BACKEND=$(redis_url one) hold_lock k
   start_watched b dlock run -q -w 30 --ttl 2s k -- sleep 2

@@ -100,6 +100,40 @@ lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
   fair_order
 }
 
+@test "cluster: --fair is in order of arrival after the slot has moved: waiters listen where it is now" {
+  start_cluster
+  use "$url"
+  key=x
+  fair_queue
+  redis_cli a cluster setslot 16287 importing "$(id_of c)"
+  redis_cli c cluster setslot 16287 migrating "$(id_of a)"
+  local all
+  mapfile -t all < <(redis_cli c cluster getkeysinslot 16287 100)
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys "${all[@]}"
+  for node in a c b; do redis_cli "$node" cluster setslot 16287 node "$(id_of a)"; done
+  wait_until all_listen_at a
+  let_go
+  served_in_order
+}
+all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep -c .)" -ge 5 ]; }
+
+@test "cluster: a holder renews while the token of its lock lies at the other node of a slot that moves" {
+  start_cluster
+  use "$url"
+  dlock run -n x -- true # its token stays
+  start_watched a dlock run --ttl 2s x -- sleep 5
+  wait_until is_held x
+  redis_cli a cluster setslot 16287 importing "$(id_of c)"
+  redis_cli c cluster setslot 16287 migrating "$(id_of a)"
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys 'dlock:{x}:fence'
+  sleep 3 # longer than the lease
+  local rest
+  mapfile -t rest < <(redis_cli c cluster getkeysinslot 16287 100)
+  redis_cli c migrate 127.0.0.1 "$(port_of a)" '' 0 5000 keys "${rest[@]}"
+  for node in a c b; do redis_cli "$node" cluster setslot 16287 node "$(id_of a)"; done
+  [ "$(how_ended a)" = "exit 0" ]
+}
+
 @test "cluster: a key is asked of the node that has its slot; all masters are listed" {
   start_cluster
   run "$probe" "$url" x SET x v # slot 16287

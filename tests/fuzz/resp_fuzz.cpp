@@ -32,7 +32,7 @@ const std::string_view dlock::kPieces[] = {
     "$4\r\nfree\r\n",
     "$0\r\n\r\n",
     "*4\r\n$7\r\ngranted\r\n$1\r\n7\r\n$32\r\n0123456789abcdef0123456789abcdef\r\n:0\r\n",
-    "*5\r\n$4\r\nbusy\r\n:1500\r\n:1\r\n$2\r\n17\r\n:0\r\n",
+    "*6\r\n$4\r\nbusy\r\n:1500\r\n:1\r\n$2\r\n17\r\n:0\r\n:0\r\n",
     "*2\r\n$8\r\nconflict\r\n$12\r\ndlock:shared\r\n",
     "*3\r\n$7\r\nrenewed\r\n:1\r\n$1\r\n7\r\n",
     "*1\r\n$8\r\nreleased\r\n",

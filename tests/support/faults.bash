@@ -213,16 +213,23 @@ CODE
 # --- the queue -------------------------------------------------------------------------------------------------------
 
 # --fair: in order of arrival; and who comes when the lock is free, but somebody waits for it, is not let by.
-fair_order() {
+fair_queue() { # a holder, and five who wait
   local i
   hold_lock "${key:-k}"
   for i in 1 2 3 4 5; do
     start_watched "w$i" dlock run -q --fair "${key:-k}" -- sh -c "echo $i >>order"
     wait_until has "$i" waiters "${key:-k}"
   done
-  let_go
+}
+served_in_order() {
+  local i
   for i in 1 2 3 4 5; do [ "$(how_ended "w$i")" = "exit 0" ]; done
   [ "$(tr -d '\n' <order)" = 12345 ]
+}
+fair_order() {
+  fair_queue
+  let_go
+  served_in_order
   hold_lock "${key:-k}"
   start_watched first dlock run -q --fair "${key:-k}" -- true
   wait_until has 1 waiters "${key:-k}"

@@ -10,6 +10,8 @@ namespace dlock::redis {
 namespace {
 
 constexpr Duration kReplicaPatience = std::chrono::seconds(1);
+/// A waiter looks at least every 5 s, and then learns where its key is now.
+constexpr Duration kUnsettled = std::chrono::seconds(6);
 
 std::vector<Command> request_of(Command command) {
   std::vector<Command> request;  // braces would copy it, script and all
@@ -28,11 +30,21 @@ Result<ScriptCalls::Answer> ScriptCalls::answer_of(std::vector<Reply>& replies) 
   return std::move(answer.elements);
 }
 
-Result<ScriptCalls::Answer> ScriptCalls::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
-  auto replies = deployment_.call(key_, request, until, control);
+Result<std::vector<Reply>> ScriptCalls::send(const std::vector<Command>& commands, TimePoint until, Control* control) {
+  const bool settled = answered_ || node_.empty();
+  auto replies = deployment_.call(key_, commands, until, control);
   answered_ = static_cast<bool>(replies);
+  const Connection* asked = deployment_.current(key_);
+  std::string node = asked ? asked->settings().endpoint.text() : std::string();
+  if (!node_.empty() && (!answered_ || !settled || node != node_)) unsettled_until_ = clock_.now() + kUnsettled;
+  if (!node.empty()) node_ = std::move(node);
+  if (replies) sent_ = deployment_.asked_at();
+  return replies;
+}
+
+Result<ScriptCalls::Answer> ScriptCalls::ask(const std::vector<Command>& request, TimePoint until, Control* control) {
+  auto replies = send(request, until, control);
   if (!replies) return replies.error();
-  sent_ = deployment_.asked_at();
   return answer_of(*replies);
 }
 
@@ -54,10 +66,8 @@ Result<ScriptCalls::Answer> ScriptCalls::run_confirmed(const std::vector<Command
     commands.resize(1);
     const Duration patience = std::min<Duration>(kReplicaPatience, (until - clock_.now()) / 2);
     for (Command& behind : check.commands(patience)) commands.push_back(std::move(behind));
-    auto replies = deployment_.call(key_, commands, until, control);
-    answered_ = static_cast<bool>(replies);
+    auto replies = send(commands, until, control);
     if (!replies) return unmet_ && replies.error().code == ErrorCode::kUnavailable ? *unmet_ : replies.error();
-    sent_ = deployment_.asked_at();
     auto answer = answer_of(*replies);
     if (!answer || !done(*answer)) return answer;
     check.know(deployment_.known_replicas());

@@ -40,10 +40,14 @@ class ScriptCalls {
   TimePoint sent() const { return sent_; }
   /// Whether a server has answered the last call, even by an error.
   bool was_answered() const { return answered_; }
+  /// Until when other clients of this key may still be on their way back: a call had no answer, or another node was
+  /// asked than before (an outage, a failover, a slot that has moved). In the past: nothing of the kind.
+  TimePoint unsettled_until() const { return unsettled_until_; }
 
   const std::string& store() const { return store_; }
 
  private:
+  Result<std::vector<Reply>> send(const std::vector<Command>& commands, TimePoint until, Control* control);
   Result<Answer> ask(const std::vector<Command>& request, TimePoint until, Control* control);
   Result<Answer> answer_of(std::vector<Reply>& replies) const;
 
@@ -56,6 +60,8 @@ class ScriptCalls {
   std::optional<Error> unmet_;  ///< that too few replicas confirmed: the reason, even if the answer after it is late
   TimePoint sent_{};
   bool answered_ = false;
+  std::string node_;  ///< that answered last
+  TimePoint unsettled_until_{};
 };
 
 }  // namespace dlock::redis

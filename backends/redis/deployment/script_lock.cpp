@@ -45,6 +45,7 @@ Renewal ScriptLock::renew(Control& control, TimePoint until) {
   if (renewed) {
     unknown_ = false;
     leased_at_ = held_in().sent();
+    wake_.follow(connection());
     if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
     return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl)};
   }

@@ -50,6 +50,8 @@ Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
   if (!answer) return Failed{answer.error(), store_.was_answered()};
   if (const auto* grant = std::get_if<NativeGrant>(&*answer)) return granted(*grant);
   by_ = std::get<NativeBusy>(*answer);
+  mute_ = mute_ || by_->mute;
+  wake_.follow(connection());
   trace(*by_);
   return Busy{};
 }
@@ -116,7 +118,7 @@ bool NativeLock::wait(std::optional<TimePoint> until, Control& control) {
 std::optional<TimePoint> NativeLock::next_look(Control& control) {
   const TimePoint now = runtime_.clock.now();
   Duration pause = interval() - jitter(interval() / 10);
-  bool told = !polls_;
+  bool told = !polls_ && !mute_;
   if (told && (by_->foreign || by_->place == 0)) {
     const auto value = watch_key(false, look_end(), &control);
     if (value && value->is_nil()) return std::nullopt;
@@ -126,6 +128,9 @@ std::optional<TimePoint> NativeLock::next_look(Control& control) {
     pause_ = std::clamp(pause_ * 2, kFirstPollPause, kLongestPollPause);
     pause = std::min(pause, pause_ / 2 + jitter(pause_ / 2));
   }
+  // Free, but somebody before us may still come back to take it.
+  const bool unsettled = !by_->remaining && !by_->foreign && now < store_.unsettled_until();
+  if (unsettled) pause = std::min<Duration>(pause, store_.unsettled_until() - now + 1ms);
   if (by_->remaining) {
     const Duration later = spec_.fair && by_->place > 0 ? interval() / 2 : Duration(0);
     const Duration turn = std::min(by_->place, 20) * Duration(25ms);

@@ -41,6 +41,7 @@ class NativeLock final : public ScriptLock {
   NativeStore store_;
   std::string info_;
   bool polls_ = false;
+  bool mute_ = false;             ///< no message comes, whoever listens
   std::optional<NativeBusy> by_;  ///< the answer to the last attempt that was not granted
 };
 

@@ -45,6 +45,7 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
   if (ask.fair) flags += 'f';
   if (ask.polls) flags += 'p';
   if (!ask.take) flags += 'w';
+  if (is_unsettled()) flags += 'u';
   auto answer = calls_.run_confirmed(
       command_of(native_scripts::kAcquire, kAllKeys,
                  {ask.owner.text(), mode_letter(ask.mode), ms_text(ask.ttl + ask.lock_delay),
@@ -64,9 +65,9 @@ Result<NativeAnswer> NativeStore::acquire(const NativeAsk& ask, TimePoint until,
     if (!owner || !token) return not_understood(store_);
     return NativeAnswer(NativeGrant{*owner, *token, e[3].integer == 1, e.size() == 5 ? e[4].text : std::string()});
   }
-  if (word == "busy" && e.size() == 5) {
-    return NativeAnswer(
-        NativeBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text, e[4].integer == 1});
+  if (word == "busy" && e.size() == 6) {
+    return NativeAnswer(NativeBusy{lease_left(e[1].integer), static_cast<int>(e[2].integer), e[3].text,
+                                   e[4].integer == 1, e[5].integer == 1});
   }
   if (word == "self") return would_wait_for_itself(name_);
   if (word == "conflict" && e.size() == 2 && e[1].text.starts_with("dlock:")) {
@@ -86,6 +87,7 @@ const std::vector<Command>& NativeStore::renewal_of(const Owner& owner, Duration
     renewal_ = Renewal{owner, ttl, exact, several_, {}};
     renewal_->request.push_back(command_of(native_scripts::kRenew, several_ ? kKeysOfSeveral : kKeysOfOne,
                                            {owner.text(), ms_text(ttl), exact ? "1" : "0"}));
+    renewal_->request.back()[4] = names_.key;  // in the place of the token, which a renewal leaves alone
   }
   return renewal_->request;
 }
@@ -111,7 +113,8 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
 }
 
 Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) {
-  auto answer = calls_.run(command_of(native_scripts::kRelease, kAllKeys, {owner.text(), entry ? entry->text() : ""}),
+  auto answer = calls_.run(command_of(native_scripts::kRelease, kAllKeys,
+                                      {owner.text(), entry ? entry->text() : "", is_unsettled() ? "1" : ""}),
                            until, control);
   if (!answer) return answer.error();
   const ScriptCalls::Answer& e = *answer;

@@ -43,6 +43,7 @@ struct NativeBusy {
   int place = 0;                      ///< in the queue, 0 = first
   std::string arrival;
   bool foreign = false;  ///< another client's lock, whose release no message tells
+  bool mute = false;     ///< the server refuses PUBLISH: no message tells of any release
 };
 using NativeAnswer = std::variant<NativeGrant, NativeBusy>;
 
@@ -68,6 +69,7 @@ class NativeStore final : public ScriptStore {
   Result<void> fence(FencingToken token, TimePoint until) override;
 
  private:
+  bool is_unsettled() const { return clock_.now() < unsettled_until(); }
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
   const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact);
 

@@ -92,14 +92,7 @@ std::string RedissonLock::wake_channel() const {
 /// To the server that answers now: of a cluster only the node of the slot has what is published within it.
 bool RedissonLock::listen(TimePoint until, Control* control) {
   const Connection* main = connection();
-  if (!main || !wake_.open(*main, wake_channel(), until, control, store_.names().sharded)) return false;
-  heard_from_ = main->settings().endpoint;
-  return true;
-}
-
-bool RedissonLock::is_listening() {
-  const Connection* main = connection();
-  return wake_.is_open() && (!main || main->settings().endpoint == heard_from_);
+  return main && wake_.open(*main, wake_channel(), until, control, store_.names().sharded);
 }
 
 bool RedissonLock::wait(std::optional<TimePoint> until, Control& control) {
@@ -107,7 +100,8 @@ bool RedissonLock::wait(std::optional<TimePoint> until, Control& control) {
     acquisition_.pause(until, control);
     return true;
   }
-  if (!enqueue_ || (told_ && !is_listening())) {  // heard first, then asked again: no release is missed in between
+  wake_.follow(connection());
+  if (!enqueue_ || (told_ && !wake_.is_open())) {  // heard first, then asked again: no release is missed in between
     told_ = listen(look_end(), &control);
     enqueue_ = true;
     return true;

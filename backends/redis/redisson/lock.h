@@ -35,13 +35,11 @@ class RedissonLock final : public ScriptLock {
   void trace();
   Duration interval() const;
   TimePoint next_look();
-  bool is_listening();
   bool listen(TimePoint until, Control* control);
   std::string wake_channel() const;
 
   RedissonStore store_;
   std::string info_;
-  Endpoint heard_from_;  ///< the server that the channel is open to
   bool told_ = false;    ///< of a waiter: its subscription works
   RedissonBusy by_;      ///< the answer to the last attempt that was not granted
 };

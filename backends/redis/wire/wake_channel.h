@@ -22,6 +22,10 @@ class WakeChannel {
   bool open(const Connection& main, const std::string& channel, TimePoint until, Control* control,
             bool sharded = false);
   bool is_open() const { return connection_ && !connection_->is_closed(); }
+  /// Closes this if the lock is asked for on another server by now (a slot has moved, a failover): messages go there.
+  void follow(const Connection* main) {
+    if (is_open() && main && !(main->settings().endpoint == connection_->settings().endpoint)) close();
+  }
   void close() {
     connection_.reset();
     pauses_until_.reset();

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes a lock, joins a hold that the caller is inside of, or says who is in the way, and enters the queue if asked to.
--- ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, w: only wait), ancestor, its
--- token, arrival or "", delay ms, alive ms, names of slots "A,B,..." or "" (0, 1, ...)
--- {granted, token, owner, joined, slot or nothing} {busy, pttl, rank, arrival, foreign} {conflict, what} {self} {free}
+-- ARGV: wake, me, mode x|s|p, px, permits, info, flags (e: enqueue, f: fair, p: polls, u: unsettled, w: only wait),
+-- ancestor, its token, arrival or "", delay ms, alive ms, names of slots "A,B,..." or "" (0, 1, ...)
+-- {granted, token, owner, joined, slot or nothing} {busy, pttl, rank, arrival, foreign, mute} {conflict, what} {self} {free}
 -- Each grant writes, a repeated one too: WAIT speaks of its own connection's last write.
 --- include parts/prologue.lua
 --- include parts/prune.lua
@@ -13,7 +13,7 @@ local function decimal(number) return string.format('%.0f', number) end
 local _, me, mode, px, permits, info, flags, ancestor, ancestor_token, arrival, delay, alive, slots = unpack(ARGV)
 px = tonumber(px)
 local function asked(flag) return string.find(flags, flag) end
-local enqueues, only_waits = asked('e'), asked('w')
+local enqueues, only_waits, unsettled = asked('e'), asked('w'), asked('u')
 
 local marker = me
 if mode == 's' then
@@ -83,13 +83,22 @@ local function join()
   return {'granted', token, ancestor, 1, slot_of(its_info)}
 end
 
--- How many wait before us. Who stands first and is not alive any more leaves.
+-- While the queue is unsettled all who have a record are waited for. Else a waiter that was not heard of in time is gone,
+-- and so is one that does not listen where the lock is free: that one may have missed its message, too.
+local function is_there(waiter)
+  local ending, polls = string.match(call('HGET', waiting, waiter) or '', '^(%S+) %S+ %S+ (%S+)')
+  if not ending or unsettled then return ending end
+  if tonumber(ending) <= ms then return false end
+  if value or polls == '1' then return true end
+  local heard = try('PUBLISH', ARGV[1] .. waiter, 'free')
+  return type(heard) == 'table' or heard > 0
+end
+
+-- How many wait before us. A waiter that stands first and is gone leaves.
 local function rank()
   while true do
     local first = call('ZRANGE', queue, 0, 0)[1]
-    if not first or first == me then break end
-    local record = call('HGET', waiting, first)
-    if record and tonumber(string.match(record, '^%S+')) > ms then break end
+    if not first or first == me or is_there(first) then break end
     leave_queue(first)
   end
   return call('ZRANK', queue, me) or call('ZCARD', queue)
@@ -140,14 +149,19 @@ local function grant()
     call('ZSCORE', ends, me)
     call('ZCARD', ends)
     call('PEXPIRE', ends, keep)
-    wake(false)
+    wake(false, unsettled)
   end
   call('SET', lock, marker, 'PX', keep)
   return {'granted', token, me, 0, slot}
 end
 
+local mute = 0
 local function enter_queue()
-  if arrival == '' then arrival = decimal(us) end
+  if arrival == '' then
+    arrival = decimal(us)
+    -- On a channel of nobody: what is refused to us is refused to those who should wake us.
+    if type(try('PUBLISH', ARGV[1], 'queued')) == 'table' then mute = 1 end
+  end
   local since = math.floor(arrival / 1000)
   local wants = only_waits and 'w' or mode
   local polls = asked('p') and '1' or '0'
@@ -191,4 +205,4 @@ if mode == 'p' and room == 0 then
 end
 -- Its holder is not in our books.
 local foreign = value and (kind ~= 'string' or not is_marked() and call('HEXISTS', holders, value) == 0)
-return {'busy', left, before, arrival, foreign and 1 or 0}
+return {'busy', left, before, arrival, foreign and 1 or 0, mute}

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Begins the lease of a holder again; never makes it shorter, unless it has to be `exact`. One that is over, of which
 -- only the lock-delay runs, does not begin again.
--- KEYS: only those that are there, so that a cluster takes it while the slot moves: no ends of who holds it alone.
+-- KEYS: only those that are there and used, so that a cluster takes it while the slot moves: the lock itself in the place
+-- of the token, no ends of who holds it alone.
 -- ARGV: wake, owner, px, exact
 -- {renewed, us, token} {lost, value}
 --- include parts/prologue.lua
