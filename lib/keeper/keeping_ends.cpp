@@ -117,7 +117,8 @@ void Keeping::end_orphans() {
   if (guard_.valid()) end_command(spec_.kill_after, true);
   else close_streams();
   const TimePoint now = clock_.now();
-  const bool kept = guard_.valid() && holds_ && !told_lost_ && now < kept_until_;
+  // Whether or not it had come to saying that the command runs.
+  const bool kept = holds_ && !told_lost_ && now < kept_until_;
   if (kept) (void)lock_.leave(kept_until_ - now, now + kLoneReleaseBudget);  // else the lease lasts as long by itself
   else give_back_alone(false);
 }

@@ -57,7 +57,7 @@ teardown() { end_world; }
     restart_redis durable
     wait "$holder"
     served_in_order
-    rm order
+    rm order w[1-5]
   done
 }
 

@@ -92,7 +92,7 @@ spread_over_slots() { redis_cli "$1" hset "$2" made 0123456789abcdef0123456789ab
     [[ "$output" == *"spread over several slots by an older dlock"*"stock show"*"create it here"* ]]
   done
   run -78 dlock stock show other
-  [[ "$output" == *"there is no stock other"* ]]
+  [[ "$output" == *"there is no stock 'other'"* ]]
   run -78 dlock stock show phone -b "$(redis_url one)?stock_slots=6"
   [[ "$output" == *"stock_slots=6 is gone"* ]]
   create 4 2

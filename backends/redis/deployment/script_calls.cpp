@@ -30,6 +30,15 @@ Result<ScriptCalls::Answer> ScriptCalls::answer_of(std::vector<Reply>& replies) 
   return std::move(answer.elements);
 }
 
+/// Looked at before a call: within it a deployment connects anew without a word.
+TimePoint ScriptCalls::unsettled_until() {
+  const TimePoint now = clock_.now();
+  Connection* asked = deployment_.current(key_);
+  if (asked && !asked->is_closed()) (void)asked->advance(now);
+  if (!node_.empty() && (!asked || asked->is_closed())) unsettled_until_ = now + kUnsettled;
+  return unsettled_until_;
+}
+
 Result<std::vector<Reply>> ScriptCalls::send(const std::vector<Command>& commands, TimePoint until, Control* control) {
   const bool settled = answered_ || node_.empty();
   auto replies = deployment_.call(key_, commands, until, control);

@@ -33,7 +33,7 @@ class ScriptStore {
 
   TimePoint sent() const { return calls_.sent(); }                        ///< as of ScriptCalls
   bool was_answered() const { return calls_.was_answered(); }             ///< as of ScriptCalls
-  TimePoint unsettled_until() const { return calls_.unsettled_until(); }  ///< as of ScriptCalls
+  TimePoint unsettled_until() { return calls_.unsettled_until(); }  ///< as of ScriptCalls
 
  protected:
   ScriptStore(ScriptStore&&) = default;

@@ -69,7 +69,7 @@ class NativeStore final : public ScriptStore {
   Result<void> fence(FencingToken token, TimePoint until) override;
 
  private:
-  bool is_unsettled() const { return clock_.now() < unsettled_until(); }
+  bool is_unsettled() { return clock_.now() < unsettled_until(); }
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
   const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact);
 

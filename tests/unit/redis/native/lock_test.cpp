@@ -125,7 +125,7 @@ class ScriptedServer final : public Deployment {
     const bool waits = flags.find('e') != std::string::npos;
     if (waits && std::find(queue.begin(), queue.end(), owner) == queue.end()) queue.push_back(owner);
     const auto pttl = std::chrono::ceil<std::chrono::milliseconds>(held_until - clock_.now()).count();
-    return list({text("busy"), number(pttl), number(0), text(waits ? "17" : ""), number(0)});
+    return list({text("busy"), number(pttl), number(0), text(waits ? "17" : ""), number(0), number(0)});
   }
 
   FakeClock& clock_;

@@ -30,6 +30,7 @@ local function level_to(number, sum)
   -- Who may not write or delete is refused before anything has changed.
   call('HDEL', meta, '')
   forget(before)
+  put(0, free[0])
   call('HSET', meta, 'segments', before)
   for _, hash in ipairs(moved) do call('HSET', hash[1], hash[2], hash[3]) end
   for segment = 0, number - 1 do
