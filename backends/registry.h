@@ -33,4 +33,7 @@ std::span<const RegisteredBackend> registered_backends();
 /// dlock itself, which asks none that could send too much.
 std::size_t memory_of_keeper();
 
+/// Whether a library of this program may crash on what a server sends.
+bool client_may_crash();
+
 }  // namespace dlock

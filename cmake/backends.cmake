@@ -2,8 +2,10 @@
 # A backend is one folder and one line in backends/CMakeLists.txt. Its folder has
 #   backend.cmake   the libraries that it stands on, and one of these:
 #     dlock_add_backend(NAME)                           lives inside dlock, because it needs no client library
-#     dlock_add_keeper(NAME [STOCK] NEEDS lib...)       lives in a program of its own, libexec/dlock/dlock-NAME, which
-#                                                       may use dlock_keeper_memory MiB of address space
+#     dlock_add_keeper(NAME [STOCK] [MAY_CRASH] NEEDS lib...)
+#                                                       lives in a program of its own, libexec/dlock/dlock-NAME, which
+#                                                       may use dlock_keeper_memory MiB of address space; MAY_CRASH: a
+#                                                       library of it does on what a lying server sends
 #     dlock_add_stock_keeper(NAME NEEDS lib...)         only the stocks of a backend that lives inside dlock
 #   and, if some of its connections need a library that is slow to load,
 #     dlock_add_module(NAME ROOM NEEDS lib...)          libexec/dlock/dlock-ROOM.so, which the keeper opens when it must
@@ -64,6 +66,9 @@ function(dlock_registry program name sessions drive stock memory)
   set(registry_program ${program})
   set(registry_backend ${name})
   set(registry_memory ${memory})
+  if(NOT registry_may_crash)
+    set(registry_may_crash false)
+  endif()
   set(registry_includes "")
   if(NOT stock STREQUAL nullptr)
     set(registry_includes "#include \"backends/${name}/stock/${name}_stock.h\"\n")
@@ -83,7 +88,7 @@ endfunction()
 set(dlock_keeper_memory 272)  # what a keeper needs, and 256
 
 function(dlock_add_keeper name)
-  cmake_parse_arguments(arg "STOCK" "" "NEEDS" ${ARGN})
+  cmake_parse_arguments(arg "STOCK;MAY_CRASH" "" "NEEDS" ${ARGN})
   get_property(modules GLOBAL PROPERTY dlock_modules_${name})
   list(JOIN modules "|" rooms)
   dlock_backend_library(${name} ${rooms})
@@ -95,6 +100,7 @@ function(dlock_add_keeper name)
   if(arg_STOCK)
     set(stock make_${name}_stock)
   endif()
+  string(TOLOWER ${arg_MAY_CRASH} registry_may_crash)
   dlock_registry(dlock-${name} ${name} nullptr keep_${name}_lock ${stock} ${dlock_keeper_memory})
   set_property(GLOBAL APPEND PROPERTY dlock_keepers ${name})
 endfunction()

@@ -3,10 +3,14 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <exception>
+#include <functional>
 #include <new>
 
 #include "cmd/bench/bench.h"
@@ -85,6 +89,33 @@ void limit_memory_for_stores() {
 /// which would inherit this.
 void outlive_full_files() { signal(SIGXFSZ, SIG_IGN); }
 
+/// Does `work` in a child where a library of this program may crash on what the server of `url` sends: its parent tells
+/// of that. A command of the user's is not to have such a parent.
+int outliving_crashes(const BackendUrl& url, const Options& options, const Log& log, const std::function<int()>& work) {
+  if (!may_crash() || !options.child.empty() || options.shell_command) return work();
+  signal(SIGCHLD, SIG_DFL);  // who ignores it does not learn how a child ended
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) raise(SIGTERM);
+  }
+  if (child <= 0) return work();
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  const int number = WTERMSIG(status);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    if (number != crash) continue;
+    return fail(log, {ErrorCode::kInternal,
+                      std::string("the client library died of SIG") + sigabbrev_np(number) + " on what " +
+                          url.redacted() + " answered",
+                      "is it the server that it should be? See: dlock doctor"});
+  }
+  signal(number, SIG_DFL);
+  return raise(number);
+}
+
 using StoreCommand = int (*)(const Options&, LockAdmin&, const Runtime&, Output&);
 
 int on_store(StoreCommand command, const Options& options, const Runtime& runtime, char** argv, Output& out) {
@@ -95,7 +126,9 @@ int on_store(StoreCommand command, const Options& options, const Runtime& runtim
   if (!store) return fail(runtime.log, store.error());
   if (const auto* other = std::get_if<OtherProgram>(&*store))
     return exec_keeper_program(other->path, argv, runtime.log);
-  return command(options, *std::get<std::unique_ptr<LockAdmin>>(*store), runtime, out);
+  return outliving_crashes(options.backends.front(), options, runtime.log, [&] {
+    return command(options, *std::get<std::unique_ptr<LockAdmin>>(*store), runtime, out);
+  });
 }
 
 int on_stock(const Options& options, const Runtime& runtime, char** argv, Output& out) {
@@ -104,7 +137,9 @@ int on_stock(const Options& options, const Runtime& runtime, char** argv, Output
   if (!store) return fail(runtime.log, store.error());
   if (const auto* other = std::get_if<OtherProgram>(&*store))
     return exec_keeper_program(other->path, argv, runtime.log);
-  return stock_command(options, *std::get<std::unique_ptr<Stock>>(*store), runtime, out);
+  return outliving_crashes(options.backends.front(), options, runtime.log, [&] {
+    return stock_command(options, *std::get<std::unique_ptr<Stock>>(*store), runtime, out);
+  });
 }
 
 int on_bench(const Options& options, const Runtime& runtime, char** argv, Output& out) {

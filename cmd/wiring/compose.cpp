@@ -86,6 +86,8 @@ std::string name_of_command(const Options& options) {
 
 std::size_t memory_for_stores() { return memory_of_keeper(); }
 
+bool may_crash() { return client_may_crash(); }
+
 Result<Store> open_store(const BackendUrl& url, const Runtime& runtime) {
   const RegisteredBackend* here = find_built_in(url);
   if (here && here->sessions) return Store{url, url.redacted(), here->sessions(url, runtime), false};

@@ -39,6 +39,9 @@ std::string name_of_command(const Options& options);
 /// The address space in bytes that this program may have while it asks a store; 0: no limit.
 std::size_t memory_for_stores();
 
+/// Whether this program may crash on what a store sends.
+bool may_crash();
+
 /// For commands that take locks. Fails with Unsupported, and names the package to install, if the keeper program of
 /// this URL is missing: it is looked for beside this program (../libexec/dlock/), then where it was meant to be
 /// installed. Asks no server.
