@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/zookeeper/session/server_text.h"
+#include "lib/config/secret.h"
 #include "lib/net/lookup.h"
 
 namespace dlock::zookeeper {
@@ -14,6 +15,10 @@ constexpr std::size_t kLookupsAtOnce = 16;
 
 constexpr Duration kThreadsEnd = std::chrono::seconds(1);
 constexpr Duration kThreadPause = std::chrono::milliseconds(5);
+
+std::string digest_of(const Settings& settings) {
+  return settings.user.empty() ? std::string() : settings.user + ":" + settings.password;
+}
 
 /// Threads that have answered may still have their stacks.
 Result<Lookup> begin(const BackendUrl::Host& host, TimePoint until, Clock& clock, Control* control) {
@@ -54,8 +59,8 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
   std::vector<std::string> all;
   std::size_t names = 0;
   std::vector<std::pair<const BackendUrl::Host*, Lookup>> lookups;
-  const BackendUrl::Host* const final_host = &settings_.hosts.back();
-  for (const BackendUrl::Host& host : settings_.hosts) {
+  const BackendUrl::Host* const final_host = &settings_->hosts.back();
+  for (const BackendUrl::Host& host : settings_->hosts) {
     const auto known = known_addresses(host.name, host.port);
     for (const Address& address : known) all.push_back(server_text(address.get()));
     if (known.empty()) {
@@ -80,7 +85,7 @@ Result<std::vector<std::string>> Ensemble::addresses(TimePoint until, Control* c
   if (all.empty()) return last;
   addresses_ = std::move(all);
   if (names > 0 && names <= kLookupsAtOnce) {
-    moving_ = std::make_shared<MovingServers>(settings_.hosts, addresses_, clock_->now());
+    moving_ = std::make_shared<MovingServers>(settings_->hosts, addresses_, clock_->now());
   }
   return addresses_;
 }
@@ -89,7 +94,7 @@ Result<std::unique_ptr<Calls>> Ensemble::connect(Duration timeout, const Session
                                                  Control* control) {
   const auto servers = addresses(until, control);
   if (!servers) return servers.error();
-  auto calls = open({*servers, settings_.digest, timeout, attach ? std::optional(*attach) : std::nullopt});
+  auto calls = open({*servers, digest_of(*settings_), timeout, attach ? std::optional(*attach) : std::nullopt});
   if (calls) (*calls)->find_servers_by(moving_);
   return calls;
 }
@@ -98,21 +103,28 @@ Result<void> Ensemble::ask_anew(Calls& calls, Duration timeout, TimePoint until,
   const auto servers = addresses(until, control);
   if (!servers) return servers.error();
   calls.session().abandon();  // before there is another one of ours with these servers
-  auto session = open_({*servers, settings_.digest, timeout, calls.key()});
+  auto session = open_({*servers, digest_of(*settings_), timeout, calls.key()});
   if (!session) return session.error();
   calls.take_up_in(std::move(*session));
   return {};
 }
 
 Result<std::unique_ptr<Calls>> Ensemble::connect_again(Duration timeout, const SessionKey& attach) {
-  return open({{attach.server}, settings_.digest, timeout, attach});
+  return open({{attach.server}, digest_of(*settings_), timeout, attach});
 }
 
 Result<std::unique_ptr<Calls>> Ensemble::open(const SessionSettings& settings) {
   auto session = open_(settings);
   if (!session) return session.error();
-  return std::make_unique<Calls>(std::move(*session), settings_.store, *clock_,
-                                 static_cast<int>(settings.servers.size()));
+  auto calls = std::make_unique<Calls>(std::move(*session), settings_->store, *clock_,
+                                       static_cast<int>(settings.servers.size()));
+  calls->log_in_by([shared = settings_]() -> std::optional<std::string> {
+    auto password = rotated_password(shared->password_file, shared->password);
+    if (!password) return std::nullopt;
+    shared->password = std::move(*password);
+    return digest_of(*shared);
+  });
+  return calls;
 }
 
 }  // namespace dlock::zookeeper

@@ -24,9 +24,9 @@ class Ensemble {
   /// Misconfigured for a path that ZooKeeper does not allow, or a user without a password. `clock` outlives it.
   static Result<Ensemble> of(const BackendUrl& url, Clock& clock, OpenSession open = open_session);
 
-  const std::string& root() const { return settings_.root; }  ///< "" or "/app"
-  const std::string& store() const { return settings_.store; }
-  Recipe recipe() const { return settings_.recipe; }
+  const std::string& root() const { return settings_->root; }  ///< "" or "/app"
+  const std::string& store() const { return settings_->store; }
+  Recipe recipe() const { return settings_->recipe; }
   int server_count() const { return static_cast<int>(addresses_.size()); }  ///< once they are resolved
 
   /// Resolves the hosts (again only while there is no connection) and starts a session; it is not connected yet.
@@ -45,10 +45,10 @@ class Ensemble {
 
  private:
   Ensemble(Settings settings, Clock& clock, OpenSession open)
-      : settings_(std::move(settings)), clock_(&clock), open_(std::move(open)) {}
+      : settings_(std::make_shared<Settings>(std::move(settings))), clock_(&clock), open_(std::move(open)) {}
   Result<std::unique_ptr<Calls>> open(const SessionSettings& settings);
 
-  Settings settings_;
+  std::shared_ptr<Settings> settings_;  ///< also of the sessions, which may find a new password
   Clock* clock_;
   OpenSession open_;
   std::vector<std::string> addresses_;

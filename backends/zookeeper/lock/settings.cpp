@@ -46,7 +46,9 @@ Result<Settings> settings_of(const BackendUrl& url) {
                  "write it as /app/locks: no empty parts, no '.' and no '..'"};
   }
   if (auto fits = check_user(url); !fits) return fits.error();
-  if (!url.user.empty()) settings.digest = url.user + ":" + url.password;
+  settings.user = url.user;
+  settings.password = url.password;
+  settings.password_file = url.param("password-file");
   const std::uint16_t standard_port = find_url_scheme(url.scheme)->port;
   for (BackendUrl::Host host : url.hosts) {
     if (host.port == 0) host.port = standard_port;

@@ -15,7 +15,9 @@ struct Settings {
   std::string store;  ///< redacted URL
   std::string root;   ///< "" or "/app"
   Recipe recipe = Recipe::kBridge;
-  std::string digest;  ///< SECRET: "user:password", or empty
+  std::string user;
+  std::string password;       ///< SECRET
+  std::string password_file;  ///< read again when a right is missing; empty: none
   std::vector<BackendUrl::Host> hosts;
 };
 

@@ -15,7 +15,7 @@ constexpr Duration kLookPause = 250ms;    ///< between two looks whether the ser
 constexpr Duration kPause = 20ms;         ///< before a request that reached nobody is sent again
 constexpr int kMostEvents = 10'000;       ///< events, of a server that does not stop: there are deadlines
 
-/// "DELETE on /a/b": what servers want for it.
+/// "DELETE on /a/b": what servers want for a change.
 std::string right_to(const Change& change) {
   if (change.kind == Change::Kind::kCheck) return "READ on " + change.path;
   if (change.kind == Change::Kind::kSet) return "WRITE on " + change.path;
@@ -27,16 +27,14 @@ std::string right_to(const Change& change) {
 
 std::uint64_t Calls::send(const Request& request) {
   if (!out_since_ && state_ == SessionState::kConnecting) out_since_ = clock_.now();
-  std::vector<std::string>& rights = needed_[++last_ticket_];
-  for (const Change& change : request.changes) rights.push_back(right_to(change));
-  if (rights.empty()) rights.push_back("READ on " + request.path);
-  if (connections_ == 0 && servers_ > 1) unreached_.emplace(last_ticket_, Unreached{request, servers_});
+  asked_[++last_ticket_] = request;
+  if (connections_ == 0 && servers_ > 1) unreached_.emplace(last_ticket_, servers_);
   session_->ask(last_ticket_, request);
   return last_ticket_;
 }
 
 void Calls::forget(std::uint64_t ticket) {
-  needed_.erase(ticket);
+  asked_.erase(ticket);
   unreached_.erase(ticket);
   if (answers_.erase(ticket) == 0) forgotten_.insert(ticket);
 }
@@ -81,14 +79,13 @@ void Calls::take(Event event) {
 bool Calls::goes_to_next_server(const Answered& answered) {
   const auto found = unreached_.find(answered.ticket);
   if (found == unreached_.end()) return false;
-  Unreached& one = found->second;
-  const bool again = answered.answer.code == Code::kConnectionLoss && one.tries_left > 0;
+  const bool again = answered.answer.code == Code::kConnectionLoss && found->second > 0;
   if (!again) {
     unreached_.erase(found);
     return false;
   }
-  --one.tries_left;
-  session_->ask(answered.ticket, one.request);
+  --found->second;
+  session_->ask(answered.ticket, asked_[answered.ticket]);
   return true;
 }
 
@@ -138,15 +135,16 @@ Error Calls::unreachable() const {
           "check it with: dlock doctor"};
 }
 
-/// `rights`: that it takes, of a transaction in the order of its changes.
-Result<Answer> Calls::judged(Answer answer, const std::vector<std::string>& rights) {
+Result<Answer> Calls::judged(Answer answer, const Request& request) {
   if (is_disconnected(answer.code)) return unreachable();
   nonsense_ = is_nonsense(answer.code);
   const Code code = state_ == SessionState::kAuthFailed && !nonsense_ ? Code::kAuthFailed : answer.code;
   const auto refused = std::find_if(answer.changed.begin(), answer.changed.end(),
                                     [&](const Answer::Changed& one) { return one.code == answer.code; });
   const auto at = static_cast<std::size_t>(refused - answer.changed.begin());
-  if (auto error = error_of(code, store_, at < rights.size() ? rights[at] : rights.front())) return *error;
+  std::string right = "READ on " + request.path;
+  if (!request.changes.empty()) right = right_to(request.changes[at < request.changes.size() ? at : 0]);
+  if (auto error = error_of(code, store_, right)) return *error;
   return answer;
 }
 
@@ -157,8 +155,14 @@ Result<Answer> Calls::answer(std::uint64_t ticket, TimePoint until, Control* con
     if (found != answers_.end()) {
       Answer answer = std::move(found->second);
       answers_.erase(found);
-      const auto needed = needed_.extract(ticket);
-      return judged(std::move(answer), needed.mapped());
+      const bool is_denied = answer.code == Code::kNoAuth && new_digest_;
+      if (const auto digest = is_denied ? new_digest_() : std::nullopt) {
+        session_->log_in(*digest);
+        session_->ask(ticket, asked_[ticket]);
+        continue;
+      }
+      const auto asked = asked_.extract(ticket);
+      return judged(std::move(answer), asked.mapped());
     }
     const bool stopped = waited && control && control->stop_requested();
     if (stopped || clock_.now() >= until || refused_by_all()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,6 +69,9 @@ class Calls {
     return most_refusals_ > 0 && timeout_ == Duration(0) && session_->refusals() >= most_refusals_;
   }
 
+  /// Asks `digest` when a right is missing: with a new one it logs in, and sends the request again.
+  void log_in_by(std::function<std::optional<std::string>()> digest) { new_digest_ = std::move(digest); }
+
   /// Asks `finder` while there is no connection.
   void find_servers_by(std::shared_ptr<ServerFinder> finder) { finder_ = std::move(finder); }
 
@@ -104,7 +108,7 @@ class Calls {
   void take(Event event);
   void leave_silent_server();
   bool goes_to_next_server(const Answered& answered);
-  Result<Answer> judged(Answer answer, const std::vector<std::string>& rights);
+  Result<Answer> judged(Answer answer, const Request& request);
 
   std::unique_ptr<Session> session_;
   const std::string store_;
@@ -120,14 +124,11 @@ class Calls {
   Duration timeout_{0};
   int most_refusals_ = 0;
   std::shared_ptr<ServerFinder> finder_;
+  std::function<std::optional<std::string>()> new_digest_;
   bool nonsense_ = false;  ///< the last answer could not be decoded, nor can those behind it
   std::uint64_t last_ticket_ = 0;
-  std::map<std::uint64_t, std::vector<std::string>> needed_;  ///< the rights
-  struct Unreached {
-    Request request;
-    int tries_left;
-  };
-  std::map<std::uint64_t, Unreached> unreached_;  ///< requests that no server can have received
+  std::map<std::uint64_t, Request> asked_;
+  std::map<std::uint64_t, int> unreached_;  ///< requests that no server can have received, and how often each is tried
   std::map<std::uint64_t, Answer> answers_;
   std::set<std::uint64_t> forgotten_;
   std::set<std::string> fired_;

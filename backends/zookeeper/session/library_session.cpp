@@ -82,6 +82,13 @@ void close_handle(zhandle_t* handle, std::shared_ptr<Inbox> inbox) {
   if (closed.wait_for(kCloseBudget) == std::future_status::timeout) close_on_exec();
 }
 
+void ignore_answer(int /*rc*/, const void* /*data*/) noexcept {}
+
+void add_user(zhandle_t* handle, const std::string& digest) {
+  if (!handle || digest.empty()) return;
+  zoo_add_auth(handle, "digest", digest.data(), static_cast<int>(digest.size()), ignore_answer, nullptr);
+}
+
 class LibrarySession final : public Session {
  public:
   LibrarySession(std::shared_ptr<Inbox> inbox, zhandle_t* handle, const SessionSettings& settings)
@@ -124,6 +131,8 @@ class LibrarySession final : public Session {
     report_instead(zoo_state(handle_) == ZOO_ASSOCIATING_STATE ? kSilent : "");
     if (!break_connections(servers_)) report_instead(std::nullopt);
   }
+
+  void log_in(const std::string& digest) override { add_user(handle_, digest); }
 
   /// The library looks at them when its thread wakes up, for which any request will do.
   void use_servers(const std::vector<std::string>& servers) override {
@@ -229,8 +238,6 @@ class LibrarySession final : public Session {
 /// In milliseconds: the library counts in an int, and doubles it on its way to two thirds.
 constexpr std::int64_t kLongestTimeout = std::numeric_limits<int>::max() / 2;
 
-void ignore_answer(int /*rc*/, const void* /*data*/) noexcept {}
-
 /// What is the whole process's.
 void prepare_library() {
   static const bool once = [] {
@@ -266,10 +273,7 @@ Result<std::unique_ptr<Session>> open_session(const SessionSettings& settings) {
                                       settings.attach ? &id : nullptr, inbox->get(), ZOO_NO_LOG_CLIENTENV, on_log);
   if (!handle) return system_error("cannot start a ZooKeeper session", errno);
   zoo_set_servers_resolution_delay(handle, -1);  // else it looks the servers up in every turn of its loop
-  if (!settings.digest.empty()) {
-    zoo_add_auth(handle, "digest", settings.digest.data(), static_cast<int>(settings.digest.size()), ignore_answer,
-                 nullptr);
-  }
+  add_user(handle, settings.digest);
   return std::unique_ptr<Session>(std::make_unique<LibrarySession>(std::move(*inbox), handle, settings));
 }
 

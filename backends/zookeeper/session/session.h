@@ -68,6 +68,9 @@ class Session {
   /// wait for two thirds of the timeout. Requests on their way are answered as lost.
   virtual void reconnect() = 0;
 
+  /// Logs in once more, with a password that has changed.
+  virtual void log_in(const std::string& /*digest*/) {}
+
   /// From now on the servers are these; a connection to another one may be left.
   virtual void use_servers(const std::vector<std::string>& /*servers*/) {}
 

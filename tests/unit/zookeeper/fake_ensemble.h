@@ -64,6 +64,9 @@ class FakeEnsemble {
     void reconnect() override { ++reconnected; }
     void close() override { ensemble_.end(*this); }
     void abandon() override { abandoned = true; }
+    void log_in(const std::string& digest) override {
+      if (digest == ensemble_.opened_by) ensemble_.closed.clear();
+    }
 
     void tell(Event event) { inbox_.push_back(std::move(event)); }
     void go_down() {
@@ -158,7 +161,8 @@ class FakeEnsemble {
     digits.insert(0, 10 - digits.size(), '0');
     const std::string name = numbered ? path + digits : path;
     ++directory.stat.cversion;
-    nodes[name] = {data, {.czxid = zxid_, .ctime = 0, .mzxid = zxid_, .mtime = time_ms(), .ephemeral_owner = owner}};
+    nodes[name] = {data,
+                   {.czxid = zxid_, .ctime = time_ms(), .mzxid = zxid_, .mtime = time_ms(), .ephemeral_owner = owner}};
     fire(child_watches_, parent(path));
     return name;
   }
@@ -188,6 +192,7 @@ class FakeEnsemble {
   /// What happens just before a request is served; it may ask the ensemble itself.
   std::function<void(FakeSession&, const Request&)> before_each;
   std::string closed;                                        ///< a folder where nobody may do anything
+  std::string opened_by;                                     ///< the digest of who may all the same
   std::function<std::int64_t()> time_ms = [] { return 0; };  ///< the leader's clock
 
  private:
