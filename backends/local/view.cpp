@@ -130,8 +130,9 @@ Result<std::string> slot_for(const LockFile& file, Ticket revoked, const LockSpe
 LockState describe(const View& view, const LocalContext& context, const LockName& name, std::int64_t own_pid) {
   LockState state{.name = name, .store = context.settings.store, .holders = {}, .waiters = {}};
   for (const View::Seat& seat : view.holders) state.holders.push_back(participant_of(seat, true, view.header, context));
-  for (const View::Seat& seat : view.waiters)
-    state.waiters.push_back(participant_of(seat, false, view.header, context));
+  std::vector<Participant> waiters;
+  for (const View::Seat& seat : view.waiters) waiters.push_back(participant_of(seat, false, view.header, context));
+  list_waiters(state, std::move(waiters));
   if (name.is_path()) add_foreigners(state, view, context, name.text(), own_pid);
   if (!state.holders.empty()) state.mode = state.holders.front().mode;
   if (state.mode == Mode::kPermits) state.permits = static_cast<int>(view.header.reader_permits);

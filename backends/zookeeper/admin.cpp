@@ -85,7 +85,7 @@ Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, Ti
   if (!directory) return directory.error();
   const auto calls = session(until);
   if (!calls) return calls.error();
-  auto present = read_present(**calls, ensemble_.recipe(), *directory, until, nullptr);
+  auto present = read_present(**calls, ensemble_.recipe(), *directory, kMostListed, until, nullptr);
   if (!present) return present;
   const auto counted = count_entries(**calls, entries_directory(ensemble_.root(), name), *present, until, nullptr);
   if (!counted) return counted.error();
@@ -95,7 +95,13 @@ Result<std::vector<Present>> ZookeeperAdmin::present_at(const LockName& name, Ti
 Result<LockState> ZookeeperAdmin::inspect(const LockName& name) {
   const auto present = present_at(name, soon());
   if (!present) return present.error();
-  return state_of(name, store(), *present);
+  return shown(name, *present, soon());
+}
+
+LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<Present>& present, TimePoint until) {
+  LockState state = state_of(name, store(), present);
+  clock_.move_to_ours(state, *calls_, ensemble_.root(), until, nullptr);
+  return state;
 }
 
 Result<void> ZookeeperAdmin::check(const LockName& name, FencingToken token) {
@@ -130,20 +136,20 @@ Result<LiveLocks> ZookeeperAdmin::inspect_all() {
   for (const LockName& name : *names) {
     const auto present = present_at(name, until);
     if (!present) return present.error();
-    if (!present->empty()) live.locks.push_back(state_of(name, store(), *present));
+    if (!present->empty()) live.locks.push_back(shown(name, *present, until));
   }
   return live;
 }
 
-/// Each of them has read who frees it, or has gone.
-bool ZookeeperAdmin::have_heard(const std::vector<Present>& holders, TimePoint until) {
-  return std::all_of(holders.begin(), holders.end(), [&](const Present& holder) {
-    return !holder.ours || std::any_of(holder.paths.begin(), holder.paths.end(), [&](const std::string& path) {
-      const auto node = calls_->call({.kind = Request::Kind::kRead, .path = path, .watch = true}, until, nullptr);
-      const auto said = node ? decode_record(node->data) : std::nullopt;
-      return !node || node->code != Code::kOk || (said && said->heard);
-    });
-  });
+/// Until it has read who frees it, which it says in its first node, or has gone.
+void ZookeeperAdmin::wait_to_be_heard(const Present& holder, TimePoint until) {
+  const std::string& path = holder.paths.front();
+  while (runtime_.clock.now() < until) {
+    const auto node = calls_->call({.kind = Request::Kind::kRead, .path = path, .watch = true}, until, nullptr);
+    const auto said = node ? decode_record(node->data) : std::nullopt;
+    if (!node || node->code != Code::kOk || (said && said->heard)) return;
+    while (!calls_->take_fired(path) && runtime_.clock.now() < until) calls_->wait(until, nullptr), calls_->receive();
+  }
 }
 
 /// In their nodes, which they watch. The nodes are there until they have read it; not for ever, since one may be
@@ -163,7 +169,9 @@ void ZookeeperAdmin::tell_who_frees(const std::vector<Present>& holders, const s
   const auto told = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
   if (!told || told->code != Code::kOk) return;
   const TimePoint heard_by = runtime_.clock.now() + kTimeToHear;
-  while (!have_heard(holders, heard_by) && runtime_.clock.now() < heard_by) calls_->wait(heard_by, nullptr);
+  for (const Present& holder : holders) {
+    if (holder.ours) wait_to_be_heard(holder, heard_by);
+  }
 }
 
 /// One transaction, with what keeps their place for as long as a lock-delay wants.
@@ -259,6 +267,11 @@ Result<HeldLock> ZookeeperAdmin::renew(const LockName& name, const Owner& owner,
   const TimePoint until = soon();
   const auto ours = take_in_hand(name, owner, until);
   if (!ours) return ours.error();
+  if (ours->lease.timeout != ttl + ours->lease.lock_delay) {
+    const TimePoint settled = std::min(ours->lease.settled, runtime_.clock.now() + kLongestHalfTick);
+    std::vector<pollfd> nothing;
+    while (runtime_.clock.now() < settled) runtime_.clock.wait(nothing, settled);
+  }
   const auto renewed = renew_lease(ensemble_, ours->lease, ttl, until);
   if (!renewed && renewed.error().code == ErrorCode::kLost) ours->files.remove(owner);
   if (!renewed) return renewed.error();

@@ -7,6 +7,7 @@
 
 #include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/ensemble.h"
+#include "backends/zookeeper/lock/server_clock.h"
 #include "backends/zookeeper/lock/view.h"
 #include "lib/lock/lock_admin.h"
 
@@ -37,6 +38,7 @@ class ZookeeperAdmin final : public LockAdmin {
   /// The same, but waits until a server has answered in it.
   Result<Calls*> reached_session();
   Result<std::vector<Present>> present_at(const LockName& name, TimePoint until);
+  LockState shown(const LockName& name, const std::vector<Present>& present, TimePoint until);
   /// The lease of `owner` in this store. Lost if there is none, Unsupported if `owner` holds `name` by a process.
   Result<DetachedLease> lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files, TimePoint until);
   /// A lease of this user; while `lock` is open, no other dlock renews or releases it.
@@ -48,7 +50,7 @@ class ZookeeperAdmin final : public LockAdmin {
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
   Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
   Result<std::vector<LockName>> locks_below_root(TimePoint until);
-  bool have_heard(const std::vector<Present>& holders, TimePoint until);
+  void wait_to_be_heard(const Present& holder, TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<Present>& holders, TimePoint until);
   Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);
@@ -56,6 +58,7 @@ class ZookeeperAdmin final : public LockAdmin {
   Ensemble ensemble_;
   const Runtime runtime_;
   std::unique_ptr<Calls> calls_;
+  ServerClock clock_;
 };
 
 }  // namespace dlock::zookeeper

@@ -102,8 +102,8 @@ std::string place_in_line(const LockState& state, const Self& self) {
     return waiter.pid == self.pid && waiter.host == self.host;
   });
   const std::size_t waiters = state.waiters.size() + state.more_waiters;
-  if (own == state.waiters.end()) return waiters > 1 ? std::to_string(waiters) + " in line" : "";
-  const auto place = std::distance(state.waiters.begin(), own) + 1;
+  if (own == state.waiters.end() && state.place == 0) return waiters > 1 ? std::to_string(waiters) + " in line" : "";
+  const std::size_t place = state.place > 0 ? state.place : std::distance(state.waiters.begin(), own) + 1;
   if (place == 1) return "next in line";
   const bool is_teen = place % 100 / 10 == 1;
   const char* ending = is_teen || place % 10 > 3 || place % 10 == 0 ? "th"

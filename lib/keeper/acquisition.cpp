@@ -140,7 +140,8 @@ Refused Acquisition::busy(Control& control) {
   acquirer_.give_up();
   Refused refused{{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::nullopt};
   if (!state) return refused;
-  std::erase_if(state->waiters, [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); });
+  const auto ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };
+  if (std::erase_if(state->waiters, ours) == 0 && state->place > 0) --state->more_waiters;
   refused.state = std::move(*state);
   return refused;
 }

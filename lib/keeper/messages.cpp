@@ -87,6 +87,7 @@ void put_state(Message& message, const LockState& state) {
   message.fields["state.store"] = utf8_prefix(state.store, kLongestSentence);
   message.fields["state.mode"] = digits(static_cast<int>(state.mode));
   message.fields["state.permits"] = digits(state.permits);
+  if (state.place > 0) message.fields["state.place"] = digits(state.place);
   constexpr std::size_t kForTheRest = 64;  // "holder.more=" and "waiter.more=" with their numbers
   std::size_t room = kLargestMessage - kForTheRest - encode(message).size();
   std::size_t half = room / 2;
@@ -102,7 +103,10 @@ Result<LockState> get_state(const Message& message) {
   if (!name) return name.error();
   LockState state{
       *name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
+  const std::int64_t place = in.number_or("place", 0);
+  if (place < 0) in.fail("place");
   if (!in.ok()) return in.error();
+  state.place = static_cast<std::size_t>(place);
   auto holders = get_participants(message, "holder", state.more_holders);
   if (!holders) return holders.error();
   auto waiters = get_participants(message, "waiter", state.more_waiters);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/lock/holder.h"
 
+#include <algorithm>
+
 #include "lib/base/human_text.h"
 
 namespace dlock {
@@ -31,6 +33,12 @@ const char* mode_letter(Mode mode) {
 
 std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
+}
+
+void list_waiters(LockState& state, std::vector<Participant> waiters) {
+  state.more_waiters = waiters.size() - std::min(waiters.size(), kMostListed);
+  waiters.resize(waiters.size() - state.more_waiters);
+  state.waiters = std::move(waiters);
 }
 
 std::chrono::seconds move_to_our_clock(LockState& state, WallTime theirs, WallTime asked, WallTime answered) {

@@ -62,6 +62,9 @@ std::string participant_text(const Participant& participant);
 /// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
 void put_participant(JsonWriter& json, const Participant& participant);
 
+/// How many waiters of a lock a store lists; the others it counts.
+inline constexpr std::size_t kMostListed = 1000;
+
 /// The state of one lock as the store has told it. It may have changed since.
 struct LockState {
   LockName name;
@@ -72,6 +75,7 @@ struct LockState {
   std::vector<Participant> waiters;  ///< first come first
   std::size_t more_holders = 0;      ///< how many are not listed, because the list would be too long
   std::size_t more_waiters = 0;      ///< the same for waiters, which come behind the listed ones
+  std::size_t place = 0;             ///< ours among all waiters, from 1; 0: not known, or we are listed
   /// False: the store keeps no queue, and whoever waits asks it again and again.
   bool waiters_known = true;
   /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones.
@@ -80,6 +84,9 @@ struct LockState {
   /// The only user of this store, if that is another one than ours.
   std::string directory_of = {};
 };
+
+/// Lists `waiters`, or as many of them as are listed.
+void list_waiters(LockState& state, std::vector<Participant> waiters);
 
 /// Moves the times in `state`, read at `theirs` on the clock of the store, to our clock, which stood at `asked` before
 /// and at `answered` after that. Clocks that differ by less than a second are one; else by whole seconds, so that a

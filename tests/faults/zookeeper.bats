@@ -108,6 +108,21 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   history check --sections 2
 }
 
+@test "server restarted without its data: the command is ended at once, 79, long before its lease is over" {
+  own_server
+  start_watched a dlock run --ttl 60s "$key" -- section --for 50 2>said
+  wait_until begun 1
+  kill_server own
+  rm -rf "$servers/own/data"/version-2
+  restart_zookeeper own
+  local before
+  before=$(now_ms)
+  [ "$(how_ended a)" = "exit 79" ]
+  (($(now_ms) - before < 8000 * slowness))
+  grep -q "has expired" said
+  run -0 dlock run -n "$key" -- true
+}
+
 @test "server SIGKILLed under a waiter for longer than its --connect-timeout, and restarted: it is served when its turn comes" {
   own_server
   start_watched a dlock run --ttl 12s "$key" -- section --for 6
@@ -237,6 +252,43 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
   [ "$(how_ended b)" = "exit 0" ]
 }
 
+@test "a key that is another session's own node: held, to run, wait, inspect and force-release alike" {
+  start_watched a dlock run -b "$(zookeeper_url one)?recipe=simple" --ttl 20s "$key" -- section --for 30
+  wait_until begun 1
+  run -75 dlock run -n "$key" -- touch ran
+  [[ "$output" == *"is held by"* ]]
+  run -75 dlock wait -w 200ms "$key"
+  run -0 dlock inspect "$key"
+  [[ "$output" == *section* ]]
+  start_watched b dlock run -q "$key" -- section
+  nap 500000
+  run -0 dlock force-release --yes "$key"
+  [ "$(how_ended a)" = "exit 79" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  [ ! -e ran ]
+}
+
+# Each of these took a second longer: half of the force-releases, and every release.
+@test "force-release is done when the holder has heard of it, and release at once after acquire" {
+  local turn before in_time=0
+  for turn in 1 2 3 4 5 6; do
+    start_watched "a$turn" dlock run --ttl 20s "$key" -- section --for 30
+    wait_until has 1 holders "$key"
+    nap 400000 # it watches its node
+    before=$(now_ms)
+    run -0 dlock force-release --yes "$key"
+    (($(now_ms) - before > 900 * slowness)) || ((++in_time))
+    [ "$(how_ended "a$turn")" = "exit 79" ]
+  done
+  local owner
+  read -r owner _ < <(dlock acquire --ttl 20s "$key")
+  before=$(now_ms)
+  run -0 dlock renew --ttl 20s --owner "$owner" "$key"
+  run -0 dlock release --owner "$owner" "$key"
+  (($(now_ms) - before > 900 * slowness)) || ((++in_time))
+  [ "$in_time" -ge 6 ]
+}
+
 @test "one node is deleted by hand: 79, and it is not made again" {
   kazoo k
   start_watched a dlock run --ttl 20s "$key" -- section --for 30
@@ -341,6 +393,31 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 # --- many ------------------------------------------------------------------------------------------------------------
 
 woken() { zookeeper_counts own zk_sum_node_deleted_watch_count; }
+
+# The keeper computed for seconds, and each of them read every node of the others.
+@test "behind 5 000 others a waiter asks no more than behind 30, and is told how many they are; inspect lists 1 000" {
+  own_server
+  kazoo crowd own 60000
+  local count before asked=()
+  for count in 30 5000; do
+    [ "$(ask crowd make "/k$count")" = ok ]
+    [ "$(ask crowd queue "/k$count" "$count")" = ok ]
+    before=$(zookeeper_counts own zk_packets_received)
+    run -75 dlock run --progress=always -w 1500ms "k$count" -- true
+    asked+=($(($(zookeeper_counts own zk_packets_received) - before)))
+    [[ "$output" == *"$((count + 1))th in line"* || "$output" == *"${count}th in line"* ]]
+    [[ "$output" == *"$((count - 1)) others wait"* ]]
+  done
+  echo "packets: ${asked[*]}"
+  ((asked[1] - asked[0] <= 6)) # of which some are pings
+  run -0 --separate-stderr dlock inspect --json k5000
+  [ "$("$programs/json_part" --count /waiters <<<"$output")" = 1000 ]
+  [ "$("$programs/json_part" /more_waiters <<<"$output")" = 3999 ]
+  run -75 dlock wait -w 100ms k5000
+  before=$(now_ms)
+  run -0 dlock inspect k5000
+  (($(now_ms) - before < 2000 * slowness))
+}
 
 @test "256 wait: a hand-over wakes the next one, and nobody else" {
   own_server

@@ -3,6 +3,7 @@
 // holds, and what strangers wrote into their nodes steers nothing. An input has a line for each node: its name, a tab,
 // its data.
 #include <algorithm>
+#include <map>
 
 #include "backends/zookeeper/lock/view.h"
 #include "lib/base/human_text.h"
@@ -125,11 +126,12 @@ void judge_directory(const Names& children) {
   holders(Rule::kCuratorLease, children, 3, of(Family::kLease));
 }
 
-void show_directory(const Names& children, const std::vector<Node>& nodes) {
-  const auto present = present_in(children, nodes);
+void show_directory(const Names& children, const std::map<std::string, Node>& nodes) {
+  auto present = present_in("/k", children);
+  for (Present& one : present) fill(one, nodes.at(one.paths.front()));
   for (std::size_t i = 0; i < present.size(); ++i) {
     const Present& one = present[i];
-    promise(i == 0 || present[i - 1].number <= one.number, "the queue is in order");
+    promise(i == 0 || present[i - 1].name.number <= one.name.number, "the queue is in order");
     promise(!one.paths.empty(), "who is there has a node");
     promise(one.ours || (is_harmless(one.participant.owner) && is_harmless(one.participant.host)),
             "what strangers say steers no terminal");
@@ -145,7 +147,7 @@ void show_directory(const Names& children, const std::vector<Node>& nodes) {
 
 void take_in(std::string_view text) {
   Names children;
-  std::vector<Node> nodes;
+  std::map<std::string, Node> nodes;
   while (!text.empty()) {
     std::string_view line = take_until(text, '\n');
     const std::string name(take_until(line, '\t'));
@@ -158,7 +160,7 @@ void take_in(std::string_view text) {
     node.stat.czxid = static_cast<std::int64_t>(children.size() / 2);  // one transaction may have made two
     node.stat.ephemeral_owner = 1;
     children.push_back(name);
-    nodes.push_back(std::move(node));
+    nodes["/k/" + name] = std::move(node);
   }
   judge_directory(children);
   show_directory(children, nodes);

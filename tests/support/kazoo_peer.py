@@ -12,6 +12,7 @@ protect PATH USER PASSWORD [RIGHTS]  the same, where USER may do everything and 
 hide PATH                       nobody may read the nodes in it any more
 create PATH                     a sequential node: prints its name
 leave PATH,... WORD...          the same, several at once with the words in them, until this client ends
+queue PATH COUNT                COUNT contenders of Curator's mutex in this client's session
 crash                           ends without closing the session
 crowd FAMILY PATH COUNT ROUNDS  COUNT clients of their own take it ROUNDS times each; each hold is a section in the file
                                 "history" (see history_judge); "done" when all of them are
@@ -20,6 +21,7 @@ import os
 import sys
 import threading
 import time
+import uuid
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout, NoNodeError
@@ -79,6 +81,13 @@ class Peer:
     def free(self, name):
         self.locks.pop(name).release()
         return f"free {name}"
+
+    def queue(self, path, count):
+        made = [self.client.create_async(f"{path}/_c_{uuid.uuid4()}-lock-", b"10.0.0.9", ephemeral=True, sequence=True)
+                for _ in range(int(count))]
+        for one in made:
+            one.get()
+        return "ok"
 
     def contenders(self, family, path):
         return ",".join(make(self.client, family, path).contenders())

@@ -116,7 +116,7 @@ Result<LockState> BoundView::inspect(const LockName& name) {
   auto waiters = LeaseStore::waiters(*servers_.current(), runtime_.clock, settings_.strategy, name, servers_.server(),
                                      soon(), nullptr);
   if (!waiters) return waiters.error();
-  state.waiters = std::move(*waiters);
+  list_waiters(state, std::move(*waiters));
   move_to_our_clock(state, wall_time(holders->now), asked, answered);
   return state;
 }

@@ -287,7 +287,7 @@ Result<LockState> LeaseLock::describe(Control& control) {
   if (Database* database = servers_.current(); database != nullptr && database->usable()) {
     auto waiters = LeaseStore::waiters(*database, runtime_.clock, Strategy::kLease, spec_.name, servers_.server(),
                                        until, &control);
-    if (waiters) state.waiters = std::move(*waiters);
+    if (waiters) list_waiters(state, std::move(*waiters));
   }
   move_to_our_clock(state, wall_time(theirs), asked, answered);
   return state;

@@ -67,7 +67,7 @@ Result<LockState> LeaseView::inspect(const LockName& name) {
                                  : LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name,
                                                        servers_.server(), soon(), nullptr);
   if (!waiters) return waiters.error();
-  state.waiters = std::move(*waiters);
+  list_waiters(state, std::move(*waiters));
   move_to_our_clock(state, wall_time(reading->now), asked, answered);
   state.ever_taken = reading->row.version != 0 || !state.waiters.empty();
   state.forgets = true;

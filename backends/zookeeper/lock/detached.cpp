@@ -57,6 +57,7 @@ Message message_of(const DetachedLease& lease) {
   message.fields["token"] = lease.token.text();
   message.fields["delay"] = std::to_string(lease.lock_delay.count());
   message.fields["timeout"] = std::to_string(lease.timeout.count());
+  message.fields["settled"] = std::to_string(lease.settled.time_since_epoch().count());
   for (std::size_t i = 0; i < lease.paths.size(); ++i) message.fields["node" + std::to_string(i)] = lease.paths[i];
   return message;
 }
@@ -79,6 +80,7 @@ std::optional<DetachedLease> lease_of(const Message& message) {
                       Duration(leading_number<std::int64_t>(field("delay"))),
                       Duration(leading_number<std::int64_t>(field("timeout"))),
                       {}};
+  lease.settled = TimePoint(Duration(leading_number<std::int64_t>(field("settled"))));
   for (int i = 0; const std::string* path = message.find("node" + std::to_string(i)); ++i) {
     lease.paths.push_back(*path);
   }

@@ -23,9 +23,15 @@ struct DetachedLease {
   SessionKey key;     ///< SECRET
   FencingToken token;
   Duration lock_delay{0};
-  Duration timeout{0};             ///< of its session
+  Duration timeout{0};             ///< of its session, as it was asked for
   std::vector<std::string> paths;  ///< of its nodes
+  TimePoint settled{};             ///< earlier than that its session must not be given another timeout
 };
+
+/// Every follower hears of a new session, and tells the leader with its answer to the next ping, half a tick later at
+/// most, that the session is to last as long as it was made for. What the leader hears after that counts. Of servers
+/// with the usual tick.
+inline constexpr Duration kLongestHalfTick = std::chrono::milliseconds(1050);
 
 /// The files of such leases: one for each, named after the owner, readable by its user only. In
 /// /var/lib/dlock/zookeeper for root, else in $XDG_STATE_HOME/dlock/zookeeper or ~/.local/state/dlock/zookeeper.

@@ -19,6 +19,7 @@ constexpr Duration kFirstWatch = 200ms;  ///< a lock held for less is not worth 
 constexpr Duration kGiveUpBudget = 1s;   ///< to take back what may have been created
 constexpr Duration kRetryPause = 40ms;
 constexpr int kGoneTries = 5;
+constexpr std::size_t kMostNamed = 3;  ///< waiters that one who waits is told the names of
 
 }  // namespace
 
@@ -40,7 +41,7 @@ TimePoint ZookeeperLock::asked_by() {
 
 /// Nothing is held yet: a session that no server takes back may be asked about, or left.
 Result<void> ZookeeperLock::connect(Control& control) {
-  const Duration timeout = timeout_to_ask(spec_.ttl, spec_.lock_delay);
+  const Duration timeout = timeout_to_ask();
   if (calls_ && calls_->state() != SessionState::kExpired) {
     if (!calls_->is_shut_out()) return {};
     if (!shared_) return ensemble_.ask_anew(*calls_, timeout, asked_by(), &control);
@@ -129,9 +130,14 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::try_once(Control& control) {
     if (*joined) return Outcome::kHolds;
     denied_ = true;
   }
+  waited_for_.clear();
   auto outcome = pass_stages(control);
   if (!outcome) stage_ = 0;
-  return outcome;
+  if (outcome || outcome.error().code != ErrorCode::kUnsupported) return outcome;
+  const auto key = calls_->call({.kind = Request::Kind::kExists, .path = directory_}, asked_by(), &control);
+  if (!key || key->stat.ephemeral_owner == 0) return outcome;
+  waited_for_ = directory_;
+  return Outcome::kBusy;
 }
 
 Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
@@ -190,12 +196,12 @@ Result<Verdict> ZookeeperLock::pass(ContenderStore& contender, Control& control)
 
 /// Nobody holds it: nobody is there at all, since whoever leaves is followed by the next.
 Result<ZookeeperLock::Outcome> ZookeeperLock::see_whether_free(Control& control) {
-  const auto present = read_present(*calls_, ensemble_.recipe(), directory_, asked_by(), &control);
+  const auto present = read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control);
   if (!present) return present.error();
   acquisition_.patience().reached();
   const bool is_held = std::any_of(present->begin(), present->end(), [](const Present& p) { return p.holds; });
   if (!is_held) return Outcome::kFree;
-  last_there_ = present->back().paths.front();
+  waited_for_ = present->back().paths.front();
   return Outcome::kBusy;
 }
 
@@ -220,9 +226,9 @@ bool ZookeeperLock::wait(std::optional<TimePoint> until, Control& control) {
 
 /// False: it has happened already.
 Result<bool> ZookeeperLock::watch(Control& control) {
-  if (spec_.take) return contenders_[stage_].watch(verdict_, asked_by(), &control);
+  if (waited_for_.empty()) return contenders_[stage_].watch(verdict_, asked_by(), &control);
   const auto seen =
-      calls_->call({.kind = Request::Kind::kExists, .path = last_there_, .watch = true}, asked_by(), &control);
+      calls_->call({.kind = Request::Kind::kExists, .path = waited_for_, .watch = true}, asked_by(), &control);
   if (!seen) return seen.error();
   return seen->code == Code::kOk;
 }
@@ -237,7 +243,7 @@ bool ZookeeperLock::is_woken() {
   if (out) acquisition_.patience().unreached(*out);
   else acquisition_.patience().reached();
   if (out && acquisition_.patience().is_long_outage(runtime_.clock.now())) return true;
-  return spec_.take ? contenders_[stage_].is_woken(verdict_) : calls_->take_fired(last_there_);
+  return waited_for_.empty() ? contenders_[stage_].is_woken(verdict_) : calls_->take_fired(waited_for_);
 }
 
 /// The session wants to be heard meanwhile.
@@ -258,18 +264,22 @@ bool ZookeeperLock::wait_in_session(const std::function<bool()>& is_ready, std::
 Result<LockState> ZookeeperLock::describe(Control& control) {
   if (!calls_) return Error{ErrorCode::kUnavailable, "not connected"};
   const TimePoint until = runtime_.clock.now() + kLookBudget;
-  auto present = read_present(*calls_, ensemble_.recipe(), directory_, until, &control);
+  auto present = read_present(*calls_, ensemble_.recipe(), directory_, kMostNamed, until, &control);
   if (!present) return present.error();
   if (!acquisition_.patience().is_once()) {
     (void)count_entries(*calls_, entries_directory(ensemble_.root(), spec_.name), *present, until, &control);
   }
-  return state_of(spec_.name, ensemble_.store(), *present);
+  const bool queues = spec_.take && stage_ < contenders_.size() && !contenders_[stage_].paths().empty();
+  const std::string own = queues ? contenders_[stage_].paths().front() : "";
+  LockState state = state_of(spec_.name, ensemble_.store(), *present, own);
+  clock_.move_to_ours(state, *calls_, ensemble_.root(), until, &control);
+  return state;
 }
 
 /// False: the claim is not confirmed. Unsupported: it would wait for itself.
 Result<bool> ZookeeperLock::join_ancestor(Control& control) {
   while (true) {
-    const auto present = read_present(*calls_, ensemble_.recipe(), directory_, asked_by(), &control);
+    const auto present = read_present(*calls_, ensemble_.recipe(), directory_, 0, asked_by(), &control);
     if (!present) return present.error();
     const auto outer = std::find_if(present->begin(), present->end(), [this](const Present& one) {
       return one.holds && one.ours && one.participant.owner == spec_.ancestor->owner.text() &&

@@ -8,6 +8,7 @@
 
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/entries.h"
+#include "backends/zookeeper/lock/server_clock.h"
 #include "backends/zookeeper/lock/shared_session.h"
 #include "backends/zookeeper/lock/store.h"
 #include "backends/zookeeper/lock/view.h"
@@ -73,9 +74,11 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   void outlast_first_touches();
   void leave_gates();
   TimePoint asked_by();
+  Duration timeout_to_ask() const;
   TimePoint believed() const;
   bool is_ours(const Answer& node) const;
   bool has_news() const;
+  std::optional<TimePoint> asks_anew_at() const;
   bool is_watched() const;
   std::vector<std::string> unwatched(TimePoint now) const;
   Renewal judge_watched();
@@ -110,17 +113,21 @@ class ZookeeperLock final : public LockDriver, private Acquirer {
   TimePoint sent_{};
   TimePoint previously_sent_{};
   Acquisition acquisition_;
-  int unreached_ = 0;       ///< attempts without an answer
-  bool denied_ = false;     ///< the ancestor's hold is not there
-  std::size_t stage_ = 0;   ///< the first one that is not passed yet
-  std::string freed_by_;    ///< who is about to delete our node, and why, as our node says
-  Verdict verdict_;         ///< of stages_[stage_]: what is waited for
-  std::string last_there_;  ///< of a waiter that takes nothing (`dlock wait`): the node that it waits for
+  int unreached_ = 0;      ///< attempts without an answer
+  bool denied_ = false;    ///< the ancestor's hold is not there
+  std::size_t stage_ = 0;  ///< the first one that is not passed yet
+  std::string freed_by_;   ///< who is about to delete our node, and why, as our node says
+  ServerClock clock_;
+  Verdict verdict_;  ///< of stages_[stage_]: what is waited for
+  /// The node that is waited for where that is not a contender's before ours: the last one's, by who takes nothing
+  /// (`dlock wait`); the key's own, if that is another session's.
+  std::string waited_for_;
   std::optional<TimePoint> watch_at_;
-  TimePoint looked_at_{};  ///< when our nodes, or one of them, were read last
-  std::size_t looks_ = 0;  ///< how often
-  TimePoint began_{};      ///< when the session was asked for
-  Duration made_for_{0};   ///< the timeout that the session was opened with
+  std::optional<TimePoint> asked_anew_;  ///< since when there was no connection when that was done
+  TimePoint looked_at_{};                ///< when our nodes, or one of them, were read last
+  std::size_t looks_ = 0;                ///< how often
+  TimePoint began_{};                    ///< when the session was asked for
+  Duration made_for_{0};                 ///< the timeout that the session was opened with
   struct Left {
     SessionKey key;
     FencingToken token;

@@ -12,9 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kWatchAgain = 1s;           ///< after a watch that could not be set
-constexpr Duration kLongestHalfTick = 1050ms;  ///< of servers with the usual tick
+constexpr Duration kWatchAgain = 1s;  ///< after a watch that could not be set
 constexpr Duration kTouchPause = 100ms;
+constexpr Duration kOutage = 300ms;  ///< without a connection, after which the session is asked about anew
 constexpr Duration kSyncBudget = 1s;
 
 }  // namespace
@@ -30,8 +30,7 @@ ZookeeperLock::~ZookeeperLock() {
   else calls_->session().close();
 }
 
-/// Every follower hears of a new session, and tells the leader with its answer to the next ping, half a tick later at
-/// most, that the session is to last as long as it was made for. What the leader hears after that counts.
+/// After the session was given another timeout than it was made for.
 void ZookeeperLock::outlast_first_touches() {
   const TimePoint until = began_ + std::min<Duration>(made_for_ / 4, kLongestHalfTick);
   for (bool last = false; !last;) {
@@ -108,7 +107,14 @@ bool ZookeeperLock::has_news() const {
 
 std::optional<TimePoint> ZookeeperLock::wake_at() const {
   if (has_news()) return TimePoint();
-  return calls_ ? earlier(watch_at_, calls_->wake_at()) : watch_at_;
+  return calls_ ? earlier(earlier(watch_at_, asks_anew_at()), calls_->wake_at()) : watch_at_;
+}
+
+/// Servers that have lost their data close each connection of a session that has seen them, and never say that it has
+/// ended: one that has seen nothing is told so. Each renewal in it reads our nodes behind a sync.
+std::optional<TimePoint> ZookeeperLock::asks_anew_at() const {
+  const auto out = calls_ && !shared_ ? calls_->out_since() : std::nullopt;
+  return out && out != asked_anew_ ? std::optional(*out + kOutage) : std::nullopt;
 }
 
 /// Reads our nodes with a watch once the lock has been held for a moment, and after each change of them.
@@ -116,6 +122,10 @@ Renewal ZookeeperLock::held(TimePoint now) {
   calls_->receive();
   if (calls_->state() == SessionState::kExpired) {
     return RenewalLost{"the session on " + ensemble_.store() + " has expired"};
+  }
+  if (const auto at = asks_anew_at(); at && now >= *at) {
+    asked_anew_ = calls_->out_since();
+    (void)ensemble_.ask_anew(*calls_, calls_->timeout(), now + kOutage, nullptr);
   }
   if (entered_) return look_after_entries(now);
   if (!joined_) leave_gates();
@@ -284,14 +294,21 @@ Result<void> ZookeeperLock::take_session_again(Duration timeout, TimePoint until
   return {};
 }
 
+/// A lease that nobody keeps lasts as long as its session.
+Duration ZookeeperLock::timeout_to_ask() const {
+  if (spec_.left_to == 0) return spec_.ttl + spec_.lock_delay;
+  return zookeeper::timeout_to_ask(spec_.ttl, spec_.lock_delay);
+}
+
 /// From now on the session is as long as the lease, and nobody but a file knows of it.
 Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
   if (!spec_.take || joined_) return {};
   const Duration timeout = ttl + spec_.lock_delay;
   if (timeout <= Duration(0)) return release(until);
   for (std::size_t i = 0; i + 1 < contenders_.size(); ++i) (void)contenders_[i].remove(until);
-  let_go_of_session();
-  if (auto again = take_session_again(timeout, until); !again) {
+  const bool is_made_for_it = timeout == timeout_to_ask();
+  if (!is_made_for_it) let_go_of_session();
+  if (auto again = is_made_for_it ? Result<void>() : take_session_again(timeout, until); !again) {
     Error error = again.error();
     if (error.code == ErrorCode::kUnavailable) {
       error.message += "; unless it can be given back before, " + spec_.name.text() +
@@ -306,7 +323,7 @@ Result<void> ZookeeperLock::leave(Duration ttl, TimePoint until) {
     if (!files) return files.error();
     files->sweep_old();
     auto written = files->write({spec_.name, spec_.owner, ensemble_.store(), calls_->key(), contenders_.back().token(),
-                                 spec_.lock_delay, calls_->timeout(), held_});
+                                 spec_.lock_delay, timeout, held_, began_ + kLongestHalfTick});
     if (!written) return written.error();
     lease_file_ = std::move(*written);  // a renewal waits until we are done with the session
   }

@@ -159,7 +159,7 @@ std::optional<NodeName> parse_node_name(std::string_view name) {
   std::string_view prefix = name.substr(0, digits);
   for (const Mark& mark : kMarks) {
     // Servers before 3.6 wrap to negative numbers.
-    const bool negative = prefix.ends_with(std::string(mark.text) + "-");
+    const bool negative = prefix.ends_with('-') && prefix.substr(0, prefix.size() - 1).ends_with(mark.text);
     if (!negative && !prefix.ends_with(mark.text)) continue;
     const std::string_view before = prefix.substr(0, prefix.size() - mark.text.size() - (negative ? 1 : 0));
     return NodeName{mark.family, number_from(digits - (negative ? 1 : 0)), permits_of(before)};
@@ -169,6 +169,18 @@ std::optional<NodeName> parse_node_name(std::string_view name) {
   if (prefix.ends_with("__READ__")) return NodeName{Family::kCuratorRead, number_from(digits), 0};
   if (prefix.ends_with("__WRIT__")) return NodeName{Family::kCuratorWrite, number_from(digits), 0};
   return std::nullopt;
+}
+
+std::string guid_in(std::string_view name) {
+  if (name.starts_with("_c_")) name.remove_prefix(3);
+  std::string digits;
+  for (const char c : name.substr(0, 36)) {
+    if (c == '-') continue;
+    const bool is_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    if (!is_digit || digits.size() == 32) break;
+    digits += c;
+  }
+  return digits.size() == 32 ? digits : std::string();
 }
 
 Guid Guid::random() {

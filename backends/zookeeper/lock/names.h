@@ -49,6 +49,9 @@ struct NodeName {
 /// nullopt for a node that is none of them.
 std::optional<NodeName> parse_node_name(std::string_view name);
 
+/// The GUID in a contender's name, in 32 digits; "" if it has none.
+std::string guid_in(std::string_view name);
+
 /// The part of a node's name that all nodes of one acquisition share and no other node has: by it they are found again
 /// after an answer was lost. Begins with a letter, so that no name sorts before a number.
 class Guid {

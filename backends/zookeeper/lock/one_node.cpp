@@ -28,4 +28,9 @@ Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken t
   }
 }
 
+Error is_directory(const Calls& calls, const std::string& path) {
+  return {ErrorCode::kUnsupported, path + " on " + calls.store() + " is a directory, and not a lock of recipe=simple",
+          "choose another key, or the recipe that made it"};
+}
+
 }  // namespace dlock::zookeeper

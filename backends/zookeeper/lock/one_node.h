@@ -13,4 +13,7 @@ namespace dlock::zookeeper {
 /// `token` so far that the next one's is another, and returns it. Conflict if the node is somebody else's by now.
 Result<int> stamp_one_node(Calls& calls, const std::string& path, FencingToken token, TimePoint until);
 
+/// The refusal of a key whose node `path` no session owns.
+Error is_directory(const Calls& calls, const std::string& path);
+
 }  // namespace dlock::zookeeper

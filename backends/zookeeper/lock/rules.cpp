@@ -2,6 +2,7 @@
 #include "backends/zookeeper/lock/rules.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -30,99 +31,18 @@ bool are_present(const std::vector<std::string>& own, const std::vector<std::str
   return std::all_of(own.begin(), own.end(), [&](const std::string& name) { return is_own(children, name); });
 }
 
-std::string after_last(const std::string& text, std::string_view word) {
+std::string_view after_last(std::string_view text, std::string_view word) {
   const std::size_t at = text.rfind(word);
-  return at == std::string::npos ? text : text.substr(at + word.size());
+  return at == std::string_view::npos ? text : text.substr(at + word.size());
 }
 
-/// What Curator sorts by: a name without the word sorts as it is.
-std::string curator_key(Rule rule, const std::string& name) {
-  if (rule == Rule::kCuratorMutex) return after_last(name, "lock-");
-  return after_last(after_last(name, "__READ__"), "__WRIT__");
-}
-
-std::vector<std::string> sorted_by_curator(Rule rule, std::vector<std::string> children) {
-  std::sort(children.begin(), children.end(),
-            [rule](const std::string& a, const std::string& b) { return curator_key(rule, a) < curator_key(rule, b); });
-  return children;
-}
-
-/// Curator's mutex and write lock: the first of all children.
-Verdict judge_curator(Rule rule, const std::vector<std::string>& children, const std::vector<std::string>& own) {
-  const auto sorted = sorted_by_curator(rule, children);
-  const auto mine = std::find(sorted.begin(), sorted.end(), own.front());
-  if (mine == sorted.begin()) return {Verdict::Kind::kHolds};
-  return {Verdict::Kind::kWaits, {*(mine - 1)}};
-}
-
-/// Curator's read lock: no writer before it.
-Verdict judge_curator_read(const std::vector<std::string>& children, const std::vector<std::string>& own) {
-  for (const std::string& name : sorted_by_curator(Rule::kCuratorRead, children)) {
-    if (name == own.front()) break;
-    if (name.find("__WRIT__") != std::string::npos) return {Verdict::Kind::kWaits, {name}};
-  }
-  return {Verdict::Kind::kHolds};
-}
-
-struct Numbered {
-  std::string name;
-  NodeName parsed;
-};
-
-/// All nodes before ours, in order. Same numbers (Curator's downgrade; a directory that ran out of them) count as
-/// before us.
-std::vector<Numbered> before(const std::vector<std::string>& children, const std::vector<std::string>& own) {
-  std::optional<std::int64_t> first;
-  for (const std::string& name : own) {
-    const auto parsed = parse_node_name(name);
-    if (parsed && (!first || parsed->number < *first)) first = parsed->number;
-  }
-  std::vector<Numbered> found;
-  for (const std::string& name : children) {
-    const auto parsed = parse_node_name(name);
-    if (parsed && first && parsed->number <= *first && !is_own(own, name)) found.push_back({name, *parsed});
-  }
-  std::sort(found.begin(), found.end(),
-            [](const Numbered& a, const Numbered& b) { return a.parsed.number < b.parsed.number; });
-  return found;
+/// What Curator sorts by (a name without the word sorts as it is), and what decides where that is the same.
+std::pair<std::string_view, std::string_view> curator_order(Rule rule, std::string_view name) {
+  if (rule == Rule::kCuratorMutex) return {after_last(name, "lock-"), name};
+  return {after_last(after_last(name, "__READ__"), "__WRIT__"), name};
 }
 
 bool is_reader(Family family) { return family == Family::kCuratorRead || family == Family::kKazooRead; }
-
-/// Holds if nobody that the rule sees is before; else watches the nearest.
-Verdict judge_numbers(Rule rule, const std::vector<Numbered>& others) {
-  for (auto other = others.rbegin(); other != others.rend(); ++other) {
-    if (is_seen_by(rule, other->parsed.family)) return {Verdict::Kind::kWaits, {other->name}};
-  }
-  return {Verdict::Kind::kHolds};
-}
-
-/// Fewer than `permits` before it. It watches the `permits` nearest: when as many have gone as must, one of these has.
-Verdict judge_permits(const std::vector<Numbered>& others, int permits) {
-  std::vector<std::string> shares;
-  for (const Numbered& other : others) {
-    if (other.parsed.family == Family::kCuratorRead && other.parsed.permits > 0) shares.push_back(other.name);
-  }
-  const auto most = static_cast<std::size_t>(permits);
-  if (shares.size() < most) return {Verdict::Kind::kHolds};
-  return {Verdict::Kind::kWaits, {shares.end() - permits, shares.end()}};
-}
-
-/// Somebody before us shares in another way.
-bool disagree(const std::vector<Numbered>& others, int permits) {
-  return std::any_of(others.begin(), others.end(), [permits](const Numbered& other) {
-    return is_reader(other.parsed.family) && other.parsed.permits != permits;
-  });
-}
-
-Verdict judge_bridge(Rule rule, const std::vector<std::string>& children, const std::vector<std::string>& own,
-                     int permits) {
-  const auto others = before(children, own);
-  if (rule != Rule::kBridgeExclusive && disagree(others, permits)) return {Verdict::Kind::kDisagrees};
-  Verdict verdict = judge_numbers(rule, others);
-  if (rule != Rule::kBridgePermits || verdict.kind != Verdict::Kind::kHolds) return verdict;
-  return judge_permits(others, permits);
-}
 
 Stage gate(const std::string& directory, Rule rule, Family family) { return {directory, rule, {family}, 0}; }
 
@@ -220,7 +140,7 @@ bool is_seen_by(Rule rule, Family family) {
 }
 
 bool is_in_curators_way(const std::string& name) {
-  return !parse_node_name(name) && curator_key(Rule::kCuratorMutex, name) < "0000000000";
+  return !parse_node_name(name) && curator_order(Rule::kCuratorMutex, name).first < "0000000000";
 }
 
 std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& children,
@@ -243,36 +163,138 @@ std::vector<std::string> strangers(Rule rule, const std::vector<std::string>& ch
   return found;
 }
 
-Verdict judge(Rule rule, const std::vector<std::string>& children, const std::vector<std::string>& own, int permits) {
-  const auto most = static_cast<std::size_t>(permits);
-  if (rule == Rule::kKazooLease) {
-    if (!own.empty() && are_present(own, children)) return {Verdict::Kind::kHolds};
-    if (children.size() < most) return {Verdict::Kind::kGone};
-    return {Verdict::Kind::kWaits, {}, true};
+Contenders::Contenders(const std::vector<std::string>& children) : children_(children) {
+  for (const std::string& name : children) {
+    if (const auto parsed = parse_node_name(name)) sorted_.push_back({*parsed, name});
+    const auto earlier = [&](Rule rule, const std::string* than) {
+      return than == nullptr || curator_order(rule, name) < curator_order(rule, *than);
+    };
+    if (earlier(Rule::kCuratorMutex, first_mutex_)) first_mutex_ = &name;
+    if (earlier(Rule::kCuratorWrite, first_in_line_)) first_in_line_ = &name;
+    const bool writes = name.find("__WRIT__") != std::string::npos;
+    if (writes && earlier(Rule::kCuratorRead, first_writer_)) first_writer_ = &name;
   }
-  if (!are_present(own, children) || own.empty()) return {Verdict::Kind::kGone};
+  std::stable_sort(sorted_.begin(), sorted_.end(),
+                   [](const One& a, const One& b) { return a.parsed.number < b.parsed.number; });
+  for (const One& one : sorted_) {
+    auto& first = first_of_[static_cast<std::size_t>(one.parsed.family)];
+    if (!first) first = one.parsed.number;
+    if (!is_reader(one.parsed.family)) continue;
+    if (!first_reader_) first_reader_ = one.parsed;
+    else if (!other_reader_ && one.parsed.permits != first_reader_->permits) other_reader_ = one.parsed;
+    if (one.parsed.family == Family::kCuratorRead && one.parsed.permits > 0) shares_.push_back(&one);
+  }
+}
+
+/// The end of those before ours. Same numbers (Curator's downgrade; a directory that ran out of them) count as before
+/// us.
+std::size_t Contenders::end_before(const std::vector<std::string>& own) const {
+  std::optional<std::int64_t> first;
+  for (const std::string& name : own) {
+    const auto parsed = parse_node_name(name);
+    if (parsed && (!first || parsed->number < *first)) first = parsed->number;
+  }
+  if (!first) return 0;
+  const auto end = std::upper_bound(sorted_.begin(), sorted_.end(), *first,
+                                    [](std::int64_t number, const One& one) { return number < one.parsed.number; });
+  return static_cast<std::size_t>(end - sorted_.begin());
+}
+
+bool Contenders::is_blocked(Rule rule, const std::vector<std::string>& own) const {
+  const std::size_t end = end_before(own);
+  if (end == 0) return false;
+  const std::int64_t number = sorted_[end - 1].parsed.number;
+  for (std::size_t family = 0; family < first_of_.size(); ++family) {
+    if (first_of_[family] && *first_of_[family] < number && is_seen_by(rule, Family(family))) return true;
+  }
+  return nearest(rule, own, number) != nullptr;
+}
+
+/// The nearest one before ours that the rule sees, with this number or a higher one; nullptr if there is none.
+const std::string* Contenders::nearest(Rule rule, const std::vector<std::string>& own, std::int64_t least) const {
+  for (std::size_t i = end_before(own); i-- > 0 && sorted_[i].parsed.number >= least;) {
+    if (is_seen_by(rule, sorted_[i].parsed.family) && !is_own(own, sorted_[i].name)) return &sorted_[i].name.get();
+  }
+  return nullptr;
+}
+
+/// Somebody before us shares in another way.
+bool Contenders::disagree(const std::vector<std::string>& own, int permits) const {
+  const auto& other = first_reader_ && first_reader_->permits != permits ? first_reader_ : other_reader_;
+  const std::size_t end = end_before(own);
+  return other && end > 0 && other->number <= sorted_[end - 1].parsed.number;
+}
+
+/// The nearest `permits` before ours that share so; fewer if there are no more.
+std::vector<std::string> Contenders::shares_before(const std::vector<std::string>& own, int permits) const {
+  std::vector<std::string> found;
+  auto share = std::lower_bound(shares_.begin(), shares_.end(), sorted_.data() + end_before(own));
+  while (share != shares_.begin() && found.size() < static_cast<std::size_t>(permits)) {
+    if (const std::string& name = (*--share)->name; !is_own(own, name)) found.push_back(name);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+/// The last child before ours in the order of Curator's mutex or write lock.
+const std::string& Contenders::before_in_line(Rule rule, const std::string& own) const {
+  const std::string* found = rule == Rule::kCuratorMutex ? first_mutex_ : first_in_line_;
+  for (const std::string& name : children_) {
+    const auto place = curator_order(rule, name);
+    if (place < curator_order(rule, own) && curator_order(rule, *found) < place) found = &name;
+  }
+  return *found;
+}
+
+bool Contenders::holds(Rule rule, const std::vector<std::string>& own, int permits) const {
   switch (rule) {
-    case Rule::kBridgeExclusive:
-    case Rule::kBridgeShared:
-    case Rule::kBridgePermits:
-      return judge_bridge(rule, children, own, permits);
     case Rule::kCuratorMutex:
+      return own.front() == *first_mutex_;
     case Rule::kCuratorWrite:
-      return judge_curator(rule, children, own);
-    case Rule::kCuratorRead:
-      return judge_curator_read(children, own);
+      return own.front() == *first_in_line_;
+    case Rule::kCuratorRead:  // no writer before it
+      return !first_writer_ || curator_order(rule, own.front()) < curator_order(rule, *first_writer_);
+    case Rule::kBridgeShared:
+      return !disagree(own, permits) && !is_blocked(rule, own);
+    case Rule::kBridgePermits:
+      return !disagree(own, permits) && !is_blocked(rule, own) &&
+             shares_before(own, permits).size() < static_cast<std::size_t>(permits);
+    case Rule::kCuratorLease:
+      return children_.size() <= static_cast<std::size_t>(permits);
+    case Rule::kKazooLease:
+    case Rule::kOneNode:
+      return true;
+    case Rule::kBridgeExclusive:
     case Rule::kKazooLock:
     case Rule::kKazooWrite:
     case Rule::kKazooRead:
-      return judge_numbers(rule, before(children, own));
-    case Rule::kCuratorLease:
-      if (children.size() <= most) return {Verdict::Kind::kHolds};
-      return {Verdict::Kind::kWaits, {}, true};
-    case Rule::kKazooLease:
-    case Rule::kOneNode:
       break;
   }
-  return {Verdict::Kind::kHolds};
+  return !is_blocked(rule, own);
+}
+
+Verdict Contenders::judge(Rule rule, const std::vector<std::string>& own, int permits) const {
+  const bool is_there = !own.empty() && are_present(own, children_);
+  if (rule == Rule::kKazooLease && !is_there) {
+    if (children_.size() < static_cast<std::size_t>(permits)) return {Verdict::Kind::kGone};
+    return {Verdict::Kind::kWaits, {}, true};
+  }
+  if (!is_there) return {Verdict::Kind::kGone};
+  if (holds(rule, own, permits)) return {Verdict::Kind::kHolds};
+  if (rule == Rule::kCuratorLease) return {Verdict::Kind::kWaits, {}, true};
+  if (rule == Rule::kCuratorRead) return {Verdict::Kind::kWaits, {*first_writer_}};
+  if (rule == Rule::kCuratorMutex || rule == Rule::kCuratorWrite) {
+    return {Verdict::Kind::kWaits, {before_in_line(rule, own.front())}};
+  }
+  const bool shares = rule == Rule::kBridgeShared || rule == Rule::kBridgePermits;
+  if (shares && disagree(own, permits)) return {Verdict::Kind::kDisagrees};
+  const std::string* const name = nearest(rule, own, std::numeric_limits<std::int64_t>::min());
+  if (name) return {Verdict::Kind::kWaits, {*name}};
+  return {Verdict::Kind::kWaits, shares_before(own, permits)};  // when as many have gone as must, one of these has
+}
+
+Verdict judge(Rule rule, const std::vector<std::string>& children, const std::vector<std::string>& own, int permits) {
+  return Contenders(children).judge(rule, own, permits);
 }
 
 Rule rule_of(const std::vector<NodeName>& nodes) {

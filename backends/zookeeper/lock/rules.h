@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,7 +73,46 @@ struct Verdict {
   bool watch_children = false;
 };
 
-/// `own`: our nodes' names, which are all numbered except under kKazooLease. Pure.
+/// The contenders in a directory, from the names of its children, which outlive this: sorted once, so that holds() of
+/// each of them looks at few others. Pure.
+class Contenders {
+ public:
+  explicit Contenders(const std::vector<std::string>& children);
+
+  struct One {
+    NodeName parsed;
+    std::reference_wrapper<const std::string> name;
+  };
+  /// Those whose names have a number, by that.
+  const std::vector<One>& sorted() const { return sorted_; }
+
+  /// `own`: the nodes' names of one acquisition, which are all numbered except under kKazooLease.
+  Verdict judge(Rule rule, const std::vector<std::string>& own, int permits) const;
+
+  /// Whether judge() says so. REQUIRES: the nodes are among the children.
+  bool holds(Rule rule, const std::vector<std::string>& own, int permits) const;
+
+ private:
+  std::size_t end_before(const std::vector<std::string>& own) const;
+  bool is_blocked(Rule rule, const std::vector<std::string>& own) const;
+  const std::string* nearest(Rule rule, const std::vector<std::string>& own, std::int64_t least) const;
+  bool disagree(const std::vector<std::string>& own, int permits) const;
+  std::vector<std::string> shares_before(const std::vector<std::string>& own, int permits) const;
+  const std::string& before_in_line(Rule rule, const std::string& own) const;
+
+  const std::vector<std::string>& children_;
+  std::vector<One> sorted_;
+  std::array<std::optional<std::int64_t>, 6> first_of_;  ///< the lowest number of each family
+  std::optional<NodeName> first_reader_;
+  std::optional<NodeName> other_reader_;  ///< the first one that shares in another way than that
+  std::vector<const One*> shares_;        ///< one node of each acquisition that shares by permits
+  // The first ones in the orders of Curator's locks, where every child counts.
+  const std::string* first_mutex_ = nullptr;
+  const std::string* first_in_line_ = nullptr;
+  const std::string* first_writer_ = nullptr;
+};
+
+/// One judgement. Pure.
 Verdict judge(Rule rule, const std::vector<std::string>& children, const std::vector<std::string>& own, int permits);
 
 /// The rule by which a contender with these nodes, all of one acquisition, waits.

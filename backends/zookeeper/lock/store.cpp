@@ -5,6 +5,7 @@
 
 #include "lib/base/text.h"
 
+#include "backends/zookeeper/lock/one_node.h"
 #include "backends/zookeeper/session/errors.h"
 
 namespace dlock::zookeeper {
@@ -242,9 +243,7 @@ Result<Verdict> ContenderStore::create_one(const std::string& path, TimePoint un
       if (!node) return node.error();
       if (node->code == Code::kNoNode) continue;
       if (node->stat.ephemeral_owner != 0) return Verdict{Verdict::Kind::kWaits, {base_of(path)}};
-      return Error{ErrorCode::kUnsupported,
-                   path + " on " + calls_.store() + " is a directory, and no lock of recipe=simple",
-                   "choose another key, or the recipe that made it"};
+      return is_directory(calls_, path);
     }
     if (answer->code == Code::kOk) {
       own_ = {path};

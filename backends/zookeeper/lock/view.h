@@ -17,25 +17,33 @@ struct Present {
   Participant participant;
   bool holds = false;
   std::vector<std::string> paths;    ///< of its nodes, the one with the lowest number first
+  NodeName name;                     ///< of paths.front()
+  const char* kind = "";             ///< whose it is: "Curator mutex"
+  bool is_read = false;              ///< false: a waiter that is only counted; what follows is not known, nor who it is
   NodeStat stat;                     ///< of paths.front()
   std::string data;                  ///< of paths.front()
   std::optional<HolderRecord> ours;  ///< nullopt: another library's
-  std::int64_t number = 0;
 };
 
-/// Reads who holds and waits in the directories of one lock, after a sync; in the order of the queue.
-Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, TimePoint until,
-                                          Control* control);
+/// Who holds and waits in the directories of one lock, after a sync, in the order of the queue: the holders and the
+/// first `listed` waiters are read, the others only counted. Unsupported for a directory that no lock of recipe=simple
+/// can have the name of.
+Result<std::vector<Present>> read_present(Calls& calls, Recipe recipe, const std::string& directory, std::size_t listed,
+                                          TimePoint until, Control* control);
 
-LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present);
+/// `own`: our first node, if we wait.
+LockState state_of(const LockName& name, const std::string& store, const std::vector<Present>& present,
+                   const std::string& own = {});
 
-/// A node whose data was read.
 struct Node {
   std::string path;
   NodeStat stat;
   std::string data;
 };
-/// Who holds and waits, from the names in a directory and those nodes of it that were read. Pure.
-std::vector<Present> present_in(const std::vector<std::string>& children, const std::vector<Node>& nodes);
+/// Adds what the first of its nodes tells. Pure.
+void fill(Present& present, Node node);
+
+/// Who holds and waits, from the names in a directory alone: nobody is read yet. Pure.
+std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children);
 
 }  // namespace dlock::zookeeper

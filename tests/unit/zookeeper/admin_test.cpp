@@ -224,4 +224,77 @@ TEST_CASE(
   CHECK(w.commands("bridge")->inspect(kName)->holders.empty());
 }
 
+TEST_CASE("A force-release goes on as soon as the holder has heard of it, whenever that is") {
+  for (int looks = 1; looks < 12; ++looks) {
+    CAPTURE(looks);
+    World world;
+    const auto holder = world.enter();
+    const auto commands = world.commands();
+    const auto shown = commands->inspect(kName);
+    REQUIRE(shown);
+    int seen = 0;
+    TimePoint heard = TimePoint::max();
+    world.ensemble.sessions.back()->looked_at = [&] {
+      const std::string& path = holder.contender->paths().front();
+      if (!world.ensemble.nodes.contains(path)) return;
+      auto told = decode_record(world.ensemble.nodes.at(path).data);
+      if (told->freed_by.empty() || ++seen != looks) return;
+      told->heard = true;
+      world.ensemble.write(path, encode(*told));
+      heard = world.clock.now();
+    };
+    REQUIRE(commands->force_release(kName, *shown, "ops"));
+    CHECK(world.clock.now() - 500ms < heard);
+  }
+}
+
+TEST_CASE("Ages are by the store's clock, whatever ours shows, and it is asked once a minute") {
+  for (const auto ahead : {0h, -5h, 5h}) {
+    CAPTURE(ahead.count());
+    World world;
+    world.ensemble.time_ms = [&] {
+      return std::chrono::duration_cast<std::chrono::milliseconds>((world.clock.wall() + ahead).time_since_epoch())
+          .count();
+    };
+    const WallTime taken = world.clock.wall();
+    const auto holder = world.enter();
+    world.clock.advance(7s);
+    const auto commands = world.commands();
+    const auto state = commands->inspect(kName);
+    REQUIRE(state);
+    REQUIRE(state->holders.size() == 1);
+    CHECK(*state->holders.front().since > taken - 1s);
+    CHECK(*state->holders.front().since < taken + 1s);
+    CHECK(world.ensemble.children("/") == std::vector<std::string>{"k"});  // nothing is left
+    world.ensemble.requests = 0;
+    const auto again = commands->inspect(kName);
+    REQUIRE(again);
+    CHECK(again->holders.front().since == state->holders.front().since);
+    CHECK(world.ensemble.requests == 3);  // a sync, the list, and the holder
+  }
+}
+
+TEST_CASE(
+    "A key that is the node of another session is held, to whoever asks; under recipe=simple a directory is none") {
+  World world;
+  world.ensemble.create("/k", "10.0.0.9", 77, false);
+  for (const char* recipe : {"bridge", "mutex", "rw", "semaphore", "kazoo-lock", "kazoo-semaphore", "simple"}) {
+    CAPTURE(recipe);
+    const auto state = world.commands(recipe)->inspect(kName);
+    REQUIRE(state);
+    REQUIRE(state->holders.size() == 1);
+    CHECK(state->holders.front().note == "ephemeral node, session 0x4d");
+  }
+  const auto commands = world.commands();
+  const auto shown = commands->inspect(kName);
+  const auto freed = commands->force_release(kName, *shown, "");
+  REQUIRE(freed);
+  CHECK(freed->freed.size() == 1);
+  CHECK_FALSE(world.ensemble.nodes.contains("/k"));
+  const auto holder = world.enter();
+  const auto state = world.commands("simple")->inspect(kName);
+  REQUIRE_FALSE(state);
+  CHECK(state.error().code == ErrorCode::kUnsupported);
+}
+
 }  // namespace dlock::zookeeper::admin_test

@@ -8,8 +8,8 @@
 
 #include "backends/zookeeper/doctor.h"
 #include "backends/zookeeper/lock/detached.h"
+#include "backends/zookeeper/lock/record.h"
 #include "backends/zookeeper/lock/session_lease.h"
-#include "backends/zookeeper/lock/view.h"
 #include "backends/zookeeper/session/errors.h"
 #include "backends/zookeeper/session/four_letters.h"
 #include "lib/config/duration_text.h"
@@ -21,10 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr TimePoint kStart(1000h);
-
-Node node(const std::string& name, std::int64_t czxid, std::int64_t session, const std::string& data) {
-  return {"/k/" + name, {.czxid = czxid, .ctime = 5000, .ephemeral_owner = session}, data};
-}
 
 }  // namespace
 
@@ -81,38 +77,6 @@ TEST_CASE("What nobody could have asked for is cut, in a node that anybody may h
   REQUIRE(more);
   CHECK(more->permits == std::numeric_limits<int>::max());
   CHECK(more->lock_delay == kLongestDuration);
-}
-
-TEST_CASE(
-    "Nodes of one transaction are one contender; each holds by its own protocol; foreigners are shown as they are") {
-  const std::string a = "_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301";
-  const HolderRecord ours{"0123456789abcdef0123456789abcdef", "h", 7, "u", Mode::kExclusive, 0, 0s, "why"};
-  const std::vector<Node> nodes{
-      node("b0000000000000000000000000000000__lock__0000000004", 11, 2, encode(ours)),
-      node("_c_b0000000-0000-0000-0000-000000000000-lock-0000000003", 11, 2, encode(ours)),
-      node("_c_b0000000-0000-0000-0000-000000000000-__WRIT__0000000005", 11, 2, encode(ours)),
-      node(a + "-lock-0000000001", 10, 0x1a, "10.0.0.9"),
-      node("c0000000000000000000000000000000__lock__0000000007", 12, 3, "batch"),
-      node("c0000000000000000000000000000000__rlock__0000000000", 9, 4, std::string("\x01\xff")),
-  };
-  std::vector<std::string> children;
-  for (const Node& one : nodes) children.push_back(base_of(one.path));
-  const auto present = present_in(children, nodes);
-  REQUIRE(present.size() == 4);
-  CHECK(present[0].participant.mode == Mode::kShared);
-  CHECK(present[0].holds);
-  CHECK(present[0].participant.owner.empty());  // what cannot be printed is not shown
-  CHECK(present[1].holds);                      // a Curator mutex does not see kazoo's reader
-  CHECK(present[1].participant.host == "10.0.0.9");
-  CHECK(present[1].participant.note == "Curator mutex, session 0x1a");
-  CHECK_FALSE(present[2].holds);
-  CHECK(present[2].number == 3);
-  CHECK(present[2].paths.size() == 3);
-  CHECK(present[2].participant.owner == ours.owner);
-  CHECK(present[2].participant.token == FencingToken(11));
-  CHECK(present[2].participant.since == WallTime(5s));
-  CHECK_FALSE(present[3].holds);
-  CHECK(present[3].participant.owner == "batch");
 }
 
 TEST_CASE("An error that people can do something about has words, not a number") {

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/zookeeper/lock/view.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "tests/unit/zookeeper/lock_world.h"
+
+namespace dlock::zookeeper::lock_test {
+namespace {
+
+Node node(const std::string& name, std::int64_t czxid, std::int64_t session, const std::string& data) {
+  return {"/k/" + name, {.czxid = czxid, .ctime = 5000, .ephemeral_owner = session}, data};
+}
+
+/// The nodes of `count` others who wait in `directory`, or hold.
+void crowd(FakeEnsemble& ensemble, const Stage& stage, int count) {
+  for (std::size_t end = stage.directory.find('/', 1);; end = stage.directory.find('/', end + 1)) {
+    ensemble.nodes[stage.directory.substr(0, end)];
+    if (end == std::string::npos) break;
+  }
+  for (int i = 0; i < count; ++i) {
+    const Guid guid = Guid::random();
+    for (const Family family : stage.families) {
+      ensemble.foreign(stage.directory + "/" + guid.node(family, stage.permits));
+    }
+  }
+}
+
+struct Kind {
+  const char* recipe;
+  Mode before;  ///< of those in front of us
+  Mode ours;
+};
+
+constexpr Kind kKinds[] = {
+    {"bridge", Mode::kExclusive, Mode::kExclusive},
+    {"bridge", Mode::kShared, Mode::kExclusive},
+    {"bridge", Mode::kPermits, Mode::kPermits},
+    {"bridge", Mode::kExclusive, Mode::kShared},
+    {"mutex", Mode::kExclusive, Mode::kExclusive},
+    {"rw", Mode::kShared, Mode::kExclusive},
+    {"rw", Mode::kExclusive, Mode::kShared},
+    {"kazoo-lock", Mode::kExclusive, Mode::kExclusive},
+    {"kazoo-rw", Mode::kExclusive, Mode::kShared},
+    {"semaphore", Mode::kPermits, Mode::kPermits},
+    {"kazoo-semaphore", Mode::kPermits, Mode::kPermits},
+};
+
+/// How many requests it takes to queue behind `count` others, to say who holds it, and to be woken for nothing.
+int requests_behind(const Kind& kind, int count) {
+  World world;
+  const auto url = BackendUrl::parse("zk://127.0.0.1/app?recipe=" + std::string(kind.recipe));
+  const auto stages = *stages_of(recipe_of(*url), "/app/k", kind.before, kind.before == Mode::kPermits ? 2 : 0);
+  crowd(world.ensemble, stages.front(), count);
+  LockSpec spec = spec_of(kind.ours);
+  spec.wait.until = world.clock.now() + 2s;
+  const auto lock = world.lock(spec, kind.recipe);
+  world.supervisor.asks_who = true;
+  world.at(1s, [&] {
+    auto names = world.ensemble.children(stages.front().directory);
+    std::erase_if(names, [](const std::string& name) { return name.find("-lock-") == name.npos; });
+    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.substr(47) < b.substr(47); });
+    if (names.size() > 2) world.ensemble.remove(stages.front().directory + "/" + names[names.size() - 2]);
+  });
+  REQUIRE(refused(lock->acquire(world.supervisor)));
+  REQUIRE(world.supervisor.told.size() >= 1);
+  return world.ensemble.requests;
+}
+
+}  // namespace
+
+TEST_CASE("A waiter asks as much behind a thousand others as behind twenty") {
+  for (const Kind& kind : kKinds) {
+    CAPTURE(kind.recipe);
+    CAPTURE(static_cast<int>(kind.before));
+    CAPTURE(static_cast<int>(kind.ours));
+    const bool all_hold = kind.before == Mode::kShared;  // and holders are read
+    if (all_hold) continue;
+    CHECK(requests_behind(kind, 1000) == requests_behind(kind, 20));
+  }
+}
+
+TEST_CASE("Of a long queue a waiter tells who holds, its own place and how many wait") {
+  World world;
+  crowd(world.ensemble, stages_of(Recipe::kBridge, "/app/k", Mode::kExclusive, 0)->front(), 1200);
+  LockSpec spec = spec_of();
+  spec.wait.until = world.clock.now() + 2s;
+  const auto lock = world.lock(spec);
+  world.supervisor.asks_who = true;
+  const auto answer = lock->acquire(world.supervisor);
+  REQUIRE(refused(answer));
+  const auto& who = std::get<Waiting>(world.supervisor.told.front()).state;
+  CHECK(who.holders.size() == 1);
+  CHECK(who.waiters.size() + who.more_waiters == 1200);
+  CHECK(who.place == 1200);
+  const auto& busy = refused(answer)->state;
+  REQUIRE(busy);
+  CHECK(busy->waiters.size() + busy->more_waiters == 1199);  // without us
+}
+
+TEST_CASE("A view reads the holders and a thousand waiters, and counts the others") {
+  World world;
+  const Stage stage = stages_of(Recipe::kBridge, "/app/k", Mode::kExclusive, 0)->front();
+  crowd(world.ensemble, stage, 1500);
+  const auto url = BackendUrl::parse("zk://127.0.0.1/app");
+  auto ensemble = Ensemble::of(*url, world.clock, [&](const SessionSettings& s) { return world.ensemble.open(s); });
+  const auto calls = ensemble->connect(30s, nullptr, world.clock.now() + 1s, nullptr);
+  REQUIRE(calls);
+  world.ensemble.requests = 0;
+  const auto present =
+      read_present(**calls, Recipe::kBridge, stage.directory, kMostListed, world.clock.now() + 1s, nullptr);
+  REQUIRE(present);
+  const LockState state = state_of(spec_of().name, "zk://h", *present);
+  CHECK(state.holders.size() == 1);
+  CHECK(state.waiters.size() == kMostListed);
+  CHECK(state.more_waiters == 499);
+  CHECK(world.ensemble.requests == 1003);  // a sync, the list, and one node of each
+}
+
+TEST_CASE(
+    "Nodes of one acquisition are one contender; each holds by its own protocol; foreigners are shown as they are") {
+  const std::string a = "_c_3f2504e0-4f89-11d3-9a0c-0305e82c3301";
+  const HolderRecord ours{"0123456789abcdef0123456789abcdef", "h", 7, "u", Mode::kExclusive, 0, 0s, "why"};
+  std::map<std::string, Node> nodes;
+  std::vector<std::string> children;
+  for (const Node& one : {
+           node("b0000000000000000000000000000000__lock__0000000004", 11, 2, encode(ours)),
+           node("_c_b0000000-0000-0000-0000-000000000000-lock-0000000003", 11, 2, encode(ours)),
+           node("_c_b0000000-0000-0000-0000-000000000000-__WRIT__0000000005", 11, 2, encode(ours)),
+           node(a + "-lock-0000000001", 10, 0x1a, "10.0.0.9"),
+           node("c0000000000000000000000000000000__lock__0000000007", 12, 3, "batch"),
+           node("c0000000000000000000000000000000__rlock__0000000000", 9, 4, std::string("\x01\xff")),
+       }) {
+    nodes[one.path] = one;
+    children.push_back(base_of(one.path));
+  }
+  auto present = present_in("/k", children);
+  for (Present& one : present) fill(one, nodes.at(one.paths.front()));
+  REQUIRE(present.size() == 4);
+  CHECK(present[0].participant.mode == Mode::kShared);
+  CHECK(present[0].holds);
+  CHECK(present[0].participant.owner.empty());  // what cannot be printed is not shown
+  CHECK(present[1].holds);                      // a Curator mutex does not see kazoo's reader
+  CHECK(present[1].participant.host == "10.0.0.9");
+  CHECK(present[1].participant.note == "Curator mutex, session 0x1a");
+  CHECK_FALSE(present[2].holds);
+  CHECK(present[2].name.number == 3);
+  CHECK(present[2].paths.size() == 3);
+  CHECK(present[2].participant.owner == ours.owner);
+  CHECK(present[2].participant.token == FencingToken(11));
+  CHECK(present[2].participant.since == WallTime(5s));
+  CHECK_FALSE(present[3].holds);
+  CHECK(present[3].participant.owner == "batch");
+}
+
+}  // namespace dlock::zookeeper::lock_test
