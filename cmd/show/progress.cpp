@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/show/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "cmd/show/contention.h"
-#include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
 
@@ -22,19 +16,6 @@ constexpr Duration kFirstOnTerminal = 100ms;
 constexpr Duration kFirstAnswer = 200ms;
 constexpr Duration kRedraw = 500ms;
 constexpr Duration kPlainAt[] = {1s, 30s, 2min, 10min};
-constexpr std::string_view kWipeLine = "\r\033[K";
-
-bool is_terminal(int fd) {
-  const char* kind = getenv("TERM");
-  return isatty(fd) && kind && std::string_view(kind) != "dumb";
-}
-
-/// The longest line that is wiped again: with room for the "^C" that a terminal writes behind it.
-std::size_t line_width(int fd) {
-  constexpr std::size_t kRoom = 3;
-  winsize size{};
-  return (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > kRoom ? size.ws_col : 80u) - kRoom;
-}
 
 /// "USR1", or "signal 40" for one without a name.
 std::string signal_name(int number) {
@@ -51,10 +32,14 @@ std::string names(const Options& options) {
 }  // namespace
 
 Progress::Progress(const Options& options, const Runtime& runtime)
-    : options_(options), runtime_(runtime), manner_(Manner::kPlain), started_(runtime.clock.now()) {
+    : options_(options),
+      runtime_(runtime),
+      manner_(Manner::kPlain),
+      started_(runtime.clock.now()),
+      line_(runtime.log.fd()) {
   const bool text = options.log.format == Log::Format::kText;
   if (options.progress == When::kNever || options.log.quiet) manner_ = Manner::kNone;
-  else if (text && is_terminal(runtime.log.fd())) manner_ = Manner::kTerminal;
+  else if (text && TerminalLine::fits(runtime.log.fd())) manner_ = Manner::kTerminal;
   if (manner_ == Manner::kTerminal) next_ = started_ + kFirstOnTerminal;
   if (manner_ == Manner::kPlain) next_ = started_ + (options.progress == When::kAlways ? 0s : kPlainAt[0]);
 }
@@ -69,12 +54,6 @@ void Progress::asks(const std::string& server) {
 }
 
 OwnWait Progress::own_wait(TimePoint now) const { return {now - started_, options_.wait}; }
-
-void Progress::draw(const std::string& line) {
-  const int fd = runtime_.log.fd();
-  write_in_time(fd, std::string(kWipeLine) + elided(line, line_width(fd)));
-  on_screen_ = true;
-}
 
 bool Progress::waiting(TimePoint now) {
   if (!next_ || now < *next_) return false;
@@ -94,8 +73,8 @@ bool Progress::waiting(TimePoint now) {
 void Progress::draw_silence(TimePoint now) {
   const bool silent = !server_.empty() && unanswered_ > (met_ ? 1 : 0);
   const std::string wait = own_wait_text(own_wait(now));
-  if (!outage_.empty()) draw(wait + " - " + printable(outage_));
-  else if (silent) draw("connecting to " + server_ + ", " + wait);
+  if (!outage_.empty()) line_.draw(wait + " - " + printable(outage_));
+  else if (silent) line_.draw("connecting to " + server_ + ", " + wait);
 }
 
 void Progress::unreached(const std::string& why, TimePoint now) {
@@ -123,13 +102,10 @@ void Progress::told_who(const LockState& state, TimePoint now) {
   const std::string lead = plain || options_.keys.size() > 1 ? "waiting for " + state.name.text() : "";
   const std::string line = progress_line(state, this_process(), own_wait(now), runtime_.clock.wall(), lead);
   if (plain) runtime_.log.notice(line, about_holder("waiting", state));
-  else draw(line);
+  else line_.draw(line);
 }
 
-void Progress::waited() {
-  if (on_screen_) write_in_time(runtime_.log.fd(), kWipeLine);
-  on_screen_ = false;
-}
+void Progress::waited() { line_.wipe(); }
 
 void Progress::warned(const std::string& warning) {
   waited();

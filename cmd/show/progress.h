@@ -6,6 +6,7 @@
 
 #include "cmd/options/options.h"
 #include "cmd/show/contention.h"
+#include "cmd/show/terminal_line.h"
 #include "lib/base/runtime.h"
 #include "lib/run/run_locked.h"
 
@@ -35,7 +36,6 @@ class Progress final : public RunObserver {
   enum class Manner { kNone, kTerminal, kPlain };
 
   OwnWait own_wait(TimePoint now) const;
-  void draw(const std::string& line);
   void draw_silence(TimePoint now);
   void tell_of_outage(const std::string& what, const char* event);
 
@@ -49,7 +49,7 @@ class Progress final : public RunObserver {
   int unanswered_ = 0;  ///< questions to it, one after the other
   bool met_ = false;    ///< it has answered one
   std::string outage_;  ///< why nobody can be asked for a while now; empty: somebody can
-  bool on_screen_ = false;
+  TerminalLine line_;
 };
 
 }  // namespace dlock

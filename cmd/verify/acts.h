@@ -16,7 +16,7 @@ namespace dlock {
 ///     NANOSECONDS WHO WHAT [WORD...]       NANOSECONDS: of this machine's CLOCK_BOOTTIME
 struct Act {
   enum class What {
-    kAsk,     ///< a run was started: KEY exclusive|shared|permits fair|any direct|proxied
+    kAsk,     ///< a run was started: KEY exclusive|shared|permits fair|any direct|proxied [LEASE in ms]
     kQueued,  ///< it said that it waits, and at which place if it came for one
     kBegin,   ///< its command runs: TOKEN SLOT, each "-" if there is none
     kTick,    ///< the command still runs

@@ -6,6 +6,7 @@
 
 #include "cmd/verify/windows.h"
 #include "lib/base/human_text.h"
+#include "lib/lock/lease.h"
 
 namespace dlock {
 namespace {
@@ -21,7 +22,8 @@ bool is_excused(const Section& old, const Section& next, const Bounds& bounds) {
     if (hit.what != "stop-all" || hit.from > *next.begun) continue;
     const bool fenced = old.token && next.token && *old.token < *next.token;
     const TimePoint resumed = hit.until.value_or(old.last);
-    return fenced && old.last <= resumed + bounds.kill_after + bounds.slack;
+    const Duration kill_after = default_kill_after(old.lease.value_or(bounds.lease));
+    return fenced && old.last <= resumed + kill_after + bounds.slack;
   }
   return false;
 }

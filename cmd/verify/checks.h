@@ -13,11 +13,11 @@ namespace dlock {
 
 /// The limits that a history has to keep to.
 struct Bounds {
-  Duration lease{0};       ///< how long the lock of a dead holder may stay taken
-  Duration kill_after{0};  ///< how long a keeper may take to end the command of a supervisor that died
-  Duration wake{0};        ///< how long after a release a waiter may still be without the lock
-  Duration slack{0};       ///< added to each of these: how late this machine may be
-  int permits = 2;         ///< how many may hold a lock with permits at once
+  Duration lease{0};  ///< of a section that names none: how long the lock of a dead holder may stay taken
+  Duration wake{0};   ///< how long after a release a waiter may still be without the lock: a third of the lease at most
+  Duration late{0};   ///< added to each of these: how late this machine was
+  Duration slack{0};  ///< added beside trouble: how late it may be
+  int permits = 2;    ///< how many may hold a lock with permits at once
 };
 
 /// One case in which a promise was broken, with as few lines of the history as show it.
@@ -32,7 +32,7 @@ struct Judgement {
   std::string promise;    ///< for people: "one holder at a time"
   std::string name;       ///< for programs: "exclusion"
   std::string unit;       ///< what `tried` counts: "grants"
-  std::size_t tried = 0;  ///< 0: the history says nothing about this promise
+  std::size_t tried = 0;  ///< cases in which it could have been broken; 0: the history says nothing about it
   std::vector<Breach> breaches = {};
 };
 
@@ -45,7 +45,7 @@ struct Gaps {
 // Each of these is pure: it judges one promise by the whole history.
 
 /// Nobody acts under an exclusive lock while somebody else holds it. One case is excused: a holder that was stopped as
-/// a whole for longer than its lease, acts under a lower token than the next holder, and is ended within `kill_after`.
+/// a whole for longer than its lease, acts under a lower token than the next holder, and is ended within --kill-after.
 Judgement check_exclusion(const Chronicle& chronicle, const Bounds& bounds);
 /// The same for locks that are also taken shared: shared holders may act beside each other, and beside nobody else.
 Judgement check_sharing(const Chronicle& chronicle, const Bounds& bounds);
@@ -55,10 +55,11 @@ Judgement check_permits(const Chronicle& chronicle, const Bounds& bounds);
 Judgement check_tokens(const Chronicle& chronicle);
 /// Whoever had a place in the queue before somebody else asked gets the lock before them.
 Judgement check_order(const Chronicle& chronicle);
-/// While somebody waits, a lock that was released is taken within `bounds.wake`.
+/// While a section waits, a lock that was released is taken within `bounds.wake`. Counts the gaps whose limit is
+/// shorter than what is left of the lease, which frees the lock of a store that loses releases or wake-ups.
 Judgement check_hand_over(const Chronicle& chronicle, const Bounds& bounds);
-/// The lock of a holder that died is taken by a waiter within `bounds.lease`, or `bounds.kill_after` where its keeper
-/// lives on.
+/// The lock of a holder that died is taken by a waiter within its lease, or --kill-after where its keeper lives on.
+/// Counts the deaths beside which no other trouble was, and of those with a keeper what its lease would not excuse.
 Judgement check_recovery(const Chronicle& chronicle, const Bounds& bounds);
 /// A run ends with 0 unless something was done to it; none waits for ever.
 Judgement check_ends(const Chronicle& chronicle, const Bounds& bounds);

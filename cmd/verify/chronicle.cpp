@@ -68,6 +68,7 @@ void Chronicle::add(const Act& act) {
       section.mode = mode_of(cut(words, ' '));
       section.fair = cut(words, ' ') == "fair";
       section.proxied = cut(words, ' ') == "proxied";
+      if (const auto ms = whole_number<std::int64_t>(words)) section.lease = std::chrono::milliseconds(*ms);
       break;
     case Act::What::kQueued:
       section.queued = act.at;

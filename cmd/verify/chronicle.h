@@ -29,6 +29,7 @@ struct Section {
   Mode mode = Mode::kExclusive;
   bool fair = false;
   bool proxied = false;  ///< goes through the proxy, and so has the faults of the network
+  std::optional<Duration> lease = {};
   TimePoint asked{};
   std::optional<TimePoint> queued = {};
   std::optional<TimePoint> begun = {};

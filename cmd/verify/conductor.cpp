@@ -13,6 +13,7 @@
 #include "cmd/verify/hook.h"
 #include "cmd/verify/section.h"
 #include "cmd/verify/stocktaking.h"
+#include "lib/base/human_text.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 
 /// How often the processes are looked at when nothing wakes us.
 constexpr Duration kLookEvery = 20ms;
+constexpr Duration kShowEvery = 500ms;
 
 struct Worker {
   int number = 0;
@@ -51,8 +53,15 @@ std::string_view mode_word(Mode mode) {
 
 class Conductor {
  public:
-  Conductor(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals)
-      : plan_(plan), lab_(lab), network_(network), clock_(clock), signals_(signals), reader_(lab.history()) {
+  Conductor(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+            TerminalLine* line)
+      : plan_(plan),
+        lab_(lab),
+        network_(network),
+        clock_(clock),
+        signals_(signals),
+        line_(line),
+        reader_(lab.history()) {
     for (int i = 0; i < plan.workers; ++i) {
       workers_.push_back({.number = i, .dice = Dice(plan.seed * 1000 + static_cast<std::uint64_t>(i) + 1)});
     }
@@ -71,8 +80,10 @@ class Conductor {
       }
       do_what_is_due(now);
       if (draining_ && is_stuck()) give_up();
+      if (line_) show_progress(now);
       wait_a_little();
     }
+    if (line_) line_->wipe();
     heal_all();
     return std::move(conducted_);
   }
@@ -88,6 +99,16 @@ class Conductor {
     return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.busy(); });
   }
 
+  void show_progress(TimePoint now) {
+    if (now < next_line_) return;
+    next_line_ = now + kShowEvery;
+    int faults = 0;
+    for (const auto& [fault, count] : conducted_.done) faults += count;
+    line_->draw((draining_ ? "the last runs end, " : human_duration(now - start_) + " of ") +
+                human_duration(plan_.duration) + ": " + std::to_string(runs_) + " runs, " + std::to_string(faults) +
+                " faults");
+  }
+
   // --- workers ---
 
   void plan_round(Worker& worker) {
@@ -96,11 +117,12 @@ class Conductor {
   }
 
   void start_round(Worker& worker) {
-    const Order& order = worker.order;
+    Order& order = worker.order;
     const bool proxied = !plan_.proxied.empty() && worker.number % 2 == 0;
+    if (proxied || hook_ > 0) order.ttl = plan_.ttl;  // what an outage leaves taken is free soon
     worker.section = order.key + '.' + std::to_string(worker.number) + '.' + std::to_string(++worker.round);
     const std::string& url = proxied ? plan_.proxied : plan_.direct;
-    auto words = order.key == "s" ? selling_words(worker.section, url, plan_.ttl) : run_words(order, url, plan_.ttl);
+    auto words = order.key == "s" ? selling_words(worker.section, url, plan_.ttl) : run_words(order, url);
     // What a hook loses is seen by who holds it for longer than that takes, and takes its time to end.
     const bool stubborn = hook_ > 0;
     const Duration hold = stubborn ? order.long_hold : order.hold;
@@ -109,7 +131,8 @@ class Conductor {
     if (stubborn) words.emplace_back("stubborn");
     note(act(worker.section, Act::What::kAsk,
              order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
-                 (proxied ? " proxied" : " direct")));
+                 (proxied ? " proxied " : " direct ") +
+                 std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(order.ttl).count())));
     auto started = lab_.start(words);
     if (!started) {
       note(act(worker.section, Act::What::kGone, "exit 71 " + started.error().message));
@@ -143,6 +166,7 @@ class Conductor {
     if (status != 0 && status <= 128) how += ' ' + last_message(worker.said);
     note(act(worker.section, Act::What::kGone, how));
     worker.run = {};
+    ++runs_;
     progress_ = clock_.now();
     plan_round(worker);
     if (status == 69 || status == 77) worker.next += 100ms;  // unreachable: not at once again
@@ -211,7 +235,8 @@ class Conductor {
     }
     const RunFamily family = family_of(worker->run.pid);
     Fault fault = planned.fault;
-    if (family.keeper == 0) {  // a lock of this machine, or not there yet
+    const bool is_long = worker->order.ttl > plan_.ttl;  // without its keeper, its lock would be taken for too long
+    if (family.keeper == 0 || is_long) {                 // a lock of this machine, or not there yet
       fault = fault_family(fault) == "kill" ? Fault::kKillRun : Fault::kStopRun;
     }
     const bool stops = fault_family(fault) == "stop";
@@ -343,6 +368,7 @@ class Conductor {
   FaultyNetwork* network_;
   Clock& clock_;
   SignalInbox& signals_;
+  TerminalLine* const line_;
   HistoryReader reader_;
   Chronicle chronicle_;
   std::vector<Worker> workers_;
@@ -356,13 +382,15 @@ class Conductor {
   TimePoint start_{};
   TimePoint end_{};
   TimePoint progress_{};
+  TimePoint next_line_{};
+  int runs_ = 0;  ///< that have ended
   Conducted conducted_;
 };
 
 }  // namespace
 
-std::vector<std::string> run_words(const Order& order, const std::string& url, Duration ttl) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(ttl).count();
+std::vector<std::string> run_words(const Order& order, const std::string& url) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(order.ttl).count();
   std::vector<std::string> words{
       "run",    "--backend",         url, "--ttl", std::to_string(ms) + "ms", "--log-format", "json", "--progress",
       "always", "--connect-timeout", "2s"};
@@ -382,8 +410,9 @@ bool says_that_it_waits(std::string_view said, bool in_line) {
   return false;
 }
 
-Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals) {
-  return Conductor(plan, lab, network, clock, signals).run();
+Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+                  TerminalLine* line) {
+  return Conductor(plan, lab, network, clock, signals, line).run();
 }
 
 }  // namespace dlock

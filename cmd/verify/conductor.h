@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/show/terminal_line.h"
 #include "cmd/verify/chronicle.h"
 #include "cmd/verify/lab.h"
 #include "cmd/verify/schedule.h"
@@ -37,7 +38,7 @@ inline constexpr char kVerifyPrefix[] = "dlock.verify/";
 
 /// The words of a dlock command line that takes the lock of `order`: "run", the options and the key, without "--" and
 /// the command.
-std::vector<std::string> run_words(const Order& order, const std::string& url, Duration ttl);
+std::vector<std::string> run_words(const Order& order, const std::string& url);
 
 /// Whether a run has said that it waits, in `said`: what it wrote to stderr so far, with --progress always. With
 /// `in_line` only a message counts that names its place in the store's queue.
@@ -64,7 +65,8 @@ struct Conducted {
 /// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
 /// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that. The
 /// first HUP, INT or TERM lets no more rounds begin, the second one ends this process. `network` is null if there is no
-/// proxy. Single-threaded.
-Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals);
+/// proxy; `line`, if there is a terminal, where it shows how far it is. Single-threaded.
+Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+                  TerminalLine* line);
 
 }  // namespace dlock

@@ -43,7 +43,7 @@ std::string clean_up(const Lab& lab, Duration ttl, bool claimed) {
   const std::string url = lab.url().redacted();
   (void)lab.ask({"stock", "drop", "--backend", url, "--yes", std::string(kVerifyPrefix) + "s"});
   for (const char* key : {"x", "q", "p", "one"}) {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(3 * ttl + 10s).count();
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(long_ttl(ttl) + 10s).count();
     const auto freed = lab.ask(
         {"wait", "--backend", url, "-q", "--wait", std::to_string(ms) + "ms", std::string(kVerifyPrefix) + key});
     if (freed && freed->status == 75) left += (left.empty() ? "" : ", ") + std::string(kVerifyPrefix) + key;

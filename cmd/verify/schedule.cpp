@@ -38,6 +38,8 @@ static_assert(fault_rows_stand_in_order());
 
 const FaultRow& row_of(Fault fault) { return kFaultRows[static_cast<std::size_t>(fault)]; }
 
+constexpr std::uint64_t kOneIsLong = 4;  ///< of so many rounds
+
 Duration parts_of(Duration whole, int hundredths) { return whole * hundredths / 100; }
 
 /// Some are ridden out, some are longer than any lease.
@@ -105,6 +107,8 @@ Duration Dice::between(Duration least, Duration most) {
   return least + Duration(static_cast<std::int64_t>(below(static_cast<std::uint64_t>((most - least).count()) + 1)));
 }
 
+Duration long_ttl(Duration ttl) { return std::max<Duration>(4 * ttl, 8s); }
+
 std::vector<PlannedFault> plan_faults(const SchedulePlan& plan) {
   std::vector<PlannedFault> planned;
   Dice dice(plan.seed);
@@ -136,8 +140,10 @@ Order next_order(Dice& dice, const Abilities& can, Duration ttl) {
   order.pause = dice.between(Duration(0), 20ms);
   order.long_hold = dice.between(ttl * 7 / 10, ttl * 11 / 10);
   order.hold = length == 0 ? order.long_hold : dice.between(2ms, 50ms);
+  order.ttl = dice.below(kOneIsLong) == 0 ? long_ttl(ttl) : ttl;
   if (key == 9 && can.stock) {
     order.key = "s";
+    order.ttl = ttl;
   } else if (key >= 7 && can.permits) {
     order.key = "p";
     order.mode = Mode::kPermits;

@@ -81,6 +81,7 @@ struct Order {
   Duration hold{0};
   Duration long_hold{0};  ///< in its place while the hook is at work
   Duration pause{0};      ///< before it
+  Duration ttl{0};        ///< some are so long that a lost release or wake-up is no matter of a lease
 };
 
 /// What a store can do besides exclusive locks.
@@ -90,6 +91,9 @@ struct Abilities {
   bool permits = false;
   bool stock = false;
 };
+
+/// The lease of some rounds where others have `ttl`.
+Duration long_ttl(Duration ttl);
 
 /// By chance: one of the things that the store can do.
 Order next_order(Dice& dice, const Abilities& can, Duration ttl);

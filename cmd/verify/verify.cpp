@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A waiter has a lock that was given back to it within this, however busy the machine is that all of this shares.
+/// A waiter has a lock that was given back to it within this; beside trouble, with so much more for a busy machine.
 constexpr Duration kWake = 2s;
 constexpr Duration kLeastSlack = 1s;
 
@@ -72,7 +72,9 @@ class OnlyOne {
 
 /// A run that tries once, and does nothing.
 std::vector<std::string> try_words(const Order& order, const std::string& url, Duration ttl, const Lab& lab) {
-  auto words = run_words(order, url, ttl);
+  Order once = order;
+  once.ttl = ttl;
+  auto words = run_words(once, url);
   words.insert(words.begin() + 1, "-n");
   words.insert(words.end(), {"--", lab.program(), "--version"});
   return words;
@@ -121,8 +123,8 @@ class Probe {
 
 void judge(const Chronicle& chronicle, const VerifyPlan& plan, const Conducted& conducted, VerifyReport& report) {
   const Bounds bounds{.lease = plan.ttl,
-                      .kill_after = default_kill_after(plan.ttl),
                       .wake = kWake,
+                      .late = 2 * conducted.late,
                       .slack = kLeastSlack + 2 * conducted.late,
                       .permits = kVerifyPermits};
   report.judgements = {check_exclusion(chronicle, bounds), check_tokens(chronicle), check_hand_over(chronicle, bounds),
@@ -204,7 +206,11 @@ int run_verify(const Options& options, const Lab& lab, Guard& guard, std::vector
   plan.faults = plan_faults(
       {.seed = plan.seed, .duration = plan.duration, .ttl = plan.ttl, .faults = faults, .hook = !plan.hook.empty()});
   const TimePoint start = runtime.clock.now();
-  const Conducted conducted = conduct(plan, lab, *proxy ? &**proxy : nullptr, runtime.clock, signals);
+  TerminalLine line(runtime.log.fd());
+  const bool shows =
+      !options.log.quiet && options.log.format == Log::Format::kText && TerminalLine::fits(runtime.log.fd());
+  const Conducted conducted =
+      conduct(plan, lab, *proxy ? &**proxy : nullptr, runtime.clock, signals, shows ? &line : nullptr);
   report.took = runtime.clock.now() - start;
   // From here on everything waits for the store. A signal ends us, and the guard does the rest.
   sigprocmask(SIG_SETMASK, &signals.inherited().mask, nullptr);

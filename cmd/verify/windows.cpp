@@ -46,10 +46,11 @@ Duration allowance(const Chronicle& chronicle, const std::string& key, TimePoint
   Duration sum{0};
   for (const Section& section : chronicle.sections()) {
     if (section.hits.empty() || section.key != key || &section == except) continue;
+    const Duration own = section.lease.value_or(lease);
     for (const Trouble& hit : section.hits) {
       // The dead and the stopped are in the way until a lease after.
       const Trouble whole{hit.what, hit.from, hit.until ? hit.until : section.gone};
-      if (reaches(whole, from, to, lease)) sum += length(whole, to) + lease;
+      if (reaches(whole, from, to, own)) sum += length(whole, to) + own;
     }
   }
   for (const Trouble& outage : chronicle.outages()) {

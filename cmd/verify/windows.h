@@ -19,7 +19,7 @@ bool was_outage(const Chronicle& chronicle, const Section& section, TimePoint fr
 
 /// How much longer than usual the lock of `key` may be out of reach from `from` to `to`, because of the faults in that
 /// time: for each fault of a section of this key (but for those of `except`) and for each outage, its length and one
-/// `lease`.
+/// lease: that of the section, or else `lease`.
 Duration allowance(const Chronicle& chronicle, const std::string& key, TimePoint from, TimePoint to, Duration lease,
                    const Section* except = nullptr);
 

@@ -14,7 +14,7 @@ namespace verify_checks_test {
 using namespace dlock;
 using namespace std::chrono_literals;
 
-const Bounds kBounds{.lease = 3s, .kill_after = 500ms, .wake = 1s, .slack = 500ms, .permits = 2};
+const Bounds kBounds{.lease = 3s, .wake = 1s, .late = 500ms, .slack = 500ms, .permits = 2};
 
 /// Lines with "; " between them, whose times are milliseconds. "ASK x" asks for an exclusive lock, directly.
 Chronicle told(std::string_view lines) {
@@ -121,6 +121,61 @@ TEST_CASE("verify: each check says yes to a right history, and no to a wrong one
     CHECK(judgement.breaches.size() == row.breaches);
     if (row.breaches > 0) CHECK(!judgement.breaches.front().history.empty());
   }
+}
+
+/// Those of `dlock verify` with its default ttl.
+const Bounds kDefaults{.lease = 3s, .wake = 2s, .late = 100ms, .slack = 1100ms, .permits = 2};
+
+struct SeenRow {
+  const char* name;
+  Check check;
+  std::size_t tried;
+  std::size_t breaches;
+  std::string_view lines;
+};
+
+const SeenRow kSeenRows[] = {
+    {"a lost release is not excused by the end of the lease", check_hand_over, 1, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 2600 b BEGIN 6 -"},
+    {"under a long lease two seconds are the limit", check_hand_over, 1, 1,
+     "1 a ASK x exclusive any direct 12000; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 2200 b BEGIN 6 -"},
+    {"under a long lease one second is no breach", check_hand_over, 1, 0,
+     "1 a ASK x exclusive any direct 12000; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 1505 b BEGIN 6 -"},
+    {"a lost wake-up is seen though a newcomer is served", check_hand_over, 2, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 1500 c ASK x; 1600 c BEGIN 6 -; 1610 c END; "
+     "1611 b BEGIN 7 -"},
+    {"the lock was free, and nobody waited", check_hand_over, 0, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 5 a END; 1500 c ASK x; 1600 c BEGIN 6 -"},
+    {"beside trouble a lost release looks like any other", check_hand_over, 0, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 4 net HIT stall; 5 a END; 900 net HEALED; 2600 b BEGIN 6 -"},
+    {"the lease of a dead holder", check_recovery, 1, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT kill-both; 6 a GONE signal 9; 3500 b BEGIN 6 -"},
+    {"a lease that lasts for too long", check_recovery, 1, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT kill-both; 6 a GONE signal 9; 4200 b BEGIN 6 -"},
+    {"a living keeper that does not release", check_recovery, 1, 1,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT kill-run; 6 a GONE signal 9; 2100 b BEGIN 6 -"},
+    {"a death beside an outage says nothing", check_recovery, 0, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 4 net HIT stall; 5 a HIT kill-both; 6 a GONE signal 9; "
+     "900 net HEALED; 3500 b BEGIN 6 -"},
+    {"one that was stopped lives, and keeps its lock", check_recovery, 0, 0,
+     "1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a HIT stop-run; 900 a HEALED; 950 a GONE exit 0; "
+     "960 b BEGIN 6 -"},
+};
+
+TEST_CASE("verify: what is counted could have been a breach, and what the lease would have hidden is one") {
+  for (const SeenRow& row : kSeenRows) {
+    CAPTURE(row.name);
+    const Judgement judgement = row.check(told(row.lines), kDefaults);
+    CHECK(judgement.tried == row.tried);
+    CHECK(judgement.breaches.size() == row.breaches);
+  }
+}
+
+TEST_CASE("verify: on a machine that is late for a lease's third nothing is counted") {
+  Bounds bounds = kDefaults;
+  bounds.late = 1200ms;
+  const Chronicle chronicle = told("1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 2000 b BEGIN 6 -");
+  CHECK(check_hand_over(chronicle, bounds).tried == 0);
 }
 
 TEST_CASE("verify: torn and foreign lines are counted and left out") {

@@ -57,6 +57,19 @@ TEST_CASE("verify: one network fault at a time") {
   }
 }
 
+TEST_CASE("verify: some rounds have a long lease, at which a lost release or wake-up shows, and most have not") {
+  Dice dice(1);
+  int longer = 0;
+  for (int i = 0; i < 500; ++i) {
+    const Duration ttl = next_order(dice, {.stock = true}, 3s).ttl;
+    CHECK((ttl == 3s || ttl == 12s));
+    longer += ttl == 12s ? 1 : 0;
+  }
+  CHECK(longer > 60);
+  CHECK(longer < 200);
+  CHECK(long_ttl(1s) == 8s);
+}
+
 TEST_CASE("verify: a store without permits, readers or a queue is not asked for them") {
   Dice dice(1);
   for (int i = 0; i < 500; ++i) {
