@@ -6,7 +6,7 @@
 
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
-#include "lib/keeper/last_reason.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 
 namespace dlock {
@@ -17,9 +17,6 @@ using namespace std::chrono_literals;
 constexpr Duration kShortestPollPause = 20ms;
 constexpr Duration kLongestPollPause = 250ms;
 constexpr Duration kGiveBackBudget = 1s;
-
-/// Asking again may help only against silence.
-bool is_passing(const Error& error) { return error.code == ErrorCode::kUnavailable; }
 
 }  // namespace
 
@@ -119,28 +116,15 @@ Renewal PolledLock::renew(Control& control, TimePoint until) {
   return store_->renew(&control, until);
 }
 
-/// Asks until the outcome is known.
-Result<void> PolledLock::insist(const std::function<Result<void>()>& call, TimePoint until) {
-  if (!spec_.take) return {};
-  LastReason reason(until);
-  for (;;) {
-    auto answer = call();
-    if (answer || !is_passing(answer.error())) return answer;
-    const TimePoint now = runtime_.clock.now();
-    if (auto why = reason.failed(answer.error(), now)) return std::move(*why);
-    std::vector<pollfd> none;
-    runtime_.clock.wait(none, std::min(until, now + kShortestPollPause));
-  }
-}
-
 Result<void> PolledLock::release(TimePoint until) {
-  return insist([&] { return store_->release(until); }, until);
+  if (!spec_.take) return {};
+  return insist(runtime_.clock, until, kShortestPollPause, [&] { return store_->release(until); }).answer;
 }
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.
 Result<void> PolledLock::leave(Duration ttl, TimePoint until) {
-  if (ttl == spec_.ttl && has_just_begun(granted_at_, runtime_.clock.now(), ttl)) return {};
-  return insist([&] { return store_->leave(ttl, until); }, until);
+  if (!spec_.take || (ttl == spec_.ttl && has_just_begun(granted_at_, runtime_.clock.now(), ttl))) return {};
+  return insist(runtime_.clock, until, kShortestPollPause, [&] { return store_->leave(ttl, until); }).answer;
 }
 
 }  // namespace dlock

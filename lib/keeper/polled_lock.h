@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,7 +69,6 @@ class PolledLock final : public LockDriver, private Acquirer {
 
   PollableLock::Attempt ask(TimePoint until, Control& control);
   Attempt granted(const PollableLock::Taken& taken);
-  Result<void> insist(const std::function<Result<void>()>& call, TimePoint until);
 
   std::unique_ptr<PollableLock> store_;
   const LockSpec spec_;

@@ -6,7 +6,7 @@
 #include "backends/mysql/lease/lock.h"
 #include "backends/mysql/lease/view.h"
 #include "lib/base/random.h"
-#include "lib/keeper/last_reason.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
 
@@ -120,17 +120,15 @@ Result<void> LeaseLock::return_it(TimePoint until) {
   const std::string entry = spec_.owner.text();
   bool unanswered = unknown_;
   bool fresh = !unknown_ && !unknown_take_ && row_.version != 0;
-  LastReason reason(until);
-  while (true) {
-    LeaseRow row = row_;
-    ServerTime now = read_at_;
-    Error error;
-    if (!fresh) {
-      auto reading = store_.read(false, until, nullptr);
-      if (!reading) error = reading.error();
-      else row = std::move(reading->row), now = reading->now, fresh = true;
-    }
-    if (fresh) {
+  const auto attempt = [&]() -> Result<void> {
+    while (true) {
+      LeaseRow row = row_;
+      ServerTime now = read_at_;
+      if (!fresh) {
+        auto reading = store_.read(false, until, nullptr);
+        if (!reading) return reading.error();
+        row = std::move(reading->row), now = reading->now, fresh = true;
+      }
       auto next = give_back(row, holder_, &entry, now);
       // A write of ours may still be on its way: no more with this version, or our name in the row.
       const bool outdated = unknown_take_ ? find_holder(row, entry) != nullptr : row.version != row_.version;
@@ -139,21 +137,16 @@ Result<void> LeaseLock::return_it(TimePoint until) {
       if (!next) return not_held_any_more(spec_.name);
       const auto written =
           store_.has_gate() ? store_.change_and_leave(row, *next, until) : store_.change(row, *next, until, nullptr);
-      if (written && *written == Written::kYes) return {};
       fresh = false;
-      if (written) {
-        rest(until);
-        continue;
+      if (!written) {
+        unanswered = unanswered || written.error().code == ErrorCode::kUnavailable;
+        return written.error();
       }
-      error = written.error();
-      unanswered = unanswered || error.code == ErrorCode::kUnavailable;
+      if (*written == Written::kYes) return {};
+      rest(until);
     }
-    if (error.code != ErrorCode::kUnavailable) return error;
-    const TimePoint ended = runtime_.clock.now();
-    if (auto why = reason.failed(error, ended)) return std::move(*why);
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, std::min(until, ended + kRetryAfter));
-  }
+  };
+  return dlock::insist(runtime_.clock, until, kRetryAfter, attempt).answer;
 }
 
 /// The end of the connection opens the gate, if it is not open yet.
@@ -166,26 +159,20 @@ Result<void> LeaseLock::release(TimePoint until) {
 /// Nothing is asked about a lease that has just begun: nothing can go wrong with it any more.
 Result<void> LeaseLock::leave(Duration ttl, TimePoint until) {
   const bool stays = ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl);
-  while (!stays) {
-    auto reading = store_.read(false, until, nullptr);
-    Error error;
-    if (reading) {
+  const auto attempt = [&]() -> Result<void> {
+    while (true) {
+      const auto reading = store_.read(false, until, nullptr);
+      if (!reading) return reading.error();
       auto next = extend(reading->row, holder_, ttl, true, reading->now);
       if (!next) return Error{ErrorCode::kLost, spec_.name.text() + " is not held by this owner any more"};
       const auto written = store_.change(reading->row, *next, until, nullptr);
-      if (written && *written == Written::kYes) break;
-      if (written) {
-        rest(until);
-        continue;
-      }
-      error = written.error();
-    } else {
-      error = reading.error();
+      if (!written) return written.error();
+      if (*written == Written::kYes) return {};
+      rest(until);
     }
-    const TimePoint next = runtime_.clock.now() + kRetryAfter;
-    if (error.code != ErrorCode::kUnavailable || next >= until) return error;
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, next);
+  };
+  if (!stays) {
+    if (const auto left = dlock::insist(runtime_.clock, until, kRetryAfter, attempt).answer; !left) return left;
   }
   servers_.drop();
   return {};

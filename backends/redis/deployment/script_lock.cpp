@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "lib/keeper/last_reason.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::redis {
@@ -106,30 +106,19 @@ Renewal ScriptLock::held(TimePoint now) {
 /// The channel is closed when nobody waits any more, neither for us nor for the lock: with this object.
 Result<void> ScriptLock::release(TimePoint until) {
   const Owner entry = spec_.owner;
-  bool unanswered = unknown_;
-  LastReason reason(until);
-  while (true) {
-    const auto released = held_in().release(holder_, &entry, until, nullptr);
-    if (released) return {};
-    const ErrorCode code = released.error().code;
-    if (code == ErrorCode::kLost) return unanswered ? Result<void>() : released;
-    if (code != ErrorCode::kUnavailable) return released;
-    const TimePoint ended = runtime_.clock.now();
-    if (auto why = reason.failed(released.error(), ended)) return std::move(*why);
-    if (!held_in().was_answered()) unanswered = true;
-    std::vector<pollfd> nothing;
-    runtime_.clock.wait(nothing, std::min(until, ended + kFirstPollPause));
-  }
+  return insist_gone(
+      runtime_.clock, until, kFirstPollPause, unknown_,
+      [&] { return held_in().release(holder_, &entry, until, nullptr); }, [&] { return held_in().was_answered(); });
 }
 
 /// A lease that has just begun need not begin again: nothing can go wrong with it any more.
 Result<void> ScriptLock::leave(Duration ttl, TimePoint until) {
   if (ttl == spec_.ttl && has_just_begun(leased_at_, runtime_.clock.now(), ttl)) return {};
   ScriptStore& store = held_in();
-  auto renewed = store.renew(holder_, ttl, true, until, nullptr);
-  while (may_ask_again(renewed, runtime_.clock, until)) renewed = store.renew(holder_, ttl, true, until, nullptr);
-  if (!renewed) return renewed.error();
-  return {};
+  const auto renewed = insist(runtime_.clock, until, kAskAgainPause, [&] {
+                         return store.renew(holder_, ttl, true, until, nullptr);
+                       }).answer;
+  return renewed ? Result<void>() : renewed.error();
 }
 
 }  // namespace dlock::redis

@@ -2,11 +2,14 @@
 #include "backends/zookeeper/lock/session_takeover.h"
 
 #include "lib/base/human_text.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 
 namespace dlock::zookeeper {
 
 namespace {
+
+constexpr Duration kRemoveAgain = std::chrono::milliseconds(40);
 
 /// Waits until it is connected.
 Result<std::unique_ptr<Calls>> attached(Result<std::unique_ptr<Calls>> calls, TimePoint until) {
@@ -91,18 +94,15 @@ Result<void> end_lease(Ensemble& ensemble, const DetachedLease& lease, TimePoint
   if (checked && ensemble.recipe() == Recipe::kSimple) return end_session(ensemble, **calls, until);
   std::vector<Change> removals;
   for (const std::string& path : lease.paths) removals.push_back({Change::Kind::kDelete, path, "", {}, -1});
-  bool unanswered = false;
-  while (checked) {
+  const auto remove = [&]() -> Result<void> {
     const auto removed = (*calls)->call({.kind = Request::Kind::kChange, .changes = removals}, until, nullptr);
-    if (removed && (removed->code == Code::kOk || unanswered)) break;
-    if (removed) checked = Error{ErrorCode::kLost, "it was deleted on " + ensemble.store()};
-    else if (removed.error().code == ErrorCode::kDenied) break;  // the session may be ended by whoever has it
-    else if (removed.error().code != ErrorCode::kUnavailable || (*calls)->clock().now() >= until)
-      checked = removed.error();
-    else unanswered = true;
-    if (checked) (*calls)->rest(until, nullptr);
-  }
-  (*calls)->session().close();  // with whatever is left
+    if (!removed) return removed.error();
+    if (removed->code == Code::kOk) return {};
+    return Error{ErrorCode::kLost, "it was deleted on " + ensemble.store()};
+  };
+  if (checked) checked = insist_gone((*calls)->clock(), until, kRemoveAgain, false, remove, [] { return false; });
+  if (!checked && checked.error().code == ErrorCode::kDenied) checked = {};  // whoever has the session may end it
+  (*calls)->session().close();                                               // with whatever is left
   return checked;
 }
 
