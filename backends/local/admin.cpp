@@ -28,21 +28,28 @@ Result<LockState> LocalAdmin::read_state(const LockName& name) {
   if (name.is_path() && context_.has_no_directory()) return untouched(name);
   const auto dir = context_.existing_directory();
   if (!dir) return dir.error();
-  if (!*dir) return untouched(name);
-  const auto file = LockFile::open_existing(**dir, lock_file_name(name), name.text(), false);
-  if (!file) return file.error();
-  if (!*file) return untouched(name);
-  const auto view = read_view(**file, name.is_path());
-  if (!view) return view.error();
-  LockState state = describe(*view, context_, name);
-  state.ever_taken = true;
-  return state;
+  auto state = *dir ? state_in(**dir, context_, name) : std::optional<LockState>();
+  if (!state) return state.error();
+  return *state ? std::move(**state) : untouched(name);
 }
 
-Result<LiveLocks> LocalAdmin::inspect_all() {
+Result<KnownLocks> LocalAdmin::known_locks() {
   const auto dir = context_.existing_directory();
   if (!dir) return dir.error();
-  return *dir ? look_through(**dir, context_) : LiveLocks();
+  return *dir ? locks_in(**dir) : KnownLocks();
+}
+
+/// Who has the file of a path key locked with flock(2) is not asked: that is another lock.
+std::vector<Result<LockState>> LocalAdmin::inspect_some(std::span<const LockName> names) {
+  std::vector<Result<LockState>> states;
+  for (const LockName& name : names) states.push_back(read_state(name));
+  return states;
+}
+
+/// The kernel takes and gives a lock in no time; what takes its time is the file.
+Result<AdminCommon::GiveBack> LocalAdmin::take_for_ping(const LockName& /*name*/) {
+  if (const auto written = write_ping_file(context_); !written) return written.error();
+  return GiveBack([] { return Result<void>(); });
 }
 
 Result<std::vector<Swept>> LocalAdmin::collect_garbage(bool dry_run) {

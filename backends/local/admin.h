@@ -10,24 +10,21 @@
 #include "backends/local/fence_file.h"
 #include "backends/local/leases.h"
 #include "backends/local/neighbours.h"
-#include "lib/lock/lock_admin.h"
+#include "lib/lock/admin_common.h"
 
 namespace dlock::local {
 
 /// The locks of this machine, for commands that supervise nothing.
-class LocalAdmin final : public LockAdmin {
+class LocalAdmin final : public AdminCommon {
  public:
-  LocalAdmin(const BackendUrl& url, const Runtime& runtime) : context_(LocalContext::of(url, runtime)) {}
+  LocalAdmin(const BackendUrl& url, const Runtime& runtime)
+      : AdminCommon(runtime.clock), context_(LocalContext::of(url, runtime)) {}
 
   const std::string& store() const override { return context_.settings.store; }
   Result<LockState> inspect(const LockName& name) override;
-  Result<LiveLocks> inspect_all() override;
   LiveLocks inspect_neighbours() override { return look_at_neighbours(context_); }
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
     return local::force_release(context_, name, shown, by);
-  }
-  Result<void> check(const LockName& name, FencingToken token) override {
-    return local::check_token(context_, name, token);
   }
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
     return local::renew_lease(context_, name, owner, ttl);
@@ -40,9 +37,11 @@ class LocalAdmin final : public LockAdmin {
   }
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
   std::vector<Finding> diagnose() override { return local::diagnose(context_); }
-  Result<Duration> ping() override { return local::ping(context_); }
 
  private:
+  Result<KnownLocks> known_locks() override;
+  std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override;
+  Result<GiveBack> take_for_ping(const LockName& name) override;
   LockState untouched(const LockName& name) const;
   Result<LockState> read_state(const LockName& name);
   Result<std::optional<Swept>> sweep(const std::string& file_name, bool dry_run);

@@ -96,10 +96,9 @@ std::vector<Finding> diagnose(LocalContext& context) {
   return findings;
 }
 
-Result<Duration> ping(LocalContext& context) {
+Result<void> write_ping_file(LocalContext& context) {
   const auto dir = context.directory();
   if (!dir) return dir.error();
-  const TimePoint before = context.runtime.clock.now();
   const auto file = LockFile::open(**dir, kPingFile, kPingKey);
   if (!file) return file.error();
   if (const auto got = file->guard(); !got) return got.error();
@@ -107,8 +106,7 @@ Result<Duration> ping(LocalContext& context) {
   auto header = file->read_header();
   if (!header) return header.error();
   header->counter = next_ticket(*header, context.runtime.clock.wall().time_since_epoch().count());
-  if (const auto written = file->write(*header); !written) return written.error();
-  return context.runtime.clock.now() - before;
+  return file->write(*header);
 }
 
 }  // namespace dlock::local

@@ -10,6 +10,6 @@ namespace dlock::local {
 
 /// LockAdmin::diagnose() and ping() of this machine.
 std::vector<Finding> diagnose(LocalContext& context);
-Result<Duration> ping(LocalContext& context);
+Result<void> write_ping_file(LocalContext& context);
 
 }  // namespace dlock::local

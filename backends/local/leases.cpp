@@ -22,12 +22,6 @@ Result<std::optional<LockFile>> open_key(LocalContext& context, const LockName& 
   return LockFile::open_existing(**dir, lock_file_name(name), name.text(), to_change);
 }
 
-/// Also where its holder, which was stopped, keeps the lock still: it gives it up in the moment in which it goes on.
-bool has_ended(const LocalContext& context, const Record& record) {
-  const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
-  return record.is_over(now) || (record.flags & Record::kGivenBack);
-}
-
 /// REQUIRES: the guard. The detached lease of `owner`, if it is one and it is live.
 Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const LockName& name, const Owner& owner) {
   const auto view = read_view(file, name.is_path());
@@ -42,7 +36,8 @@ Result<View::Seat> find_lease(LocalContext& context, const LockFile& file, const
                  name.text() + " is held by a running process (pid " + std::to_string(record.pid) + "), not by a lease",
                  "end that process, or: dlock force-release " + name.typed()};
   }
-  if (has_ended(context, record)) return lost(name, "this owner's lease has ended: it");
+  if (record.has_ended(context.runtime.clock.now().time_since_epoch().count()))
+    return lost(name, "this owner's lease has ended: it");
   return *seat;
 }
 
@@ -195,21 +190,6 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
   const auto revoked = revoke_up_to(context, **file, view.header, view.holders.back().ticket.ticket);
   if (!revoked) return revoked.error();
   return ForceReleased{std::move(state.holders)};
-}
-
-Result<void> check_token(LocalContext& context, const LockName& name, FencingToken token) {
-  const auto file = open_key(context, name, false);
-  if (!file) return file.error();
-  if (*file) {
-    const auto view = read_view(**file, name.is_path());
-    if (!view) return view.error();
-    for (const View::Seat& seat : view->holders) {
-      if (seat.ticket.ticket != token.value()) continue;
-      if (!seat.placed || !has_ended(context, seat.placed->record)) return {};
-      return lost(name, "the lease of token " + token.text() + " has ended: it");
-    }
-  }
-  return lost(name, "token " + token.text());
 }
 
 }  // namespace dlock::local

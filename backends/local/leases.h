@@ -12,6 +12,5 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner);
 Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown,
                                     const std::string& by);
-Result<void> check_token(LocalContext& context, const LockName& name, FencingToken token);
 
 }  // namespace dlock::local

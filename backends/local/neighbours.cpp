@@ -37,9 +37,22 @@ void add(LiveLocks& live, const Neighbour& neighbour, const LocalContext& contex
   const LocalContext theirs = {.runtime = context.runtime,
                                .settings = {.store = "local:" + neighbour.directory, .directory = neighbour.directory},
                                .host = context.host};
-  auto some = look_through(*dir, theirs);
+  auto known = locks_in(*dir);
+  if (!known) return;
+  auto some = inspect_each(std::move(*known), [&](std::span<const LockName> names) {
+    std::vector<Result<LockState>> states;
+    for (const LockName& name : names) {
+      auto state = state_in(*dir, theirs, name);
+      if (!state) states.emplace_back(state.error());
+      else
+        states.emplace_back(
+            *state ? std::move(**state)
+                   : LockState{.name = name, .store = theirs.settings.store, .holders = {}, .waiters = {}});
+    }
+    return states;
+  });
   if (!some) return;
-  live.unreadable += some->unreadable;
+  std::move(some->unreadable.begin(), some->unreadable.end(), std::back_inserter(live.unreadable));
   for (LockState& state : some->locks) {
     state.directory_of = neighbour.user;
     live.locks.push_back(std::move(state));
@@ -50,28 +63,30 @@ void add(LiveLocks& live, const Neighbour& neighbour, const LocalContext& contex
 
 bool is_key_file(const std::string& name) { return name.size() == 32 + std::string_view(".lock").size(); }
 
-Result<LiveLocks> look_through(const LockDir& dir, const LocalContext& context) {
-  const auto names = dir.list(".lock");
-  if (!names) return names.error();
-  LiveLocks live;
-  for (const std::string& file_name : *names) {
+Result<KnownLocks> locks_in(const LockDir& dir) {
+  const auto files = dir.list(".lock");
+  if (!files) return files.error();
+  KnownLocks known;
+  for (const std::string& file_name : *files) {
     if (!is_key_file(file_name)) continue;
     const auto file = LockFile::open_existing(dir, file_name, {}, false);
-    if (!file) ++live.unreadable;
+    if (!file) known.unreadable.push_back({file_name, file.error()});
     if (!file || !*file) continue;
-    const auto key = (*file)->key();
-    const auto name = LockName::parse(key.value_or(std::string()));
-    if (!name || lock_file_name(*name) != file_name) continue;
-    const auto view = read_view(**file, name->is_path());
-    if (!view) ++live.unreadable;
-    if (!view) continue;
-    LockState state = describe(*view, context, *name);
-    state.ever_taken = true;
-    if (!state.holders.empty() || !state.waiters.empty()) live.locks.push_back(std::move(state));
+    const auto name = LockName::parse((*file)->key().value_or(std::string()));
+    if (name && lock_file_name(*name) == file_name) known.names.push_back(*name);
   }
-  std::sort(live.locks.begin(), live.locks.end(),
-            [](const LockState& a, const LockState& b) { return a.name < b.name; });
-  return live;
+  return known;
+}
+
+Result<std::optional<LockState>> state_in(const LockDir& dir, const LocalContext& context, const LockName& name) {
+  const auto file = LockFile::open_existing(dir, lock_file_name(name), name.text(), false);
+  if (!file) return file.error();
+  if (!*file) return std::optional<LockState>();
+  const auto view = read_view(**file, name.is_path());
+  if (!view) return view.error();
+  LockState state = describe(*view, context, name);
+  state.ever_taken = true;
+  return std::optional(std::move(state));
 }
 
 LiveLocks look_at_neighbours(const LocalContext& context) {

@@ -36,6 +36,8 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
     participant.token = FencingToken(seat.ticket.ticket);
     participant.count = seat.ticket.entries;
     if (seat.placed) participant.slot = seat.placed->record.slot();
+    const std::int64_t now = context.runtime.clock.now().time_since_epoch().count();
+    if (seat.placed && seat.placed->record.has_ended(now)) participant.standing = dlock::Standing::kLeaseOver;
   }
   if (!seat.placed) {
     participant.mode = seat.ticket.side == Side::kWriters ? Mode::kExclusive : Mode::kShared;

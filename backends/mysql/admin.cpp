@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/mysql/admin.h"
 
-#include <algorithm>
-
 #include "backends/mysql/bound/view.h"
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/doctor.h"
 #include "backends/mysql/lease/view.h"
 #include "backends/mysql/row/view.h"
-#include "lib/lock/lock_errors.h"
 
 namespace dlock::mysql {
 namespace {
@@ -30,36 +27,21 @@ std::unique_ptr<StrategyView> view_of(const Settings& settings, Servers& servers
 }  // namespace
 
 MysqlAdmin::MysqlAdmin(Settings settings, const Dial& dial, const Runtime& runtime)
-    : settings_(std::move(settings)),
+    : AdminCommon(runtime.clock),
+      settings_(std::move(settings)),
       runtime_(runtime),
       servers_(settings_.servers, dial, runtime.clock),
       view_(view_of(settings_, servers_, runtime)) {}
 
-Result<LiveLocks> MysqlAdmin::inspect_all() {
-  const auto names = view_->names();
+Result<KnownLocks> MysqlAdmin::known_locks() {
+  auto names = view_->names();
   if (!names) return names.error();
-  LiveLocks live;
-  for (const LockName& name : *names) {
-    auto state = view_->inspect(name);
-    if (!state) {
-      const bool is_this_one =
-          state.error().code == ErrorCode::kMisconfigured || state.error().code == ErrorCode::kDenied;
-      if (!is_this_one || ++live.unreadable == names->size()) return state.error();
-      continue;
-    }
-    if (!state->holders.empty() || !state->waiters.empty()) live.locks.push_back(std::move(*state));
-  }
-  return live;
+  return KnownLocks{std::move(*names)};
 }
 
-Result<void> MysqlAdmin::check(const LockName& name, FencingToken token) {
-  const auto state = view_->inspect(name);
-  if (!state) return state.error();
-  const bool present = std::any_of(state->holders.begin(), state->holders.end(), [&](const Participant& holder) {
-    return holder.token == token && holder.note.empty();
-  });
-  if (present) return {};
-  return no_present_holder(token, name);
+std::vector<Result<LockState>> MysqlAdmin::inspect_some(std::span<const LockName> names) {
+  auto states = view_->inspect_some(names);
+  return states.empty() ? AdminCommon::inspect_some(names) : std::move(states);
 }
 
 Result<UniqueFd> MysqlAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {

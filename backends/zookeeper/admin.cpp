@@ -104,41 +104,22 @@ LockState ZookeeperAdmin::shown(const LockName& name, const std::vector<Present>
   return state;
 }
 
-Result<void> ZookeeperAdmin::check(const LockName& name, FencingToken token) {
-  const auto present = present_at(name, soon());
-  if (!present) return present.error();
-  const bool is_held = std::any_of(present->begin(), present->end(),
-                                   [token](const Present& one) { return one.holds && one.participant.token == token; });
-  if (is_held) return {};
-  return no_present_holder(token, name);
-}
-
-/// The directories in which somebody is, by the recipe of the URL.
-Result<std::vector<LockName>> ZookeeperAdmin::locks_below_root(TimePoint until) {
+/// What is closed to us in a folder of locks is a lock, for all we know; at the root of an ensemble it is other
+/// programs'.
+Result<KnownLocks> ZookeeperAdmin::known_locks() {
   const auto calls = reached_session();
   if (!calls) return calls.error();
-  const auto tree = walk(**calls, ensemble_.root(), until);
+  const auto tree = walk(**calls, ensemble_.root(), runtime_.clock.now() + kWalkBudget);
   if (!tree) return tree.error();
-  std::set<LockName> names;
+  KnownLocks known;
   for (const TreeNode& node : *tree) {
-    const auto directory = lock_directory_of(ensemble_.recipe(), node);
+    const auto directory = node.closed ? std::optional(node.path) : lock_directory_of(ensemble_.recipe(), node);
     const auto name = directory ? name_of_directory(ensemble_.root(), *directory) : std::nullopt;
-    if (name) names.insert(*name);
+    if (!name) continue;
+    if (!node.closed) known.names.push_back(*name);
+    else if (!ensemble_.root().empty()) known.unreadable.push_back({name->text(), *node.closed});
   }
-  return std::vector<LockName>(names.begin(), names.end());
-}
-
-Result<LiveLocks> ZookeeperAdmin::inspect_all() {
-  const TimePoint until = runtime_.clock.now() + kWalkBudget;
-  const auto names = locks_below_root(until);
-  if (!names) return names.error();
-  LiveLocks live;
-  for (const LockName& name : *names) {
-    const auto present = present_at(name, until);
-    if (!present) return present.error();
-    if (!present->empty()) live.locks.push_back(shown(name, *present, until));
-  }
-  return live;
+  return known;
 }
 
 /// Until it has read who frees it, which it says in its first node, or has gone.
@@ -354,7 +335,7 @@ Result<std::vector<Swept>> ZookeeperAdmin::collect_garbage(bool dry_run) {
     const bool is_empty = std::all_of(node->children.begin(), node->children.end(), [&](const std::string& child) {
       return gone.contains(node->path + "/" + child);
     });
-    if (!name || !is_empty || node->stat.ephemeral_owner != 0) continue;
+    if (!name || !is_empty || node->closed || node->stat.ephemeral_owner != 0) continue;
     const auto data = (*calls)->call_until({.kind = Request::Kind::kRead, .path = node->path}, until, nullptr);
     if (!data) return data.error();
     if (data->code != Code::kOk || data->data != kDirectoryData) continue;
@@ -383,18 +364,15 @@ std::vector<Finding> ZookeeperAdmin::diagnose() {
   return findings;
 }
 
-Result<Duration> ZookeeperAdmin::ping() {
+Result<AdminCommon::GiveBack> ZookeeperAdmin::take_for_ping(const LockName& name) {
   const TimePoint until = soon();
-  const TimePoint before = runtime_.clock.now();
   calls_.reset();
   const auto calls = session(until);
   if (!calls) return calls.error();
-  Stage stage{ensemble_.root(), Rule::kOneNode, {}, 0, base_of(own_directory("", "ping-" + random_hex(8)))};
-  ContenderStore contender(**calls, stage, "dlock");
-  const auto taken = contender.enter(until, nullptr);
-  if (!taken) return taken.error();
-  if (const auto released = contender.remove(until); !released) return released.error();
-  return runtime_.clock.now() - before;
+  const Stage stage{ensemble_.root(), Rule::kOneNode, {}, 0, base_of(own_directory("", name.text()))};
+  const auto contender = std::make_shared<ContenderStore>(**calls, stage, "dlock");
+  if (const auto taken = contender->enter(until, nullptr); !taken) return taken.error();
+  return GiveBack([contender, until] { return contender->remove(until); });
 }
 
 }  // namespace dlock::zookeeper

@@ -9,29 +9,30 @@
 #include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/lock/server_clock.h"
 #include "backends/zookeeper/lock/view.h"
-#include "lib/lock/lock_admin.h"
+#include "lib/lock/admin_common.h"
 
 namespace dlock::zookeeper {
 
 /// The commands that supervise nothing, over one session that is opened on first use. Each call is bounded by a few
 /// seconds.
-class ZookeeperAdmin final : public LockAdmin {
+class ZookeeperAdmin final : public AdminCommon {
  public:
-  ZookeeperAdmin(Ensemble ensemble, const Runtime& runtime) : ensemble_(std::move(ensemble)), runtime_(runtime) {}
+  ZookeeperAdmin(Ensemble ensemble, const Runtime& runtime)
+      : AdminCommon(runtime.clock), ensemble_(std::move(ensemble)), runtime_(runtime) {}
 
   const std::string& store() const override { return ensemble_.store(); }
   Result<LockState> inspect(const LockName& name) override;
-  Result<LiveLocks> inspect_all() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
-  Result<void> check(const LockName& name, FencingToken token) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
   std::vector<Finding> diagnose() override;
-  Result<Duration> ping() override;
 
  private:
+  /// Those in whose directories somebody is, by the recipe of the URL.
+  Result<KnownLocks> known_locks() override;
+  Result<GiveBack> take_for_ping(const LockName& name) override;
   TimePoint soon() const;
   /// The session, connected or not yet; opens another one if it has ended or is_shut_out().
   Result<Calls*> session(TimePoint until);
@@ -49,7 +50,6 @@ class ZookeeperAdmin final : public LockAdmin {
   };
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
   Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
-  Result<std::vector<LockName>> locks_below_root(TimePoint until);
   void wait_to_be_heard(const Present& holder, TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<Present>& holders, TimePoint until);

@@ -35,14 +35,16 @@ Result<std::vector<TreeNode>> walk(Calls& calls, const std::string& root, TimePo
           answer = calls.call_until({.kind = Request::Kind::kList, .path = level[i].empty() ? "/" : level[i]}, until,
                                     nullptr);
         }
-        const bool stranger = level[i] != root && !answer && answer.error().code == ErrorCode::kDenied;
-        if (stranger) continue;  // what lies beside the locks may be closed to us
+        if (level[i] != root && !answer && answer.error().code == ErrorCode::kDenied) {
+          found.push_back({.path = level[i], .stat = {}, .closed = answer.error()});
+          continue;
+        }
         if (!answer) return answer.error();
         if (answer->code != Code::kOk) continue;
         for (const std::string& name : answer->children) {
           if (is_entered(level[i], name)) next.push_back(level[i] + "/" + name);
         }
-        found.push_back({level[i], answer->stat, std::move(answer->children)});
+        found.push_back({.path = level[i], .stat = answer->stat, .children = std::move(answer->children)});
       }
     }
     level = std::move(next);

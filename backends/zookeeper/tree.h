@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,13 @@ namespace dlock::zookeeper {
 struct TreeNode {
   std::string path;  ///< "" for the root of the ensemble
   NodeStat stat;
-  std::vector<std::string> children;
+  std::vector<std::string> children = {};
+  std::optional<Error> closed = {};  ///< why we may not list it: then neither its children nor its stat are known
 };
 
 /// Lists the nodes below `root` that may be directories of locks, parents first; not /zookeeper, and nothing below
-/// contenders or dlock's own directories. Nodes that are removed meanwhile, or that we may not list, are left out; a
-/// `root` that we may not list is Denied.
+/// contenders or dlock's own directories. Nodes that are removed meanwhile are left out; a `root` that we may not
+/// list is Denied.
 Result<std::vector<TreeNode>> walk(Calls& calls, const std::string& root, TimePoint until);
 
 }  // namespace dlock::zookeeper

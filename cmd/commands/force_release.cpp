@@ -182,7 +182,7 @@ int free_one(const LockName& key, const Options& options, LockAdmin& backend, co
 int free_matching(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
   const auto live = look_at_locks(options, backend);
   if (!live) return fail(runtime.log, live.error());
-  int status = live->unreadable > 0 ? fail(runtime.log, unreadable_error(*live, backend)) : 0;
+  int status = !live->unreadable.empty() ? fail(runtime.log, unreadable_error(*live, backend)) : 0;
   bool any = false;
   for (const LockState& state : live->locks) {
     if (state.holders.empty()) continue;

@@ -64,7 +64,7 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
     }
     return inspect_text(live.locks, now, look, remarks);
   }
-  if (live.unreadable > 0) return {};
+  if (!live.unreadable.empty()) return {};
   if (options.keys.empty()) return "no lock is held or waited for in " + printable(backend.store()) + '\n';
   std::string patterns;
   for (const LockName& key : options.keys) patterns += (patterns.empty() ? "" : ", ") + printable(key.text());
@@ -86,7 +86,7 @@ int inspect_command(const Options& options, LockAdmin& backend, const Runtime& r
   const int printed =
       print(out, runtime.log,
             options.json ? live_json(*live, options, now) : live_text(*live, options, backend, now, out.look()));
-  if (printed != 0 || live->unreadable == 0) return printed;
+  if (printed != 0 || live->unreadable.empty()) return printed;
   return fail(runtime.log, unreadable_error(*live, backend));
 }
 

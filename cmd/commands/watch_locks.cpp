@@ -92,7 +92,7 @@ class Watch {
     look_now_ = false;
     auto live = look_at_locks(options_, backend_);
     if (!live) return view_.see_nothing(printable(live.error().message));
-    std::string trouble = live->unreadable > 0 ? printable(unreadable_error(*live, backend_).message) : "";
+    std::string trouble = !live->unreadable.empty() ? printable(unreadable_error(*live, backend_).message) : "";
     view_.see(std::move(live->locks), std::move(trouble));
     if (view_.shows_one() && runtime_.clock.now() >= recall_at_) recall();
   }

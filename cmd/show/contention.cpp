@@ -35,7 +35,7 @@ std::string holder_sentence(const Participant& holder, WallTime now) {
   if (holder.since) text += " for " + human_duration(age(*holder.since, now));
   if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
   if (holder.until && *holder.until > now) text += ", lease ends in " + human_duration(*holder.until - now);
-  if (!holder.note.empty()) text += ", " + printable(holder.note);
+  if (const std::string note = note_text(holder); !note.empty()) text += ", " + printable(note);
   return text;
 }
 
@@ -75,7 +75,7 @@ std::string who_holds(const LockName& name, const std::optional<LockState>& stat
 bool is_endless(const std::optional<LockState>& state) {
   if (!state) return false;
   return std::any_of(state->holders.begin(), state->holders.end(),
-                     [](const Participant& one) { return one.note.find(kEndlessNote) != std::string::npos; });
+                     [](const Participant& one) { return one.standing == Standing::kEndless; });
 }
 
 /// The next round length of time that is at least ten times longer than what was not enough.

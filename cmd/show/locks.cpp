@@ -29,7 +29,7 @@ Result<LiveLocks> look_everywhere(LockAdmin& backend) {
   if (!all) return all;
   LiveLocks neighbours = backend.inspect_neighbours();
   std::move(neighbours.locks.begin(), neighbours.locks.end(), std::back_inserter(all->locks));
-  all->unreadable += neighbours.unreadable;
+  std::move(neighbours.unreadable.begin(), neighbours.unreadable.end(), std::back_inserter(all->unreadable));
   return all;
 }
 
@@ -61,7 +61,7 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend) {
   if (std::any_of(keys.begin(), keys.end(), is_pattern)) {
     auto live = backend.inspect_all();
     if (!live) return live.error();
-    wanted.unreadable = live->unreadable;
+    wanted.unreadable = std::move(live->unreadable);
     for (LockState& state : live->locks) {
       const bool meant = std::any_of(keys.begin(), keys.end(),
                                      [&](const LockName& key) { return is_pattern(key) && matches(key, state.name); });
@@ -90,9 +90,17 @@ std::string why_free_text(const LockState& state, LockAdmin& backend) {
 }
 
 Error unreadable_error(const LiveLocks& live, const LockAdmin& backend) {
-  const std::string count = std::to_string(live.unreadable) + (live.unreadable == 1 ? " lock" : " locks");
-  return {ErrorCode::kDenied, count + " in " + backend.store() + " cannot be read",
-          "whether they are held is not known; look as the user who takes them, or as root"};
+  constexpr std::size_t kNamed = 3;
+  const std::size_t count = live.unreadable.size();
+  std::string names;
+  for (std::size_t i = 0; i < std::min(count, kNamed); ++i) names += (i > 0 ? ", " : "") + live.unreadable[i].name;
+  if (count > kNamed) names += " and " + std::to_string(count - kNamed) + " more";
+  const Error& why = live.unreadable.front().why;
+  return {ErrorCode::kDenied,
+          std::to_string(count) + (count == 1 ? " lock in " : " locks in ") + backend.store() +
+              " cannot be read: " + names + " (" + why.message + ")",
+          "whether they are held is not known" +
+              (why.next.empty() ? "; look as the user who takes them, or as root" : ": " + why.next)};
 }
 
 }  // namespace dlock

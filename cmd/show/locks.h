@@ -18,7 +18,7 @@ Result<LiveLocks> look_at_locks(const Options& options, LockAdmin& backend);
 /// to remark. Asks the store for all live locks, unless it has a trace of this one.
 std::string why_free_text(const LockState& state, LockAdmin& backend);
 
-/// "N locks in STORE cannot be read", with the code Denied. REQUIRES: live.unreadable is not 0.
+/// "N locks in STORE cannot be read: NAMES (WHY)", with the code Denied. REQUIRES: live.unreadable is not empty.
 Error unreadable_error(const LiveLocks& live, const LockAdmin& backend);
 
 }  // namespace dlock

@@ -137,7 +137,7 @@ std::string metrics_text(const Measured& measured) {
   Exposition out(measured.store, std::move(keys));
   put_live(out, measured);
   out.begin("dlock_unreadable_locks", "gauge", "Locks that may not be looked at.");
-  out.put_of_store(static_cast<double>(measured.live.unreadable));
+  out.put_of_store(static_cast<double>(measured.live.unreadable.size()));
   out.begin("dlock_keys_left_out", "gauge", "Keys without series, because there are too many.");
   out.put_of_store(static_cast<double>(left_out));
   if (!past.empty()) put_past(out, past);

@@ -26,7 +26,7 @@ using Widths = std::array<std::size_t, Row::kColumns>;
 
 std::string lease_text(const Participant& participant, WallTime now) {
   if (const auto until = kept_until(participant, now)) return "kept until " + local_time(*until);
-  if (!participant.until) return {};
+  if (!participant.until || participant.standing == Standing::kLeaseOver) return {};
   return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease over";
 }
 
@@ -42,7 +42,8 @@ Row make_row(const LockState& state, const Participant& participant, std::string
   if (participant.mode != state.mode) row.note = mode_name(participant.mode);
   if (participant.count > 1)
     row.note += (row.note.empty() ? "" : ", ") + ("entered " + std::to_string(participant.count) + " times");
-  if (!participant.note.empty()) row.note += (row.note.empty() ? "" : ", ") + printable(participant.note);
+  if (const std::string note = note_text(participant); !note.empty())
+    row.note += (row.note.empty() ? "" : ", ") + printable(note);
   row.reason = reason_text(participant);
   return row;
 }

@@ -62,8 +62,8 @@ int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& r
   const auto news = [&]() -> Result<std::string> {
     const auto live = look_at_locks(options, backend);
     if (!live) return live.error();
-    if (live->unreadable > 0 && !warned) runtime.log.warn(unreadable_error(*live, backend).message);
-    warned = live->unreadable > 0;
+    if (!live->unreadable.empty() && !warned) runtime.log.warn(unreadable_error(*live, backend).message);
+    warned = !live->unreadable.empty();
     const auto changed = changes(live->locks, seen);
     return changed.empty() ? std::string() : block(changed, options, runtime.clock.wall(), out.look());
   };

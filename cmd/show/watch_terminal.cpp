@@ -29,7 +29,7 @@ std::string in_red(const Error& error, const Look& look) {
 
 std::string frame_text(const Result<LiveLocks>& live, const LockAdmin& backend, WallTime now, Look look) {
   if (!live) return in_red(live.error(), look);
-  std::string text = live->unreadable > 0 ? in_red(unreadable_error(*live, backend), look) : "";
+  std::string text = !live->unreadable.empty() ? in_red(unreadable_error(*live, backend), look) : "";
   if (live->locks.empty()) return text.empty() ? "no lock is held or waited for\n" : text;
   const std::size_t used = text.empty() ? 1 : 2;  // the title has two lines, and no prompt stands below the frame
   if (look.height > 0) look.height -= std::min(look.height - 1, used);

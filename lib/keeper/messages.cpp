@@ -24,6 +24,8 @@ void put_participant(Message& message, const std::string& prefix, const Particip
   if (participant.lease) f[prefix + "lease"] = "1";
   if (participant.at_least > Duration(0)) f[prefix + "least"] = digits(participant.at_least.count());
   f[prefix + "note"] = utf8_prefix(participant.note, kLongestName);
+  if (participant.standing != Standing::kRegular)
+    f[prefix + "standing"] = digits(static_cast<int>(participant.standing));
   if (!participant.slot.empty()) f[prefix + "slot"] = utf8_prefix(participant.slot, kLongestName);
   if (!participant.command.empty()) f[prefix + "command"] = utf8_prefix(participant.command, kLongestName);
   if (participant.since) f[prefix + "since"] = digits(participant.since->time_since_epoch().count());
@@ -43,6 +45,7 @@ Participant get_participant(MessageReader& in) {
   participant.lease = in.number_or("lease", 0) != 0;
   participant.at_least = Duration(in.number_or("least", 0));
   participant.note = in.text_or_empty("note");
+  participant.standing = in.number_or("standing", 0) == 0 ? Standing::kRegular : in.choice("standing", kLastStanding);
   participant.slot = in.text_or_empty("slot");
   participant.command = in.text_or_empty("command");
   participant.since = in.optional_wall("since");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/base/human_text.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock {
 
@@ -30,6 +31,8 @@ const char* mode_letter(Mode mode) {
   }
   return "x";
 }
+
+bool is_hold(Standing standing) { return standing == Standing::kRegular || standing == Standing::kEndless; }
 
 std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
@@ -61,6 +64,24 @@ std::string process_text(const Participant& participant) {
   return participant.lease ? "lease, no process" : "";
 }
 
+std::string standing_text(Standing standing) {
+  switch (standing) {
+    case Standing::kRegular:
+      return "";
+    case Standing::kEndless:
+      return "no end of its lease (no TTL)";
+    case Standing::kMinority:
+      return "no majority";
+    case Standing::kLeaseOver:
+      return "lease over";
+    case Standing::kDelayAfterLease:
+      return "lease over, lock-delay runs";
+    case Standing::kDelayAfterForce:
+      return kDelayAfterForce;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string participant_text(const Participant& participant) {
@@ -73,6 +94,11 @@ std::string participant_text(const Participant& participant) {
   if (!where.empty()) return where + (inside.empty() ? "" : " (" + inside + ")");
   if (!inside.empty()) return inside;
   return participant.owner.empty() ? "somebody" : "owner " + printable(participant.owner);
+}
+
+std::string note_text(const Participant& participant) {
+  const std::string standing = standing_text(participant.standing);
+  return participant.note + (participant.note.empty() || standing.empty() ? "" : ", ") + standing;
 }
 
 void put_participant(JsonWriter& json, const Participant& participant) {
@@ -97,7 +123,7 @@ void put_participant(JsonWriter& json, const Participant& participant) {
   time("until", participant.until);
   if (participant.at_least > Duration(0)) json.key("at_least_ms").whole_ms(participant.at_least);
   json.key("mode").text(mode_name(participant.mode));
-  if (!participant.note.empty()) json.key("note").text(participant.note);
+  if (const std::string note = note_text(participant); !note.empty()) json.key("note").text(note);
   json.end_object();
 }
 

@@ -21,6 +21,19 @@ const char* mode_name(Mode mode);
 /// "x", "s" or "p": as stores keep it.
 const char* mode_letter(Mode mode);
 
+/// What is known of a holder besides who it is, as far as anything depends on it.
+enum class Standing {
+  kRegular,          ///< holds, or waits, as the store says
+  kEndless,          ///< its lease has no end, although no process is known to keep it
+  kMinority,         ///< fewer servers than a majority have it
+  kLeaseOver,        ///< its lease is over; nobody has taken the lock since
+  kDelayAfterLease,  ///< the same, and the lock-delay keeps others out
+  kDelayAfterForce,  ///< nobody: the lock-delay after a force-release
+};
+inline constexpr Standing kLastStanding = Standing::kDelayAfterForce;
+/// Whether a holder of this standing has the lock now: its token is good.
+bool is_hold(Standing standing);
+
 /// Who holds or waits, as told by the store: for showing to people. Any field may be empty when the backend cannot know
 /// it.
 struct Participant {
@@ -36,17 +49,15 @@ struct Participant {
   std::optional<WallTime> until;  ///< the lease ends by itself; nullopt: only with its holder
   Duration at_least{0};           ///< what ran may be over: it is kept this long from `since` on (--at-least)
   bool lease = false;             ///< a lease of `dlock acquire`; `pid` is the living process of --watch-pid, or 0
-  std::string note;               ///< what else is known: "stopped", "flock(2) by another program"
-  std::string slot = {};          ///< of a holder of a permit (slots.h); empty: it has none
-  std::string command = {};       ///< the name of what runs, or would run, under the lock; empty: nothing does
-  std::string stored = {};        ///< the owner as the store has it, where that is no text for people; empty: `owner`
+  Standing standing = Standing::kRegular;
+  std::string note;          ///< what else is known: "stopped", "flock(2) by another program"; only shown
+  std::string slot = {};     ///< of a holder of a permit (slots.h); empty: it has none
+  std::string command = {};  ///< the name of what runs, or would run, under the lock; empty: nothing does
+  std::string stored = {};   ///< the owner as the store has it, where that is no text for people; empty: `owner`
 };
 
 /// The reason of a loss by force-release. `by`: who and why; empty: not known.
 std::string forced_by(const std::string& by);
-
-/// The note of a holder whose lease has no end, although no process is known to keep it.
-inline constexpr char kEndlessNote[] = "no end of its lease (no TTL)";
 
 /// Makes `participant` the holder of a lease of `dlock acquire`: its pid becomes `left_to`, the process of --watch-pid
 /// or 0, because the process that took the lease has ended.
@@ -58,6 +69,9 @@ std::optional<WallTime> kept_until(const Participant& participant, WallTime now)
 /// "deploy@ci-4 (deploy.sh, pid 8812)": user, host, command and process, of which each may be unknown; "somebody" if
 /// all are. Never empty, safe to print.
 std::string participant_text(const Participant& participant);
+
+/// The note and the standing, in words; empty if there is nothing to say.
+std::string note_text(const Participant& participant);
 
 /// One holder or waiter as a JSON object: of "holders" in dlock.inspect/1, and the same everywhere else.
 void put_participant(JsonWriter& json, const Participant& participant);

@@ -26,10 +26,16 @@ struct Swept {
   std::string what;
 };
 
+/// A lock that we may not read: whether it is in use is not known.
+struct UnreadableLock {
+  std::string name;  ///< of the lock, or of where the store keeps it
+  Error why;
+};
+
 /// The locks that are in use.
 struct LiveLocks {
   std::vector<LockState> locks;  ///< in canonical order
-  std::size_t unreadable = 0;    ///< how many further locks, in use or not, we may not read
+  std::vector<UnreadableLock> unreadable = {};
 };
 
 /// What force_release() did.
@@ -56,7 +62,8 @@ class LockAdmin {
   /// Holders and waiters of one lock; a free lock has none. Never changes anything.
   virtual Result<LockState> inspect(const LockName& name) = 0;
 
-  /// Every lock that has a holder or a waiter. What we may not read is counted, never left out as if it were free.
+  /// Every lock that has a holder or a waiter. What we may not read is named, never left out as if it were free, and
+  /// ends nothing.
   virtual Result<LiveLocks> inspect_all() = 0;
 
   /// The live locks of other stores that people mistake for this one, each with its own store: for display only. Best

@@ -29,8 +29,7 @@ Error held_otherwise(const LockName& name, const std::string& held);
 /// Unsupported: an exclusive lock is wanted inside a shared hold of the same lock.
 Error would_wait_for_itself(const LockName& name);
 
-/// The note of a holder that stands for the lock-delay: behind a force-release, and behind a lease that has ended.
+/// What a store that keeps a place for the lock-delay after a force-release says of its holder.
 inline constexpr char kDelayAfterForce[] = "nobody: force-released, lock-delay runs";
-inline constexpr char kDelayAfterLease[] = "lease over, lock-delay runs";
 
 }  // namespace dlock

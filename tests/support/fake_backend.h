@@ -45,9 +45,9 @@ class FakeBackend final : public LockAdmin {
  public:
   std::map<LockName, LockState> locks;
   std::map<LockName, FencingToken> fences;
-  bool remembers = false;      ///< it knows which names were ever taken: those of `locks`
-  bool forgets = false;        ///< but not for good
-  std::size_t unreadable = 0;  ///< locks that inspect_all() may not read
+  bool remembers = false;                  ///< it knows which names were ever taken: those of `locks`
+  bool forgets = false;                    ///< but not for good
+  std::vector<UnreadableLock> unreadable;  ///< locks that inspect_all() may not read
   std::vector<Swept> garbage;
   std::vector<Finding> findings;
   std::string freed_by;  ///< what the last force_release() was told

@@ -34,6 +34,8 @@ struct Record {
 
   /// Whether its lease has ended by `boot_ns`, a moment of the boot clock; false for what does not end by itself.
   bool is_over(std::int64_t boot_ns) const { return until_boot_ns != 0 && until_boot_ns <= boot_ns; }
+  /// The same, also where its holder, which was stopped, keeps the lock still: it gives it up once it goes on.
+  bool has_ended(std::int64_t boot_ns) const { return is_over(boot_ns) || (flags & kGivenBack); }
   Mode lock_mode() const { return static_cast<Mode>(mode); }
   std::string owner_text() const;
   void set_owner(const Owner& owner);

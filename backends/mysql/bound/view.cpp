@@ -2,6 +2,7 @@
 #include "backends/mysql/bound/view.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/sql_text.h"
@@ -202,23 +203,22 @@ Result<std::vector<Swept>> BoundView::sweep(bool dry_run) {
   return swept;
 }
 
-Result<Duration> BoundView::ping() {
-  const LockName name = LockName::for_ping();
+Result<AdminCommon::GiveBack> BoundView::take_for_ping(const LockName& name) {
   Settings own = settings_;
   own.row.reset();  // never a row of the user's
-  BoundStore store(own, name, runtime_.clock);
+  const auto store = std::make_shared<BoundStore>(own, name, runtime_.clock);
   const auto database = servers_.connect(soon(), nullptr);
   if (!database) return database.error();
   const std::string server = servers_.server();
-  if (const auto fit = store.prepare(**database, server, 1, soon(), nullptr); !fit) return fit.error();
-  const TimePoint before = runtime_.clock.now();
-  if (const auto got = store.try_it(**database, server, soon(), nullptr); !got) return got.error();
-  if (const auto ended = store.let_go(**database, server, soon()); !ended) return ended.error();
-  const Duration took = runtime_.clock.now() - before;
-  if (own.strategy == Strategy::kRow) {
-    (void)run_statement(servers_, "DELETE FROM dlock_row WHERE name=" + literal(name.text()), runtime_.clock, soon());
-  }
-  return took;
+  if (const auto fit = store->prepare(**database, server, 1, soon(), nullptr); !fit) return fit.error();
+  if (const auto got = store->try_it(**database, server, soon(), nullptr); !got) return got.error();
+  return AdminCommon::GiveBack(
+      [this, store, held_in = *database, server] { return store->let_go(*held_in, server, soon()); });
+}
+
+void BoundView::forget_ping(const LockName& name) {
+  if (settings_.strategy != Strategy::kRow) return;
+  (void)run_statement(servers_, "DELETE FROM dlock_row WHERE name=" + literal(name.text()), runtime_.clock, soon());
 }
 
 }  // namespace dlock::mysql

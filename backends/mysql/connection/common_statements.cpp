@@ -2,6 +2,7 @@
 #include "backends/mysql/connection/common_statements.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "backends/mysql/connection/ask.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr Duration kRowPause = std::chrono::milliseconds(10);  ///< for the end of somebody else's transaction
 constexpr Duration kKillBudget = std::chrono::milliseconds(300);
+constexpr std::size_t kAtOnce = 256;  ///< rows in one statement
 constexpr char kDayMicroseconds[] = "86400000000";
 
 /// "dlock tables 1"
@@ -153,21 +155,28 @@ Result<std::vector<Swept>> sweep_rows(Servers& servers, Strategy strategy, bool 
   const std::string idle = "strategy='" + std::string(strategy_name(strategy)) +
                            "' AND (holds=0 OR expires<=UTC_TIMESTAMP(6)) AND fence+" + kDayMicroseconds + "<" +
                            kServerMicroseconds;
-  const auto found = run_statement(servers, "SELECT name,version FROM " + table + " WHERE " + idle, clock, until);
+  const auto found = run_statement(servers, "SELECT name FROM " + table + " WHERE " + idle, clock, until);
   if (!found) return found.error();
   std::vector<Swept> swept;
-  for (const Row& row : found->rows) {
-    const auto name = LockName::parse(text_of(row, 0));
-    if (!name || row.size() < 2) continue;
-    if (!dry_run) {
-      const auto gone = run_statement(servers,
-                                      "DELETE FROM " + table + " WHERE " + idle + " AND name=" + literal(name->text()) +
-                                          " AND version=" + row[1].value_or("0"),
-                                      clock, until);
-      if (!gone) return gone.error();
-      if (gone->changed == 0) continue;
+  for (std::size_t begin = 0; begin < found->rows.size(); begin += kAtOnce) {
+    std::map<std::string, LockName> gone;
+    std::string list;
+    for (std::size_t i = begin; i < std::min(found->rows.size(), begin + kAtOnce); ++i) {
+      const auto name = LockName::parse(text_of(found->rows[i], 0));
+      if (!name) continue;
+      gone.emplace(name->text(), *name);
+      list += (list.empty() ? "" : ",") + literal(name->text());
     }
-    swept.push_back({*name, "the row of a lock that nobody took for a day"});
+    if (!dry_run && !gone.empty()) {
+      const std::string those =
+          " WHERE strategy='" + std::string(strategy_name(strategy)) + "' AND name IN (" + list + ")";
+      const auto done = run_statement(servers, "DELETE FROM " + table + those + " AND " + idle, clock, until);
+      if (!done) return done.error();
+      const auto left = run_statement(servers, "SELECT name FROM " + table + those, clock, until);
+      if (!left) return left.error();
+      for (const Row& row : left->rows) gone.erase(text_of(row, 0));
+    }
+    for (auto& [text, name] : gone) swept.push_back({name, "the row of a lock that nobody took for a day"});
   }
   return swept;
 }

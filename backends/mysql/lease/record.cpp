@@ -100,14 +100,14 @@ LockState state_of(const LeaseRow& row, const LockName& name, const std::string&
     participant.mode = row.mode;
     participant.until = wall_time(holder.until);
     if (holder.owner == "-") {
-      participant.note = kDelayAfterForce;
+      participant.standing = Standing::kDelayAfterForce;
     } else {
       participant.owner = holder.owner;
       participant.token = FencingToken(holder.token);
       participant.since = wall_time(holder.since);
       participant.count = std::max(1, static_cast<int>(holder.entries.size()));
       add_who(participant, holder.who);
-      if (holder.until <= now) participant.note = kDelayAfterLease;
+      if (holder.until <= now) participant.standing = Standing::kDelayAfterLease;
     }
     state.holders.push_back(std::move(participant));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/mysql/connection/ask.h"
+#include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/errors.h"
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
@@ -91,6 +92,16 @@ std::optional<Participant> participant_of(std::string_view note) {
   return participant;
 }
 
+void put_in_order(std::vector<Participant>& waiters) {
+  std::sort(waiters.begin(), waiters.end(),
+            [](const Participant& a, const Participant& b) { return a.since < b.since; });
+}
+
+/// What is read of rows: fields as row_of() and the rest of a reading expect them.
+std::string read_columns(const std::string& gate, const std::string& refuses) {
+  return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID()," + refuses + "," + kColumns;
+}
+
 }  // namespace
 
 // As bytes: the name of a database is utf8mb3, and of a key with characters beyond that MariaDB would make none.
@@ -126,8 +137,7 @@ Error LeaseStore::failed(const Failure& failure) {
 /// `gate`: an expression.
 std::string LeaseStore::read_statement(const std::string& gate) const {
   const std::string refuses = from_ == From::kAny ? "0" : kReadOnly;
-  return "SELECT " + gate + "," + kServerMicroseconds + ",CONNECTION_ID()," + refuses + "," + kColumns + " FROM " +
-         kLockTable + " WHERE " + key_;
+  return read_columns(gate, refuses) + " FROM " + kLockTable + " WHERE " + key_;
 }
 
 /// An expression that is 1 if the gate is ours. -1: the server has gates that the other nodes do not see. Without gates
@@ -386,9 +396,56 @@ Result<std::vector<Participant>> LeaseStore::waiters(Database& database, Clock& 
     if (row.empty() || !row[0]) continue;
     if (auto participant = participant_of(*row[0])) waiters.push_back(std::move(*participant));
   }
-  std::sort(waiters.begin(), waiters.end(),
-            [](const Participant& a, const Participant& b) { return a.since < b.since; });
+  put_in_order(waiters);
   return waiters;
+}
+
+Result<std::map<std::string, Result<LeaseReading>>> LeaseStore::read_some(Servers& servers, Clock& clock,
+                                                                          Strategy strategy,
+                                                                          std::span<const LockName> names,
+                                                                          TimePoint until) {
+  std::string list;
+  for (const LockName& name : names) list += (list.empty() ? "" : ",") + literal(name.text());
+  const auto answer =
+      run_statement(servers,
+                    read_columns(galera_or_null(), "0") + ",name FROM " + kLockTable + " WHERE strategy='" +
+                        strategy_name(strategy) + "' AND name IN (" + list + ") GROUP BY name",
+                    clock, until);
+  if (!answer) return answer.error();
+  std::map<std::string, Result<LeaseReading>> found;
+  for (const Row& fields : answer->rows) {
+    if (fields.size() != kFirstColumn + 6) return not_understood(servers.server());
+    auto row = row_of(fields);
+    LeaseReading reading;
+    reading.now = leading_number<std::int64_t>(text_of(fields[1]));
+    reading.galera = text_of(fields[0]) == "-1";
+    if (row) reading.row = std::move(*row);
+    found.emplace(text_of(fields.back()),
+                  row ? Result<LeaseReading>(std::move(reading)) : not_understood(servers.server()));
+  }
+  return found;
+}
+
+Result<std::map<std::string, std::vector<Participant>>> LeaseStore::all_waiters(Servers& servers, Clock& clock,
+                                                                                Strategy strategy, TimePoint until) {
+  const std::string begin = "SELECT /* dlock waits " + std::string(strategy_name(strategy)) + " x'";
+  const auto answer = run_statement(servers,
+                                    "SELECT SUBSTR(INFO," + std::to_string(begin.size() + 1) +
+                                        ") FROM information_schema.PROCESSLIST WHERE LEFT(INFO," +
+                                        std::to_string(begin.size()) + ")=" + literal(begin),
+                                    clock, until);
+  if (!answer) return answer.error();
+  std::map<std::string, std::vector<Participant>> waiting;
+  for (const Row& row : answer->rows) {
+    const std::string info = row.empty() ? "" : text_of(row[0]);
+    std::string_view note = info;
+    const auto name = from_hex(cut(note, '\''));
+    if (note.starts_with(' ')) note.remove_prefix(1);
+    auto participant = participant_of(note);
+    if (name && participant) waiting[*name].push_back(std::move(*participant));
+  }
+  for (auto& [name, waiters] : waiting) put_in_order(waiters);
+  return waiting;
 }
 
 }  // namespace dlock::mysql

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -95,6 +97,15 @@ class LeaseStore {
   static Result<std::vector<Participant>> waiters(Database& database, Clock& clock, Strategy strategy,
                                                   const LockName& name, const std::string& server, TimePoint until,
                                                   Control* control);
+
+  /// The rows of these locks, as far as they are there, by their names; Misconfigured for one that makes no sense.
+  static Result<std::map<std::string, Result<LeaseReading>>> read_some(Servers& servers, Clock& clock,
+                                                                       Strategy strategy,
+                                                                       std::span<const LockName> names,
+                                                                       TimePoint until);
+  /// waiters() of all locks, by their names.
+  static Result<std::map<std::string, std::vector<Participant>>> all_waiters(Servers& servers, Clock& clock,
+                                                                             Strategy strategy, TimePoint until);
 
   /// Those of the poll queue, on every node, in order.
   Result<std::vector<Participant>> queued(TimePoint until);

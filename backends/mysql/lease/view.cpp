@@ -7,6 +7,7 @@
 #include "backends/mysql/connection/schema.h"
 #include "backends/mysql/connection/sql_text.h"
 #include "lib/base/text.h"
+#include "lib/keeper/insist.h"
 #include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
@@ -35,25 +36,21 @@ template <typename Make>
 Result<std::optional<LeaseView::Change>> LeaseView::rewrite(const LockName& name, Make make, bool* unanswered) {
   LeaseStore store(servers_, runtime_.clock, Strategy::kLease, name);
   const TimePoint until = soon();
-  while (true) {
-    const auto reading = store.read(false, until, nullptr);
-    Error error;
-    if (reading) {
+  const auto attempt = [&]() -> Result<std::optional<Change>> {
+    while (true) {
+      const auto reading = store.read(false, until, nullptr);
+      if (!reading) return reading.error();
       std::optional<LeaseRow> next = make(reading->row, reading->now);
       if (!next) return std::optional<Change>();
       const auto written = store.change(reading->row, *next, until, nullptr);
-      if (written && *written == Written::kYes) return std::optional(Change{reading->row, std::move(*next)});
-      if (written) continue;
-      error = written.error();
-      *unanswered = *unanswered || error.code == ErrorCode::kUnavailable;
-    } else {
-      error = reading.error();
+      if (!written) {
+        *unanswered = *unanswered || written.error().code == ErrorCode::kUnavailable;
+        return written.error();
+      }
+      if (*written == Written::kYes) return std::optional(Change{reading->row, std::move(*next)});
     }
-    const TimePoint next = runtime_.clock.now() + kViewRetryPause;
-    if (error.code != ErrorCode::kUnavailable || next >= until) return error;
-    std::vector<pollfd> nothing;
-    while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
-  }
+  };
+  return insist(runtime_.clock, until, kViewRetryPause, attempt).answer;
 }
 
 Result<LockState> LeaseView::inspect(const LockName& name) {
@@ -62,16 +59,41 @@ Result<LockState> LeaseView::inspect(const LockName& name) {
   const auto reading = store.read(false, soon(), nullptr);
   if (!reading) return reading.error();
   const WallTime answered = runtime_.clock.wall();
-  LockState state = state_of(reading->row, name, store_, reading->now);
   auto waiters = reading->galera ? store.queued(soon())
                                  : LeaseStore::waiters(*servers_.current(), runtime_.clock, Strategy::kLease, name,
                                                        servers_.server(), soon(), nullptr);
   if (!waiters) return waiters.error();
-  list_waiters(state, std::move(*waiters));
-  move_to_our_clock(state, wall_time(reading->now), asked, answered);
-  state.ever_taken = reading->row.version != 0 || !state.waiters.empty();
+  return shown(name, *reading, std::move(*waiters), asked, answered);
+}
+
+LockState LeaseView::shown(const LockName& name, const LeaseReading& reading, std::vector<Participant> waiters,
+                           WallTime asked, WallTime answered) const {
+  LockState state = state_of(reading.row, name, store_, reading.now);
+  list_waiters(state, std::move(waiters));
+  move_to_our_clock(state, wall_time(reading.now), asked, answered);
+  state.ever_taken = reading.row.version != 0 || !state.waiters.empty();
   state.forgets = true;
   return state;
+}
+
+/// Two statements for all of them. What has no row, and on Galera no process list for its waiters, is asked for alone.
+std::vector<Result<LockState>> LeaseView::inspect_some(std::span<const LockName> names) {
+  const WallTime asked = runtime_.clock.wall();
+  const auto readings = LeaseStore::read_some(servers_, runtime_.clock, Strategy::kLease, names, soon());
+  if (!readings) return {readings.error()};
+  const WallTime answered = runtime_.clock.wall();
+  auto waiting = LeaseStore::all_waiters(servers_, runtime_.clock, Strategy::kLease, soon());
+  if (!waiting) return {waiting.error()};
+  std::vector<Result<LockState>> states;
+  for (const LockName& name : names) {
+    const auto found = readings->find(name.text());
+    const bool alone = found == readings->end() || (found->second && found->second->galera);
+    if (alone) states.push_back(inspect(name));
+    else if (!found->second) states.push_back(found->second.error());
+    else states.push_back(shown(name, *found->second, std::move((*waiting)[name.text()]), asked, answered));
+    if (!states.back() && !is_of_one_lock(states.back().error())) break;
+  }
+  return states;
 }
 
 /// In a row of each holder, for an hour: what does not come through leaves the loser without the reason.
@@ -179,8 +201,7 @@ Result<std::vector<Swept>> LeaseView::sweep(bool dry_run) {
   return swept;
 }
 
-Result<Duration> LeaseView::ping() {
-  const LockName name = LockName::for_ping();
+Result<AdminCommon::GiveBack> LeaseView::take_for_ping(const LockName& name) {
   const Owner owner = Owner::random();
   const LeaseAsk ask{.owner = owner, .ttl = 10s, .ancestor = {}, .who = who_text("ping")};
   const auto take = [&](const LeaseRow& row, ServerTime now) {
@@ -188,16 +209,15 @@ Result<Duration> LeaseView::ping() {
     auto* taken = std::get_if<LeaseTake>(&decision);
     return taken ? std::optional(std::move(taken->next)) : std::nullopt;
   };
-  const TimePoint before = runtime_.clock.now();
   bool unanswered = false;
-  const auto taken = rewrite(name, take, &unanswered);
-  if (!taken) return taken.error();
-  if (const auto released = release(name, owner); !released) return released.error();
-  const Duration took = runtime_.clock.now() - before;
+  if (const auto taken = rewrite(name, take, &unanswered); !taken) return taken.error();
+  return AdminCommon::GiveBack([this, name, owner] { return release(name, owner); });
+}
+
+void LeaseView::forget_ping(const LockName& name) {
   (void)run_statement(
       servers_, "DELETE FROM " + std::string(kLockTable) + " WHERE strategy='lease' AND name=" + literal(name.text()),
       runtime_.clock, soon());
-  return took;
 }
 
 }  // namespace dlock::mysql

@@ -21,12 +21,14 @@ class LeaseView final : public StrategyView {
       : servers_(servers), store_(std::move(store)), runtime_(runtime), budget_(budget.value_or(runtime.patience)) {}
 
   Result<LockState> inspect(const LockName& name) override;
+  std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override;
   Result<std::vector<LockName>> names() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;
-  Result<Duration> ping() override;
+  Result<AdminCommon::GiveBack> take_for_ping(const LockName& name) override;
+  void forget_ping(const LockName& name) override;
 
  private:
   struct Change {
@@ -38,6 +40,8 @@ class LeaseView final : public StrategyView {
   template <typename Make>
   Result<std::optional<Change>> rewrite(const LockName& name, Make make, bool* unanswered);
   TimePoint soon() const;
+  LockState shown(const LockName& name, const LeaseReading& reading, std::vector<Participant> waiters, WallTime asked,
+                  WallTime answered) const;
   void tell_who_frees(const LeaseRow& row, const std::string& by);
   bool is_its_session(const LockName& name, Mode mode, const LeaseHolder& holder, ServerTime now);
   void tell_by_kill(const LockName& name, const LeaseRow& row, ServerTime now);

@@ -93,15 +93,11 @@ Result<std::vector<Swept>> RowView::sweep(bool dry_run) {
   return swept;
 }
 
-Result<Duration> RowView::ping() {
-  const LockName name = LockName::for_ping();
+Result<AdminCommon::GiveBack> RowView::take_for_ping(const LockName& name) {
   const Owner owner = Owner::random();
-  if (const auto connected = servers_.connect(soon(), nullptr); !connected) return connected.error();
-  const TimePoint before = runtime_.clock.now();
   const auto taken = table_.take(name, owner.text(), who_text("ping"), 10s, soon(), nullptr);
   if (!taken) return taken.error();
-  if (const auto released = release(name, owner); !released) return released.error();
-  return runtime_.clock.now() - before;
+  return AdminCommon::GiveBack([this, name, owner] { return release(name, owner); });
 }
 
 }  // namespace dlock::mysql

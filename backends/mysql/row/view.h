@@ -20,7 +20,7 @@ class RowView final : public StrategyView {
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;
-  Result<Duration> ping() override;
+  Result<AdminCommon::GiveBack> take_for_ping(const LockName& name) override;
 
  private:
   TimePoint soon() const { return runtime_.clock.now() + runtime_.patience; }

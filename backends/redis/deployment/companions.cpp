@@ -2,6 +2,8 @@
 #include "backends/redis/deployment/companions.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "backends/redis/deployment/errors.h"
@@ -43,6 +45,35 @@ Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const
     } while (cursor != "0");
   }
   return std::vector<LockName>(names.begin(), names.end());
+}
+
+std::vector<Result<Reply>> call_each(Deployment& deployment, const std::vector<std::string>& keys,
+                                     const std::vector<Command>& commands, const Runtime& runtime, TimePoint until) {
+  std::vector<std::optional<Result<Reply>>> found(keys.size());
+  const auto call_alone = [&](std::size_t i) {
+    auto replies = deployment.call(keys[i], {commands[i]}, until, nullptr);
+    if (replies) found[i].emplace(std::move(replies->front()));
+    else found[i].emplace(replies.error());
+  };
+  std::map<Connection*, std::vector<std::size_t>> by_server;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    Connection* server = deployment.current(keys[i]);
+    if (server == nullptr) call_alone(i);
+    else by_server[server].push_back(i);
+  }
+  for (const auto& [server, which] : by_server) {
+    std::vector<Command> request;
+    for (const std::size_t i : which) request.push_back(commands[i]);
+    auto replies = exchange(*server, request, runtime.clock, until, until, nullptr);
+    for (std::size_t n = 0; n < which.size(); ++n) {
+      const bool refused = !replies || (*replies)[n].kind == Reply::Kind::kError;  // another server may be in charge
+      if (refused) call_alone(which[n]);
+      else found[which[n]].emplace(std::move((*replies)[n]));
+    }
+  }
+  std::vector<Result<Reply>> all;
+  for (auto& one : found) all.push_back(std::move(*one));
+  return all;
 }
 
 std::string forced_by_whom(Deployment& deployment, const NativeNames& names, const std::string& holder, TimePoint until,

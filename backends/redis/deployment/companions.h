@@ -17,6 +17,14 @@ namespace dlock::redis {
 Result<std::vector<LockName>> names_with_companion(Deployment& deployment, const std::string& suffix,
                                                    const std::string& store, const Runtime& runtime);
 
+/// How many keys one request is about: what its answers may take, in memory and in time.
+inline constexpr std::size_t kKeysAtOnce = 256;
+
+/// Sends `commands[i]`, whose keys are in the slot of `keys[i]`, and gives back one reply each. What one server is in
+/// charge of goes to it in one write.
+std::vector<Result<Reply>> call_each(Deployment& deployment, const std::vector<std::string>& keys,
+                                     const std::vector<Command>& commands, const Runtime& runtime, TimePoint until);
+
 /// Who has freed the lock of `holder` by force, and why; empty if there is no note of it.
 std::string forced_by_whom(Deployment& deployment, const NativeNames& names, const std::string& holder, TimePoint until,
                            Control* control);

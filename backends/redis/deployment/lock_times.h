@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
-#include "lib/base/clock.h"
-#include "lib/base/result.h"
 #include "lib/base/time.h"
 
 namespace dlock::redis {
@@ -23,17 +19,5 @@ inline constexpr Duration kLeastPatience =
     std::chrono::milliseconds(500);  ///< the least time of one attempt of several
 /// The pause before a server that could not be reached is asked again.
 inline constexpr Duration kAskAgainPause = std::chrono::milliseconds(40);
-
-/// True after a pause of kAskAgainPause, if `answer` is Unavailable and there is time to ask again; false at once
-/// otherwise.
-template <typename T>
-bool may_ask_again(const Result<T>& answer, Clock& clock, TimePoint until) {
-  if (answer || answer.error().code != ErrorCode::kUnavailable) return false;
-  const TimePoint next = clock.now() + kAskAgainPause;
-  if (next >= until) return false;
-  std::vector<pollfd> nothing;
-  while (clock.now() < next) clock.wait(nothing, next);
-  return true;
-}
 
 }  // namespace dlock::redis

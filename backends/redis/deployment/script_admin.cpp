@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/deployment/script_admin.h"
 
-#include <set>
-
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/lock_times.h"
-#include "lib/lock/lock_errors.h"
+#include "lib/keeper/insist.h"
 
 namespace dlock::redis {
 
@@ -17,24 +15,40 @@ Result<LockState> ScriptAdmin::inspect(const LockName& name) {
   return (*lock)->read_state(soon(), nullptr);
 }
 
-Result<LiveLocks> ScriptAdmin::inspect_all() {
-  std::set<LockName> names;
+Result<KnownLocks> ScriptAdmin::known_locks() {
+  KnownLocks known;
   for (const char* suffix : {"holders", "waiting"}) {
-    auto some = names_with_companion(*deployment_, suffix, store_, runtime_);
+    const auto some = names_with_companion(*deployment_, suffix, store_, runtime_);
     if (!some) return some.error();
-    names.insert(some->begin(), some->end());
+    known.names.insert(known.names.end(), some->begin(), some->end());
   }
-  LiveLocks live;
+  return known;
+}
+
+std::vector<Result<LockState>> ScriptAdmin::inspect_some(std::span<const LockName> names) {
+  std::vector<Result<LockState>> states;
+  std::vector<std::unique_ptr<ScriptStore>> locks;
+  std::vector<std::string> keys;
+  std::vector<Command> commands;
   for (const LockName& name : names) {
-    auto state = inspect(name);
-    if (!state) {
-      const bool denied = state.error().code == ErrorCode::kDenied;
-      if (!denied || ++live.unreadable == names.size()) return state.error();  // where all are, the reason says more
-      continue;
-    }
-    if (!state->holders.empty() || !state->waiters.empty()) live.locks.push_back(std::move(*state));
+    auto lock = open(name);
+    if (!lock) states.emplace_back(lock.error());
+    else states.emplace_back(LockState{.name = name, .store = store_, .holders = {}, .waiters = {}});
+    if (!lock) continue;
+    keys.push_back((*lock)->key());
+    commands.push_back((*lock)->state_command());
+    locks.push_back(std::move(*lock));
   }
-  return live;
+  const WallTime asked = runtime_.clock.wall();
+  auto replies = call_each(*deployment_, keys, commands, runtime_, soon());
+  std::size_t next = 0;
+  for (Result<LockState>& state : states) {
+    if (!state) continue;
+    auto& reply = replies[next];
+    state = reply ? locks[next]->state_in(std::move(*reply), asked) : Result<LockState>(reply.error());
+    ++next;
+  }
+  return states;
 }
 
 Result<ForceReleased> ScriptAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
@@ -44,22 +58,13 @@ Result<ForceReleased> ScriptAdmin::force_release(const LockName& name, const Loc
   return ForceReleased{shown.holders};
 }
 
-Result<void> ScriptAdmin::check(const LockName& name, FencingToken token) {
-  if (const auto has = check_has_tokens(); !has) return has;
-  const auto state = inspect(name);
-  if (!state) return state.error();
-  for (const Participant& holder : state->holders) {
-    if (holder.token == token && holder.note != kDelayAfterLease) return {};
-  }
-  return no_present_holder(token, name);
-}
-
 Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
   auto lock = open(name);
   if (!lock) return lock.error();
   const TimePoint until = soon();
-  auto token = (*lock)->renew(owner, ttl, true, until, nullptr);
-  while (may_ask_again(token, runtime_.clock, until)) token = (*lock)->renew(owner, ttl, true, until, nullptr);
+  const auto token = insist(runtime_.clock, until, kAskAgainPause, [&] {
+                       return (*lock)->renew(owner, ttl, true, until, nullptr);
+                     }).answer;
   if (!token) return token.error();
   return HeldLock{name, owner, *token, store_};
 }
@@ -68,15 +73,9 @@ Result<void> ScriptAdmin::release(const LockName& name, const Owner& owner) {
   auto lock = open(name);
   if (!lock) return lock.error();
   const TimePoint until = soon();
-  auto released = (*lock)->release(owner, nullptr, until, nullptr);
-  bool unanswered = false;
-  while (may_ask_again(released, runtime_.clock, until)) {
-    unanswered = true;
-    released = (*lock)->release(owner, nullptr, until, nullptr);
-  }
-  // Gone after a release whose answer was lost: that release did it.
-  if (unanswered && !released && released.error().code == ErrorCode::kLost) return {};
-  return released;
+  return insist_gone(
+      runtime_.clock, until, kAskAgainPause, false, [&] { return (*lock)->release(owner, nullptr, until, nullptr); },
+      [&] { return (*lock)->was_answered(); });
 }
 
 Result<UniqueFd> ScriptAdmin::fence(const LockName& resource, FencingToken token, const WaitPolicy& /*wait*/) {

@@ -7,20 +7,17 @@
 #include "backends/redis/deployment/deployment.h"
 #include "backends/redis/deployment/script_store.h"
 #include "lib/base/runtime.h"
-#include "lib/lock/lock_admin.h"
+#include "lib/lock/admin_common.h"
 
 namespace dlock::redis {
 
 /// The part of LockAdmin that is the same for every layout on one deployment (native, Redisson). Each call is bounded
 /// by a few seconds. Single-threaded.
-class ScriptAdmin : public LockAdmin {
+class ScriptAdmin : public AdminCommon {
  public:
   const std::string& store() const final { return store_; }
   Result<LockState> inspect(const LockName& name) final;
-  /// The locks that a dlock holds or waits for.
-  Result<LiveLocks> inspect_all() final;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) final;
-  Result<void> check(const LockName& name, FencingToken token) final;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) final;
   Result<void> release(const LockName& name, const Owner& owner) final;
   /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.
@@ -29,12 +26,12 @@ class ScriptAdmin : public LockAdmin {
 
  protected:
   ScriptAdmin(std::unique_ptr<Deployment> deployment, std::string store, const Runtime& runtime)
-      : deployment_(std::move(deployment)), store_(std::move(store)), runtime_(runtime) {}
+      : AdminCommon(runtime.clock), deployment_(std::move(deployment)), store_(std::move(store)), runtime_(runtime) {}
 
-  // --- what a layout says ---
-
+  /// Those that a dlock holds or waits for.
+  Result<KnownLocks> known_locks() final;
+  std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) final;
   virtual Result<std::unique_ptr<ScriptStore>> open(const LockName& name) = 0;
-  virtual Result<void> check_has_tokens() const { return {}; }
 
   TimePoint soon() const;  ///< when a call gives up
 

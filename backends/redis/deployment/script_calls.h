@@ -45,12 +45,14 @@ class ScriptCalls {
   /// kind.
   TimePoint unsettled_until();
 
+  const std::string& key() const { return key_; }
   const std::string& store() const { return store_; }
+  /// What a script has answered in `replies`, the first of which is its own: for a request that was sent otherwise.
+  Result<Answer> answer_of(std::vector<Reply>& replies) const;
 
  private:
   Result<std::vector<Reply>> send(const std::vector<Command>& commands, TimePoint until, Control* control);
   Result<Answer> ask(const std::vector<Command>& request, TimePoint until, Control* control);
-  Result<Answer> answer_of(std::vector<Reply>& replies) const;
 
   Deployment& deployment_;
   std::string key_;

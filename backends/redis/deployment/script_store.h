@@ -25,7 +25,22 @@ class ScriptStore {
   /// Who has freed the lock of `owner` by `dlock force-release`, and why; empty if there is no note of it.
   virtual std::string forced_by(const Owner& owner, TimePoint until, Control* control) = 0;
 
-  virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
+  /// The question who holds and waits, for a request that the caller sends; `asked`: when that was sent.
+  virtual Command state_command() const = 0;
+  Result<LockState> state_in(Reply reply, WallTime asked) {
+    std::vector<Reply> replies;
+    replies.push_back(std::move(reply));
+    auto parts = calls_.answer_of(replies);
+    if (!parts) return parts.error();
+    return understood(*parts, asked);
+  }
+  Result<LockState> read_state(TimePoint until, Control* control) {
+    const WallTime asked = clock_.wall();
+    auto parts = calls_.run(state_command(), until, control);
+    if (!parts) return parts.error();
+    return understood(*parts, asked);
+  }
+  const std::string& key() const { return calls_.key(); }  ///< the server in charge of it has the lock
   /// Frees the lock by force and leaves the note `by`. Conflict if the holders are not those in `shown`.
   virtual Result<void> force(const LockState& shown, const std::string& by, TimePoint until) = 0;
   /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
@@ -45,6 +60,9 @@ class ScriptStore {
         store_(std::move(store)),
         calls_(deployment, key, name_.text(), store_, replicas, clock),
         clock_(clock) {}
+
+  /// Of the answer to state_command(), which has just come.
+  virtual Result<LockState> understood(const ScriptCalls::Answer& parts, WallTime asked) = 0;
 
   Deployment& deployment_;
   LockName name_;

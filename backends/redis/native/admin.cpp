@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/redis/native/admin.h"
 
+#include <algorithm>
+
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/lock_times.h"
@@ -29,37 +31,44 @@ Result<std::unique_ptr<ScriptStore>> NativeAdmin::open(const LockName& name) {
 }
 
 Result<std::vector<Swept>> NativeAdmin::collect_garbage(bool dry_run) {
-  auto names = names_with_companion(*deployment_, "fence", store_, runtime_);
+  const auto names = names_with_companion(*deployment_, "fence", store_, runtime_);
   if (!names) return names.error();
   std::vector<Swept> swept;
-  for (const LockName& name : *names) {
-    const auto keys = native_names(name);
-    if (!keys) continue;
-    auto replies = deployment_->call(
-        keys->key, {{"EVAL", deployment_scripts::kSweep, "2", keys->key, keys->fence, dry_run ? "0" : "1"}}, soon(),
-        nullptr);
-    if (!replies) return replies.error();
-    if (auto error = error_of(replies->front(), store_)) return *error;
-    if (replies->front().integer == 1)
-      swept.push_back({name, "the token counter of a lock that nobody took for a day"});
+  for (std::size_t begin = 0; begin < names->size(); begin += kKeysAtOnce) {
+    std::vector<LockName> some;
+    std::vector<std::string> keys;
+    std::vector<Command> commands;
+    for (std::size_t i = begin; i < std::min(names->size(), begin + kKeysAtOnce); ++i) {
+      const auto of = native_names((*names)[i]);
+      if (!of) continue;
+      some.push_back((*names)[i]);
+      keys.push_back(of->key);
+      commands.push_back({"EVAL", deployment_scripts::kSweep, "2", of->key, of->fence, dry_run ? "0" : "1"});
+    }
+    const auto replies = call_each(*deployment_, keys, commands, runtime_, soon());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (!replies[i]) return replies[i].error();
+      if (auto error = error_of(*replies[i], store_)) return *error;
+      if (replies[i]->integer == 1)
+        swept.push_back({some[i], "the token counter of a lock that nobody took for a day"});
+    }
   }
   return swept;
 }
 
 std::vector<Finding> NativeAdmin::diagnose() { return diagnose_native(*deployment_, store_, runtime_); }
 
-Result<Duration> NativeAdmin::ping() {
-  const LockName name = LockName::for_ping();
+Result<AdminCommon::GiveBack> NativeAdmin::take_for_ping(const LockName& name) {
   auto lock = store_of(name);
   if (!lock) return lock.error();
   const NativeAsk ask{.owner = Owner::random(), .ttl = 10s, .ancestor = {}, .arrival = {}, .info = who_text("ping")};
-  const TimePoint before = runtime_.clock.now();
-  const auto granted = lock->acquire(ask, soon(), nullptr);
-  if (!granted) return granted.error();
-  if (const auto released = lock->release(ask.owner, nullptr, soon(), nullptr); !released) return released.error();
-  const Duration took = runtime_.clock.now() - before;
-  (void)deployment_->call(lock->names().key, {{"DEL", lock->names().fence}}, soon(), nullptr);
-  return took;
+  if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
+  return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
+}
+
+void NativeAdmin::forget_ping(const LockName& name) {
+  const auto names = native_names(name);
+  if (names) (void)deployment_->call(names->key, {{"DEL", names->fence}}, soon(), nullptr);
 }
 
 }  // namespace dlock::redis

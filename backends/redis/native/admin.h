@@ -17,9 +17,10 @@ class NativeAdmin final : public ScriptAdmin {
 
   Result<std::vector<Swept>> collect_garbage(bool dry_run) override;
   std::vector<Finding> diagnose() override;
-  Result<Duration> ping() override;
 
  private:
+  Result<GiveBack> take_for_ping(const LockName& name) override;
+  void forget_ping(const LockName& name) override;
   Result<std::unique_ptr<ScriptStore>> open(const LockName& name) override;
   Result<NativeStore> store_of(const LockName& name);
 

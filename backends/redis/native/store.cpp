@@ -145,13 +145,12 @@ std::string NativeStore::forced_by(const Owner& owner, TimePoint until, Control*
   return forced_by_whom(deployment_, names_, owner.text(), until, control);
 }
 
-Result<LockState> NativeStore::read_state(TimePoint until, Control* control) {
-  const WallTime asked = clock_.wall();
-  auto parts = calls_.run(command_of(native_scripts::kReadState, kAllKeys, {}), until, control);
-  if (!parts) return parts.error();
+Command NativeStore::state_command() const { return command_of(native_scripts::kReadState, kAllKeys, {}); }
+
+Result<LockState> NativeStore::understood(const ScriptCalls::Answer& parts, WallTime asked) {
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
-  if (!read_view(*parts, state)) return not_understood(store_);
-  move_to_our_clock(state, server_time(parts->front()), asked, clock_.wall());
+  if (!read_view(parts, state)) return not_understood(store_);
+  move_to_our_clock(state, server_time(parts.front()), asked, clock_.wall());
   return state;
 }
 

@@ -65,11 +65,12 @@ class NativeStore final : public ScriptStore {
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
-  Result<LockState> read_state(TimePoint until, Control* control) override;
+  Command state_command() const override;
   Result<void> fence(FencingToken token, TimePoint until) override;
 
  private:
   bool is_unsettled() { return clock_.now() < unsettled_until(); }
+  Result<LockState> understood(const ScriptCalls::Answer& parts, WallTime asked) override;
   Command command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const;
   const std::vector<Command>& renewal_of(const Owner& owner, Duration ttl, bool exact);
 

@@ -74,7 +74,7 @@ class ViewReader {
     Participant participant;
     std::int64_t delay = 0;
     if (value_ == "dlock-delay") {
-      participant.note = kDelayAfterForce;
+      participant.standing = Standing::kDelayAfterForce;
       participant.stored = value_;
     } else if (const auto record = holders_.find(value_); record != holders_.end()) {
       participant.owner = value_;
@@ -85,8 +85,8 @@ class ViewReader {
       participant.note = family_note("string", value_);
     }
     if (remaining_ >= 0) participant.until = from_ms(now_ms + remaining_ - delay);
-    else participant.note += std::string(participant.note.empty() ? "" : ", ") + kEndlessNote;
-    if (remaining_ >= 0 && remaining_ <= delay) participant.note = kDelayAfterLease;
+    else participant.standing = Standing::kEndless;
+    if (remaining_ >= 0 && remaining_ <= delay) participant.standing = Standing::kDelayAfterLease;
     state.holders.push_back(std::move(participant));
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/doctor.h"
@@ -43,7 +44,8 @@ bool is_page(const Reply& reply) {
 
 QuorumAdmin::QuorumAdmin(std::string store, QuorumKind kind, std::vector<ConnectionSettings> servers,
                          const Runtime& runtime)
-    : store_(std::move(store)),
+    : AdminCommon(runtime.clock),
+      store_(std::move(store)),
       kind_(kind),
       runtime_(runtime),
       group_(std::move(servers), runtime.clock, kGroupConnectTimeout) {
@@ -52,8 +54,8 @@ QuorumAdmin::QuorumAdmin(std::string store, QuorumKind kind, std::vector<Connect
 
 TimePoint QuorumAdmin::by() const { return runtime_.clock.now() + std::min(kRound, runtime_.patience); }
 
-ServerGroup::Answers QuorumAdmin::ask_each(const Command& command) {
-  return group_.ask(std::vector<std::vector<Command>>(group_.size(), {command}), by(), nullptr,
+ServerGroup::Answers QuorumAdmin::ask_each(const std::vector<Command>& commands) {
+  return group_.ask(std::vector<std::vector<Command>>(group_.size(), commands), by(), nullptr,
                     [](const ServerGroup::Answers&) { return std::nullopt; });
 }
 
@@ -67,20 +69,27 @@ Result<LockState> QuorumAdmin::inspect(const LockName& name) {
   const auto asked = question(name, "", {});
   if (!asked) return asked.error();
   QuorumStore round(group_, name, store_);
-  if (ask_until_known(round, read_command(*asked)) == Outcome::kSilent) return round.silence();
+  if (const auto known = ask_until_known(round, read_command(*asked)).answer; !known) return known.error();
   return round.state(runtime_.clock.wall(), false);
 }
 
-Result<LiveLocks> QuorumAdmin::inspect_all() {
-  LiveLocks held;
-  const auto names = known_names();
-  if (!names) return names.error();
-  for (const LockName& name : *names) {
-    auto state = inspect(name);
-    if (!state) return state.error();
-    if (!state->holders.empty()) held.locks.push_back(std::move(*state));
+/// In one round; a lock of which no majority says anything is asked for alone.
+std::vector<Result<LockState>> QuorumAdmin::inspect_some(std::span<const LockName> names) {
+  std::vector<Command> questions;
+  for (const LockName& name : names) {
+    const auto asked = question(name, "", {});
+    if (!asked) return AdminCommon::inspect_some(names);
+    questions.push_back(read_command(*asked));
   }
-  return held;
+  ServerGroup::Answers answers = ask_each(questions);
+  std::vector<Result<LockState>> states;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    QuorumStore round(group_, names[i], store_);
+    const bool silent = round.take(answers, i, count_all) == Outcome::kSilent;
+    states.push_back(silent ? inspect(names[i]) : round.state(runtime_.clock.wall(), false));
+    if (!states.back() && !is_of_one_lock(states.back().error())) break;
+  }
+  return states;
 }
 
 Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
@@ -105,9 +114,7 @@ Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const Loc
 /// On each server, for an hour, so that the holder takes no vote back; what does not come through leaves the loser
 /// without the reason.
 void QuorumAdmin::tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {
-  const std::vector<Command> note{{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}};
-  (void)group_.ask(std::vector<std::vector<Command>>(group_.size(), note), this->by(), nullptr,
-                   [](const ServerGroup::Answers&) { return std::nullopt; });
+  ask_each({{"HSET", key, owner, by}, {"PEXPIRE", key, "3600000"}});
 }
 
 /// Whether any server had it.
@@ -119,42 +126,26 @@ Result<bool> QuorumAdmin::take_from(const LockName& name, const Participant& hol
   const auto asked = question(name, holder.owner, {});
   if (!asked) return asked.error();
   QuorumStore round(group_, name, store_);
-  const Command give = give_command(*asked, FencingToken(0));
-  bool unanswered = false;
-  if (ask_until_known(round, give, &unanswered) == Outcome::kSilent) return round.silence();
+  const auto [outcome, unanswered] = ask_until_known(round, give_command(*asked, FencingToken(0)));
+  if (!outcome) return outcome.error();
   return unanswered ||
          std::any_of(round.votes().begin(), round.votes().end(), [](Vote vote) { return vote == Vote::kGranted; });
 }
 
-Result<void> QuorumAdmin::check(const LockName& name, FencingToken token) {
-  auto state = inspect(name);
-  if (!state) return state.error();
-  for (const Participant& holder : state->holders) {
-    if (holder.token == token && !holder.note.ends_with("no majority")) return {};
-  }
-  return Error{ErrorCode::kLost, "token " + token.text() + " does not belong to a holder of " + name.text(), ""};
-}
-
-/// Asks until the outcome is known. `unanswered`: an earlier round may have done it already.
-Outcome QuorumAdmin::ask_until_known(QuorumStore& round, const Command& command, bool* unanswered) {
+Insisted<Result<Outcome>> QuorumAdmin::ask_until_known(QuorumStore& round, const Command& command) {
   const TimePoint until = by();
-  for (;;) {
+  return insist(runtime_.clock, until - kLeastForAnswer, kGroupRetryPause, [&]() -> Result<Outcome> {
     const Outcome outcome = round.ask_all(command, until, nullptr, count_all);
-    const TimePoint next = runtime_.clock.now() + kGroupRetryPause;
-    const bool is_last = next + kLeastForAnswer >= until;
-    if (outcome != Outcome::kSilent || is_last || round.silence().code != ErrorCode::kUnavailable) return outcome;
-    if (unanswered != nullptr) *unanswered = true;
-    std::vector<pollfd> nothing;
-    while (runtime_.clock.now() < next) runtime_.clock.wait(nothing, next);
-  }
+    if (outcome == Outcome::kSilent) return round.silence();
+    return outcome;
+  });
 }
 
 /// With `goes`, not there any more after an answer that was lost is what was wanted.
 Result<void> QuorumAdmin::judge(QuorumStore& round, const Command& command, const LockName& name, bool goes) {
-  bool unanswered = false;
-  const Outcome outcome = ask_until_known(round, command, &unanswered);
-  if (outcome == Outcome::kWon || (outcome == Outcome::kRefused && goes && unanswered)) return {};
-  if (outcome == Outcome::kSilent) return round.silence();
+  const auto [outcome, unanswered] = ask_until_known(round, command);
+  if (!outcome) return outcome.error();
+  if (*outcome == Outcome::kWon || (*outcome == Outcome::kRefused && goes && unanswered)) return {};
   return Error{ErrorCode::kLost, name.text() + " is not held by that owner: " + round.reasons(), ""};
 }
 
@@ -213,55 +204,61 @@ Result<UniqueFd> QuorumAdmin::fence(const LockName& resource, FencingToken token
 }
 
 Result<std::vector<Swept>> QuorumAdmin::collect_garbage(bool dry_run) {
-  std::vector<Swept> swept;
-  const auto known = known_names();
+  const auto known = known_locks();
   if (!known) return known.error();
-  for (const LockName& name : *known) {
-    const auto names = native_names(name);
-    if (!names) continue;
-    const auto answers =
-        ask_each({"EVAL", deployment_scripts::kSweep, "2", names->key, names->fence, dry_run ? "0" : "1"});
-    const auto servers = std::count_if(answers.begin(), answers.end(), [](const auto& answer) {
-      return answer.has_replies() && answer.replies[0].integer == 1;
-    });
-    if (servers > 0) swept.push_back({name, "the token counter of a lock that nobody took for a day"});
+  const std::vector<LockName>& names = known->names;
+  std::vector<Swept> swept;
+  for (std::size_t begin = 0; begin < names.size(); begin += kKeysAtOnce) {
+    const auto some = std::span(names).subspan(begin, std::min(kKeysAtOnce, names.size() - begin));
+    std::vector<Command> commands;
+    for (const LockName& name : some) {
+      const auto of = native_names(name);
+      if (!of) return of.error();
+      commands.push_back({"EVAL", deployment_scripts::kSweep, "2", of->key, of->fence, dry_run ? "0" : "1"});
+    }
+    const auto answers = ask_each(commands);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const bool is_swept = std::any_of(answers.begin(), answers.end(), [i](const auto& answer) {
+        return answer.has_replies() && answer.replies[i].integer == 1;
+      });
+      if (is_swept) swept.push_back({some[i], "the token counter of a lock that nobody took for a day"});
+    }
   }
   return swept;
 }
 
-Result<Duration> QuorumAdmin::ping() {
-  const LockName name = LockName::for_ping();
+Result<AdminCommon::GiveBack> QuorumAdmin::take_for_ping(const LockName& name) {
   const Owner owner = Owner::random();
   auto asked = question(name, owner.text(), kPingTtl);
   if (!asked) return asked.error();
   asked->entry = asked->owner;
   QuorumStore round(group_, name, store_);
-  const TimePoint start = runtime_.clock.now();
-  const Command give = give_command(*asked, FencingToken(0));
-  const Command forget{"DEL", asked->names.fence};
-  const Outcome taken = round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes);
-  if (taken != Outcome::kWon) {
-    group_.tell(std::vector<std::vector<Command>>(group_.size(), {give, forget}));
-    return round.silence();
+  if (round.ask_all(take_command(*asked, std::nullopt), by(), nullptr, count_votes) == Outcome::kWon) {
+    return GiveBack([this, name, owner] { return release(name, owner); });
   }
-  const auto given = judge(round, give, name, true);
-  const Duration took = runtime_.clock.now() - start;
-  group_.tell(std::vector<std::vector<Command>>(group_.size(), {forget}));
-  if (!given) return given.error();
-  return took;
+  const std::vector<Command> undo{give_command(*asked, FencingToken(0)), {"DEL", asked->names.fence}};
+  group_.tell(std::vector<std::vector<Command>>(group_.size(), undo));
+  return round.silence();
 }
 
-Result<std::set<LockName>> QuorumAdmin::known_names() {
-  std::set<LockName> names = scan_names();
-  if (names.empty()) {  // or nobody answered
+void QuorumAdmin::forget_ping(const LockName& name) {
+  const auto names = native_names(name);
+  if (!names) return;
+  const std::vector<Command> forget{{"DEL", names->fence}};
+  group_.tell(std::vector<std::vector<Command>>(group_.size(), forget));
+}
+
+Result<KnownLocks> QuorumAdmin::known_locks() {
+  KnownLocks known{scan_names()};
+  if (known.names.empty()) {  // or nobody answered
     const auto any = inspect(*LockName::parse("dlock-inspect"));
     if (!any) return any.error();
   }
-  return names;
+  return known;
 }
 
 /// As far as the servers that answer know them.
-std::set<LockName> QuorumAdmin::scan_names() {
+std::vector<LockName> QuorumAdmin::scan_names() {
   std::set<LockName> names;
   std::vector<std::string> cursors(group_.size(), "0");
   std::vector<bool> over(group_.size(), false);
@@ -280,7 +277,7 @@ std::set<LockName> QuorumAdmin::scan_names() {
       over[i] = cursors[i] == "0";
     }
   }
-  return names;
+  return {names.begin(), names.end()};
 }
 
 std::vector<Finding> QuorumAdmin::diagnose() {

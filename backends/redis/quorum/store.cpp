@@ -2,6 +2,7 @@
 #include "backends/redis/quorum/store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/redis/quorum/view.h"
 #include "lib/base/human_text.h"
@@ -51,6 +52,12 @@ Outcome count_to_the_end(std::span<const Vote> votes) {
 QuorumStore::QuorumStore(ServerGroup& group, LockName name, std::string store_name)
     : group_(group), name_(std::move(name)), store_name_(std::move(store_name)) {}
 
+void QuorumStore::begin() {
+  ballots_.assign(group_.size(), {});
+  votes_.assign(group_.size(), Vote::kNone);
+  dropped_.assign(group_.size(), "");
+}
+
 void QuorumStore::read() {
   for (std::size_t i = 0; i < answers_.size(); ++i) {
     if (answers_[i].has_replies()) ballots_[i] = parse_ballot(answers_[i].replies.front());
@@ -64,9 +71,7 @@ Outcome QuorumStore::ask(const std::vector<Command>& questions, TimePoint until,
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (!questions[i].empty()) commands[i].push_back(questions[i]);
   }
-  ballots_.assign(group_.size(), {});
-  votes_.assign(group_.size(), Vote::kNone);
-  dropped_.assign(group_.size(), "");
+  begin();
   const auto decided = [&](const ServerGroup::Answers& answers) -> std::optional<Duration> {
     answers_ = answers;
     read();
@@ -81,6 +86,19 @@ Outcome QuorumStore::ask(const std::vector<Command>& questions, TimePoint until,
 
 Outcome QuorumStore::ask_all(const Command& question, TimePoint until, Control* control, Count count, Duration grace) {
   return ask(std::vector<Command>(group_.size(), question), until, control, count, grace);
+}
+
+Outcome QuorumStore::take(ServerGroup::Answers& answers, std::size_t which, Count count) {
+  begin();
+  answers_.resize(answers.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    std::vector<Reply> all = std::exchange(answers[i].replies, {});
+    answers_[i] = answers[i];
+    if (answers[i].has_replies()) answers_[i].replies = {std::move(all[which])};
+    answers[i].replies = std::move(all);
+  }
+  read();
+  return final_count(votes_, count);
 }
 
 Outcome QuorumStore::drop(std::size_t server, std::string why, Count count) {

@@ -25,6 +25,10 @@ class QuorumStore {
   Outcome ask_all(const Command& question, TimePoint until, Control* control, Count count,
                   Duration grace = Duration(0));
 
+  /// The round of which `answers` are those to several questions: the one at `which` is about this lock, and moves
+  /// here.
+  Outcome take(ServerGroup::Answers& answers, std::size_t which, Count count);
+
   const std::vector<Ballot>& ballots() const { return ballots_; }
   const std::vector<Vote>& votes() const { return votes_; }
   const ServerGroup::Answers& answers() const { return answers_; }
@@ -44,6 +48,7 @@ class QuorumStore {
  private:
   /// "3 servers asked, 1 answers".
   std::string answers_text() const;
+  void begin();
   void read();
   std::string reason(std::size_t server) const;
 

@@ -45,7 +45,6 @@ std::string where(const ServerGroup& group, const std::vector<std::size_t>& serv
   if (servers.size() == group.size()) return "";
   std::string text = "on " + std::to_string(servers.size()) + " of " + std::to_string(group.size()) + " servers:";
   for (const std::size_t server : servers) text += " " + group.name(server);
-  if (servers.size() < majority(group.size())) text += ", no majority";
   return text;
 }
 
@@ -76,7 +75,8 @@ LockState view_of(const Viewed& lock, const std::vector<Ballot>& ballots, const 
     }
     if (holder.empty()) participant.note = "another lock family: the key is of another type";
     else if (hold.records.empty()) participant.note = "another lock client";
-    if (hold.remaining.empty() && hold.records.empty()) participant.note.append(", ").append(kEndlessNote);
+    if (hold.remaining.empty() && hold.records.empty()) participant.standing = Standing::kEndless;
+    if (hold.servers.size() < needed) participant.standing = Standing::kMinority;
     const std::string place = where(lock.servers, hold.servers);
     participant.note += (participant.note.empty() || place.empty() ? "" : ", ") + place;
     state.holders.push_back(std::move(participant));

@@ -35,8 +35,7 @@ Result<void> RedissonAdmin::check_has_tokens() const { return redis::check_has_t
 
 std::vector<Finding> RedissonAdmin::diagnose() { return diagnose_redisson(*deployment_, kind_, store_, runtime_); }
 
-Result<Duration> RedissonAdmin::ping() {
-  const LockName name = LockName::for_ping();
+Result<AdminCommon::GiveBack> RedissonAdmin::take_for_ping(const LockName& name) {
   auto lock = store_of(name);
   if (!lock) return lock.error();
   const RedissonAsk ask{.owner = Owner::random(),
@@ -45,13 +44,12 @@ Result<Duration> RedissonAdmin::ping() {
                         .permits = 1,
                         .ancestor = {},
                         .info = who_text("ping")};
-  const TimePoint before = runtime_.clock.now();
-  const auto granted = lock->acquire(ask, soon(), nullptr);
-  if (!granted) return granted.error();
-  if (const auto released = lock->release(ask.owner, nullptr, soon(), nullptr); !released) return released.error();
-  const Duration took = runtime_.clock.now() - before;
-  lock->erase(soon());
-  return took;
+  if (const auto granted = lock->acquire(ask, soon(), nullptr); !granted) return granted.error();
+  return GiveBack([this, name, owner = ask.owner] { return release(name, owner); });
+}
+
+void RedissonAdmin::forget_ping(const LockName& name) {
+  if (auto lock = store_of(name)) lock->erase(soon());
 }
 
 Result<std::unique_ptr<LockAdmin>> make_redisson_admin(const BackendUrl& url, const Runtime& runtime) {

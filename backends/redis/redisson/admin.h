@@ -18,9 +18,10 @@ class RedissonAdmin final : public ScriptAdmin {
   /// Removes nothing: what Redisson leaves for ever (token counters, queues) belongs to the services that use it.
   Result<std::vector<Swept>> collect_garbage(bool /*dry_run*/) override { return std::vector<Swept>{}; }
   std::vector<Finding> diagnose() override;
-  Result<Duration> ping() override;
 
  private:
+  Result<GiveBack> take_for_ping(const LockName& name) override;
+  void forget_ping(const LockName& name) override;
   Result<std::unique_ptr<ScriptStore>> open(const LockName& name) override;
   Result<void> check_has_tokens() const override;
   Result<RedissonStore> store_of(const LockName& name);

@@ -154,13 +154,12 @@ std::string RedissonStore::forced_by(const Owner& owner, TimePoint until, Contro
   return forced_by_whom(deployment_, names_.beside, redisson_field(kind_, owner), until, control);
 }
 
-Result<LockState> RedissonStore::read_state(TimePoint until, Control* control) {
-  const WallTime asked = clock_.wall();
-  auto parts = calls_.run(command_of(lua::kReadState, "", {kind_word(kind_)}), until, control);
-  if (!parts) return parts.error();
+Command RedissonStore::state_command() const { return command_of(lua::kReadState, "", {kind_word(kind_)}); }
+
+Result<LockState> RedissonStore::understood(const ScriptCalls::Answer& parts, WallTime asked) {
   LockState state{name_, store_, Mode::kExclusive, 0, {}, {}};
-  if (!read_redisson_view(kind_, *parts, state)) return not_understood(store_);
-  const WallTime theirs = server_time(parts->front());
+  if (!read_redisson_view(kind_, parts, state)) return not_understood(store_);
+  const WallTime theirs = server_time(parts.front());
   read_at_ = theirs + move_to_our_clock(state, theirs, asked, clock_.wall());
   return state;
 }

@@ -57,13 +57,14 @@ class RedissonStore final : public ScriptStore {
   /// As Redisson's forceUnlock.
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
   std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
-  Result<LockState> read_state(TimePoint until, Control* control) override;
+  Command state_command() const override;
   WallTime read_at() const { return read_at_; }  ///< when the last read_state() was answered, by the clock of its times
   Result<void> fence(FencingToken token, TimePoint until) override;
   /// Deletes all keys of a lock that nobody else knows (that of ping()): the object itself and its counters.
   void erase(TimePoint until);
 
  private:
+  Result<LockState> understood(const ScriptCalls::Answer& parts, WallTime asked) override;
   Command command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const;
 
   RedissonKind kind_;

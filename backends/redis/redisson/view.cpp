@@ -76,7 +76,7 @@ class RedissonView {
 
   void add_end(Participant& participant, std::int64_t remaining) const {
     if (remaining >= 0) participant.until = from_ms(now_ms_ + remaining);
-    else add_note(participant, kEndlessNote);
+    else participant.standing = Standing::kEndless;
   }
 
   void hash() {
@@ -114,7 +114,7 @@ class RedissonView {
       const auto end = ends.find(holder);
       if (!ours) add_note(participant, family_note("hash", mode));
       if (!writes && ours && (end == ends.end() || leading_number<std::int64_t>(end->second) < 0)) {
-        add_note(participant, "lease over");
+        participant.standing = Standing::kLeaseOver;
         over.push_back(std::move(participant));
         continue;
       }
@@ -141,7 +141,7 @@ class RedissonView {
       Participant participant = participant_of(extra_.elements[i].text, true);
       participant.mode = Mode::kPermits;
       if (end < kNever) participant.until = from_ms(end);
-      else add_note(participant, kEndlessNote);
+      else participant.standing = Standing::kEndless;
       state_.holders.push_back(std::move(participant));
     }
     state_.permits = leading_number<int>(value) + static_cast<int>(state_.holders.size());

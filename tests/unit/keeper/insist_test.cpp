@@ -19,7 +19,7 @@ const Error kLost{ErrorCode::kLost, "it is not there"};
 
 /// A server that answers in this order; the last answer is for ever. Each takes `takes`.
 struct Script {
-  testing::FakeClock clock;
+  testing::FakeClock clock = {};
   std::deque<Result<void>> answers;
   Duration takes{0};
   int calls = 0;

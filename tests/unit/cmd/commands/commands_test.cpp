@@ -100,10 +100,10 @@ TEST_CASE_FIXTURE(World, "a store that forgets says of a free key what it can") 
 
 TEST_CASE_FIXTURE(World, "what cannot be read is not free: the others are shown, their number is said, 77") {
   options.keys.clear();
-  backend.unreadable = 3;
+  backend.unreadable.resize(3, {"secret", {ErrorCode::kDenied, "no right to read it"}});
   CHECK(run(inspect_command) == 77);
   CHECK(out.empty());
-  CHECK(said().starts_with("dlock: 3 locks in local:/var/lib/dlock cannot be read\n"));
+  CHECK(said().starts_with("dlock: 3 locks in local:/var/lib/dlock cannot be read: secret, secret, secret (no right"));
   backend.hold("k", 1);
   CHECK(run(inspect_command) == 77);
   CHECK(out.starts_with("k  held"));

@@ -246,7 +246,7 @@ TEST_CASE("force-release frees exactly the holders that were shown, and their lo
   REQUIRE(freed);
   CHECK(std::holds_alternative<LeaseBusy>(try_take(*freed, ask(), kNow + 4 * kSecond)));
   CHECK(taken(try_take(*freed, ask(), kNow + 5 * kSecond)));
-  CHECK(state_of(*freed, name, "store", kNow).holders[0].note == "nobody: force-released, lock-delay runs");
+  CHECK(state_of(*freed, name, "store", kNow).holders[0].standing == Standing::kDelayAfterForce);
   CHECK(force_free(*freed, state_of(*freed, name, "store", kNow), kNow).has_value());
 
   LeaseRow other = held.exclusive;

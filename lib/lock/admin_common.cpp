@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/admin_common.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/lock/lock_errors.h"
+
+namespace dlock {
+namespace {
+
+constexpr std::size_t kAtOnce = 256;  ///< locks in one set: what one answer may take, in memory and in time
+
+}  // namespace
+
+bool is_of_one_lock(const Error& error) {
+  return error.code == ErrorCode::kDenied || error.code == ErrorCode::kMisconfigured ||
+         error.code == ErrorCode::kUnsupported;
+}
+
+Result<LiveLocks> inspect_each(KnownLocks known, const InspectSome& inspect) {
+  std::vector<LockName>& names = known.names;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  LiveLocks live{.locks = {}, .unreadable = std::move(known.unreadable)};
+  for (std::size_t begin = 0; begin < names.size(); begin += kAtOnce) {
+    const auto some = std::span(names).subspan(begin, std::min(kAtOnce, names.size() - begin));
+    std::vector<Result<LockState>> states = inspect(some);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (!states[i]) {
+        if (!is_of_one_lock(states[i].error())) return states[i].error();
+        live.unreadable.push_back({some[i].text(), std::move(states[i]).error()});
+      } else if (!states[i]->holders.empty() || !states[i]->waiters.empty()) {
+        live.locks.push_back(std::move(*states[i]));
+      }
+    }
+  }
+  return live;
+}
+
+Result<LiveLocks> AdminCommon::inspect_all() {
+  auto known = known_locks();
+  if (!known) return known.error();
+  return inspect_each(std::move(*known), [this](std::span<const LockName> names) { return inspect_some(names); });
+}
+
+std::vector<Result<LockState>> AdminCommon::inspect_some(std::span<const LockName> names) {
+  std::vector<Result<LockState>> states;
+  for (const LockName& name : names) {
+    states.push_back(inspect(name));
+    if (!states.back() && !is_of_one_lock(states.back().error())) break;
+  }
+  return states;
+}
+
+Result<void> AdminCommon::check(const LockName& name, FencingToken token) {
+  if (const auto has = check_has_tokens(); !has) return has;
+  const auto state = inspect(name);
+  if (!state) return state.error();
+  const bool holds = std::any_of(state->holders.begin(), state->holders.end(), [token](const Participant& holder) {
+    return holder.token == token && is_hold(holder.standing);
+  });
+  return holds ? Result<void>() : no_present_holder(token, name);
+}
+
+Result<Duration> AdminCommon::ping() {
+  const LockName name = LockName::for_ping();
+  const TimePoint before = clock_.now();
+  const auto give_back = take_for_ping(name);
+  if (!give_back) return give_back.error();
+  const auto given = (*give_back)();
+  const Duration took = clock_.now() - before;
+  forget_ping(name);
+  if (!given) return given.error();
+  return took;
+}
+
+}  // namespace dlock
