@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 
 /// How often the processes are looked at when nothing wakes us.
 constexpr Duration kLookEvery = 20ms;
+constexpr int kLongWorker = 1;  ///< the only one whose leases are long; not one of those behind the proxy
 constexpr Duration kShowEvery = 500ms;
 
 struct Worker {
@@ -119,7 +120,8 @@ class Conductor {
   void start_round(Worker& worker) {
     Order& order = worker.order;
     const bool proxied = !plan_.proxied.empty() && worker.number % 2 == 0;
-    if (proxied || hook_ > 0) order.ttl = plan_.ttl;  // what an outage leaves taken is free soon
+    // What an outage leaves taken is free soon; and of locks that a store does not release, one at a time is for long.
+    if (proxied || hook_ > 0 || worker.number != kLongWorker) order.ttl = plan_.ttl;
     worker.section = order.key + '.' + std::to_string(worker.number) + '.' + std::to_string(++worker.round);
     const std::string& url = proxied ? plan_.proxied : plan_.direct;
     auto words = order.key == "s" ? selling_words(worker.section, url, plan_.ttl) : run_words(order, url);

@@ -38,7 +38,7 @@ static_assert(fault_rows_stand_in_order());
 
 const FaultRow& row_of(Fault fault) { return kFaultRows[static_cast<std::size_t>(fault)]; }
 
-constexpr std::uint64_t kOneIsLong = 4;  ///< of so many rounds
+constexpr std::uint64_t kOneIsLong = 2;  ///< of so many rounds
 
 Duration parts_of(Duration whole, int hundredths) { return whole * hundredths / 100; }
 

@@ -81,7 +81,7 @@ struct Order {
   Duration hold{0};
   Duration long_hold{0};  ///< in its place while the hook is at work
   Duration pause{0};      ///< before it
-  Duration ttl{0};        ///< some are so long that a lost release or wake-up is no matter of a lease
+  Duration ttl{0};        ///< half are so long that a lost release or wake-up is not made good by a lease
 };
 
 /// What a store can do besides exclusive locks.
