@@ -2,9 +2,11 @@
 #include "lib/stock/ledger_stock.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
+#include "lib/stock/ledger_transaction.h"
 #include "lib/stock/segment_plan.h"
 #include "lib/stock/take_order.h"
 
@@ -26,7 +28,7 @@ class LedgerStock final : public Stock {
 
   Result<void> create(const LockName& name, Quantity quantity, int segments, const Owner& maker,
                       const CallLimit& limit) override {
-    return in_transaction<void>(Access::kMake, limit, [&]() -> Result<void> {
+    return in_transaction<void>(*ledger_, Access::kMake, limit, [&]() -> Result<void> {
       if (!ledger_->find(name)) {
         ledger_->create(name, quantity, segments, maker);
         return {};
@@ -44,7 +46,7 @@ class LedgerStock final : public Stock {
 
   Result<std::vector<LockName>> names(const CallLimit& limit) override {
     using Names = std::vector<LockName>;
-    return in_transaction<Names>(Access::kShared, limit, [&]() -> Result<Names> { return ledger_->names(); });
+    return in_transaction<Names>(*ledger_, Access::kShared, limit, [&]() -> Result<Names> { return ledger_->names(); });
   }
 
   Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) override {
@@ -124,8 +126,7 @@ class LedgerStock final : public Stock {
       if (*record) return (*record)->parts;
       const auto have = ledger_->quantities();
       if (!have) return have.error();
-      const Quantity room = kMostItems - ledger_->available() - ledger_->reserved();
-      if (quantity > room) return too_many_items(id, quantity);
+      if (auto fits = check_room(id, quantity, ledger_->put_in()); !fits) return fits.error();
       StockParts parts = fill_emptiest(*have, quantity);
       for (const StockPart& part : parts) ledger_->move(part.segment, {.quantity = part.quantity});
       ledger_->count_added(quantity);
@@ -138,14 +139,15 @@ class LedgerStock final : public Stock {
   /// nothing, and the others are committed beside it.
   std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
                                         const CallLimit& limit) override {
-    if (steps.size() < 2) return serve_each(stock, steps, limit);
-    const auto is_add = [](const StockStep& step) { return step.kind == StockStep::Kind::kAdd; };
-    const Access access = std::any_of(steps.begin(), steps.end(), is_add) ? Access::kAlone : Access::kShared;
-    auto served =
-        in_stock<Answers>(stock, access, limit, [&]() -> Result<Answers> { return serve_group(stock, steps, limit); });
-    if (served) return std::move(*served);
-    if (served.error().code == ErrorCode::kUnavailable) return Answers(steps.size(), served.error());
-    return serve_each(stock, steps, limit);  // nothing has happened; one by one it is seen which of them fails
+    Answers answers;
+    while (answers.size() < steps.size()) {
+      const auto rest = steps.subspan(answers.size());
+      auto served = serve_together(stock, rest.first(ledger_->together(rest)), limit);
+      std::move(served.begin(), served.end(), std::back_inserter(answers));
+      const Result<StepAnswer> last = answers.back();
+      if (!last && last.error().code == ErrorCode::kUnavailable) answers.resize(steps.size(), last);
+    }
+    return answers;
   }
 
   Result<void> rebalance(const LockName& name, const CallLimit& limit) override {
@@ -157,10 +159,13 @@ class LedgerStock final : public Stock {
   }
 
   Result<void> drop(const LockName& name, const CallLimit& limit) override {
-    return in_stock<void>(name, Access::kAlone, limit, [&]() -> Result<void> {
+    bool tried = false;
+    const auto dropped = in_stock<void>(name, Access::kAlone, limit, [&]() -> Result<void> {
       ledger_->drop();
+      tried = true;
       return {};
     });
+    return missing_ && tried ? Result<void>() : dropped;  // gone: the answer to the first try was lost
   }
 
   SegmentLocks* segment_locks() override { return ledger_->segment_locks(); }
@@ -168,42 +173,39 @@ class LedgerStock final : public Stock {
  private:
   using Answers = std::vector<Result<StepAnswer>>;
 
-  /// One transaction; an Error of `body` undoes all of it.
-  template <typename T, typename Body>
-  Result<T> in_transaction(Access access, const CallLimit& limit, Body body) {
-    while (true) {
-      if (auto begun = ledger_->begin(access, limit); !begun) {
-        if (ledger_->is_worth_repeating()) continue;
-        return begun.error();
-      }
-      Result<T> answer = body();
-      if (answer || ledger_->failed()) {
-        const auto done = ledger_->commit();
-        if (done) return answer;
-        if (ledger_->is_worth_repeating()) continue;
-        return done.error();  // it explains whatever came after it
-      }
-      ledger_->rollback();
-      return answer;
-    }
-  }
-
   /// One transaction on the stock `name`, or a part of the group's.
   template <typename T, typename Body>
   Result<T> in_stock(const LockName& name, Access access, const CallLimit& limit, Body body) {
     missing_ = false;
     if (in_group_) return body();
-    return in_transaction<T>(access, limit, [&]() -> Result<T> {
+    return in_transaction<T>(*ledger_, access, limit, [&]() -> Result<T> {
       const bool found = ledger_->find(name);
       missing_ = !found && !ledger_->failed();
       if (!found) return no_such_stock(name, store());
-      if (auto swept = ledger_->sweep(); !swept) return swept.error();
+      if (auto swept = ledger_->sweep(false); !swept) return swept.error();
       return body();
     });
   }
 
-  /// Tokens are drawn for many at once, in their order.
+  Answers serve_together(const LockName& stock, std::span<const StockStep> steps, const CallLimit& limit) {
+    if (steps.size() < 2) return serve_each(stock, steps, limit);
+    const auto is_add = [](const StockStep& step) { return step.kind == StockStep::Kind::kAdd; };
+    const Access access = std::any_of(steps.begin(), steps.end(), is_add) ? Access::kAlone : Access::kShared;
+    auto served =
+        in_stock<Answers>(stock, access, limit, [&]() -> Result<Answers> { return serve_group(stock, steps, limit); });
+    if (!served && served.error().code == ErrorCode::kUnavailable) return Answers(steps.size(), served.error());
+    if (!served) return serve_each(stock, steps, limit);  // nothing has happened; it is seen which of them fails
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      auto* taken = (*served)[i] ? std::get_if<StockTaken>(&*(*served)[i]) : nullptr;
+      if (taken && steps[i].owner) tell_late(*taken);
+    }
+    return std::move(*served);
+  }
+
+  /// Tokens are drawn for many at once, in their order. All takes begin with one segment: the fewer are written, the
+  /// fewer races are lost.
   Result<Answers> serve_group(const LockName& stock, std::span<const StockStep> steps, const CallLimit& limit) {
+    group_start_ = steps.front().start;
     std::vector<LockName> ids;
     for (const StockStep& step : steps) ids.push_back(step.id);
     ledger_->look_ahead(ids);
@@ -240,11 +242,37 @@ class LedgerStock final : public Stock {
       if (!at_once) return at_once.error();
       if (*at_once) return std::move(**at_once);
     }
-    return in_stock<StockAnswer>(request.stock, Access::kShared, limit,
-                                 [&] { return deduct_locked(request, owner, ttl, start); });
+    auto answer = in_stock<StockAnswer>(request.stock, Access::kShared, limit, [&] {
+      const int count = ledger_->segments();
+      const int first = ((in_group_ ? group_start_ : start) % count + ledger_->lost_races()) % count;
+      return deduct_in_stock(request, owner, ttl, request.only_segment.value_or(first));
+    });
+    auto* taken = answer ? std::get_if<StockTaken>(&*answer) : nullptr;
+    if (taken && owner && !in_group_) tell_late(*taken);
+    return answer;
   }
 
-  Result<StockAnswer> deduct_locked(const StockRequest& request, const Owner* owner, Duration ttl, int start) {
+  /// The token of a reservation that only its transaction tells.
+  void tell_late(StockTaken& taken) const {
+    const auto token = ledger_->committed_token();
+    if (token && !taken.repeated) taken.token = *token;
+  }
+
+  /// Which segments serve the request; nullopt: all together have too little.
+  Result<std::optional<StockParts>> choose(const StockRequest& request, int first) {
+    if (first < ledger_->segments()) {
+      const auto here = ledger_->quantity(first);
+      if (!here) return here.error();
+      if (*here && **here >= request.quantity) return std::optional(StockParts{{first, request.quantity}});
+    }
+    const auto have = ledger_->quantities();
+    if (!have) return have.error();
+    return request.only_segment ? choose_from(*have, first, request.quantity)
+                                : choose_parts(*have, first, request.quantity);
+  }
+
+  Result<StockAnswer> deduct_in_stock(const StockRequest& request, const Owner* owner, Duration ttl, int first) {
+    if (!in_group_) ledger_->look_at(request.id, first);
     const auto record = ledger_->record(request.id);
     if (!record) return record.error();
     auto again = answer_again(*record ? &**record : nullptr, request, owner);
@@ -256,24 +284,28 @@ class LedgerStock final : public Stock {
       }
       return **again;
     }
-    const auto have = ledger_->quantities();
-    if (!have) return have.error();
-    const auto parts = request.only_segment ? choose_from(*have, *request.only_segment, request.quantity)
-                                            : choose_parts(*have, start, request.quantity);
-    if (!parts) return StockAnswer(StockShort{ledger_->available(), ledger_->reserved()});
-    RequestRecord made{owner ? State::kReserved : State::kTaken, request.quantity, *parts,
+    auto parts = choose(request, first);
+    if (!parts) return parts.error();
+    if (!*parts) {  // unless something comes back whose time is over
+      if (auto swept = ledger_->sweep(true); !swept) return swept.error();
+      parts = choose(request, first);
+      if (!parts) return parts.error();
+    }
+    if (!*parts) return StockAnswer(StockShort{ledger_->available(), ledger_->reserved()});
+    RequestRecord made{owner ? State::kReserved : State::kTaken, request.quantity, **parts,
                        owner ? owner->text() : std::string(), 0};
-    for (const StockPart& part : *parts) {
+    for (const StockPart& part : **parts) {
       if (owner) ledger_->move(part.segment, {.quantity = -part.quantity, .reserved = part.quantity});
       else ledger_->move(part.segment, {.quantity = -part.quantity, .taken = part.quantity});
     }
     ledger_->remember(request.id, made, owner ? std::optional(ttl) : std::nullopt);
-    return StockAnswer(StockTaken{*parts, owner ? token_of(request.id) : FencingToken(), false});
+    return StockAnswer(StockTaken{**parts, owner ? token_of(request.id) : FencingToken(), false});
   }
 
   const std::unique_ptr<StockLedger> ledger_;
   bool in_group_ = false;  ///< serve() has begun a transaction and found the stock
-  bool missing_ = false;   ///< the last call found no stock of that name
+  int group_start_ = 0;
+  bool missing_ = false;  ///< the last call found no stock of that name
 };
 
 }  // namespace

@@ -99,6 +99,10 @@ Error too_many_items(const LockName& id, Quantity quantity) {
           "a stock counts to " + std::to_string(kMostItems)};
 }
 
+Result<void> check_room(const LockName& id, Quantity quantity, Quantity put_in) {
+  return quantity > kMostItems - put_in ? Result<void>(too_many_items(id, quantity)) : Result<void>();
+}
+
 Error id_reused(const LockName& id, Quantity before, Quantity now) {
   return {ErrorCode::kConflict,
           "request '" + id.text() + "' was for " + std::to_string(before) + ", and now asks for " + std::to_string(now),

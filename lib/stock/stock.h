@@ -169,6 +169,8 @@ Error with_nearest_stock(Error error, Stock& stock, const LockName& name, const 
 Error stock_exists(const LockName& name, const std::string& store);
 /// A restock that would make it more than kMostItems.
 Error too_many_items(const LockName& id, Quantity quantity);
+/// That error, unless `quantity` fits beside all that was `put_in` before: what was taken of that may come back.
+Result<void> check_room(const LockName& id, Quantity quantity, Quantity put_in);
 Error id_reused(const LockName& id, Quantity before, Quantity now);
 Error id_refunded(const LockName& id);
 Error id_of_restock(const LockName& id);

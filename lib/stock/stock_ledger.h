@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace dlock {
 
 /// The rows of all stocks of a store that has transactions: begin(), find(), the rest, then commit() or rollback().
 /// Knows how they lie there; what is to be done with them is decided by LedgerStock. The first failure sticks until the
-/// transaction ends: until then nothing more happens, what is read is empty, and commit() tells. Single-threaded.
+/// transaction ends: until then nothing more happens, what is read is empty, and commit() tells. Reads lock, or the end
+/// of the transaction finds out whether what was read still holds. Single-threaded.
 class StockLedger {
  public:
   /// What else may go on in the same stock meanwhile.
@@ -33,9 +35,18 @@ class StockLedger {
   /// The failure of anything since begin(); then nothing of it has happened, unless it is Unavailable: not known.
   virtual Result<void> commit() = 0;
   virtual void rollback() = 0;
+  /// Ends it without a change. An Error if what was read cannot be relied on.
+  virtual Result<void> conclude() {
+    rollback();
+    return {};
+  }
   virtual bool failed() const = 0;
   /// The transaction that ended last failed because of another one, changed nothing, and may be run again.
   virtual bool is_worth_repeating() const { return false; }
+  /// How often this call has lost a race for a segment: a take goes on by so many segments.
+  virtual int lost_races() const { return 0; }
+  /// How many of the first `steps` one transaction can serve.
+  virtual std::size_t together(std::span<const StockStep> steps) const { return steps.size(); }
 
   /// Makes `name` the stock that the other calls mean. False if there is none.
   virtual bool find(const LockName& name) = 0;
@@ -50,6 +61,10 @@ class StockLedger {
   virtual Result<std::vector<Quantity>> quantities() = 0;
   virtual Quantity available() const = 0;
   virtual Quantity reserved() const = 0;
+  /// What `segment` has, where that costs less to read than quantities(); nullopt: it does not.
+  virtual Result<std::optional<Quantity>> quantity(int /*segment*/) { return std::optional<Quantity>(); }
+  /// All items that there ever were: created and added. REQUIRES: quantities().
+  virtual Quantity put_in() const = 0;
   virtual Result<StockState> state(const LockName& name) = 0;
 
   /// What is added to the counters of a segment.
@@ -64,17 +79,22 @@ class StockLedger {
 
   /// Many steps will ask for these requests and for all segments: a store may read them in one go.
   virtual void look_ahead(const std::vector<LockName>& /*ids*/) {}
+  /// The same for one request and the quantity() of one segment.
+  virtual void look_at(const LockName& /*id*/, int /*segment*/) {}
 
-  /// What is remembered of a request. Misconfigured if it makes no sense.
+  /// What is remembered of a request; of a reservation whose time is over nothing, it was given back. Misconfigured if
+  /// it makes no sense.
   virtual Result<std::optional<RequestRecord>> record(const LockName& id) = 0;
   /// With `ttl`: a reservation, until then. REQUIRES: record(id) was the last one that was asked for.
   virtual void remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl = {}) = 0;
   /// The token of the reservation that was just remembered: larger than those of all that were made before.
+  /// Nothing where the transaction is the token, which it has after commit(): committed_token().
   virtual FencingToken token(const LockName& id) = 0;
+  virtual std::optional<FencingToken> committed_token() const { return std::nullopt; }
   /// Ends a reservation: its parts come back, the id is forgotten.
   virtual void give_back(const LockName& id, const RequestRecord& record) = 0;
-  /// Gives back the reservations whose time is over.
-  virtual Result<void> sweep() = 0;
+  /// Gives back the reservations whose time is over. Unless `needed`, where looking for them costs nothing.
+  virtual Result<void> sweep(bool needed) = 0;
 
   /// Levels what can be taken over `segments` segments; what is reserved stays with its segment, or moves to the
   /// home_of() of one that is no more.

@@ -276,6 +276,25 @@ TEST_CASE("stock: a quantity as large as can be, and a thousand segments") {
   });
 }
 
+TEST_CASE("stock: what was taken may come back, so a restock leaves room for it") {
+  on_every_stock("room", [](StockWorld& w) {
+    w.create(kMostItems - 3, 2);
+    CHECK(sum_of(w.take("all", kMostItems - 3).parts) == kMostItems - 3);
+    CHECK(code_of(w.a.add(w.name, id("too-much"), 4, w.limit())) == ErrorCode::kConflict);
+    CHECK(w.a.add(w.name, id("truck"), 2, w.limit()));
+    const std::vector<StockStep> steps{{.kind = StockStep::Kind::kAdd, .id = id("last"), .quantity = 1},
+                                       {.kind = StockStep::Kind::kAdd, .id = id("one-more"), .quantity = 1}};
+    const auto served = w.b.serve(w.name, steps, w.limit());
+    REQUIRE(served.size() == 2);
+    CHECK(served[0]);
+    CHECK(code_of(served[1]) == ErrorCode::kConflict);
+    const auto back = w.b.refund(w.name, id("all"), {}, w.limit());
+    REQUIRE(back);
+    CHECK(sum_of(*back) == kMostItems - 3);
+    CHECK(w.state().total() == kMostItems);
+  });
+}
+
 TEST_CASE("stock: ids of any form are told apart") {
   on_every_stock("odd-ids", [](StockWorld& w) {
     w.create(100, 3);

@@ -91,12 +91,13 @@ Result<void> Ledger::make_tables() {
 
 bool Ledger::find(const LockName& name) {
   if (!database_) return false;
-  Query query(*database_, "SELECT key,maker,segments FROM stock WHERE name=?");
+  Query query(*database_, "SELECT key,maker,segments,created+added FROM stock WHERE name=?");
   query << std::string_view(name.text());
   if (!query.next()) return false;
   key_ = query.number(0);
   maker_ = query.text(1);
   segments_ = static_cast<int>(query.number(2));
+  put_in_ = query.number(3);
   name_ = name.text();
   return true;
 }
@@ -188,6 +189,7 @@ void Ledger::count_added(Quantity quantity) {
   Query query(*database_, "UPDATE stock SET added=added+? WHERE key=?");
   query << quantity << key_;
   query.run();
+  put_in_ += quantity;
 }
 
 FencingToken Ledger::token(const LockName& /*id*/) {
@@ -238,7 +240,7 @@ std::vector<std::pair<LockName, std::string>> Ledger::reservations(std::int64_t 
   return found;
 }
 
-Result<void> Ledger::sweep() {
+Result<void> Ledger::sweep(bool /*needed*/) {
   for (const auto& [id, text] : reservations(clock().now().time_since_epoch().count())) {
     const auto record = parse_record(text);
     if (!record) return Error{ErrorCode::kMisconfigured, "request '" + id.text() + "': " + record.error().message};

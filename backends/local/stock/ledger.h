@@ -35,6 +35,7 @@ class Ledger final : public StockLedger {
   Result<std::vector<Quantity>> quantities() override;
   Quantity available() const override { return available_; }
   Quantity reserved() const override { return reserved_; }
+  Quantity put_in() const override { return put_in_; }
   Result<StockState> state(const LockName& name) override;
   void move(int segment, const Change& change) override;
   void count_added(Quantity quantity) override;
@@ -44,7 +45,7 @@ class Ledger final : public StockLedger {
   FencingToken token(const LockName& id) override;
   void give_back(const LockName& id, const RequestRecord& record) override;
   /// Also those that an earlier boot of the machine left.
-  Result<void> sweep() override;
+  Result<void> sweep(bool needed) override;
   Result<void> level(int segments) override;
 
  private:
@@ -65,6 +66,7 @@ class Ledger final : public StockLedger {
   int segments_ = 0;
   Quantity available_ = 0;
   Quantity reserved_ = 0;
+  Quantity put_in_ = 0;
 };
 
 }  // namespace dlock::local

@@ -181,6 +181,7 @@ Result<StockState> StockRows::read_state(const std::vector<Row>& rows) const {
 void StockRows::count_added(Quantity quantity) {
   transaction_.write("UPDATE " + std::string(kStockTable) + " SET added=added+" + std::to_string(quantity) +
                      " WHERE id=" + key_);
+  added_ += quantity;
 }
 
 Result<std::optional<RequestRecord>> StockRows::record(const LockName& id) {
@@ -220,8 +221,8 @@ Result<std::vector<StockRows::Reservation>> StockRows::reservations(const std::s
 }
 
 /// Who sweeps the same at the same time waits at its row, and finds it gone.
-Result<void> StockRows::sweep() {
-  if (!overdue_) return {};
+Result<void> StockRows::sweep(bool /*needed*/) {
+  if (!std::exchange(overdue_, false)) return {};
   const auto over = reservations(" AND o.expires<=UTC_TIMESTAMP(6)");
   if (!over) return over.error();
   for (const Reservation& one : *over) give_back(one.id, one.record);

@@ -34,6 +34,7 @@ class StockRows final : public StockLedger {
   Result<std::vector<Quantity>> quantities() override;
   Quantity available() const override { return available_; }
   Quantity reserved() const override { return reserved_; }
+  Quantity put_in() const override { return created_ + added_; }
   Result<StockState> state(const LockName& name) override;
   void move(int segment, const Change& change) override { draft_.move(segment, change); }
   void count_added(Quantity quantity) override;
@@ -43,7 +44,7 @@ class StockRows final : public StockLedger {
   void remember(const LockName& id, const RequestRecord& record, std::optional<Duration> ttl) override;
   FencingToken token(const LockName& id) override { return draft_.token(id); }
   void give_back(const LockName& id, const RequestRecord& record) override;
-  Result<void> sweep() override;
+  Result<void> sweep(bool needed) override;
   Result<void> level(int segments) override;
 
   Result<std::optional<StockAnswer>> deduct_at_once(const StockRequest& request, const Owner* owner, Duration ttl,

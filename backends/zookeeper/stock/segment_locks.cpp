@@ -6,7 +6,9 @@
 
 #include "backends/zookeeper/lock/lock.h"
 #include "backends/zookeeper/lock/record.h"
-#include "backends/zookeeper/stock/segment_choice.h"
+#include "backends/zookeeper/lock/store.h"
+#include "backends/zookeeper/stock/stock_tree.h"
+#include "lib/stock/ledger_transaction.h"
 
 namespace dlock::zookeeper {
 namespace {
@@ -14,7 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kUndoBudget = 3s;
-constexpr int kGateAfter = 30;  ///< lost tries
 
 }  // namespace
 
@@ -64,6 +65,9 @@ std::unique_ptr<SegmentLock> make_lock(SegmentSessionLocks& home, StockSession& 
                                             session.runtime(), &session));
 }
 
+/// Nobody has the lock, and nobody waits for it.
+bool is_empty(const Answer& place) { return place.code == Code::kNoNode || place.stat.children == 0; }
+
 }  // namespace
 
 LockSpec SegmentSessionLocks::spec_of(const LockName& stock, int segment, Duration ttl) const {
@@ -76,49 +80,146 @@ LockSpec SegmentSessionLocks::spec_of(const LockName& stock, int segment, Durati
   return spec;
 }
 
+Result<Stage> SegmentSessionLocks::stage_of(const LockName& stock, int segment) const {
+  const auto key = segment_key(stock, segment);
+  if (!key) return key.error();
+  const auto directory = directory_of(session_.root(), *key);
+  if (!directory) return directory.error();
+  auto stages = stages_of(Recipe::kBridge, *directory, Mode::kExclusive, 0);
+  if (!stages) return stages.error();
+  return std::move(stages->back());
+}
+
+Result<SegmentSessionLocks::Chosen> SegmentSessionLocks::choose(const Wish& wish) {
+  if (tree_.is_unsure()) {
+    tree_.believe();
+    return Chosen{.unsure = true};
+  }
+  const LockName& stock = wish.request.stock;
+  if (!tree_.find(stock)) return no_such_stock(stock, session_.store());
+  const int first = wish.start % tree_.segments();
+  const auto stage = stage_of(stock, first);
+  if (!stage) return stage.error();
+  (void)tree_.look({tree_.request_node(wish.request.id), tree_.segment_node(first), stage->directory});
+  const auto record = tree_.record(wish.request.id);
+  if (!record) return record.error();
+  if (wish.owner) {
+    auto again = answer_again(*record ? &**record : nullptr, wish.request, wish.owner);
+    if (!again) return again.error();
+    if (*again) return Chosen{.answer = std::move(*again)};
+  }
+  const auto here = tree_.quantity(first);
+  if (!here) return here.error();
+  const bool fits = **here >= wish.request.quantity && is_empty(tree_.seen(stage->directory));
+  return fits ? take(wish, first) : choose_among_all(wish);
+}
+
+/// The queue that is joined if none is free is the shortest of them.
+Result<SegmentSessionLocks::Chosen> SegmentSessionLocks::choose_among_all(const Wish& wish) {
+  const int count = tree_.segments();
+  std::vector<std::string> places;
+  std::vector<std::string> nodes;
+  for (int i = 0; i < count; ++i) {
+    const auto stage = stage_of(wish.request.stock, i);
+    if (!stage) return stage.error();
+    places.push_back(stage->directory);
+    nodes.push_back(tree_.segment_node(i));
+  }
+  nodes.insert(nodes.end(), places.begin(), places.end());
+  if (auto looked = tree_.look(nodes); !looked) return looked.error();
+  Chosen chosen;
+  int shortest = 0;
+  for (int i = 0; i < count; ++i) {
+    const int segment = (wish.start % count + i) % count;
+    const auto here = tree_.quantity(segment);
+    if (!here) return here.error();
+    const Answer& place = tree_.seen(places[static_cast<std::size_t>(segment)]);
+    if (**here < wish.request.quantity) continue;
+    if (is_empty(place)) return take(wish, segment);
+    if (!chosen.segment || place.stat.children < shortest) chosen.segment = segment, shortest = place.stat.children;
+  }
+  tree_.believe();
+  return chosen;
+}
+
+Result<SegmentSessionLocks::Chosen> SegmentSessionLocks::take(const Wish& wish, int segment) {
+  auto stage = stage_of(wish.request.stock, segment);
+  if (!stage) return stage.error();
+  const auto calls = session_.share(wish.limit.until, wish.limit.control);
+  if (!calls) return calls.error();
+  if (tree_.seen(stage->directory).code == Code::kNoNode) {
+    const auto made =
+        make_directory(**calls, stage->directory, false, kDirectoryData, wish.limit.until, wish.limit.control);
+    if (!made) return made.error();
+    tree_.forget(stage->directory);
+    if (auto looked = tree_.look({stage->directory}); !looked) return looked.error();
+  }
+  const std::string label = encode(record_of(spec_of(wish.request.stock, segment, wish.ttl)));
+  const Answer& place = tree_.seen(stage->directory);
+  Errand& errand = tree_.errand();
+  errand.changes = ContenderStore(**calls, *stage, label).creation().changes;
+  errand.changes.push_back(
+      {Change::Kind::kSet, stage->directory, place.data, NodeKind::kPersistent, place.stat.version});
+  errand.then_list = stage->directory;
+  Chosen chosen{.segment = segment, .stage = std::move(*stage)};
+  if (!wish.owner) return chosen;
+  const Quantity quantity = wish.request.quantity;
+  const StockParts parts{{segment, quantity}};
+  tree_.move(segment, {.quantity = -quantity, .reserved = quantity});
+  tree_.remember(wish.request.id, {RequestRecord::State::kReserved, quantity, parts, wish.owner->text(), 0}, wish.ttl);
+  chosen.answer = StockTaken{parts, {}, false};
+  return chosen;
+}
+
+Result<void> SegmentSessionLocks::undo(const Wish& wish) {
+  if (!wish.owner) return {};
+  return in_transaction<void>(tree_, StockLedger::Access::kShared, wish.limit, [&]() -> Result<void> {
+    if (!tree_.find(wish.request.stock)) return {};
+    const auto record = tree_.record(wish.request.id);
+    if (!record) return record.error();
+    if (*record && (*record)->owner == wish.owner->text()) tree_.give_back(wish.request.id, **record);
+    return {};
+  });
+}
+
 Result<std::optional<SegmentLocks::Choice>> SegmentSessionLocks::lock_one(const StockRequest& request, int start,
                                                                           Duration ttl, const CallLimit& limit) {
   session_.carry_leases(ttl);
-  const auto label = [&](int segment) { return encode(record_of(spec_of(request.stock, segment, ttl))); };
-  const SegmentChoice::Wish wish{request, start, std::chrono::ceil<std::chrono::milliseconds>(ttl).count(),
-                                 spec_ && spec_->stock ? &spec_->owner : nullptr, label};
-  Errand errand;
-  SegmentChoice choice(wish, session_, limit, errand);
-  StockCall call = open_call_(request.stock, limit);
-  const auto done = call.with(errand).run(kGateAfter, [&](StockCall& one) { return choice.decide(one); });
-  if (!done && call.is_missing()) return std::optional<Choice>();
-  if (!done || choice.is_unsure()) {
+  const Wish wish{request, start, spec_ && spec_->stock ? &spec_->owner : nullptr, ttl, limit};
+  auto chosen = in_transaction<Chosen>(tree_, StockLedger::Access::kShared, limit, [&] { return choose(wish); });
+  if (!chosen && is_no_such_stock(chosen.error(), request.stock, session_.store())) return std::optional<Choice>();
+  if (!chosen || chosen->unsure) {
     session_.retire();  // with the nodes of the lock, should they have been made
-    return done ? Error{ErrorCode::kUnavailable, "an answer of " + session_.store() + " was lost"} : done.error();
+    return chosen ? Error{ErrorCode::kUnavailable, "an answer of " + session_.store() + " was lost"} : chosen.error();
   }
-  std::optional<StockAnswer> answer = choice.answer();
-  auto* taken = answer ? std::get_if<StockTaken>(&*answer) : nullptr;
-  if (!choice.is_free()) {
+  auto* taken = chosen->answer ? std::get_if<StockTaken>(&*chosen->answer) : nullptr;
+  if (!chosen->stage) {
     // A reservation of ours that is there already is of no segment whose lock we have.
     if (taken && !taken->repeated) return Error{ErrorCode::kUnavailable, "an earlier try has set something aside"};
-    if (answer) return std::optional(Choice{0, nullptr, std::move(answer)});
-    if (!choice.segment()) return std::optional<Choice>();
-    return std::optional(Choice{*choice.segment(), nullptr});
+    if (chosen->answer) return std::optional(Choice{0, nullptr, std::move(chosen->answer)});
+    if (!chosen->segment) return std::optional<Choice>();
+    return std::optional(Choice{*chosen->segment, nullptr});
   }
-  if (taken) taken->token = call.token();
+  if (taken) taken->token = *tree_.committed_token();
   const auto calls = session_.share(limit.until, limit.control);
   if (!calls) return calls.error();
+  const Errand errand = tree_.errand();
   std::vector<std::string> nodes;
   std::vector<std::string> names;
   for (std::size_t i = 0; i + 1 < errand.changed.size(); ++i) {  // the last one is the directory
     nodes.push_back(errand.changed[i].path);
     names.push_back(base_of(nodes.back()));
   }
-  auto lock = make_lock(*this, session_, spec_of(request.stock, *choice.segment(), ttl), choice.stage());
+  auto lock = make_lock(*this, session_, spec_of(request.stock, *chosen->segment, ttl), *chosen->stage);
   Granted lease = lock->adopt(*calls, nodes, errand);
-  if (judge(choice.stage().rule, errand.listed, names, 0).kind == Verdict::Kind::kHolds) {
-    return std::optional(Choice{*choice.segment(), std::move(lock), std::move(answer), std::move(lease)});
+  if (judge(chosen->stage->rule, errand.listed, names, 0).kind == Verdict::Kind::kHolds) {
+    return std::optional(Choice{*chosen->segment, std::move(lock), std::move(chosen->answer), std::move(lease)});
   }
   // Somebody who writes no versions was quicker.
-  const auto undone = wish.owner ? stock_.cancel(request, *wish.owner, limit) : Result<void>();
+  const auto undone = undo(wish);
   (void)lock->release(session_.now() + kUndoBudget);
   if (!undone) return undone.error();
-  return std::optional(Choice{*choice.segment(), nullptr});
+  return std::optional(Choice{*chosen->segment, nullptr});
 }
 
 std::unique_ptr<LockDriver> SegmentSessionLocks::open(int /*segment*/, const LockSpec& spec) {

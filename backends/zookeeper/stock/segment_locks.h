@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "backends/zookeeper/stock/stock_call.h"
+#include "backends/zookeeper/lock/rules.h"
+#include "backends/zookeeper/stock/stock_session.h"
 #include "lib/stock/segment_locks.h"
 
 namespace dlock::zookeeper {
 
 class SegmentLock;
+class StockTree;
+struct Errand;
 
 /// The locks of segments. They are ordinary locks under the keys stock:NAME:SEGMENT, but share the session of the
 /// stock, so that none is opened for each. The transaction that reserves takes a free lock, and the one that sells or
-/// cancels releases it. Single-threaded.
+/// cancels releases it. It writes the unchanged data of the lock's directory, too, at the version at which that was
+/// empty: of two at once, one fails. Single-threaded.
 class SegmentSessionLocks final : public SegmentLocks {
  public:
-  using OpenCall = std::function<StockCall(const LockName& stock, const CallLimit& limit)>;
-
-  /// `session` and `stock`, whose calls `open_call` opens, outlive it.
-  SegmentSessionLocks(StockSession& session, Stock& stock, OpenCall open_call)
-      : session_(session), stock_(stock), open_call_(std::move(open_call)) {}
+  /// Both outlive it.
+  SegmentSessionLocks(StockSession& session, StockTree& tree) : session_(session), tree_(tree) {}
 
   void work_for(const LockSpec& spec) override { spec_ = spec; }
   Result<std::optional<Choice>> lock_one(const StockRequest& request, int start, Duration ttl,
@@ -40,11 +40,29 @@ class SegmentSessionLocks final : public SegmentLocks {
 
  private:
   friend class SegmentLock;
+  /// What a try to lock a segment came to.
+  struct Chosen {
+    bool unsure = false;                     ///< an earlier try may have done it
+    std::optional<int> segment = {};         ///< nullopt: no segment alone has enough, or there is an answer
+    std::optional<StockAnswer> answer = {};  ///< of the request
+    std::optional<Stage> stage = {};         ///< of the lock, which was free and is taken
+  };
+  struct Wish {
+    const StockRequest& request;
+    int start;
+    const Owner* owner;  ///< to reserve for; null: only the lock is wanted
+    Duration ttl;
+    const CallLimit& limit;
+  };
+  Result<Chosen> choose(const Wish& wish);
+  Result<Chosen> choose_among_all(const Wish& wish);
+  Result<Chosen> take(const Wish& wish, int segment);
+  Result<Stage> stage_of(const LockName& stock, int segment) const;
+  Result<void> undo(const Wish& wish);
   LockSpec spec_of(const LockName& stock, int segment, Duration ttl) const;
 
   StockSession& session_;
-  Stock& stock_;
-  const OpenCall open_call_;
+  StockTree& tree_;
   std::optional<LockSpec> spec_;
   std::vector<SegmentLock*> locks_;  ///< those that are held
 };

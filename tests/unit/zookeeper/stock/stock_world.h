@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zookeeper/lock/ensemble.h"
 #include "backends/zookeeper/stock/stock_nodes.h"
 #include "backends/zookeeper/stock/zookeeper_stock.h"
 #include "tests/support/fake_clock.h"
