@@ -31,6 +31,7 @@
 #include "cmd/commands/renew_release.h"
 #include "cmd/commands/run.h"
 #include "cmd/commands/stock.h"
+#include "cmd/options/completion.h"
 #include "cmd/options/options.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/output.h"
@@ -188,7 +189,7 @@ int setup_command(const Options& options, LockAdmin& backend, const Runtime& run
   if (!text) return fail(runtime.log, text.error());
   if (options.json) {
     JsonWriter json;
-    json.begin_object().key("schema").text("dlock.setup/1").key("backend").text(backend.store());
+    json.begin_object().key("schema").text("dlock.setup/2").key("store").text(backend.store());
     json.key("print").boolean(options.print).key("text").text_or_null(*text).end_object();
     return print(out, runtime.log, json.line());
   }
@@ -196,10 +197,12 @@ int setup_command(const Options& options, LockAdmin& backend, const Runtime& run
 }
 
 int complete(const Options& options, const Runtime& runtime, char** argv, Output& out) {
-  const std::string& what = options.words.front();
-  if (what == "backends") return complete_backends(options, runtime, out);
+  using Live = Completion::Live;
+  const Live live = complete_words({options.words.begin(), options.words.end()}).live;
+  if (live == Live::kNone) return complete_line(options, runtime, out);
+  if (live == Live::kBackends) return complete_backends(options, runtime, out);
   hurry();
-  if (what == "keys") return on_store(complete_keys, options, runtime, argv, out);
+  if (live == Live::kKeys) return on_store(complete_keys, options, runtime, argv, out);
   auto store = open_stock(options.backends.front(), runtime);
   if (!store) return 0;
   if (const auto* other = std::get_if<OtherProgram>(&*store))
@@ -289,7 +292,10 @@ int run_main(int argc, char** argv) {
   if (options->child.empty() && !options->shell_command) outlive_full_files();
   const Log log(options->log, STDERR_FILENO, options->same_store,
                 options->keys.size() == 1 ? options->keys.front().text() : "");
-  for (const std::string& warning : options->warnings) log.warn(warning);
+  // A store's program is executed by dlock, which has said them.
+  if (memory_for_stores() == 0) {
+    for (const std::string& warning : options->warnings) log.warn(warning);
+  }
   SystemClock clock;
   const Runtime runtime{clock, log, options->connect_timeout};
   if (runs_command(*options)) return run_command(*options, runtime, environ);

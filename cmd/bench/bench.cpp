@@ -36,7 +36,7 @@ std::string bench_text(const std::string& store, const BenchPlan& plan, const Al
 std::string bench_json(const std::string& store, const BenchPlan& plan, const AloneResult& alone,
                        const ContendedResult& contended) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.bench/1").key("backend").text(store);
+  json.begin_object().key("schema").text("dlock.bench/2").key("store").text(store);
   json.key("alone").begin_object().key("took_ms").ms(alone.took);
   json.key("locks_per_second").number(per_second(alone.round.count(), alone.took)).key("lock_unlock");
   put_latencies(json, alone.round);

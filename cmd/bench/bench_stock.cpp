@@ -298,7 +298,7 @@ std::string bench_stock_text(const std::string& store, int takers, const std::ve
 
 std::string bench_stock_json(const std::string& store, int takers, const std::vector<StockBenchRow>& rows) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.bench.stock/1").key("backend").text(store).key("takers").number(takers);
+  json.begin_object().key("schema").text("dlock.bench.stock/2").key("store").text(store).key("takers").number(takers);
   json.key("rows").begin_array();
   for (const StockBenchRow& row : rows) {
     json.begin_object().key("way").text(way_name(row.way)).key("segments").number(row.segments);

@@ -24,7 +24,7 @@ struct StockBenchRow {
 };
 
 std::string bench_stock_text(const std::string& store, int takers, const std::vector<StockBenchRow>& rows);
-/// dlock.bench.stock/1, with its newline.
+/// dlock.bench.stock/2, with its newline.
 std::string bench_stock_json(const std::string& store, int takers, const std::vector<StockBenchRow>& rows);
 
 /// dlock bench stock: plain takes, and orders with a step of 20 ms under a reservation and under the lock of a segment,

@@ -70,7 +70,7 @@ Result<void> print_handle(const Options& options, const Taken& taken, const Runt
     const Duration left = taken.state.deadline ? *taken.state.deadline - runtime.clock.now() : options.ttl;
     until = runtime.clock.wall() + std::chrono::duration_cast<std::chrono::microseconds>(left);
   }
-  std::string text = granted_text(options, "dlock.acquire/1", taken.state.locks, until);
+  std::string text = granted_text(options, "dlock.acquire/2", taken.state.locks, until);
   text.pop_back();
   return out.write_in_time(text);
 }

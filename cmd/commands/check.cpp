@@ -29,8 +29,8 @@ int check_command(const Options& options, LockAdmin& backend, const Runtime& run
   const int status = valid ? 0 : fail(runtime.log, valid.error());
   if (!options.json) return status;
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.check/1").key("key").text(key.text());
-  json.key("backend").text(backend.store()).key("token").number(static_cast<std::int64_t>(token.value()));
+  json.begin_object().key("schema").text("dlock.check/2").key("key").text(key.text());
+  json.key("store").text(backend.store()).key("token").number(static_cast<std::int64_t>(token.value()));
   json.key("valid").boolean(static_cast<bool>(valid)).end_object();
   return print(out, runtime.log, json.line(), status);
 }

@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "cmd/options/completion.h"
 #include "lib/base/human_text.h"
 
 namespace dlock {
@@ -14,8 +15,18 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds kLimit = 300ms;
 
-void add(std::string& words, const std::string& word) {
-  if (shell_word(word) == word && !word.starts_with('-')) words += word + '\n';
+Completion completion_of(const Options& options) {
+  return complete_words({options.words.begin(), options.words.end()});
+}
+
+/// With `names`, as far as they fit.
+int print_live(const Options& options, const std::vector<std::string>& names, const Runtime& runtime, Output& out) {
+  Completion found = completion_of(options);
+  for (const std::string& name : names) {
+    const bool plain = shell_word(name) == name && !name.starts_with('-');
+    if (plain && name.starts_with(found.typed)) found.lines += found.before + name + '\n';
+  }
+  return print(out, runtime.log, found.lines);
 }
 
 }  // namespace
@@ -32,26 +43,28 @@ void hurry() {
   setitimer(ITIMER_REAL, &left, nullptr);
 }
 
+int complete_line(const Options& options, const Runtime& runtime, Output& out) {
+  return print_live(options, {}, runtime, out);
+}
+
 int complete_backends(const Options& options, const Runtime& runtime, Output& out) {
-  std::string words;
-  for (const std::string& name : options.config.backend_names()) words += name + "\n";
-  return print(out, runtime.log, words);
+  return print_live(options, options.config.backend_names(), runtime, out);
 }
 
-int complete_keys(const Options& /*options*/, LockAdmin& backend, const Runtime& runtime, Output& out) {
-  const auto live = backend.inspect_all();
-  std::string words;
-  if (!live) return 0;
-  for (const LockState& state : live->locks) add(words, state.name.text());
-  return print(out, runtime.log, words);
+int complete_keys(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
+  std::vector<std::string> names;
+  if (const auto live = backend.inspect_all()) {
+    for (const LockState& state : live->locks) names.push_back(state.name.text());
+  }
+  return print_live(options, names, runtime, out);
 }
 
-int complete_stocks(const Options& /*options*/, Stock& stock, const Runtime& runtime, Output& out) {
-  const auto names = stock.names(CallLimit{runtime.clock.now() + kLimit});
-  std::string words;
-  if (!names) return 0;
-  for (const LockName& name : *names) add(words, name.text());
-  return print(out, runtime.log, words);
+int complete_stocks(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
+  std::vector<std::string> texts;
+  if (const auto names = stock.names(CallLimit{runtime.clock.now() + kLimit})) {
+    for (const LockName& name : *names) texts.push_back(name.text());
+  }
+  return print_live(options, texts, runtime, out);
 }
 
 }  // namespace dlock

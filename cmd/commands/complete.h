@@ -9,12 +9,14 @@
 
 namespace dlock {
 
-// The hidden `dlock __complete WORD`, for the completion scripts: what could come next, one a line. Only what a shell
-// takes as it is.
+// The hidden `dlock __complete WORD...`, for the completion scripts: what may stand for the last word, one a line, as
+// in Completion::lines; of live names only those that a shell takes as they are.
 
 /// From now on this process, and whatever it becomes, ends within 300 ms: somebody has pressed Tab.
 void hurry();
 
+/// What follows from the line alone.
+int complete_line(const Options& options, const Runtime& runtime, Output& out);
 /// The names of the configured backends.
 int complete_backends(const Options& options, const Runtime& runtime, Output& out);
 /// The locks that are held or waited for. A store that does not answer has none.

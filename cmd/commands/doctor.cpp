@@ -90,7 +90,7 @@ std::string report_text(const std::string& store, const std::vector<Finding>& co
 std::string report_json(const std::string& store, const std::vector<Finding>& config,
                         const std::vector<Finding>& findings, int status) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.doctor/1").key("backend").text(store);
+  json.begin_object().key("schema").text("dlock.doctor/2").key("store").text(store);
   json.key("healthy").boolean(status == 0).key("findings").begin_array();
   const auto put = [&](const char* about, const Finding& finding) {
     json.begin_object().key("about").text(about).key("verdict").text(verdict_name(finding.verdict));

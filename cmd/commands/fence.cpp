@@ -57,8 +57,8 @@ int fence_command(const Options& options, LockAdmin& backend, const Runtime& run
   const int status = passed ? 0 : fail(runtime.log, passed.error());
   if (!options.json) return status;
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.fence/1").key("resource").text(resource.text());
-  json.key("backend").text(backend.store()).key("token").number(static_cast<std::int64_t>(token.value()));
+  json.begin_object().key("schema").text("dlock.fence/2").key("resource").text(resource.text());
+  json.key("store").text(backend.store()).key("token").number(static_cast<std::int64_t>(token.value()));
   json.key("passed").boolean(static_cast<bool>(passed)).end_object();
   return print(out, runtime.log, json.line(), status);
 }

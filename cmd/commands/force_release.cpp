@@ -52,8 +52,12 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
   write_all(runtime.log.fd(), inspect_text({state}, runtime.clock.wall(), look));
   const std::string& key = state.name.text();
   if (!isatty(input) || !isatty(runtime.log.fd())) {
+    const FencingToken token = state.holders.front().token;
+    const bool one = state.holders.size() == 1 && !token.is_none() &&
+                     !is_pattern(state.name);  // the hold that was shown, and no later one
     return Error{ErrorCode::kInvalid, "force-release of " + key + " has to be confirmed, and nobody is there to ask",
-                 "if this holder is the one to be freed: dlock force-release --yes " + state.name.typed()};
+                 "if this holder is the one to be freed: dlock force-release --yes " +
+                     (one ? "--token " + token.text() + " " : std::string()) + state.name.typed()};
   }
   write_all(runtime.log.fd(), free_question(state));
   return check_answer(state, read_line(input));
@@ -102,8 +106,8 @@ std::string freed_text(const Freed& freed, WallTime now) {
 
 std::string freed_json(const Freed& freed, const std::string& store) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.force-release/1").key("key").text(freed.shown.name.text());
-  json.key("backend").text(store).key("freed").begin_array();
+  json.begin_object().key("schema").text("dlock.force-release/2").key("key").text(freed.shown.name.text());
+  json.key("store").text(store).key("freed").begin_array();
   for (const Participant& participant : freed.holders) put_participant(json, participant);
   json.end_array().key("next");
   if (freed.holders.empty() || freed.shown.waiters.empty()) json.null();

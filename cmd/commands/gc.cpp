@@ -14,8 +14,8 @@ int gc_command(const Options& options, LockAdmin& backend, const Runtime& runtim
   for (const Swept& one : *swept) {
     if (options.json) {
       JsonWriter json;
-      json.begin_object().key("schema").text("dlock.gc/1").key("key").text(one.name.text());
-      json.key("backend").text(backend.store()).key("what").text(one.what);
+      json.begin_object().key("schema").text("dlock.gc/2").key("key").text(one.name.text());
+      json.key("store").text(backend.store()).key("what").text(one.what);
       json.key("dry_run").boolean(options.dry_run).end_object();
       text += json.line();
     } else {

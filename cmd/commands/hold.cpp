@@ -22,7 +22,7 @@ class ReadingStdin final : public LockedCommand {
 
   SupervisorEvent start(const StartContext& context) override {
     started_ = true;
-    const auto written = out_.write_in_time(granted_text(options_, "dlock.hold/1", context.locks, std::nullopt));
+    const auto written = out_.write_in_time(granted_text(options_, "dlock.hold/2", context.locks, std::nullopt));
     if (written) return CommandStarted{};
     return CommandNotStarted{written.error(), exit_status(ErrorCode::kSystem)};
   }
@@ -95,7 +95,7 @@ int hold_command(const Options& options, const Runtime& runtime, Output& out) {
   const SupervisorState& s = taken->state;
   if (s.outcome == Outcome::kNotStarted) return fail(runtime.log, *s.error);
   if (s.outcome != Outcome::kRan) return explain_not_taken(options, runtime, *taken);
-  return s.release_unconfirmed && options.strict_release ? exit_status(ErrorCode::kUnavailable) : 0;
+  return 0;
 }
 
 }  // namespace dlock

@@ -13,7 +13,7 @@ int ping_command(const Options& options, LockAdmin& backend, const Runtime& runt
   if (!took) return fail(runtime.log, took.error());
   if (options.json) {
     JsonWriter json;
-    json.begin_object().key("schema").text("dlock.ping/1").key("backend").text(backend.store());
+    json.begin_object().key("schema").text("dlock.ping/2").key("store").text(backend.store());
     json.key("round_trip_ms").ms(*took).end_object();
     return print(out, runtime.log, json.line());
   }

@@ -73,8 +73,8 @@ int renew_command(const Options& options, LockAdmin& backend, const Runtime& run
   record_lease(Event::Kind::kRenewed, held->store, held->token, options, runtime);
   if (!options.json) return 0;
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.renew/1").key("key").text(held->name.text());
-  json.key("backend").text(held->store).key("owner").text(held->owner.text());
+  json.begin_object().key("schema").text("dlock.renew/2").key("key").text(held->name.text());
+  json.key("store").text(held->store).key("owner").text(held->owner.text());
   json.key("token").number_or_null(static_cast<std::int64_t>(held->token.value()));
   json.key("ttl_ms").whole_ms(options.ttl).end_object();
   return print(out, runtime.log, json.line());
@@ -91,8 +91,8 @@ int release_command(const Options& options, LockAdmin& backend, const Runtime& r
   if (!released && !(was_lost && options.if_held)) return fail(runtime.log, released.error());
   if (!options.json) return 0;
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.release/1").key("key").text(key.text());
-  json.key("backend").text(backend.store()).key("owner").text(owner.text());
+  json.begin_object().key("schema").text("dlock.release/2").key("key").text(key.text());
+  json.key("store").text(backend.store()).key("owner").text(owner.text());
   json.key("released").boolean(!was_lost).end_object();
   return print(out, runtime.log, json.line());
 }

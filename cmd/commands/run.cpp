@@ -115,7 +115,8 @@ Ending ending_of(const Options& options, const Runtime& runtime, const Taken& ta
     case Outcome::kGranted:
       break;
   }
-  if (s.release_unconfirmed && options.strict_release) return {exit_status(ErrorCode::kUnavailable)};
+  // Whether it was sold has to be known.
+  if (s.release_unconfirmed && options.stock) return {exit_status(ErrorCode::kUnavailable)};
   const int status = s.command_status.value_or(0);
   return WIFSIGNALED(status) ? Ending{0, WTERMSIG(status)} : Ending{WEXITSTATUS(status)};
 }

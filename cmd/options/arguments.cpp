@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "cmd/options/completion.h"
 #include "cmd/options/foreign_words.h"
 #include "cmd/options/usage_error.h"
 #include "lib/base/human_text.h"
@@ -22,6 +23,7 @@ class Splitter {
   Result<Arguments> split() {
     if (auto read = read_command(); !read) return read.error();
     if (done_) return std::move(out_);
+    if (out_.command == Command::kComplete) return take_unfinished();
     const Operands shape = command_row(out_.command).shape;
     const bool stops = shape == Operands::kKeysAndCommand || shape == Operands::kFence;
     auto read = stops                       ? read_with_child(shape == Operands::kFence ? 2 : 1)
@@ -36,7 +38,10 @@ class Splitter {
 
   /// The options before the command, and the command.
   Result<void> read_command() {
-    if (auto read = read_options(end_); !read || done_) return read ? read : with_own_line(read.error());
+    if (auto read = read_options(end_); !read || done_) {
+      if (done_ && out_.command == Command::kHelp) explain_named();
+      return read ? read : with_own_line(read.error());
+    }
     if (at_ == end_) {
       return usage_error("no command given",
                          "usage: dlock run [OPTION...] KEY... -- CMD [ARG...]; all commands: dlock help");
@@ -49,6 +54,13 @@ class Splitter {
     out_.command = command_->command;
     begin_ = ++at_;
     return {};
+  }
+
+  /// __complete: a line that is being typed is not judged; only where its names are looked for is taken from it.
+  Arguments take_unfinished() {
+    out_.words.assign(at_, end_);
+    out_.options = complete_words(out_.words).where;
+    return std::move(out_);
   }
 
   std::string instead_of_command() const {
@@ -270,6 +282,17 @@ class Splitter {
     if (help && command_ != nullptr && command_->shape == Operands::kStock) name_action();
     out_.command = help ? Command::kHelp : Command::kVersion;
     done_ = true;
+  }
+
+  /// "dlock --help run" is the page of run.
+  void explain_named() {
+    const auto is_command = [](const char* word) { return find_command(word) != nullptr; };
+    char** const named = std::find_if(start_, end_, is_command);
+    if (named == end_) return;
+    command_ = find_command(*named);
+    out_.words.push_back(command_->name);
+    begin_ = named + 1;
+    if (command_->shape == Operands::kStock) name_action();
   }
 
   /// "dlock --version --json", and the other way round.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/options/command_table.h"
 
+#include <bit>
+
 #include "lib/config/suggest.h"
 
 namespace dlock {
@@ -15,10 +17,10 @@ constexpr std::string_view kSetUp = "Set up";
 constexpr CommandRow kCommandRows[] = {
     {Command::kRun, "run", "lock exec with", "KEY... -- CMD [ARG...]", Operands::kKeysAndCommand, "", kUse,
      "take the lock, run CMD, keep the lock alive, release it",
-     "Options end at the first KEY; what follows -- reaches CMD byte for byte. Several keys are taken all or none.\n"
+     "Options end at the first KEY; what follows -- reaches CMD byte for byte. Several keys are taken all or none. "
      "'dlock run KEY CMD' without -- takes exactly one key. The exit status is CMD's own.",
      "dlock run deploy -- ./deploy.sh --verbose\n"
-     "dlock run -n -E 0 nightly -- backup        # cron: skip quietly while it still runs\n"
+     "dlock run -n -E 0 nightly -- backup        # cron: skip while it still runs\n"
      "dlock run -w 30 db -c 'dump | gzip > f.gz' # wait at most 30 s, use a shell\n"},
     {Command::kHold, "hold", "", "KEY", Operands::kOneKey, "", kScripts,
      "take the lock, print 'OWNER TOKEN', hold it until stdin ends",
@@ -29,7 +31,7 @@ constexpr CommandRow kCommandRows[] = {
      "take a lease and leave no process behind; print 'OWNER TOKEN'",
      "Needs --ttl, or --watch-pid PID to keep the lock until that process ends. Release it with 'dlock release'.",
      "read -r owner token < <(dlock acquire deploy --ttl 10m)\n"
-     "eval \"$(dlock acquire deploy --ttl 10m --shell)\" || exit   # $DLOCK_OWNER, $DLOCK_TOKEN, $DLOCK_DEADLINE\n"
+     "eval \"$(dlock acquire deploy --ttl 10m --shell)\" || exit\n"
      "dlock acquire ci --watch-pid $$\n"},
     {Command::kRenew, "renew", "", "KEY", Operands::kOneKey, "", kScripts, "make a lease taken by acquire last longer",
      "", "dlock renew deploy --owner \"$owner\" --ttl 10m\n"},
@@ -50,8 +52,7 @@ constexpr CommandRow kCommandRows[] = {
      "create show take batch run refund add rebalance resize drop", kStockHelp,
      "a stock that is never oversold, split in segments",
      "The items are spread over segments, so that buyers do not wait for each other. A request that is sent twice "
-     "with\n"
-     "the same --id counts once. 80: not enough in stock. More, with examples to try: man dlock-stock.",
+     "with the same --id counts once. 80: not enough in stock. More, with examples to try: man dlock-stock.",
      "dlock stock create phone --quantity 1000 --segments 20\n"
      "dlock stock take phone --qty 2 --id order-76        # prints: SEGMENT QTY\n"
      "dlock stock run phone --id order-77 -- ./create-order\n"
@@ -68,7 +69,7 @@ constexpr CommandRow kCommandRows[] = {
      "The old holder is told, and ends its command, if it can be reached; otherwise it may still be running.",
      "dlock force-release deploy\n"
      "dlock force-release deploy --yes --token 41\n"
-     "dlock force-release 'ci/*'                  # each that is held, one after the other\n"},
+     "dlock force-release 'ci/*'         # each that is held, one after the other\n"},
     {Command::kHistory, "history", "", "[KEY...]", Operands::kAnyKeys, "", kLookHelp,
      "what happened: who waited for, held or lost what, and for how long",
      "From what --events records, in a file or the journal. 'deploy/*' means all keys that match.",
@@ -94,11 +95,11 @@ constexpr CommandRow kCommandRows[] = {
      "dlock bench stock\n"},
     {Command::kVerify, "verify", "", "", Operands::kNone, "", kLookHelp,
      "test what dlock promises in this store, while processes and the network fail",
-     "Its workers take, lose and release locks that nobody else uses; the history of that is judged. 0: all held,\n"
+     "Its workers take, lose and release locks that nobody else uses; the history of that is judged. 0: all held, "
      "1: broken. The ttl is 3s unless --ttl says otherwise. What that can show and what it cannot: man dlock-verify.",
      "dlock verify --duration 10s\n"
      "dlock verify -b redis://10.0.3.7 --faults kill,cut --json\n"
-     "dlock verify -b redis://10.0.3.7 --hook 'redis-cli -h 10.0.3.7 client pause 3000 #'\n"},
+     "dlock verify -b redis://10.0.3.7 --hook 'redis-cli client pause 3000 #'\n"},
     {Command::kSetup, "setup", "", "", Operands::kNone, "", kSetUp, "create what the backend needs on its server", "",
      "dlock setup --print\n"},
     {Command::kConfig, "config", "", "show [KEY]|check", Operands::kConfig, "show check", kSetUp,
@@ -113,8 +114,8 @@ constexpr CommandRow kCommandRows[] = {
     {Command::kHelp, "help", "", "[COMMAND [ACTION]]", Operands::kMaybeCommand, "", kSetUp,
      "explain dlock, or one command", "", "dlock help run\n"},
     {Command::kVersion, "version", "", "", Operands::kNone, "", kSetUp, "print the version", "", "dlock --version\n"},
-    {Command::kComplete, "__complete", "", "backends|keys|stocks", Operands::kOneWord, "backends keys stocks", "",
-     "words for the completion scripts", "", ""},
+    {Command::kComplete, "__complete", "", "WORD...", Operands::kMaybeCommand, "", "",
+     "what may follow, for the completion scripts", "", ""},
     {Command::kSection, "__section", "", "FILE NAME DURATION", Operands::kMaybeCommand, "", "",
      "what the workers of verify run under their locks", "", ""},
     {Command::kServers, "__servers", "", "", Operands::kNone, "", "", "the servers before which verify puts its proxy",
@@ -151,6 +152,7 @@ std::string_view nearest_command(std::string_view word) {
 }
 
 std::string command_list(CommandSet commands) {
+  if (std::popcount(commands) > 6) return {};
   std::string text;
   std::string_view last;
   for (const CommandRow& row : kCommandRows) {

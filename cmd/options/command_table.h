@@ -52,7 +52,7 @@ const CommandRow* find_command(std::string_view name);
 /// The name or alias nearest to `word`; empty if none is near.
 std::string_view nearest_command(std::string_view word);
 
-/// "run, hold and acquire".
+/// "run, hold and acquire"; empty for more than six.
 std::string command_list(CommandSet commands);
 
 /// Calls `use` with each word of a list that is separated by blanks or bars.

@@ -1,309 +1,260 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <string>
+#include "cmd/options/completion.h"
 
-#include "cmd/options/completion_words.h"
+#include <algorithm>
+#include <array>
+
 #include "cmd/options/options.h"
 #include "cmd/options/stock_actions.h"
 
 namespace dlock {
-
-std::string names_of(const CommandRow& row, char between) {
-  std::string names(row.name);
-  for_each_word(row.aliases, [&](std::string_view alias) { names.append(1, between).append(alias); });
-  return names;
-}
-
-std::string value_words(const OptionRow& row) {
-  std::string words;
-  if (row.kind == ValueKind::kChoice) {
-    for_each_word(row.value, [&](std::string_view one) { words.append(words.empty() ? "" : " ").append(one); });
-  }
-  if (row.id == OptionId::kOnLost) words = "term kill ignore signal:USR1 signal:HUP";
-  if (row.id == OptionId::kEvents) words = "journald syslog fd:3 off";
-  if (row.id == OptionId::kReport) words = "fd:3";
-  if (row.id == OptionId::kFaults) words = "all none kill stop cut stall delay oneway";
-  return words;
-}
-
-bool takes_keys(const CommandRow& row) {
-  return row.shape == Operands::kKeysAndCommand || row.shape == Operands::kOneKey || row.shape == Operands::kAnyKeys ||
-         row.shape == Operands::kKeyAndToken;
-}
-
-std::string operand_words(const CommandRow& row) {
-  if (row.shape == Operands::kOneWord || row.shape == Operands::kMaybeWord || row.shape == Operands::kStock ||
-      row.shape == Operands::kConfig)
-    return std::string(row.words);
-  std::string words;
-  if (row.shape != Operands::kMaybeCommand) return words;
-  for (const CommandRow& one : command_rows()) {
-    if (!one.group.empty()) words.append(words.empty() ? "" : " ").append(one.name);
-  }
-  return words;
-}
-
-std::string action_words() {
-  std::string words;
-  for (const StockActionRow& action : stock_action_rows()) words.append(words.empty() ? "" : " ").append(action.name);
-  return words;
-}
-
 namespace {
 
-/// `text` with each of `special` behind a backslash, and single quotes as `quote` wants them.
-std::string escaped(std::string_view text, std::string_view special, std::string_view quote) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\'') {
-      out += quote;
-      continue;
+/// The values of an option, between blanks or bars, besides the names of files; empty when they cannot be known.
+std::string_view value_words(const OptionRow& row) {
+  if (row.kind == ValueKind::kChoice) return row.value;
+  if (row.id == OptionId::kOnLost) return "term kill ignore signal:USR1 signal:HUP";
+  if (row.id == OptionId::kEvents) return "journald fd:3 off";
+  if (row.id == OptionId::kReport) return "fd:3";
+  return row.id == OptionId::kFaults ? "all none kill stop cut stall delay oneway" : std::string_view();
+}
+
+/// Walks over the words before the one that is being typed, then offers what may follow.
+class Completer {
+ public:
+  explicit Completer(const std::vector<std::string_view>& words)
+      : words_(words.begin(), words.end() - 1), typed_(words.back()) {}
+
+  Completion complete() {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if (words_[i] == "--") return behind_dashes(i);
+      take(words_[i]);
     }
-    if (special.find(c) != std::string_view::npos) out += '\\';
-    out += c;
+    out_.typed = typed_;
+    if (waiting_ != nullptr) offer_values(*waiting_);
+    else if (is_option(typed_)) offer_options();
+    else offer_operands();
+    return std::move(out_);
   }
-  return out;
-}
 
-std::string zsh_option(const OptionRow& row, std::string_view about) {
-  const std::string name = "--" + std::string(row.name);
-  const std::string help = "[" + escaped(about, "[]:\\", "'\\''") + "]";
-  std::string value;
-  if (row.kind != ValueKind::kFlag) {
-    const std::string words = value_words(row);
-    value = ":" + escaped(row.value, "[]:\\", "'\\''") + ":";
-    const bool file = row.kind == ValueKind::kFile;
-    if (file && !words.empty()) {
-      value += "{compadd -- " + escaped(words, ":", "") + "; _files}";
-    } else if (!words.empty()) {
-      value += "(" + escaped(words, ":", "") + ")";
-    } else if (file) {
-      value += "_files";
-    } else if (row.kind == ValueKind::kBackend) {
-      value += "_dlock_backends";
+ private:
+  Completion behind_dashes(std::size_t at) {
+    const Operands shape = command_ == nullptr ? Operands::kNone : command_->shape;
+    const bool child = shape == Operands::kKeysAndCommand || shape == Operands::kFence || shape == Operands::kStock;
+    if (child && !operands_.empty()) out_.lines = ":command " + std::to_string(at + 2) + "\n";
+    return std::move(out_);
+  }
+
+  /// Options end at the first KEY of run and fence; behind it a dash belongs to CMD.
+  bool options_have_ended() const {
+    const bool stops =
+        command_ != nullptr && (command_->shape == Operands::kKeysAndCommand || command_->shape == Operands::kFence);
+    return stops && !operands_.empty();
+  }
+
+  bool is_option(std::string_view word) const { return word.starts_with('-') && !options_have_ended(); }
+
+  const OptionRow* find_row(std::string_view word) const {
+    if (!word.starts_with("--")) return word.size() > 1 ? find_option(word.back()) : nullptr;
+    const std::string_view name = word.substr(2, word.find('=') - 2);
+    return command_ == nullptr ? find_option(name) : find_option(name, command_->command);
+  }
+
+  void take(std::string_view word) {
+    if (waiting_ != nullptr) return take_value(*std::exchange(waiting_, nullptr), word);
+    if (!is_option(word)) return take_operand(word);
+    const OptionRow* row = find_row(word);
+    if (row == nullptr || row->kind == ValueKind::kFlag) return;
+    if (const std::size_t equals = word.find('='); equals != word.npos)
+      return take_value(*row, word.substr(equals + 1));
+    waiting_ = row;
+  }
+
+  void take_value(const OptionRow& row, std::string_view value) {
+    if (row.id != OptionId::kBackend && row.id != OptionId::kConfig) return;
+    out_.where.push_back({&row, std::string(value), "--" + std::string(row.name)});
+  }
+
+  void take_operand(std::string_view word) {
+    if (begun_) return operands_.push_back(word);
+    command_ = find_command(word);
+    begun_ = true;
+  }
+
+  void offer(std::string_view word, std::string_view about = {}) {
+    if (!word.starts_with(out_.typed)) return;
+    out_.lines.append(out_.before).append(word).append(about.empty() ? "" : "\t").append(about).append("\n");
+  }
+
+  void offer_words(std::string_view words) {
+    for_each_word(words, [&](std::string_view one) { offer(one); });
+  }
+
+  void offer_values(const OptionRow& row) {
+    offer_words(value_words(row));
+    if (row.kind == ValueKind::kFile) out_.lines += ":files\n";
+    if (row.kind != ValueKind::kBackend) return;
+    offer("local:");
+    out_.live = Completion::Live::kBackends;
+  }
+
+  void offer_options() {
+    if (const std::size_t equals = typed_.find('='); equals != typed_.npos) {
+      const OptionRow* row = find_row(typed_);
+      out_.before = typed_.substr(0, equals + 1);
+      out_.typed = typed_.substr(equals + 1);
+      if (row != nullptr && row->kind != ValueKind::kFlag) offer_values(*row);
+      return;
     }
-  }
-  const std::string equals = row.kind == ValueKind::kFlag ? "" : "=";
-  if (row.letter == 0) return "    '" + std::string(row.repeats ? "*" : "") + name + equals + help + value + "'\n";
-  const std::string letter = std::string("-") + row.letter;
-  const std::string once = row.repeats ? "'*'" : "'(" + letter + " " + name + ")'";
-  return "    " + once + "{" + letter + (equals.empty() ? "" : "+") + "," + name + equals + "}'" + help + value + "'\n";
-}
-
-/// Of a Command, or of a StockActionRow.
-template <typename Of>
-std::string zsh_options(Command command, const Of& of) {
-  std::string options;
-  for (const OptionRow& row : option_rows()) {
-    if (has_option(of, row)) options += zsh_option(row, help_in(command, row));
-  }
-  return options;
-}
-
-/// Behind an action of `dlock stock` only its own options.
-std::string zsh_action_cases() {
-  std::string cases;
-  for (const StockActionRow& action : stock_action_rows()) {
-    cases += "    (" + std::string(action.name) + ") options=(\n" + zsh_options(Command::kStock, action) + "    ) ;;\n";
-  }
-  return cases;
-}
-
-std::string zsh_script() {
-  std::string commands;
-  std::string cases;
-  for (const CommandRow& row : command_rows()) {
-    if (row.group.empty()) continue;
-    commands += "    '" + std::string(row.name) + ":" + escaped(row.summary, ":\\", "'\\''") + "'\n";
-    cases += "  (" + names_of(row, '|') + ") options=(\n" + zsh_options(row.command, row.command);
-    const std::string words = operand_words(row);
-    if (row.shape == Operands::kStock) {
-      cases += "    )\n    case $action in\n" + zsh_action_cases() + "    esac\n";
-      cases += "    options+=('1:action:(" + words + ")' '*:stock:_dlock_live stocks') ;;\n";
-    } else if (row.shape == Operands::kMaybeCommand) {
-      cases += "    '1:command:(" + words + ")' '2:action:{[[ $words[2] == stock ]] && compadd -- " + action_words() +
-               "}') ;;\n";
-    } else if (row.shape == Operands::kConfig) {
-      cases += "    '1:word:(" + words + ")' '2:key:{[[ $words[2] == show ]] && _dlock_live keys}') ;;\n";
-    } else if (takes_keys(row)) {
-      cases += "    '*:key:_dlock_live keys') ;;\n";
-    } else {
-      cases += "    '*:" + (words.empty() ? std::string("word: ") : "word:(" + words + ")") + "') ;;\n";
-    }
-  }
-  std::string general;
-  for (const OptionRow& option : option_rows()) {
-    if (option.anywhere) general += zsh_option(option, option.help);
-  }
-  return "#compdef dlock\n"
-         "_dlock_backends() {\n"
-         "  compadd -- local: ${(f)\"$(dlock $dlock_files __complete backends 2>/dev/null)\"}\n"
-         "}\n"
-         "_dlock_live() {\n"
-         "  compadd \"${(@)argv[1,-2]}\" -- ${(f)\"$(dlock $dlock_where __complete $argv[-1] 2>/dev/null)\"}\n"
-         "}\n"
-         "_dlock() {\n"
-         "  local -a commands options dlock_where dlock_files\n"
-         "  local command= action=; integer i at=0\n"
-         "  commands=(\n" +
-         commands +
-         "  )\n"
-         "  for ((i = 2; i < CURRENT; i++)); do\n"
-         "    case $words[i] in\n"
-         "    (-b|--backend) dlock_where+=($words[i] $words[i+1]); ((i++)) ;;\n"
-         "    (-C|--config) dlock_where+=($words[i] $words[i+1]); dlock_files+=($words[i] $words[i+1]); ((i++)) ;;\n"
-         "    (--backend=*) dlock_where+=($words[i]) ;;\n"
-         "    (--config=*) dlock_where+=($words[i]); dlock_files+=($words[i]) ;;\n"
-         "    (--color|--colour|--log-format) [[ -n $command ]] || ((i++)) ;;\n"
-         "    (--) # what stands behind is a command line of its own\n"
-         "      words=(\"${(@)words[i+1,-1]}\"); ((CURRENT -= i)); _normal; return ;;\n"
-         "    (-*) ;;\n"
-         "    (*) if [[ -z $command ]]; then command=$words[i]; at=i; elif [[ -z $action ]]; then action=$words[i]; fi "
-         ";;\n"
-         "    esac\n"
-         "  done\n"
-         "  if [[ -z $command ]]; then\n"
-         "    options=(\n" +
-         general +
-         "    )\n"
-         "    _arguments -s : $options '*:command:{_describe command commands}'\n"
-         "    return\n"
-         "  fi\n"
-         "  words=(\"${(@)words[at,-1]}\"); ((CURRENT -= at - 1))\n"
-         "  case $command in\n" +
-         cases +
-         "  esac\n"
-         "  _arguments -s : $options\n"
-         "}\n"
-         "if [[ $funcstack[1] == _dlock ]]; then _dlock \"$@\"; else compdef _dlock dlock; fi\n";
-}
-
-std::string fish_option(const OptionRow& row, std::string_view help, const std::string& condition) {
-  std::string line = "complete -c dlock -n '" + condition + "'";
-  if (row.letter != 0) line += std::string(" -s ") + row.letter;
-  line += " -l " + std::string(row.name);
-  if (row.kind == ValueKind::kFile) line += " -r -F";
-  else if (row.kind == ValueKind::kBackend) line += " -x -a 'local: (__dlock_backends)'";
-  else if (row.kind != ValueKind::kFlag) line += " -x";
-  if (const std::string words = value_words(row); !words.empty()) line += " -a '" + words + "'";
-  return line + " -d '" + escaped(help, "\\", "\\'") + "'\n";
-}
-
-/// "; and not" behind an action of `dlock stock` that has no such option.
-std::string fish_other_actions(const OptionRow& option) {
-  std::string condition = "; and not __fish_seen_subcommand_from";
-  for (const StockActionRow& action : stock_action_rows()) {
-    if (!has_option(action, option)) condition.append(" ").append(action.name);
-  }
-  return condition;
-}
-
-std::string fish_script() {
-  std::string out =
-      "# fish completion for dlock\n"
-      "function __dlock_behind_dashes\n"
-      "    contains -- -- (commandline -opc)\n"
-      "end\n"
-      "function __dlock_child\n"
-      "    set -l words (commandline -opc)\n"
-      "    set -l at (contains -i -- -- $words)\n"
-      "    set -e words[1..$at]\n"
-      "    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))\n"
-      "end\n"
-      "# Is the command one of these?\n"
-      "function __dlock_in\n"
-      "    set -l words (commandline -opc)\n"
-      "    set -e words[1]\n"
-      "    while set -q words[1]\n"
-      "        switch $words[1]\n"
-      "            case -b --backend -C --config --color --colour --log-format\n"
-      "                set -e words[1]\n"
-      "            case '-*'\n"
-      "            case '*'\n"
-      "                contains -- $words[1] $argv\n"
-      "                return\n"
-      "        end\n"
-      "        set -e words[1]\n"
-      "    end\n"
-      "    return 1\n"
-      "end\n"
-      "# Of the store that the command line names.\n"
-      "function __dlock_live\n"
-      "    set -l words (commandline -opc)\n"
-      "    set -l where\n"
-      "    for i in (seq 2 (count $words))\n"
-      "        switch $words[$i]\n"
-      "            case -b --backend -C --config\n"
-      "                set -a where $words[$i] $words[(math $i + 1)]\n"
-      "            case '--backend=*' '--config=*'\n"
-      "                set -a where $words[$i]\n"
-      "        end\n"
-      "    end\n"
-      "    dlock $where __complete $argv[1] 2>/dev/null\n"
-      "end\n"
-      "# Of the file that the command line names.\n"
-      "function __dlock_backends\n"
-      "    set -l words (commandline -opc)\n"
-      "    set -l files\n"
-      "    for i in (seq 2 (count $words))\n"
-      "        switch $words[$i]\n"
-      "            case -C --config\n"
-      "                set -a files $words[$i] $words[(math $i + 1)]\n"
-      "            case '--config=*'\n"
-      "                set -a files $words[$i]\n"
-      "        end\n"
-      "    end\n"
-      "    dlock $files __complete backends 2>/dev/null\n"
-      "end\n"
-      "complete -c dlock -f\n"
-      "complete -c dlock -n __dlock_behind_dashes -a '(__dlock_child)'\n";
-  std::string every;
-  for (const CommandRow& row : command_rows()) {
-    if (row.group.empty()) continue;
-    every.append(every.empty() ? "" : " ").append(names_of(row, ' '));
-  }
-  const std::string none = "not __dlock_in " + every;
-  for (const CommandRow& row : command_rows()) {
-    if (row.group.empty()) continue;
-    out += "complete -c dlock -n '" + none + "' -a " + std::string(row.name) + " -d '" +
-           escaped(row.summary, "\\", "\\'") + "'\n";
-    const std::string seen = "__dlock_in " + names_of(row, ' ') + "; and not __dlock_behind_dashes";
-    for (const OptionRow& option : option_rows()) {
-      if (!has_option(row.command, option) || option.anywhere) continue;
-      std::string condition = seen;
-      if (row.shape == Operands::kStock && is_of_some_actions(option)) condition += fish_other_actions(option);
-      out += fish_option(option, help_in(row.command, option), condition);
-    }
-    const std::string words = operand_words(row);
-    if (row.shape == Operands::kStock) {
-      const std::string chosen = "__fish_seen_subcommand_from " + words;
-      out += "complete -c dlock -n '" + seen + "; and not " + chosen + "' -a '" + words + "'\n";
-      out += "complete -c dlock -n '" + seen + "; and " + chosen + "' -a '(__dlock_live stocks)'\n";
-    } else if (takes_keys(row)) {
-      out += "complete -c dlock -n '" + seen + "' -a '(__dlock_live keys)'\n";
-    } else if (row.shape == Operands::kMaybeCommand) {
-      const std::string chosen = "__fish_seen_subcommand_from " + words;
-      out += "complete -c dlock -n '" + seen + "; and not " + chosen + "' -a '" + words + "'\n";
-      out += "complete -c dlock -n '" + seen + "; and __fish_seen_subcommand_from stock' -a '" + action_words() + "'\n";
-    } else if (row.shape == Operands::kConfig) {
-      const std::string chosen = "__fish_seen_subcommand_from " + words;
-      out += "complete -c dlock -n '" + seen + "; and not " + chosen + "' -a '" + words + "'\n";
-      out += "complete -c dlock -n '" + seen + "; and __fish_seen_subcommand_from show' -a '(__dlock_live keys)'\n";
-    } else if (!words.empty()) {
-      out += "complete -c dlock -n '" + seen + "' -a '" + words + "'\n";
+    for (const OptionRow& row : option_rows()) {
+      if (!belongs_here(row)) continue;
+      const std::string_view about = command_ == nullptr ? row.help : help_in(command_->command, row);
+      offer("--" + std::string(row.name), about);
     }
   }
-  for (const OptionRow& option : option_rows()) {
-    if (option.anywhere) out += fish_option(option, option.help, "not __dlock_behind_dashes");
+
+  bool belongs_here(const OptionRow& row) const {
+    if (command_ == nullptr) return row.anywhere;
+    if (command_->shape == Operands::kStock && !operands_.empty()) {
+      const auto actions = stock_action_rows();
+      const auto action = std::find_if(actions.begin(), actions.end(),
+                                       [&](const StockActionRow& one) { return one.name == operands_.front(); });
+      if (action != actions.end()) return has_option(*action, row);
+    }
+    return has_option(command_->command, row);
   }
-  return out;
+
+  void offer_operands() {
+    if (!begun_) return offer_commands();
+    if (command_ == nullptr) return;
+    const std::size_t before = operands_.size();
+    switch (command_->shape) {
+      case Operands::kKeysAndCommand:
+      case Operands::kAnyKeys:
+        return offer_live(Completion::Live::kKeys);
+      case Operands::kOneKey:
+      case Operands::kKeyAndToken:
+        if (before == 0) offer_live(Completion::Live::kKeys);
+        return;
+      case Operands::kStock:
+        if (before == 0) offer_actions();
+        else if (before == 1) offer_live(Completion::Live::kStocks);
+        return;
+      case Operands::kConfig:
+        if (before == 1 && operands_.front() == "show") return offer_live(Completion::Live::kKeys);
+        [[fallthrough]];
+      case Operands::kOneWord:
+      case Operands::kMaybeWord:
+        if (before == 0) offer_words(command_->words);
+        return;
+      case Operands::kMaybeCommand:
+        if (before == 0) offer_commands();
+        else if (before == 1 && operands_.front() == "stock") offer_actions();
+        return;
+      case Operands::kFence:
+      case Operands::kNone:
+        return;
+    }
+  }
+
+  void offer_live(Completion::Live live) { out_.live = live; }
+
+  void offer_commands() {
+    for (const CommandRow& row : command_rows()) {
+      if (!row.group.empty()) offer(row.name, row.summary);
+    }
+  }
+
+  void offer_actions() {
+    for (const StockActionRow& action : stock_action_rows()) offer(action.name, action.summary);
+  }
+
+  const std::vector<std::string_view> words_;
+  const std::string_view typed_;
+  const CommandRow* command_ = nullptr;
+  bool begun_ = false;  ///< the word of the command has been there, right or wrong
+  std::vector<std::string_view> operands_;
+  const OptionRow* waiting_ = nullptr;  ///< has its value in the next word
+  Completion out_;
+};
+
+/// bash has cut the words at = and :, and replaces only what stands behind the last one.
+constexpr char kBash[] = R"(# bash completion for dlock
+_dlock() {
+  local rest=$COMP_LINE word line i breaks='='
+  local -a words=() at=()
+  COMPREPLY=()
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if ((i == 0)) || [[ ! $rest || $rest == [[:blank:]]* ]]; then words+=("$word") at+=("$i")
+    else words[-1]+=$word; fi
+    rest=${rest#"${rest%%[![:blank:]]*}"}
+    rest=${rest#"$word"}
+  done
+  word=${words[-1]}
+  while IFS=$'\t' read -r line _; do
+    case $line in
+      :files) COMPREPLY+=($(compgen -f -- "${word#--*=}")) ;;
+      :command*)
+        i=${at[${line#* }]}
+        if declare -F _command_offset >/dev/null; then _command_offset "$i"
+        elif ((i == COMP_CWORD)); then COMPREPLY=($(compgen -c -- "$word"))
+        else COMPREPLY=($(compgen -f -- "$word")); fi
+        return 0 ;;
+      *) COMPREPLY+=("$line") ;;
+    esac
+  done < <(dlock __complete "${words[@]:1}" 2>/dev/null)
+  [[ $COMP_WORDBREAKS != *:* ]] || breaks='=:'
+  COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*[$breaks]}"}"}")
 }
+complete -F _dlock dlock
+)";
+
+constexpr char kZsh[] = R"(#compdef dlock
+_dlock() {
+  local line
+  local -a names shown
+  for line in "${(@f)$(dlock __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+    case $line in
+      (:files) [[ $PREFIX != -*=* ]] || compset -P '*='; _files ;;
+      (:command*) words=("${(@)words[${line#* }+1,-1]}"); ((CURRENT -= ${line#* })); _normal; return ;;
+      (?*) names+=("${line%%$'\t'*}"); shown+=("${line/$'\t'/  -- }") ;;
+    esac
+  done
+  compadd -l -d shown -a names
+}
+if [[ $funcstack[1] == _dlock ]]; then _dlock "$@"; else compdef _dlock dlock; fi
+)";
+
+constexpr char kFish[] = R"(# fish completion for dlock
+function __dlock_complete
+    set -l typed (commandline -ct)
+    set -l words (commandline -opc) "$typed"
+    for line in (dlock __complete $words[2..-1] 2>/dev/null)
+        switch $line
+            case ':files'
+                string replace -r '^' -- (string match -r '^--[^=]*=' -- $typed; or echo '') (__fish_complete_path (string replace -r '^--[^=]*=' '' -- $typed))
+            case ':command *'
+                set -l at (math (string replace ':command ' '' -- $line) + 1)
+                complete -C (string join ' ' -- (string escape -- $words[$at..-2]) $typed)
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c dlock -f -a '(__dlock_complete)'
+)";
 
 }  // namespace
 
+Completion complete_words(const std::vector<std::string_view>& words) {
+  return words.empty() ? Completion() : Completer(words).complete();
+}
+
 Result<std::string> completion_script(const std::string& shell) {
-  if (shell == "bash") return bash_script();
-  if (shell == "zsh") return zsh_script();
-  if (shell == "fish") return fish_script();
+  if (shell == "bash") return std::string(kBash);
+  if (shell == "zsh") return std::string(kZsh);
+  if (shell == "fish") return std::string(kFish);
   return Error{ErrorCode::kInvalid, "no completion for '" + shell + "'", "there are bash, zsh and fish"};
 }
 

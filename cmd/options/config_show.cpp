@@ -109,7 +109,7 @@ std::string config_check_text(const Options& options) {
   }
   JsonWriter json;
   const bool ok = options.mistakes.empty() && (!options.strict || options.warnings.empty());
-  json.begin_object().key("schema").text("dlock.config_check/1").key("ok").boolean(ok);
+  json.begin_object().key("schema").text("dlock.config.check/1").key("ok").boolean(ok);
   json.key("files").number(static_cast<std::int64_t>(files));
   json.key("backends").number(static_cast<std::int64_t>(backends)).key("mistakes").begin_array();
   for (const Error& mistake : options.mistakes) {

@@ -201,12 +201,13 @@ class GivenOptionReader {
   Error misplaced(const OptionRow& row, const std::string& spelled) const {
     if (command_ == nullptr) return usage_error("option " + spelled + " stands before the command", "");
     const std::string command(command_->name);
+    const std::string few = command_list(row.commands);
     const bool flock_and_others =
         row.id == OptionId::kClose && has_option(command_->command, option_row(OptionId::kJson));
     if (flock_and_others)
       return usage_error("'dlock " + command + "' has no option " + spelled, "for JSON write: --json");
     return usage_error("'dlock " + command + "' has no option " + spelled,
-                       "it belongs to " + command_list(row.commands) + "; see: dlock help " + command);
+                       (few.empty() ? "" : "it belongs to " + few + "; ") + "see: dlock help " + command);
   }
 
   Error unknown(std::string_view spelled, std::string_view name) const {

@@ -13,15 +13,33 @@
 namespace dlock {
 namespace {
 
+constexpr std::size_t kWidth = 79;
 constexpr std::size_t kCommandColumn = 17;
 constexpr std::size_t kOptionColumn = 30;
 constexpr std::size_t kActionColumn = 46;
+
+/// The words of `text`, in lines that end before `kWidth`; each line begins at `column`, where the first one stands.
+void put_wrapped(std::string& out, std::size_t column, std::string_view text) {
+  std::size_t at = column;
+  while (!text.empty()) {
+    const std::string_view word = cut(text, ' ');
+    const bool first = at == column;
+    if (!first && at + 1 + word.size() > kWidth) {
+      out.append("\n").append(column, ' ').append(word);
+      at = column + word.size();
+    } else {
+      out.append(first ? "" : " ").append(word);
+      at += (first ? 0 : 1) + word.size();
+    }
+  }
+  out += '\n';
+}
 
 /// `left`, then `right` from `column` on; on the next line if there is no room.
 void put_row(std::string& out, std::string left, std::size_t column, std::string_view right) {
   if (left.size() + 2 > column) left += "\n" + std::string(column, ' ');
   else left.resize(column, ' ');
-  out.append(left).append(right).append("\n");
+  put_wrapped(out.append(left), column, right);
 }
 
 void put_indented(std::string& out, std::string_view lines) {
@@ -38,7 +56,7 @@ std::string overview() {
       "\n"
       "Examples:\n"
       "  dlock run deploy -- ./deploy.sh           wait for the lock, run, release\n"
-      "  dlock run -n -E 0 nightly -- backup       cron: skip quietly while it still runs\n"
+      "  dlock run -n -E 0 nightly -- backup       cron: skip while it still runs\n"
       "  dlock run -w 30 db -c 'dump | gzip > f'   wait at most 30 s, use a shell\n"
       "  dlock inspect                             who holds what, who waits\n";
   std::string_view group;
@@ -80,7 +98,7 @@ std::string actions_with(const OptionRow& row) {
 
 void put_options(std::string& out, Command command, bool general) {
   for (const OptionRow& row : option_rows()) {
-    if (!has_option(command, row) || row.anywhere != general) continue;
+    if (!has_option(command, row) || row.anywhere != general || (row.rare & bit(command)) != 0) continue;
     const std::string actions = command == Command::kStock ? actions_with(row) : "";
     put_row(out, option_label(row), kOptionColumn, actions + option_text(row, command));
   }
@@ -89,14 +107,15 @@ void put_options(std::string& out, Command command, bool general) {
 std::string explain(const CommandRow& row) {
   std::string out = "usage: dlock " + std::string(row.name) + " [OPTION...]";
   if (!row.operands.empty()) out.append(" ").append(row.operands);
-  out.append("\n\n").append(row.summary).append("\n");
+  out.append("\n\n");
+  put_wrapped(out, 0, row.summary);
   if (!row.aliases.empty()) {
     std::string aliases;
     for_each_word(row.aliases,
                   [&](std::string_view alias) { aliases.append(aliases.empty() ? "" : ", ").append(alias); });
     out += "Also called: " + aliases + "\n";
   }
-  if (!row.details.empty()) out.append("\n").append(row.details).append("\n");
+  if (!row.details.empty()) put_wrapped(out += '\n', 0, row.details);
   if (row.shape == Operands::kStock) {
     out += "\nActions ('dlock help stock ACTION' explains one):\n";
     for (const StockActionRow& action : stock_action_rows()) {
@@ -127,7 +146,7 @@ std::string explain_action(const StockActionRow& action) {
   if (!examples.empty()) out += "\nExample:\n" + examples;
   out += "\nOptions [default; environment variable]:\n";
   for (const OptionRow& row : option_rows()) {
-    if (row.anywhere || !has_option(action, row)) continue;
+    if (row.anywhere || !has_option(action, row) || (row.rare & bit(Command::kStock)) != 0) continue;
     put_row(out, option_label(row), kOptionColumn, option_text(row, Command::kStock));
   }
   out += "\nGeneral options, also before the command:\n";

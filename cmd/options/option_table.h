@@ -32,7 +32,6 @@ enum class OptionId {
   kFallback,
   kIfUnavailable,
   kConnectTimeout,
-  kStrictRelease,
   kCommandText,
   kClose,
   kReason,
@@ -68,7 +67,6 @@ enum class OptionId {
   kStockMode,
   kReserve,
   kWindow,
-  kStrategy,
   kJson,
   kShell,
   kProgress,
@@ -103,6 +101,7 @@ struct OptionRow {
   CommandSet flag_only = 0;  ///< commands that read it from the command line alone, or else use a default of their own
   std::string_view preset = {};  ///< the built-in value, as help and `config show` write it; empty: none
   std::string_view help = {};
+  CommandSet rare = 0;  ///< commands whose --help leaves it out: the manual has it
   /// What help says instead in the commands where the option means something else.
   struct {
     CommandSet commands = 0;

@@ -7,6 +7,7 @@
 
 #include "cmd/options/arguments.h"
 #include "cmd/options/backend_choice.h"
+#include "cmd/options/completion.h"
 #include "cmd/options/environment.h"
 #include "cmd/options/forgiven.h"
 #include "cmd/options/key_settings.h"
@@ -36,7 +37,9 @@ constexpr Duration kAnything{0};
 constexpr Duration kSomething{1};
 
 /// Does the command talk to a backend at all?
-bool needs_no_backend(Command command) {
+bool needs_no_backend(const Arguments& arguments) {
+  const Command command = arguments.command;
+  if (command == Command::kComplete) return complete_words(arguments.words).live == Completion::Live::kNone;
   return command == Command::kHelp || command == Command::kVersion || command == Command::kCompletion ||
          command == Command::kSection;
 }
@@ -49,7 +52,7 @@ class Composer {
 
   Result<Options> compose() {
     options_.command = arguments_.command;
-    if (needs_no_backend(arguments_.command)) return without_settings();
+    if (needs_no_backend(arguments_)) return without_settings();
     auto config = merge_settings(arguments_, environment_);
     if (!config) return config.error();
     options_.config = std::move(*config);
@@ -320,7 +323,6 @@ class Composer {
     if (auto read = from.read_with(OptionId::kOnLost, parse_on_lost, options_.on_lost); !read) return read;
     if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
     if (auto read = read_max_hold(from); !read) return read;
-    if (auto read = from.read(OptionId::kStrictRelease, options_.strict_release); !read) return read;
     if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;
     if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
     if (const Setting* report = from.find(OptionId::kReport)) {
@@ -369,6 +371,8 @@ class Composer {
     for (const auto& [id, value] : switches) {
       if (auto read = from.read(id, *value); !read) return read;
     }
+    // Who reads JSON reads the errors as JSON.
+    if (options_.json && !from.given_by_flag(OptionId::kLogFormat)) options_.log.format = Log::Format::kJson;
     if (options_.json && options_.shell) return usage_error("--json and --shell exclude each other", "choose one");
     if (from.find(OptionId::kSvg) != nullptr) options_.svg = true;  // another command has a FILE of this name
     if (options_.json && options_.svg) return usage_error("--json and --svg exclude each other", "choose one");
@@ -409,13 +413,15 @@ class Composer {
 
 bool asks_for_json_log(int argc, char** argv) {
   bool json = false;
+  std::optional<bool> log;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word(argv[i]);
     if (word == "--") break;
-    if (word == "--log-format" && i + 1 < argc) json = std::string_view(argv[i + 1]) == "json";
-    else if (word.starts_with("--log-format=")) json = word == "--log-format=json";
+    if (word == "--json") json = true;
+    else if (word == "--log-format" && i + 1 < argc) log = std::string_view(argv[i + 1]) == "json";
+    else if (word.starts_with("--log-format=")) log = word == "--log-format=json";
   }
-  return json;
+  return log.value_or(json);
 }
 
 Result<Options> parse_command_line(int argc, char** argv, char** environment) {

@@ -125,7 +125,6 @@ struct Options {
   Duration at_least{0};
   std::optional<Duration> max_hold;
   Duration connect_timeout = std::chrono::seconds(5);
-  bool strict_release = false;
   bool close_lock = false;  ///< -o
   std::string reason;
   std::optional<std::string> report;  ///< FILE or fd:N
@@ -171,7 +170,8 @@ struct Options {
 /// that is wrong and the nearest right one; Misconfigured (78) names file:line:column.
 Result<Options> parse_command_line(int argc, char** argv, char** environment);
 
-/// Whether the words in front of -- ask for --log-format json, as far as can be told when the others are mistaken.
+/// Whether the words in front of -- ask for --log-format json, or for --json without any --log-format, as far as can be
+/// told when the others are mistaken.
 bool asks_for_json_log(int argc, char** argv);
 
 /// The text of `dlock help [COMMAND [ACTION]]`; without words the overview. Invalid, with the nearest name, for an

@@ -7,7 +7,6 @@
 #include "cmd/options/usage_error.h"
 #include "lib/base/random.h"
 #include "lib/config/suggest.h"
-#include "lib/config/url_schemes.h"
 #include "lib/stock/stock.h"
 
 namespace dlock {
@@ -17,17 +16,16 @@ constexpr int kWidestWindow = 10'000;
 
 constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists};
 constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
-constexpr OptionId kTakeOptions[] = {OptionId::kQty,      OptionId::kId,      OptionId::kNonblock,
-                                     OptionId::kWait,     OptionId::kJson,    OptionId::kConflictExitCode,
-                                     OptionId::kStrategy, OptionId::kIdsFrom, OptionId::kWindow};
-constexpr OptionId kBatchOptions[] = {OptionId::kReserve, OptionId::kWindow, OptionId::kWait, OptionId::kJson,
-                                      OptionId::kStrategy};
+constexpr OptionId kTakeOptions[] = {OptionId::kQty,     OptionId::kId,    OptionId::kNonblock,
+                                     OptionId::kWait,    OptionId::kJson,  OptionId::kConflictExitCode,
+                                     OptionId::kIdsFrom, OptionId::kWindow};
+constexpr OptionId kBatchOptions[] = {OptionId::kReserve, OptionId::kWindow, OptionId::kWait, OptionId::kJson};
 constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
 constexpr OptionId kRunOptions[] = {
-    OptionId::kQty,      OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
-    OptionId::kWait,     OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
-    OptionId::kOnLost,   OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
-    OptionId::kStrategy, OptionId::kMaxHold,
+    OptionId::kQty,     OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
+    OptionId::kWait,    OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
+    OptionId::kOnLost,  OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
+    OptionId::kMaxHold,
 };
 constexpr OptionId kResizeOptions[] = {OptionId::kSegments};
 constexpr OptionId kDropOptions[] = {OptionId::kYes};
@@ -71,7 +69,7 @@ class Reader {
       if (auto done = (this->*step)(); !done) return done;
     }
     if (stock_.action == StockAction::kRun) {
-      make_strict();
+      leave_out_locks();
       stock_.claim = StockClaim{request_id(stock_), stock_.qty, stock_.lock_segment};
     }
     options_.stock = stock_;
@@ -133,7 +131,6 @@ class Reader {
     enum class Mode { kReserve, kLock } mode = Mode::kReserve;
     if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
     stock_.lock_segment = mode == Mode::kLock;
-    if (auto read = read_strategy(); !read) return read;
     if (auto read = from_.read_with(OptionId::kIdsFrom, parse_file, stock_.ids_from); !read) return read;
     if (auto read = from_.read(OptionId::kReserve, std::chrono::milliseconds(1), stock_.reserve); !read) return read;
     if (auto read = from_.read(OptionId::kWindow, 1, kWidestWindow, stock_.window); !read) return read;
@@ -145,17 +142,6 @@ class Reader {
                               {ErrorCode::kInvalid, "this cannot be the id of a request: " + parsed.error().message,
                                "an id is 1 to 255 bytes of UTF-8 without control characters"});
     stock_.id = std::move(*parsed);
-    return {};
-  }
-
-  /// It is a parameter of the URL.
-  Result<void> read_strategy() {
-    const Setting* way = from_.find(OptionId::kStrategy);
-    if (!way) return {};
-    BackendUrl& url = options_.backends.front();
-    const auto name = check_url_param(*find_url_scheme(url.scheme), "stock", way->value());
-    if (!name) return OptionReader::at(*way, name.error());
-    url.params[std::string(*name)] = way->value();
     return {};
   }
 
@@ -217,8 +203,7 @@ class Reader {
   }
 
   /// What a file says about locks is not said about sales: whether it was sold has to be known.
-  void make_strict() {
-    options_.strict_release = true;
+  void leave_out_locks() {
     options_.run_if_unavailable = false;
     options_.lock_delay = Duration(0);
   }

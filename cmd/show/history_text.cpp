@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
+#include "lib/base/text.h"
 #include "lib/history/moment.h"
 
 namespace dlock {
@@ -85,18 +87,33 @@ class Table {
     std::string out;
     for (const Line& line : lines_) {
       std::string row;
-      for (std::size_t i = 0; i < N; ++i) {
-        const bool last = i + 1 == N;
-        row += line[i];
-        if (!last) row.append(widths[i] - display_width(line[i]) + 2, ' ');
-      }
-      if (look.width > 0) row = elided(row, look.width);
-      out += (&line == &lines_.front() ? painted(row, Paint::kDim, look.colour) : row) + '\n';
+      for (std::size_t i = 0; i + 1 < N; ++i) row += line[i] + std::string(widths[i] - display_width(line[i]) + 2, ' ');
+      const bool fits = look.width == 0 || display_width(row + line.back()) <= look.width;
+      std::string below;
+      if (fits) row += line.back();
+      else if (&line != &lines_.front()) below = wrapped(line.back(), look.width);
+      if (look.width > 0) row = elided(row.substr(0, row.find_last_not_of(' ') + 1), look.width);
+      out += (&line == &lines_.front() ? painted(row, Paint::kDim, look.colour) : row) + '\n' + below;
     }
     return out;
   }
 
  private:
+  /// Lines of whole words, indented, for a cell that has no room beside the others: it is not cut.
+  static std::string wrapped(std::string_view text, std::size_t width) {
+    const std::string indent(4, ' ');
+    std::string out;
+    std::string line;
+    while (!text.empty()) {
+      const std::string word(cut(text, ' '));
+      if (!line.empty() && indent.size() + display_width(line + " " + word) > width) {
+        out += indent + std::exchange(line, {}) + '\n';
+      }
+      line += (line.empty() ? "" : " ") + word;
+    }
+    return line.empty() ? out : out + indent + line + '\n';
+  }
+
   std::vector<Line> lines_;
 };
 
@@ -200,7 +217,7 @@ std::string history_text(const std::vector<Episode>& episodes, const AllTotals& 
   attempts.add({"when", "key", "who", "waited", "held", "outcome"});
   for (const Episode& episode : episodes) {
     const std::string reason = reason_text(episode.who);
-    attempts.add({local_time(episode.begin()), printable(episode.key), short_participant_text(episode.who),
+    attempts.add({local_time(episode.begin()), printable(episode.key), participant_text(episode.who),
                   told(episode.waited), told(episode.held),
                   outcome_text(episode) + (reason.empty() ? "" : "  (" + reason + ")")});
   }

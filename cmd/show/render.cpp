@@ -220,8 +220,8 @@ std::string inspect_text(const std::vector<LockState>& states, WallTime now, con
 
 std::string inspect_json(const LockState& state, const Episode* last) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.inspect/1");
-  json.key("key").text(state.name.text()).key("backend").text(state.store).key("mode").text(mode_name(state.mode));
+  json.begin_object().key("schema").text("dlock.inspect/2");
+  json.key("key").text(state.name.text()).key("store").text(state.store).key("mode").text(mode_name(state.mode));
   if (state.permits > 0) json.key("permits").number(state.permits);
   json.key("holders").begin_array();
   for (const Participant& holder : state.holders) put_participant(json, holder);

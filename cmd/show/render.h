@@ -21,7 +21,7 @@ using Remarks = std::map<LockName, std::string>;
 std::string inspect_text(const std::vector<LockState>& states, WallTime now, const Look& look,
                          const Remarks& remarks = {});
 
-/// The same as dlock.inspect/1: one object, without the newline. Unknown fields are null. `last` is its last hold, if
+/// The same as dlock.inspect/2: one object, without the newline. Unknown fields are null. `last` is its last hold, if
 /// it is free and that is known.
 std::string inspect_json(const LockState& state, const Episode* last = nullptr);
 

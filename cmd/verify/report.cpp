@@ -86,7 +86,7 @@ std::string verify_text(const VerifyReport& report, const Look& look) {
 
 std::string verify_json(const VerifyReport& report) {
   JsonWriter json;
-  json.begin_object().key("schema").text("dlock.verify/1").key("backend").text(report.store);
+  json.begin_object().key("schema").text("dlock.verify/2").key("store").text(report.store);
   json.key("held").boolean(report.held()).key("interrupted").boolean(report.interrupted);
   json.key("seed").text(std::to_string(report.seed)).key("took_ms").whole_ms(report.took);
   json.key("ttl_ms").whole_ms(report.ttl).key("workers").number(report.workers).key("promises").begin_array();

@@ -34,7 +34,7 @@ struct VerifyReport {
 
 /// One page for people.
 std::string verify_text(const VerifyReport& report, const Look& look);
-/// dlock.verify/1, with its newline.
+/// dlock.verify/2, with its newline.
 std::string verify_json(const VerifyReport& report);
 
 }  // namespace dlock

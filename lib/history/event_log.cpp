@@ -18,10 +18,8 @@ namespace dlock {
 namespace {
 
 constexpr std::string_view kJournal = "journald";
-constexpr std::string_view kSyslog = "syslog";
 constexpr std::string_view kDescriptor = "fd:";
 constexpr const char* kJournalSocket = "/run/systemd/journal/socket";
-constexpr const char* kSyslogSocket = "/dev/log";
 
 /// 0, or the errno. A piece of a line is as good as none: its reader knows it by its missing end.
 int written(ssize_t bytes, std::size_t wanted) {
@@ -107,16 +105,16 @@ std::string one_line(const Event& event) {
 
 Error no_place(std::string why) {
   return {ErrorCode::kInvalid, std::move(why),
-          "write a file name (one that looks like something else with ./ in front), journald, syslog, fd:N or off; "
-          "journald:/SOCKET and syslog:/SOCKET are sockets at other places"};
+          "write a file name (one that looks like something else with ./ in front), journald, fd:N or off; "
+          "journald:/SOCKET is a socket at another place"};
 }
 
-/// nullopt if `text` is neither `name` nor begins with it and a colon.
-std::optional<Result<EventPlace>> daemon_at(std::string_view text, std::string_view name, EventPlace::Kind kind) {
-  if (text == name) return EventPlace{kind};
-  if (!text.starts_with(name) || text[name.size()] != ':') return std::nullopt;
-  const std::string_view socket = text.substr(name.size() + 1);
-  if (socket.starts_with('/')) return EventPlace{kind, std::string(socket)};
+/// nullopt if `text` is neither "journald" nor begins with it and a colon.
+std::optional<Result<EventPlace>> journal_at(std::string_view text) {
+  if (text == kJournal) return EventPlace{EventPlace::Kind::kJournal};
+  if (!text.starts_with(kJournal) || text[kJournal.size()] != ':') return std::nullopt;
+  const std::string_view socket = text.substr(kJournal.size() + 1);
+  if (socket.starts_with('/')) return EventPlace{EventPlace::Kind::kJournal, std::string(socket)};
   return no_place("'" + printable(text, 80) + "' names no socket");
 }
 
@@ -131,8 +129,6 @@ std::string EventPlace::text() const {
       return path;
     case Kind::kJournal:
       return std::string(kJournal) + where;
-    case Kind::kSyslog:
-      return std::string(kSyslog) + where;
     case Kind::kDescriptor:
       return std::string(kDescriptor) + std::to_string(fd);
   }
@@ -141,8 +137,8 @@ std::string EventPlace::text() const {
 
 Result<EventPlace> parse_event_place(std::string_view text) {
   if (text == "off") return EventPlace{};
-  if (auto journal = daemon_at(text, kJournal, EventPlace::Kind::kJournal)) return *journal;
-  if (auto syslog = daemon_at(text, kSyslog, EventPlace::Kind::kSyslog)) return *syslog;
+  if (auto journal = journal_at(text)) return *journal;
+  if (text == "syslog" || text.starts_with("syslog:")) return no_place("there are no events for syslog");
   if (text.starts_with(kDescriptor)) {
     const auto fd = whole_number<int>(text.substr(kDescriptor.size()));
     if (fd && *fd >= 0) return EventPlace{EventPlace::Kind::kDescriptor, {}, *fd};
@@ -179,8 +175,6 @@ int EventLog::write_down(const Event& event) {
       return append_to_descriptor(place_.fd, event_line(event));
     case EventPlace::Kind::kJournal:
       return send_to(place_.path.empty() ? kJournalSocket : place_.path, journal_datagram(event));
-    case EventPlace::Kind::kSyslog:
-      return send_to(place_.path.empty() ? kSyslogSocket : place_.path, syslog_datagram(event));
   }
   return 0;
 }
@@ -203,11 +197,6 @@ std::string journal_datagram(const Event& event) {
   if (event.exit_code) put_field(out, "DLOCK_EXIT_CODE", std::to_string(*event.exit_code));
   put_field(out, "DLOCK_JSON", one_line(event));
   return out;
-}
-
-std::string syslog_datagram(const Event& event) {
-  return "<" + std::to_string(LOG_USER | priority_of(event)) + ">dlock[" + std::to_string(event.pid) +
-         "]: " + one_line(event);
 }
 
 }  // namespace dlock

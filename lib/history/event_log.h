@@ -13,16 +13,16 @@ namespace dlock {
 
 /// Where events are written to, and read from (--events).
 struct EventPlace {
-  enum class Kind { kOff, kFile, kJournal, kSyslog, kDescriptor };
+  enum class Kind { kOff, kFile, kJournal, kDescriptor };
   Kind kind = Kind::kOff;
-  std::string path = {};  ///< of the file; of the socket of the journal or of syslog
+  std::string path = {};  ///< of the file; of the socket of the journal
   int fd = -1;
 
   /// As it is given: "/var/log/dlock.events", "journald", "fd:3".
   std::string text() const;
 };
 
-/// off, journald, journald:/SOCKET, syslog, syslog:/SOCKET, fd:N; anything else is a file. Invalid for an empty text,
+/// off, journald, journald:/SOCKET, fd:N; anything else is a file. Invalid for an empty text,
 /// for fd: without a number, and for a socket that is no absolute path.
 Result<EventPlace> parse_event_place(std::string_view text);
 
@@ -51,8 +51,5 @@ class EventLog {
 
 /// The fields of one event as systemd-journald takes them (systemd.io/JOURNAL_NATIVE_PROTOCOL).
 std::string journal_datagram(const Event& event);
-
-/// The event as a datagram for syslog: "<14>dlock[8812]: " and the line.
-std::string syslog_datagram(const Event& event);
 
 }  // namespace dlock

@@ -134,7 +134,6 @@ Result<void> read_events(const EventPlace& place, const UseLine& use, Pipes pipe
       return Error{ErrorCode::kMisconfigured, "nobody knows where the events of " + place.text() + " went",
                    "name the file: --events FILE"};
     case EventPlace::Kind::kJournal:
-    case EventPlace::Kind::kSyslog:
       return read_journal(use);
     case EventPlace::Kind::kFile:
       return read_files(place.path, use, pipes);

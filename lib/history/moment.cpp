@@ -132,10 +132,16 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
 }
 
 Result<WallTime> parse_moment(std::string_view text, WallTime now) {
+  if (text == "today" || text == "yesterday") {
+    tm midnight = local_parts(now);
+    midnight.tm_hour = midnight.tm_min = midnight.tm_sec = 0;
+    if (text == "yesterday") --midnight.tm_mday;
+    return from_local(midnight, 0us);
+  }
   if (const auto moment = parse_date_and_time(text, now)) return *moment;
   if (const auto ago = parse_duration(text)) return now - std::chrono::duration_cast<microseconds>(*ago);
-  return Error{ErrorCode::kInvalid, "'" + printable(text, 80) + "' is no moment",
-               "write how long ago (90s, 1h, 2d), or when: 2026-02-03, 03:00, '2026-02-03 03:00'"};
+  return Error{ErrorCode::kInvalid, "'" + printable(text, 80) + "' is not a moment",
+               "write how long ago (90s, 1h, 2d), or when: today, yesterday, 2026-02-03, 03:00, '2026-02-03 03:00'"};
 }
 
 Zone zone_at(WallTime time) {

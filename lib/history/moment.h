@@ -15,8 +15,8 @@ namespace dlock {
 std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 /// What people write for a moment: a duration, which is that long before `now` ("1h", "90s"); a date, a time of today,
-/// or both ("2026-02-03", "03:00", "2026-02-03 03:00:05", also with a T), in the time zone of this process; or RFC
-/// 3339. Invalid for anything else.
+/// or both ("today" and "yesterday" are dates, "2026-02-03", "03:00", "2026-02-03 03:00:05", also with a T), in the
+/// time zone of this process; or RFC 3339. Invalid for anything else.
 Result<WallTime> parse_moment(std::string_view text, WallTime now);
 
 /// How far the zone of this process (TZ) is ahead of UTC at that moment, and how it is called.

@@ -187,11 +187,11 @@ SCRIPT
 @test "acquire --json and hold --json: one object" {
   local json
   json=$(dlock acquire --json --ttl 1m k)
-  jq -e '.schema == "dlock.acquire/1" and .key == "k" and .token > 0 and (.until | endswith("Z"))' <<<"$json"
+  jq -e '.schema == "dlock.acquire/2" and .key == "k" and .token > 0 and (.until | endswith("Z"))' <<<"$json"
   run -0 dlock release --json k --owner "$(jq -r .owner <<<"$json")"
-  jq -e '.schema == "dlock.release/1" and .released == true' <<<"$output"
+  jq -e '.schema == "dlock.release/2" and .released == true' <<<"$output"
   run -0 dlock hold --json k </dev/null
-  jq -e '.schema == "dlock.hold/1" and .key == "k"' <<<"$output"
+  jq -e '.schema == "dlock.hold/2" and .key == "k"' <<<"$output"
 }
 
 @test "acquire --shell: exports what a command has in its environment, safely quoted" {
@@ -201,7 +201,7 @@ SCRIPT
   [ "$DLOCK_KEY" = "$key" ]
   [ "$DLOCK_KEYS" = "$key" ]
   [ "$DLOCK_OWNER $DLOCK_TOKEN" = "$(holder_field "$key" owner) $(holder_field "$key" token)" ]
-  [ "$DLOCK_STORE" = "$(dlock inspect --json "$key" | jq -r .backend)" ]
+  [ "$DLOCK_STORE" = "$(dlock inspect --json "$key" | jq -r .store)" ]
   ((DLOCK_DEADLINE >= now + 59 && DLOCK_DEADLINE <= now + 90))
   [ ! -e ran ]
   [ "$(sh -c 'echo "$DLOCK_OWNER $DLOCK_TOKEN"')" = "$DLOCK_OWNER $DLOCK_TOKEN" ]

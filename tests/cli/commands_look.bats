@@ -5,14 +5,14 @@ load ../support/cli
 setup() { set_world; }
 teardown() { end_world; }
 
-@test "inspect --json: every field of dlock.inspect/1" {
+@test "inspect --json: every field of dlock.inspect/2" {
   hold_lock -m 'a "reason"' k
   start dlock run -q -m patience k -- true
   wait_until has 1 waiters k
   run -0 dlock inspect --json k
   [ "${#lines[@]}" = 1 ]
   jq -e --arg owner "$holder_owner" --argjson token "$holder_token" --argjson pid "$holder" --arg user "$(id -un)" --arg host "$(uname -n)" '
-    .schema == "dlock.inspect/1" and .key == "k" and (.backend | startswith("local:")) and .mode == "exclusive" and
+    .schema == "dlock.inspect/2" and .key == "k" and (.store | startswith("local:")) and .mode == "exclusive" and
     (.holders | length == 1) and (.waiters | length == 1) and
     (.holders[0] | .owner == $owner and .token == $token and .pid == $pid and .user == $user and .host == $host and
       .reason == "a \"reason\"" and .count == 1 and .until == null and
@@ -85,10 +85,10 @@ teardown() { end_world; }
 @test "inspect --watch without a terminal is a stream that ends with its reader" {
   hold_lock k
   run -0 timeout 10 bash -c 'dlock inspect --watch --json --interval 100ms k | head -n 1'
-  jq -e '.schema == "dlock.inspect/1"' <<<"$output"
+  jq -e '.schema == "dlock.inspect/2"' <<<"$output"
   # Of a socket nothing but the hang-up is seen while there is nothing to write.
   run -141 "${python[@]}" "$support/hang_up.py" dlock inspect --watch --json k
-  jq -e '.schema == "dlock.inspect/1"' <<<"$output"
+  jq -e '.schema == "dlock.inspect/2"' <<<"$output"
 }
 
 @test "force-release: without a terminal it needs --yes" {
@@ -125,7 +125,7 @@ teardown() { end_world; }
   run -75 dlock force-release --yes --token $((holder_token - 1)) k
   [ "$(holder_field k owner)" = "$holder_owner" ]
   run -0 dlock force-release --yes --token "$holder_token" --json k
-  jq -e --argjson token "$holder_token" '.schema == "dlock.force-release/1" and .freed[0].token == $token' <<<"$output"
+  jq -e --argjson token "$holder_token" '.schema == "dlock.force-release/2" and .freed[0].token == $token' <<<"$output"
 }
 
 @test "force-release: 75 if the holder changes between being shown and the answer" {
@@ -169,7 +169,7 @@ SCRIPT
   run -126 dlock fence db 9 -- "$PWD"
   run -0 dlock fence db 8
   run -79 --separate-stderr dlock fence --json db 1
-  jq -e '.schema == "dlock.fence/1" and .resource == "db" and .passed == false' <<<"$output"
+  jq -e '.schema == "dlock.fence/2" and .resource == "db" and .passed == false' <<<"$output"
 }
 
 @test "fence: the token of a run passes its own resource" {
@@ -209,7 +209,7 @@ SCRIPT
   run -0 dlock doctor
   [[ "$output" == *"  ok "* ]]
   run -0 dlock doctor --json
-  jq -e '.schema == "dlock.doctor/1" and .healthy == true and (.findings | length > 0) and all(.findings[]; .verdict | test("^(ok|warn|fail)$"))' <<<"$output"
+  jq -e '.schema == "dlock.doctor/2" and .healthy == true and (.findings | length > 0) and all(.findings[]; .verdict | test("^(ok|warn|fail)$"))' <<<"$output"
   chmod 777 "$locks"
   run dlock doctor
   [ "$status" = 78 ] || [ "$status" = 77 ]
@@ -220,5 +220,5 @@ SCRIPT
   run -0 dlock ping
   [[ "$output" == *ms* ]]
   run -0 dlock ping --json
-  jq -e '.schema == "dlock.ping/1" and .round_trip_ms >= 0' <<<"$output"
+  jq -e '.schema == "dlock.ping/2" and .round_trip_ms >= 0' <<<"$output"
 }

@@ -260,7 +260,7 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
     for words in "inspect k" "inspect --json k" "inspect --watch" "help" "--version" "config show" "completion bash" doctor ping metrics "stock show phone" \
       "acquire --ttl 5m k" "hold k" "stock take phone" "stock batch phone <<<'take a'" "verify --duration 1s" "bench --count 1"; do
       run timeout "$patience" bash -c "dlock $words $to"
-      [ "$status" = 71 ] && [[ "$output" == "dlock: cannot write to stdout: "* ]] || { echo "dlock $words $to: $status $output" >&2; return 1; }
+      [ "$status" = 71 ] && [[ "$output" == "dlock: cannot write to stdout: "* || "$words $output" == *--json*'"message":"cannot write to stdout: '* ]] || { echo "dlock $words $to: $status $output" >&2; return 1; }
     done
     run -0 bash -c "dlock run k -- sh -c '{ echo >&1; } 2>/dev/null || touch closed' $to"
     rm closed

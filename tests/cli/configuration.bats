@@ -132,7 +132,7 @@ dlock: deploy/test was held for "* ]]
   run -78 dlock run -n k -- true
   run -0 --separate-stderr dlock inspect --json k
   [ "$(jq '.holders | length' <<<"$output")" = 1 ]
-  [ "$(grep -c "^dlock: .*/conf.d/bad.toml:.*(left out)" <<<"$stderr")" = 3 ]
+  [ "$(jq -r .message <<<"$stderr" | grep -c "/conf.d/bad.toml:.*(left out)")" = 3 ]
   run -78 dlock doctor --json
   [ "$(jq '[.findings[] | select(.verdict == "fail" and .about == "configuration")] | length' <<<"$output")" = 3 ]
   run -64 dlock inspect --json --interval 5 --watch=x k

@@ -156,6 +156,21 @@ advised() {
   file_says ':2:' '!hunter2' -- '[backend.x]' 'password = hunter2'
 }
 
+@test "every page of help fits into 80 columns, and --help may stand before the command" {
+  local page pages=('')
+  for page in $(dlock __complete help ''| cut -f 1); do pages+=("$page"); done
+  for page in $(dlock __complete stock '' | cut -f 1); do pages+=("stock $page"); done
+  [ "${#pages[@]}" -gt 25 ]
+  for page in "${pages[@]}"; do
+    # shellcheck disable=SC2086 # words
+    run awk -v page="$page" 'length($0) > 80 { print page ": " $0 }' <(dlock help $page)
+    [ "$output" = "" ]
+  done
+  diff <(dlock --help run) <(dlock help run)
+  diff <(dlock -q --help stock take) <(dlock help stock take)
+  says 64 "'dlock run' has no option --json" '!it belongs to' -- dlock run --json k -- touch ran
+}
+
 @test "help explains one action of stock, and so does its --help" {
   run -0 dlock help stock take
   [[ $output == 'usage: dlock stock take [OPTION...] NAME'* && $output == *--qty* && $output != *--quantity* ]]

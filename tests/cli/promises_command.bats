@@ -95,7 +95,7 @@ shell_with_descriptors() { "$@" sh -c "$descriptors" </dev/null >/dev/null 2>&1;
 }
 
 @test "3.12 DLOCK_KEY, TOKEN, OWNER and STORE describe the lock as inspect sees it" {
-  run -0 dlock run some/key -- sh -c 'dlock inspect --json some/key | jq -r ".key, .holders[0].token, .holders[0].owner, .backend"
+  run -0 dlock run some/key -- sh -c 'dlock inspect --json some/key | jq -r ".key, .holders[0].token, .holders[0].owner, .store"
     printf "%s\n" "$DLOCK_KEY" "$DLOCK_TOKEN" "$DLOCK_OWNER" "$DLOCK_STORE"'
   [ "${#lines[@]}" = 8 ]
   [ "${lines[0]}" = "${lines[4]}" ]

@@ -39,7 +39,7 @@ held_and_seen() {
   run -75 dlock run -n "$key" -- touch ran
   [[ "$output" == *"$key is held by"* ]]
   run -0 --separate-stderr dlock inspect --json "$key"
-  jq -e --arg owner "$holder_owner" --arg user "$(id -un)" '.schema == "dlock.inspect/1" and (.holders | length == 1) and
+  jq -e --arg owner "$holder_owner" --arg user "$(id -un)" '.schema == "dlock.inspect/2" and (.holders | length == 1) and
     (.holders[0] | .owner == $owner and .user == $user and .pid > 0 and .since != null and
       .reason == "it'"'"'s \"why\"; -- \\ ünï")' <<<"$output"
   run -0 dlock inspect
@@ -156,7 +156,7 @@ looked_at() {
   fi
   run -0 dlock ping
   run -0 dlock doctor --json
-  jq -e '.schema == "dlock.doctor/1" and .healthy == true' <<<"$output"
+  jq -e '.schema == "dlock.doctor/2" and .healthy == true' <<<"$output"
   run -0 dlock gc --dry-run
 }
 @test "each store answers wait, fence, ping, doctor and gc" { on_each_store looked_at; }

@@ -274,11 +274,11 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   kazoo_there k
   [ "$(ask k protect "/kept-$key/k" app app-secret rwc)" = ok ]
   use "$DLOCK_TEST_ZK/kept-$key"
-  run -0 dlock run --strict-release k -- true
+  run -0 dlock run k -- true
   [ "$output" = "" ]
   run -0 dlock acquire --ttl 20s k
   run -0 dlock release --owner "${output% *}" k
-  start_watched outer dlock run -n --strict-release k -- sh -c 'dlock run -n k -- sh -c "touch in; until [ -e go ]; do sleep 0.02; done" &
+  start_watched outer dlock run -n k -- sh -c 'dlock run -n k -- sh -c "touch in; until [ -e go ]; do sleep 0.02; done" &
     until [ -e in ]; do sleep 0.02; done'
   [ "$(how_ended outer)" = "exit 0" ]
   run -75 dlock run -n k -- touch ran

@@ -12,7 +12,7 @@ setup() {
 in_bash() { # WORD...
   bash --norc -c '
     source <(dlock completion bash)
-    COMP_WORDS=("$@")
+    COMP_WORDS=("$@") COMP_LINE=$*
     COMP_CWORD=$(($# - 1))
     _dlock 2>/dev/null
     printf "%s\n" "${COMPREPLY[@]}"' completion "$@"
@@ -102,12 +102,14 @@ hold_some() {
 
 @test "bash and fish: a command and an action of stock have the options of their help" {
   local words offered
-  options_in_help() { dlock help "$@" | grep -oE '^  +(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort; }
+  # In the short help some are left out, which the manual has.
+  local rare='--(tries|retry-interval|close|lock-delay|connect-timeout)'
+  options_in_help() { dlock help "$@" | grep -oE '^ {2,6}(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort; }
   for words in run acquire history 'verify' 'stock' stock\ {create,show,take,batch,run,refund,add,rebalance,resize,drop}; do
     # shellcheck disable=SC2086
     offered=$(in_bash dlock $words --)
     # shellcheck disable=SC2086
-    diff <(sort <<<"$offered") <(options_in_help $words)
+    diff <(sort <<<"$offered" | grep -vxE -- "$rare") <(options_in_help $words | grep -vxE -- "$rare")
   done
   [ "$(in_bash dlock stock take phone --re)" = "" ]
   [ "$(in_fish 'dlock stock take phone --re')" = "" ]
@@ -119,7 +121,7 @@ hold_some() {
   /usr/bin/python3 -c 'import socket, time; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); time.sleep(20)' >"$stage/port" 3>&- &
   until [ -s "$stage/port" ]; do sleep 0.02; done
   for url in "redis://127.0.0.1:$(cat "$stage/port")" "zk://127.0.0.1:$(cat "$stage/port")" "mysql://u@127.0.0.1:$(cat "$stage/port")/d"; do
-    run -0 timeout 5 dlock -b "$url" __complete keys
+    run -0 timeout 5 dlock __complete inspect -b "$url" ""
     [ -z "$output" ]
   done
   kill %1
@@ -128,7 +130,7 @@ hold_some() {
 @test "fish: live keys of the store that is named, actions of stock before the names of stocks" {
   hold_some
   [ "$(in_fish "dlock inspect -b $store dep")" = deploy/prod ]
-  [ "$(in_fish "dlock stock ta")" = take ]
+  [[ "$(in_fish "dlock stock ta")" == take$'\t'* ]]
   [ "$(in_fish "dlock stock take --backend=$store ph")" = phone ]
 }
 
@@ -160,7 +162,7 @@ hold_some() {
 
 @test "what is offered for --events and --faults, and behind help, is what dlock takes, and all of it" {
   hold_some
-  local word words kinds='fd:3 journald off syslog' shown
+  local word words kinds='fd:3 journald off' shown
   words=$(in_bash dlock run --events '' | sort | xargs)
   for word in $kinds; do [[ " $words " == *" $word "* ]]; done
   [ "$(in_bash dlock verify --events '')" = "$(in_bash dlock run --events '')" ]

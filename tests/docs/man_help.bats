@@ -34,16 +34,24 @@ same_lists() { # WHAT PROGRAM PAGE
   [ "$(commands_of_help | wc -l)" -ge 15 ]
 }
 
-@test "each long option of --help is in dlock(1), and back" {
+# Those that the short help leaves out as well.
+options_of_all() {
+  local command
+  all_help | grep -oE -- '--[a-z][a-z-]+'
+  for command in $(commands_of_help); do dlock __complete "$command" -- | cut -f 1; done
+}
+
+@test "each long option of a command is in dlock(1), and back" {
   # Other names of an option are in the page alone.
-  same_lists options "$(all_help | options_of)" \
-    "$(options_of_page | grep -vxE -- '--(nb|try|limit)')"
+  same_lists options "$(options_of_all | sort -u)" \
+    "$(options_of_page | grep -vxE -- '--(nb|try|limit|timeout)')"
 }
 
 @test "the other names of options that dlock(1) tells are understood" {
   dlock run --nb k -- true
   dlock run --try k -- true
   dlock run --limit 2 permits -- true
+  dlock run --timeout 5s k -- true
 }
 
 @test "each environment variable of --help is in dlock(1)" {
@@ -90,7 +98,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   section=
   values() { # KEY: a value that fits
     case $1 in
-      fair | strict-release | quiet | allow-network-fs) echo true ;;
+      fair | quiet | allow-network-fs) echo true ;;
       tries | permits) echo 3 ;;
       conflict-exit-code) echo 75 ;;
       on-lost) echo '"term"' ;;
@@ -154,14 +162,15 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock stock create s --quantity 1
   dlock stock show s --json >stock.json
   dlock --log-format json check k 1 2>log.json || true
-  schemas=$(grep -oE '\*dlock\.[a-z_-]+/1\*' "$root/man/dlock-json.5.scd" | tr -d '*' | sort -u)
+  schemas=$(grep -oE '\*dlock\.[a-z_-]+/[12]\*' "$root/man/dlock-json.5.scd" | tr -d '*' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 11 ]
   for schema in $schemas; do
     name=${schema#dlock.}
-    [ "$(head -n 1 "${name%/1}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
+    [ "$(head -n 1 "${name%/?}.json" | jq -r .schema)" = "$schema" ] || { echo "$schema is not printed"; return 1; }
   done
+  [ "$(jq -r .schema config_check.json)" = dlock.config.check/1 ]
   for name in inspect report acquire event history renew release fence check doctor log stock verify; do
-    for field in $(sed -n "/^\*dlock\.$name\/1\*/,/^$/p" "$root/man/dlock-json.5.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
+    for field in $(sed -n "/^\*dlock\.$name\/[12]\*/,/^$/p" "$root/man/dlock-json.5.scd" | sed 1d | grep -oE '\*[a-z_]+\*' | tr -d '*' | sort -u); do
       grep -qE "\"$field\"" "$name.json" || absent+="$name.$field "
     done
   done
@@ -171,7 +180,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
     history.expired history.withdrawn history.unavailable history.refused history.unlocked history.waiting history.held history.unseen \
     event.slot event.holder event.why event.lease event.until event.reentered event.waiting event.unreached event.reached event.unrenewed event.lost event.signalled event.ended event.busy \
-    event.withdrawn event.unavailable event.refused event.unlocked event.renewed event.force-released event.journald event.syslog \
+    event.withdrawn event.unavailable event.refused event.unlocked event.renewed event.force-released event.journald \
     verify.what verify.history log.waiting log.unreached log.reached log.fallback log.unlocked log.release_unconfirmed log.step log.note; do
     absent=${absent/"$word "/}
   done
@@ -179,7 +188,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
 }
 
 @test "each JSON schema that the program prints is in dlock-json(5)" {
-  schemas=$(grep -rhoE '"dlock\.[a-z._-]+/1' "$root/cmd" "$root/lib" "$root/backends" | tr -d '"' | sort -u)
+  schemas=$(grep -rhoE '"dlock\.[a-z._-]+/[12]' "$root/cmd" "$root/lib" "$root/backends" | tr -d '"' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 15 ]
   for schema in $schemas; do
     grep -qF "*$schema*" "$root/man/dlock-json.5.scd" || { echo "$schema is not in the page"; return 1; }

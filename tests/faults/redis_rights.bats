@@ -96,6 +96,21 @@ changes_nothing() {
   changes_nothing run -n j -- touch ran
 }
 
+@test "doctor of a RedLock: a server that refuses the password is a failure, with what is wrong with it; one that is down a warning" {
+  local name
+  for name in two three; do start_redis "$name" --appendonly yes --requirepass other; done
+  redis_cli one config set appendonly yes
+  start_redis five --appendonly yes
+  start_redis six --appendonly yes
+  use "redlock://$(for name in one five six two three; do echo "127.0.0.1:$(port_of "$name")"; done | paste -sd ,)"
+  run -77 dlock doctor
+  for name in two three; do [[ "$output" == *"fail"*":$(port_of "$name"): "*NOAUTH* ]]; done
+  [[ "$output" == *"3 of 5 servers answer"* && "$output" != *"start it, or see its log"* ]]
+  use "redlock://127.0.0.1:$(port_of one),127.0.0.1:$(port_of five),127.0.0.1:1"
+  run -0 dlock doctor
+  [[ "$output" == *warn*"start it, or see its log"* ]]
+}
+
 # --- rights ----------------------------------------------------------------------------------------------------------
 
 # The rights that the man page lists, given to the user "deploy" on "one", with other key patterns than it has.

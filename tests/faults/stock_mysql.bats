@@ -138,10 +138,10 @@ last_item() { # WAY
   create 4 2
   open_session other one
   say_in other 'BEGIN; SELECT quantity FROM locks.dlock_stock_segment WHERE stock = 1 AND segment = 0 FOR UPDATE'
-  run -0 dlock stock take phone --qty 2 --strategy pessimistic --id past
+  run -0 dlock stock take -b "$DLOCK_BACKEND?stock=pessimistic" phone --qty 2 --id past
   [ "$output" = "1 2" ]
   start_watched a dlock stock take phone --qty 2 --id guarded
-  start_watched b dlock stock take phone --qty 2 --id optimistic --strategy optimistic -n
+  start_watched b dlock stock take -b "$DLOCK_BACKEND?stock=optimistic" phone --qty 2 --id optimistic -n
   wait_until sql_says one "SELECT COUNT(DISTINCT trx_mysql_thread_id) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'" 2
   say_in other 'ROLLBACK'
   [ "$(printf '%s\n' "$(how_ended a)" "$(how_ended b)" | sort | tr '\n' ,)" = "exit 0,exit 80," ]

@@ -14,8 +14,9 @@ namespace dlock::redis {
 namespace {
 
 Finding about_numbers(const ServerGroup::Answers& answers) {
-  const auto up = static_cast<std::size_t>(
-      std::count_if(answers.begin(), answers.end(), [](const auto& answer) { return answer.has_replies(); }));
+  const auto up = static_cast<std::size_t>(std::count_if(answers.begin(), answers.end(), [](const auto& answer) {
+    return answer.has_replies() && !answer.replies.empty() && answer.replies[0].is_text();
+  }));
   const std::string what = std::to_string(up) + " of " + std::to_string(answers.size()) + " servers answer, " +
                            std::to_string(majority(answers.size())) + " are needed";
   if (up < majority(answers.size())) {
@@ -46,10 +47,15 @@ std::vector<Finding> about_fitness(const std::string& server, const ServerInfo& 
 
 void about_server(const std::string& server, const ServerGroup::Answer& answer, std::vector<Finding>& findings) {
   if (!answer.has_replies() || !answer.replies[0].is_text()) {
-    const std::string why = answer.error             ? answer.error->message
-                            : answer.replies.empty() ? "no answer in time"
-                                                     : reply_error(answer.replies[0]).message;
-    findings.push_back(Finding::warn(server + ": " + why, "start it, or see its log"));
+    const Error why = answer.error             ? *answer.error
+                      : answer.replies.empty() ? Error{ErrorCode::kUnavailable, "no answer in time"}
+                                               : reply_error(answer.replies[0]);
+    // A server that is down may come back by itself; one that refuses us does not.
+    findings.push_back(why.code == ErrorCode::kUnavailable
+                           ? Finding::warn(server + ": " + why.message, "start it, or see its log")
+                           : Finding::fail(server + ": " + why.message,
+                                           why.next.empty() ? "all servers of a RedLock have one password" : why.next,
+                                           why.code));
     return;
   }
   const ServerInfo info(answer.replies[0].text);

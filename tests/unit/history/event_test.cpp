@@ -167,7 +167,6 @@ TEST_CASE("what the journal gets has a field for what people look for, and a lin
                             "SYSLOG_IDENTIFIER=dlock\n", "DLOCK_HELD_MS=41000\n",
                             "MESSAGE=deploy/\"prod\": LOST by deploy@ci-4 (deploy.sh, pid 8812) "})
     CHECK_MESSAGE(fields.find(field) != std::string::npos, field);
-  CHECK(syslog_datagram(full_event(Event::Kind::kGranted)).starts_with("<14>dlock[8812]: {\"schema\":"));
 }
 
 TEST_CASE("places of events") {
@@ -175,19 +174,17 @@ TEST_CASE("places of events") {
   CHECK(parse_event_place("journald")->kind == EventPlace::Kind::kJournal);
   CHECK(parse_event_place("journald:/run/x")->path == "/run/x");
   CHECK(parse_event_place("journald.log")->kind == EventPlace::Kind::kFile);
-  CHECK(parse_event_place("syslog")->kind == EventPlace::Kind::kSyslog);
   CHECK(parse_event_place("fd:3")->fd == 3);
   CHECK(parse_event_place("./fd:3")->kind == EventPlace::Kind::kFile);
   CHECK(parse_event_place("./syslog:514")->kind == EventPlace::Kind::kFile);
-  for (const char* text :
-       {"", "fd:", "fd:x", "fd:-1", "journald:", "journald:deploy", "syslog:514", "syslog:run/log"}) {
+  for (const char* text : {"", "fd:", "fd:x", "fd:-1", "journald:", "journald:deploy", "syslog", "syslog:/dev/log"}) {
     CAPTURE(text);
     const auto place = parse_event_place(text);
     REQUIRE_FALSE(place);
     CHECK(place.error().code == ErrorCode::kInvalid);
     CHECK(place.error().next.find("journald") != std::string::npos);
   }
-  for (const char* text : {"off", "journald", "journald:/run/x", "syslog:/x", "fd:3", "/var/log/x"})
+  for (const char* text : {"off", "journald", "journald:/run/x", "fd:3", "/var/log/x"})
     CHECK(parse_event_place(text)->text() == text);
 }
 
@@ -235,12 +232,13 @@ TEST_CASE("moments: how long ago, when today, which day; in the zone of the proc
   CHECK(*parse_moment("2026-02-03T03:00:05Z", kThree) == kThree + 5s);
   CHECK(*parse_moment("2026-02-03T03:00:05+01:00", kThree) == kThree - 1h + 5s);
   CHECK(*parse_moment("03:30", kThree) == kThree - 30min);
+  CHECK(*parse_moment("today", kThree) == kThree - 4h);
+  CHECK(*parse_moment("yesterday", kThree) == kThree - 28h);
   CHECK(local_time(kThree) == "2026-02-03 04:00:00");
   CHECK(zone_at(kThree).name == "CET");
   unsetenv("TZ");
   tzset();
-  for (const char* text :
-       {"", "yesterday", "2026-13-01", "2026-02-03 25:00", "2026-02-03x", "12:00Z", "-1h", "2026-2-3"})
+  for (const char* text : {"", "someday", "2026-13-01", "2026-02-03 25:00", "2026-02-03x", "12:00Z", "-1h", "2026-2-3"})
     CHECK_FALSE_MESSAGE(parse_moment(text, kThree), text);
   for (const char* never : {"2026-02-30", "2025-02-29 03:00", "2026-04-31T03:00:00Z", "1900-02-29", "2026-00-10"})
     CHECK_FALSE_MESSAGE(parse_moment(never, kThree), never);

@@ -231,7 +231,7 @@ TEST_CASE_FIXTURE(World, "ping says how long it took") {
   out.clear();
   options.json = true;
   CHECK(run(ping_command) == 0);
-  CHECK(out == "{\"schema\":\"dlock.ping/1\",\"backend\":\"local:/var/lib/dlock\",\"round_trip_ms\":0.021}\n");
+  CHECK(out == "{\"schema\":\"dlock.ping/2\",\"store\":\"local:/var/lib/dlock\",\"round_trip_ms\":0.021}\n");
 }
 
 TEST_CASE_FIXTURE(World, "doctor is 0 with warnings, and prints the remedy below what it found") {

@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(World, "without a terminal and without --yes nothing is freed:
         "deploy/prod  held, exclusive  local:/var/lib/dlock\n"
         "  holder  deploy@ci-4 (pid 8812)  for 41 s  token 1042\n"
         "dlock: force-release of deploy/prod has to be confirmed, and nobody is there to ask\n"
-        "  if this holder is the one to be freed: dlock force-release --yes deploy/prod\n");
+        "  if this holder is the one to be freed: dlock force-release --yes --token 1042 deploy/prod\n");
 }
 
 TEST_CASE_FIXTURE(World, "on a terminal the key has to be typed") {

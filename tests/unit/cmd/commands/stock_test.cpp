@@ -87,7 +87,6 @@ TEST_CASE("stock run: options may stand behind the name, what stands behind -- i
   CHECK(options.stock->claim->lock_segment);
   CHECK(child_of(line) == std::vector<std::string>{"cmd", "--qty", "x", "--"});
   CHECK(parsed({"stock", "run", "-c", "echo a", "phone"}).shell_command == "echo a");
-  CHECK(options.strict_release);  // whether it was sold has to be known
 }
 
 TEST_CASE("stock run: a request without an id gets one that no other has") {
@@ -153,15 +152,6 @@ TEST_CASE("stock: what cannot be understood is refused with what is missing or t
     CHECK(options.error().message.find(row.message) != std::string::npos);
     CHECK(options.error().next.find(row.next) != std::string::npos);
   }
-}
-
-TEST_CASE("stock take --strategy is a parameter of the URL, checked as one") {
-  const Options options = parsed({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimistic"});
-  CHECK(options.backends.front().params.at("stock") == "optimistic");
-  const auto misspelt = parse({"stock", "take", "phone", "-b", "mysql://h/db", "--strategy", "optimist"});
-  REQUIRE_FALSE(misspelt);
-  CHECK(misspelt.error().next.find("optimistic") != std::string::npos);
-  CHECK_FALSE(parse({"stock", "take", "phone", "--strategy", "guarded"}));  // local has one way only
 }
 
 TEST_CASE("stock: every action has its row, in the order of its number") {

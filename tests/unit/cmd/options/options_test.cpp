@@ -74,7 +74,6 @@ TEST_CASE("each option of run arrives with its type") {
                                       "90m=3",
                                       "--connect-timeout",
                                       "0.5",
-                                      "--strict-release",
                                       "-o",
                                       "-m",
                                       "why",
@@ -106,7 +105,6 @@ TEST_CASE("each option of run arrives with its type") {
   CHECK(options.warn_held->after == 90min);
   CHECK(options.warn_held->status == 3);
   CHECK(options.connect_timeout == 500ms);
-  CHECK(options.strict_release);
   CHECK(options.close_lock);
   CHECK(options.reason == "why");
   CHECK(options.report == "fd:3");

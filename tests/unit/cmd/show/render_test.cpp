@@ -169,11 +169,11 @@ TEST_CASE("in colour the holder is bold and a note yellow") {
   CHECK(text.find("\033[33mstopped\033[0m") != std::string::npos);
 }
 
-TEST_CASE("dlock.inspect/1 has every field, in UTC, with null for what is not known") {
+TEST_CASE("dlock.inspect/2 has every field, in UTC, with null for what is not known") {
   const auto json = nlohmann::json::parse(inspect_json(busy_lock()));
-  CHECK(json["schema"] == "dlock.inspect/1");
+  CHECK(json["schema"] == "dlock.inspect/2");
   CHECK(json["key"] == "deploy/prod");
-  CHECK(json["backend"] == "local:/var/lib/dlock");
+  CHECK(json["store"] == "local:/var/lib/dlock");
   CHECK(json["mode"] == "exclusive");
   CHECK_FALSE(json.contains("permits"));
   const auto& holder = json["holders"][0];

@@ -41,10 +41,10 @@ TEST_CASE("a permit is told with its slot") {
   RunReport report{.exit_code = 0, .signal = {}, .held = {}, .keys = {lock_name("k")}, .locks = {permit}};
   CHECK(nlohmann::json::parse(report_line(report))["slot"] == "db2");
   const Options options;
-  CHECK(granted_text(options, "dlock.acquire/1", report.locks, std::nullopt) == permit.owner.text() + " 17\n");
+  CHECK(granted_text(options, "dlock.acquire/2", report.locks, std::nullopt) == permit.owner.text() + " 17\n");
   Options json;
   json.json = true;
-  CHECK(nlohmann::json::parse(granted_text(json, "dlock.acquire/1", report.locks, std::nullopt))["slot"] == "db2");
+  CHECK(nlohmann::json::parse(granted_text(json, "dlock.acquire/2", report.locks, std::nullopt))["slot"] == "db2");
 }
 
 TEST_CASE("with several keys each has an entry, granted or not") {
