@@ -90,11 +90,11 @@ std::string why_free_text(const LockState& state, LockAdmin& backend) {
 }
 
 Error unreadable_error(const LiveLocks& live, const LockAdmin& backend) {
-  constexpr std::size_t kNamed = 3;
+  constexpr std::size_t kMostNamed = 3;
   const std::size_t count = live.unreadable.size();
   std::string names;
-  for (std::size_t i = 0; i < std::min(count, kNamed); ++i) names += (i > 0 ? ", " : "") + live.unreadable[i].name;
-  if (count > kNamed) names += " and " + std::to_string(count - kNamed) + " more";
+  for (std::size_t i = 0; i < std::min(count, kMostNamed); ++i) names += (i > 0 ? ", " : "") + live.unreadable[i].name;
+  if (count > kMostNamed) names += " and " + std::to_string(count - kMostNamed) + " more";
   const Error& why = live.unreadable.front().why;
   return {ErrorCode::kDenied,
           std::to_string(count) + (count == 1 ? " lock in " : " locks in ") + backend.store() +

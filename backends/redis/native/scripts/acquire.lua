@@ -83,15 +83,10 @@ local function join()
   return {'granted', token, ancestor, 1, slot_of(its_info)}
 end
 
--- While the queue is unsettled all who have a record are waited for. Else a waiter that was not heard of in time is gone,
--- and so is one that does not listen where the lock is free: that one may have missed its message, too.
+-- A waiter that was not heard of in time is gone; but while the queue is unsettled all who have a record are waited for.
 local function is_there(waiter)
-  local ending, polls = string.match(call('HGET', waiting, waiter) or '', '^(%S+) %S+ %S+ (%S+)')
-  if not ending or unsettled then return ending end
-  if tonumber(ending) <= ms then return false end
-  if value or polls == '1' then return true end
-  local heard = try('PUBLISH', ARGV[1] .. waiter, 'free')
-  return type(heard) == 'table' or heard > 0
+  local ending = string.match(call('HGET', waiting, waiter) or '', '^%S+')
+  return ending and (unsettled or tonumber(ending) > ms)
 end
 
 -- How many wait before us. A waiter that stands first and is gone leaves.

@@ -7,7 +7,7 @@
 --- include parts/leave_queue.lua
 --- include parts/wake.lua
 local _, owner, entry = unpack(ARGV)
-local unsettled = ARGV[4] ~= ''
+local unsettled = ARGV[4] == '1'
 local waited = entry ~= '' and leave_queue(entry)
 
 local ending = kind == 'string' and is_marked() and call('ZSCORE', ends, owner)
