@@ -57,10 +57,13 @@ Result<void> AdminCommon::check(const LockName& name, FencingToken token) {
   if (const auto has = check_has_tokens(); !has) return has;
   const auto state = inspect(name);
   if (!state) return state.error();
-  const bool holds = std::any_of(state->holders.begin(), state->holders.end(), [token](const Participant& holder) {
-    return holder.token == token && is_hold(holder.standing);
-  });
-  return holds ? Result<void>() : no_present_holder(token, name);
+  const auto holder = std::find_if(state->holders.begin(), state->holders.end(),
+                                   [token](const Participant& one) { return one.token == token; });
+  if (holder == state->holders.end()) return no_present_holder(token, name);
+  if (is_hold(holder->standing)) return {};
+  Error over = no_present_holder(token, name);
+  over.message = "the lease of token " + token.text() + " has ended: it does not hold " + name.text();
+  return over;
 }
 
 Result<Duration> AdminCommon::ping() {

@@ -4,7 +4,8 @@
 namespace dlock {
 
 Error no_present_holder(FencingToken token, const LockName& name) {
-  return {ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text()};
+  return {ErrorCode::kLost, "token " + token.text() + " is not that of a present holder of " + name.text(),
+          "see who is: dlock inspect " + name.typed()};
 }
 
 Error not_held(const LockName& name, const std::string& store) {

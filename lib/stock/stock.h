@@ -103,8 +103,8 @@ class Stock {
   virtual Result<std::vector<LockName>> names(const CallLimit& limit) = 0;
 
   /// Deducts. `start`: the segment to begin with, any number from 0 on; a segment that is short is left at once for the
-  /// next; what no segment has alone is gathered from several. The same id again: StockTaken, repeated; with another quantity: Conflict; refunded
-  /// meanwhile, or before: Lost.
+  /// next; what no segment has alone is gathered from several. The same id again: StockTaken, repeated; with another
+  /// quantity: Conflict; refunded meanwhile, or before: Lost.
   virtual Result<StockAnswer> take(const StockRequest& request, int start, const CallLimit& limit) = 0;
 
   /// The same, but only sets it aside, for `ttl` from now. The same owner again has the same answer, and a new ttl.
@@ -129,10 +129,10 @@ class Stock {
                                  const CallLimit& limit) = 0;
 
   /// Many steps of one stock, in their order, with one answer each: what its own call would say. Each is a step by
-  /// itself: what one is refused changes nothing for its neighbours, and a dead client leaves a beginning of them done. A
-  /// store does in one go what it can: pipelined, or in one
-  /// transaction. Unavailable: the outcome of this step is not known, or it was not begun, and no later step of the
-  /// same id has another answer; the caller serves those again, in their order. `steps` outlive the call.
+  /// itself: what one is refused changes nothing for its neighbours, and a dead client leaves a beginning of them done.
+  /// A store does in one go what it can: pipelined, or in one transaction. Unavailable: the outcome of this step is not
+  /// known, or it was not begun, and no later step of the same id has another answer; the caller serves those again, in
+  /// their order. `steps` outlive the call.
   virtual std::vector<Result<StepAnswer>> serve(const LockName& stock, std::span<const StockStep> steps,
                                                 const CallLimit& limit) {
     return serve_each(stock, steps, limit);

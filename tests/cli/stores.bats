@@ -23,7 +23,7 @@ on_each_store() { # BODY
       *) use "${!variable}$rest" ;;
     esac
     n=$((n + 1)) key=app:$BATS_TEST_NUMBER-$n
-    rm -f ran waited waiter waiter.pid command
+    rm -f ran waited waiter waiter.pid pid
     "$1"
   done < <(cat "$BATS_TEST_DIRNAME"/../../backends/*/conformance.txt)
   [ "$n" -gt 10 ]
@@ -119,11 +119,11 @@ kept() {
 
 kept_when_killed() {
   can detaches || return 0
-  start_watched waiter dlock run --at-least 20s --kill-after 100ms "$key" -- sh -c 'echo $$ >command && exec sleep 100'
-  wait_until filled command
+  start_watched waiter dlock run --at-least 20s --kill-after 100ms "$key" -- sh -c 'echo $$ >pid && exec sleep 100'
+  wait_until filled pid
   kill -KILL "$(<waiter.pid)"
   [ "$(how_ended waiter)" = "signal 9" ]
-  wait_until ended "$(<command)"
+  wait_until ended "$(<pid)"
   run -75 dlock run -q -n "$key" -- touch ran
   run -75 dlock run -q -w 300ms "$key" -- touch ran
   [ ! -e ran ]

@@ -60,8 +60,9 @@ ci_lines() { # JOB PART
   CI_JOB_URL=https://ci.example/2 bash -e -c "$(ci_lines migrate script)"
   [ "$(cat "$calls")" = "migrate.sh under db/schema" ]
   hold --reason https://ci.example/1 db/schema
-  lines=$(ci_lines migrate script)
-  run -75 bash -e -c "${lines/--wait 30m/-n}"
+  local script
+  script=$(ci_lines migrate script)
+  run -75 bash -e -c "${script/--wait 30m/-n}"
   [[ "$output" == *https://ci.example/1* ]]
 }
 

@@ -88,7 +88,7 @@ backup under nightly" ]
 @test "dlock-json(5)" {
   start_watched holder dlock run -q deploy/prod -- sleep 100
   wait_until is_held deploy/prod
-  run -0 typed dlock-json.5 1
+  run -0 type_all dlock-json.5
   [ "$output" = "$(uname -n)
 0" ]
 }

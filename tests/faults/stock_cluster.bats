@@ -85,10 +85,10 @@ spread_over_slots() { redis_cli "$1" hset "$2" made 0123456789abcdef0123456789ab
   start_redis one
   use "$(redis_url one)"
   spread_over_slots one 'dlock:stock:6:{phone|0.17}:meta'
-  local action
+  local action words
   for action in show 'take --id a' 'refund --id a' 'add --qty 1' 'drop --yes' rebalance; do
-    # shellcheck disable=SC2086
-    run -78 dlock stock ${action%% *} phone $(cut -s -d ' ' -f 2- <<<"$action")
+    read -ra words <<<"$action"
+    run -78 dlock stock "${words[0]}" phone "${words[@]:1}"
     [[ "$output" == *"spread over several slots by an older dlock"*"stock show"*"create it here"* ]]
   done
   run -78 dlock stock show other

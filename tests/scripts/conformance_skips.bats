@@ -14,7 +14,7 @@ teardown() { end_world; }
 # Two cases, of which the local store leaves one out; the list is standard input.
 cases_with_list() { # CI
   cat >skips.txt
-  DLOCK_TEST_SKIPS=$PWD/skips.txt CI=$1 "$suite" --no-colors=true -tc='stock: take deducts*,stock: where the id says*' >log
+  DLOCK_TEST_SKIPS=$PWD/skips.txt CI=$1 "$suite" --no-colors=true -tc='stock segment locks: the first free*,an open fence keeps*' >log
 }
 counts() { # STATUS: what scripts/jobs.bash reads in the log
   logs=$BATS_TEST_TMPDIR bash -c ". '$root/scripts/jobs.bash'; count_part log $1"
@@ -22,22 +22,22 @@ counts() { # STATUS: what scripts/jobs.bash reads in the log
 
 @test "what is on the tree's list passes with CI=true, is said, and is no skipped test" {
   run -0 cases_with_list true <"$list"
-  grep -q '^skipped: stock: where the id says where to begin, .*: begins where it is told: local$' log
+  grep -q '^skipped: stock segment locks: the first free .*: no locks of segments: local$' log
   [ "$(counts 0)" = "2 0 0" ]
 }
 
 @test "what is not on the list fails with CI=true; without, it is a skipped test" {
-  run -1 cases_with_list true <<<'begins where it is told: tair'
-  grep -q '^skipped, and not on the list: local: stock: where the id says .*: begins where it is told$' log
+  run -1 cases_with_list true <<<'no locks of segments: tair'
+  grep -q '^skipped, and not on the list: local: stock segment locks: the first free .*: no locks of segments$' log
   [ "$(counts 1)" = "2 1 1" ]
-  run -0 cases_with_list false <<<'begins where it is told: tair'
+  run -0 cases_with_list false <<<'no locks of segments: tair'
   [ "$(counts 0)" = "2 0 1" ]
 }
 
 @test "what is on the list and could be done fails with CI=true" {
-  printf '%s\n' 'begins where it is told: local' 'begins where the id says: local' >both
+  printf '%s\n' 'no locks of segments: local' 'a fence does not stay open: local' >both
   run -1 cases_with_list true <both
-  grep -qx 'on the list, and not skipped any more: local: begins where the id says' log
+  grep -qx 'on the list, and not skipped any more: local: a fence does not stay open' log
   run -0 cases_with_list false <both
 }
 

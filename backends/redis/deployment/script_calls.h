@@ -40,9 +40,9 @@ class ScriptCalls {
   TimePoint sent() const { return sent_; }
   /// Whether a server has answered the last call, even by an error.
   bool was_answered() const { return answered_; }
-  /// Until when other clients of this key may still be on their way back: the connection has ended, a call had no answer,
-  /// or another node was asked than before (an outage, a failover, a slot that has moved). In the past: nothing of the
-  /// kind.
+  /// Until when other clients of this key may still be on their way back: the connection has ended, a call had no
+  /// answer, or another node was asked than before (an outage, a failover, a slot that has moved). In the past: nothing
+  /// of the kind.
   TimePoint unsettled_until();
 
   const std::string& key() const { return key_; }

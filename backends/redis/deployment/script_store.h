@@ -46,8 +46,8 @@ class ScriptStore {
   /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
   virtual Result<void> fence(FencingToken token, TimePoint until) = 0;
 
-  TimePoint sent() const { return calls_.sent(); }                        ///< as of ScriptCalls
-  bool was_answered() const { return calls_.was_answered(); }             ///< as of ScriptCalls
+  TimePoint sent() const { return calls_.sent(); }                  ///< as of ScriptCalls
+  bool was_answered() const { return calls_.was_answered(); }       ///< as of ScriptCalls
   TimePoint unsettled_until() { return calls_.unsettled_until(); }  ///< as of ScriptCalls
 
  protected:

@@ -40,8 +40,8 @@ class RedissonLock final : public ScriptLock {
 
   RedissonStore store_;
   std::string info_;
-  bool told_ = false;    ///< of a waiter: its subscription works
-  RedissonBusy by_;      ///< the answer to the last attempt that was not granted
+  bool told_ = false;  ///< of a waiter: its subscription works
+  RedissonBusy by_;    ///< the answer to the last attempt that was not granted
 };
 
 /// One lock of Redisson's, for its keeper. Unsupported if its kind cannot do what `spec` asks.
