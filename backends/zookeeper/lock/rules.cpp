@@ -252,8 +252,8 @@ bool Contenders::holds(Rule rule, const std::vector<std::string>& own, int permi
       return own.front() == *first_mutex_;
     case Rule::kCuratorWrite:
       return own.front() == *first_in_line_;
-    case Rule::kCuratorRead:  // no writer before it
-      return !first_writer_ || curator_order(rule, own.front()) < curator_order(rule, *first_writer_);
+    case Rule::kCuratorRead:  // no writer before it; a stranger's name can say both
+      return !first_writer_ || curator_order(rule, own.front()) <= curator_order(rule, *first_writer_);
     case Rule::kBridgeShared:
       return !disagree(own, permits) && !is_blocked(rule, own);
     case Rule::kBridgePermits:

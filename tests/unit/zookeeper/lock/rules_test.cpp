@@ -271,4 +271,9 @@ TEST_CASE("The holders of permits are those whose nodes come first, whatever els
   CHECK(permit_nodes({}, 2).empty());
 }
 
+TEST_CASE("a reader whose name says writer, too, does not wait for itself") {
+  const std::string both = "_c_0a6bd1f2-0cc1-4a0c-9b4e-6b6e8a9d0001-__WRIT__-__READ__0000000003";
+  CHECK(judge(Rule::kCuratorRead, {both}, {both}, 0).kind == Verdict::Kind::kHolds);
+}
+
 }  // namespace dlock::zookeeper::rules_test
