@@ -4,14 +4,19 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "cmd/show/exit_status.h"
 #include "cmd/show/history_picture.h"
 #include "cmd/show/history_text.h"
+#include "cmd/show/watch.h"
 #include "cmd/wiring/compose.h"
 #include "lib/history/event_source.h"
 #include "lib/run/signal_inbox.h"
@@ -71,25 +76,76 @@ std::string rendered(const std::vector<Episode>& episodes, const Options& option
   return history_text(episodes, totals, look);
 }
 
+Result<History> read_history(const Options& options, Pipes pipes, WallTime now) {
+  History history;
+  const auto read = read_events(
+      options.events, [&](std::string_view line) { history.add_line(line); }, pipes);
+  if (!read) return read.error();
+  history.finish(now);
+  return history;
+}
+
+std::vector<Episode> wanted(const History& history, const Options& options, const std::optional<std::string>& store,
+                            WallTime now) {
+  std::vector<Episode> episodes;
+  for (const Episode& episode : history.episodes()) {
+    if ((!store || episode.store == *store) && is_wanted(episode, options, now)) episodes.push_back(episode);
+  }
+  return episodes;
+}
+
+/// Each attempt that has ended since the last look.
+class News {
+ public:
+  explicit News(const std::vector<Episode>& told) { (void)take(told); }
+
+  std::vector<Episode> take(const std::vector<Episode>& episodes) {
+    std::vector<Episode> news;
+    std::map<std::string, int> now;  // an attempt has no number of its own: those that look the same are counted
+    for (const Episode& episode : episodes) {
+      if (!episode.ended) continue;
+      std::string same = episode.key + '\0' + episode.who.owner + '\0' + rfc3339(episode.asked);
+      if (++now[same] > told_[same]) news.push_back(episode);
+    }
+    told_ = std::move(now);
+    return news;
+  }
+
+ private:
+  std::map<std::string, int> told_;
+};
+
+int follow(News told, const Options& options, const std::optional<std::string>& store, const Runtime& runtime,
+           Output& out) {
+  constexpr std::chrono::seconds kInterval{1};
+  const auto news = [&]() -> Result<std::string> {
+    const WallTime now = runtime.clock.wall();
+    const auto history = read_history(options, Pipes::kRefused, now);
+    if (!history) return history.error();
+    const auto ended = told.take(wanted(*history, options, store, now));
+    if (ended.empty()) return std::string();
+    return options.json ? history_json(ended, {}) : attempts_text(ended, out.look());
+  };
+  return watch_news(kInterval, news, runtime, out);
+}
+
 }  // namespace
 
 int history_command(const Options& options, const Runtime& runtime, Output& out) {
   heed_children();
-  History history;
-  const auto use = [&](std::string_view line) { history.add_line(line); };
-  const auto read = read_events(options.events, use, Pipes::kRead);
-  if (!read) return fail(runtime.log, read.error());
+  const WallTime now = runtime.clock.wall();
+  const auto history = read_history(options, options.follow ? Pipes::kRefused : Pipes::kRead, now);
+  if (!history) return fail(runtime.log, history.error());
   const auto store = wanted_store(options, runtime);
   if (!store) return fail(runtime.log, store.error());
-  const WallTime now = runtime.clock.wall();
-  history.finish(now);
-  tell_flaws(history, options, runtime.log);
-  std::vector<Episode> episodes;
-  for (const Episode& episode : history.episodes()) {
-    const bool there = !*store || episode.store == **store;
-    if (there && is_wanted(episode, options, now)) episodes.push_back(episode);
+  tell_flaws(*history, options, runtime.log);
+  std::vector<Episode> episodes = wanted(*history, options, *store, now);
+  News told(episodes);
+  if (options.last > 0 && episodes.size() > static_cast<std::size_t>(options.last)) {
+    episodes.erase(episodes.begin(), episodes.end() - options.last);
   }
-  return print(out, runtime.log, rendered(episodes, options, now, out.look()));
+  const int printed = print(out, runtime.log, rendered(episodes, options, now, out.look()));
+  return printed != 0 || !options.follow ? printed : follow(std::move(told), options, *store, runtime, out);
 }
 
 }  // namespace dlock

@@ -74,6 +74,7 @@ constexpr CommandRow kCommandRows[] = {
      "what happened: who waited for, held or lost what, and for how long",
      "From what --events records, in a file or the journal. 'deploy/*' means all keys that match.",
      "dlock history --since 1h\n"
+     "dlock history -n 20 --follow\n"
      "dlock history deploy/prod --since 03:00 --until 04:00\n"
      "dlock history 'deploy/*' --since 1d --svg > night.svg\n"},
     {Command::kMetrics, "metrics", "", "", Operands::kNone, "", kLookHelp,

@@ -119,7 +119,7 @@ class GivenOptionReader {
       return copy.insert(0, kNameMark);
     }
     for (std::size_t i = 1; i < word.size(); ++i) {
-      const OptionRow* row = find_option(word[i]);
+      const OptionRow* row = find_letter(word[i]);
       if (row == nullptr || !belongs_here(*row)) {
         register_misfit();
         return copy.insert(i, kLetterMark);
@@ -142,6 +142,10 @@ class GivenOptionReader {
 
   const OptionRow* find_long(std::string_view name) const {
     return command_ == nullptr ? find_option(name) : find_option(name, command_->command);
+  }
+
+  const OptionRow* find_letter(char letter) const {
+    return command_ == nullptr ? find_option(letter) : find_option(letter, command_->command);
   }
 
   bool belongs_here(const OptionRow& row) const {
@@ -191,7 +195,7 @@ class GivenOptionReader {
     const std::string_view name =
         letter ? misfit.substr(0, front_character(misfit).bytes) : spelled_long(misfit).substr(2);
     const std::string spelled = (letter ? "-" : "--") + std::string(name);
-    const OptionRow* row = letter ? find_option(misfit[0]) : find_long(name);
+    const OptionRow* row = letter ? find_letter(misfit[0]) : find_long(name);
     if (row == nullptr) return unknown(spelled, name);
     if (!belongs_here(*row)) return misplaced(*row, spelled);
     return usage_error("option " + spelled + " takes no value",
@@ -225,7 +229,7 @@ class GivenOptionReader {
   Error value_missing(std::string_view word) const {
     const bool letters = !word.starts_with("--");
     const std::string name = letters ? std::string{'-', word.back()} : std::string(word);
-    const OptionRow* row = letters ? find_option(word.back()) : find_long(word.substr(2));
+    const OptionRow* row = letters ? find_letter(word.back()) : find_long(word.substr(2));
     return usage_error("option " + name + " needs a value", "write: " + name + " " + std::string(row->value));
   }
 

@@ -70,6 +70,13 @@ const OptionRow* find_option(char letter) {
   return nullptr;
 }
 
+const OptionRow* find_option(char letter, Command command) {
+  for (const OptionRow& row : kOptionRows) {
+    if (row.letter == letter && letter != 0 && has_option(command, row)) return &row;
+  }
+  return find_option(letter);
+}
+
 std::string_view nearest_option(std::string_view word, Command command) {
   Nearest nearest(word);
   for (const OptionRow& row : kOptionRows) {

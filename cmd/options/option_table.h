@@ -47,6 +47,8 @@ enum class OptionId {
   kDryRun,
   kSince,
   kUntil,
+  kLast,
+  kFollow,
   kSvg,
   kMatch,
   kPrint,
@@ -127,6 +129,7 @@ const OptionRow* find_option(std::string_view name);
 const OptionRow* find_option(char letter);
 /// The same among the options of `command`: a name may belong to different options in different commands.
 const OptionRow* find_option(std::string_view name, Command command);
+const OptionRow* find_option(char letter, Command command);
 
 /// The name (without "--") nearest to `word` among the options of `command`; empty if none is near.
 std::string_view nearest_option(std::string_view word, Command command);

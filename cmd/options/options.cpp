@@ -367,6 +367,7 @@ class Composer {
         {OptionId::kYes, &options_.yes},       {OptionId::kDryRun, &options_.dry_run},
         {OptionId::kPrint, &options_.print},   {OptionId::kIfHeld, &options_.if_held},
         {OptionId::kStrict, &options_.strict}, {OptionId::kShell, &options_.shell},
+        {OptionId::kFollow, &options_.follow},
     };
     for (const auto& [id, value] : switches) {
       if (auto read = from.read(id, *value); !read) return read;
@@ -376,7 +377,9 @@ class Composer {
     if (options_.json && options_.shell) return usage_error("--json and --shell exclude each other", "choose one");
     if (from.find(OptionId::kSvg) != nullptr) options_.svg = true;  // another command has a FILE of this name
     if (options_.json && options_.svg) return usage_error("--json and --svg exclude each other", "choose one");
+    if (options_.follow && options_.svg) return usage_error("--follow and --svg exclude each other", "choose one");
     if (auto read = read_period(from); !read) return read;
+    if (auto read = from.read(OptionId::kLast, 1, kMostBenchRounds, options_.last); !read) return read;
     if (auto read = from.read(OptionId::kMatch, options_.match); !read) return read;
     if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
     if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;

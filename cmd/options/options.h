@@ -131,6 +131,8 @@ struct Options {
   EventPlace events;
   std::optional<WallTime> since;  ///< history
   std::optional<WallTime> until;
+  int last = 0;  ///< attempts; 0: all
+  bool follow = false;
   bool svg = false;
   std::string match;  ///< metrics: a pattern; empty: every key
   When progress = When::kAuto;

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <vector>
 
+#include "cmd/show/holder_process.h"
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
@@ -31,7 +32,7 @@ std::string waited_text(Duration waited) {
 }
 
 std::string holder_sentence(const Participant& holder, WallTime now) {
-  std::string text = participant_text(holder);
+  std::string text = holder_text(holder, now);
   if (holder.since) text += " for " + human_duration(age(*holder.since, now));
   if (!holder.reason.empty()) text += " (" + reason_text(holder) + ")";
   if (holder.until && *holder.until > now) text += ", lease ends in " + human_duration(*holder.until - now);

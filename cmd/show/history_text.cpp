@@ -78,22 +78,23 @@ class Table {
 
   void add(Line line) { lines_.push_back(std::move(line)); }
 
-  /// The first line is the heading.
-  std::string text(const Look& look) const {
+  /// The first line is the heading if it is `headed`.
+  std::string text(const Look& look, bool headed = true) const {
     std::array<std::size_t, N> widths{};
     for (const Line& line : lines_) {
       for (std::size_t i = 0; i < N; ++i) widths[i] = std::max(widths[i], display_width(line[i]));
     }
     std::string out;
     for (const Line& line : lines_) {
+      const bool heading = headed && &line == &lines_.front();
       std::string row;
       for (std::size_t i = 0; i + 1 < N; ++i) row += line[i] + std::string(widths[i] - display_width(line[i]) + 2, ' ');
       const bool fits = look.width == 0 || display_width(row + line.back()) <= look.width;
       std::string below;
       if (fits) row += line.back();
-      else if (&line != &lines_.front()) below = wrapped(line.back(), look.width);
+      else if (!heading) below = wrapped(line.back(), look.width);
       if (look.width > 0) row = elided(row.substr(0, row.find_last_not_of(' ') + 1), look.width);
-      out += (&line == &lines_.front() ? painted(row, Paint::kDim, look.colour) : row) + '\n' + below;
+      out += (heading ? painted(row, Paint::kDim, look.colour) : row) + '\n' + below;
     }
     return out;
   }
@@ -212,15 +213,25 @@ std::string outcome_text(const Episode& episode) {
   return {};
 }
 
-std::string history_text(const std::vector<Episode>& episodes, const AllTotals& totals, const Look& look) {
-  Table<6> attempts;
-  attempts.add({"when", "key", "who", "waited", "held", "outcome"});
+void add_attempts(Table<6>& attempts, const std::vector<Episode>& episodes) {
   for (const Episode& episode : episodes) {
     const std::string reason = reason_text(episode.who);
     attempts.add({local_time(episode.begin()), printable(episode.key), participant_text(episode.who),
                   told(episode.waited), told(episode.held),
                   outcome_text(episode) + (reason.empty() ? "" : "  (" + reason + ")")});
   }
+}
+
+std::string attempts_text(const std::vector<Episode>& episodes, const Look& look) {
+  Table<6> attempts;
+  add_attempts(attempts, episodes);
+  return attempts.text(look, false);
+}
+
+std::string history_text(const std::vector<Episode>& episodes, const AllTotals& totals, const Look& look) {
+  Table<6> attempts;
+  attempts.add({"when", "key", "who", "waited", "held", "outcome"});
+  add_attempts(attempts, episodes);
   Table<9> sums;
   sums.add({"key", "grants", "busy", "lost", "wait p50", "p95", "hold p50", "p95", "longest"});
   for (const auto& [lock, of_lock] : totals) {

@@ -14,6 +14,9 @@ namespace dlock {
 /// Safe to print, of any length.
 std::string outcome_text(const Episode& episode);
 
+/// For people: a line for each attempt, without headings.
+std::string attempts_text(const std::vector<Episode>& episodes, const Look& look);
+
 /// For people: a line for each attempt (when, which lock, who, waited, held, outcome), then the totals of each lock. In
 /// aligned columns, no line wider than the terminal; times are those of this machine's zone.
 std::string history_text(const std::vector<Episode>& episodes, const AllTotals& totals, const Look& look);

@@ -6,32 +6,15 @@
 #include <chrono>
 #include <utility>
 
-#include "cmd/show/contention.h"
-#include "cmd/show/render.h"
+#include "cmd/show/holder_process.h"
 #include "lib/base/human_text.h"
-#include "lib/base/process.h"
 
 namespace dlock {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPatience = 1s;      ///< most commands end at once when they get TERM
-constexpr Duration kClocksDiffer = 1s;  ///< the store's, which says since when, and this machine's
-
-/// Who `participant` is, if that is a process on this machine; invalid if it is not, or nobody can tell.
-UniqueFd recognised(const Participant& participant, const Runtime& runtime) {
-  if (participant.owner.empty() || participant.pid <= 0 || participant.lease || !participant.since ||
-      participant.host != this_process().host)
-    return {};
-  const auto pid = static_cast<pid_t>(participant.pid);
-  UniqueFd process = open_process(pid);
-  const auto seen = look_up_process(pid);
-  if (!process.valid() || !seen || read_proc(pid, "comm") != "dlock\n") return {};
-  const Duration lived = runtime.clock.now().time_since_epoch() - std::chrono::nanoseconds(started_ns(seen->id));
-  if (lived + kClocksDiffer < age(*participant.since, runtime.clock.wall()) || has_ended(process)) return {};
-  return process;
-}
+constexpr Duration kPatience = 1s;  ///< most commands end at once when they get TERM
 
 std::string place_text(const Participant& participant) {
   std::string text = participant.pid > 0 ? "pid " + std::to_string(participant.pid) : "";
@@ -66,7 +49,7 @@ class Fate {
 
 OldHolders::OldHolders(const std::vector<Participant>& holders, const Runtime& runtime) : runtime_(runtime) {
   for (const Participant& participant : holders) {
-    if (UniqueFd process = recognised(participant, runtime); process.valid())
+    if (UniqueFd process = process_of_holder(participant, runtime.clock.wall()); process.valid())
       known_.push_back({participant.owner, std::move(process)});
   }
 }

@@ -11,8 +11,8 @@
 namespace dlock {
 
 /// Finds out, for `dlock force-release`, what becomes of the holders whose lock is freed. To be made before the lock is
-/// freed: a process can be recognised only while it lives. It is known for a process on this machine that is called
-/// dlock and is older than the grant; for every other holder it is not.
+/// freed: a process can be recognised only while it lives. It is known for a process of holder_process.h; for every
+/// other holder it is not.
 class OldHolders {
  public:
   OldHolders(const std::vector<Participant>& holders, const Runtime& runtime);

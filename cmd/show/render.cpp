@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cmd/show/history_text.h"
+#include "cmd/show/holder_process.h"
 #include "lib/base/human_text.h"
 #include "lib/history/moment.h"
 
@@ -34,7 +35,7 @@ Row make_row(const LockState& state, const Participant& participant, std::string
   Row row;
   row.holder = participant.token != FencingToken();
   row.cells = {std::move(role),
-               participant_text(participant),
+               row.holder ? holder_text(participant, now) : participant_text(participant),
                participant.since ? "for " + human_duration(age(*participant.since, now)) : "",
                participant.slot.empty() ? "" : "slot " + printable(participant.slot),
                row.holder ? "token " + participant.token.text() : "",

@@ -60,7 +60,8 @@ std::chrono::seconds move_to_our_clock(LockState& state, WallTime theirs, WallTi
 namespace {
 
 std::string process_text(const Participant& participant) {
-  if (participant.pid > 0) return "pid " + std::to_string(participant.pid);
+  const std::string lease = participant.lease ? "lease, kept by " : "";
+  if (participant.pid > 0) return lease + "pid " + std::to_string(participant.pid);
   return participant.lease ? "lease, no process" : "";
 }
 

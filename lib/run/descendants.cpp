@@ -60,13 +60,18 @@ bool kernel_lists_children() { return access("/proc/thread-self/children", F_OK)
 
 std::vector<ProcessId> present_children() {
   siginfo_t none{};
-  std::vector<ProcessId> found;
   const bool childless = waitid(P_ALL, 0, &none, WEXITED | WNOHANG | WNOWAIT) != 0;
-  if (childless || !proc_shows_us()) return found;
-  const auto self = look_up_process(getpid());
-  for (const pid_t pid : kernel_lists_children() ? listed_children(*self) : numbers_in("/proc")) {
-    const auto stat = look_up_process(pid);
-    if (stat && stat->parent == getpid()) found.push_back(stat->id);
+  if (childless || !proc_shows_us()) return {};
+  return children_of(getpid());
+}
+
+std::vector<ProcessId> children_of(pid_t parent) {
+  std::vector<ProcessId> found;
+  const auto stat = look_up_process(parent);
+  if (!stat) return found;
+  for (const pid_t pid : kernel_lists_children() ? listed_children(*stat) : numbers_in("/proc")) {
+    const auto child = look_up_process(pid);
+    if (child && child->parent == parent) found.push_back(child->id);
   }
   return found;
 }

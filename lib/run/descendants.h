@@ -13,6 +13,9 @@ namespace dlock {
 /// call, which says that there are none.
 std::vector<ProcessId> present_children();
 
+/// The children of a process, zombies included, those of its first thread in the order of their birth.
+std::vector<ProcessId> children_of(pid_t parent);
+
 /// The living processes that descend from `root`; not root itself, nor `others` and what descends from them. A
 /// snapshot, in which what forks and ends meanwhile can be missing: look again until there is nothing. Nothing where
 /// /proc does not show us. The caller's soft limit of open files is raised for it. REQUIRES: `root` is a child

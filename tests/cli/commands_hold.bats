@@ -126,7 +126,7 @@ SCRIPT
   run -0 dlock release --owner "$owner" k
   run -0 dlock acquire --watch-pid $$ k
   run -0 dlock inspect k
-  [[ "$output" == *"$(hostname) (pid $$) "*"until process $$ ends"* ]]
+  [[ "$output" == *"$(hostname) (lease, kept by pid $$) "*"until process $$ ends"* ]]
 }
 
 @test "acquire: somebody else's handle, and a second release, are 79 and free nothing" {

@@ -239,7 +239,7 @@ url = "redis://u:hunter2@127.0.0.1:1"' >c.toml
   [ "$(holder_field k reason)" = "$reason" ]
   [ "$(holder_field k command)" = sleep ]
   run -75 dlock run -n k -- true
-  [[ "$output" == *" (sleep, pid $(cat run.pid)) for "* ]]
+  [[ "$output" == *" (sleep, pid $(pgrep -P "$(cat run.pid)" -x sleep)) for "* ]]
   run -0 dlock force-release --yes --reason "$reason" k
   [ "$(how_ended run)" = "exit 79" ]
 }

@@ -386,3 +386,21 @@ SCRIPT
   chmod +x programs/journalctl
   PATH=$PWD/programs:$PATH run -77 perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' dlock history --events journald
 }
+
+@test "history -n shows the last attempts only, --follow each one when it ends" {
+  export DLOCK_EVENTS=$events
+  for n in 1 2 3; do dlock run "key$n" -- true; done
+  [ "$(dlock history -n 2 --json | jq -r 'select(.schema == "dlock.history/1") | .key' | xargs)" = "key2 key3" ]
+  run -64 dlock history -n 0
+  run -64 dlock history --follow --svg
+  dlock history -n 1 --follow >followed &
+  local reader=$!
+  wait_until grep -q key3 followed
+  dlock run key4 -- sh -c 'exit 3' || [ $? = 3 ]
+  wait_until grep -q 'key4.*exit 3' followed
+  dlock run key5 -- true
+  wait_until grep -q key5 followed
+  kill "$reader"
+  [ "$(grep -c key4 followed)" = 1 ]
+  ! grep -q key2 followed
+}
