@@ -402,5 +402,5 @@ SCRIPT
   wait_until grep -q key5 followed
   kill "$reader"
   [ "$(grep -c key4 followed)" = 1 ]
-  ! grep -q key2 followed
+  run ! grep -q key2 followed
 }

@@ -408,6 +408,7 @@ taken_from() { dlock stock show "$1" --json | jq -e '.taken > 0'; }
   run ! pgrep -P "$(pid_of end)"
 }
 
+# bats test_tags=all
 @test "a benchmark of stocks whose takers find the store written to at the end of their time counts what they had" {
   script write-often <<'SCRIPT'
 #!/usr/bin/python3

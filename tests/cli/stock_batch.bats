@@ -78,6 +78,7 @@ _window() {
   diff out7 out10000
   is taken 3000
 }
+# bats test_tags=all
 @test "batch: --window changes nothing but the pace" { on_each _window; }
 
 _coprocess() {

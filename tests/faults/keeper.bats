@@ -360,6 +360,7 @@ given_up() { # STATUS SCRIPT WORD...: of dlock run
   wait_until ended "$(cat keeper.pid)"
 }
 
+# bats test_tags=all
 @test "a keeper that is given up is killed and reaped: silent, talking nonsense or too much, deaf to the release" {
   given_up 70 freeze -n --connect-timeout 100ms k -- touch ran
   given_up 70 'garbage; freeze' k -- touch ran

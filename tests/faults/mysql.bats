@@ -69,6 +69,7 @@ teardown() { end_world; }
   history check --sections 3
 }
 
+# bats test_tags=all
 @test "server shut down in order and started again: the same" {
   start_watched a dlock run --ttl $((4 * slowness))s k -- section --for $((3 * slowness))
   wait_until begun 1
@@ -91,6 +92,7 @@ teardown() { end_world; }
   [ ! -e ran ]
 }
 
+# bats test_tags=all
 @test "server SIGSTOPped for less than the lease: nothing happens" {
   start_watched a dlock run --ttl 3s k -- section --for 3
   wait_until begun 1
@@ -150,6 +152,7 @@ teardown() { end_world; }
   gap_below 1500
 }
 
+# bats test_tags=all
 @test "KILL QUERY of everything that runs: neither the holder nor the waiter gives up" {
   start_watched a dlock run --ttl 2s k -- section --for 2
   wait_until begun 1
@@ -261,6 +264,7 @@ innocent_of() { # OPTION...: of the lease
   [ "$(how_ended a)" = "exit 0" ]
 }
 @test "force-release of a lease from before a restart ends no session that has its number by now" { innocent_of; }
+# bats test_tags=all
 @test "force-release of a shared lease from before a restart ends no session that has its number by now" { innocent_of --shared; }
 
 @test "every row is deleted by hand: 79, and the lock is not made again; tokens go on upwards" {

@@ -99,6 +99,7 @@ switch_over_of_root() { # STRATEGY
 # bats test_tags=all
 @test "occupy: an account that read_only does not bind goes along with a switch-over" { switch_over_of_root occupy; }
 
+# bats test_tags=all
 @test "a stock: an account that read_only does not bind goes along with a switch-over, and sells nothing where it was" {
   use "${both/app@/root@}?stock=guarded"
   dlock stock create phone --quantity 10 --segments 2
@@ -162,6 +163,7 @@ relieved() { # STRATEGY
   grep -q 'has become read-only' said
   run -0 dlock run -q -w 10 k -- section
 }
+# bats test_tags=all
 @test "session: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved session; }
 # bats test_tags=all
 @test "row: the server that held it is read-only, and another one is not: 79 at the next ping" { relieved row; }
@@ -192,6 +194,7 @@ behind_one_name() { # USER STRATEGY
   history check --sections 2
 }
 @test "lease: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app lease; }
+# bats test_tags=all
 @test "lease: the same for an account that read_only does not bind" { behind_one_name root lease; }
 # bats test_tags=all
 @test "unique: the name of the primary moves to another server: holder and waiter go along" { behind_one_name app unique; }

@@ -23,6 +23,7 @@ teardown() { end_world; }
 # bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: silent" { outage_under_a_waiter hold; }
 
+# bats test_tags=all
 @test "black hole under a waiter: it is served when the network is back" {
   DLOCK_BACKEND=$direct start_watched a dlock run --ttl 2s k -- section --for 2
   wait_until begun 1
@@ -45,14 +46,17 @@ teardown() { end_world; }
   run -0 dlock run -b "$direct" -q -w 10 k -- true
 }
 
+# bats test_tags=all
 @test "a stall of 0.4 ttl that heals costs nothing" { stall_that_heals 3 4 1.2; }
 
+# bats test_tags=all
 @test "every message 100 ms late: taken, renewed, given back" {
   network delay 100
   run -0 dlock run --connect-timeout 10s --ttl 6s k -- section --for 5
   DLOCK_BACKEND=$direct is_free k
 }
 
+# bats test_tags=all
 @test "late messages of a lost holder change nothing for the next one" { late_messages_of_a_lost_holder; }
 @test "connections reset, again and again: holder and waiter go on" { connections_reset 2s 2 8 0.2; }
 
@@ -113,6 +117,7 @@ acquire_in_silence() { # requests|replies N
   run --separate-stderr dlock acquire -n --ttl "$((60 * slowness))s" "s-$2"
   [[ "$status" = 69 && -z "$output" || "$status" = 0 && "$2" = "$replies" ]] || { echo "$2: $status, $output"; false; }
 }
+# bats test_tags=all
 @test "acquire: a server that falls silent behind any packet has given a handle that is good, or none" {
   packets dlock acquire --ttl 30s first >granted
   behind_each_packet acquire_in_silence
@@ -137,6 +142,7 @@ cut_everywhere() { # STRATEGY
   behind_each_packet cut_life_of "$1"
 }
 
+# bats test_tags=all
 @test "session cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere session; }
 # bats test_tags=all
 @test "row cut behind every single packet: run once or ended with 79, and free afterwards" { cut_everywhere row; }

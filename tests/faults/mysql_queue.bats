@@ -54,6 +54,7 @@ all_served() { # N
   diff order <(seq 24 | grep -vxE "${gone// /|}")
 }
 
+# bats test_tags=all
 @test "eight contenders get equal shares: Jain index at least 0.99" {
   script contender <<'SCRIPT'
 #!/bin/bash
@@ -85,6 +86,7 @@ requests_with() { # N
   rm -f order w*
 }
 
+# bats test_tags=all
 @test "a hand-over costs the server the same, however many wait" {
   patience=60
   local few many

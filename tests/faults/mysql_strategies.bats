@@ -70,7 +70,9 @@ silence() { # STRATEGY
 }
 @test "session: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence session; }
 @test "row: a silent network: KILL before the server lets go, 79; the next one does not overlap" { silence row; }
+# bats test_tags=all
 @test "unique: a silent network: KILL before the row's time is over, 79" { silence unique; }
+# bats test_tags=all
 @test "occupy: a silent network: KILL before the row's time is over, 79" { silence occupy; }
 
 frozen() { # STRATEGY
@@ -84,6 +86,7 @@ frozen() { # STRATEGY
   history check --sections 2
 }
 @test "session: server SIGSTOPped: 79, and the waiter is served when it wakes" { frozen session; }
+# bats test_tags=all
 @test "row: server SIGSTOPped: 79, and the waiter is served when it wakes" { frozen row; }
 
 # The connection is reset: the server has let go by then, and says so; the command is ended as soon as that can be.
@@ -99,8 +102,10 @@ reset_noticed() { # STRATEGY HOW
   [ "$ms" -lt $((6000 * slowness)) ] # 0.6 s on an idle machine; the lease has 20 s
 }
 @test "session: its connection is KILLed: noticed at once, 79" { reset_noticed session kill_connections; }
+# bats test_tags=all
 @test "row: its connection is KILLed: noticed at once, 79" { reset_noticed row kill_connections; }
 @test "session: the server is SIGKILLed: noticed at once, 79" { reset_noticed session kill_server; }
+# bats test_tags=all
 @test "row: the server is SIGKILLed: noticed at once, 79" { reset_noticed row kill_server; }
 
 # The waiter's connection is KILLed: it lines up again.
@@ -118,6 +123,7 @@ waiting="SELECT id FROM information_schema.processlist WHERE user = 'app' AND ti
   AND (info LIKE '%GET_LOCK(%' OR info LIKE '%FOR UPDATE') AND info NOT LIKE '%GET_LOCK(%,0)'"
 waits_for_it() { [ "$(sql one "$waiting")" ]; }
 @test "session: a waiter's connection is KILLed: it waits on, and is served" { waiter_killed session; }
+# bats test_tags=all
 @test "row: a waiter's connection is KILLed: it waits on, and is served" { waiter_killed row; }
 
 restarted() { # STRATEGY
@@ -131,6 +137,7 @@ restarted() { # STRATEGY
   a_ends_b_follows 0
 }
 @test "unique: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted unique; }
+# bats test_tags=all
 @test "occupy: server SIGKILLed and restarted under a holder and a waiter: nobody notices" { restarted occupy; }
 
 # The keeper last, or a busy kernel closes its connection before it comes to end the command of the other.
@@ -190,8 +197,10 @@ released_by_force() { # STRATEGY
   awk '/BEGIN/ { if ($4 <= last) exit 1; last = $4; n++ } END { exit n != 2 }' history
 }
 @test "session: force-release (KILL of one's own user's connection): 79" { released_by_force session; }
+# bats test_tags=all
 @test "row: force-release: 79" { released_by_force row; }
 @test "unique: force-release: 79" { released_by_force unique; }
+# bats test_tags=all
 @test "occupy: force-release: 79" { released_by_force occupy; }
 
 # The connections of this account are taken by the outer keeper, and by that of the inner dlock which outlives it.
@@ -227,6 +236,7 @@ end_in_doubt() { # STRATEGY
 is_told() { grep -qF -- "$2" "said-$1"; } # STRATEGY TEXT
 events_of() { jq -r "select(.event | test(\"reached\")) | .event + \" \" + (.why // \"\")" "events-$1"; } # STRATEGY
 
+# bats test_tags=all
 @test "every strategy: who waits is told once that the server is gone, and why, and once that it is back" {
   local strategy strategies='lease session row unique occupy'
   for strategy in $strategies; do

@@ -191,6 +191,7 @@ teardown() { end_world; }
   done
 }
 
+# bats test_tags=all
 @test "40 000 other keys that expire: a dead holder's lock is taken when its lease ends, with no message to say so" {
   seq 40000 | awk '{ print "SET other:" $1 " v PX 600000" }' | redis_cli one --pipe
   redis_cli one set k dead px 1500
@@ -261,6 +262,7 @@ through_proxy() {
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
 have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
+# bats test_tags=all
 @test "new connections hang, accepted and never answered: a healthy lock with a short lease goes on" {
   through_proxy
   network hang 1
@@ -280,6 +282,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   life_cut_everywhere 1s 9
 }
 
+# bats test_tags=all
 @test "acquire and release from the command line, cut behind every message: no lease is left behind" {
   through_proxy
   lease_cut_everywhere 4

@@ -124,6 +124,7 @@ SCRIPT
   [ "$(cat where)" = "$(redis_url spare)" ]
 }
 
+# bats test_tags=all
 @test "hold, acquire and wait fall back too" {
   kill_redis one
   export DLOCK_FALLBACK
@@ -258,6 +259,7 @@ start_loading() {
   wait_until redis_line slow loading:1 info persistence
 }
 
+# bats test_tags=all
 @test "a server that loads its data is waited for within --connect-timeout, and then asked once" {
   start_loading
   local begin

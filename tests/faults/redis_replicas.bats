@@ -225,6 +225,7 @@ fail_over() {
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "sentinel, wait_replicas=all: held across a failover and renewed at the new master once that has a replica" {
   start_sentinels
   use "$url?wait_replicas=all"

@@ -60,6 +60,7 @@ changes_nothing() {
   diff <(echo "$before") <(everything_on_it)
 }
 
+# bats test_tags=all
 @test "a password where nobody needs one: no command has done anything, 77" {
   redis_cli one set other 1
   changes_nothing stock create s --quantity 8

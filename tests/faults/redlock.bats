@@ -89,12 +89,14 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   goes_on kill_votes 1 2
 }
 
+# bats test_tags=all
 @test "two of five SIGSTOPped: the same, and who comes new gets its answers in time" {
   five_servers
   goes_on signal_to STOP 4 5
   run -0 dlock run -n --ttl 2s other -- true
 }
 
+# bats test_tags=all
 @test "two of five SIGSTOPped: a command of several questions waits for them once" {
   five_servers
   dlock acquire --ttl 60s held
@@ -110,11 +112,13 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   wait_until all_say '0 0 0 0 0' exists held # what they were told while they stood still
 }
 
+# bats test_tags=all
 @test "two of five silent: the same" {
   five_servers_through_proxies 2
   goes_on network drop
 }
 
+# bats test_tags=all
 @test "two servers, then two others, restarted with their data: nobody notices" {
   five_servers
   short_section a
@@ -140,6 +144,7 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "three of five SIGSTOPped over a command that ignores TERM: KILL before its lease ends, and no overlap on waking" {
   five_servers
   hold_section a --stubborn
@@ -151,11 +156,13 @@ goes_on() { # COMMAND...: whatever it does to two of five, the run goes on, and 
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "three of five silent for the holder alone: ended before its lease, and the waiter does not overlap" {
   five_servers_through_proxies 3
   black_hole drop
 }
 
+# bats test_tags=all
 @test "all silent for less than the lease: nothing happens" {
   five_servers_through_proxies 5
   stall_that_heals 3 4 0.8
@@ -168,7 +175,9 @@ outage_of_all_under_a_waiter() { # hold|refuse
   five_servers_through_proxies 5
   outage_under_a_waiter "$1"
 }
+# bats test_tags=all
 @test "an outage of all under a waiter, shorter than its wait: refused" { outage_of_all_under_a_waiter refuse; }
+# bats test_tags=all
 @test "an outage of all under a waiter, shorter than its wait: silent" { outage_of_all_under_a_waiter hold; }
 
 @test "two restarted empty: their votes are lost, the majority decides, and they are taken again" {
@@ -272,6 +281,7 @@ section_while_clocks_step() { # SECONDS: those of the first two; the run goes on
 @test "the clocks of two step forward: their votes are dropped, which is said, and the run goes on" {
   section_while_clocks_step 60
 }
+# bats test_tags=all
 @test "the clocks of two go back by an hour: a renewal mends the lease, and the release frees all of them" {
   section_while_clocks_step -3600
 }
@@ -304,6 +314,7 @@ CODE
   history check --sections 40
 }
 
+# bats test_tags=all
 @test "a crowd with node-redlock while two servers are killed and come back: everybody is served, and nobody overlaps" {
   five_servers
   PORT=$(cat "$servers"/vote*/port | paste -s -d' ')
@@ -378,16 +389,19 @@ is_released() { DLOCK_BACKEND=$direct dlock run -q -n "$1" -- true; }
   life_cut_everywhere 1s 7
 }
 
+# bats test_tags=all
 @test "three servers cut behind every single message: the same" {
   five_servers_through_proxies 3
   life_cut_everywhere 1s 7
 }
 
+# bats test_tags=all
 @test "acquire and release from the command line, three servers cut behind every message: no lease is left behind" {
   five_servers_through_proxies 3
   lease_cut_everywhere 4
 }
 
+# bats test_tags=all
 @test "an inner run whose join is cut behind every message enters the hold all the same" {
   five_servers_through_proxies 3
   script inner <<'CODE'
@@ -400,6 +414,7 @@ CODE
 
 # --- what is left behind ------------------------------------------------------------------------------------------------------------
 
+# bats test_tags=all
 @test "gc sweeps counters that are older than a day, and no others; a mark of fence survives two servers" {
   five_servers
   run -0 dlock run k -- true

@@ -27,12 +27,14 @@ through_proxy() {
   cuts_in_refunds_and_restocks 5
 }
 
+# bats test_tags=all
 @test "cut behind every message: create, resize, rebalance and drop do not fall over themselves" {
   through_proxy
   create 10 3 # for balanced
   cuts_in_what_changes_the_segments
 }
 
+# bats test_tags=all
 @test "cut behind every message: a run sells once and runs once" {
   through_proxy
   create 100 7

@@ -54,6 +54,7 @@ killed_again_and_again() {
   killed_again_and_again
 }
 
+# bats test_tags=all
 @test "kill -9 at any moment on MySQL: nothing is oversold or lost, the same input has the same answers" {
   start_mysql_with_tables one
   killed_again_and_again
@@ -84,6 +85,7 @@ cut_off() { # REQUESTS REPLIES
   cut_off 4 4
 }
 
+# bats test_tags=all
 @test "cut behind every message, on MySQL: each line is served once, and answered" {
   start_mysql_with_tables one
   start_proxy one mysql

@@ -14,6 +14,7 @@ on_cluster() {
   use "$url"
 }
 
+# bats test_tags=all
 @test "a master is killed and comes back with its data while CMD runs: sold once" {
   start_cluster
   for node in a b c; do

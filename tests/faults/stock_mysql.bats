@@ -67,6 +67,7 @@ take_is_cut() { # WAY
   [ "$(dlock stock show --json | wc -l)" = 1 ]
 }
 
+# bats test_tags=all
 @test "cut behind every message: a run sells once and runs once" {
   through_proxy
   create 100 7

@@ -42,6 +42,7 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
   cuts_in_what_changes_the_segments
 }
 
+# bats test_tags=all
 @test "tair, cut behind every message: a run sells once and runs once" {
   create 100 7
   cuts_in_a_run 2

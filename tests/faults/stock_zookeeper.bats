@@ -40,6 +40,7 @@ through_proxy() {
   cuts_in_what_changes_the_segments
 }
 
+# bats test_tags=all
 @test "cut behind every message: a run sells once and runs once" {
   through_proxy
   create 300 7

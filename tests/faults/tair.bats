@@ -23,6 +23,7 @@ through_proxy() { # [?mode=ex]
   use proxy "$1"
 }
 
+# bats test_tags=all
 @test "mode=cas, cut behind every single message: ran once, released, nobody is told otherwise" { through_proxy ''; life_cut_everywhere 1s 7; }
 # bats test_tags=all
 @test "mode=ex, cut behind every single message: the same" { through_proxy '?mode=ex'; life_cut_everywhere 1s 7; }

@@ -72,6 +72,7 @@ stock_is_told_in_time() { # URL OPTION...
   done
 }
 
+# bats test_tags=all
 @test "stocks: -w and --connect-timeout are kept where no server can be reached" {
   local url
   for url in redis://127.0.0.1:1 redis+cluster://127.0.0.1:1 mysql://app@127.0.0.1:1/locks zk://127.0.0.1:1; do

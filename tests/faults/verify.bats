@@ -78,6 +78,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ "$(jq '.faults | has("stall") or has("cut") or has("delay") or has("oneway")' <<<"$output")" = true ]
 }
 
+# bats test_tags=all
 @test "a cluster holds, and each of its nodes is behind a network that fails" {
   start_cluster
   verified -b "$url" --duration $((5 * slowness))s --faults cut,stall,delay,oneway
@@ -104,6 +105,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ "$output" = "" ]
 }
 
+# bats test_tags=all
 @test "one at a time, and what is asked for must make sense" {
   use "local:$locks"
   mkfifo full
@@ -134,6 +136,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   run -69 dlock verify -b redis://127.0.0.1:1
 }
 
+# bats test_tags=all
 @test "verify: a hook that fails is told of and not counted, and one that does not exist ends it without a verdict" {
   verified --duration 4s --workers 2 --faults none --hook 'test fault-2 ='
   [ "$status" = 0 ]
@@ -144,6 +147,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   [ -z "$(left_behind)" ]
 }
 
+# bats test_tags=all
 @test "verify: a signal ends it while it waits for a store that has gone" {
   start_redis one
   start_watched end dlock verify -b "$(redis_url one)" --ttl 2s --duration 4s --faults none --workers 2 --hook "kill -STOP $(pid_of_redis one) #"
@@ -196,6 +200,7 @@ until at $(port_of two) info replication | grep -q 'state=online'; do sleep 0.1;
 SCRIPT
 }
 
+# bats test_tags=all
 @test "caught: a Sentinel failover that loses what was confirmed" {
   start_sentinels
   script_failover
@@ -204,6 +209,7 @@ SCRIPT
   is_broken exclusion || is_broken sharing || is_broken permits
 }
 
+# bats test_tags=all
 @test "the same failover with wait_replicas=1: nothing that was granted is lost" {
   start_sentinels
   script_failover
@@ -238,6 +244,7 @@ SCRIPT
   is_broken ends
 }
 
+# bats test_tags=all
 @test "caught: strategy=occupy without its condition" {
   start_mysql one
   dlock setup -b "$(mysql_url one owner)" >/dev/null

@@ -48,6 +48,7 @@ own_server() { # [LINE...]
 # bats test_tags=all
 @test "a waiter that stays SIGSTOPped when its turn has come: its keeper gives the lock to the next one, 79" { stopped_waiter_passed_over; }
 
+# bats test_tags=all
 @test "servers that allow only sessions far shorter than the ttl: the command runs as long as it likes" {
   own_server "maxSessionTimeout=$((3000 * slowness))"
   run -3 dlock run -n "$key" -- sh -c "sleep $((4 * slowness)); exit 3"
@@ -189,6 +190,7 @@ waits_here() { [ "$(waiting)" != '[]' ]; }
   [ -e ran ]
 }
 
+# bats test_tags=all
 @test "server frozen when the lock is given back: the command's status, a warning, and no longer than the session" {
   own_server
   start_watched a dlock run --ttl 3s "$key" -- sh -c 'touch begun; until [ -e go ]; do sleep 0.02; done; exit 3' 2>said
@@ -218,6 +220,7 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
   sed -i "s/^clientPortAddress=.*/clientPortAddress=$1/" "$servers/own/zoo.cfg"
   echo "$1 moves" >hosts
 }
+# bats test_tags=all
 @test "a server comes back with another address, as a container does: holder and waiter find it by its name" {
   # shellcheck disable=SC2154 # of mounts_apart
   mounts_apart || skip "no right to mount"
@@ -299,6 +302,7 @@ listens_at() { # ADDRESS: the server of the test's own, from its next start
   [[ "$(ask k children "/$key")" != *lock* ]]
 }
 
+# bats test_tags=all
 @test "numbers near their end: refused with what to do, before the order is lost" {
   command -v javac >/dev/null || skip "no Java compiler: scripts/install-packages test"
   compile_peers
@@ -324,6 +328,7 @@ through_proxy() {
 # bats test_tags=all
 @test "black hole over a command that ignores TERM: KILL before the session ends" { through_proxy; black_hole drop --stubborn; }
 
+# bats test_tags=all
 @test "black hole behind a connection that was cut and made again: the loss has its own reason, not that of the cut" {
   through_proxy
   start_watched a dlock run --ttl 1s "$key" -- section --for 30 2>said
@@ -338,11 +343,14 @@ through_proxy() {
 }
 answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 
+# bats test_tags=all
 @test "a short stall that heals costs nothing" { through_proxy; stall_that_heals 6 5 1.5; }
+# bats test_tags=all
 @test "late messages of a lost holder change nothing for the next one" { through_proxy; late_messages_of_a_lost_holder; }
 @test "an outage under a waiter, shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse; }
 # bats test_tags=all
 @test "an outage under a waiter, shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold; }
+# bats test_tags=all
 @test "an outage under a waiter, longer than its session and shorter than its wait: refused" { through_proxy; outage_under_a_waiter refuse --ttl "${slowness}s"; }
 # bats test_tags=all
 @test "an outage under a waiter, longer than its session and shorter than its wait: silent" { through_proxy; outage_under_a_waiter hold --ttl "${slowness}s"; }
@@ -385,6 +393,7 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
   done
 }
 
+# bats test_tags=all
 @test "acquire and release from the command line, cut behind every message: no lease is left behind" {
   through_proxy
   lease_cut_everywhere 6
@@ -395,6 +404,7 @@ answered_again() { [[ "$(network count)" == *' '[1-9]* ]]; }
 woken() { zookeeper_counts own zk_sum_node_deleted_watch_count; }
 
 # The keeper computed for seconds, and each of them read every node of the others.
+# bats test_tags=all
 @test "behind 5 000 others a waiter asks no more than behind 30, and is told how many they are; inspect lists 1 000" {
   own_server
   kazoo crowd own 60000
@@ -419,6 +429,7 @@ woken() { zookeeper_counts own zk_sum_node_deleted_watch_count; }
   (($(now_ms) - before < 2000 * slowness))
 }
 
+# bats test_tags=all
 @test "256 wait: a hand-over wakes the next one, and nobody else" {
   own_server
   patience=60

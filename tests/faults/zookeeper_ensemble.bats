@@ -45,6 +45,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "cut off, but with other servers in its list: the session goes on there" {
   DLOCK_BACKEND=$(zookeeper_url e3 e1) start_watched a dlock run --ttl 20s k -- section --for 18 # without a renewal TERM comes after 16 s
   wait_until begun 1
@@ -52,6 +53,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "two of three stopped: the command is ended before its session is, 79; who gives back is told why it is not confirmed; nobody is served meanwhile" {
   start_watched a dlock run --ttl 2s k -- section --for 60
   start_watched b dlock run --ttl 2s other -- sh -c 'touch held; until [ -e go ]; do sleep 0.02; done; exit 3' 2>said
@@ -99,6 +101,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   history check --sections 2
 }
 
+# bats test_tags=all
 @test "two addresses, and the one in use dies: the other one is found, again and again" {
   use "$(zookeeper_url e1 e3)"
   start_watched a dlock run --ttl 15s k -- sh -c 'section --for 0.1; until [ -e go ]; do sleep 0.05; done'
@@ -113,6 +116,7 @@ cut_runs=${DLOCK_CUT_RUNS:-4}
   [ "$(how_ended a)" = "exit 0" ]
 }
 
+# bats test_tags=all
 @test "one of three is gone: what an operator asks goes to the others, whichever is tried first" {
   kill_server e3
   local name

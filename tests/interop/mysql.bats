@@ -216,11 +216,13 @@ uncommitted() { # STRATEGY STATEMENT
   rm -f other*
 }
 
+# bats test_tags=all
 @test "unique: a row that a foreign transaction has not committed is busy, and waited for as long as --wait says" {
   uncommitted unique "INSERT INTO locks.dlock_unique (name) VALUES ('k')"
   uncommitted unique "INSERT INTO locks.dlock_unique (name) VALUES ('k')" "DELETE FROM locks.dlock_unique; COMMIT"
 }
 
+# bats test_tags=all
 @test "occupy: a row that a foreign transaction has locked is busy, and waited for as long as --wait says" {
   uncommitted occupy "INSERT INTO locks.dlock_occupy (name, state) VALUES ('k', 1)"
   uncommitted occupy "SELECT state FROM locks.dlock_occupy WHERE name = 'k' FOR UPDATE"

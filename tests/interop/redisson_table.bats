@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # What excludes what on one key: each cell of the table in dlock-redis(7), and its examples with Redisson.
 load ../support/cli
 load ../support/redis

@@ -89,6 +89,7 @@ module=usr/libexec/dlock/dlock-tls.so
   done
 }
 
+# bats test_tags=all
 @test "two builds in different folders give identical packages, and no program knows where it was built" {
   for program in $(programs); do run ! grep --text -e "$root" -e "$build" "$program"; done
   other=$BATS_FILE_TMPDIR/elsewhere/deeper

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # scripts/fresh-machine where it cannot work: one line, before anything is made. What it does where it can is seen by a run of it.
 bats_require_minimum_version 1.5.0
 

@@ -144,6 +144,7 @@ JOB
   [[ "${lines[-1]}" == "0 passed, 3 failed, 0 skipped, 0 retried" ]]
 }
 
+# bats test_tags=all
 @test "a job that does not end is ended, has failed, shows what it ran, and is not tried again" {
   local kind
   for kind in build program part bats; do

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # scripts/lint where it cannot judge.
 bats_require_minimum_version 1.5.0
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=all
 # How the tests end their servers (tests/support/servers.bash).
 bats_require_minimum_version 1.5.0
 
