@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "lib/base/human_text.h"
 #include "lib/history/time_axis.h"
@@ -26,6 +27,20 @@ constexpr const char* kInk = "#1a1a1a";
 constexpr const char* kGrey = "#6b6b6b";
 constexpr const char* kRed = "#c62828";
 constexpr const char* kDarkRed = "#7f0000";  ///< to be seen on red
+
+/// The same picture on a dark page.
+constexpr const char* kDarkStyle =
+    "<style>@media (prefers-color-scheme: dark) {\n"
+    "rect[fill=\"#ffffff\"] { fill: #14181d }\n"
+    "text[fill=\"#1a1a1a\"] { fill: #e8eaed }\n"
+    "text[fill=\"#6b6b6b\"] { fill: #a9b0b8 }\n"
+    "text[fill=\"#c62828\"] { fill: #ff8a80 }\n"
+    "path[stroke=\"#1a1a1a\"] { stroke: #e8eaed }\n"
+    "path[stroke=\"#e2e2e2\"] { stroke: #2c333b }\n"
+    "path[stroke=\"#7f0000\"] { stroke: #ffb4ab }\n"
+    "rect[fill=\"#1f4e79\"] { fill: #3d7ab5 }\n"
+    "rect[fill=\"#fbd5d5\"] { fill: #4a1f1f }\n"
+    "}</style>\n";
 
 double width_of(std::string_view text) { return kCharacter * static_cast<double>(display_width(text)); }
 
@@ -101,6 +116,8 @@ class Drawing {
     top_ = y_;
     for (const LaneGroup& group : timeline_.groups) draw_group(group);
     bottom_ = y_ + 4;
+    y_ = bottom_ + (timeline_.highlights.empty() ? 8 : 22);
+    draw_legend();
     return head() + backdrop() + out_ + "</g>\n</svg>\n";
   }
 
@@ -133,6 +150,19 @@ class Drawing {
   void text(double at_x, double at_y, const std::string& what, const std::string& attributes, const char* colour) {
     out_ += "<text x=\"" + px(at_x) + "\" y=\"" + px(at_y) + "\" fill=\"" + colour + "\"" +
             (attributes.empty() ? "" : " " + attributes) + ">" + escaped_text(what) + "</text>\n";
+  }
+
+  void draw_legend() {
+    double at = left_;
+    for (const auto& [kind, word] : {std::pair{Span::Kind::kWait, "waits"}, std::pair{Span::Kind::kHold, "holds"},
+                                     std::pair{Span::Kind::kLost, "goes on without the lock"}}) {
+      const Style style = style_of(kind);
+      out_ += "<rect x=\"" + px(at) + "\" y=\"" + px(y_) + "\" width=\"16.0\" height=\"10.0\" fill=\"" + style.fill +
+              "\" stroke=\"" + style.line + "\"/>";
+      text(at + 21, y_ + 9, word, "", kGrey);
+      at += 21 + width_of(word) + 20;
+    }
+    y_ += 10;
   }
 
   void draw_group(const LaneGroup& group) {
@@ -181,8 +211,8 @@ class Drawing {
               "\" stroke-dasharray=\"2 2\"/>";
     }
     out_ += "</g>\n";
-    if (span.label.empty()) return;
     const double wide = width_of(span.label);
+    if (span.label.empty() || is_tagged(lane, from + 4, from + 4 + wide)) return;
     const double baseline = y_ + kLaneHeight / 2 + 4;
     if (wide + 8 <= to - from) text(from + 4, baseline, span.label, "", style.text);
     else if (to + 4 + wide <= free_until(lane, to)) text(to + 4, baseline, span.label, "", colour_beside(span.kind));
@@ -200,13 +230,26 @@ class Drawing {
             (mark.bad ? kDarkRed : kGrey) + "\" stroke-width=\"2\"/>\n";
     const double wide = kBold * width_of(mark.label);
     if (mark.label.empty()) return;
-    const bool behind = at + 5 + wide <= right_;
+    const double start = tag_start(mark);
     // Where several are close to each other only the last one has its word: it is how it ended.
-    if (behind && crowded(lane, mark, at + 5 + wide)) return;
-    const double start = behind ? at + 3 : at - 7 - wide;
+    if (start > at && crowded(lane, mark, at + 5 + wide)) return;
     out_ += "<rect x=\"" + px(start) + "\" y=\"" + px(y_ + 6) + "\" width=\"" + px(wide + 4) +
             "\" height=\"12\" fill=\"#ffffff\"/>";
     text(start + 2, y_ + kLaneHeight / 2 + 4, mark.label, "font-weight=\"bold\"", colour);
+  }
+
+  double tag_start(const Mark& mark) const {
+    const double wide = kBold * width_of(mark.label);
+    const double at = x(mark.at);
+    return at + 5 + wide <= right_ ? at + 3 : at - 7 - wide;
+  }
+
+  /// Whether the word of a mark, or its line, would lie on what is between the two.
+  bool is_tagged(const Lane& lane, double from, double to) const {
+    return std::any_of(lane.marks.begin(), lane.marks.end(), [&](const Mark& mark) {
+      const double start = std::min(tag_start(mark), x(mark.at));
+      return axis_.shows(mark.at, mark.at) && start < to && start + kBold * width_of(mark.label) + 7 > from;
+    });
   }
 
   bool crowded(const Lane& lane, const Mark& mark, double until) const {
@@ -215,10 +258,10 @@ class Drawing {
   }
 
   std::string head() const {
-    const std::string height = px(bottom_ + kEdge);
+    const std::string height = px(y_ + kEdge);
     return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + px(kWidth) + "\" height=\"" + height +
-           "\" viewBox=\"0 0 " + px(kWidth) + " " + height +
-           "\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+           "\" viewBox=\"0 0 " + px(kWidth) + " " + height + "\">\n" + kDarkStyle +
+           "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
            "<g font-family=\"DejaVu Sans, Verdana, sans-serif\" font-size=\"11\">\n";
   }
 

@@ -64,8 +64,9 @@ struct Timeline {
   std::chrono::seconds zone_offset{};  ///< of the times on the axis, from UTC
 };
 
-/// The picture: one SVG document without references to anything outside, on white. Every text is escaped. It is
-/// readable without a legend: what is drawn has its word inside or beside it where there is room. Pure.
+/// The picture: one SVG document without references to anything outside, on white, or on a dark page on black. Every
+/// text is escaped. What is drawn has its word inside or beside it where there is room; a legend says the colours.
+/// Pure.
 std::string timeline_svg(const Timeline& timeline);
 
 }  // namespace dlock
