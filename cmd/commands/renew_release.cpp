@@ -80,7 +80,25 @@ int renew_command(const Options& options, LockAdmin& backend, const Runtime& run
   return print(out, runtime.log, json.line());
 }
 
+namespace {
+
+/// `release --slot`: the key is that of the slot. What has run may run again.
+int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runtime) {
+  const LockName& slot = options.keys.front();
+  const auto state = backend.inspect(slot);
+  if (!state) return fail(runtime.log, state.error());
+  const auto freed = backend.force_release(slot, *state, "");
+  if (!freed) return fail(runtime.log, freed.error());
+  if (freed->freed.empty() && !options.if_held) {
+    return fail(runtime.log, {ErrorCode::kLost, slot.text() + " is not remembered", "nothing was changed"});
+  }
+  return 0;
+}
+
+}  // namespace
+
 int release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
+  if (options.slot) return forget_slot(options, backend, runtime);
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
   if (const auto lease = check_is_lease(backend, options, runtime, true); !lease)

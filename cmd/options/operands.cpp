@@ -193,7 +193,7 @@ class Placer {
                    "leave it out");
     }
     const bool lease = row_.command == Command::kRenew || row_.command == Command::kRelease;
-    if (lease && !options_.owner) {
+    if (lease && !options_.owner && arguments_.find(OptionId::kSlot) == nullptr) {
       return usage("--owner is missing: whose lease is it?",
                    "it is the first word that 'dlock acquire' printed: --owner OWNER");
     }

@@ -13,6 +13,7 @@
 #include "cmd/options/key_settings.h"
 #include "cmd/options/lease_options.h"
 #include "cmd/options/mode_options.h"
+#include "cmd/options/once_options.h"
 #include "cmd/options/operands.h"
 #include "cmd/options/option_reader.h"
 #include "cmd/options/option_values.h"
@@ -66,7 +67,7 @@ class Composer {
     for (const Step step :
          {&Composer::read_backends, &Composer::read_style, &Composer::read_waiting, &Composer::read_mode,
           &Composer::read_lease, &Composer::read_running, &Composer::read_switches, &Composer::read_verify,
-          &Composer::read_operands, &Composer::follow_lease}) {
+          &Composer::read_operands, &Composer::read_once, &Composer::follow_lease}) {
       const auto done = (this->*step)();
       if (const Error* typed = typed_mistake(options_)) return *typed;
       if (!done) return done.error();
@@ -399,6 +400,8 @@ class Composer {
     if (arguments_.command != Command::kVerify) return {};
     return read_verify_options(reader(), options_);
   }
+
+  Result<void> read_once() { return read_once_options(reader(), options_); }
 
   Result<void> read_operands() {
     if (arguments_.command == Command::kStock) return read_stock_options(arguments_, reader(), options_);

@@ -18,6 +18,7 @@
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
 #include "lib/lock/lock_spec.h"
+#include "lib/lock/once_session.h"
 #include "lib/lock/owner.h"
 #include "lib/run/on_lost.h"
 #include "lib/stock/quantity.h"
@@ -123,6 +124,9 @@ struct Options {
   OnLost on_lost;
   Duration lock_delay{0};
   Duration at_least{0};
+  std::optional<OncePolicy> once;
+  std::optional<std::string> slot;  ///< release: what is to be forgotten
+  int repeated_exit_code = 0;
   std::optional<Duration> max_hold;
   Duration connect_timeout = std::chrono::seconds(5);
   bool close_lock = false;  ///< -o

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "cmd/show/render.h"
@@ -17,11 +16,6 @@ namespace {
 
 constexpr std::size_t kLongestOutcome = 300;
 
-std::string name_of_signal(int number) {
-  const char* name = sigabbrev_np(number);
-  return name ? name : "signal " + std::to_string(number);
-}
-
 std::string told(std::optional<Duration> length) { return length ? human_duration(*length) : "-"; }
 
 std::string with_why(std::string word, const std::string& why) {
@@ -32,7 +26,7 @@ std::string end_of_command(const Episode& episode) {
   if (episode.outcome == "overheld") return "ended by --max-hold";
   if (episode.outcome == "exec_failed")
     return "could not be started (" + std::to_string(episode.exit_code.value_or(71)) + ")";
-  if (episode.signal) return "died of " + name_of_signal(*episode.signal);
+  if (episode.signal) return "died of " + signal_text(*episode.signal);
   if (!episode.exit_code) return episode.outcome == "interrupted" ? "interrupted" : "released";
   return *episode.exit_code == 0 ? "ok" : "exit " + std::to_string(*episode.exit_code);
 }
@@ -202,7 +196,7 @@ std::string outcome_text(const Episode& episode) {
     case Episode::End::kBusy:
       return with_why("busy", held_by());
     case Episode::End::kWithdrawn:
-      return "gave up: " + name_of_signal(episode.signal.value_or(0));
+      return "gave up: " + signal_text(episode.signal.value_or(0));
     case Episode::End::kUnavailable:
       return with_why("unavailable", episode.why);
     case Episode::End::kRefused:

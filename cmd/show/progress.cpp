@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/show/progress.h"
 
-#include <cstring>
-
 #include "cmd/show/contention.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
@@ -16,12 +14,6 @@ constexpr Duration kFirstOnTerminal = 100ms;
 constexpr Duration kFirstAnswer = 200ms;
 constexpr Duration kRedraw = 500ms;
 constexpr Duration kPlainAt[] = {1s, 30s, 2min, 10min};
-
-/// "USR1", or "signal 40" for one without a name.
-std::string signal_name(int number) {
-  const char* name = sigabbrev_np(number);
-  return name ? name : "signal " + std::to_string(number);
-}
 
 std::string names(const Options& options) {
   std::string text;
@@ -137,7 +129,7 @@ void Progress::lost(const std::string& why, const SupervisorState& s, pid_t comm
         text += "; sent KILL to pid " + pid;
         break;
       case OnLost::Kind::kSignal:
-        text += "; sent " + signal_name(options_.on_lost.signal) + " to pid " + pid + ", which goes on unlocked";
+        text += "; sent " + signal_text(options_.on_lost.signal) + " to pid " + pid + ", which goes on unlocked";
         break;
       case OnLost::Kind::kIgnore:
         text += "; pid " + pid + " goes on unlocked (--on-lost ignore)";

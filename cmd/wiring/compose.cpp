@@ -11,6 +11,7 @@
 #include "lib/keeper/keeper_session.h"
 #include "lib/lock/held_claims.h"
 #include "lib/lock/multi_lock.h"
+#include "lib/lock/once_session.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock {
@@ -67,6 +68,22 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   if (options.command == Command::kAcquire) spec.left_to = options.watch_pid.value_or(0);
   spec.ends_command = options.on_lost.kind == OnLost::Kind::kTerm || options.on_lost.kind == OnLost::Kind::kKill;
   return spec;
+}
+
+/// `lock`, under which its slot runs once. The slot is another lock of the same store.
+std::unique_ptr<LockSession> once_session(const Store& store, const Options& options, std::unique_ptr<LockSession> lock,
+                                          const Runtime& runtime) {
+  const auto open = [=, &options, &runtime](const std::string* reason) {
+    WaitPolicy wait = wait_policy(options, runtime.clock.now());
+    wait.once = true;
+    LockSpec spec = make_spec(options, options.once->slot, wait);
+    spec.ttl = spec.at_least = options.once->remember;
+    spec.lock_delay = Duration(0);
+    spec.take = reason != nullptr;
+    if (reason) spec.reason = *reason;
+    return store.open(spec);
+  };
+  return std::make_unique<OnceSession>(std::move(lock), *options.once, open, runtime.clock, runtime.log);
 }
 
 }  // namespace
@@ -160,6 +177,7 @@ Result<std::unique_ptr<LockSession>> open_locks(const Store& store, const Option
     if (!session) return session.error();
     sessions.push_back(std::move(*session));
   }
+  if (options.once) return once_session(store, options, std::move(sessions.front()), runtime);
   if (sessions.size() == 1) return std::move(sessions.front());
   return std::unique_ptr<LockSession>(std::make_unique<MultiLock>(std::move(sessions)));
 }

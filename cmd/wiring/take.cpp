@@ -141,7 +141,7 @@ int explain_not_taken(const Options& options, const Runtime& asked, const Taken&
   if (s.outcome == Outcome::kOverheld) return exit_status(ErrorCode::kOverheld);
   if (s.error->code == ErrorCode::kRepeated) {
     runtime.log.notice(s.error->message, {error_name(s.error->code)});
-    return exit_status(ErrorCode::kRepeated);
+    return options.repeated_exit_code;
   }
   if (s.error->code != ErrorCode::kBusy) return fail(runtime.log, *s.error);
   if (const auto told = tell_of_long_hold(options, runtime, s)) return *told;

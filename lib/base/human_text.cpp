@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/human_text.h"
 
+#include <string.h>
 #include <time.h>
 
 #include <algorithm>
@@ -122,6 +123,11 @@ std::string shell_word(std::string_view word) {
     else out += c;
   }
   return out + '\'';
+}
+
+std::string signal_text(int number) {
+  const char* name = sigabbrev_np(number);
+  return name ? name : "signal " + std::to_string(number);
 }
 
 }  // namespace dlock

@@ -130,6 +130,49 @@ kept_when_killed() {
 }
 @test "each store that can keeps the lock for --at-least, also when dlock was killed" { on_each_store kept_when_killed; }
 
+once_for_each_slot() {
+  rm -f pid2 end first second
+  key+=-$RANDOM # what is remembered outlives a run of this test
+  if ! can detaches || [[ $DLOCK_BACKEND == zk:* ]]; then
+    run -78 dlock run --once s1 "$key" -- touch ran
+    [ ! -e ran ]
+    return
+  fi
+  run -5 dlock run --once s1 "$key" -- sh -c 'exit 5' # not a success
+  start_watched waiter dlock run --once s1 "$key" -- sh -c 'echo $$ >pid && exec sleep 100'
+  wait_until filled pid
+  kill -KILL "$(<waiter.pid)"
+  [ "$(how_ended waiter)" = "signal 9" ]
+  wait_until is_free "$key"
+  # Whoever waited meanwhile does not run it again.
+  start_watched first dlock run --once s1 "$key" -- sh -c 'echo $$ >pid2; until [ -e end ]; do sleep .02; done'
+  wait_until filled pid2
+  dlock run -w 20s --once s1 "$key" -- touch ran >second 2>&1 &
+  local second=$!
+  if can sees_waiters; then wait_until has 1 waiters "$key"; else sleep .3; fi
+  touch end
+  [ "$(how_ended first)" = "exit 0" ]
+  wait "$second"
+  grep -q "ran on $(hostname) .* ago, status 0" second
+  run -0 dlock run -q --once s1 "$key" -- touch ran
+  [ "$output" = "" ]
+  run -9 dlock run -E 9 --once s1 "$key" -- touch ran
+  [ ! -e ran ]
+  is_free "$key"
+  run -3 dlock run --once s2 --once-for any "$key" -- sh -c 'exit 3'
+  run -0 dlock run --once s2 --once-for any "$key" -- touch ran
+  [ ! -e ran ]
+  [[ "$output" == *"status 3"* ]]
+  run -0 dlock inspect "$key:once:*"
+  [[ "$output" == *"$key:once:s1"*"kept until"*"status 0"*"$key:once:s2"*"status 3"* ]]
+  run -0 dlock release --slot s1 "$key"
+  run -79 dlock release --slot s1 "$key"
+  run -0 dlock run --once s1 --remember 1s "$key" -- touch ran
+  [ -e ran ]
+  wait_until is_free "$key:once:s1"
+}
+@test "each store that can runs a slot once, and says where and how it ran" { on_each_store once_for_each_slot; }
+
 freed() {
   start_watched waiter dlock run --ttl 2s "$key" -- sleep 60
   wait_until is_held "$key"

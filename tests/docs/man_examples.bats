@@ -54,9 +54,10 @@ type_all() { # PAGE [SKIPPED]
   start_redis one
   here redis://locks.example "$(redis_url one)"
   recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two} "$BATS_TEST_TMPDIR"/bin/{sync-orders,fetch}
-  export url=https://files.example/1
+  export url=https://files.example/1 GIT_SHA=8f3c2d1
   type_all dlock.1 1
   [ "$(cat "$calls")" = "sync-orders under sync
+deploy.sh --all under deploy/prod
 deploy.sh --all under deploy/prod
 deploy.sh --all under deploy/prod
 fetch https://files.example/1 under downloads

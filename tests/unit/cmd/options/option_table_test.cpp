@@ -16,19 +16,21 @@ using namespace dlock;
 
 TEST_CASE("no two options of a command share a name, and no two a letter, a variable or a key") {
   std::map<std::string_view, CommandSet> names;
-  std::set<char> letters;
+  std::map<char, CommandSet> letters;
   std::set<std::string_view> variables;
   for (const OptionRow& row : option_rows()) {
     CAPTURE(row.name);
     CHECK((names[row.name] & row.commands) == 0);
     names[row.name] |= row.commands;
-    if (row.letter != 0) CHECK(letters.insert(row.letter).second);
+    if (row.letter != 0) CHECK((letters[row.letter] & row.commands) == 0);
+    letters[row.letter] |= row.commands;
     if (!row.variable.empty()) CHECK(variables.insert(row.variable).second);
     CHECK(!row.help.empty());
     CHECK(row.commands != 0);
     CHECK((row.kind == ValueKind::kFlag) == row.value.empty());
-    CHECK(find_option(row.name, static_cast<Command>(std::countr_zero(row.commands))) == &row);
-    if (row.letter != 0) CHECK(find_option(row.letter) == &row);
+    const auto command = static_cast<Command>(std::countr_zero(row.commands));
+    CHECK(find_option(row.name, command) == &row);
+    if (row.letter != 0) CHECK(find_option(row.letter, command) == &row);
     // In a file a key is called as its option is.
     if (row.id != OptionId::kBackend && !row.config_key.empty()) CHECK(row.config_key == row.name);
   }

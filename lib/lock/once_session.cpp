@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/lock/once_session.h"
+
+#include <sys/wait.h>
+
+#include <utility>
+
+#include "lib/base/human_text.h"
+#include "lib/lock/blocking_session.h"
+
+namespace dlock {
+namespace {
+
+/// For giving back a lock under which nothing was run.
+constexpr Duration kGiveBackTime = std::chrono::seconds(5);
+
+std::string status_text(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return "ended by " + signal_text(WTERMSIG(wait_status));
+  return "status " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+/// "ran on ci-4 2 h ago, status 0".
+std::string ran_text(const std::optional<LockState>& state, WallTime now) {
+  if (!state || state->holders.empty()) return "has run";
+  const Participant& who = state->holders.front();
+  std::string text = "ran";
+  if (!who.host.empty()) text += " on " + printable(who.host);
+  if (who.since) text += " " + human_duration(std::max<Duration>(now - *who.since, Duration(0))) + " ago";
+  return text + (who.reason.empty() ? "" : ", " + printable(who.reason));
+}
+
+}  // namespace
+
+Result<LockName> slot_name(const LockName& key, std::string_view slot) {
+  if (slot.empty()) return Error{ErrorCode::kInvalid, "a slot has a name", "such as --once \"$(date +%F)\""};
+  auto name = LockName::parse(key.text() + ":once:" + std::string(slot));
+  if (name) return name;
+  return Error{ErrorCode::kInvalid, "slot '" + printable(slot, 80) + "' of " + key.text() + ": " + name.error().message,
+               "choose a shorter one, without control characters"};
+}
+
+OnceSession::OnceSession(std::unique_ptr<LockSession> lock, OncePolicy policy, OpenSlot open_slot, Clock& clock,
+                         const Log& log)
+    : lock_(std::move(lock)), policy_(std::move(policy)), open_slot_(std::move(open_slot)), clock_(clock), log_(log) {}
+
+std::optional<Refused> OnceSession::look() {
+  auto slot = open_slot_(nullptr);
+  if (!slot) return Refused{slot.error(), std::nullopt};
+  auto answer = acquire_and_wait(**slot, clock_);
+  auto* refused = std::get_if<Refused>(&answer);
+  if (refused == nullptr) return std::nullopt;
+  if (refused->error.code != ErrorCode::kBusy) return std::move(*refused);
+  return Refused{{ErrorCode::kRepeated, policy_.slot.text() + " " + ran_text(refused->state, clock_.wall()), ""},
+                 std::nullopt};
+}
+
+void OnceSession::acquire(TimePoint now) {
+  refused_ = look();
+  if (!refused_) lock_->acquire(now);
+}
+
+std::optional<SessionEvent> OnceSession::next_event(TimePoint now) {
+  if (refused_ && !giving_back_) return *std::exchange(refused_, std::nullopt);
+  auto event = lock_->next_event(now);
+  if (!event) return event;
+  if (giving_back_) {
+    if (is_of_wait(*event) || std::holds_alternative<Renewed>(*event) || std::holds_alternative<Unrenewed>(*event))
+      return std::nullopt;
+    giving_back_ = false;  // given back, or as good as that: the lease ends by itself
+    return *std::exchange(refused_, std::nullopt);
+  }
+  if (!std::holds_alternative<Granted>(*event)) return event;
+  refused_ = look();
+  if (!refused_) return event;
+  giving_back_ = true;
+  lock_->release(clock_.now() + kGiveBackTime);
+  return std::nullopt;
+}
+
+void OnceSession::command_ended(int wait_status) {
+  status_ = wait_status;
+  lock_->command_ended(wait_status);
+}
+
+/// Under the lock, which is still ours.
+void OnceSession::remember() {
+  const auto status = std::exchange(status_, std::nullopt);
+  if (!status || (*status != 0 && !policy_.any_status)) return;
+  const auto warn = [&](const Error& why) {
+    log_.warn(policy_.slot.text() + " is not remembered, and may run again: " + why.message);
+  };
+  const std::string reason = status_text(*status);
+  auto slot = open_slot_(&reason);
+  if (!slot) return warn(slot.error());
+  auto answer = acquire_and_wait(**slot, clock_);
+  if (const auto* refused = std::get_if<Refused>(&answer)) return warn(refused->error);
+  if (const auto left = (*slot)->detach({policy_.remember, std::nullopt}); !left) warn(left.error());
+}
+
+void OnceSession::release(TimePoint deadline) {
+  remember();
+  lock_->release(deadline);
+}
+
+Result<void> OnceSession::detach(const DetachSpec& spec) {
+  remember();
+  return lock_->detach(spec);
+}
+
+}  // namespace dlock
