@@ -102,22 +102,29 @@ std::string backend_option(const BackendUrl& url) {
   return " -b " + shell_word(url.alias.empty() ? url.redacted() : url.alias);
 }
 
-Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed) {
+namespace {
+
+/// Empty: none of them is named, or there.
+std::string password_file(const BackendUrl& url, const Environment& environment) {
+  if (const auto file = url.params.find("password-file"); file != url.params.end()) return file->second;
+  if (environment.credentials.empty() || url.alias.empty()) return {};
+  std::string path = std::string(environment.credentials) + "/dlock." + url.alias + ".password";
+  return access(path.c_str(), F_OK) == 0 ? path : std::string();
+}
+
+}  // namespace
+
+Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed,
+                          std::vector<std::string>& warnings) {
   if (url.is_local()) return {};
-  if (const auto file = url.params.find("password-file"); file != url.params.end()) {
-    auto password = read_password_file(file->second, SecretKeeper::kUser);
+  if (const std::string path = password_file(url, environment); !path.empty()) {
+    auto password = read_password_file(path);
     if (!password) return password.error();
-    url.password = std::move(*password);
+    const bool guarded =
+        !environment.credentials.empty() && path.starts_with(std::string(environment.credentials) + "/");
+    if (!password->warning.empty() && !guarded) warnings.push_back(std::move(password->warning));
+    url.password = std::move(password->text);
     return {};
-  }
-  if (!environment.credentials.empty() && !url.alias.empty()) {
-    const std::string path = std::string(environment.credentials) + "/dlock." + url.alias + ".password";
-    if (access(path.c_str(), F_OK) == 0) {
-      auto password = read_password_file(path, SecretKeeper::kSystemd);
-      if (!password) return password.error();
-      url.password = std::move(*password);
-      return {};
-    }
   }
   const bool url_wins = typed && !url.password.empty();
   if (!variable.empty() && !url_wins) url.password = variable;

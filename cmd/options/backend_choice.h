@@ -25,7 +25,9 @@ std::string backend_option(const BackendUrl& url);
 
 /// Fills in the password: password-file, else $CREDENTIALS_DIRECTORY/dlock.NAME.password, else `variable`
 /// (DLOCK_PASSWORD, which belongs to the first backend only), else what the URL says. A URL that was typed is stronger
-/// than the variable.
-Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed);
+/// than the variable. What is wrong with a file that is used all the same goes among `warnings`, unless systemd guards
+/// it (a credential: by an access list, which shows as group rights).
+Result<void> add_password(BackendUrl& url, const Environment& environment, std::string_view variable, bool typed,
+                          std::vector<std::string>& warnings);
 
 }  // namespace dlock

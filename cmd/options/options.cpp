@@ -141,7 +141,7 @@ class Composer {
       error.code = ErrorCode::kMisconfigured;
       return error;
     }
-    if (auto added = add_password(*url, {}, {}, false); !added) return added;
+    if (auto added = add_password(*url, {}, {}, false, options_.warnings); !added) return added;
     options_.backends.push_back(std::move(*url));
     return read_fallbacks();
   }
@@ -165,9 +165,8 @@ class Composer {
     const bool typed = chosen != nullptr && chosen->origin.layer != Origin::Layer::kFile;
     if (typed && chosen->origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
     name_store(*url);  // as it was typed: a password from elsewhere is found there again
-    if (auto added = add_password(*url, environment_, environment_.get("DLOCK_PASSWORD"), typed); !added) {
-      return added.error();
-    }
+    const std::string_view variable = environment_.get("DLOCK_PASSWORD");
+    if (auto added = add_password(*url, environment_, variable, typed, options_.warnings); !added) return added;
     options_.backends.push_back(std::move(*url));
     return read_fallbacks();
   }
@@ -207,7 +206,8 @@ class Composer {
     auto url = choose_backend(options_.config, text);
     if (!url) return reader().refuse(OptionReader::at(fallbacks, url.error()));
     if (fallbacks.origin.layer == Origin::Layer::kFlag) warn_of_password(*url);
-    if (auto added = add_password(*url, environment_, {}, true); !added) return reader().refuse(added.error());
+    if (auto added = add_password(*url, environment_, {}, true, options_.warnings); !added)
+      return reader().refuse(added.error());
     options_.backends.push_back(std::move(*url));
     return {};
   }
@@ -235,7 +235,7 @@ class Composer {
     for (const std::string& text : known) {
       auto url = choose_backend(options_.config, text);
       if (!url || url->redacted() != store) continue;
-      if (auto added = add_password(*url, environment_, {}, true); !added) return added;
+      if (auto added = add_password(*url, environment_, {}, true, options_.warnings); !added) return added;
       options_.same_store = backend_option(*url) + options_.same_config;
       options_.backends.front() = std::move(*url);
       break;

@@ -23,8 +23,8 @@ Error unfit(const std::string& path, const std::string& why, std::string next) {
 }
 
 Result<void> check_rights(const std::string& path, const struct stat& about) {
-  if ((about.st_mode & 077) != 0) {
-    return unfit(path, "can be used by others (mode " + permissions_text(about.st_mode) + ")",
+  if ((about.st_mode & 022) != 0) {
+    return unfit(path, "can be written by others (mode " + permissions_text(about.st_mode) + ")",
                  "chmod 600 " + shell_word(path));
   }
   if (about.st_uid != geteuid() && about.st_uid != 0) {
@@ -36,7 +36,7 @@ Result<void> check_rights(const std::string& path, const struct stat& about) {
 
 }  // namespace
 
-Result<std::string> read_password_file(const std::string& path, SecretKeeper keeper) {
+Result<FilePassword> read_password_file(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat about;
   if (!file.valid() || fstat(file.get(), &about) != 0) {
@@ -44,9 +44,7 @@ Result<std::string> read_password_file(const std::string& path, SecretKeeper kee
                  "create it with the password as its only line, chmod 600");
   }
   if (!S_ISREG(about.st_mode)) return unfit(path, "is not a regular file", "name a file with the password in it");
-  if (keeper == SecretKeeper::kUser) {
-    if (auto right = check_rights(path, about); !right) return right.error();
-  }
+  if (auto right = check_rights(path, about); !right) return right.error();
   char buffer[kLongestSecret + 1];
   std::size_t size = 0;
   while (size < sizeof buffer) {
@@ -64,13 +62,18 @@ Result<std::string> read_password_file(const std::string& path, SecretKeeper kee
   const bool control =
       std::any_of(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
   if (control) return unfit(path, "has control characters in its first line", "is it the right file?");
-  return std::string(line);
+  FilePassword password{std::string(line)};
+  if ((about.st_mode & 044) != 0) {
+    password.warning = "the password file " + path + " can be read by others (mode " + permissions_text(about.st_mode) +
+                       "); unless something else keeps them out: chmod 600 " + shell_word(path);
+  }
+  return password;
 }
 
 std::optional<std::string> rotated_password(const std::string& path, const std::string& known) {
   if (path.empty()) return std::nullopt;
-  auto password = read_password_file(path, SecretKeeper::kUser);
-  return password && *password != known ? std::optional(std::move(*password)) : std::nullopt;
+  auto password = read_password_file(path);
+  return password && password->text != known ? std::optional(std::move(password->text)) : std::nullopt;
 }
 
 }  // namespace dlock

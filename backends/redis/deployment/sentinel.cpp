@@ -317,9 +317,9 @@ Result<SentinelLogin> sentinel_login(const BackendUrl& url) {
   login.user = url.param("sentinel-user");
   const std::string file = url.param("sentinel-password-file");
   if (!file.empty()) {
-    auto password = read_password_file(file, SecretKeeper::kUser);
+    auto password = read_password_file(file);
     if (!password) return password.error();
-    login.password = std::move(*password);
+    login.password = std::move(password->text);
     login.password_file = file;
   } else if (!login.user.empty()) {
     return Error{ErrorCode::kMisconfigured, "sentinel-user=" + login.user + " has no password",

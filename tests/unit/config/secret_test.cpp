@@ -34,16 +34,16 @@ class SecretFile {
 }  // namespace
 
 TEST_CASE("the password is the first line of its file") {
-  CHECK(*read_password_file(SecretFile("s3cret\n", 0600).path, SecretKeeper::kUser) == "s3cret");
-  CHECK(*read_password_file(SecretFile("s3cret", 0400).path, SecretKeeper::kUser) == "s3cret");
-  CHECK(*read_password_file(SecretFile("s3 cret\r\nmore\n", 0600).path, SecretKeeper::kUser) == "s3 cret");
+  CHECK(read_password_file(SecretFile("s3cret\n", 0600).path)->text == "s3cret");
+  CHECK(read_password_file(SecretFile("s3cret", 0400).path)->text == "s3cret");
+  CHECK(read_password_file(SecretFile("s3 cret\r\nmore\n", 0600).path)->text == "s3 cret");
 }
 
-TEST_CASE("a password file that others can use is refused, with the command that mends it") {
-  for (const mode_t mode : {0640, 0604, 0660, 0644, 0620, 0610}) {
+TEST_CASE("a password file that others can write is refused, with the command that mends it") {
+  for (const mode_t mode : {0660, 0602, 0666, 0620}) {
     CAPTURE(mode);
     const SecretFile file("s3cret\n", mode);
-    const auto password = read_password_file(file.path, SecretKeeper::kUser);
+    const auto password = read_password_file(file.path);
     REQUIRE(!password);
     CHECK(password.error().code == ErrorCode::kMisconfigured);
     CHECK(password.error().next == "chmod 600 " + file.path);
@@ -51,16 +51,25 @@ TEST_CASE("a password file that others can use is refused, with the command that
   }
 }
 
-TEST_CASE("systemd's credentials may show group rights") {
-  CHECK(*read_password_file(SecretFile("s3cret", 0440).path, SecretKeeper::kSystemd) == "s3cret");
+TEST_CASE("a password file that others can read is used, with a warning that has the command that mends it") {
+  for (const mode_t mode : {0640, 0604, 0644, 0440, 0444}) {
+    CAPTURE(mode);
+    const SecretFile file("s3cret\n", mode);
+    const auto password = read_password_file(file.path);
+    REQUIRE(password);
+    CHECK(password->text == "s3cret");
+    CHECK(password->warning.find("chmod 600 " + file.path) != std::string::npos);
+    CHECK(password->warning.find("s3cret") == std::string::npos);
+  }
+  CHECK(read_password_file(SecretFile("s3cret\n", 0600).path)->warning.empty());
 }
 
 TEST_CASE("what cannot hold a password is refused without being shown") {
-  CHECK(!read_password_file("/nowhere/password", SecretKeeper::kUser));
-  CHECK(!read_password_file("/tmp", SecretKeeper::kUser));
+  CHECK(!read_password_file("/nowhere/password"));
+  CHECK(!read_password_file("/tmp"));
   for (const std::string& text : {std::string(), std::string("\nx"), std::string("a\x01s3cret\n"),
                                   std::string("s3cret\0x", 8), std::string(5000, 'x')}) {
-    const auto password = read_password_file(SecretFile(text, 0600).path, SecretKeeper::kUser);
+    const auto password = read_password_file(SecretFile(text, 0600).path);
     REQUIRE(!password);
     CHECK(password.error().message.find("s3cret") == std::string::npos);
   }
@@ -71,7 +80,7 @@ TEST_CASE("a pipe in place of a password file is refused instead of waited for")
   REQUIRE(mkdtemp(folder) != nullptr);
   const std::string path = std::string(folder) + "/p";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  CHECK(!read_password_file(path, SecretKeeper::kUser));
+  CHECK(!read_password_file(path));
   unlink(path.c_str());
   rmdir(folder);
 }

@@ -248,11 +248,24 @@ TEST_CASE("passwords come from files, credentials, the variable, or the URL") {
       parsed(run({"-b", "b"}), {xdg, "CREDENTIALS_DIRECTORY=" + home.path, "DLOCK_PASSWORD=x"}).backends[0].password ==
       "from-systemd");
   CHECK(parsed(run({"-b", "b"}), {xdg, "DLOCK_PASSWORD=x"}).backends[0].password == "x");
-  chmod(file.c_str(), 0644);
-  const auto loose = parse(run({"-b", "redis://h?password-file=" + file}));
-  REQUIRE(!loose);
-  CHECK(loose.error().code == ErrorCode::kMisconfigured);
-  CHECK(loose.error().next == "chmod 600 " + file);
+  CHECK(parsed(run({"-b", "b"}), {xdg, "CREDENTIALS_DIRECTORY=" + home.path}).warnings.empty());
+}
+
+TEST_CASE(
+    "a password file that others can read is a warning, unless systemd guards it; one that they can write is refused") {
+  Home home("");
+  const std::string file = home.put("/pw", "from-file\n", 0644);
+  const std::vector<std::string> words = run({"-b", "redis://h?password-file=" + file});
+  const Options loose = parsed(words);
+  CHECK(loose.backends[0].password == "from-file");
+  REQUIRE(loose.warnings.size() == 1);
+  CHECK(loose.warnings[0].find("can be read by others") != std::string::npos);
+  CHECK(parsed(words, {"CREDENTIALS_DIRECTORY=" + home.path}).warnings.empty());
+  chmod(file.c_str(), 0666);
+  const auto open = parse(words);
+  REQUIRE(!open);
+  CHECK(open.error().code == ErrorCode::kMisconfigured);
+  CHECK(open.error().next == "chmod 600 " + file);
 }
 
 TEST_CASE("a password on the command line works, with a warning that does not repeat it") {
