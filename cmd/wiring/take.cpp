@@ -107,6 +107,7 @@ Log log_about(const Store& store, const Options& options, const Runtime& runtime
 
 Result<Taken> take_locks(const Options& options, const Runtime& runtime, Intent intent, LockedCommand* command,
                          SignalInbox& signals, RunObserver& observer) {
+  if (auto fit = check_event_file(options.events); !fit) return fit.error();
   Taken taken;
   taken.started = runtime.clock.now();
   Watchers watchers(options, runtime, intent, observer);

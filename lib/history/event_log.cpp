@@ -27,9 +27,13 @@ int written(ssize_t bytes, std::size_t wanted) {
   return static_cast<std::size_t>(bytes) == wanted ? 0 : ENOSPC;
 }
 
+/// Does not wait for a reader of a pipe.
+UniqueFd open_file(const std::string& path) {
+  return UniqueFd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
+}
+
 int append_to_file(const std::string& path, const std::string& line) {
-  // Not to wait for whoever should read a pipe.
-  const UniqueFd file(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
+  const UniqueFd file = open_file(path);
   if (!file.valid()) return errno;
   return written(write(file.get(), line.data(), line.size()), line.size());
 }
@@ -150,10 +154,19 @@ Result<EventPlace> parse_event_place(std::string_view text) {
 
 Result<EventPlace> parse_open_event_place(std::string_view text) {
   auto place = parse_event_place(text);
+  if (place) place->typed = true;
   if (!place || place->kind != EventPlace::Kind::kDescriptor) return place;
   const int flags = fcntl(place->fd, F_GETFL);
   if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return place;
   return no_place(place->text() + (flags < 0 ? " is not open" : " is not open for writing"));
+}
+
+Result<void> check_event_file(const EventPlace& place) {
+  if (!place.typed || place.kind != EventPlace::Kind::kFile || open_file(place.path).valid() || errno == ENXIO)
+    return {};
+  Error error = system_error("cannot write the events to " + place.path, errno);
+  error.next = "nothing was locked";
+  return error;
 }
 
 void EventLog::append(const Event& event) {

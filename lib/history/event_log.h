@@ -17,6 +17,7 @@ struct EventPlace {
   Kind kind = Kind::kOff;
   std::string path = {};  ///< of the file; of the socket of the journal
   int fd = -1;
+  bool typed = false;  ///< on the command line
 
   /// As it is given: "/var/log/dlock.events", "journald", "fd:3".
   std::string text() const;
@@ -26,8 +27,12 @@ struct EventPlace {
 /// for fd: without a number, and for a socket that is no absolute path.
 Result<EventPlace> parse_event_place(std::string_view text);
 
-/// The same; also Invalid for a descriptor that this process does not have, or not for writing.
+/// The same for one that was typed; also Invalid for a descriptor that this process does not have, or not for writing.
 Result<EventPlace> parse_open_event_place(std::string_view text);
+
+/// Opens the file of a place that was typed, as an event would, and closes it again: the error of open(2), before
+/// anything is locked. A pipe without a reader may get one.
+Result<void> check_event_file(const EventPlace& place);
 
 /// Appends events where they belong, in one write each. Nothing that goes wrong here is the business of the command
 /// that runs under the lock: append() does not wait for a reader and does not fail; the first event that is not taken

@@ -83,12 +83,14 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
 
 @test "what cannot be recorded is one warning, and changes neither the command nor its exit status" {
   mkfifo pipe
-  for place in /dev/full pipe journald:/nowhere/socket /nowhere/file; do
+  for place in /dev/full pipe journald:/nowhere/socket; do
     run -5 --separate-stderr dlock run --events "$place" k -- sh -c 'echo ran; exit 5'
     [ "$output" = ran ]
     [[ "$stderr" == "dlock: what happens to k is not recorded: $place: "*"; everything else goes on" ]]
     [ "${#stderr_lines[@]}" = 1 ]
   done
+  DLOCK_EVENTS=/nowhere/file run -5 dlock run k -- sh -c 'exit 5'
+  [[ "$output" == *"is not recorded: /nowhere/file: No such file or directory; everything else goes on"* ]]
   DLOCK_EVENTS=fd:9 run -5 dlock run k -- sh -c 'exit 5' # 9 is not open: its owner has closed it
   [[ "$output" == *"is not recorded: fd:9: Bad file descriptor"* ]]
   run -0 dlock run --events off k -- true
@@ -104,6 +106,22 @@ recorded() { [ "$(story "$1" | grep -cw -- "$2")" -gt 0 ]; } # KEY EVENT
   [ "$(ls)" = "" ]
   run -64 dlock history --since 2026-02-30 --events "$events"
   [[ "$output" == "dlock: --since: '2026-02-30' is not a moment"* ]]
+}
+
+@test "a file for events or a report that cannot be opened is refused before anything is locked, with the same words" {
+  mkdir folder
+  for place in /nowhere/file folder; do
+    run dlock run --report "$place" k -- touch ran
+    local report=$status words=${output#dlock: cannot write the report }
+    for command in "run --events $place k -- touch ran" "acquire --events $place --ttl 1m k" "hold --events $place k"; do
+      # shellcheck disable=SC2086
+      run dlock $command </dev/null
+      [ "$status" = "$report" ]
+      [[ "$output" == "dlock: cannot write the events to ${words%%$'\n'*}"* ]]
+    done
+  done
+  [ ! -e ran ]
+  is_free k
 }
 
 @test "a record that may not grow any more costs CMD nothing, and no other command its end" {
