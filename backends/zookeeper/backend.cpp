@@ -2,6 +2,7 @@
 #include "backends/zookeeper/backend.h"
 
 #include "backends/zookeeper/admin.h"
+#include "backends/zookeeper/lock/detached.h"
 #include "backends/zookeeper/lock/lock.h"
 
 namespace dlock {
@@ -25,6 +26,11 @@ Result<std::unique_ptr<LockDriver>> keep_zookeeper_lock(const BackendUrl& url, c
     return Error{ErrorCode::kUnsupported,
                  std::string("recipe=") + zookeeper::recipe_name(ensemble->recipe()) + " has no slots",
                  "use --permits " + std::to_string(spec.slots.size()) + " alone, or recipe=bridge"};
+  }
+  if (spec.take && (spec.left_to == 0 || spec.at_least > Duration(0))) {
+    const auto files = zookeeper::LeaseFiles::open(true);
+    const auto fit = files ? files->check() : files.error();
+    if (!fit) return fit.error();
   }
   auto stages = zookeeper::stages_of(ensemble->recipe(), *directory, spec.mode, spec.permits);
   if (!stages) return stages.error();

@@ -230,3 +230,20 @@ refused_there() {
   [ ! -e ran ]
 }
 @test "each store: nobody listens there: 69 with the address and the reason, and nothing is run" { on_each_store refused_there; }
+
+lease_without_a_place() { # ulimit -f 0: what has to be written down on this machine cannot be
+  can detaches || return 0
+  local options
+  for options in "--ttl 1m" "--ttl 1m --shell"; do
+    # shellcheck disable=SC2016
+    run bash -c 'ulimit -f 0; exec dlock acquire -q $2 "$1" 2>/dev/null' - "$key" "$options"
+    echo "$options: $status $output"
+    if [ "$status" = 0 ]; then
+      run -0 dlock release --owner "$(holder_field "$key" owner)" "$key"
+    else
+      [ -z "$output" ] || [[ "$options $output" == *"--shell (exit $status)" ]]
+    fi
+    is_free "$key"
+  done
+}
+@test "each store that can has a lease, or says that there is no place for it before it prints a handle" { on_each_store lease_without_a_place; }

@@ -201,6 +201,27 @@ gone() { [ "$(ask k children "$1")" = "no such node" ]; }
   [ ! -e "$folder/$owner.lease" ]
 }
 
+@test "a lease whose session has no place on this machine: nothing is printed, and nothing was locked" {
+  need_root
+  open_world
+  mkdir -p "$BATS_TEST_TMPDIR/libexec/dlock"
+  cp "$(dirname "$(realpath "$DLOCK")")/../libexec/dlock/dlock-zookeeper" "$BATS_TEST_TMPDIR/libexec/dlock"
+  mkdir -m 555 closed
+  local place words
+  for place in XDG_STATE_HOME= "XDG_STATE_HOME=$PWD/closed"; do
+    for words in "acquire --ttl 5s $key" "acquire --shell --ttl 5s $key" "run --at-least 5s $key -- touch ran"; do
+      # shellcheck disable=SC2086
+      run --separate-stderr nobody env -u HOME "$place" "DLOCK_BACKEND=$DLOCK_BACKEND" dlock $words
+      echo "$place $words: $status $output $stderr"
+      [ "$status" != 0 ]
+      [ -z "$output" ] || [ "$output" = "(exit $status)" ]
+      [[ "$stderr" == *"HOME is not set"* || "$stderr" == *"cannot make $PWD/closed/dlock"* ]]
+    done
+  done
+  [ ! -e ran ]
+  is_free "$key"
+}
+
 @test "fence: a lower token is refused" {
   run dlock fence "$key" 10 -- true
   if [ "$status" = 78 ]; then [[ "$output" == *fence* ]]; return; fi

@@ -26,6 +26,7 @@ namespace {
 
 constexpr Duration kLookAgain = std::chrono::milliseconds(10);  ///< whether another dlock is done with a file
 constexpr char kEnding[] = ".lease";
+constexpr std::size_t kLongestLease = 4096;  ///< of all but the longest keys
 constexpr Duration kSpareAge = std::chrono::hours(1);
 
 Result<std::string> folder_of_user() {
@@ -44,6 +45,12 @@ Result<void> make_folder(const std::string& folder) {
     if (mkdir_for_owner(part, 0700) != 0 && errno != EEXIST) return system_error("cannot make " + part, errno);
     if (end == std::string::npos) return {};
   }
+}
+
+Result<UniqueFd> make_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return system_error("cannot make " + path, errno);
+  return file;
 }
 
 Message message_of(const DetachedLease& lease) {
@@ -101,11 +108,22 @@ Result<LeaseFiles> LeaseFiles::open(bool make) {
 
 std::string LeaseFiles::path_of(const Owner& owner) const { return folder_ + "/" + owner.text() + kEnding; }
 
+Result<void> LeaseFiles::check() const {
+  const std::string path = folder_ + "/" + random_hex(8);
+  const auto file = make_file(path);
+  if (!file) return file.error();
+  const bool written = write_all(file->get(), std::string(kLongestLease, ' '));
+  const int errnum = errno;
+  unlink(path.c_str());
+  return written ? Result<void>() : system_error("cannot write " + path, errnum);
+}
+
 Result<UniqueFd> LeaseFiles::write(const DetachedLease& lease) const {
   const std::string path = path_of(lease.owner);
   const std::string draft = path + "." + random_hex(4);
-  UniqueFd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.valid()) return system_error("cannot make " + draft, errno);
+  auto made = make_file(draft);
+  if (!made) return made;
+  UniqueFd file = std::move(*made);
   errno = EIO;
   if (fchmod(file.get(), 0600) == 0 && write_all(file.get(), encode(message_of(lease))) &&
       flock(file.get(), LOCK_EX | LOCK_NB) == 0 && rename(draft.c_str(), path.c_str()) == 0) {

@@ -42,6 +42,9 @@ class LeaseFiles {
   static Result<LeaseFiles> open(bool make);
   explicit LeaseFiles(std::string folder) : folder_(std::move(folder)) {}
 
+  /// Whether a lease can be written, as far as that can be known before there is one: writes as much, and removes it.
+  Result<void> check() const;
+
   /// Writes the file of `lease` and locks it: lock() waits while the returned descriptor is open.
   Result<UniqueFd> write(const DetachedLease& lease) const;
 
