@@ -98,6 +98,11 @@ TEST_CASE("a detached lease ends by itself, and not before its time") {
     next.held();
     CHECK(clock.now() - before >= seconds(1));
     CHECK(clock.now() - before < scaled(seconds(5)));
+    const auto late = w.b.renew(name(w.key), spec.owner, seconds(60));
+    REQUIRE_FALSE(late);
+    CHECK(late.error().code == ErrorCode::kLost);
+    CAPTURE(late.error().message);
+    CHECK(late.error().message.find("force") == std::string::npos);
     CHECK(code_of(w.b.release(name(w.key), spec.owner)) == ErrorCode::kLost);
     next.release();
   });

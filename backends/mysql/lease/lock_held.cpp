@@ -92,8 +92,9 @@ std::string LeaseLock::why_lost(const LeaseReading& reading, TimePoint until, Co
   const TimePoint soon = std::min(until, runtime_.clock.now() + kReasonBudget);
   const std::string by = freed_by(servers_, holder_, runtime_.clock, soon, control);
   if (!by.empty()) return forced_by(by);
+  if (find_holder(reading.row, holder_)) return "its lease ended by the clock of " + store_name_;
   const bool nobody = state_of(reading.row, spec_.name, store_name_, reading.now).holders.empty();
-  return nobody ? store_name_ + " has no such lock any more (it expired, or was force-released)"
+  return nobody ? store_name_ + " has no such lock any more (it expired, or was deleted)"
                 : "somebody else holds it on " + store_name_;
 }
 

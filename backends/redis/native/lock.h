@@ -28,7 +28,7 @@ class NativeLock final : public ScriptLock {
   Connection* connection() const override { return deployment_->current(store_.names().key); }
   bool listen_as_holder(TimePoint until) override { return listen(until, control_); }
   std::optional<bool> is_still_ours(TimePoint until) override;
-  const char* taken_away() const override { return "it expired, was force-released or deleted on "; }
+  const char* taken_away() const override { return "it expired or was deleted on "; }
 
   NativeAsk make_ask() const;
   Attempt granted(const NativeGrant& grant);

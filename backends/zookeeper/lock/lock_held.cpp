@@ -160,7 +160,7 @@ RenewalLost ZookeeperLock::lost_by_deletion() {
     const auto told = answer ? decode_record(answer->data) : std::nullopt;
     if (told && !told->freed_by.empty()) freed_by_ = told->freed_by;
   }
-  return {freed_by_.empty() ? "it was force-released or deleted on " + ensemble_.store() : forced_by(freed_by_)};
+  return {freed_by_.empty() ? "it was deleted on " + ensemble_.store() : forced_by(freed_by_)};
 }
 
 /// What has been answered of these reads; never waits.

@@ -58,7 +58,7 @@ Result<void> check_nodes(Calls& calls, const std::vector<std::string>& paths, Ti
     const auto node = calls.call_until({.kind = Request::Kind::kExists, .path = path}, until, nullptr);
     if (!node) return node.error();
     if (node->code != Code::kOk || node->stat.ephemeral_owner != calls.key().id) {
-      return Error{ErrorCode::kLost, "it was force-released or deleted on " + calls.store()};
+      return Error{ErrorCode::kLost, "it was deleted on " + calls.store()};
     }
   }
   return {};

@@ -42,12 +42,19 @@ TEST_CASE("a lock that was taken away is lost at the next renewal; one whose lea
   World world;
   world.granted();
   const std::string version = world.server.version;
-  SUBCASE("force-released") {
+  std::string why;
+  SUBCASE("deleted") {
     world.server.holders.clear();
     world.server.version += "1";
+    why = "it expired, or was deleted";
   }
-  SUBCASE("over") { world.clock.advance(30s); }
-  CHECK(std::holds_alternative<RenewalLost>(world.lock().renew(world.control, world.clock.now() + 5s)));
+  SUBCASE("over") {
+    world.clock.advance(30s);
+    why = "its lease ended by the clock of ";
+  }
+  const Renewal answer = world.lock().renew(world.control, world.clock.now() + 5s);
+  REQUIRE(std::holds_alternative<RenewalLost>(answer));
+  CHECK(std::get<RenewalLost>(answer).why.find(why) != std::string::npos);
   CHECK(world.seen().holders.empty());
 }
 
