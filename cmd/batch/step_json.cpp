@@ -39,22 +39,23 @@ Result<StockStep> parse_json_step(std::string_view line) {
   if (members.twice()) return wrong("member " + dlock::in_quotes(*members.twice()) + " is there twice");
   std::string step;
   std::string id;
+  std::string refund_id;
   std::optional<Quantity> quantity;
   for (const auto& [name, value] : object.items()) {
-    const bool is_text = name == "step" || name == "id";
-    if (is_text && !value.is_string()) return wrong("'" + name + "' has to be a text");
-    if (is_text) {
-      (name == "id" ? id : step) = value.get<std::string>();
+    std::string* text = name == "step" ? &step : name == "id" ? &id : name == "refund_id" ? &refund_id : nullptr;
+    if (text && !value.is_string()) return wrong("'" + name + "' has to be a text");
+    if (text) {
+      *text = value.get<std::string>();
     } else if (name == "qty") {
       const auto number = value.is_number_unsigned() ? parse_quantity(value.dump()) : parse_quantity("?");
       if (!number) return wrong("'qty' has to be a whole number from 1 to " + std::to_string(kMostItems));
       quantity = *number;
     } else {
-      return wrong("there is no member " + dlock::in_quotes(name) + ": there are step, id, qty");
+      return wrong("there is no member " + dlock::in_quotes(name) + ": there are step, id, qty, refund_id");
     }
   }
   if (step.empty() || id.empty()) return wrong(std::string("'") + (step.empty() ? "step" : "id") + "' is missing");
-  return make_step(step, id, quantity ? &*quantity : nullptr);
+  return make_step(step, id, quantity ? &*quantity : nullptr, refund_id);
 }
 
 }  // namespace dlock

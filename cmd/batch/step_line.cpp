@@ -64,7 +64,8 @@ void put_error(JsonWriter& json, const Error& error) {
 
 }  // namespace
 
-Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity) {
+Result<StockStep> make_step(std::string_view word, std::string_view id, const Quantity* quantity,
+                            std::string_view refund_id) {
   const auto* const row = std::find(kWords.begin(), kWords.end(), word);
   if (row == kWords.end()) return wrong("there is no step " + in_quotes(word));
   const auto kind = static_cast<Kind>(row - kWords.begin());
@@ -76,6 +77,11 @@ Result<StockStep> make_step(std::string_view word, std::string_view id, const Qu
   if (!quantity && kind == Kind::kAdd) return wrong("add needs a quantity: add ID QTY");
   StockStep step{.kind = kind, .id = std::move(*name)};
   if (quantity) step.quantity = *quantity;
+  if (refund_id.empty()) return step;
+  if (kind != Kind::kRefund) return wrong(std::string(word) + " has no id of a refund");
+  auto refund = LockName::parse(refund_id);
+  if (!refund) return wrong("the id of the refund: " + refund.error().message);
+  step.refund_id = std::move(*refund);
   return step;
 }
 
@@ -87,11 +93,15 @@ Result<StockStep> parse_step(std::string_view line) {
   const std::string_view number = next_word(rest);
   if (word.empty()) return wrong("the line is empty");
   if (id.empty()) return wrong(in_quotes(word) + " needs the id of a request behind it");
-  if (!next_word(rest).empty()) return wrong("there is more behind the quantity " + in_quotes(number));
+  const std::string_view refund_id = word == "refund" ? next_word(rest) : std::string_view();
+  if (!next_word(rest).empty()) {
+    return wrong("there is more after " +
+                 (refund_id.empty() ? "the quantity " + in_quotes(number) : in_quotes(refund_id)));
+  }
   if (number.empty()) return make_step(word, id, nullptr);
   const auto quantity = parse_quantity(number);
   if (!quantity) return wrong("the quantity: " + quantity.error().message);
-  return make_step(word, id, &*quantity);
+  return make_step(word, id, &*quantity, refund_id);
 }
 
 void put_answer(std::string& out, const StockStep& step, const Result<StepAnswer>& answer) {

@@ -42,9 +42,11 @@ class Calling {
       case StockAction::kAdd:
         return add();
       case StockAction::kRebalance:
-        return end([&](const CallLimit& limit) { return stock_.rebalance(name(), limit); });
+        return end([&](const CallLimit& limit) { return stock_.rebalance(name(), limit); },
+                   [](JsonWriter& /*json*/) {});
       case StockAction::kResize:
-        return end([&](const CallLimit& limit) { return stock_.resize(name(), what_.segments, limit); });
+        return end([&](const CallLimit& limit) { return stock_.resize(name(), what_.segments, limit); },
+                   [&](JsonWriter& json) { json.key("segments").number(what_.segments); });
       case StockAction::kDrop:
         return drop();
       case StockAction::kRun:
@@ -58,15 +60,33 @@ class Calling {
 
   TimePoint soon() const { return runtime_.clock.now() + std::max(options_.connect_timeout, kAskBudget); }
 
-  int refuse(const Error& error) {
-    return fail(runtime_.log, with_nearest_stock(error, stock_, name(), CallLimit{soon()}));
+  /// `id`: of the request; nullptr: the call has none, and may be made again as it was.
+  int refuse(Error error, const LockName* id = nullptr) {
+    if (error.code != ErrorCode::kUnavailable) {
+      return fail(runtime_.log, with_nearest_stock(std::move(error), stock_, name(), CallLimit{soon()}));
+    }
+    error.message += "; it may have been done";
+    error.next +=
+        (error.next.empty() ? "" : "; ") + ("to find out, and do nothing twice: " + same_stock_call(options_, id));
+    return fail(runtime_.log, error);
   }
 
-  /// A call that says nothing when it succeeds.
-  template <typename Call>
-  int end(Call call) {
+  JsonWriter begin_json() const {
+    JsonWriter json;
+    const std::string schema = "dlock.stock." + std::string(action_row(what_.action).name) + "/1";
+    json.begin_object().key("schema").text(schema).key("name").text(name().text());
+    return json;
+  }
+
+  /// A call that has nothing to say when it succeeds, but as JSON, to which `put` adds.
+  template <typename Call, typename Put>
+  int end(Call call, Put put) {
     const auto done = insist(call, soon(), runtime_.clock, nullptr);
-    return done ? 0 : refuse(done.error());
+    if (!done) return refuse(done.error());
+    if (!options_.json) return 0;
+    JsonWriter json = begin_json();
+    put(json);
+    return print(out_, runtime_.log, json.end_object().line());
   }
 
   /// A call that answers with parts.
@@ -85,11 +105,11 @@ class Calling {
     return parts;
   }
 
-  int print_answer(const char* schema, const LockName& id, Quantity quantity, const StockParts& parts,
-                   std::optional<bool> repeated) {
+  int print_answer(const LockName& id, Quantity quantity, const StockParts& parts, std::optional<bool> repeated = {}) {
     if (!options_.json) return print(out_, runtime_.log, stock_parts_text(parts));
-    JsonWriter json;
-    json.begin_object().key("schema").text(schema).key("name").text(name().text()).key("id").text(id.text());
+    JsonWriter json = begin_json();
+    json.key("id").text(id.text());
+    if (what_.refund_id) json.key("refund_id").text(what_.refund_id->text());
     json.key("qty").number(quantity).key("parts").begin_array();
     for (const StockPart& part : parts) {
       json.begin_object().key("segment").number(part.segment).key("qty").number(part.quantity).end_object();
@@ -105,12 +125,15 @@ class Calling {
         [&](const CallLimit& limit) { return stock_.create(name(), what_.quantity, what_.segments, maker, limit); },
         soon(), runtime_.clock, nullptr);
     const bool there = !made && what_.if_not_exists && made.error().code == ErrorCode::kConflict;
-    if (!made && !there) return fail(runtime_.log, made.error());
+    if (!made && !there) return refuse(made.error());
     if (made && what_.quantity == 0) {
       runtime_.log.notice("stock '" + name().text() + "' is empty; fill it with: dlock stock add --qty N " +
                           name().typed());
     }
-    return 0;
+    if (!options_.json) return 0;
+    JsonWriter json = begin_json();
+    json.key("created").boolean(!there);
+    return print(out_, runtime_.log, json.end_object().line());
   }
 
   int take() {
@@ -122,18 +145,17 @@ class Calling {
       runtime_.log.error(taken.error());
       return options_.conflict_exit_code;
     }
-    if (!taken) return refuse(taken.error());
+    if (!taken) return refuse(taken.error(), &request.id);
     if (taken->repeated) runtime_.log.verbose("request '" + request.id.text() + "' was served before");
     if (!what_.id) signal(SIGPIPE, SIG_IGN);  // to be there when nobody reads the answer
-    const int status = print_answer("dlock.stock.take/1", request.id, request.quantity, taken->parts, taken->repeated);
+    const int status = print_answer(request.id, request.quantity, taken->parts, taken->repeated);
     if (status != 0 && !what_.id) take_back(request);
     return status;
   }
 
   /// Nobody could ask for it again, or refund it: its id is known to us alone.
   void take_back(const StockRequest& request) {
-    const auto back =
-        parts_of([&](const CallLimit& limit) { return stock_.refund(name(), request.id, std::nullopt, limit); });
+    const auto back = parts_of([&](const CallLimit& limit) { return stock_.refund({name(), request.id}, limit); });
     if (!back) return runtime_.log.error(back.error());
     runtime_.log.warn("the " + std::to_string(request.quantity) + " of " + name().text() +
                       " went back, since the answer could not be printed");
@@ -141,29 +163,33 @@ class Calling {
 
   int refund() {
     const LockName id = request_id(what_);
-    const auto back =
-        parts_of([&](const CallLimit& limit) { return stock_.refund(name(), id, what_.qty_given, limit); });
-    if (!back) return refuse(back.error());
-    if (back->empty()) runtime_.log.notice("request '" + id.text() + "' had taken nothing, and never will");
-    return print_answer("dlock.stock.refund/1", id, sum_of(*back), *back, std::nullopt);
+    const StockRefund refund{name(), id, what_.qty_given, what_.refund_id};
+    const auto back = parts_of([&](const CallLimit& limit) { return stock_.refund(refund, limit); });
+    if (!back) return refuse(back.error(), &id);
+    if (back->empty()) {
+      runtime_.log.notice(id.text() +
+                          " took nothing; it is closed now: a take of that id fails. Was another id meant?");
+    }
+    return print_answer(id, sum_of(*back), *back);
   }
 
   int add() {
     const LockName id = request_id(what_);
     const auto added = parts_of([&](const CallLimit& limit) { return stock_.add(name(), id, what_.qty, limit); });
-    if (!added) return refuse(added.error());
-    return print_answer("dlock.stock.add/1", id, what_.qty, *added, std::nullopt);
+    if (!added) return refuse(added.error(), &id);
+    return print_answer(id, what_.qty, *added);
   }
 
   /// Gone after an answer that was lost: that was us.
   int drop() {
     bool unanswered = false;
-    return end([&](const CallLimit& limit) -> Result<void> {
+    const auto once = [&](const CallLimit& limit) -> Result<void> {
       auto dropped = stock_.drop(name(), limit);
       if (!dropped && unanswered && dropped.error().code == ErrorCode::kMisconfigured) return {};
       unanswered = unanswered || (!dropped && dropped.error().code == ErrorCode::kUnavailable);
       return dropped;
-    });
+    };
+    return end(once, [](JsonWriter& /*json*/) {});
   }
 
   const Options& options_;

@@ -69,6 +69,7 @@ enum class OptionId {
   kIfNotExists,
   kQty,
   kId,
+  kRefundId,
   kIdsFrom,
   kStockMode,
   kReserve,

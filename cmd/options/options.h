@@ -74,11 +74,12 @@ struct StockOptions {
   Quantity qty = 1;                        ///< --qty
   std::optional<Quantity> qty_given = {};  ///< --qty, if it was: refund gives back all without it
   std::optional<LockName> id = {};         ///< --id
-  std::string ids_from = {};               ///< --ids-from of take: a file, or "-"; empty: one request
-  Duration reserve{0};                     ///< --reserve of batch: how long a take is set aside; 0: it sells
-  int window = 256;                        ///< --window: requests under way at most
-  bool lock_segment = false;               ///< run --mode lock
-  std::optional<StockClaim> claim = {};    ///< of run: what is set aside
+  std::optional<LockName> refund_id = {};
+  std::string ids_from = {};             ///< --ids-from of take: a file, or "-"; empty: one request
+  Duration reserve{0};                   ///< --reserve of batch: how long a take is set aside; 0: it sells
+  int window = 256;                      ///< --window: requests under way at most
+  bool lock_segment = false;             ///< run --mode lock
+  std::optional<StockClaim> claim = {};  ///< of run: what is set aside
 };
 
 /// --count at most: of `dlock bench`, and of `dlock bench stock`.

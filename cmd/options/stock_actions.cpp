@@ -5,6 +5,7 @@
 
 #include "cmd/options/option_values.h"
 #include "cmd/options/usage_error.h"
+#include "lib/base/human_text.h"
 #include "lib/base/random.h"
 #include "lib/config/suggest.h"
 #include "lib/stock/stock.h"
@@ -14,21 +15,24 @@ namespace {
 
 constexpr int kWidestWindow = 10'000;
 
-constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists};
+constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists,
+                                       OptionId::kJson};
 constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
 constexpr OptionId kTakeOptions[] = {OptionId::kQty,     OptionId::kId,    OptionId::kNonblock,
                                      OptionId::kWait,    OptionId::kJson,  OptionId::kConflictExitCode,
                                      OptionId::kIdsFrom, OptionId::kWindow};
 constexpr OptionId kBatchOptions[] = {OptionId::kReserve, OptionId::kWindow, OptionId::kWait, OptionId::kJson};
-constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
+constexpr OptionId kAddOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
+constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kRefundId, OptionId::kJson};
 constexpr OptionId kRunOptions[] = {
     OptionId::kQty,     OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
     OptionId::kWait,    OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
     OptionId::kOnLost,  OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
     OptionId::kMaxHold,
 };
-constexpr OptionId kResizeOptions[] = {OptionId::kSegments};
-constexpr OptionId kDropOptions[] = {OptionId::kYes};
+constexpr OptionId kRebalanceOptions[] = {OptionId::kJson};
+constexpr OptionId kResizeOptions[] = {OptionId::kSegments, OptionId::kJson};
+constexpr OptionId kDropOptions[] = {OptionId::kYes, OptionId::kJson};
 
 constexpr StockActionRow kActionRows[] = {
     {StockAction::kCreate, "create", "NAME --quantity N [--segments S]", "N items, spread evenly over S segments",
@@ -39,9 +43,10 @@ constexpr StockActionRow kActionRows[] = {
      "requests from stdin, one per line; answers on stdout", kBatchOptions},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
      "sold if CMD ends with 0; given back after any other end", kRunOptions},
-    {StockAction::kRefund, "refund", "NAME --id ID [--qty Q]", "give back what ID took, once", kRefundOptions},
-    {StockAction::kAdd, "add", "NAME --qty Q [--id ID]", "restock, the emptiest segments first", kRefundOptions},
-    {StockAction::kRebalance, "rebalance", "NAME", "level the segments", {}},
+    {StockAction::kRefund, "refund", "NAME --id ID [--qty Q] [--refund-id ID]",
+     "give back what ID took, once; with --refund-id in parts", kRefundOptions},
+    {StockAction::kAdd, "add", "NAME --qty Q [--id ID]", "restock, the emptiest segments first", kAddOptions},
+    {StockAction::kRebalance, "rebalance", "NAME", "level the segments", kRebalanceOptions},
     {StockAction::kResize, "resize", "NAME --segments S", "level over another number of segments", kResizeOptions},
     {StockAction::kDrop, "drop", "NAME --yes", "remove the stock", kDropOptions},
 };
@@ -134,14 +139,20 @@ class Reader {
     if (auto read = from_.read_with(OptionId::kIdsFrom, parse_file, stock_.ids_from); !read) return read;
     if (auto read = from_.read(OptionId::kReserve, std::chrono::milliseconds(1), stock_.reserve); !read) return read;
     if (auto read = from_.read(OptionId::kWindow, 1, kWidestWindow, stock_.window); !read) return read;
-    const Setting* id = from_.find(OptionId::kId);
-    if (!id) return {};
-    auto parsed = LockName::parse(id->value());
-    if (!parsed)
-      return OptionReader::at(*id,
-                              {ErrorCode::kInvalid, "this cannot be the id of a request: " + parsed.error().message,
-                               "an id is 1 to 255 bytes of UTF-8 without control characters"});
-    stock_.id = std::move(*parsed);
+    if (auto read = read_id(OptionId::kId, "a request", stock_.id); !read) return read;
+    return read_id(OptionId::kRefundId, "a refund", stock_.refund_id);
+  }
+
+  Result<void> read_id(OptionId option, const char* of, std::optional<LockName>& id) {
+    const Setting* given = from_.find(option);
+    if (!given) return {};
+    auto parsed = LockName::parse(given->value());
+    if (!parsed) {
+      return OptionReader::at(
+          *given, {ErrorCode::kInvalid, "this cannot be the id of " + std::string(of) + ": " + parsed.error().message,
+                   "an id is 1 to 255 bytes of UTF-8 without control characters"});
+    }
+    id = std::move(*parsed);
     return {};
   }
 
@@ -223,6 +234,11 @@ LockName request_id(const StockOptions& stock) {
 
 std::span<const StockActionRow> stock_action_rows() { return kActionRows; }
 
+const StockActionRow& action_row(StockAction action) {
+  const auto is_it = [&](const StockActionRow& row) { return row.action == action; };
+  return *std::find_if(std::begin(kActionRows), std::end(kActionRows), is_it);
+}
+
 bool has_option(const StockActionRow& action, const OptionRow& option) {
   const bool of_all = option.anywhere || option.id == OptionId::kConnectTimeout;
   return of_all || std::find(action.options.begin(), action.options.end(), option.id) != action.options.end();
@@ -232,6 +248,24 @@ bool is_of_some_actions(const OptionRow& option) {
   const auto has = [&](const StockActionRow& action) { return has_option(action, option); };
   return std::any_of(std::begin(kActionRows), std::end(kActionRows), has) &&
          !std::all_of(std::begin(kActionRows), std::end(kActionRows), has);
+}
+
+std::string same_stock_call(const Options& options, const LockName* id) {
+  const StockOptions& what = *options.stock;
+  const LockName& name = options.keys.front();
+  if (what.action == StockAction::kCreate) return "dlock stock show " + name.typed();
+  std::string line = "dlock stock " + std::string(action_row(what.action).name);
+  if (what.qty_given) line += " --qty " + std::to_string(what.qty);
+  if (id) line += " --id " + shell_word(id->text());
+  if (what.refund_id) line += " --refund-id " + shell_word(what.refund_id->text());
+  if (what.action == StockAction::kResize) line += " --segments " + std::to_string(what.segments);
+  if (what.action == StockAction::kDrop) line += " --yes";
+  if (options.shell_command) line += " -c " + shell_word(*options.shell_command);
+  line += " " + name.typed();
+  if (options.child.empty()) return line;
+  line += " --";
+  for (std::size_t i = 0; i + 1 < options.child.size(); ++i) line += " " + shell_word(options.child[i]);
+  return line;
 }
 
 Result<void> read_stock_options(const Arguments& arguments, const OptionReader& from, Options& options) {

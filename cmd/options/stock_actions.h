@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "cmd/options/arguments.h"
@@ -21,6 +22,7 @@ struct StockActionRow {
 };
 
 std::span<const StockActionRow> stock_action_rows();
+const StockActionRow& action_row(StockAction action);
 
 bool has_option(const StockActionRow& action, const OptionRow& option);
 
@@ -29,6 +31,10 @@ bool is_of_some_actions(const OptionRow& option);
 
 /// The id of the request; a new random one if the user gave none.
 LockName request_id(const StockOptions& stock);
+
+/// The command line that makes the same call again; for create, whose repetition is refused, the one that looks. `id`:
+/// the request's; nullptr: it has none.
+std::string same_stock_call(const Options& options, const LockName* id);
 
 /// Reads ACTION, NAME and the options of `dlock stock` into options.stock and options.keys. Invalid names what is
 /// missing, wrong or another action's.

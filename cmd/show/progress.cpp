@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/show/progress.h"
 
+#include "cmd/options/stock_actions.h"
 #include "cmd/show/contention.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
@@ -157,7 +158,11 @@ void Progress::release_unconfirmed(const std::string& why, const SupervisorState
     const Duration left = *s.deadline - runtime_.clock.now();
     text += left > 0s ? "; the lease ends by itself in " + human_duration(left) : "; the lease has ended by itself";
   }
-  runtime_.log.warn(text, {"release_unconfirmed"});
+  if (!options_.stock) return runtime_.log.warn(text, {"release_unconfirmed"});
+  const std::string again = same_stock_call(options_, &options_.stock->claim->id);
+  runtime_.log.error(
+      {ErrorCode::kUnavailable, text, "to find out whether it was sold, and sell nothing twice: " + again},
+      {"release_unconfirmed"});
 }
 
 }  // namespace dlock

@@ -101,18 +101,17 @@ class LedgerStock final : public Stock {
     return missing_ ? Result<void>() : cancelled;  // no stock: nothing is set aside
   }
 
-  Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
-                            const CallLimit& limit) override {
-    return in_stock<StockParts>(name, Access::kShared, limit, [&]() -> Result<StockParts> {
-      const auto record = ledger_->record(id);
+  Result<StockParts> refund(const StockRefund& refund, const CallLimit& limit) override {
+    return in_stock<StockParts>(refund.stock, Access::kShared, limit, [&]() -> Result<StockParts> {
+      const auto record = ledger_->record(refund.id);
       if (!record) return record.error();
-      auto plan = plan_refund(*record ? &**record : nullptr, id, quantity);
+      auto plan = plan_refund(*record ? &**record : nullptr, refund);
       if (!plan) return plan.error();
       for (const StockPart& part : plan->back) {
         const int home = home_of(part.segment, ledger_->segments());
         ledger_->move(home, {.quantity = part.quantity, .refunded = part.quantity});
       }
-      ledger_->remember(id, plan->record);
+      ledger_->remember(refund.id, plan->record);
       return std::move(plan->answer);
     });
   }

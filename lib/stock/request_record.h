@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "lib/lock/owner.h"
 #include "lib/stock/stock.h"
@@ -29,10 +30,21 @@ struct RequestRecord {
   Quantity quantity = 0;
   StockParts parts;
   std::string owner;      ///< of the reservation that it was, or is; empty: there was none
-  Quantity refunded = 0;  ///< with kRefunded
+  Quantity refunded = 0;  ///< with kRefunded: the sum of all refunds
+
+  /// One refund; refund_word() names it.
+  struct Refund {
+    std::string word;
+    Quantity quantity = 0;
+  };
+  std::vector<Refund> refunds = {};  ///< in their order; empty: there is none, or only one without an id
 };
 
-/// "T 5 3:2,4:3 OWNER 0", and back (Invalid). An empty list or owner is "-".
+/// What a refund is called in a record: its id in hex digits; "-": it has none.
+std::string refund_word(const StockRefund& refund);
+
+/// "T 5 3:2,4:3 OWNER 0", and back (Invalid). An empty list or owner is "-". With refunds that have ids these follow:
+/// "G 5 3:2,4:3 OWNER 4 7231:3,-:1".
 std::string record_text(const RequestRecord& record);
 Result<RequestRecord> parse_record(std::string_view text);
 
@@ -50,6 +62,6 @@ struct RefundPlan {
   StockParts answer;     ///< the parts to tell the caller
   RequestRecord record;  ///< to be remembered; as before if it was done before
 };
-Result<RefundPlan> plan_refund(const RequestRecord* record, const LockName& id, std::optional<Quantity> quantity);
+Result<RefundPlan> plan_refund(const RequestRecord* record, const StockRefund& refund);
 
 }  // namespace dlock

@@ -37,15 +37,16 @@ StockParts fill_emptiest(const std::vector<Quantity>& have, Quantity quantity) {
   return parts;
 }
 
-StockParts first_of(const StockParts& parts, Quantity quantity) {
-  StockParts first;
+StockParts part_of(const StockParts& parts, Quantity skip, Quantity quantity) {
+  StockParts found;
   for (const StockPart& part : parts) {
-    if (quantity == 0) break;
-    const Quantity some = std::min(quantity, part.quantity);
-    first.push_back({part.segment, some});
+    const Quantity passed = std::min(skip, part.quantity);
+    const Quantity some = std::min(quantity, part.quantity - passed);
+    if (some > 0) found.push_back({part.segment, some});
+    skip -= passed;
     quantity -= some;
   }
-  return first;
+  return found;
 }
 
 }  // namespace dlock

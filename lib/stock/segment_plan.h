@@ -17,8 +17,8 @@ std::vector<Quantity> spread(Quantity quantity, int segments);
 /// each has now; the parts are in the order of the segments.
 StockParts fill_emptiest(const std::vector<Quantity>& have, Quantity quantity);
 
-/// `quantity` of what was taken, the first parts first: what a refund gives back. REQUIRES: parts have so much.
-StockParts first_of(const StockParts& parts, Quantity quantity);
+/// `quantity` of what was taken, after the first `skip` of it: what a refund gives back. REQUIRES: parts have so much.
+StockParts part_of(const StockParts& parts, Quantity skip, Quantity quantity);
 
 /// Where an item of `segment` belongs when there are `segments` now: a stock that was resized has lost some.
 constexpr int home_of(int segment, int segments) { return segment < segments ? segment : segment % segments; }

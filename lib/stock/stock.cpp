@@ -46,7 +46,7 @@ Result<StepAnswer> Stock::serve_one(const LockName& stock, const StockStep& step
     case StockStep::Kind::kCancel:
       return done(cancel(request, *step.owner, limit));
     case StockStep::Kind::kRefund:
-      return parts(refund(stock, step.id, step.quantity, limit));
+      return parts(refund({stock, step.id, step.quantity, step.refund_id}, limit));
     case StockStep::Kind::kAdd:
       return parts(add(stock, step.id, *step.quantity, limit));
   }
@@ -124,16 +124,33 @@ Error id_of_take(const LockName& id) {
           "one id is one request: choose another id"};
 }
 
-Error refunded_otherwise(const LockName& id, Quantity before) {
+Error refunded_otherwise(const StockRefund& refund, Quantity before) {
+  const std::string quantity = std::to_string(before);
+  const std::string repeat = "to repeat that refund: --qty " + quantity;
+  if (refund.refund_id) {
+    return {ErrorCode::kConflict,
+            "refund '" + refund.refund_id->text() + "' of request '" + refund.id.text() + "' was for " + quantity,
+            repeat + "; for another one: another --refund-id"};
+  }
   return {ErrorCode::kConflict,
-          "request '" + id.text() + "' was refunded before, with a quantity of " + std::to_string(before) +
-              ": a request is refunded once",
-          "to repeat that refund: --qty " + std::to_string(before)};
+          "request '" + refund.id.text() + "' was refunded before, with a quantity of " + quantity +
+              ": without --refund-id it is refunded once",
+          repeat + "; for another part of it: --refund-id ID"};
 }
 
-Error more_than_taken(const LockName& id, Quantity taken, Quantity wanted) {
-  return {ErrorCode::kConflict, "request '" + id.text() + "' took " + std::to_string(taken) + ", a refund of " +
-                                    std::to_string(wanted) + " is more than that; nothing was changed"};
+Error more_than_taken(const StockRefund& refund, Quantity taken, Quantity refunded) {
+  const std::string took = "request '" + refund.id.text() + "' took " + std::to_string(taken);
+  if (refunded == taken) return {ErrorCode::kConflict, took + ", and all of it came back before; nothing was changed"};
+  const std::string left = refunded > 0 ? ", of which " + std::to_string(refunded) + " came back before" : "";
+  return {ErrorCode::kConflict, took + left + ": a refund of " + std::to_string(refund.quantity.value_or(taken)) +
+                                    " is more than that; nothing was changed"};
+}
+
+Error too_many_refunds(const LockName& id) {
+  return {ErrorCode::kConflict,
+          "request '" + id.text() + "' has had " + std::to_string(kMostRefunds) +
+              " refunds, and that is as many as one request can have; nothing was changed",
+          "give the rest back with: dlock stock add"};
 }
 
 Error refund_while_running(const LockName& id) {

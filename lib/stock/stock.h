@@ -46,6 +46,14 @@ struct StockRequest {
   std::optional<int> only_segment = {};  ///< not from any other one (its lock is held)
 };
 
+/// A refund of what `id` took, or of `quantity` of it. With a `refund_id` it is one of several, else the only one.
+struct StockRefund {
+  LockName stock;
+  LockName id;
+  std::optional<Quantity> quantity = {};  ///< all that was not given back before, without one
+  std::optional<LockName> refund_id = {};
+};
+
 /// The items that a request has taken or reserved.
 struct StockTaken {
   StockParts parts;
@@ -67,9 +75,10 @@ struct StockStep {
   Kind kind = Kind::kTake;
   LockName id;
   std::optional<Quantity> quantity = {};  ///< take: 1 without one; refund: all; add: REQUIRED
-  std::optional<Owner> owner = {};        ///< take: reserve for this one; confirm, cancel: whose it is, REQUIRED
-  Duration ttl{0};                        ///< of a reservation
-  int start = 0;                          ///< of a take, as of Stock::take
+  std::optional<LockName> refund_id = {};
+  std::optional<Owner> owner = {};  ///< take: reserve for this one; confirm, cancel: whose it is, REQUIRED
+  Duration ttl{0};                  ///< of a reservation
+  int start = 0;                    ///< of a take, as of Stock::take
 };
 /// What a step answers: a take what take() and reserve() do; refund and add their parts; confirm and cancel no parts.
 using StepAnswer = std::variant<StockTaken, StockShort, StockInProgress, StockParts>;
@@ -119,11 +128,11 @@ class Stock {
   /// What was set aside comes back, and the id is free again. Not there any more is fine. Conflict if it was sold.
   virtual Result<void> cancel(const StockRequest& request, const Owner& owner, const CallLimit& limit) = 0;
 
-  /// Gives what `id` took (or `quantity` of it) back to the segments it came from, once: again it changes nothing and
-  /// says the same. Conflict for another quantity than the first time, or for more than was taken. What was never taken
-  /// is refused for ever, and the answer is empty. Busy while its command runs.
-  virtual Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
-                                    const CallLimit& limit) = 0;
+  /// Gives items back to the segments they came from, once per refund id, and once without one: again it changes
+  /// nothing and says the same. Conflict for another quantity than the first time, for more than is left of what was
+  /// taken, or for more than kMostRefunds. What was never taken is refused for ever, and the answer is empty. Busy
+  /// while its command runs.
+  virtual Result<StockParts> refund(const StockRefund& refund, const CallLimit& limit) = 0;
   /// To the emptiest segments, once per id.
   virtual Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity,
                                  const CallLimit& limit) = 0;
@@ -159,6 +168,8 @@ class Stock {
 
 /// How many segments a stock can have.
 inline constexpr int kMostSegments = 1000;
+/// How many refunds one request can have.
+inline constexpr std::size_t kMostRefunds = 100;
 
 /// For backends: the errors that the port speaks of.
 Error no_stock_in(const BackendUrl& url);
@@ -175,8 +186,10 @@ Error id_reused(const LockName& id, Quantity before, Quantity now);
 Error id_refunded(const LockName& id);
 Error id_of_restock(const LockName& id);
 Error id_of_take(const LockName& id);
-Error refunded_otherwise(const LockName& id, Quantity before);
-Error more_than_taken(const LockName& id, Quantity taken, Quantity wanted);
+Error refunded_otherwise(const StockRefund& refund, Quantity before);
+/// `refunded` of what was `taken` came back before.
+Error more_than_taken(const StockRefund& refund, Quantity taken, Quantity refunded);
+Error too_many_refunds(const LockName& id);
 Error refund_while_running(const LockName& id);
 Error sold_already(const LockName& id);
 Error reservation_over(const LockName& name, const LockName& id);

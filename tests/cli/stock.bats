@@ -88,7 +88,7 @@ _refund_add() {
   run -79 dlock stock take "$phone" --qty 4 --id a
   run -0 --separate-stderr dlock stock refund "$phone" --id early
   [ "$output" = "" ]
-  [[ "$stderr" == *"never will"* ]]
+  [[ "$stderr" == *"early took nothing; it is closed now"* ]]
   run -79 dlock stock take "$phone" --id early
   run -0 dlock stock add "$phone" --qty 7 --id truck
   local parts=$output
@@ -107,6 +107,41 @@ _refund_add() {
   [[ "$output" == *"there is no stock"*"dlock stock create "*" $phone" ]]
 }
 @test "refund, add, resize, rebalance, drop" { on_each _refund_add; }
+
+_refund_parts() {
+  create 12 2
+  run -0 dlock stock take "$phone" --qty 10 --id a
+  run -0 dlock stock refund "$phone" --id a --qty 3 --refund-id r1
+  run -0 dlock stock refund "$phone" --id a --qty 3 --refund-id r1
+  run -0 --separate-stderr dlock stock refund "$phone" --id a --qty 2 --refund-id r2 --json
+  jq -e '.schema == "dlock.stock.refund/1" and .id == "a" and .refund_id == "r2" and .qty == 2' <<<"$output"
+  is refunded 5
+  run -78 dlock stock refund "$phone" --id a --qty 2 --refund-id r1
+  [[ "$output" == *"refund 'r1' of request 'a' was for 3"*"--qty 3"* ]]
+  run -78 dlock stock refund "$phone" --id a --qty 6 --refund-id r3
+  [[ "$output" == *"request 'a' took 10, of which 5 came back before"* ]]
+  run -0 dlock stock batch "$phone" < <(printf '%s\n' 'refund a 1 r3' 'refund a 1 r3' '{"step":"refund","id":"a","refund_id":"r4"}')
+  is refunded 10
+  run -78 dlock stock refund "$phone" --id a --refund-id r5
+  [[ "$output" == *"request 'a' took 10, and all of it came back before"* ]]
+  run -64 dlock stock add "$phone" --qty 1 --refund-id r1
+  balanced
+}
+@test "refund in parts, each once under an id of its own" { on_each _refund_parts; }
+
+_json() {
+  run -0 dlock stock create "$phone" --quantity 5 --segments 2 --json
+  jq -e --arg name "$phone" '. == {schema: "dlock.stock.create/1", name: $name, created: true}' <<<"$output"
+  run -0 dlock stock create "$phone" --quantity 5 --if-not-exists --json
+  jq -e '.created == false' <<<"$output"
+  run -0 dlock stock resize "$phone" --segments 3 --json
+  jq -e '.schema == "dlock.stock.resize/1" and .segments == 3' <<<"$output"
+  run -0 dlock stock rebalance "$phone" --json
+  jq -e --arg name "$phone" '. == {schema: "dlock.stock.rebalance/1", name: $name}' <<<"$output"
+  run -0 dlock stock drop "$phone" --yes --json
+  jq -e --arg name "$phone" '. == {schema: "dlock.stock.drop/1", name: $name}' <<<"$output"
+}
+@test "create, resize, rebalance and drop answer in JSON" { on_each _json; }
 
 _add_too_many() {
   create 9007199254740992 1

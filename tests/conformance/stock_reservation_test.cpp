@@ -66,7 +66,7 @@ TEST_CASE("stock: what was sold at once is sold to whoever confirms it, and cann
     CHECK(w.b.confirm(request, Owner::random(), w.limit()));
     CHECK(code_of(w.b.cancel(request, Owner::random(), w.limit())) == ErrorCode::kConflict);
     CHECK(w.quantities() == Quantities{1});
-    CHECK(w.a.refund(w.name, id("a"), {}, w.limit()));
+    CHECK(w.a.refund({w.name, id("a")}, w.limit()));
     CHECK(code_of(w.b.confirm(request, Owner::random(), w.limit())) == ErrorCode::kLost);
     CHECK(w.b.cancel(request, Owner::random(), w.limit()));
   });
@@ -85,7 +85,7 @@ TEST_CASE("stock: while a command of the id runs nobody else is served under it,
     REQUIRE(reserve);
     CHECK(std::holds_alternative<StockInProgress>(*reserve));
     CHECK(code_of(w.b.take(w.request("a", 2), 0, w.limit())) == ErrorCode::kConflict);
-    CHECK(code_of(w.b.refund(w.name, id("a"), {}, w.limit())) == ErrorCode::kBusy);
+    CHECK(code_of(w.b.refund({w.name, id("a")}, w.limit())) == ErrorCode::kBusy);
     CHECK(code_of(w.b.confirm(request, Owner::random(), w.limit())) == ErrorCode::kLost);
     CHECK(w.b.cancel(request, Owner::random(), w.limit()));
     CHECK(w.state().reserved() == 1);

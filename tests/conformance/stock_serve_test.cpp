@@ -21,7 +21,7 @@ const StockTaken& taken_by(const Result<StepAnswer>& answer) {
 void takes_in_one_go(StockWorld& w, std::vector<StockStep> steps) {
   w.create(20, 4);
   REQUIRE(w.b.reserve(w.request("mine", 1), Owner::random(), 30s, 3, w.limit()));
-  REQUIRE(w.b.refund(w.name, id("gone"), std::nullopt, w.limit()));
+  REQUIRE(w.b.refund({w.name, id("gone")}, w.limit()));
   const auto first = w.a.serve(w.name, steps, w.limit());
   for (const std::size_t i : {0u, 1u, 4u}) CHECK_FALSE(taken_by(first[i]).repeated);
   REQUIRE(first[2]);

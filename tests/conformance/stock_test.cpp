@@ -44,7 +44,7 @@ TEST_CASE("stock: one that is not there is said to be missing, by every call") {
     CHECK(code_of(w.a.show(w.name, w.limit())) == ErrorCode::kMisconfigured);
     CHECK(code_of(w.a.take(request, 0, w.limit())) == ErrorCode::kMisconfigured);
     CHECK(code_of(w.a.reserve(request, owner, 10s, 0, w.limit())) == ErrorCode::kMisconfigured);
-    CHECK(code_of(w.a.refund(w.name, id("r"), {}, w.limit())) == ErrorCode::kMisconfigured);
+    CHECK(code_of(w.a.refund({w.name, id("r")}, w.limit())) == ErrorCode::kMisconfigured);
     CHECK(code_of(w.a.add(w.name, id("r"), 1, w.limit())) == ErrorCode::kMisconfigured);
     CHECK(code_of(w.a.rebalance(w.name, w.limit())) == ErrorCode::kMisconfigured);
     CHECK(code_of(w.a.resize(w.name, 2, w.limit())) == ErrorCode::kMisconfigured);
@@ -117,11 +117,11 @@ TEST_CASE("stock: refund gives back to the same segments, once") {
   on_every_stock("refund", [](StockWorld& w) {
     w.create(6, 3);
     const StockTaken all = w.take("a", 5);
-    const auto back = w.b.refund(w.name, id("a"), {}, w.limit());
+    const auto back = w.b.refund({w.name, id("a")}, w.limit());
     REQUIRE(back);
     CHECK(*back == all.parts);
     CHECK(w.quantities() == Quantities{2, 2, 2});
-    const auto again = w.a.refund(w.name, id("a"), {}, w.limit());
+    const auto again = w.a.refund({w.name, id("a")}, w.limit());
     REQUIRE(again);
     CHECK(*again == all.parts);
     CHECK(w.quantities() == Quantities{2, 2, 2});
@@ -134,26 +134,98 @@ TEST_CASE("stock: a part of it can be refunded, also once; more than was taken c
   on_every_stock("refund-part", [](StockWorld& w) {
     w.create(6, 3);
     w.take("a", 5);
-    CHECK(code_of(w.a.refund(w.name, id("a"), 6, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.refund({w.name, id("a"), 6}, w.limit())) == ErrorCode::kConflict);
     CHECK(w.state().total() == 1);
-    CHECK(sum_of(*w.a.refund(w.name, id("a"), 3, w.limit())) == 3);
-    CHECK(sum_of(*w.b.refund(w.name, id("a"), 3, w.limit())) == 3);
+    CHECK(sum_of(*w.a.refund({w.name, id("a"), 3}, w.limit())) == 3);
+    CHECK(sum_of(*w.b.refund({w.name, id("a"), 3}, w.limit())) == 3);
     CHECK(w.state().total() == 4);
-    CHECK(code_of(w.a.refund(w.name, id("a"), 2, w.limit())) == ErrorCode::kConflict);
-    CHECK(code_of(w.a.refund(w.name, id("a"), {}, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.refund({w.name, id("a"), 2}, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.refund({w.name, id("a")}, w.limit())) == ErrorCode::kConflict);
     CHECK(w.state().total() == 4);
+  });
+}
+
+TEST_CASE("stock: parts of it can be refunded, each once under an id of its own") {
+  on_every_stock("refund-ids", [](StockWorld& w) {
+    w.create(12, 3);
+    const StockTaken all = w.take("a", 10);
+    const auto refund = [&](Stock& stock, const char* of, std::optional<Quantity> quantity) {
+      return stock.refund({w.name, id("a"), quantity, id(of)}, w.limit());
+    };
+    const auto first = refund(w.a, "r 1", 3);
+    REQUIRE(first);
+    CHECK(sum_of(*first) == 3);
+    const auto second = refund(w.b, "r,2", 2);
+    REQUIRE(second);
+    CHECK(sum_of(*second) == 2);
+    CHECK(w.state().total() == 7);
+    CHECK(*refund(w.b, "r 1", 3) == *first);
+    CHECK(*refund(w.a, "r,2", 2) == *second);
+    for (const std::optional<Quantity> otherwise : {std::optional<Quantity>(2), std::optional<Quantity>()}) {
+      CHECK(code_of(refund(w.a, "r 1", otherwise)) == ErrorCode::kConflict);
+    }
+    CHECK(code_of(refund(w.a, "r3", 6)) == ErrorCode::kConflict);
+    CHECK(w.state().refunded == 5);
+    const auto one = w.a.refund({w.name, id("a"), 1}, w.limit());
+    REQUIRE(one);
+    CHECK(*w.b.refund({w.name, id("a"), 1}, w.limit()) == *one);
+    CHECK(code_of(w.b.refund({w.name, id("a"), 2}, w.limit())) == ErrorCode::kConflict);
+    const auto rest = refund(w.b, "r3", {});
+    REQUIRE(rest);
+    CHECK(sum_of(*rest) == 4);
+    CHECK(*refund(w.a, "r3", {}) == *rest);
+    CHECK(*refund(w.a, "r3", 4) == *rest);
+    CHECK(code_of(refund(w.a, "r4", {})) == ErrorCode::kConflict);
+    CHECK(code_of(refund(w.a, "r4", 1)) == ErrorCode::kConflict);
+    CHECK(w.quantities() == Quantities{4, 4, 4});
+    CHECK(w.state().refunded == 10);
+    CHECK(code_of(w.a.take(w.request("a", 10), 0, w.limit())) == ErrorCode::kLost);
+  });
+}
+
+TEST_CASE("stock: a request that was refunded without an id is refunded further with one") {
+  on_every_stock("refund-then-ids", [](StockWorld& w) {
+    w.create(6, 2);
+    w.take("a", 6);
+    const auto one = w.a.refund({w.name, id("a"), 1}, w.limit());
+    REQUIRE(one);
+    const auto more = w.b.refund({w.name, id("a"), 2, id("r")}, w.limit());
+    REQUIRE(more);
+    CHECK(sum_of(*more) == 2);
+    CHECK(*w.b.refund({w.name, id("a"), 1}, w.limit()) == *one);
+    CHECK(*w.a.refund({w.name, id("a"), 2, id("r")}, w.limit()) == *more);
+    CHECK(w.state().refunded == 3);
+  });
+}
+
+TEST_CASE("stock: a request has so many refunds, and then no more") {
+  on_every_stock("refund-many", [](StockWorld& w) {
+    w.create(200, 2);
+    w.take("a", 200);
+    std::vector<StockStep> steps;
+    for (std::size_t i = 0; i <= kMostRefunds; ++i) {
+      steps.push_back(
+          {.kind = StockStep::Kind::kRefund, .id = id("a"), .quantity = 1, .refund_id = id(std::to_string(i))});
+    }
+    const auto served = w.a.serve(w.name, steps, w.limit());
+    REQUIRE(served.size() == kMostRefunds + 1);
+    for (std::size_t i = 0; i < kMostRefunds; ++i) CHECK(served[i]);
+    CHECK(code_of(served.back()) == ErrorCode::kConflict);
+    CHECK(w.state().refunded == static_cast<Quantity>(kMostRefunds));
+    CHECK(w.b.refund({w.name, id("a"), 1, id("7")}, w.limit()));
+    CHECK(w.state().refunded == static_cast<Quantity>(kMostRefunds));
   });
 }
 
 TEST_CASE("stock: a refund that comes before its take makes the late take fail") {
   on_every_stock("refund-first", [](StockWorld& w) {
     w.create(6, 3);
-    const auto nothing = w.a.refund(w.name, id("late"), {}, w.limit());
+    const auto nothing = w.a.refund({w.name, id("late")}, w.limit());
     REQUIRE(nothing);
     CHECK(nothing->empty());
     CHECK(code_of(w.b.take(w.request("late", 1), 0, w.limit())) == ErrorCode::kLost);
     CHECK(code_of(w.b.reserve(w.request("late", 1), Owner::random(), 10s, 0, w.limit())) == ErrorCode::kLost);
-    const auto again = w.a.refund(w.name, id("late"), {}, w.limit());
+    const auto again = w.a.refund({w.name, id("late")}, w.limit());
     REQUIRE(again);
     CHECK(again->empty());
     CHECK(w.state().total() == 6);
@@ -181,7 +253,7 @@ TEST_CASE("stock: the id of a restock is no id of a take, and the other way roun
     w.take("order", 1);
     CHECK(code_of(w.a.take(w.request("truck", 4), 0, w.limit())) == ErrorCode::kConflict);
     CHECK(code_of(w.a.reserve(w.request("truck", 4), Owner::random(), 10s, 0, w.limit())) == ErrorCode::kConflict);
-    CHECK(code_of(w.a.refund(w.name, id("truck"), {}, w.limit())) == ErrorCode::kConflict);
+    CHECK(code_of(w.a.refund({w.name, id("truck")}, w.limit())) == ErrorCode::kConflict);
     CHECK(code_of(w.a.add(w.name, id("order"), 1, w.limit())) == ErrorCode::kConflict);
     CHECK(w.state().total() == 12);
   });
@@ -237,7 +309,7 @@ TEST_CASE("stock: resize loses nothing: not what is set aside, not what comes ba
     CHECK(w.b.resize(w.name, 1, w.limit()));
     CHECK(w.a.confirm(w.request("sold", 2), sold, w.limit()));
     CHECK(w.a.cancel(w.request("lost", 3), lost, w.limit()));
-    CHECK(sum_of(*w.a.refund(w.name, id("old"), {}, w.limit())) == 3);
+    CHECK(sum_of(*w.a.refund({w.name, id("old")}, w.limit())) == 3);
     CHECK(w.quantities() == Quantities{10});
     state = w.state();
     CHECK(state.reserved() == 0);
@@ -288,7 +360,7 @@ TEST_CASE("stock: what was taken may come back, so a restock leaves room for it"
     REQUIRE(served.size() == 2);
     CHECK(served[0]);
     CHECK(code_of(served[1]) == ErrorCode::kConflict);
-    const auto back = w.b.refund(w.name, id("all"), {}, w.limit());
+    const auto back = w.b.refund({w.name, id("all")}, w.limit());
     REQUIRE(back);
     CHECK(sum_of(*back) == kMostItems - 3);
     CHECK(w.state().total() == kMostItems);

@@ -159,10 +159,17 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock fence --json r 5 >fence.json
   dlock config show --json >config.json
   dlock config check --json >config_check.json
-  dlock stock create s --quantity 1
+  dlock stock create s --quantity 3 --json >stock.create.json
   dlock stock show s --json >stock.json
+  dlock stock take s --id a --qty 2 --json >stock.take.json
+  dlock stock refund s --id a --qty 1 --refund-id r --json >stock.refund.json
+  dlock stock add s --qty 1 --json >stock.add.json
+  echo 'take b' | dlock stock batch s --json >stock.batch.json
+  dlock stock resize s --segments 2 --json >stock.resize.json
+  dlock stock rebalance s --json >stock.rebalance.json
+  dlock stock drop s --yes --json >stock.drop.json
   dlock --log-format json check k 1 2>log.json || true
-  schemas=$(grep -oE '\*dlock\.[a-z_-]+/[12]\*' "$root/man/dlock-json.5.scd" | tr -d '*' | sort -u)
+  schemas=$(grep -oE '\*dlock\.(stock\.)?[a-z_-]+/[12]\*' "$root/man/dlock-json.5.scd" | tr -d '*' | sort -u)
   [ "$(wc -l <<<"$schemas")" -ge 11 ]
   for schema in $schemas; do
     name=${schema#dlock.}

@@ -223,3 +223,9 @@ each_right_missing() {
   done
   [ ! -e ran ]
 }
+
+@test "a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
+  through_proxy
+  create 10 2
+  take_from_a_silent_server
+}

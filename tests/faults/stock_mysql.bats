@@ -240,3 +240,9 @@ waits() { sql one "SELECT REGEXP_SUBSTR(REGEXP_SUBSTR(info, '[0-9]+[)],[0-9]+[.]
 waiting() { [ "$(waits | wc -l)" = "$1" ]; } # COUNT
 
 @test "tokens begin at the time at which the stock was made: one that comes from another store goes on with larger ones" { tokens_begin_at_the_time; }
+
+@test "a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
+  through_proxy
+  create 10 2
+  take_from_a_silent_server
+}

@@ -63,3 +63,8 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
   run -78 dlock stock create phone --quantity 5 -b "tair://127.0.0.1:$(port_of one)"
   [[ "$output" == *"is no Tair"* ]]
 }
+
+@test "tair, a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
+  create 10 2
+  take_from_a_silent_server
+}

@@ -157,3 +157,9 @@ through_proxy() {
   use "$(zookeeper_url one)"
   tokens_begin_at_the_time
 }
+
+@test "a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {
+  through_proxy
+  create 10 2
+  take_from_a_silent_server
+}

@@ -130,7 +130,7 @@ void ask_for_stock(const Reply& reply, const LockName& name) {
   const auto stock = make_stock(std::make_unique<Parrot>(reply), "redis://h", StockCounters::kHash, {}, runtime);
   const CallLimit limit{clock.now(), nullptr};
   judge(stock->show(name, limit));
-  judge(stock->refund(name, name, std::nullopt, limit));
+  judge(stock->refund({name, name}, limit));
   judge(stock->take({name, name, 1}, 0, limit));
 }
 

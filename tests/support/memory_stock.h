@@ -83,9 +83,7 @@ class MemoryStock final : public Stock {
                                                                               : sold_already(request.id);
     });
   }
-  Result<StockParts> refund(const LockName&, const LockName&, std::optional<Quantity>, const CallLimit&) override {
-    return absent();
-  }
+  Result<StockParts> refund(const StockRefund&, const CallLimit&) override { return absent(); }
   Result<StockParts> add(const LockName&, const LockName&, Quantity, const CallLimit&) override { return absent(); }
   Result<void> rebalance(const LockName&, const CallLimit&) override { return absent(); }
   Result<void> resize(const LockName&, int, const CallLimit&) override { return absent(); }

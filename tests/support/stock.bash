@@ -83,6 +83,32 @@ cuts_in_refunds_and_restocks() { # QUANTITY of each take
   is total $((total - $1 * cuts + 2 * cuts + 8 * cuts))
 }
 
+# The line that a 69 says makes the same request again: what it does is done once, whether it was done before or not.
+silence_says_how_to_repeat() {
+  local way step line
+  for way in hold drop; do
+    for step in 'take phone --qty 2' 'add phone --qty 2'; do
+      network "$way"
+      # shellcheck disable=SC2086
+      run -69 dlock stock $step --connect-timeout 1s
+      echo "$way $step: $output"
+      [[ "$output" == *"; it may have been done"*"nothing twice: dlock stock ${step%% *} --qty 2 --id dlock-"*" phone" ]]
+      network pass
+      line=${output##*twice: }
+      run -0 bash -c "$line"
+      run -0 bash -c "$line"
+    done
+  done
+}
+take_from_a_silent_server() {
+  local total
+  total=$(field total)
+  silence_says_how_to_repeat
+  is taken 4
+  is added 4
+  is total "$total"
+}
+
 cuts_in_what_changes_the_segments() {
   cut_behind_each dlock stock create other-AT --quantity 5
   cut_behind_each dlock stock resize phone --segments 5

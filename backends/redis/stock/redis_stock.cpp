@@ -60,9 +60,9 @@ class RedisStock final : public Stock {
     return answers_.cancellation(
         request, run_for(request.id, stock_scripts::kCancel, request.stock, {request.id.text(), owner.text()}, limit));
   }
-  Result<StockParts> refund(const LockName& name, const LockName& id, std::optional<Quantity> quantity,
-                            const CallLimit& limit) override {
-    return answers_.refund(id, quantity, run_for(id, stock_scripts::kRefund, name, refund_words(id, quantity), limit));
+  Result<StockParts> refund(const StockRefund& refund, const CallLimit& limit) override {
+    return answers_.refund(refund,
+                           run_for(refund.id, stock_scripts::kRefund, refund.stock, refund_words(refund), limit));
   }
   Result<StockParts> add(const LockName& name, const LockName& id, Quantity quantity, const CallLimit& limit) override {
     return answers_.restock(id, quantity, run_for(id, stock_scripts::kAdd, name, add_words(id, quantity), limit));

@@ -61,14 +61,14 @@ Result<StockParts> StockAnswers::change(std::string_view word, const StockReply&
   return answer.has(word, 1) && parts ? std::move(parts) : not_understood();
 }
 
-Result<StockParts> StockAnswers::refund(const LockName& id, std::optional<Quantity> quantity,
-                                        const Result<StockReply>& answer) const {
+Result<StockParts> StockAnswers::refund(const StockRefund& refund, const Result<StockReply>& answer) const {
   if (!answer) return answer.error();
   if (answer->is("nothing")) return StockParts();
-  if (answer->is("running")) return refund_while_running(id);
-  if (answer->is("restock")) return id_of_restock(id);
-  if (answer->is("more")) return more_than_taken(id, answer->quantity(1), *quantity);
-  if (answer->is("otherwise")) return refunded_otherwise(id, answer->quantity(1));
+  if (answer->is("running")) return refund_while_running(refund.id);
+  if (answer->is("restock")) return id_of_restock(refund.id);
+  if (answer->is("more")) return more_than_taken(refund, answer->quantity(1), answer->quantity(2));
+  if (answer->is("otherwise")) return refunded_otherwise(refund, answer->quantity(1));
+  if (answer->is("many")) return too_many_refunds(refund.id);
   return change("back", *answer);
 }
 
@@ -93,8 +93,8 @@ Result<StepAnswer> StockAnswers::step(const LockName& stock, const StockStep& st
     const auto done = step.kind == Kind::kConfirm ? sale(request, answer) : cancellation(request, answer);
     return done ? Result<StepAnswer>(StockParts()) : done.error();
   }
-  auto changed =
-      step.kind == Kind::kRefund ? refund(step.id, step.quantity, answer) : restock(step.id, *step.quantity, answer);
+  auto changed = step.kind == Kind::kRefund ? refund({stock, step.id, step.quantity, step.refund_id}, answer)
+                                            : restock(step.id, *step.quantity, answer);
   return changed ? Result<StepAnswer>(std::move(*changed)) : changed.error();
 }
 

@@ -46,8 +46,7 @@ class StockAnswers {
   Result<StockAnswer> deduction(const StockRequest& request, const Result<StockReply>& answer) const;
   Result<void> sale(const StockRequest& request, const Result<StockReply>& answer) const;
   Result<void> cancellation(const StockRequest& request, const Result<StockReply>& answer) const;
-  Result<StockParts> refund(const LockName& id, std::optional<Quantity> quantity,
-                            const Result<StockReply>& answer) const;
+  Result<StockParts> refund(const StockRefund& refund, const Result<StockReply>& answer) const;
   Result<StockParts> restock(const LockName& id, Quantity quantity, const Result<StockReply>& answer) const;
   /// The answer to a step of a batch.
   Result<StepAnswer> step(const LockName& stock, const StockStep& step, const Result<StockReply>& answer) const;

@@ -86,7 +86,7 @@ Command StockBatch::step_script(const StockStep& step, const Eval& eval) const {
     case Kind::kCancel:
       return script(stock_scripts::kCancel, {step.id.text(), step.owner->text()});
     case Kind::kRefund:
-      return script(stock_scripts::kRefund, refund_words(step.id, step.quantity));
+      return script(stock_scripts::kRefund, refund_words({stock_, step.id, step.quantity, step.refund_id}));
     case Kind::kAdd:
       return script(stock_scripts::kAdd, add_words(step.id, *step.quantity));
   }

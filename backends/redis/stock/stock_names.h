@@ -17,7 +17,8 @@ struct StockNames {
   std::string reserved;  ///< hash: segment -> items that are set aside
   std::string open;      ///< hash: request -> "OWNER QUANTITY SEGMENT:QUANTITY,..."; the reservations
   std::string until;     ///< zset: request -> end of the reservation, server ms
-  std::string request;   ///< prefix, the request's id is appended. String: "MADE STATE QUANTITY PARTS OWNER REFUNDED"
+  std::string
+      request;  ///< prefix, the request's id is appended. String: "MADE" and a record (lib/stock/request_record.h)
 };
 
 /// The stocks with these counters; stocks with others on the same server are invisible.

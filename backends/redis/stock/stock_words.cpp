@@ -4,6 +4,8 @@
 #include <chrono>
 #include <iterator>
 
+#include "lib/stock/request_record.h"
+
 namespace dlock::redis {
 
 std::string milliseconds(Duration d) { return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()); }
@@ -23,8 +25,9 @@ std::vector<std::string> confirm_words(const LockName& id, const Owner& owner) {
   return {id.text(), owner.text(), milliseconds(kKeepRequests)};
 }
 
-std::vector<std::string> refund_words(const LockName& id, std::optional<Quantity> quantity) {
-  return {id.text(), quantity ? std::to_string(*quantity) : "", milliseconds(kKeepRequests)};
+std::vector<std::string> refund_words(const StockRefund& refund) {
+  return {refund.id.text(), refund.quantity ? std::to_string(*refund.quantity) : "", milliseconds(kKeepRequests),
+          refund_word(refund), std::to_string(kMostRefunds)};
 }
 
 std::vector<std::string> add_words(const LockName& id, Quantity quantity) {

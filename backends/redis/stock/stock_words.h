@@ -20,7 +20,7 @@ std::string milliseconds(Duration d);
 
 std::vector<std::string> take_words(const StockRequest& request, int start, const std::string& owner, Duration ttl);
 std::vector<std::string> confirm_words(const LockName& id, const Owner& owner);
-std::vector<std::string> refund_words(const LockName& id, std::optional<Quantity> quantity);
+std::vector<std::string> refund_words(const StockRefund& refund);
 std::vector<std::string> add_words(const LockName& id, Quantity quantity);
 
 void append(Command& command, std::vector<std::string> words);

@@ -20,7 +20,14 @@ RequestRecord record(State state, Quantity refunded = 0) {
   return {state, 5, {{2, 3}, {0, 2}}, kOwner.text(), refunded};
 }
 
-ErrorCode code_of(const Result<std::optional<StockAnswer>>& answer) {
+StockRefund refund(std::optional<Quantity> quantity = {}, const char* of = nullptr) {
+  StockRefund made{*LockName::parse("phone"), kId, quantity};
+  if (of) made.refund_id = *LockName::parse(of);
+  return made;
+}
+
+template <typename T>
+ErrorCode code_of(const Result<T>& answer) {
   return answer ? ErrorCode::kInternal : answer.error().code;
 }
 
@@ -37,8 +44,9 @@ TEST_CASE("A record is written and read back") {
 }
 
 TEST_CASE("What is no record is not taken for one") {
-  for (const char* bad : {"", "T", "T 5", "Z 5 2:5 - 0", "T x 2:5 - 0", "T 5 2-5 - 0", "T 5 2:5 me 0", "T 5 2:5 - x",
-                          "T 5 2:5 - 0 more", "TT 5 2:5 - 0"}) {
+  for (const char* bad :
+       {"", "T", "T 5", "Z 5 2:5 - 0", "T x 2:5 - 0", "T 5 2-5 - 0", "T 5 2:5 me 0", "T 5 2:5 - x", "T 5 2:5 - 0 more",
+        "TT 5 2:5 - 0", "G 5 2:5 - 1 72:x", "G 5 2:5 - 1 zz:1", "G 5 2:5 - 1 :1"}) {
     CAPTURE(bad);
     CHECK_FALSE(parse_record(bad));
   }
@@ -93,14 +101,14 @@ TEST_CASE("What a request id is refused for") {
 
 TEST_CASE("A refund gives back everything, or the quantity that is named, and is remembered") {
   const RequestRecord taken = record(State::kTaken);
-  const auto all = plan_refund(&taken, kId, {});
+  const auto all = plan_refund(&taken, refund());
   REQUIRE(all);
   CHECK(all->back == taken.parts);
   CHECK(all->answer == taken.parts);
   CHECK(all->record.state == State::kRefunded);
   CHECK(all->record.refunded == 5);
   CHECK(all->record.owner == kOwner.text());
-  const auto some = plan_refund(&taken, kId, 4);
+  const auto some = plan_refund(&taken, refund(4));
   REQUIRE(some);
   CHECK(some->back == StockParts{{2, 3}, {0, 1}});
   CHECK(some->record.refunded == 4);
@@ -108,19 +116,51 @@ TEST_CASE("A refund gives back everything, or the quantity that is named, and is
 
 TEST_CASE("The same refund again gives nothing back, and says what it said") {
   const RequestRecord refunded = record(State::kRefunded, 4);
-  const auto again = plan_refund(&refunded, kId, 4);
+  const auto again = plan_refund(&refunded, refund(4));
   REQUIRE(again);
   CHECK(again->back.empty());
   CHECK(sum_of(again->answer) == 4);
   CHECK(record_text(again->record) == record_text(refunded));
 }
 
+TEST_CASE("Refunds with ids of their own are written, read back, and each given once") {
+  RequestRecord now = record(State::kTaken);
+  for (const auto& [of, quantity] : {std::pair{"r", 1}, std::pair{"r 2", 3}}) {
+    const auto plan = plan_refund(&now, refund(quantity, of));
+    REQUIRE(plan);
+    CHECK(plan->back == plan->answer);
+    now = *parse_record(record_text(plan->record));
+  }
+  CHECK(record_text(now) == "G 5 2:3,0:2 0123456789abcdef0123456789abcdef 4 72:1,722032:3");
+  const auto again = plan_refund(&now, refund(3, "r 2"));
+  REQUIRE(again);
+  CHECK(again->back.empty());
+  CHECK(again->answer == StockParts{{2, 2}, {0, 1}});
+  CHECK(record_text(again->record) == record_text(now));
+  CHECK(code_of(plan_refund(&now, refund(2, "r"))) == ErrorCode::kConflict);
+  CHECK(code_of(plan_refund(&now, refund({}, "r"))) == ErrorCode::kConflict);
+  CHECK(code_of(plan_refund(&now, refund(2, "r3"))) == ErrorCode::kConflict);
+  const auto rest = plan_refund(&now, refund());
+  REQUIRE(rest);
+  CHECK(rest->back == StockParts{{0, 1}});
+  CHECK(record_text(rest->record).ends_with(" 5 72:1,722032:3,-:1"));
+}
+
+TEST_CASE("A record of an older dlock, refunded in part, goes on with ids") {
+  const auto old = parse_record("G 5 2:3,0:2 - 2");
+  REQUIRE(old);
+  const auto plan = plan_refund(&*old, refund(1, "r"));
+  REQUIRE(plan);
+  CHECK(plan->back == StockParts{{2, 1}});
+  CHECK(record_text(plan->record) == "G 5 2:3,0:2 - 3 -:2,72:1");
+}
+
 TEST_CASE("A refund of what was never taken closes the id") {
-  const auto first = plan_refund(nullptr, kId, {});
+  const auto first = plan_refund(nullptr, refund());
   REQUIRE(first);
   CHECK(first->back.empty());
   CHECK(first->record.state == State::kRefused);
-  const auto again = plan_refund(&first->record, kId, 3);
+  const auto again = plan_refund(&first->record, refund(3));
   REQUIRE(again);
   CHECK(again->record.state == State::kRefused);
 }
@@ -139,7 +179,7 @@ TEST_CASE("What cannot be refunded") {
   for (const Row& row : rows) {
     CAPTURE(static_cast<char>(row.state));
     const RequestRecord before = record(row.state, 4);
-    const auto plan = plan_refund(&before, kId, row.quantity);
+    const auto plan = plan_refund(&before, refund(row.quantity));
     REQUIRE_FALSE(plan);
     CHECK(plan.error().code == row.code);
   }

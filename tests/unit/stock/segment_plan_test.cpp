@@ -59,9 +59,11 @@ TEST_CASE("After a restock those that got something are level, and nobody is emp
 
 TEST_CASE("A part of what was taken is given back from the first parts on") {
   const StockParts parts{{3, 2}, {0, 4}};
-  CHECK(first_of(parts, 6) == parts);
-  CHECK(first_of(parts, 3) == StockParts{{3, 2}, {0, 1}});
-  CHECK(first_of(parts, 1) == StockParts{{3, 1}});
+  CHECK(part_of(parts, 0, 6) == parts);
+  CHECK(part_of(parts, 0, 3) == StockParts{{3, 2}, {0, 1}});
+  CHECK(part_of(parts, 0, 1) == StockParts{{3, 1}});
+  CHECK(part_of(parts, 1, 2) == StockParts{{3, 1}, {0, 1}});
+  CHECK(part_of(parts, 2, 4) == StockParts{{0, 4}});
 }
 
 TEST_CASE("An item of a segment that is no more has a home in one that is") {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ARGV: id, quantity or "", keep ms
--- {nothing} {back, parts} {running} {restock} {more, taken} {otherwise, before}
+-- ARGV: id, quantity or "", keep ms, word of the refund ("-": it has no id), how many refunds a request can have
+-- {nothing} {back, parts} {running} {restock} {more, taken, refunded} {otherwise, before} {many}
 --- after counters_*.lua
 --- include parts/run.lua
 --- include parts/recorded.lua
@@ -9,28 +9,57 @@
 --- include parts/counted.lua
 --- include parts/join.lua
 --- include parts/place.lua
-local id, number, keep = unpack(ARGV)
+local id, number, keep, word, most = unpack(ARGV)
 
--- The first of the parts that were taken, as many as are wanted back.
-local function parts_back(text, want)
-  local back, rest = {}, want
+-- What was refunded, in its order: {word, quantity} each. One without an id that is the only one stands in the sum alone.
+local function refunds_of(old)
+  local list = {}
+  for of, some in string.gmatch(old.refunds, '([%x-]+):(%d+)') do list[#list + 1] = {of, tonumber(some)} end
+  if #list == 0 and old.back > 0 then list[1] = {'-', old.back} end
+  return list
+end
+
+-- `want` of the parts that were taken, after the first `skip`.
+local function part_of(text, skip, want)
+  local back = {}
   for _, part in ipairs(split(text)) do
-    local some = math.min(rest, part[2])
+    local passed = math.min(skip, part[2])
+    local some = math.min(want, part[2] - passed)
     if some > 0 then back[#back + 1] = {part[1], some} end
-    rest = rest - some
+    skip, want = skip - passed, want - some
   end
   return back
 end
 
-local function refund(old, want, back)
+local function refund(old, want, refunds)
+  local back, words = part_of(old.parts, old.back, want), nil
+  if #refunds > 0 or word ~= '-' then
+    refunds[#refunds + 1] = {word, want}
+    words = join(refunds)
+  end
   load()
   call('HDEL', meta, '')
   local steps = {{book, 'refunded', want}}
   for _, part in ipairs(back) do steps[#steps + 1] = {change, place(part[1]), part[2]} end
   return counted(steps, function()
-    record('G', old.number, old.parts, old.owner, want, keep)
+    record('G', old.number, old.parts, old.owner, old.back + want, keep, words)
     return {'back', join(back)}
   end)
+end
+
+-- The answer if it was refunded under this word before, or nothing.
+local function refunded_before(old, refunds)
+  local before = 0
+  for _, one in ipairs(refunds) do
+    if one[1] == word then
+      local same = whole(number) == one[2]
+      if number == '' then same = before + one[2] == old.number end
+      if not same then return {'otherwise', decimal(one[2])} end
+      call('PEXPIRE', request, keep)
+      return {'back', join(part_of(old.parts, before, one[2]))}
+    end
+    before = before + one[2]
+  end
 end
 
 return run(function()
@@ -46,15 +75,14 @@ return run(function()
     call('PEXPIRE', request, keep)
     return {'nothing'}
   end
-  local want = old.number
+  local left = old.number - old.back
+  local want = left
   if number ~= '' then want = whole(number) end
   if not want then return {'invalid'} end
-  local back = parts_back(old.parts, want)
-  if old.state == 'G' then
-    if old.back ~= want then return {'otherwise', decimal(old.back)} end
-    call('PEXPIRE', request, keep)
-    return {'back', join(back)}
-  end
-  if want > old.number then return {'more', decimal(old.number)} end
-  return refund(old, want, back)
+  local refunds = refunds_of(old)
+  local answer = refunded_before(old, refunds)
+  if answer then return answer end
+  if want < 1 or want > left then return {'more', decimal(old.number), decimal(old.back)} end
+  if #refunds >= tonumber(most) then return {'many'} end
+  return refund(old, want, refunds)
 end)

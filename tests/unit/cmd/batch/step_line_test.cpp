@@ -58,6 +58,19 @@ TEST_CASE("batch: a line is a step, in words and as an object") {
   }
 }
 
+TEST_CASE("batch: a refund may have an id of its own") {
+  for (const char* line : {"refund a 3 r-1", R"({"step":"refund","id":"a","qty":3,"refund_id":"r-1"})"}) {
+    INFO(line);
+    const auto step = parse_step(line);
+    REQUIRE(step);
+    CHECK(step->quantity == 3);
+    CHECK(step->refund_id == name("r-1"));
+  }
+  CHECK(parse_step(R"({"step":"refund","id":"a","refund_id":"r-1"})")->refund_id == name("r-1"));
+  CHECK_FALSE(parse_step(R"({"step":"take","id":"a","refund_id":"r-1"})"));
+  CHECK_FALSE(parse_step("refund a 3 r-1 more"));
+}
+
 TEST_CASE("batch: a line that is no step says what is wrong with it") {
   struct Row {
     const char* line;
@@ -72,7 +85,7 @@ TEST_CASE("batch: a line that is no step says what is wrong with it") {
            Row{"take a -1", "the quantity"},
            Row{"take a 2x", "the quantity"},
            Row{"take a 9007199254740993", "the quantity"},
-           Row{"take a 1 2", "more behind the quantity '1'"},
+           Row{"take a 1 2", "more after the quantity '1'"},
            Row{"take a\r", "the id"},
            Row{"confirm a 1", "confirm has no quantity"},
            Row{"cancel a 1", "cancel has no quantity"},

@@ -186,7 +186,7 @@ TEST_CASE("mysql stock: a deadlock is run again, from the beginning, and shown t
   w.server.next("SELECT record", 1213);
   w.server.next("FROM dlock_stock s", w.found);
   w.server.next("SELECT record", Answer{{{"T 2 3:2 - 0"}}, 0});
-  const auto back = w.stock->refund(w.request.stock, w.request.id, {}, {w.clock.now() + 10s});
+  const auto back = w.stock->refund({w.request.stock, w.request.id}, {w.clock.now() + 10s});
   REQUIRE(back);
   CHECK(*back == StockParts{{3, 2}});
   CHECK(w.server.heard("UPDATE dlock_stock_segment") == 1);

@@ -82,12 +82,18 @@ const std::vector<Case>& all_cases() {
          CHECK(w.quantities() == Quantities{3, 3, 3});
          CHECK(w.state().open == 0);
        }},
-      {"refund", taken, [](World& w, Stock& s) { return plain(s.refund(kPhone, id("a"), {}, w.limit())); },
+      {"refund", taken,
+       [](World& w, Stock& s) {
+         return plain(s.refund({kPhone, id("a")}, w.limit()));
+       },
        [](World& w) {
          CHECK(w.quantities() == Quantities{3, 3, 3});
          CHECK(w.state().refunded == 5);
        }},
-      {"refund of nothing", nothing, [](World& w, Stock& s) { return plain(s.refund(kPhone, id("a"), {}, w.limit())); },
+      {"refund of nothing", nothing,
+       [](World& w, Stock& s) {
+         return plain(s.refund({kPhone, id("a")}, w.limit()));
+       },
        [](World& w) { CHECK(code_of(w.client()->take(order("a", 1), 0, w.limit())) == ErrorCode::kLost); }},
       {"add", taken, [](World& w, Stock& s) { return plain(s.add(kPhone, id("truck"), 4, w.limit())); },
        [](World& w) {
@@ -227,7 +233,7 @@ TEST_CASE("A server that is behind is not believed that there is too little, or 
   const auto stock = w.client();
   REQUIRE(stock->show(kPhone, w.limit()));
   w.ensemble.fall_behind(*w.ensemble.sessions.back());
-  REQUIRE(other->refund(kPhone, id("all"), {}, w.limit()));
+  REQUIRE(other->refund({kPhone, id("all")}, w.limit()));
   REQUIRE(other->reserve(order("a", 5), kOwner, 60s, 0, w.limit()));
   SUBCASE("too little") {
     const auto answer = stock->take(order("b", 4), 0, w.limit());
