@@ -383,3 +383,26 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   [ "$(how_ended b)" = "exit 0" ]
   history check --sections 2
 }
+
+@test "sentinel: a password file of the sentinels that is written anew is read again: holder and waiter go on" {
+  start_sentinels
+  local sentinel
+  for sentinel in s1 s2 s3; do redis_cli "$sentinel" acl setuser watcher on '>secret' '~*' '&*' '+@all'; done
+  (umask 077 && echo secret >password)
+  export DLOCK_BACKEND="$url?sentinel-user=watcher&sentinel-password-file=$PWD/password"
+  script_section
+  start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((6 * slowness))
+  wait_until begun 1
+  wait_section b
+  for sentinel in s1 s2 s3; do redis_cli "$sentinel" acl setuser watcher resetpass '>another'; done
+  echo another >password
+  for sentinel in s1 s2 s3; do redis_cli "$sentinel" client kill user watcher; done
+  redis_cli one client kill type normal # each new connection asks the sentinels
+  redis_cli one client kill type pubsub
+  [ "$(how_ended a)" = "exit 0" ]
+  [ "$(how_ended b)" = "exit 0" ]
+  history check --sections 2
+  echo wrong >password
+  run -77 dlock run -n k -- true
+  [[ "$output" == *"sentinel-password-file"* ]]
+}
