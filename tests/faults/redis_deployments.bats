@@ -357,13 +357,48 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   DLOCK_PASSWORD=after run -0 dlock run -n k -- true
 }
 
-@test "redis:// at a node of a cluster: a key of another node is 78 with the right scheme, and no outage" {
+# A key of this node is as good as one of another: both are refused, and what went along with the greeting is undone.
+@test "redis:// at a node of a cluster: every command is 78 for every key, with the right scheme, and nothing is left" {
   start_cluster
+  local key words node
+  node=redis://$(address a)
   [ "$(redis_cli a cluster keyslot k)" -gt 5460 ] # is not on "a"
-  run -78 dlock run -n --if-unavailable run -b "redis://$(address a)" k -- touch ran
-  [[ "$output" == *"is a node of a cluster"*"redis+cluster://"* ]]
+  [ "$(redis_cli a cluster keyslot b)" -le 5460 ] # is
+  for key in k b; do
+    for words in "run -n --if-unavailable run $key -- touch ran" "run -w 10s $key -- touch ran" "acquire --ttl 1m $key" \
+      "wait -n $key" "hold -n $key" "check $key 7" "inspect $key" "fence $key 8" "force-release --yes $key" "ping" "doctor" "gc" \
+      "stock create $key --quantity 9" "stock take $key --qty 1 --id i" "stock show $key"; do
+      # shellcheck disable=SC2086
+      run -78 dlock ${words%% *} -b "$node" ${words#"${words%% *}"}
+      echo "$words: $output"
+      [[ "$output" == *"$(address a) is a node of a cluster"*"redis+cluster://"* ]]
+    done
+    run -78 dlock run -n -b "redlock://$(address a),$(address b),$(address c)" "$key" -- touch ran
+    [[ "$output" == *"is a node of a cluster"* ]]
+    run -78 dlock run -n -b "$node?layout=redisson&kind=lock" "$key" -- touch ran
+  done
   [ ! -e ran ]
-  run -78 dlock fence -b "redis://$(address a)" k 8
+  [ "$(redis_cli a exists b)" = 0 ]
+  for words in a b c; do [[ "$(redis_cli "$words" --scan)" != *stock* ]]; done
+  DLOCK_BACKEND=$url run -0 dlock run -n b -- true
+}
+
+@test "cluster: nodes that are called by an address that leads nowhere from here: address-map is named" {
+  start_cluster
+  local node
+  for node in a b c; do redis_cli "$node" config set cluster-announce-ip 127.9.9.9; done
+  elsewhere() { [ "$(redis_cli a cluster slots | grep -c 127.9.9.9)" = 3 ]; }
+  wait_until elsewhere
+  run -69 dlock run -n -b "redis+cluster://$(address a)" k -- true
+  [[ "$output" == *"cannot reach 127.9.9.9:"*"?address-map=127.9.9.9:"* ]]
+}
+
+@test "redis:// at a sentinel: 78, and how it is named" {
+  start_sentinels
+  run -78 dlock run -n --if-unavailable run -b "redis://$(address s1)" k -- touch ran
+  [[ "$output" == *"$(address s1) is a sentinel"*"redis+sentinel://$(address s1)/NAME"* ]]
+  run -78 dlock doctor -b "redis://$(address s1)"
+  [ ! -e ran ]
 }
 
 @test "one name for the primary: holder and waiter follow it through a failover" {

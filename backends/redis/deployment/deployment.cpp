@@ -160,6 +160,7 @@ Result<ConnectionSettings> connection_settings(const BackendUrl& url, const Endp
   settings.password_file = url.param("password-file");
   settings.database = *number;
   settings.client_name = "dlock";
+  if (url.scheme.find('+') == std::string::npos || scheme->shape == UrlShape::kSocket) settings.alone = url.scheme;
   settings.greet = greet;
   if (url.scheme.starts_with("rediss")) settings.tls = tls_settings(url);
   return settings;

@@ -2,6 +2,7 @@
 #include "backends/redis/deployment/errors.h"
 
 #include "backends/redis/deployment/redirect.h"
+#include "backends/redis/wire/server_info.h"
 #include "lib/base/human_text.h"
 
 namespace dlock::redis {
@@ -13,12 +14,19 @@ Error read_only(const std::string& store, const std::string& words) {
 }
 
 /// MOVED and ASK are followed at redis+cluster:// alone.
-Error node_of_cluster(const std::string& server, const std::string& words) {
-  return {ErrorCode::kMisconfigured, server + " is a node of a cluster: " + words,
-          "write redis+cluster:// (rediss+cluster:// with TLS) instead of redis://"};
+bool is_redirect(const Reply& reply) { return reply.is_error("MOVED") || reply.is_error("ASK"); }
+
+/// Of a store or a server, as it is called in messages.
+std::string scheme_of(const std::string& store) {
+  const std::size_t end = store.find("://");
+  return end == std::string::npos ? "redis" : store.substr(0, end);
 }
 
-bool is_redirect(const Reply& reply) { return reply.is_error("MOVED") || reply.is_error("ASK"); }
+/// Of an error that has no words of its own here.
+ErrorCode code_of(const Reply& reply) {
+  const ErrorWord* row = error_word(reply);
+  return row != nullptr ? row->code : ErrorCode::kUnavailable;
+}
 
 /// An error ends with " script: HASH, on @user_script:LINE.": where in our script, which is nobody's business.
 std::string without_place(const std::string& text) {
@@ -32,8 +40,8 @@ std::string without_arguments(const std::string& text) { return text.substr(0, t
 /// The server lives, and takes nothing at the moment.
 std::optional<Error> takes_no_changes(const Reply& reply, const std::string& store, const std::string& said) {
   if (is_refused_for(reply, "OOM")) {
-    return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes no new lock",
-                 "raise maxmemory, or free some; locks that are held can be renewed and released"};
+    return Error{ErrorCode::kUnavailable, store + " is out of memory (maxmemory) and takes nothing new",
+                 "raise maxmemory, or free some; what is held can be renewed and released"};
   }
   if (is_refused_for(reply, "MISCONF")) {
     return Error{ErrorCode::kUnavailable, store + " cannot save its data and takes no changes: " + said,
@@ -54,7 +62,7 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
   const std::string what = store + " refused: " + said;
   if (auto error = takes_no_changes(reply, store, said)) return error;
   if (is_read_only(reply)) return read_only(store, said);
-  if (is_redirect(reply)) return node_of_cluster(store, said);
+  if (is_redirect(reply)) return node_of_cluster(store, scheme_of(store), said);
   if (is_denied(reply)) {
     return Error{ErrorCode::kDenied, what, "what dlock needs: man dlock-redis, and dlock doctor"};
   }
@@ -62,13 +70,12 @@ std::optional<Error> error_of(const Reply& reply, const std::string& store) {
     return Error{ErrorCode::kUnsupported, store + " lacks a command that dlock needs: " + without_arguments(said),
                  "give it back its name there (rename-command), or use another server; see man dlock-redis"};
   }
-  if (reply.is_error("CROSSSLOT")) return Error{ErrorCode::kMisconfigured, what};
   if (reply.is_error("WRONGTYPE") || reply.text.find("user_script:") != std::string::npos) {
     return Error{ErrorCode::kMisconfigured,
                  "a key of dlock's own on " + store + " holds what dlock did not write: " + said,
                  "find it with: redis-cli --scan --pattern 'dlock:*', and see who writes there"};
   }
-  return Error{ErrorCode::kUnavailable, what, "look at it with: dlock doctor"};
+  return Error{code_of(reply), what, "look at it with: dlock doctor"};
 }
 
 Error not_understood(const std::string& store) {
@@ -81,14 +88,14 @@ Error reply_error(const Reply& reply) {
   const std::string said = "it answered \"" + words + "\"";
   if (auto error = takes_no_changes(reply, "it", words)) return *error;
   if (is_denied(reply)) return {ErrorCode::kDenied, said, "see `ACL GETUSER` there"};
-  if (is_redirect(reply)) return node_of_cluster("it", words);
+  if (is_redirect(reply)) return node_of_cluster("it", "redlock", words);
   if (is_read_only(reply)) {
     return {ErrorCode::kUnavailable, "it is a read-only replica: " + words, "name its primary"};
   }
   if (reply.is_error() && reply.text.find("Unknown Redis command") != std::string::npos) {
     return {ErrorCode::kUnsupported, "it is no Tair: " + said, "use redis:// for it"};
   }
-  return {ErrorCode::kUnavailable, reply.is_error() ? said : "it answered something else than was asked", ""};
+  return {code_of(reply), reply.is_error() ? said : "it answered something else than was asked", ""};
 }
 
 }  // namespace dlock::redis

@@ -57,7 +57,8 @@ class ScriptLock : public LockDriver, protected Acquirer {
     deployment_->insist(true);
     if (!answer && deployment_->was_refused()) return answer;
     asked_ = true;
-    denied_ = !answer && answer.error().code == ErrorCode::kDenied;
+    denied_ =
+        !answer && (answer.error().code == ErrorCode::kDenied || answer.error().code == ErrorCode::kMisconfigured);
     unknown_ =
         !answer && (answer.error().code == ErrorCode::kUnavailable || answer.error().code == ErrorCode::kCancelled);
     return answer;
@@ -82,7 +83,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   bool enqueue_ = false;               ///< the next attempt takes a place in the queue
   bool asked_ = false;                 ///< an attempt was made, and not refused: something of ours may be in the store
   bool unknown_ = false;               ///< the last attempt has an unknown outcome
-  bool denied_ = false;                ///< the last attempt was refused (Denied); it may have taken effect nevertheless
+  bool denied_ = false;                ///< the last attempt was refused; it may have taken effect nevertheless
   Duration pause_{0};                  ///< between the attempts of a waiter that polls; grows
   std::optional<TimePoint> watch_at_;  ///< of a holder: when it begins to listen
 

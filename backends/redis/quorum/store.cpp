@@ -160,16 +160,20 @@ std::string QuorumStore::answers_text() const {
 
 Error QuorumStore::silence() const {
   std::size_t denied = 0;
+  std::optional<ErrorCode> refusal;  ///< for good
   for (std::size_t i = 0; i < votes_.size(); ++i) {
     const bool said_so = ballots_[i].state == Ballot::State::kFailed && answers_[i].has_replies();
     if (said_so && ballots_[i].error.code == ErrorCode::kUnsupported) {
       return {ErrorCode::kUnsupported, group_.name(i) + ": " + ballots_[i].error.message, ballots_[i].error.next};
     }
-    const bool refused_us = answers_[i].error && answers_[i].error->code == ErrorCode::kDenied;
-    if (refused_us || (said_so && ballots_[i].error.code == ErrorCode::kDenied)) ++denied;
+    if (!said_so && !answers_[i].error) continue;
+    const ErrorCode why = said_so ? ballots_[i].error.code : answers_[i].error->code;
+    if (why != ErrorCode::kDenied && why != ErrorCode::kMisconfigured) continue;
+    if (!refusal) refusal = why;
+    ++denied;
   }
   const std::size_t needed = majority(votes_.size());
-  const ErrorCode code = votes_.size() - denied < needed ? ErrorCode::kDenied : ErrorCode::kUnavailable;
+  const ErrorCode code = votes_.size() - denied < needed ? *refusal : ErrorCode::kUnavailable;
   if (votes_.size() == 1) {
     const std::string next = answers_[0].error ? answers_[0].error->next : ballots_[0].error.next;
     return {code, reasons(), next.empty() ? "look at it with: dlock doctor" : next};

@@ -6,6 +6,7 @@
 
 #include "backends/redis/wire/protocol_probe.h"
 #include "backends/redis/wire/reply_reader.h"
+#include "backends/redis/wire/server_info.h"
 #include "backends/redis/wire/socket_stream.h"
 #include "backends/redis/wire/subscription.h"
 #include "backends/redis/wire/tls_stream.h"
@@ -23,7 +24,7 @@ constexpr Duration kProbeFor = std::chrono::milliseconds(300);
 /// So many pushed messages wait to be taken: a server sends one for each change of a key, and a keeper takes them soon.
 constexpr std::size_t kMostPushed = 1024;
 
-enum class Greeting { kAuth, kSelect, kSetName };
+enum class Greeting { kAuth, kHello, kSelect, kSetName };
 
 Result<std::unique_ptr<ByteStream>> dial_server(const ConnectionSettings& settings, TimePoint until) {
   auto socket = open_socket(settings.reached.value_or(settings.endpoint), until);
@@ -39,7 +40,8 @@ struct Connection::Impl {
     Session() {}  // not defaulted: clang 14 cannot see through the initialisers below from within this class
     std::unique_ptr<ByteStream> stream;
     std::optional<Error> failed;  ///< told by the next advance()
-    std::optional<Error> denied;  ///< AUTH was refused; told when all that went with it has been answered
+    std::optional<Error> denied;  ///< AUTH was refused, or HELLO tells of another kind of server; told when all that
+                                  ///< went with it has been answered
     TimePoint connect_by;
     bool greeted = false;
     std::deque<Greeting> due;  ///< greetings whose answers are to come
@@ -47,6 +49,7 @@ struct Connection::Impl {
     std::string held;  ///< requests that wait for one of these
     bool authenticated = true;
     bool in_database = true;
+    bool known = true;  ///< what kind of server it is
     std::optional<TimePoint> select_at;
     bool subscribed = false;
     bool heard = false;  ///< any reply
@@ -57,7 +60,8 @@ struct Connection::Impl {
     ReplyReader reader;
     std::deque<Reply> replies;
 
-    bool may_ask() const { return authenticated && in_database; }
+    bool may_ask() const { return authenticated && in_database && known; }
+    bool is_over(std::size_t outstanding) const { return due.empty() && (outstanding == 0 || !may_ask()); }
     void let_go() {
       if (may_ask()) outbox += std::exchange(held, {});
     }
@@ -80,7 +84,6 @@ struct Connection::Impl {
   Result<void> take_as_stranger(std::size_t& outstanding);
   Result<void> take_greeting(const Reply& reply, TimePoint now);
   Result<void> take_select(const Reply& reply, TimePoint now);
-  Result<void> refused_for_good(const Reply& reply) const;
   Error timed_out() const;
   Error broken(Error why, bool ready) const;
   std::string name() const { return settings.endpoint.text(); }
@@ -105,6 +108,11 @@ void Connection::Impl::greet() {
     auth.push_back(settings.password);
     session->authenticated = settings.greet == Greet::kAlong;
     queue(Greeting::kAuth, auth);
+  }
+  if (!settings.alone.empty()) {
+    // Of many, one that stands still has to find what it was told when it goes on; each change names its owner.
+    session->known = settings.greet == Greet::kAlong || settings.alone == "redlock";
+    queue(Greeting::kHello, {"HELLO", "2"});
   }
   if (settings.database != 0) {
     session->in_database = false;
@@ -148,7 +156,8 @@ Result<void> Connection::Impl::settle_doubt(TimePoint now) {
   Session& s = *session;
   const auto tls = s.probe ? s.probe->advance() : std::optional(false);
   if (tls == true) return broken(speaks_tls(), false);
-  if (tls) s.in_doubt->next = "is it a Redis server that listens there? check the port";
+  if (tls)
+    s.in_doubt->next = "is it a Redis server that listens there, and no proxy (twemproxy) before one? check the port";
   return tls || now >= *s.probe_at ? Result<void>(*s.in_doubt) : Result<void>();
 }
 
@@ -232,8 +241,11 @@ Result<void> Connection::Impl::take(Reply reply, TimePoint now, std::size_t& out
   Session& s = *session;
   if (s.denied) return take_as_stranger(outstanding);
   s.heard = was_understood = true;
-  if (auto fine = refused_for_good(reply); !fine) return fine;
-  if (!s.due.empty()) return take_greeting(reply, now);
+  if (auto error = turned_away(reply, name())) return std::move(*error);
+  if (!s.due.empty()) {
+    auto taken = take_greeting(reply, now);
+    return taken && s.denied && s.is_over(outstanding) ? *s.denied : taken;
+  }
   if (!s.subscribed && outstanding == 0) return Error{ErrorCode::kUnavailable, name() + " sent what nobody asked for"};
   if (outstanding > 0 && !(s.subscribed && is_pushed(reply))) --outstanding;
   else if (s.replies.size() >= kMostPushed)
@@ -247,23 +259,7 @@ Result<void> Connection::Impl::take_as_stranger(std::size_t& outstanding) {
   Session& s = *session;
   if (!s.due.empty()) s.due.pop_front();
   else if (outstanding > 0) --outstanding;
-  if (s.due.empty() && (outstanding == 0 || !s.may_ask())) return *s.denied;
-  return {};
-}
-
-/// What means the same as an answer to anything: nothing will go on this connection.
-Result<void> Connection::Impl::refused_for_good(const Reply& reply) const {
-  if (!reply.is_error()) return {};
-  if (reply.is_error("NOAUTH")) {
-    return Error{ErrorCode::kDenied, name() + " wants a password: " + words_of(reply),
-                 "use ?password-file=/path, or $DLOCK_PASSWORD"};
-  }
-  if (reply.is_error("DENIED")) return Error{ErrorCode::kDenied, name() + " refuses us: " + words_of(reply)};
-  if (reply.text.starts_with("ERR max number of clients")) {
-    return Error{ErrorCode::kUnavailable, name() + " refuses us: " + words_of(reply),
-                 "raise maxclients there; every holder and every waiter needs a connection"};
-  }
-  return {};
+  return s.is_over(outstanding) ? Result<void>(*s.denied) : Result<void>();
 }
 
 Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) {
@@ -271,6 +267,12 @@ Result<void> Connection::Impl::take_greeting(const Reply& reply, TimePoint now) 
   session->due.pop_front();
   if (kind == Greeting::kSelect) return take_select(reply, now);
   if (kind == Greeting::kSetName) return {};
+  if (kind == Greeting::kHello) {
+    session->denied = not_alone(reply, settings.alone, name());
+    session->known = session->known || !session->denied;
+    session->let_go();
+    return {};
+  }
   if (!reply.is_error()) {
     session->authenticated = true;
     session->let_go();

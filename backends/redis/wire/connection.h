@@ -28,11 +28,11 @@ struct TlsSettings {
   std::string server_name;  ///< verified, and sent as SNI; empty: the endpoint's host
 };
 
-/// What is sent before the answer to AUTH has come. A server without a password refuses AUTH, but carries out the
-/// requests behind it as its user "default".
+/// What is sent before the answers to AUTH and HELLO have come. A server without a password refuses AUTH, but carries
+/// out the requests behind it as its user "default"; so does a node of a cluster with keys that happen to be its own.
 enum class Greet {
   kFirst,  ///< nothing
-  kAlong,  ///< requests, too, which saves a round trip; the caller undoes what they did if AUTH was refused
+  kAlong,  ///< requests, too, which saves a round trip; the caller undoes what they did if it was refused
 };
 
 struct ConnectionSettings {
@@ -43,15 +43,17 @@ struct ConnectionSettings {
   std::string password_file;        ///< read again when the password is refused; empty: none
   int database = 0;                 ///< 0: no SELECT is sent
   std::string client_name;
-  Greet greet = Greet::kFirst;  ///< without effect if there is no password
+  std::string alone;            ///< the scheme of a URL that means one server by itself; empty: it may be of a cluster
+  Greet greet = Greet::kFirst;  ///< without effect if there is no password and no `alone`
   std::optional<TlsSettings> tls;
 };
 
-/// One connection to one server that speaks RESP2: connects, greets (AUTH, SELECT, CLIENT SETNAME; in the same write as
-/// the first request if that does not have to wait), sends requests and returns their replies in order. Never blocks;
-/// its owner polls. It consumes the replies to the greeting: a refused AUTH or SELECT is an error of advance(), a
-/// refused SETNAME is not. Requests wait for the answer to SELECT, so that none is carried out in another database, and
-/// for the answer to AUTH unless Greet::kAlong. A refused password ends the connection as Unavailable if its file says
+/// One connection to one server that speaks RESP2: connects, greets (AUTH, HELLO, SELECT, CLIENT SETNAME; in the same
+/// write as the first request if that does not have to wait), sends requests and returns their replies in order. Never
+/// blocks; its owner polls. It consumes the replies to the greeting: a refused AUTH or SELECT is an error of advance(),
+/// a refused SETNAME is not; nor is a refused HELLO, which asks a server that should be alone whether it is. Requests
+/// wait for the answer to SELECT, so that none is carried out in another database, and for those to AUTH and, but
+/// for redlock, HELLO unless Greet::kAlong. A refused password ends the connection as Unavailable if its file says
 /// another one by now, which the next open() uses. Single-threaded.
 class Connection {
  public:

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "lib/base/result.h"
 
 namespace dlock::redis {
 
@@ -34,6 +37,22 @@ std::string words_of(const Reply& reply);
 /// Whether `reply` refuses a command because this user may not run it; also inside a script, where no version of Redis
 /// says NOPERM.
 bool is_denied(const Reply& reply);
+
+/// What whoever asked can do about an error reply.
+enum class Cure {
+  kNone,   ///< it is refused for good: people have to change something (exit status 77 or 78)
+  kOther,  ///< this server cannot now, another one perhaps: an outage (69)
+  kLater,  ///< the same question in a moment; an outage if it goes on
+};
+/// A word that error replies begin with, and what it means: the table of dlock-redis(7).
+struct ErrorWord {
+  std::string_view word;
+  Cure cure;
+  ErrorCode code;
+};
+std::span<const ErrorWord> error_words();
+/// The row of `reply`, also of a script's; nullptr for no error, and for words that are not known.
+const ErrorWord* error_word(const Reply& reply);
 
 /// The server did nothing, and the same question may be answered in a moment.
 bool is_for_later(const Reply& reply);

@@ -118,10 +118,39 @@ std::string words_of(const Reply& reply) {
 }
 
 bool is_for_later(const Reply& reply) {
-  for (const char* word : {"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN", "CLUSTERDOWN"}) {
-    if (reply.is_error(word)) return true;
+  const ErrorWord* row = error_word(reply);
+  return row != nullptr && row->cure == Cure::kLater;
+}
+
+std::span<const ErrorWord> error_words() {
+  static constexpr ErrorWord kWords[] = {
+      {"NOAUTH", Cure::kNone, ErrorCode::kDenied},
+      {"WRONGPASS", Cure::kNone, ErrorCode::kDenied},
+      {"NOPERM", Cure::kNone, ErrorCode::kDenied},
+      {"DENIED", Cure::kNone, ErrorCode::kDenied},
+      {"MOVED", Cure::kNone, ErrorCode::kMisconfigured},
+      {"ASK", Cure::kNone, ErrorCode::kMisconfigured},
+      {"CROSSSLOT", Cure::kNone, ErrorCode::kMisconfigured},
+      {"WRONGTYPE", Cure::kNone, ErrorCode::kMisconfigured},
+      {"OOM", Cure::kOther, ErrorCode::kUnavailable},
+      {"MISCONF", Cure::kOther, ErrorCode::kUnavailable},
+      {"NOREPLICAS", Cure::kOther, ErrorCode::kUnavailable},
+      {"READONLY", Cure::kOther, ErrorCode::kUnavailable},
+      {"LOADING", Cure::kLater, ErrorCode::kUnavailable},
+      {"BUSY", Cure::kLater, ErrorCode::kUnavailable},
+      {"TRYAGAIN", Cure::kLater, ErrorCode::kUnavailable},
+      {"MASTERDOWN", Cure::kLater, ErrorCode::kUnavailable},
+      {"CLUSTERDOWN", Cure::kLater, ErrorCode::kUnavailable},
+  };
+  return kWords;
+}
+
+const ErrorWord* error_word(const Reply& reply) {
+  if (!reply.is_error()) return nullptr;
+  for (const ErrorWord& row : error_words()) {
+    if (reply.is_error(row.word)) return &row;
   }
-  return false;
+  return nullptr;
 }
 
 bool is_denied(const Reply& reply) {

@@ -5,6 +5,38 @@
 
 namespace dlock::redis {
 
+Error node_of_cluster(const std::string& server, const std::string& scheme, const std::string& words) {
+  const std::string tls = scheme.starts_with("rediss") ? "rediss" : "redis";
+  const bool may_be = scheme.starts_with("redis");
+  return {ErrorCode::kMisconfigured, server + " is a node of a cluster: " + words,
+          may_be ? "write " + tls + "+cluster:// instead of " + scheme + "://"
+                 : scheme + ":// is for servers by themselves; for a cluster write redis+cluster://"};
+}
+
+std::optional<Error> turned_away(const Reply& reply, const std::string& server) {
+  if (reply.is_error("NOAUTH")) {
+    return Error{ErrorCode::kDenied, server + " wants a password (NOAUTH)",
+                 "use ?password-file=/path, or $DLOCK_PASSWORD"};
+  }
+  if (reply.is_error("DENIED")) return Error{ErrorCode::kDenied, server + " refuses us: " + words_of(reply)};
+  if (reply.is_error() && reply.text.starts_with("ERR max number of clients")) {
+    return Error{ErrorCode::kUnavailable, server + " refuses us: " + words_of(reply),
+                 "raise maxclients there; every holder and every waiter needs a connection"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> not_alone(const Reply& hello, const std::string& scheme, const std::string& server) {
+  std::string mode;
+  for (std::size_t i = 0; i + 1 < hello.elements.size(); i += 2) {
+    if (hello.elements[i].text == "mode") mode = hello.elements[i + 1].text;
+  }
+  if (mode == "cluster") return node_of_cluster(server, scheme, "HELLO says so");
+  if (mode != "sentinel") return std::nullopt;
+  return Error{ErrorCode::kMisconfigured, server + " is a sentinel, which keeps no locks",
+               "write redis+sentinel://" + server + "/NAME, with the name of its master"};
+}
+
 ServerInfo::ServerInfo(std::string_view info) {
   while (!info.empty()) {
     std::string_view line = cut(info, '\n');

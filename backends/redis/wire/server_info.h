@@ -3,10 +3,25 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "backends/redis/wire/reply.h"
+#include "lib/base/result.h"
+
 namespace dlock::redis {
+
+/// Misconfigured: `server` is a node of a cluster and the URL, of this scheme, names one server; `words` say how we
+/// know.
+Error node_of_cluster(const std::string& server, const std::string& scheme, const std::string& words);
+
+/// What means the same as an answer to anything: nothing will go on this connection.
+std::optional<Error> turned_away(const Reply& reply, const std::string& server);
+
+/// The error that the answer to HELLO means for a URL of this scheme, which names one server by itself: a node of a
+/// cluster, or a sentinel. A server that does not know HELLO (before 6.0) is nullopt, whatever it is.
+std::optional<Error> not_alone(const Reply& hello, const std::string& scheme, const std::string& server);
 
 /// The "name:value" lines of an answer to INFO.
 class ServerInfo {

@@ -267,8 +267,11 @@ TEST_CASE("a plain server is told from a TLS server") {
   CHECK(says(replies.error(), "does not speak TLS"));
 }
 
+/// To HELLO and CLIENT SETNAME.
+constexpr const char* kGreeted = "-ERR unknown command\r\n+OK\r\n";
+
 TEST_CASE("a server that is loading is asked again, from the refused command on") {
-  Server server({Server::Talk{"+OK\r\n:1\r\n-LOADING wait\r\n+THIRD\r\n", ":2\r\n+THIRD AGAIN\r\n"}});
+  Server server({Server::Talk{kGreeted, ":1\r\n-LOADING wait\r\n+THIRD\r\n", ":2\r\n+THIRD AGAIN\r\n"}});
   SystemClock clock;
   auto one = deployment(server.port(), clock);
   auto replies = one->call("k", {{"INCR", "a"}, {"INCR", "b"}, {"ECHO", "c"}}, clock.now() + 5s, nullptr);
@@ -280,7 +283,7 @@ TEST_CASE("a server that is loading is asked again, from the refused command on"
 }
 
 TEST_CASE("a request that was on its way is not sent twice; the next call finds a new connection") {
-  Server server({Server::Talk{""}, Server::Talk{""}, Server::Talk{"+OK\r\n+PONG\r\n"}});  // the second: is it TLS?
+  Server server({Server::Talk{""}, Server::Talk{""}, Server::Talk{kGreeted, "+PONG\r\n"}});  // the second: is it TLS?
   SystemClock clock;
   auto one = deployment(server.port(), clock);
   auto lost = one->call("k", {{"INCR", "a"}}, clock.now() + 5s, nullptr);

@@ -89,7 +89,7 @@ TEST_CASE("a refused right is told from what may pass") {
   const auto said = [&](const char* text) {
     return reply_error({Reply::Kind::kError, text + in_script, 0, {}}).message;
   };
-  CHECK(said("OOM command not allowed") == "it is out of memory (maxmemory) and takes no new lock");
+  CHECK(said("OOM command not allowed") == "it is out of memory (maxmemory) and takes nothing new");
   CHECK(said("ERR something else") == "it answered \"ERR something else\"");
   CHECK(said("READONLY You can't write") == "it is a read-only replica: READONLY You can't write");
   CHECK(code("ERR Unknown Redis command called from script") == ErrorCode::kUnsupported);

@@ -83,6 +83,44 @@ TEST_CASE("the greeting goes out in one write with the request, and its answers 
         "PING\r\n");
 }
 
+TEST_CASE(
+    "a server that should be alone is asked what it is: nothing is done for who waits, and what went along is over") {
+  const auto hello = [](const std::string& mode) {
+    return "*4\r\n$5\r\nproto\r\n:2\r\n$4\r\nmode\r\n$" + std::to_string(mode.size()) + "\r\n" + mode + "\r\n";
+  };
+  struct Row {
+    std::string mode;
+    const char* says;
+    const char* next;
+  };
+  const Row rows[] = {{"cluster", "10.0.0.1:6379 is a node of a cluster", "redis+cluster://"},
+                      {"sentinel", "10.0.0.1:6379 is a sentinel", "redis+sentinel://10.0.0.1:6379/NAME"}};
+  for (const Row& row : rows) {
+    for (const Greet greet : {Greet::kFirst, Greet::kAlong}) {
+      World world;
+      world.settings.alone = "redis";
+      world.settings.greet = greet;
+      world.next({{hello(row.mode) + (greet == Greet::kAlong ? ":1\r\n" : "")}});
+      const Error error = world.fails({{"INCR", "a"}});
+      CHECK(error.code == ErrorCode::kMisconfigured);
+      CHECK(says(error, row.says));
+      CHECK(error.next.find(row.next) != std::string::npos);
+      REQUIRE(world.server.written.size() == 1);
+      CHECK((world.server.written[0].find("INCR") != std::string::npos) == (greet == Greet::kAlong));
+    }
+  }
+  for (const std::string& answer : {hello("standalone"), std::string("-ERR unknown command 'HELLO'\r\n")}) {
+    World world;
+    world.settings.alone = "redis";
+    world.next({{answer}, {":1\r\n", 0s, 2}});
+    Connection one(world.settings, world.server.dial());
+    auto replies = world.run(one, {{"INCR", "a"}});
+    REQUIRE(replies);
+    CHECK(replies->at(0).integer == 1);
+    CHECK(world.server.written.size() == 2);
+  }
+}
+
 TEST_CASE("a server that ends the first connection without a word is asked whether it speaks TLS") {
   struct Row {
     const char* answer;
