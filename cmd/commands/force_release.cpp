@@ -18,6 +18,7 @@
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/base/users.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock {
 namespace {
@@ -35,7 +36,9 @@ std::string read_line(int fd) {
 }
 
 std::string next_text(const LockState& state) {
-  return state.waiters.empty() ? "" : "next in line: " + participant_text(state.waiters.front()) + '\n';
+  return state.waiters.empty() || state.holders.empty()
+             ? ""
+             : "next in line: " + participant_text(state.waiters.front()) + '\n';
 }
 
 Result<void> check_answer(const LockState& state, const std::string& typed) {
@@ -52,7 +55,7 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
   write_all(runtime.log.fd(), inspect_text({state}, runtime.clock.wall(), look));
   const std::string& key = state.name.text();
   if (!isatty(input) || !isatty(runtime.log.fd())) {
-    const FencingToken token = state.holders.front().token;
+    const FencingToken token = state.holders.empty() ? FencingToken() : state.holders.front().token;
     const bool one = state.holders.size() == 1 && !token.is_none() &&
                      !is_pattern(state.name);  // the hold that was shown, and no later one
     return Error{ErrorCode::kInvalid, "force-release of " + key + " has to be confirmed, and nobody is there to ask",
@@ -65,7 +68,7 @@ Result<void> confirm(const LockState& state, const Options& options, const Runti
 
 /// With --token: Busy unless one of the holders has it.
 Result<void> expect_token(const LockState& state, const Options& options) {
-  if (!options.token) return {};
+  if (!options.token || state.holders.empty()) return {};
   for (const Participant& holder : state.holders) {
     if (holder.token == *options.token) return {};
   }
@@ -74,6 +77,15 @@ Result<void> expect_token(const LockState& state, const Options& options) {
                state.name.text() + " is not held with token " + options.token->text() + " any more, but with " +
                    other.token.text() + " by " + participant_text(other),
                "nothing was freed; look again: dlock inspect " + state.name.typed()};
+}
+
+/// With --foreign-data it is deleted.
+std::optional<Error> refuse_data(const LockState& state, const Options& options) {
+  const std::string what = foreign_data(state);
+  if (what.empty() || options.foreign_data) return std::nullopt;
+  Error error = holds_data(state.name, what);
+  error.next += "; to delete it all the same: dlock force-release --foreign-data " + state.name.typed();
+  return error;
 }
 
 /// What the loser reads.
@@ -95,6 +107,11 @@ std::string freed_text(const Freed& freed, WallTime now) {
   const std::string& key = freed.shown.name.text();
   if (!freed.remark.empty()) return key + ": " + freed.remark + '\n';
   if (freed.holders.empty()) return key + " is free already\n";
+  if (const std::string what = foreign_data(freed.shown); !what.empty())
+    return key + " is free now; deleted: " + what + '\n';
+  if (freed.shown.holders.empty())
+    return key + " waits no longer for " + participant_text(freed.holders.front()) +
+           (freed.holders.size() > 1 ? " and " + std::to_string(freed.holders.size() - 1) + " more" : "") + '\n';
   std::string who;
   for (const Participant& participant : freed.holders) {
     who += (who.empty() ? "" : ", ") + participant_text(participant);
@@ -132,9 +149,11 @@ void record(const LockName& name, const std::vector<Participant>& freed, const O
 /// Exactly the holders in `shown`.
 Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& backend, const Runtime& runtime) {
   OldHolders old(shown.holders, runtime);
+  if (auto refused = refuse_data(shown, options)) return std::move(*refused);
   auto freed = backend.force_release(shown.name, shown, who_frees(options));
   if (freed) {
-    record(shown.name, freed->freed, options, backend, runtime);
+    const bool was_hold = !shown.holders.empty() && foreign_data(shown).empty();
+    if (was_hold) record(shown.name, freed->freed, options, backend, runtime);
     return Freed{std::move(shown), std::move(freed->freed), {}, std::move(old)};
   }
   Error error = freed.error();
@@ -162,7 +181,8 @@ Result<Freed> free_shown(const LockName& name, const Options& options, LockAdmin
                          int input) {
   auto state = backend.inspect(name);
   if (!state) return state.error();
-  if (state->holders.empty()) {
+  if (auto refused = refuse_data(*state, options)) return std::move(*refused);
+  if (state->holders.empty() && unheard(*state).empty()) {
     if (auto elsewhere = held_elsewhere(*state, options, backend)) return std::move(*elsewhere);
     std::string remark = why_free_text(*state, backend);
     return Freed{std::move(*state), {}, std::move(remark)};

@@ -46,6 +46,7 @@ enum class OptionId {
   kIfHeld,
   kToken,
   kYes,
+  kForeignData,
   kWatch,
   kInterval,
   kDryRun,

@@ -368,7 +368,7 @@ class Composer {
         {OptionId::kYes, &options_.yes},       {OptionId::kDryRun, &options_.dry_run},
         {OptionId::kPrint, &options_.print},   {OptionId::kIfHeld, &options_.if_held},
         {OptionId::kStrict, &options_.strict}, {OptionId::kShell, &options_.shell},
-        {OptionId::kFollow, &options_.follow},
+        {OptionId::kFollow, &options_.follow}, {OptionId::kForeignData, &options_.foreign_data},
     };
     for (const auto& [id, value] : switches) {
       if (auto read = from.read(id, *value); !read) return read;

@@ -151,6 +151,7 @@ struct Options {
   bool shell = false;  ///< acquire: exports for a shell
   bool watch = false;
   bool yes = false;
+  bool foreign_data = false;
   bool dry_run = false;
   bool print = false;
   bool if_held = false;               ///< release: 0 also when it is no longer held

@@ -28,6 +28,7 @@ using Widths = std::array<std::size_t, Row::kColumns>;
 std::string lease_text(const Participant& participant, WallTime now) {
   if (const auto until = kept_until(participant, now)) return "kept until " + local_time(*until);
   if (!participant.until || participant.standing == Standing::kLeaseOver) return {};
+  if (participant.standing == Standing::kUnheard) return "waited for until " + local_time(*participant.until);
   return *participant.until > now ? "ends in " + human_duration(*participant.until - now) : "lease over";
 }
 
@@ -78,6 +79,7 @@ std::string heading(const LockState& state, const Look& look) {
   if (state.holders.empty()) what = state.waiters.empty() ? "free" : "free, waited for";
   else if (state.mode == Mode::kPermits && state.permits > 0)
     what = std::to_string(state.holders.size()) + " of " + std::to_string(state.permits) + " permits held";
+  else if (!foreign_data(state).empty()) what = "no lock";
   else what = std::string("held, ") + mode_name(state.mode);
   std::string store = printable(state.store);
   if (!state.directory_of.empty()) store += " of " + printable(state.directory_of);

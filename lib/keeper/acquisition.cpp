@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/random.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock {
 namespace {
@@ -42,6 +43,9 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
       traced_outage_ = false;
       tell_reached(control);
       if (!patience_.may_try_again(now)) return busy(control);
+      if (std::get<Acquirer::Busy>(attempt).foreign && !std::exchange(is_lock_, true)) {
+        if (auto error = no_lock(control)) return refused(std::move(*error));
+      }
       const bool again = acquirer_.wait(patience_.wait_end(now), control);
       if (!again && !control.stop_requested()) return busy(control);
     }
@@ -135,11 +139,19 @@ Refused Acquisition::refused(Error error) {
   return {std::move(error), std::nullopt};
 }
 
+/// Why it is not waited for.
+std::optional<Error> Acquisition::no_lock(Control& control) {
+  const auto state = acquirer_.describe(control);
+  const std::string what = state ? foreign_data(*state) : std::string();
+  return what.empty() ? std::nullopt : std::optional(holds_data(spec_.name, what));
+}
+
 Refused Acquisition::busy(Control& control) {
   auto state = acquirer_.describe(control);
   acquirer_.give_up();
   Refused refused{{ErrorCode::kBusy, spec_.name.text() + " is held by somebody else"}, std::nullopt};
   if (!state) return refused;
+  if (const std::string what = foreign_data(*state); !what.empty()) return {holds_data(spec_.name, what), std::nullopt};
   const auto ours = [&](const Participant& waiter) { return waiter.owner == spec_.owner.text(); };
   if (std::erase_if(state->waiters, ours) == 0 && state->place > 0) --state->more_waiters;
   refused.state = std::move(*state);

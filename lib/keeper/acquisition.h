@@ -19,7 +19,10 @@ namespace dlock {
 /// times that they are given and end early when `control` wants them to.
 class Acquirer {
  public:
-  struct Busy {};  ///< the store has answered: not now
+  /// The store has answered: not now.
+  struct Busy {
+    bool foreign = false;  ///< by what dlock did not write: it may be no lock, and is looked at before it is waited for
+  };
   struct Failed {
     Error error;            ///< Unavailable: the outcome is unknown, and asking again may help
     bool answered = false;  ///< a server has said it
@@ -49,8 +52,8 @@ class Acquirer {
 /// what is said meanwhile. Single-threaded.
 ///
 ///     attempt --> granted                                               --> Granted
-///       ^  ^  --> busy --> may it go on? yes: wait for a turn, and again; no --> Refused, with who has it
-///       |  +---------------------------------+
+///       ^  ^  --> busy --> may it go on? yes: wait for a turn, and again; no --> Refused, with who has it,
+///       |  +---------------------------------+                  or that what is there is no lock
 ///       +---- failed, will it pass? yes: 40 to 80 ms later again (125 to 250 ms in a long outage); no --> Refused
 ///
 /// Whenever control wants an end: give_up(), and no answer. An outage that lasts is told (Unreached), and its end
@@ -93,6 +96,7 @@ class Acquisition {
   void tell_reached(Control& control);
   Refused refused(Error error);
   Refused busy(Control& control);
+  std::optional<Error> no_lock(Control& control);
 
   const LockSpec& spec_;
   const Runtime runtime_;
@@ -101,6 +105,7 @@ class Acquisition {
   std::optional<Error> reason_;  ///< of the outage: the error of the last attempt that its end did not cut short
   bool traced_outage_ = false;
   bool told_outage_ = false;
+  bool is_lock_ = false;                   ///< what is foreign was looked at
   std::optional<TimePoint> silent_since_;  ///< when the first of the latest unanswered "who" questions was asked
   std::optional<TimePoint> ask_at_;        ///< when to ask the next one
   std::string traced_;                     ///< the last step that was reported

@@ -38,6 +38,19 @@ std::string forced_by(const std::string& by) {
   return by.empty() ? "it was force-released by an operator" : "force-released by " + printable(by, 300);
 }
 
+std::string foreign_data(const LockState& state) {
+  for (const Participant& one : state.holders) {
+    if (one.standing == Standing::kForeignData) return one.note;
+  }
+  return {};
+}
+
+std::vector<Participant> unheard(const LockState& state) {
+  const auto end = std::find_if(state.waiters.begin(), state.waiters.end(),
+                                [](const Participant& one) { return one.standing != Standing::kUnheard; });
+  return {state.waiters.begin(), end};
+}
+
 void list_waiters(LockState& state, std::vector<Participant> waiters) {
   state.more_waiters = waiters.size() - std::min(waiters.size(), kMostListed);
   waiters.resize(waiters.size() - state.more_waiters);
@@ -68,6 +81,7 @@ std::string process_text(const Participant& participant) {
 std::string standing_text(Standing standing) {
   switch (standing) {
     case Standing::kRegular:
+    case Standing::kUnheard:
       return "";
     case Standing::kEndless:
       return "no end of its lease (no TTL)";
@@ -79,6 +93,8 @@ std::string standing_text(Standing standing) {
       return "lease over, lock-delay runs";
     case Standing::kDelayAfterForce:
       return kDelayAfterForce;
+    case Standing::kForeignData:
+      return kForeignData;
   }
   return "";
 }
@@ -86,6 +102,7 @@ std::string standing_text(Standing standing) {
 }  // namespace
 
 std::string participant_text(const Participant& participant) {
+  if (participant.standing == Standing::kForeignData) return "nobody";
   const std::string process = process_text(participant);
   std::string inside = printable(participant.command);
   if (!process.empty()) inside += (inside.empty() ? "" : ", ") + process;

@@ -29,8 +29,10 @@ enum class Standing {
   kLeaseOver,        ///< its lease is over; nobody has taken the lock since
   kDelayAfterLease,  ///< the same, and the lock-delay keeps others out
   kDelayAfterForce,  ///< nobody: the lock-delay after a force-release
+  kForeignData,      ///< nobody: what stands there is no lock of a known kind, `note` says what it is
+  kUnheard,  ///< waits, as another client's: whether it lives is not known before `until`, when it is passed over
 };
-inline constexpr Standing kLastStanding = Standing::kDelayAfterForce;
+inline constexpr Standing kLastStanding = Standing::kUnheard;
 /// Whether a holder of this standing has the lock now: its token is good.
 bool is_hold(Standing standing);
 
@@ -98,6 +100,12 @@ struct LockState {
   /// The only user of this store, if that is another one than ours.
   std::string directory_of = {};
 };
+
+/// What is there instead of a lock, in words ("a list"); empty: it is a lock, or free.
+std::string foreign_data(const LockState& state);
+
+/// Those at the front of the queue whose store does not know whether they live.
+std::vector<Participant> unheard(const LockState& state);
 
 /// Lists `waiters`, or as many of them as are listed.
 void list_waiters(LockState& state, std::vector<Participant> waiters);

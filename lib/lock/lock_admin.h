@@ -73,7 +73,8 @@ class LockAdmin {
   /// Frees the lock of exactly the holders in `shown`, and nobody else: Conflict if the holders are others by now.
   /// `by` is who does it, and why: "ops@ci-4: hangs since the release", or empty. Those who held it are told (Lost;
   /// with forced_by(by), where the store has a place for it), and whoever waits is granted the lock. Tokens go on
-  /// growing.
+  /// growing. What is shown as Standing::kForeignData is deleted; where nobody is shown as holder, unheard(shown) leave
+  /// the queue.
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
 
   /// Lost unless `token` belongs to a present holder.

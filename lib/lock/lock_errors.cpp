@@ -30,4 +30,8 @@ Error would_wait_for_itself(const LockName& name) {
           "take it exclusive in the outer command"};
 }
 
+Error holds_data(const LockName& name, const std::string& what) {
+  return {ErrorCode::kMisconfigured, name.text() + " holds " + kForeignData + ": " + what, "choose another key"};
+}
+
 }  // namespace dlock

@@ -32,4 +32,10 @@ Error would_wait_for_itself(const LockName& name);
 /// What a store that keeps a place for the lock-delay after a force-release says of its holder.
 inline constexpr char kDelayAfterForce[] = "nobody: force-released, lock-delay runs";
 
+/// What stands where a lock would be and is none.
+inline constexpr char kForeignData[] = "data, not a lock of a known kind";
+
+/// Misconfigured: `what` ("a list") is in the place of the lock. Nothing ends it, so that nobody waits for it.
+Error holds_data(const LockName& name, const std::string& what);
+
 }  // namespace dlock

@@ -206,7 +206,7 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
     if [ "$1" = native ]; then use "$store"; else kind "$1"; fi
     local words=()
     [[ $1 != semaphore && $1 != permits ]] || words=(--permits 2)
-    run -75 dlock run -n "${words[@]}" "$key" -- touch ran
+    run "${3:--75}" dlock run -n "${words[@]}" "$key" -- touch ran
     echo "$1: $output"
     [[ "$output" == *"$2"* && "$output" != *WRONGTYPE* ]]
   }
@@ -221,18 +221,39 @@ waits() { [ "$(server pubsub numsub "$1" | tail -n 1)" -gt 0 ]; } # CHANNEL
   says rw 'a Redisson lock; add ?layout=redisson&kind=lock'
   says permits 'a Redisson lock; add ?layout=redisson&kind=lock'
   made set "$key" 3
-  says native 'kind=semaphore'
-  says lock 'kind=semaphore'
-  made set "$key" "some token"
+  says native 'kind=semaphore' -78
+  says lock 'kind=semaphore' -78
+  made set "$key" some-token
   says fenced 'another lock client'
   made rpush "$key" a
-  says lock 'the key is a list'
+  says lock 'not a lock of a known kind: a list' -78
   [ "$(server lrange "$key" 0 -1)" = a ]
   [ ! -e ran ]
   made hset "$key" a b
-  says lock 'the key is a hash'
-  run -78 dlock force-release --yes "$key"
+  says lock 'not a lock of a known kind: a hash' -78
+  made hset "$key" mode read "$theirs" 1
+  run -78 dlock force-release --yes --foreign-data "$key"
   [[ "$output" == *"$key is not held by a Redisson lock"* ]]
+}
+
+@test "a dead Redisson client in a fair queue: inspect says until when it is waited for, force-release takes it out" {
+  kind fair
+  local until=$(($(date +%s) + 300))
+  server rpush "redisson_lock_queue:{$key}" "$theirs"
+  server zadd "redisson_lock_timeout:{$key}" "${until}000" "$theirs"
+  run -75 dlock run -n "$key" -- true
+  run -0 dlock inspect "$key"
+  [[ "$output" == *"$theirs"*"waited for until "*"$(date -d "@$until" +%H:%M)"* ]]
+  run -0 dlock inspect --json "$key"
+  [ "$(jq -r '.waiters[0].until' <<<"$output")" = "$(date -u -d "@$until" +%FT%T.000Z)" ]
+  run -64 dlock force-release "$key" # it asks, and shows whom
+  [[ "$output" == *"$theirs"* ]]
+  run -0 dlock force-release --yes "$key"
+  [[ "$output" == *"$key waits no longer for"*"$theirs"* ]]
+  [ "$(server exists "redisson_lock_queue:{$key}" "redisson_lock_timeout:{$key}")" = 0 ]
+  run -0 dlock run -n "$key" -- true
+  run -0 dlock force-release --yes "$key"
+  [[ "$output" == *"free already"* ]]
 }
 
 @test "force-release frees a permit whose id is not of 16 bytes" {

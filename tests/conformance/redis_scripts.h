@@ -31,6 +31,7 @@ class Table final : public ScriptTable {
     Command command{"EVAL", text_of(script[0])};
     if (script[0] == "fence") command.insert(command.end(), {"2", n.key, n.fenced, n.wake});
     else if (script[0] == "sweep") command.insert(command.end(), {"2", n.key, n.fence});
+    else if (script[0] == "drop") command.insert(command.end(), {"1", n.key});
     else if (script[0] == "force")
       command.insert(command.end(),
                      {"7", n.key, n.fence, n.holders, n.until, n.queue, n.waiting, n.forced, n.wake, ""});
@@ -48,6 +49,7 @@ class Table final : public ScriptTable {
     if (name == "force") return native_scripts::kForce;
     if (name == "read") return native_scripts::kReadState;
     if (name == "fence") return deployment_scripts::kFence;
+    if (name == "drop") return deployment_scripts::kDropData;
     if (name == "sweep") return deployment_scripts::kSweep;
     throw std::runtime_error("there is no script " + name);
   }

@@ -115,6 +115,11 @@ TEST_CASE("redis scripts: release") {
        "release me me",
        "released 0",
        "queue c 901 d 902, waiting c {+100}_0_x_1_who d {+100}_0_x_0_who"},
+      {"while not all are back after an outage, all keep their places",
+       {kHeldByMe, kMyRecord, "ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_x_0_who c {+100}_0_x_0_who"},
+       "release me me 1",
+       "released 0",
+       "queue b 900 c 901, waiting b {+100}_0_x_0_who c {+100}_0_x_0_who"},
       {"one that waits for the lock to be free is passed over while others hold it",
        {"SET lock dlock:permits:2 PX 500000", kMyRecord, kOthersRecord, "ZADD ends {+500} me {+500} other",
         "ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_w_0_who c {+100}_0_p_0_who"},
@@ -182,9 +187,23 @@ TEST_CASE("redis scripts: force") {
        "force b 7",
        "conflict",
        "lock dlock:shared for 500s, holders b 7_5_0_b_who c 8_5_0_c_who, ends b {+500} c {+500}"},
+      {"whoever waits keeps its place, heard or not: who frees does not know of an outage",
+       {kHeldByOther, kOthersRecord, "ZADD queue 900 b 901 c", "HSET waiting b {+100}_0_x_0_who c {+100}_0_x_0_who"},
+       "force other 7",
+       "freed",
+       "queue b 900 c 901, waiting b {+100}_0_x_0_who c {+100}_0_x_0_who"},
       {"free, as was shown", {"ZADD queue 900 b"}, "force", "freed", "queue b 900"},
       {"free by now", {}, "force other 7", "conflict", ""},
       {"another kind of key", {"HSET lock a b"}, "force", "foreign hash", "lock a b"},
+  });
+}
+
+TEST_CASE("redis scripts: drop data") {
+  check({
+      {"another value by now", {"SET lock data"}, "drop string", "conflict", "lock data"},
+      {"as was shown", {"HSET lock a b"}, "drop hash", "freed", ""},
+      {"another type by now", {"HSET lock a b"}, "drop list", "conflict", "lock a b"},
+      {"gone by now", {}, "drop list", "conflict", ""},
   });
 }
 

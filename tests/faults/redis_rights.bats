@@ -208,6 +208,28 @@ everything_works_with() { # KEY
   done
 }
 
+@test "without PUBLISH or its channels: doctor says which right is missing, and waiters look by themselves" {
+  grant_rights_of_the_man_page '~*'
+  local rule
+  for rule in '-publish|+publish' 'resetchannels &__redis__:invalidate|&dlock:*'; do
+    # shellcheck disable=SC2086
+    redis_cli one acl setuser deploy ${rule%|*}
+    run -0 dlock doctor
+    [[ "$output" == *"may not publish"*"ACL SETUSER deploy "*"${rule#*|}"* ]]
+    [[ $rule != -publish* || "$output" != *"&dlock"* ]]
+    # Each look of a waiter is a script: several in a second, where a message would come after 5 s of silence.
+    hold_lock k
+    start_watched w dlock run k -- true
+    wait_until redis_line one 1 zcard 'dlock:{k}:queue'
+    redis_cli one config resetstat
+    sleep 1
+    [ "$(redis_cli one info commandstats | grep -oP '^cmdstat_eval:calls=\K[0-9]+')" -ge 3 ]
+    let_go
+    [ "$(how_ended w)" = "exit 0" ]
+    redis_cli one acl setuser deploy +publish '&dlock:*'
+  done
+}
+
 @test "the same for the locks of Redisson: nothing is left of one that was refused" {
   local right kind
   grant_rights_of_the_man_page '~*' '&redisson_*'
@@ -345,19 +367,42 @@ SCRIPT
   [[ "$output" == *"; 5000 others wait"* ]]
 }
 
-@test "data at the name of a lock, longer than any of a lock: it is said what it is, and nothing deletes it" {
-  local url server
+# What cannot be a lock is neither waited for nor called a client's, and an operator has to say that he means it.
+@test "data at the name of a lock: 78 and what it is, at once; force-release deletes it only with --foreign-data" {
+  local url layout made what server
   start_redis two --appendonly yes
-  for server in one two; do head -c 2000000 /dev/zero | tr '\0' x | redis_cli "$server" -x set k; done
-  url=redlock://127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)
-  for url in "$DLOCK_BACKEND" "$DLOCK_BACKEND?layout=redisson&kind=lock" "$url"; do
-    run -75 dlock run -b "$url" -n k -- true
-    run -0 dlock inspect -b "$url" k
-    run -78 dlock force-release -b "$url" --yes k
-  done
-  run -0 dlock inspect k
-  [[ "$output" == *"string of 2000000 bytes"* ]]
-  [ "$(redis_cli one strlen k)" = 2000000 ]
+  redlock=redlock://127.0.0.1:$(port_of one),127.0.0.1:$(port_of two)
+  while IFS='|' read -r made what; do
+    for url in "$DLOCK_BACKEND" "$DLOCK_BACKEND?layout=redisson&kind=lock" "$redlock"; do
+      [[ $what != "a hash" || $url != redlock* ]] || continue # may be one of Redisson's
+      for server in one two; do
+        redis_cli "$server" del k
+        if [ "$made" = long ]; then head -c 2000000 /dev/zero | tr '\0' x | redis_cli "$server" -x set k
+        else eval "redis_cli $server $made"; fi
+      done
+      echo "$url: $made"
+      run -78 dlock run -n --if-unavailable run -b "$url" k -- touch ran
+      [[ "$output" == *"k holds data, not a lock of a known kind: $what"*"choose another key"* && "$output" != *wait* ]]
+      [[ $url == redlock* ]] || run -78 timeout 5 dlock run -b "$url" k -- touch ran
+      run -0 dlock inspect -b "$url" k
+      [[ "$output" == *"no lock"*"$what"* && "$output" != *client* ]]
+      run -78 dlock force-release -b "$url" --yes k
+      [[ "$output" == *"$what"*"--foreign-data"* ]]
+      [ "$(redis_cli one exists k)" = 1 ]
+      run -0 dlock force-release -b "$url" --yes --foreign-data k
+      [[ "$output" == *"deleted: $what"* ]]
+      [ "$(redis_cli one exists k)" = 0 ]
+    done
+  done <<'DATA'
+set k '{"name": "a page"}'|a string of 18 bytes
+set k '{"name": "a page"}' px 600000|a string of 18 bytes
+set k 17|a number
+rpush k a|a list
+zadd k 1 a|a zset
+hset k name value|a hash
+long|a string of 2000000 bytes
+DATA
+  [ ! -e ran ]
 }
 
 # What was read at the start is not the password any more.

@@ -4,12 +4,28 @@
 #include <string>
 #include <string_view>
 
+#include "backends/redis/wire/reply.h"
+#include "lib/lock/holder.h"
+
 namespace dlock::redis {
 
-/// For people: which program's lock seems to be at a key that this layout does not understand, and which layout to name
-/// in the URL. `type`: of the key; `sign`: of a string its value, of a hash the value of its field "mode" or else the
-/// name of its first field. Pure.
-std::string family_note(std::string_view type, std::string_view sign);
+/// What seems to be at a key that this layout does not understand.
+struct Family {
+  std::string note;  ///< for people: which program's lock, and which layout to name in the URL; or what it is instead
+  bool is_lock = false;  ///< of a known kind
+};
+
+/// `type`: of the key; `sign`: of a string its value, of a hash the value of its field "mode" or else the name of its
+/// first field; `ends`: it has a time to live. Pure.
+Family family_of(std::string_view type, std::string_view sign, bool ends);
+
+/// Makes `participant` what stands for such a key: its note, and of data that is no lock the standing.
+void show_family(Participant& participant, std::string_view type, std::string_view sign, bool ends);
+
+/// What is at the key instead of a lock, exactly; empty: `shown` has no data that is none.
+std::string data_to_drop(const LockState& shown);
+/// Deletes it if it is still there: the script answers {freed}, or {conflict}.
+Command drop_command(const std::string& key, const std::string& data);
 
 /// Whether `field` names an owner as Redisson does: "UUID:threadId", or "UUID:UUID" (node-redisson), each also with
 /// ":write" behind it.

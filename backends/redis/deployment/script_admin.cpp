@@ -2,6 +2,7 @@
 #include "backends/redis/deployment/script_admin.h"
 
 #include "backends/redis/deployment/companions.h"
+#include "backends/redis/deployment/families.h"
 #include "backends/redis/deployment/lock_times.h"
 #include "lib/keeper/insist.h"
 
@@ -54,8 +55,10 @@ std::vector<Result<LockState>> ScriptAdmin::inspect_some(std::span<const LockNam
 Result<ForceReleased> ScriptAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
   auto lock = open(name);
   if (!lock) return lock.error();
-  if (const auto freed = (*lock)->force(shown, by, soon()); !freed) return freed.error();
-  return ForceReleased{shown.holders};
+  const std::string data = data_to_drop(shown);
+  const auto freed = data.empty() ? (*lock)->force(shown, by, soon()) : (*lock)->drop_data(data, soon());
+  if (!freed) return freed.error();
+  return ForceReleased{shown.holders.empty() ? unheard(shown) : shown.holders};
 }
 
 Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {

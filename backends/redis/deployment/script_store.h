@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "backends/redis/deployment/families.h"
 #include "backends/redis/deployment/script_calls.h"
 #include "lib/lock/lock_admin.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::redis {
 
@@ -41,8 +43,15 @@ class ScriptStore {
     return understood(*parts, asked);
   }
   const std::string& key() const { return calls_.key(); }  ///< the server in charge of it has the lock
-  /// Frees the lock by force and leaves the note `by`. Conflict if the holders are not those in `shown`.
+  /// Frees the lock by force and leaves the note `by`; where `shown` has no holder, takes unheard(shown) out of the
+  /// queue. Conflict if they are not those in `shown`.
   virtual Result<void> force(const LockState& shown, const std::string& by, TimePoint until) = 0;
+  /// Deletes data that is no lock: what data_to_drop() gives. Conflict if it is something else by now.
+  Result<void> drop_data(const std::string& data, TimePoint until) {
+    auto answer = calls_.run(drop_command(key(), data), until, nullptr);
+    if (!answer) return answer.error();
+    return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
+  }
   /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
   virtual Result<void> fence(FencingToken token, TimePoint until) = 0;
 

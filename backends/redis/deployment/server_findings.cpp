@@ -88,8 +88,12 @@ Finding rights(const std::string& server, Connection& connection, const NeededRi
     return Finding::fail(error_of(script, server)->message, "grant what man dlock-redis lists", ErrorCode::kDenied);
   }
   if ((*replies)[1].is_error()) {
+    const Reply& publish = (*replies)[1];
+    const bool is_channel = publish.text.find("channel") != std::string::npos;  // that is refused, not the command
     return Finding::warn(server + ": may not publish, so waiters look by themselves",
-                         "grant the channels: ACL SETUSER ... " + needed.channels_rule);
+                         is_unknown_command(publish)
+                             ? "give PUBLISH back its name there (rename-command)"
+                             : "ACL SETUSER " + user + " " + (is_channel ? needed.channels_rule : "+publish"));
   }
   if (!rare.empty()) {
     return Finding::warn(server + ": the user " + user + " lacks rights that only some commands need",

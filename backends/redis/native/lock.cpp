@@ -53,7 +53,7 @@ Acquirer::Attempt NativeLock::attempt(TimePoint until, Control& control) {
   mute_ = mute_ || by_->mute;
   wake_.follow(connection());
   trace(*by_);
-  return Busy{};
+  return Busy{by_->foreign};
 }
 
 /// One line a step, with -v; with -vv what the server has answered.
@@ -150,7 +150,8 @@ Acquirer::Attempt NativeLock::granted(const NativeGrant& grant) {
 }
 
 /// Out of the queue, and whatever an unanswered attempt may have taken is given back, on a new connection if need be.
-/// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this.
+/// What went with a refused AUTH was perhaps done by a server that asks nobody for a password, and so will be this; the
+/// same with a node of a cluster.
 void NativeLock::give_up() {
   const bool queued = by_ && !by_->arrival.empty();
   const bool reached = queued || unknown_ || denied_ || connection();

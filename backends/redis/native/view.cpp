@@ -82,17 +82,17 @@ class ViewReader {
     } else {
       participant.owner = foreign_owner(value_);
       if (participant.owner != value_) participant.stored = value_;
-      participant.note = family_note("string", value_);
+      show_family(participant, "string", value_, remaining_ >= 0);
     }
     if (remaining_ >= 0) participant.until = from_ms(now_ms + remaining_ - delay);
-    else participant.standing = Standing::kEndless;
-    if (remaining_ >= 0 && remaining_ <= delay) participant.standing = Standing::kDelayAfterLease;
+    else if (participant.standing == Standing::kRegular) participant.standing = Standing::kEndless;
+    if (delay > 0 && remaining_ >= 0 && remaining_ <= delay) participant.standing = Standing::kDelayAfterLease;
     state.holders.push_back(std::move(participant));
   }
 
   void other_family(LockState& state, const std::string& kind, std::int64_t now_ms) {
     Participant participant;
-    participant.note = family_note(kind, value_);
+    show_family(participant, kind, value_, remaining_ >= 0);
     if (remaining_ >= 0) participant.until = from_ms(now_ms + remaining_);
     state.holders.push_back(std::move(participant));
   }

@@ -5,6 +5,7 @@
 
 #include "backends/redis/deployment/companions.h"
 #include "backends/redis/deployment/errors.h"
+#include "backends/redis/deployment/families.h"
 #include "backends/redis/deployment/scripts.h"
 #include "backends/redis/quorum/doctor.h"
 #include "backends/redis/wire/record.h"
@@ -93,6 +94,7 @@ std::vector<Result<LockState>> QuorumAdmin::inspect_some(std::span<const LockNam
 }
 
 Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const LockState& shown, const std::string& by) {
+  if (const std::string data = data_to_drop(shown); !data.empty()) return drop_data(name, shown, data);
   ForceReleased done;
   for (const Participant& holder : shown.holders) {
     const auto names = native_names(name);
@@ -109,6 +111,18 @@ Result<ForceReleased> QuorumAdmin::force_release(const LockName& name, const Loc
     return error;
   }
   return done;
+}
+
+Result<ForceReleased> QuorumAdmin::drop_data(const LockName& name, const LockState& shown, const std::string& data) {
+  const auto names = native_names(name);
+  if (!names) return names.error();
+  const auto answers = ask_each({drop_command(names->key, data)});
+  const bool freed = std::any_of(answers.begin(), answers.end(), [](const ServerGroup::Answer& answer) {
+    return answer.has_replies() && !answer.replies.front().elements.empty() &&
+           answer.replies.front().elements.front().text == "freed";
+  });
+  if (!freed) return other_holders(name);
+  return ForceReleased{shown.holders};
 }
 
 /// On each server, for an hour, so that the holder takes no vote back; what does not come through leaves the loser

@@ -42,6 +42,7 @@ class QuorumAdmin final : public AdminCommon {
   Result<QuorumQuestion> question(const LockName& name, const std::string& owner, Duration ttl) const;
   Insisted<Result<Outcome>> ask_until_known(QuorumStore& round, const Command& command);
   Result<void> judge(QuorumStore& round, const Command& command, const LockName& name, bool goes = false);
+  Result<ForceReleased> drop_data(const LockName& name, const LockState& shown, const std::string& data);
   Result<bool> take_from(const LockName& name, const Participant& holder);
   std::vector<LockName> scan_names();
 

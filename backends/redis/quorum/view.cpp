@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "backends/redis/deployment/families.h"
 #include "backends/redis/wire/record.h"
 
 namespace dlock::redis {
@@ -15,6 +16,7 @@ struct Hold {
   std::vector<std::size_t> servers;
   std::vector<Participant> records;
   std::vector<Duration> remaining;  ///< of those that end
+  std::string type;                 ///< of the key, where that is no lock of ours
 };
 
 /// When fewer than a majority (or than all, if they are fewer) of the servers keep it.
@@ -41,6 +43,9 @@ Participant merged(std::vector<Participant> records) {
   return participant;
 }
 
+/// Redisson's, or one of a Tair that is used in another mode; or a user who may not ask for the type.
+bool may_be_lock(std::string_view type) { return type.empty() || type == "hash" || type == "string"; }
+
 std::string where(const ServerGroup& group, const std::vector<std::size_t>& servers) {
   if (servers.size() == group.size()) return "";
   std::string text = "on " + std::to_string(servers.size()) + " of " + std::to_string(group.size()) + " servers:";
@@ -61,7 +66,8 @@ LockState view_of(const Viewed& lock, const std::vector<Ballot>& ballots, const 
     if (!other_kind && ballot.state != Ballot::State::kOthers) continue;
     Hold& hold = holds[other_kind ? "" : ballot.holder];
     hold.servers.push_back(i);
-    if (!ballot.record.empty()) add_record(hold.records.emplace_back(), ballot.record);
+    if (other_kind) hold.type = ballot.record;
+    else if (!ballot.record.empty()) add_record(hold.records.emplace_back(), ballot.record);
     if (ballot.remaining) hold.remaining.push_back(*ballot.remaining);
   }
   const std::size_t needed = majority(ballots.size());
@@ -73,9 +79,10 @@ LockState view_of(const Viewed& lock, const std::vector<Ballot>& ballots, const 
     if (const auto ends = hold_ends(hold, needed)) {
       participant.until = now + std::chrono::duration_cast<std::chrono::microseconds>(*ends);
     }
-    if (holder.empty()) participant.note = "another lock family: the key is of another type";
-    else if (hold.records.empty()) participant.note = "another lock client";
     if (hold.remaining.empty() && hold.records.empty()) participant.standing = Standing::kEndless;
+    if (holder.empty() && may_be_lock(hold.type)) participant.note = "another lock family: the key is of another type";
+    else if (hold.records.empty())
+      show_family(participant, holder.empty() ? hold.type : "string", holder, !hold.remaining.empty());
     if (hold.servers.size() < needed) participant.standing = Standing::kMinority;
     const std::string place = where(lock.servers, hold.servers);
     participant.note += (participant.note.empty() || place.empty() ? "" : ", ") + place;

@@ -54,7 +54,7 @@ Acquirer::Attempt RedissonLock::attempt(TimePoint until, Control& control) {
   }
   by_ = std::get<RedissonBusy>(*answer);
   trace();
-  return Busy{};
+  return Busy{true};  // most who hold it are not dlock's
 }
 
 /// For who only waits until nobody holds it.
@@ -64,7 +64,7 @@ Acquirer::Attempt RedissonLock::look(TimePoint until, Control& control) {
   if (state->holders.empty()) return Granted{{}, std::nullopt};
   by_ = {};
   if (const auto end = state->holders.front().until) by_.remaining = *end - store_.read_at();
-  return Busy{};
+  return Busy{true};
 }
 
 /// One line a step, with -v; with -vv what the server has answered.

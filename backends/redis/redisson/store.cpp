@@ -128,7 +128,16 @@ Result<void> RedissonStore::release(const Owner& owner, const Owner* entry, Time
   return not_understood(store_);
 }
 
+Result<void> RedissonStore::skip(const LockState& shown, TimePoint until) {
+  std::vector<std::string> fields;
+  for (const Participant& waiter : unheard(shown)) fields.push_back(waiter.stored);
+  auto answer = calls_.run(command_of(lua::kFairSkip, "", std::move(fields)), until, nullptr);
+  if (!answer) return answer.error();
+  return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
+}
+
 Result<void> RedissonStore::force(const LockState& shown, const std::string& by, TimePoint until) {
+  if (shown.holders.empty() && kind_ == RedissonKind::kFair) return skip(shown, until);
   std::vector<std::string> arguments{by};
   bool foreign = false;
   for (const Participant& participant : shown.holders) {

@@ -65,6 +65,7 @@ class RedissonStore final : public ScriptStore {
 
  private:
   Result<LockState> understood(const ScriptCalls::Answer& parts, WallTime asked) override;
+  Result<void> skip(const LockState& shown, TimePoint until);
   Command command_of(const char* script, const std::string& me, std::vector<std::string> arguments) const;
 
   RedissonKind kind_;

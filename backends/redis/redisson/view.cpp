@@ -76,7 +76,7 @@ class RedissonView {
 
   void add_end(Participant& participant, std::int64_t remaining) const {
     if (remaining >= 0) participant.until = from_ms(now_ms_ + remaining);
-    else participant.standing = Standing::kEndless;
+    else if (participant.standing == Standing::kRegular) participant.standing = Standing::kEndless;
   }
 
   void hash() {
@@ -91,7 +91,7 @@ class RedissonView {
         const auto counter = leading_number<std::int64_t>(extra_.elements.front().text);
         participant.token = FencingToken(static_cast<std::uint64_t>(counter));
       }
-      if (kind_ == RedissonKind::kReadWrite) add_note(participant, family_note("hash", field));
+      if (kind_ == RedissonKind::kReadWrite) add_note(participant, family_of("hash", field, true).note);
       add_end(participant, remaining_);
       state_.holders.push_back(std::move(participant));
     }
@@ -112,7 +112,7 @@ class RedissonView {
       participant.mode = writes ? Mode::kExclusive : Mode::kShared;
       participant.count = leading_number<int>(count);
       const auto end = ends.find(holder);
-      if (!ours) add_note(participant, family_note("hash", mode));
+      if (!ours) add_note(participant, family_of("hash", mode, true).note);
       if (!writes && ours && (end == ends.end() || leading_number<std::int64_t>(end->second) < 0)) {
         participant.standing = Standing::kLeaseOver;
         over.push_back(std::move(participant));
@@ -159,7 +159,7 @@ class RedissonView {
       participant.owner = sign;
       add_note(participant, "held in dlock's own layout; leave ?layout=redisson out");
     } else {
-      add_note(participant, family_note(type_, sign));
+      show_family(participant, type_, sign, remaining_ >= 0);
     }
     add_end(participant, remaining_);
     state_.holders.push_back(std::move(participant));
@@ -167,8 +167,13 @@ class RedissonView {
 
   void waiters() {
     for (std::size_t i = 0; i + 1 < extra_.elements.size(); i += 2) {
-      if (leading_number<std::int64_t>(extra_.elements[i + 1].text) <= now_ms_) continue;
-      state_.waiters.push_back(participant_of(extra_.elements[i].text, false));
+      const auto end = leading_number<std::int64_t>(extra_.elements[i + 1].text);
+      if (end <= now_ms_) continue;
+      const std::string& field = extra_.elements[i].text;
+      state_.waiters.push_back(participant_of(field, false));
+      if (waiting_.count(field) > 0) continue;
+      state_.waiters.back().standing = Standing::kUnheard;
+      state_.waiters.back().until = from_ms(end);
     }
   }
 

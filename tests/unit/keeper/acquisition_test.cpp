@@ -29,7 +29,7 @@ struct ScriptedLock final : Acquirer {
       return Failed{is_cut_short ? Error{ErrorCode::kUnavailable, "no answer in time"} : failure, answers};
     }
     if (clock.now() >= free_at) return Granted{{HeldLock{spec.name, spec.owner, FencingToken(7), "store"}}, {}};
-    return Busy{};
+    return Busy{foreign};
   }
 
   bool wait(std::optional<TimePoint> until, Control& control) override {
@@ -51,6 +51,10 @@ struct ScriptedLock final : Acquirer {
     if (is_out() || clock.now() < describable_from) return failure;
     Participant holder;
     holder.owner = "somebody";
+    if (is_data) {
+      holder.standing = Standing::kForeignData;
+      holder.note = "a list";
+    }
     Participant we;
     we.owner = spec.owner.text();
     Participant another;
@@ -74,6 +78,8 @@ struct ScriptedLock final : Acquirer {
   bool hangs = false;            ///< instead of refusing connections
   TimePoint hangs_from = FakeClock::start() + 48h;
   bool answers = false;
+  bool foreign = false;  ///< dlock did not write what is there
+  bool is_data = false;  ///< nor is it a lock
   Error failure{ErrorCode::kUnavailable, "no answer", ""};
   std::vector<Duration> tried_at;
   std::vector<std::optional<Duration>> waits;
@@ -119,6 +125,26 @@ struct World {
   ScriptedLock lock{clock, spec};
   std::optional<Acquisition> acquisition;
 };
+
+TEST_CASE("what is no lock is not waited for, and is refused for good; what is foreign is looked at once") {
+  for (const bool once : {true, false}) {
+    World world;
+    world.spec.wait.once = once;
+    world.lock.foreign = world.lock.is_data = true;
+    const Refused refused = world.refused();
+    CHECK(refused.error.code == ErrorCode::kMisconfigured);
+    CHECK(refused.error.message.ends_with("holds data, not a lock of a known kind: a list"));
+    CHECK(refused.error.next == "choose another key");
+    CHECK(!refused.state);
+    CHECK(world.lock.waits.empty());
+    CHECK(world.lock.given_up == 1);
+  }
+  World world;
+  world.lock.foreign = true;
+  world.lock.free_at = world.at(10s);
+  CHECK(world.is_granted());
+  CHECK(world.lock.described_at == std::vector<Duration>{0s});
+}
 
 TEST_CASE("a free lock is had at the first attempt, and nothing is given back") {
   World world;

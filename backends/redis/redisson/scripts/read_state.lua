@@ -14,7 +14,8 @@ end
 if kind == 'hash' then
   content = call('HGETALL', key)
 elseif kind == 'string' then
-  content = {string.sub(call('GET', key), 1, 65536)}
+  local value = call('GET', key)
+  if #value > 65536 then kind = 'string of ' .. #value .. ' bytes' else content = {value} end
 end
 if asked == 'fenced' then
   extra = {read('GET', KEYS[4]) or ''}

@@ -60,15 +60,47 @@ TEST_CASE("an owner is a field of Redisson's form, and back; other fields are no
   }
 }
 
-TEST_CASE("what another family has left at a key is said with the layout to name") {
-  const char* thread = "01234567-89ab-cdef-0123-456789abcdef:77";
-  CHECK(family_note("hash", "read") == "a Redisson read lock; add ?layout=redisson&kind=rw");
-  CHECK(family_note("hash", "write") == "a Redisson write lock; add ?layout=redisson&kind=rw");
-  CHECK(family_note("hash", thread) == "a Redisson lock; add ?layout=redisson&kind=lock");
-  CHECK(family_note("hash", "name") == "another lock family: the key is a hash");
-  CHECK(family_note("list", "list") == "another lock family: the key is a list");
-  CHECK(family_note("string", "3").ends_with("kind=semaphore"));
-  CHECK(family_note("string", "1234567890") == "another lock client");
+TEST_CASE("what another family has left at a key is said with the layout to name, and data is told from locks") {
+  struct Row {
+    const char* type;
+    std::string sign;
+    bool ends;
+    std::string note;
+    bool is_lock;
+  };
+  const std::string thread = "01234567-89ab-cdef-0123-456789abcdef:77";
+  const Row rows[] = {
+      {"hash", "read", false, "a Redisson read lock; add ?layout=redisson&kind=rw", true},
+      {"hash", "write", false, "a Redisson write lock; add ?layout=redisson&kind=rw", true},
+      {"hash", thread, true, "a Redisson lock; add ?layout=redisson&kind=lock", true},
+      {"hash", "name", true, "a hash", false},
+      {"list", "list", false, "a list", false},
+      {"zset", "", true, "a zset", false},
+      {"string of 70000 bytes", "", true, "a string of 70000 bytes", false},
+      {"exstrtype", "", true, "a string of Tair; use tair://...?mode=ex", true},
+      // redis-py, node-redlock, redsync, redlock-php, UUIDs, a home-made one; 16 raw bytes
+      {"string", "0f9c1d1e0f9c11efb5f00242ac120002", false, "another lock client", true},
+      {"string", "q1w2e3r4t5y6u7i8o9p0aA==", true, "another lock client", true},
+      {"string", "6746f3a2c1b2e", true, "another lock client", true},
+      {"string", "01234567-89ab-cdef-0123-456789abcdef", false, "another lock client", true},
+      {"string", "host-3:8812", true, "another lock client", true},
+      {"string", "1", true, "another lock client", true},
+      {"string", "\x01\x02\x80 {\xff\"_89abcdef", true, "another lock client", true},
+      {"string", "3", false, "a number (a Redisson semaphore; add ?layout=redisson&kind=semaphore)", false},
+      {"string", "-1764183600.25", false, "a number (a Redisson semaphore; add ?layout=redisson&kind=semaphore)",
+       false},
+      {"string", "{\"name\":\"x\"}", false, "a string of 12 bytes", false},
+      {"string", "{\"name\":\"x\"}", true, "a string of 12 bytes", false},
+      {"string", "two words", true, "a string of 9 bytes", false},
+      {"string", "", false, "a string of 0 bytes", false},
+      {"string", std::string(129, 'x'), true, "a string of 129 bytes", false},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.note);
+    const Family family = family_of(row.type, row.sign, row.ends);
+    CHECK(family.note == row.note);
+    CHECK(family.is_lock == row.is_lock);
+  }
   CHECK(is_redisson_owner("01234567-89ab-cdef-0123-456789abcdef:01234567-89ab-cdef-0123-456789abcdef"));
 }
 

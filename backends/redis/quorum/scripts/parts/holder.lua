@@ -8,7 +8,12 @@ if introduce == '1' then
     aof = string.match(disk, 'aof_enabled:(%d)') or ''
   end
 end
-if other then held = '' end
+-- Of what is no lock of ours: its type.
+local kind = ''
+if other then
+  kind = type(held) == 'string' and 'string of ' .. #held .. ' bytes' or try('TYPE', key).ok or ''
+  held = ''
+end
 -- A record that is of no use is none: its holder is then another program, until we enter.
 local record = held and try('HGET', holders, held)
 if type(record) ~= 'string' then record = '' end
@@ -37,4 +42,7 @@ local function enter(with, lease)
   token = token or '0'
   write(lease)
 end
-if other then return answer(-2) end
+if other then
+  record = kind
+  return answer(-2)
+end

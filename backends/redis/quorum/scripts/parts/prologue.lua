@@ -4,7 +4,7 @@
 -- who has freed it by force: hash, owner -> text.
 -- ARGV: introduce, owner, ttl in ms, number, flag, entry, info, start
 -- {state, us, pttl, holder, token, run_id, uptime, record}; state 1: ours, 0: free, -1: another's, -2: another kind of
--- key, -3: the server started lately. Everything is read before anything is written.
+-- key (record: its type), -3: the server started lately. Everything is read before anything is written.
 local key, fence, holders, forced = unpack(KEYS)
 local introduce, owner, px, number, flag, entry, info, start = unpack(ARGV)
 px = tonumber(px)

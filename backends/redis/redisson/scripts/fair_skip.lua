@@ -1,0 +1,17 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Takes those out of the queue of a free lock who were shown at its front; as where their time is over, the time of those
+-- behind them stays.
+-- ARGV: ... FIELD, FIELD, ...
+-- {freed} {conflict}
+--- include parts/prologue.lua
+--- include parts/tell_first.lua
+if kind ~= 'none' then return {'conflict'} end
+local answer = {'conflict'}
+for i = 5, #ARGV do
+  if call('LINDEX', queue, 0) == ARGV[i] then
+    leave_front(ARGV[i])
+    answer = {'freed'}
+  end
+end
+tell_first()
+return answer
