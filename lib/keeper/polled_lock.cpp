@@ -111,6 +111,11 @@ void PolledLock::give_up() {
     (void)store_->give_back(acquisition_.patience().give_up_end(runtime_.clock.now(), kGiveBackBudget));
 }
 
+Renewal PolledLock::held(TimePoint /*now*/) {
+  auto why = store_->ended();
+  return why ? Renewal(RenewalDue{std::move(*why)}) : RenewalHeld{};
+}
+
 Renewal PolledLock::renew(Control& control, TimePoint until) {
   if (!spec_.take) return RenewalHeld{};
   return store_->renew(&control, until);

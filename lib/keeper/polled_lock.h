@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "lib/base/runtime.h"
 #include "lib/keeper/acquisition.h"
@@ -42,6 +43,11 @@ class PollableLock {
   virtual Result<void> release(TimePoint until) = 0;
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
   virtual Result<LockState> read_state(TimePoint until, Control* control) = 0;
+
+  /// Between two calls: what may tell that a server has ended its connection, and with it perhaps forgotten the lock;
+  /// and once why, of each connection that was in use.
+  virtual void add_interest(std::vector<pollfd>& /*fds*/) const {}
+  virtual std::optional<std::string> ended() { return std::nullopt; }
 };
 
 /// The pause after the `tries`th refusal: grows from 20 ms to 250 ms, by chance between its half and the whole, so that
@@ -55,9 +61,9 @@ class PolledLock final : public LockDriver, private Acquirer {
 
   std::optional<std::variant<Granted, Refused>> acquire(Control& control) override;
   Renewal renew(Control& control, TimePoint until) override;
-  void add_interest(std::vector<pollfd>& /*fds*/) const override {}
+  void add_interest(std::vector<pollfd>& fds) const override { store_->add_interest(fds); }
   std::optional<TimePoint> wake_at() const override { return std::nullopt; }
-  Renewal held(TimePoint /*now*/) override { return RenewalHeld{}; }
+  Renewal held(TimePoint now) override;
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
 

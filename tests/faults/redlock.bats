@@ -205,6 +205,18 @@ outage_of_all_under_a_waiter() { # hold|refuse
   history check --sections 2
 }
 
+# The next renewal would come after 200 s.
+@test "three restarted empty: the holder hears of it by the end of its connections, 79" {
+  five_servers --appendonly no
+  local i
+  for i in 1 2 3 4 5; do redis_cli "vote$i" config set appendonly yes; done # or they have no vote for ten minutes
+  start_watched a dlock run --ttl 10m k -- sh -c 'touch held; exec sleep 300'
+  wait_until test -e held
+  for i in 1 2 3 4 5; do redis_cli "vote$i" config set appendonly no; done
+  restart_votes 1 2 3
+  [ "$(how_ended a)" = "exit 79" ]
+}
+
 @test "the key deleted by hand: on two servers it is taken again; on all: 79, and it is not made again" {
   five_servers
   ttl=$((6 * slowness))s hold_section a

@@ -33,6 +33,8 @@ class QuorumLock final : public PollableLock {
   Result<void> release(TimePoint until) override;
   Result<void> leave(Duration ttl, TimePoint until) override;
   Result<LockState> read_state(TimePoint until, Control* control) override;
+  void add_interest(std::vector<pollfd>& fds) const override { group_.add_interest(fds); }
+  std::optional<std::string> ended() override { return group_.ended(); }
 
  private:
   struct Server {

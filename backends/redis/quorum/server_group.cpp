@@ -45,6 +45,7 @@ void ServerGroup::refresh() {
     if (!server.connection->is_closed()) continue;
     server.connection->open(now + connect_timeout_);
     ++server.opened;
+    server.answered = false;
   }
 }
 
@@ -68,6 +69,7 @@ ServerGroup::Answers ServerGroup::send(const std::vector<std::vector<Command>>& 
 
 void ServerGroup::collect(Server& server, Answer* answer, std::size_t expected) {
   while (auto reply = server.connection->next_reply()) {
+    server.answered = true;
     if (server.on_the_way.empty()) return;
     const int round = server.on_the_way.front().first;
     server.on_the_way.pop_front();
@@ -149,6 +151,22 @@ void ServerGroup::explain(Answers& answers) const {
 void ServerGroup::tell(const std::vector<std::vector<Command>>& commands) {
   send(commands);
   for (Server& server : servers_) advance(server, nullptr);
+}
+
+void ServerGroup::add_interest(std::vector<pollfd>& fds) const {
+  for (const Server& server : servers_) {
+    if (server.connection->is_ready()) server.connection->add_interest(fds);
+  }
+}
+
+std::optional<std::string> ServerGroup::ended() {
+  std::optional<std::string> why;
+  for (Server& server : servers_) {
+    if (!server.connection->is_ready()) continue;
+    advance(server, nullptr);
+    if (server.connection->is_closed() && server.answered && server.failed && !why) why = server.failed->message;
+  }
+  return why;
 }
 
 std::string ServerGroup::reasons(const Answers& answers) const {

@@ -61,6 +61,10 @@ class ServerGroup {
   /// Sends without waiting for answers.
   void tell(const std::vector<std::vector<Command>>& commands);
 
+  /// Between two questions: the end of a connection that was in use, once, with its reason; and what may tell of it.
+  std::optional<std::string> ended();
+  void add_interest(std::vector<pollfd>& fds) const;
+
   /// "10.0.0.1:6379: connection refused; 10.0.0.2:6379: no answer": why each that did not answer did not.
   std::string reasons(const Answers& answers) const;
 
@@ -70,6 +74,7 @@ class ServerGroup {
     int opened = 0;
     std::deque<std::pair<int, TimePoint>> on_the_way;  ///< the round of each outstanding command, and when it was sent
     std::optional<Error> failed;                       ///< why its last connection has ended
+    bool answered = false;                             ///< on this connection
   };
 
   Answers send(const std::vector<std::vector<Command>>& commands);
