@@ -30,11 +30,16 @@ constexpr Duration kAnswerTime = 100ms;  ///< for a keeper's last word to come t
 constexpr Duration kMoreTime = 500ms;    ///< for the renewal that "more" announces
 constexpr Duration kWaitGrace = 1s;      ///< a keeper ends the wait itself; this is for one that hangs
 
-/// Our environment without the password, which it is told.
+constexpr std::string_view kSecret[] = {"DLOCK_PASSWORD=", "DLOCK_BACKEND=", "DLOCK_FALLBACK="};
+
+/// Our environment without what may hold a password: it is told the URL.
 std::vector<char*> keeper_environment() {
   std::vector<char*> kept;
   for (char** entry = environ; *entry; ++entry) {
-    if (!std::string_view(*entry).starts_with("DLOCK_PASSWORD=")) kept.push_back(*entry);
+    const std::string_view variable(*entry);
+    const bool secret = std::any_of(std::begin(kSecret), std::end(kSecret),
+                                    [&](std::string_view name) { return variable.starts_with(name); });
+    if (!secret) kept.push_back(*entry);
   }
   kept.push_back(nullptr);
   return kept;

@@ -330,9 +330,9 @@ owner_of_environ_is() { [ "$(stat -c %u "/proc/$1/environ")" = "$2" ]; } # PID U
   chmod 755 "$BATS_RUN_TMPDIR" "${BATS_TEST_TMPDIR%/*}" "$BATS_TEST_TMPDIR"
   [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
   silent_server "$BATS_TEST_TMPDIR/silent"
-  export DLOCK_PASSWORD=hunter2
-  start "${as[@]}" dlock run --connect-timeout 60s -b "redis+unix://$BATS_TEST_TMPDIR/silent" k -- true
-  unset DLOCK_PASSWORD
+  export DLOCK_PASSWORD=hunter2 DLOCK_FALLBACK=redis://anna:hunter2@127.0.0.1:1
+  DLOCK_BACKEND="redis+unix://anna:hunter2@$BATS_TEST_TMPDIR/silent" start "${as[@]}" dlock run --connect-timeout 60s k -- true
+  unset DLOCK_PASSWORD DLOCK_FALLBACK
   supervisor=$started_pid
   wait_until pgrep -P "$supervisor" '^dlock-redis'
   keeper=$(pgrep -P "$supervisor" '^dlock-redis')
@@ -341,7 +341,7 @@ owner_of_environ_is() { [ "$(stat -c %u "/proc/$1/environ")" = "$2" ]; } # PID U
   wait_until owner_of_environ_is "$keeper" 0
   run ! "${as[@]}" cat "/proc/$keeper/environ"
   run -0 "${as[@]}" grep -qz ^DLOCK_PASSWORD= "/proc/$supervisor/environ"
-  [ "$(id -u)" != 0 ] || run ! grep -qz ^DLOCK_PASSWORD= "/proc/$keeper/environ"
+  [ "$(id -u)" != 0 ] || run ! grep -qz hunter2 "/proc/$keeper/environ"
   # What others have to see of it is there.
   run -0 "${as[@]}" grep -q dlock-redis "/proc/$keeper/stat" "/proc/$keeper/status" "/proc/$keeper/cmdline"
 }
