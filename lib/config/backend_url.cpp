@@ -138,6 +138,8 @@ class UrlReader {
       text.remove_prefix(end + 1);
       unsigned char address[16];
       if (inet_pton(AF_INET6, host.name.c_str(), address) != 1) return malformed(scheme_, "not an IPv6 address in [ ]");
+    } else if (std::count(text.begin(), text.end(), ':') > 1) {
+      return malformed(scheme_, "an IPv6 address stands in [ ]: [::1], [::1]:" + std::to_string(scheme_.port));
     } else {
       host.name = text.substr(0, text.find(':'));
       text.remove_prefix(host.name.size());

@@ -137,9 +137,16 @@ class ClusterDeployment final : public Deployment {
     }
     auto node = nodes_.to(*owner);
     if (!node) return node.error();
-    if (auto connected = connect(**node, clock_, connect_by(attempt), attempt.control); !connected)
-      return connected.error();
-    return *node;
+    auto connected = connect(**node, clock_, connect_by(attempt), attempt.control);
+    if (connected) return *node;
+    Error error = std::move(connected).error();
+    const bool named_by_others = std::find(seeds_.begin(), seeds_.end(), *owner) == seeds_.end();
+    if (is_passing(error) && named_by_others && !(*node)->settings().reached) {
+      error.next =
+          "is the server running there? If it is reached by another address than the cluster says: ?address-map=" +
+          owner->text() + "=HOST:PORT";
+    }
+    return error;
   }
 
   Result<std::vector<Reply>> send(Connection& node, const std::vector<Command>& commands, bool asking,

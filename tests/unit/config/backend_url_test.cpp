@@ -94,6 +94,8 @@ TEST_CASE("a malformed URL is refused with the right form") {
       {"redis://[::1", ErrorCode::kInvalid, "not closed"},
       {"redis://[::g]", ErrorCode::kInvalid, "not an IPv6"},
       {"redis://[::1]x", ErrorCode::kInvalid, "neither a port nor a comma"},
+      {"redis://::1:7000", ErrorCode::kInvalid, "an IPv6 address stands in [ ]: [::1], [::1]:6379"},
+      {"zk://h,fe80::1", ErrorCode::kInvalid, "an IPv6 address stands in [ ]: [::1], [::1]:2181"},
       {"redis://h/%2", ErrorCode::kInvalid, "two hex digits"},
       {"redis://h/%zz", ErrorCode::kInvalid, "two hex digits"},
       {"redis://u%00@h", ErrorCode::kInvalid, "control character"},
