@@ -30,12 +30,12 @@ teardown() { end_world; }
   [[ "$output" == *"lease, no process"* ]]
 }
 
-@test "force-release frees what it showed: another client's value of any bytes and length, and a lock-delay" {
+@test "force-release frees what it showed: another client's value of any bytes, and a lock-delay" {
   use "$DLOCK_TEST_REDIS"
-  local value long
-  long=$(printf '%300s' '')
-  for value in 'a b' '\xff\x00\n\xc3\xbc' "${long// /x}" ''; do
+  local value
+  for value in 'a b' '\xff\x00\n\xc3\xbc'; do
     printf %b "$value" | redis-cli -u "$DLOCK_TEST_REDIS" -x set "$key" >/dev/null
+    redis-cli -u "$DLOCK_TEST_REDIS" pexpire "$key" 600000 >/dev/null
     run -75 dlock run -n "$key" -- true
     run -0 dlock force-release --yes "$key"
     is_free "$key"

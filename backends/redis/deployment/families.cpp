@@ -28,6 +28,12 @@ bool is_token(std::string_view value) {
          value.size() % 4 == 0;
 }
 
+/// What has an end may be the owner of a home-made lock, whatever it is but a text of JSON, XML or HTML.
+bool may_be_owner(std::string_view value) {
+  return !value.empty() && value.size() <= kLongestToken &&
+         std::string_view("{[<\"").find(value.front()) == std::string_view::npos;
+}
+
 bool is_number(std::string_view value) {
   if (value.starts_with('-')) value.remove_prefix(1);
   return !value.empty() && value.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -65,7 +71,8 @@ bool is_count(std::string_view value) {
 }
 
 Family family_of(std::string_view type, std::string_view sign, bool ends) {
-  if (type == "string" && is_token(sign) && (ends || !is_number(sign))) return {"another lock client", true};
+  const bool owner = ends ? may_be_owner(sign) : is_token(sign) && !is_number(sign);
+  if (type == "string" && owner) return {"another lock client", true};
   if (type == "string" && is_number(sign)) return {"a number (" + redisson("semaphore", "semaphore") + ")", false};
   if (type == "string") return {"a string of " + std::to_string(sign.size()) + " bytes", false};
   if (type == "hash" && sign == "read") return {redisson("read lock", "rw"), true};

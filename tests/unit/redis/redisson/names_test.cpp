@@ -91,7 +91,9 @@ TEST_CASE("what another family has left at a key is said with the layout to name
        false},
       {"string", "{\"name\":\"x\"}", false, "a string of 12 bytes", false},
       {"string", "{\"name\":\"x\"}", true, "a string of 12 bytes", false},
-      {"string", "two words", true, "a string of 9 bytes", false},
+      {"string", "two words", false, "a string of 9 bytes", false},
+      {"string", "two words", true, "another lock client", true},
+      {"string", "\xff", true, "another lock client", true},
       {"string", "", false, "a string of 0 bytes", false},
       {"string", std::string(129, 'x'), true, "a string of 129 bytes", false},
   };
