@@ -87,12 +87,12 @@ int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runti
   const LockName& slot = options.keys.front();
   const auto state = backend.inspect(slot);
   if (!state) return fail(runtime.log, state.error());
-  const auto freed = backend.force_release(slot, *state, "");
-  if (!freed) return fail(runtime.log, freed.error());
-  if (freed->freed.empty() && !options.if_held) {
+  if (state->holders.empty() && options.if_held) return 0;
+  if (state->holders.empty()) {
     return fail(runtime.log, {ErrorCode::kLost, slot.text() + " is not remembered", "nothing was changed"});
   }
-  return 0;
+  const auto freed = backend.force_release(slot, *state, "");
+  return freed ? 0 : fail(runtime.log, freed.error());
 }
 
 }  // namespace

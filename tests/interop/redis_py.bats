@@ -274,7 +274,7 @@ CODE
 
 @test "a token of text is shown as it is, one of bytes in hex" {
   redis_cli one set text my-token
-  printf 'SET bytes "\\xff\\x00\\x01"\n' | redis_cli one >&2
+  printf 'SET bytes "\\xff\\x00\\x01" PX 600000\n' | redis_cli one >&2
   [ "$(holder_field text owner)" = my-token ]
   [ "$(holder_field bytes owner)" = 0xff0001 ]
 }
