@@ -93,6 +93,7 @@ class LocalLock final : public LockSession {
   std::vector<SessionEvent> events_;  ///< of which the caller knows none; hardly ever more than one
   std::optional<FileWatch> watch_;    ///< of the file: while first in line for a permit, and while holding
   mutable bool passed_on_ = false;    ///< the descriptor may live on in a command
+  bool detached_ = false;             ///< a lease by now, which release() gives back as any process would
 };
 
 }  // namespace dlock::local

@@ -6,6 +6,7 @@
 
 #include "backends/local/detached.h"
 #include "backends/local/files/directory.h"
+#include "backends/local/leases.h"
 #include "backends/local/lock.h"
 
 namespace dlock::local {
@@ -49,6 +50,11 @@ void LocalLock::lose() {
 }
 
 void LocalLock::release(TimePoint) {
+  if (std::exchange(detached_, false)) {
+    const auto released = release_lease(context_, spec_.name, spec_.owner);
+    if (released) events_.emplace_back(Released{});
+    else events_.emplace_back(ReleaseUnconfirmed{released.error()});
+  }
   if (state_ != State::kGranted) return;
   // Somebody else may have had the lock since we last looked: then it was not ours to the end.
   const auto lost = watch_ ? queue_entry_->lost() : queue_entry_->lost_since_grant();
@@ -105,6 +111,7 @@ Result<void> LocalLock::detach(const DetachSpec& spec) {
   }
   path_.close();
   queue_entry_.reset();
+  detached_ = true;
   return {};
 }
 

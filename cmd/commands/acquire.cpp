@@ -39,7 +39,6 @@ void record_released(const Options& options, const Taken& taken, const Runtime& 
   }
 }
 
-/// REQUIRES: it is not detached.
 void give_back(const Options& options, const Taken& taken, const Runtime& runtime) {
   const auto released = release_and_wait(*taken.session, runtime.clock, kGiveBackTime);
   if (!released) return runtime.log.error(released.error());
@@ -62,8 +61,7 @@ int leave_hold_around(const Options& options, const Taken& taken, const Runtime&
                             "take leases outside of 'dlock run', or let the command keep its lock"});
 }
 
-/// All but the end of the last line, which comes when the handle is good: who reads lines takes none before that, and
-/// what cannot be printed is given back while the lock is still ours alone.
+/// All but the end of the last line, which comes when the rest is written: who reads lines takes none before that.
 Result<void> print_handle(const Options& options, const Taken& taken, const Runtime& runtime, Output& out) {
   std::optional<WallTime> until;
   if (!options.watch_pid) {
@@ -85,15 +83,12 @@ int acquire(const Options& options, const Runtime& runtime, Output& out) {
   if (taken->state.outcome != Outcome::kGranted) return explain_not_taken(options, runtime, *taken);
 
   if (shortens_hold_around(options, *taken)) return leave_hold_around(options, *taken, runtime);
+  const auto detached = taken->session->detach({options.ttl, options.watch_pid});
+  if (!detached) return fail(runtime.log, detached.error());
   if (const auto printed = print_handle(options, *taken, runtime, out); !printed) {
     const int status = fail(runtime.log, printed.error());
     give_back(options, *taken, runtime);
     return status;
-  }
-  const auto detached = taken->session->detach({options.ttl, options.watch_pid});
-  if (!detached) {
-    if (options.shell) (void)out.write_in_time("\n");  // an end of what was printed, for the line that comes behind it
-    return fail(runtime.log, detached.error());
   }
   (void)out.write_in_time("\n");  // a reader that is gone by now has what it wanted
   return 0;

@@ -253,7 +253,8 @@ std::optional<SessionEvent> KeeperSession::receive() {
   }
   if (const auto* lost = std::get_if<Lost>(&*event)) return lose(*lost);
   const bool goes_on = std::holds_alternative<Granted>(*event) || std::holds_alternative<Renewed>(*event) ||
-                       std::holds_alternative<Unrenewed>(*event) || is_of_wait(*event);
+                       std::holds_alternative<Unrenewed>(*event) || is_of_wait(*event) ||
+                       (awaiting_ == Awaiting::kDetached && std::holds_alternative<Released>(*event));
   return goes_on ? std::move(*event) : over(std::move(*event));
 }
 
@@ -325,7 +326,7 @@ std::string KeeperSession::what_it_does() const {
 Result<void> KeeperSession::detach(const DetachSpec& spec) {
   Message message{"detach", {{"ttl", std::to_string(spec.ttl.count())}}};
   if (spec.watch_pid) message.fields["pid"] = std::to_string(*spec.watch_pid);
-  awaiting_ = Awaiting::kReleased;
+  awaiting_ = Awaiting::kDetached;
   send(message);
   const TimePoint until = clock_.now() + kDetachBudget;
   while (clock_.now() < until) {

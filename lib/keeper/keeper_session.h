@@ -48,7 +48,7 @@ class KeeperSession final : public LockSession {
   Result<void> detach(const DetachSpec& spec) override;
 
  private:
-  enum class Awaiting { kNothing, kWithdrawn, kReleased };
+  enum class Awaiting { kNothing, kWithdrawn, kReleased, kDetached };
 
   Result<void> start_program();
   int spawn(char* const* arguments, char* const* environment, int socket);

@@ -89,7 +89,7 @@ void Keeping::hold() {
     if (const auto status = link_.take_ended()) lock_.command_ended(*status);
     if (const auto until = link_.withdraw_by()) return withdraw(*until);
     if (const auto until = link_.release_by()) return give_back(*until);
-    if (const auto spec = link_.detach()) return detach(*spec);
+    if (const auto spec = link_.take_detach()) return detach(*spec);
     if (link_.gone()) return end_orphans();
     if (!stay_owner(act_at())) return after_loss();  // a server that is silent must not delay what is due then
     if (const auto at = unheard_at(); at && clock_.now() >= *at) {

@@ -45,6 +45,7 @@ class Keeping {
   void give_back(TimePoint until);
   void withdraw(TimePoint until);
   void detach(const SupervisorLink::Detach& detach);
+  void stay_for_the_handle(TimePoint until);
   void watch(pid_t pid);
   void end_orphans();
   void end_command(Duration kill_after, bool ours);

@@ -89,8 +89,20 @@ void Keeping::detach(const SupervisorLink::Detach& detach) {
   const auto left = lock_.leave(detach.ttl, clock_.now() + kLeaveBudget);
   answer_end(left);
   processes_.close_streams();  // whatever the lock still has to do, nobody waits for it
+  if (left) return stay_for_the_handle(clock_.now() + detach.ttl);
   const bool unknown = !left && left.error().code == ErrorCode::kUnavailable;
   if (unknown && spec_.at_least == Duration(0)) give_back_alone();
+}
+
+/// A lease whose handle could not be printed is given back, by who has printed it and then ends.
+void Keeping::stay_for_the_handle(TimePoint until) {
+  while (!link_.gone() && clock_.now() < until) {
+    if (const auto by = link_.release_by()) return answer_end(lock_.release(*by));
+    std::vector<pollfd> fds;
+    link_.add_interest(fds);
+    clock_.wait(fds, until);
+    link_.receive();
+  }
 }
 
 /// Goes on without a supervisor, for as long as that process lives.
@@ -104,8 +116,10 @@ void Keeping::watch(pid_t pid) {
   }
   processes_.close_streams();
   link_.tell(Released{});
-  link_.hang_up();
   while (!has_ended(*watched)) {
+    if (std::exchange(spoken_, true)) link_.receive();
+    if (const auto by = link_.release_by()) return give_back(*by);  // its handle could not be printed
+    if (link_.gone()) link_.hang_up();
     if (!stay_owner()) return;
     wait({{watched->get(), POLLIN, 0}});
   }

@@ -69,9 +69,9 @@ class LockDriver {
   virtual Result<void> release(TimePoint until) = 0;
 
   /// Makes the lease end `ttl` from now without this process; its lock-delay follows. `ttl` 0: only the lock-delay is
-  /// left. Unsupported if a lock of this kind cannot be held without a process. After Unavailable, which may have done
-  /// all, a part or nothing of it, release() may be called, and nothing else. After any other error it is not ours any
-  /// more, or ends with this object.
+  /// left. Unsupported if a lock of this kind cannot be held without a process. After a success, and after Unavailable,
+  /// which may have done all, a part or nothing of it, release() may be called, and nothing else. After any other error
+  /// it is not ours any more, or ends with this object.
   virtual Result<void> leave(Duration ttl, TimePoint until) = 0;
 
   /// After release(): whether the hold goes on for those that have entered it (re-entry), in our session or connection.

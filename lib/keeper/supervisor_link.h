@@ -40,7 +40,7 @@ class SupervisorLink final : public Control {
   std::optional<AcquireRequest> take_acquire();
   std::optional<TimePoint> withdraw_by() const { return withdraw_by_; }
   std::optional<TimePoint> release_by() const { return release_by_; }
-  std::optional<Detach> detach() const { return detach_; }
+  std::optional<Detach> take_detach() { return std::exchange(detach_, std::nullopt); }
   /// The pidfd of the command's guard; invalid: nothing that could be ended was started.
   std::optional<UniqueFd> take_started() { return std::exchange(started_, std::nullopt); }
   /// Asks the supervisor whether it is there; whatever it says next is the answer.

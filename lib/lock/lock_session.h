@@ -159,8 +159,8 @@ class LockSession {
   /// command is left that a keeper should end.
   virtual void command_over() {}
 
-  /// Lets the lock go on without this process. The session is spent afterwards, whatever the answer. Waits for it, up
-  /// to 5 s.
+  /// Lets the lock go on without this process. Waits for the answer, up to 5 s. Only release() may follow, after a
+  /// success: it gives back what is left. The end of this process settles it.
   virtual Result<void> detach(const DetachSpec& spec) = 0;
 };
 

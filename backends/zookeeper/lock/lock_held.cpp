@@ -255,6 +255,9 @@ Renewal ZookeeperLock::look_after_entries(TimePoint now) {
 
 Result<void> ZookeeperLock::release(TimePoint until) {
   if (!spec_.take) return {};
+  if (std::exchange(keep_session_, false)) {
+    if (const auto files = LeaseFiles::open(false)) files->remove(spec_.owner);
+  }
   if (joined_) return leave_hold(*calls_, hold(), entry_, until);
   if (!calls_) {  // leave() has failed
     if (auto again = take_session_again(kLastTimeout, until); !again) return again;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <map>
 #include <stdexcept>
 
 #include "tests/unit/keeper/keeper_world.h"
@@ -253,12 +254,27 @@ TEST_CASE("A lock that is to be detached for a process that has ended already is
 TEST_CASE("A lock that is detached for a time is left to the store") {
   World world;
   world.at(1s, [&] { world.say({"detach", {{"ttl", "60000000000"}}}); });
+  world.at(2s, [&] { world.die(); });
   world.run();
   CHECK(world.lock.leaves == std::vector<Duration>{60s});
   CHECK(world.last_word_is<Released>());
   CHECK(world.lock.releases.empty());
   CHECK(world.ended >= 1s);
-  CHECK(world.ended <= 1s + kLastWordToEnd);
+  CHECK(world.ended <= 2s + kLastWordToEnd);
+}
+
+TEST_CASE("A detached lock whose handle reached nobody is given back, also one that is kept for a process") {
+  World world;
+  world.processes.living.push_back({{200, 1}});
+  std::map<std::string, std::string> fields{{"ttl", "60000000000"}};
+  SUBCASE("a lease") {}
+  SUBCASE("for a process") { fields.emplace("pid", "200"); }
+  world.at(1s, [&] { world.say({"detach", fields}); });
+  world.at(15s, [&] { world.say_release(); });
+  world.run();
+  CHECK(world.heard<Released>().size() == 2);
+  CHECK(world.lock.releases == std::vector<Duration>{15s});
+  CHECK(world.lock.renewals.size() == (fields.contains("pid") ? 1 : 0));
 }
 
 TEST_CASE("A lock that cannot be left to the store is given back, when that has been said") {
