@@ -142,7 +142,8 @@ Result<SessionEvent> parse_granted(const Message& message) {
     const auto token = FencingToken::parse_any(in.text("token"));
     if (!token) return token.error();
     granted.locks.push_back({*name, *owner, *token, in.text("store"), in.number_or("reentered", 0) != 0,
-                             in.text_or_empty("warning"), in.text_or_empty("parts"), in.text_or_empty("slot")});
+                             in.text_or_empty("warning"), in.text_or_empty("parts"), in.text_or_empty("slot"),
+                             in.number_or("bound", 0) != 0});
   }
   if (!in.ok()) return in.error();
   return SessionEvent(std::move(granted));
@@ -176,6 +177,7 @@ struct EventWriter {
     if (!lock.warning.empty()) message.fields["warning"] = utf8_prefix(lock.warning, kLongestSentence);
     if (!lock.parts.empty()) message.fields["parts"] = lock.parts;
     if (!lock.slot.empty()) message.fields["slot"] = lock.slot;
+    if (lock.bound) message.fields["bound"] = "1";
     return message;
   }
   Message operator()(const Renewed& renewed) const { return deadline_message("renewed", renewed.deadline); }

@@ -31,6 +31,7 @@ struct HeldLock {
   std::string warning = {};  ///< what people should know about this grant; empty: nothing
   std::string parts = {};    ///< of a stock: "SEGMENT:QUANTITY ..."; empty: a lock
   std::string slot = {};     ///< of a permit (slots.h); empty: it has none
+  bool bound = false;        ///< the store frees it when its keeper ends, whatever its deadline
 };
 
 /// The lock is ours. With `deadline`, until then unless Renewed comes; without, until the session ends (the kernel

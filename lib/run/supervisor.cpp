@@ -161,10 +161,10 @@ class Decision {
         lose_before_start(gone.why);
         return;
       case Phase::kRunning:
-        // Nobody renews any more. With a deadline the command has until shortly before it; without one nothing is
-        // certain any more.
+        // Nobody renews any more. With a deadline the command has until shortly before it; without one, and where the
+        // lock is bound to its keeper, nothing is certain any more.
         s_.lost_why = gone.why;
-        if (!s_.deadline && !s_.lost) declare_lost(gone.why);
+        if ((!s_.deadline || is_bound()) && !s_.lost) declare_lost(gone.why);
         return;
       case Phase::kReleasing:
         release_failed(gone.why);
@@ -244,6 +244,10 @@ class Decision {
   /// What lasts longer than we do is then for the run around this one to say.
   bool is_inside_another() const {
     return std::any_of(s_.locks.begin(), s_.locks.end(), [](const HeldLock& lock) { return lock.reentered; });
+  }
+
+  bool is_bound() const {
+    return std::any_of(s_.locks.begin(), s_.locks.end(), [](const HeldLock& lock) { return lock.bound; });
   }
 
   bool alarm_rang() const { return s_.alarm && now_ >= *s_.alarm; }

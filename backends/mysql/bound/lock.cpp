@@ -2,6 +2,7 @@
 #include "backends/mysql/bound/lock.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/mysql/bound/view.h"
 #include "backends/mysql/connection/ask.h"
@@ -180,8 +181,9 @@ Acquirer::Attempt ConnectionBoundLock::granted(LeaseReading taken, TimePoint unt
   if (servers_.generation() != generation || database == nullptr || !database->usable()) {
     return Failed{{ErrorCode::kUnavailable, "the connection to " + servers_.server() + " broke"}};
   }
-  return Granted{{HeldLock{spec_.name, spec_.owner, FencingToken(row_.fence), settings_.store, false}},
-                 lease_deadline(taken.sent, spec_.ttl)};
+  HeldLock lock{spec_.name, spec_.owner, FencingToken(row_.fence), settings_.store, false};
+  lock.bound = true;
+  return Granted{{std::move(lock)}, lease_deadline(taken.sent, spec_.ttl)};
 }
 
 bool ConnectionBoundLock::wait(std::optional<TimePoint> until, Control& control) {

@@ -64,6 +64,11 @@ SupervisorState running(const Granted& what) {
   return s;
 }
 
+SupervisorState bound(SupervisorState s) {
+  s.locks.front().bound = true;
+  return s;
+}
+
 SupervisorState ending() {
   SupervisorState s = running(granted_until(kDeadline));
   decide(kTermPolicy, s, SessionEvent(Lost{"stolen"}), kStart + 1s);
@@ -173,6 +178,8 @@ TEST_CASE("While the command runs") {
           {"everything was stopped beyond the ttl: KILL first of all", s, TimePassed{}, 2h, "lost tree-9",
            Phase::kKilling},
           {"the keeper dies: the lease still counts", s, SessionEvent(SessionGone{"gone"}), 1s, "", Phase::kRunning},
+          {"the keeper dies to which the lock is bound", bound(s), SessionEvent(SessionGone{"gone"}), 1s,
+           "lost tree-15", Phase::kEnding},
           {"a keeper that kept a lock without deadline dies: lost", running(granted_for_ever()),
            SessionEvent(SessionGone{"gone"}), 1s, "lost tree-15", Phase::kEnding},
           {"a revoked kernel lock: TERM at once", running(granted_for_ever()), SessionEvent(Lost{"revoked"}), 1h,
