@@ -29,6 +29,7 @@
 #include "cmd/commands/metrics.h"
 #include "cmd/commands/ping.h"
 #include "cmd/commands/renew_release.h"
+#include "cmd/commands/revoke.h"
 #include "cmd/commands/run.h"
 #include "cmd/commands/stock.h"
 #include "cmd/options/completion.h"
@@ -58,8 +59,9 @@ void fill_closed_standard_descriptors() {
 
 /// Whether a command does something besides printing, which is worth doing for somebody who reads nothing of it.
 bool works_unread(Command command) {
-  for (const Command one : {Command::kRun, Command::kWait, Command::kRenew, Command::kRelease, Command::kForceRelease,
-                            Command::kCheck, Command::kFence, Command::kGc, Command::kSetup, Command::kSection}) {
+  for (const Command one :
+       {Command::kRun, Command::kWait, Command::kRenew, Command::kRelease, Command::kForceRelease, Command::kRevoke,
+        Command::kCheck, Command::kFence, Command::kGc, Command::kSetup, Command::kSection}) {
     if (one == command) return true;
   }
   return false;
@@ -235,6 +237,8 @@ int dispatch(const Options& options, const Runtime& runtime, char** argv, char**
       return on(release_command);
     case Command::kInspect:
       return on(inspect_command);
+    case Command::kRevoke:
+      return on(revoke_command);
     case Command::kForceRelease:
       return on(force_release);
     case Command::kCheck:

@@ -26,6 +26,9 @@ class LocalAdmin final : public AdminCommon {
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
     return local::force_release(context_, name, shown, by);
   }
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override {
+    return local::revoke(context_, name, shown, by);
+  }
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
     return local::renew_lease(context_, name, owner, ttl);
   }

@@ -6,6 +6,7 @@
 
 #include "backends/local/view.h"
 #include "lib/base/system_error.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock::local {
 namespace {
@@ -75,12 +76,21 @@ Result<void> end_at_least(const LockFile& file) {
 }
 
 /// REQUIRES: the guard. In the holder's own record, which is its until it has obeyed. Without one nobody is told.
-void tell_who_frees(const LockFile& file, const View::Seat& seat, const std::string& by) {
-  if (!seat.placed || by.empty()) return;
+bool tell_holder(const LockFile& file, const View::Seat& seat, Record::Flag what, const std::string& by) {
+  if (!seat.placed || by.empty()) return false;
   LockFile::Placed placed = *seat.placed;
-  placed.record.flags |= Record::kForced;
-  placed.record.set_texts(by, {}, {});
-  if (file.write_record(placed.index, placed.record)) file.keep_reason(placed.index, placed.record, by);
+  if (placed.record.flags & what) return true;
+  placed.record.flags |= what;
+  placed.record.set_texts(by, std::string(placed.record.slot()), std::string(placed.record.command()));
+  if (!file.write_record(placed.index, placed.record)) return false;
+  file.keep_reason(placed.index, placed.record, by);
+  return true;
+}
+
+Error flock_held(const LockName& name, std::int64_t pid) {
+  return {ErrorCode::kUnsupported,
+          name.text() + " is held with flock(2) by process " + std::to_string(pid) + ", which only its end can free",
+          "end it: kill " + std::to_string(pid)};
 }
 
 /// Waits until the holder has obeyed; false if it does not within 5 s.
@@ -181,15 +191,32 @@ Result<ForceReleased> force_release(LocalContext& context, const LockName& name,
   if (state.holders.empty()) return ForceReleased{};
   const auto foreign = std::find_if(state.holders.begin(), state.holders.end(), is_foreign);
   if (foreign != state.holders.end()) {
-    return Error{ErrorCode::kUnsupported,
-                 name.text() + " is held with flock(2) by process " + std::to_string(foreign->pid) +
-                     ", which only its end can free",
-                 "end it: kill " + std::to_string(foreign->pid)};
+    return flock_held(name, foreign->pid);
   }
-  for (const View::Seat& seat : view.holders) tell_who_frees(**file, seat, by);
+  for (const View::Seat& seat : view.holders) tell_holder(**file, seat, Record::kForced, by);
   const auto revoked = revoke_up_to(context, **file, view.header, view.holders.back().ticket.ticket);
   if (!revoked) return revoked.error();
   return ForceReleased{std::move(state.holders)};
+}
+
+Result<void> revoke(LocalContext& context, const LockName& name, const LockState& shown, const std::string& by) {
+  const auto foreign = std::find_if(shown.holders.begin(), shown.holders.end(), is_foreign);
+  if (foreign != shown.holders.end()) return flock_held(name, foreign->pid);
+  const auto file = open_key(context, name, true);
+  if (!file) return file.error();
+  if (!*file) return other_holders(name);
+  if (const auto got = (*file)->guard(); !got) return got.error();
+  const Guarded guarded(**file);
+  const auto view = read_view(**file, name.is_path());
+  if (!view) return view.error();
+  bool told = false;
+  for (const View::Seat& seat : view->holders) {
+    const bool is_shown = std::any_of(shown.holders.begin(), shown.holders.end(),
+                                      [&](const Participant& one) { return one.token.value() == seat.ticket.ticket; });
+    told = (is_shown && tell_holder(**file, seat, Record::kRevoked, by)) || told;
+  }
+  (*file)->touch();
+  return told ? Result<void>() : other_holders(name);
 }
 
 }  // namespace dlock::local

@@ -12,5 +12,6 @@ Result<HeldLock> renew_lease(LocalContext& context, const LockName& name, const 
 Result<void> release_lease(LocalContext& context, const LockName& name, const Owner& owner);
 Result<ForceReleased> force_release(LocalContext& context, const LockName& name, const LockState& shown,
                                     const std::string& by);
+Result<void> revoke(LocalContext& context, const LockName& name, const LockState& shown, const std::string& by);
 
 }  // namespace dlock::local

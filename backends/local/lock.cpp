@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "backends/local/leases.h"
 #include "backends/local/view.h"
 #include "lib/base/human_text.h"
 #include "lib/base/system_error.h"
@@ -34,6 +35,14 @@ std::string seconds_text(Duration duration) {
 }
 
 }  // namespace
+
+LocalLock::LocalLock(LocalContext& context, const LockSpec& spec)
+    : context_(context),
+      spec_(spec),
+      patience_(spec_.wait),
+      succession_(spec_, [this](const LockState& shown, const std::string& by) {
+        return revoke(context_, spec_.name, shown, by);
+      }) {}
 
 void LocalLock::acquire(TimePoint now) {
   started_ = now;
@@ -168,6 +177,9 @@ void LocalLock::flock_granted(std::int64_t pid, TimePoint now) {
 void LocalLock::granted(TimePoint now) {
   state_ = State::kGranted;
   retry_at_ = now + kUnwatched;
+  if (const auto state = succession_.look_at() ? seen() : std::nullopt; state) {
+    if (gives_way(succession_.judge_grant(*state))) return;
+  }
   if (traces()) {
     const std::string slot(queue_entry_->record().slot());
     trace("granted after " + human_duration(now - started_) + ", ticket " + std::to_string(queue_entry_->ticket()) +
@@ -222,7 +234,11 @@ void LocalLock::look_around(TimePoint now) {
       break;
   }
   const bool waiting = state_ != State::kGranted && state_ != State::kDone;
-  if (waiting && patience_.is_over(now)) refuse_busy(now);
+  if (waiting && patience_.is_over(now)) return refuse_busy(now);
+  const auto look_at = succession_.look_at();
+  if (!waiting || !queue_entry_ || !look_at || now < *look_at) return;
+  if (const auto state = seen()) gives_way(succession_.judge(*state, now));
+  else succession_.missed(now);
 }
 
 void LocalLock::look_at_waiter(TimePoint now) {
@@ -282,14 +298,18 @@ std::optional<TimePoint> LocalLock::wake_at() const {
   if (state_ == State::kGranted) {
     return watches_loss_ && watch_->valid() && !look_again_ ? std::nullopt : std::optional(retry_at_);
   }
-  return earlier(retry_at_, patience_.until());
+  return earlier(earlier(retry_at_, patience_.until()), succession_.look_at());
 }
 
 void LocalLock::ask_who() {
   if (!queue_entry_ || state_ == State::kDone || state_ == State::kGranted) return;
+  if (auto state = seen()) events_.emplace_back(Waiting{std::move(*state)});
+}
+
+std::optional<LockState> LocalLock::seen() const {
   auto view = read_view(queue_entry_->file(), spec_.name.is_path());
-  if (!view) return;
-  if (queue_entry_->ticket() != 0 && queue_entry_->record_index()) {
+  if (!view) return std::nullopt;
+  if (state_ != State::kGranted && queue_entry_->ticket() != 0 && queue_entry_->record_index()) {
     // Our own ticket is invisible to our own probes, but whoever waits wants to know how many are in front.
     const View::Seat own{{queue_entry_->side(), queue_entry_->ticket(), 1},
                          LockFile::Placed{*queue_entry_->record_index(), queue_entry_->record()},
@@ -300,7 +320,17 @@ void LocalLock::ask_who() {
     view->waiters.insert(behind, own);
   }
   const pid_t ours = waiter_ ? waiter_->pid() : 0;
-  events_.emplace_back(Waiting{describe(*view, context_, spec_.name, ours)});
+  return describe(*view, context_, spec_.name, ours);
+}
+
+/// True: what was waited for, or just granted, is left to another one.
+bool LocalLock::gives_way(std::optional<Refused> refused) {
+  if (!refused) return false;
+  if (state_ == State::kGranted) give_back();
+  let_go();
+  state_ = State::kDone;
+  events_.emplace_back(std::move(*refused));
+  return true;
 }
 
 void LocalLock::withdraw(TimePoint) {

@@ -13,6 +13,7 @@
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/lock/patience.h"
+#include "lib/lock/succession.h"
 
 namespace dlock::local {
 
@@ -21,7 +22,7 @@ namespace dlock::local {
 class LocalLock final : public LockSession {
  public:
   /// `context` must outlive the session.
-  LocalLock(LocalContext& context, const LockSpec& spec) : context_(context), spec_(spec), patience_(spec_.wait) {}
+  LocalLock(LocalContext& context, const LockSpec& spec);
 
   void acquire(TimePoint now) override;
   void withdraw(TimePoint deadline) override;
@@ -59,6 +60,8 @@ class LocalLock final : public LockSession {
   void granted(TimePoint now);
   HeldLock held_lock() const;
 
+  std::optional<LockState> seen() const;
+  bool gives_way(std::optional<Refused> refused);
   void look_around(TimePoint now);
   void look_at_waiter(TimePoint now);
   void start_again_or_advance(TimePoint now);
@@ -78,6 +81,7 @@ class LocalLock final : public LockSession {
   LocalContext& context_;
   LockSpec spec_;
   Patience patience_;
+  Succession succession_;
   State state_ = State::kIdle;
   TimePoint started_{};
   TimePoint retry_at_{};
@@ -85,6 +89,7 @@ class LocalLock final : public LockSession {
   TimePoint pass_at_{};        ///< the next look whether only stopped waiters are before us
   bool all_stopped_ = false;   ///< at the last look they were
   bool watches_loss_ = false;  ///< while holding: watch_ tells of it
+  bool asked_ = false;         ///< while holding: somebody wants it back, and the caller knows
   bool look_again_ = false;    ///< while holding: the file could not be read
   std::optional<QueueEntry> queue_entry_;
   PathLock path_;

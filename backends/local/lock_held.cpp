@@ -32,7 +32,11 @@ void LocalLock::look_for_loss(TimePoint now) {
   retry_at_ = now + kLossLookPause;
   const auto lost = queue_entry_->lost();
   look_again_ = !lost;  // what cannot be read says nothing: the kernel keeps the lock
-  if ((lost && *lost) || replaced()) lose();
+  if ((lost && *lost) || replaced()) return lose();
+  if (const std::string by = asked_ ? "" : queue_entry_->revoked_by(); !by.empty()) {
+    asked_ = true;
+    events_.emplace_back(Lost{dlock::revoked_by(by), false});  // held until release()
+  }
 }
 
 /// Whether others may have the lock by now in a file that the name leads to, which is not ours.

@@ -206,10 +206,10 @@ Result<bool> QueueEntry::lost_since_grant() const {
   return revoked();
 }
 
-std::string QueueEntry::freed_by() const {
+std::string QueueEntry::told(Record::Flag flag) const {
   const auto record = index_ ? file_->read_record(*index_) : std::nullopt;
-  const bool told = record && record->ticket == ticket_ && (record->flags & Record::kForced);
-  return told ? file_->reason_of({*index_, *record}) : std::string();
+  const bool is_told = record && record->ticket == ticket_ && (record->flags & flag);
+  return is_told ? file_->reason_of({*index_, *record}) : std::string();
 }
 
 Result<bool> QueueEntry::queue_changed() const {

@@ -85,10 +85,13 @@ class QueueEntry {
   /// A detached holder has read its own record anew, under the guard.
   void set_record(const Record& record) { record_ = record; }
   /// Who has freed it by force, and why; empty if nobody has said so.
-  std::string freed_by() const;
+  std::string freed_by() const { return told(Record::kForced); }
+  /// Who asks the holder to end, and why; empty: nobody.
+  std::string revoked_by() const { return told(Record::kRevoked); }
   std::optional<std::uint32_t> record_index() const { return index_; }
 
  private:
+  std::string told(Record::Flag flag) const;
   Result<bool> revoked() const;
   Result<bool> enter_alone(TimePoint now, WallTime wall);
   Result<bool> join(const Header& header);

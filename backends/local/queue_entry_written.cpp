@@ -49,6 +49,8 @@ Result<void> QueueEntry::write_down(Header& header, TimePoint now, WallTime wall
   record_.mode = static_cast<std::uint32_t>(spec_->mode);
   record_.permits = spec_->mode == Mode::kPermits ? static_cast<std::uint32_t>(spec_->permits) : 0;
   record_.flags = granted && complete_ ? std::uint32_t{Record::kGranted} : 0;
+  if (spec_->supersedes == Supersedes::kReplace) record_.flags |= Record::kReplaces;
+  if (spec_->supersedes == Supersedes::kNewest) record_.flags |= Record::kNewest;
   record_.pid = own_pid();
   const bool permit = spec_->mode == Mode::kPermits;  // its record is read for its slot: only changed under the guard
   if (!granted || permit) record_.pid_namespace = context_->own_pid_namespace();  // else see say_pid_namespace()

@@ -49,7 +49,9 @@ Participant participant_of(const View::Seat& seat, bool holder, const Header& he
   participant.host = record.host;
   participant.pid = record.pid;
   participant.user = user_name(record.uid);
-  participant.reason = seat.reason;
+  (record.flags & Record::kRevoked ? participant.revoked : participant.reason) = seat.reason;
+  if (record.flags & Record::kReplaces) participant.supersedes = Supersedes::kReplace;
+  if (record.flags & Record::kNewest) participant.supersedes = Supersedes::kNewest;
   participant.command = record.command();
   participant.mode = record.lock_mode();
   participant.since = wall_time(record.since_us);

@@ -22,6 +22,9 @@ class MysqlAdmin final : public AdminCommon {
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
     return view_->force_release(name, shown, by);
   }
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override {
+    return view_->revoke(name, shown, by);
+  }
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
     return view_->renew(name, owner, ttl);
   }

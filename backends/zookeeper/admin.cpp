@@ -216,6 +216,37 @@ Result<ForceReleased> ZookeeperAdmin::force_release(const LockName& name, const 
   return ForceReleased{shown.holders};
 }
 
+/// Into all of its nodes, if the first one is still as it was read.
+Result<Code> ZookeeperAdmin::write_to(const Present& holder, const std::string& data, TimePoint until) {
+  std::vector<Change> changes;
+  for (const std::string& path : holder.paths) changes.push_back({Change::Kind::kSet, path, data, {}, -1});
+  changes.front().version = holder.stat.version;
+  const auto told = calls_->call({.kind = Request::Kind::kChange, .changes = changes}, until, nullptr);
+  return told ? Result<Code>(told->code) : told.error();
+}
+
+Result<void> ZookeeperAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  const TimePoint until = soon();
+  const auto present = present_at(name, until);
+  if (!present) return present.error();
+  Result<void> asked = other_holders(name);
+  for (const Present& holder : *present) {
+    const auto is_it = [&](const Participant& one) {
+      return one.token == holder.participant.token && one.owner == holder.participant.owner;
+    };
+    if (!holder.holds || std::none_of(shown.holders.begin(), shown.holders.end(), is_it)) continue;
+    const bool curators = std::string_view(holder.kind).starts_with("Curator");
+    if (!holder.ours && !curators) return cannot_be_asked(name, "it is a " + std::string(holder.kind));
+    HolderRecord data = holder.ours.value_or(HolderRecord());
+    data.revoked_by = data.revoked_by.empty() ? by : data.revoked_by;
+    const auto told = write_to(holder, holder.ours ? encode(data) : "__REVOKE__", until);
+    if (!told) return told.error();
+    if (*told == Code::kOk) asked = {};
+    if (*told == Code::kBadVersion) return revoke(name, shown, by);  // it has heard something else meanwhile
+  }
+  return asked;
+}
+
 Result<DetachedLease> ZookeeperAdmin::lease_of(const LockName& name, const Owner& owner, const LeaseFiles& files,
                                                TimePoint until) {
   auto lease = files.read(owner);

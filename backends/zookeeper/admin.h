@@ -23,6 +23,8 @@ class ZookeeperAdmin final : public AdminCommon {
   const std::string& store() const override { return ensemble_.store(); }
   Result<LockState> inspect(const LockName& name) override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
+  /// Curator's holders get __REVOKE__, which those read that were made revocable.
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;
@@ -51,6 +53,7 @@ class ZookeeperAdmin final : public AdminCommon {
   Result<LeaseInHand> take_in_hand(const LockName& name, const Owner& owner, TimePoint until);
   Result<bool> release_watched(const LockName& name, const Owner& owner, TimePoint until);
   void wait_to_be_heard(const Present& holder, TimePoint until);
+  Result<Code> write_to(const Present& holder, const std::string& data, TimePoint until);
   void tell_who_frees(const std::vector<Present>& holders, const std::string& by, TimePoint until);
   Result<void> free(const std::vector<Present>& holders, TimePoint until);
   Result<void> sweep_leases(bool dry_run, TimePoint until, std::vector<Swept>& swept);

@@ -17,8 +17,8 @@
 #include "lib/base/descriptor_io.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
-#include "lib/base/users.h"
 #include "lib/lock/lock_errors.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock {
 namespace {
@@ -88,13 +88,6 @@ std::optional<Error> refuse_data(const LockState& state, const Options& options)
   return error;
 }
 
-/// What the loser reads.
-std::string who_frees(const Options& options) {
-  const Self self = this_process();
-  const std::string who = user_name(geteuid()) + "@" + self.host;
-  return options.reason.empty() ? who : who + ": " + options.reason;
-}
-
 /// What a force-release found, and what it did.
 struct Freed {
   LockState shown;
@@ -150,7 +143,7 @@ void record(const LockName& name, const std::vector<Participant>& freed, const O
 Result<Freed> free_holders(LockState shown, const Options& options, LockAdmin& backend, const Runtime& runtime) {
   OldHolders old(shown.holders, runtime);
   if (auto refused = refuse_data(shown, options)) return std::move(*refused);
-  auto freed = backend.force_release(shown.name, shown, who_frees(options));
+  auto freed = backend.force_release(shown.name, shown, who_asks(options.reason));
   if (freed) {
     const bool was_hold = !shown.holders.empty() && foreign_data(shown).empty();
     if (was_hold) record(shown.name, freed->freed, options, backend, runtime);

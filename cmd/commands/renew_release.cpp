@@ -98,7 +98,7 @@ int forget_slot(const Options& options, LockAdmin& backend, const Runtime& runti
 }  // namespace
 
 int release_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
-  if (options.slot) return forget_slot(options, backend, runtime);
+  if (!options.slot.empty()) return forget_slot(options, backend, runtime);
   const LockName& key = options.keys.front();
   const Owner& owner = *options.owner;
   if (const auto lease = check_is_lease(backend, options, runtime, true); !lease)

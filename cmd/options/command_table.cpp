@@ -64,6 +64,14 @@ constexpr CommandRow kCommandRows[] = {
      "dlock inspect\n"
      "dlock inspect deploy --json | jq '.holders[].host'\n"
      "dlock inspect --watch\n"},
+    {Command::kRevoke, "revoke", "", "KEY", Operands::kOneKey, "", kLookHelp,
+     "ask the holder to end; return when it has released the lock",
+     "Its command gets what --on-lost says, and the lock passes only when the command is gone. 75 when it is still "
+     "held "
+     "after --wait. A lease of acquire is released at once.",
+     "dlock revoke -m 'release 2.5' deploy/prod\n"
+     "dlock revoke -w 30s --force deploy/prod    # then take the lock from it\n"
+     "dlock revoke --slot 3 ci/runners\n"},
     {Command::kForceRelease, "force-release", "break", "KEY", Operands::kOneKey, "", kLookHelp,
      "free a stuck lock: show the holder, ask, free only what was shown",
      "The old holder is told, and ends its command, if it can be reached; otherwise it may still be running.",

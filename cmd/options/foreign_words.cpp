@@ -42,7 +42,6 @@ constexpr ForeignWords kOptions[] = {
     {"retries", "how many attempts: --tries N; for how long: --wait D"},
     {"no-wait nowait", "try once: -n"},
     {"semaphore max", "at most N holders: --permits N"},
-    {"force", "free a lock that somebody else holds: dlock force-release KEY --yes"},
     {"format output", "JSON instead of text, where a command prints something: --json"},
 };
 

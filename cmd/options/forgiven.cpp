@@ -10,8 +10,9 @@ namespace dlock {
 
 bool goes_on_with_mistakes(const Arguments& arguments) {
   constexpr CommandSet kLookAndFree = bit(Command::kInspect) | bit(Command::kForceRelease) | bit(Command::kCheck) |
-                                      bit(Command::kRelease) | bit(Command::kHistory) | bit(Command::kMetrics) |
-                                      bit(Command::kDoctor) | bit(Command::kConfig) | bit(Command::kComplete);
+                                      bit(Command::kRevoke) | bit(Command::kRelease) | bit(Command::kHistory) |
+                                      bit(Command::kMetrics) | bit(Command::kDoctor) | bit(Command::kConfig) |
+                                      bit(Command::kComplete);
   return (bit(arguments.command) & kLookAndFree) != 0 && !finds_all_mistakes(arguments);
 }
 

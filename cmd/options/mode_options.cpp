@@ -21,6 +21,30 @@ Result<void> read_slots(const OptionReader& from, Options& options) {
   return {};
 }
 
+/// The queue that serves who came first is what tells which one is the latest.
+Result<void> read_supersedes(const OptionReader& from, Options& options) {
+  bool replace = false;
+  bool newest = false;
+  if (auto read = from.read(OptionId::kReplace, replace); !read) return read;
+  if (auto read = from.read(OptionId::kNewest, newest); !read) return read;
+  if (!replace && !newest) return {};
+  const std::string option = replace ? "--replace" : "--newest";
+  if (replace && newest) {
+    return usage_error("--replace and --newest exclude each other", "--newest lets the running one finish");
+  }
+  if (options.mode != Mode::kExclusive) {
+    return usage_error(option + " is for a lock with one holder, and this one has several",
+                       "leave --shared or --permits out, or give each of them a key of its own");
+  }
+  if (options.tries > 0 && from.given_by_flag(OptionId::kTries)) {
+    return usage_error(option + " waits in a queue, and --tries out of it", "limit the wait with --wait");
+  }
+  options.tries = 0;
+  options.fair = true;
+  options.supersedes = replace ? Supersedes::kReplace : Supersedes::kNewest;
+  return {};
+}
+
 }  // namespace
 
 Result<void> read_mode_options(const OptionReader& from, const Arguments& arguments, Options& options) {
@@ -40,7 +64,8 @@ Result<void> read_mode_options(const OptionReader& from, const Arguments& argume
   // -x and -s undo each other: the later one wins, as with flock(1).
   if (options.permits > 0) options.mode = Mode::kPermits;
   else if (shared != nullptr && (exclusive == nullptr || exclusive < shared)) options.mode = Mode::kShared;
-  return from.read(OptionId::kFair, options.fair);
+  if (auto read = from.read(OptionId::kFair, options.fair); !read) return read;
+  return read_supersedes(from, options);
 }
 
 }  // namespace dlock

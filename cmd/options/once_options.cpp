@@ -54,9 +54,8 @@ Result<void> read_kind(const OptionReader& from, OncePolicy& once) {
 
 Result<void> read_once_options(const OptionReader& from, Options& options) {
   const Setting* slot = from.find(OptionId::kOnce);
-  if (slot == nullptr && from.find(OptionId::kSlot) != nullptr) {
-    options.slot = from.find(OptionId::kSlot)->value();
-    auto name = slot_name(options.keys.front(), *options.slot);
+  if (options.command == Command::kRelease && from.find(OptionId::kSlot) != nullptr) {
+    auto name = slot_name(options.keys.front(), options.slot);
     if (!name) return name.error();
     options.keys.front() = std::move(*name);
   }

@@ -369,6 +369,7 @@ class Composer {
         {OptionId::kPrint, &options_.print},   {OptionId::kIfHeld, &options_.if_held},
         {OptionId::kStrict, &options_.strict}, {OptionId::kShell, &options_.shell},
         {OptionId::kFollow, &options_.follow}, {OptionId::kForeignData, &options_.foreign_data},
+        {OptionId::kForce, &options_.force},
     };
     for (const auto& [id, value] : switches) {
       if (auto read = from.read(id, *value); !read) return read;
@@ -382,6 +383,13 @@ class Composer {
     if (auto read = read_period(from); !read) return read;
     if (auto read = from.read(OptionId::kLast, 1, kMostBenchRounds, options_.last); !read) return read;
     if (auto read = from.read(OptionId::kMatch, options_.match); !read) return read;
+    if (auto read = from.read(OptionId::kSlot, options_.slot); !read) return read;
+    if (options_.force && !options_.wait && !options_.nonblock) {
+      return usage_error("--force means nothing without --wait", "say how long the holder has to end: --wait D");
+    }
+    if (options_.force && !options_.slot.empty()) {
+      return usage_error("--force would take the permits of all, and --slot asks one", "leave one out");
+    }
     if (auto read = from.read_with(OptionId::kToken, FencingToken::parse, options_.token); !read) return read;
     if (auto read = from.read_with(OptionId::kOwner, Owner::parse, options_.owner); !read) return read;
     const bool orders = arguments_.command == Command::kBench && !arguments_.words.empty();

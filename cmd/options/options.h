@@ -33,6 +33,7 @@ enum class Command {
   kRelease,
   kWait,
   kInspect,
+  kRevoke,
   kForceRelease,
   kCheck,
   kFence,
@@ -118,6 +119,7 @@ struct Options {
   int permits = 0;
   std::vector<std::string> slots;  ///< names for the permits; empty: numbers
   bool fair = false;
+  Supersedes supersedes = Supersedes::kNothing;  ///< --replace, --newest
   Duration ttl = std::chrono::seconds(30);
   bool ttl_given = false;  ///< by flag, environment or file: `acquire` wants it to be chosen
   Duration renew_interval{0};
@@ -126,7 +128,6 @@ struct Options {
   Duration lock_delay{0};
   Duration at_least{0};
   std::optional<OncePolicy> once;
-  std::optional<std::string> slot;  ///< release: what is to be forgotten
   int repeated_exit_code = 0;
   std::optional<Duration> max_hold;
   Duration connect_timeout = std::chrono::seconds(5);
@@ -152,6 +153,8 @@ struct Options {
   bool watch = false;
   bool yes = false;
   bool foreign_data = false;
+  bool force = false;  ///< revoke: takes the lock from who has not obeyed
+  std::string slot;    ///< revoke: of the one that is asked; empty: all are. release: what is to be forgotten
   bool dry_run = false;
   bool print = false;
   bool if_held = false;               ///< release: 0 also when it is no longer held

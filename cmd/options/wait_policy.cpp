@@ -5,8 +5,10 @@ namespace dlock {
 
 WaitPolicy wait_policy(const Options& options, TimePoint now) {
   WaitPolicy policy;
-  policy.once = options.nonblock || (options.wait && *options.wait == Duration::zero());
-  if (options.wait && !policy.once) policy.until = now + *options.wait;
+  // With --replace it means: behind nobody.
+  const bool once = options.nonblock || (options.wait && *options.wait == Duration::zero());
+  policy.once = once && options.supersedes != Supersedes::kReplace;
+  if (options.wait && !once) policy.until = now + *options.wait;
   policy.tries = options.tries;
   policy.retry_interval = options.retry_interval;
   policy.connect_timeout = options.connect_timeout;

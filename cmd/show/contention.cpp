@@ -118,6 +118,10 @@ std::string place_in_line(const LockState& state, const Self& self) {
 
 Error busy_error(const LockName& name, const std::optional<LockState>& state, std::optional<Duration> waited,
                  WallTime now) {
+  if (state && !state->superseded_by.empty()) {
+    return {ErrorCode::kBusy, name.text() + " is superseded by " + state->superseded_by,
+            "nothing was run; see the queue: dlock inspect " + name.typed()};
+  }
   Error error{ErrorCode::kBusy, who_holds(name, state, now)};
   const std::size_t waiters = state && !state->holders.empty() ? state->waiters.size() + state->more_waiters : 0;
   if (waiters > 0) error.message += "; " + std::to_string(waiters) + (waiters == 1 ? " other waits" : " others wait");

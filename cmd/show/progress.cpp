@@ -114,12 +114,14 @@ void Progress::lost(const std::string& why, const SupervisorState& s, pid_t comm
     text += why;
   }
   const bool running = s.command_alive && command > 0;
+  const bool asked = s.said_lost && !s.session_over;  // held, and renewed, until the command is gone
   const std::string pid = std::to_string(command);
   std::string next;
   if (!running) {
-    next = s.command_status  ? "the command had ended already; others may have held the lock meanwhile"
-           : s.command_alive ? "others may hold the lock now: what counts on it has to stop"  // dlock hold
-                             : "nothing was run";
+    next = s.command_status           ? "the command had ended already; others may have held the lock meanwhile"
+           : s.command_alive && asked ? "the lock is released now"                                     // dlock hold
+           : s.command_alive          ? "others may hold the lock now: what counts on it has to stop"  // dlock hold
+                                      : "nothing was run";
   } else {
     switch (options_.on_lost.kind) {
       case OnLost::Kind::kTerm:
@@ -130,10 +132,11 @@ void Progress::lost(const std::string& why, const SupervisorState& s, pid_t comm
         text += "; sent KILL to pid " + pid;
         break;
       case OnLost::Kind::kSignal:
-        text += "; sent " + signal_text(options_.on_lost.signal) + " to pid " + pid + ", which goes on unlocked";
+        text += "; sent " + signal_text(options_.on_lost.signal) + " to pid " + pid + ", which goes on " +
+                (asked ? "until it ends by itself" : "unlocked");
         break;
       case OnLost::Kind::kIgnore:
-        text += "; pid " + pid + " goes on unlocked (--on-lost ignore)";
+        text += "; pid " + pid + " goes on " + (asked ? "" : "unlocked ") + "(--on-lost ignore)";
         break;
     }
   }

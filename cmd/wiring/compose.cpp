@@ -59,6 +59,8 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.permits = options.permits;
   spec.slots = options.slots;
   spec.fair = options.fair;
+  spec.supersedes = options.supersedes;
+  spec.behind_nobody = options.nonblock && options.supersedes == Supersedes::kReplace;
   spec.ttl = std::max(options.ttl, options.at_least);  // what is killed with everything of ours keeps it by itself
   spec.at_least = options.at_least;
   spec.renew_interval = options.renew_interval;

@@ -31,12 +31,22 @@ Result<std::unique_ptr<LockDriver>> open_lock(const AcquireRequest& request, con
   return Error{ErrorCode::kUnsupported, "this program keeps no locks of " + request.url.redacted()};
 }
 
+Result<void> ask_holders(const AcquireRequest& request, const Runtime& runtime, const LockState& shown,
+                         const std::string& by) {
+  for (const RegisteredBackend& row : registered_backends()) {
+    if (request.url.family != row.family) continue;
+    const auto admin = row.admin(request.url, runtime);
+    return admin ? (*admin)->revoke(request.spec.name, shown, by) : admin.error();
+  }
+  return Error{ErrorCode::kInternal, "this program keeps no locks of " + request.url.redacted()};
+}
+
 }  // namespace
 
 int run_keeper_program() {
   // A keeper has the password in its memory: it leaves no core file, and its user's other programs cannot look into it.
   prctl(PR_SET_DUMPABLE, 0);
-  return run_keeper(open_lock, memory_of_keeper());
+  return run_keeper(open_lock, ask_holders, memory_of_keeper());
 }
 
 }  // namespace dlock

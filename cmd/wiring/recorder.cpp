@@ -206,6 +206,7 @@ void Recorder::finish_asking(const SupervisorState& s) {
     end.waited = waited_until(runtime_.clock.now());
     if (kind == Event::Kind::kWithdrawn) end.signal = s.die_of;
     if (kind == Event::Kind::kBusy) end.holder = first_holder(s.contention, key);
+    if (s.contention && !s.contention->superseded_by.empty()) end.why = "superseded by " + s.contention->superseded_by;
     if (kind == Event::Kind::kUnavailable || kind == Event::Kind::kRefused) end.why = s.error->message;
     if (kind == Event::Kind::kRefused) end.outcome = error_name(s.error->code);
     log_.append(end);

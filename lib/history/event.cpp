@@ -81,7 +81,8 @@ std::string what(const Event& event) {
     case Event::Kind::kEnded:
       return "the command of " + who(event) + " has ended";
     case Event::Kind::kBusy:
-      return "busy, " + who(event) + " gave up" + after(" after ", event.waited) + by_holder(event);
+      return "busy, " + who(event) + " gave up" + after(" after ", event.waited) + because(event.why) +
+             by_holder(event);
     case Event::Kind::kWithdrawn:
       return who(event) + " was ended by " + signal_word(event.signal) + " while it waited";
     case Event::Kind::kUnavailable:
@@ -92,6 +93,8 @@ std::string what(const Event& event) {
       return who(event) + " goes on WITHOUT the lock";
     case Event::Kind::kForceReleased:
       return "force-released by " + who(event) + because(event.reason) + by_holder(event);
+    case Event::Kind::kRevoked:
+      return revoked_by(event.user + "@" + event.host + because(event.reason)) + by_holder(event);
   }
   return {};
 }
@@ -132,6 +135,8 @@ const char* event_name(Event::Kind kind) {
       return "unlocked";
     case Event::Kind::kForceReleased:
       return "force-released";
+    case Event::Kind::kRevoked:
+      return "revoked";
   }
   return "?";
 }

@@ -30,6 +30,7 @@ struct Event {
     kRefused,        ///< not granted for another reason: `why`
     kUnlocked,       ///< the command runs without it (--if-unavailable)
     kForceReleased,  ///< `holder` had it; whose event this is freed it, for `reason`
+    kRevoked,        ///< `holder` has it, and is asked to end by whose event this is, for `reason`
   };
   Kind kind = Kind::kGranted;
   WallTime time{};

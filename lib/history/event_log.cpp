@@ -74,6 +74,7 @@ int priority_of(const Event& event) {
     case Event::Kind::kUnlocked:
       return LOG_WARNING;
     case Event::Kind::kForceReleased:
+    case Event::Kind::kRevoked:
       return LOG_NOTICE;
     case Event::Kind::kWaiting:
     case Event::Kind::kReached:

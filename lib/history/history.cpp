@@ -205,6 +205,8 @@ void History::add(const Event& event) {
       return released(event);
     case Event::Kind::kEnded:
       return command_ended(event);
+    case Event::Kind::kRevoked:
+      return;  // its holder says when it has lost it
     case Event::Kind::kForceReleased:
       return force_released(event);
     case Event::Kind::kBusy:

@@ -72,7 +72,7 @@ Participant participant_of(const Json& object) {
 }
 
 std::optional<Event::Kind> kind_of(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(Event::Kind::kForceReleased); ++i) {
+  for (int i = 0; i <= static_cast<int>(Event::Kind::kRevoked); ++i) {
     const auto kind = static_cast<Event::Kind>(i);
     if (name == event_name(kind)) return kind;
   }

@@ -19,6 +19,7 @@ constexpr Duration kSilence = 5s;           ///< of those who should say it, tha
 }  // namespace
 
 std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control) {
+  ask_ = &control;
   while (true) {
     const TimePoint began = runtime_.clock.now();
     const TimePoint end = patience_.attempt_end(began);
@@ -26,6 +27,7 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
     if (control.stop_requested()) break;
     if (auto* granted = std::get_if<Granted>(&attempt)) {
       tell_reached(control);
+      if (gives_grant_back(control)) return give_way();
       return std::move(*granted);
     }
     const TimePoint now = runtime_.clock.now();
@@ -46,7 +48,8 @@ std::optional<std::variant<Granted, Refused>> Acquisition::run(Control& control)
       if (std::get<Acquirer::Busy>(attempt).foreign && !std::exchange(is_lock_, true)) {
         if (auto error = no_lock(control)) return refused(std::move(*error));
       }
-      const bool again = acquirer_.wait(patience_.wait_end(now), control);
+      const bool again = !gives_way(control) && acquirer_.wait(patience_.wait_end(now), control);
+      if (gives_way_ && !control.stop_requested()) return give_way();
       if (!again && !control.stop_requested()) return busy(control);
     }
     if (control.stop_requested()) break;
@@ -73,9 +76,10 @@ bool Acquisition::wait_on(const Source& source, std::optional<TimePoint> until, 
     if (control.stop_requested()) return false;
     const bool asked = answer_who(control);
     if (is_ready) return true;
+    if (gives_way(control)) return false;
     if (asked) continue;  // what has come meanwhile would not end the sleep
     if (until && runtime_.clock.now() >= *until) return false;
-    source.sleep(earlier(until, ask_at_));
+    source.sleep(earlier(earlier(until, ask_at_), succession_.look_at()));
   }
 }
 
@@ -105,6 +109,22 @@ bool Acquisition::answer_who(Control& control) {
   if (!state) state = LockState{.name = spec_.name, .store = {}, .holders = {}, .waiters = {}};
   control.tell(Waiting{std::move(*state)});
   return true;
+}
+
+/// Looks at the lock once a second, if that may end the wait or somebody has to be asked.
+bool Acquisition::gives_way(Control& control) {
+  const TimePoint now = runtime_.clock.now();
+  if (gives_way_ || !succession_.look_at() || now < *succession_.look_at()) return gives_way_.has_value();
+  const auto state = acquirer_.describe(control);
+  if (!state) succession_.missed(now);
+  else gives_way_ = succession_.judge(*state, now);
+  return gives_way_.has_value();
+}
+
+bool Acquisition::gives_grant_back(Control& control) {
+  if (!succession_.look_at()) return false;
+  if (const auto state = acquirer_.describe(control)) gives_way_ = succession_.judge_grant(*state);
+  return gives_way_.has_value();
 }
 
 void Acquisition::nobody_says_who(const Error& error, TimePoint asked, Control& control) {
@@ -144,6 +164,11 @@ std::optional<Error> Acquisition::no_lock(Control& control) {
   const auto state = acquirer_.describe(control);
   const std::string what = state ? foreign_data(*state) : std::string();
   return what.empty() ? std::nullopt : std::optional(holds_data(spec_.name, what));
+}
+
+Refused Acquisition::give_way() {
+  acquirer_.give_up();
+  return std::move(*gives_way_);
 }
 
 Refused Acquisition::busy(Control& control) {

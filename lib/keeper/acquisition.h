@@ -12,6 +12,7 @@
 #include "lib/lock/lock_session.h"
 #include "lib/lock/lock_spec.h"
 #include "lib/lock/patience.h"
+#include "lib/lock/succession.h"
 
 namespace dlock {
 
@@ -62,7 +63,11 @@ class Acquisition {
  public:
   /// `spec`, the runtime and `acquirer` outlive it.
   Acquisition(const LockSpec& spec, const Runtime& runtime, Acquirer& acquirer)
-      : spec_(spec), runtime_(runtime), acquirer_(acquirer), patience_(spec.wait) {}
+      : spec_(spec),
+        runtime_(runtime),
+        acquirer_(acquirer),
+        patience_(spec.wait),
+        succession_(spec, [this](const LockState& shown, const std::string& by) { return ask_->revoke(shown, by); }) {}
 
   /// nullopt: control wanted an end. Once.
   std::optional<std::variant<Granted, Refused>> run(Control& control);
@@ -85,16 +90,22 @@ class Acquisition {
   /// Reports "SERVER answers: WHAT" with -vv; only then calls `what`.
   void trace_answer(const std::string& server, const std::function<std::string()>& what) const;
 
+  /// A later one of its kind waits, or the like: the wait ends, whatever the store says.
+  bool is_given_up() const { return gives_way_.has_value(); }
+
   Patience& patience() { return patience_; }
   const Patience& patience() const { return patience_; }
 
  private:
   bool answer_who(Control& control);
+  bool gives_way(Control& control);
+  bool gives_grant_back(Control& control);
   void nobody_says_who(const Error& error, TimePoint asked, Control& control);
   void pause_in_outage(Control& control);
   void tell_unreached(const std::string& why, Control& control);
   void tell_reached(Control& control);
   Refused refused(Error error);
+  Refused give_way();
   Refused busy(Control& control);
   std::optional<Error> no_lock(Control& control);
 
@@ -102,7 +113,10 @@ class Acquisition {
   const Runtime runtime_;
   Acquirer& acquirer_;
   Patience patience_;
-  std::optional<Error> reason_;  ///< of the outage: the error of the last attempt that its end did not cut short
+  Succession succession_;
+  Control* ask_ = nullptr;            ///< of run()
+  std::optional<Refused> gives_way_;  ///< what ends the wait, whatever the store says
+  std::optional<Error> reason_;       ///< of the outage: the error of the last attempt that its end did not cut short
   bool traced_outage_ = false;
   bool told_outage_ = false;
   bool is_lock_ = false;                   ///< what is foreign was looked at

@@ -3,8 +3,10 @@
 
 #include <poll.h>
 
+#include <string>
 #include <vector>
 
+#include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/lock/lock_session.h"
 
@@ -25,6 +27,9 @@ class Control {
 
   /// True once for each "who": answer it with tell(Waiting).
   virtual bool take_who() = 0;
+
+  /// Asks these holders of the lock that is waited for to end (LockAdmin::revoke).
+  virtual Result<void> revoke(const LockState& shown, const std::string& by);
 
   /// Never waits. A supervisor that does not read may miss what only matters now (Renewed, Unrenewed, Waiting,
   /// Unreached, Reached); everything else it finds when it reads again, in this order.

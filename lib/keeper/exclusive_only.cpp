@@ -8,6 +8,7 @@ Result<void> check_exclusive_only(const LockSpec& spec, const std::string& store
   if (spec.mode == Mode::kShared) what = "shared locks";
   if (spec.mode == Mode::kPermits) what = "permits";
   if (spec.fair) what = "fair queue (--fair)";
+  if (spec.fair && spec.supersedes != Supersedes::kNothing) what = "queue for --replace and --newest";
   if (spec.lock_delay > Duration(0)) what = "lock-delay";
   if (what.empty()) return {};
   return Error{ErrorCode::kUnsupported, store + " has no " + what + ": only exclusive locks, first try first served",

@@ -66,9 +66,14 @@ void stop_blocking_stderr() {
   if (own.valid()) dup2(own.get(), STDERR_FILENO);
 }
 
-void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLockDriver& open, const Runtime& runtime,
-               Processes& processes) {
+void keep_lock(SupervisorLink& link, const AcquireRequest& request, const OpenLockDriver& open, const AskHolders& ask,
+               const Runtime& runtime, Processes& processes) {
   const Log log(request.style, runtime.log.fd(), {}, request.spec.name.text());
+  if (ask) {
+    link.revoke_by([&](const LockState& shown, const std::string& by) {
+      return ask(request, {runtime.clock, log}, shown, by);
+    });
+  }
   const auto lock = open(request, {runtime.clock, log});
   if (!lock) return link.tell(Refused{lock.error(), std::nullopt});
   Keeping(link, **lock, request.spec, {runtime.clock, log}, processes).run();
@@ -98,11 +103,12 @@ void end_with_reason() noexcept {
 
 }  // namespace
 
-int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes) {
+int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes,
+         const AskHolders& ask) {
   SupervisorLink link(std::move(socket));
   const auto request = first_request(link, runtime.clock);
   try {
-    if (request) keep_lock(link, *request, open, runtime, processes);
+    if (request) keep_lock(link, *request, open, ask, runtime, processes);
   } catch (const std::exception& failure) {
     link.tell(failed(" of " + request->url.redacted(), failure));
     return kStatusFailed;
@@ -110,7 +116,7 @@ int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Pr
   return link.nonsense() ? kStatusFailed : 0;
 }
 
-int run_keeper(const OpenLockDriver& open, std::size_t memory) {
+int run_keeper(const OpenLockDriver& open, const AskHolders& ask, std::size_t memory) {
   limit_memory(memory);
   std::set_terminate(end_with_reason);
   const SignalsBlocked blocked;  // what is sent to all processes of a service is for dlock and the command
@@ -118,7 +124,7 @@ int run_keeper(const OpenLockDriver& open, std::size_t memory) {
   SystemClock clock;
   const Log log(Log::Style{.quiet = true});
   SystemProcesses processes;
-  return keep(UniqueFd(kKeeperDescriptor), open, {clock, log}, processes);
+  return keep(UniqueFd(kKeeperDescriptor), open, {clock, log}, processes, ask);
 }
 
 }  // namespace dlock

@@ -16,6 +16,10 @@ namespace dlock {
 /// Makes the lock that a supervisor asks for.
 using OpenLockDriver = std::function<Result<std::unique_ptr<LockDriver>>(const AcquireRequest&, const Runtime&)>;
 
+/// Asks the holders in the state to end, for a request that waits to replace them (LockAdmin::revoke).
+using AskHolders =
+    std::function<Result<void>(const AcquireRequest&, const Runtime&, const LockState&, const std::string& by)>;
+
 /// The keeper's end of the socket (descriptor kKeeperDescriptor), from "acquire" to the end: takes the lock, renews it
 /// at renew_interval and then every renewal_retry() until it is confirmed or its deadline has passed, tells the
 /// supervisor, gives the lock back. It obeys its socket alone: every signal but those of faults is blocked.
@@ -41,13 +45,14 @@ using OpenLockDriver = std::function<Result<std::unique_ptr<LockDriver>>(const A
 /// an exception, wherever it is thrown, is told to the supervisor (SessionGone) and ends the process.
 ///
 /// Returns the exit status of the process: 0, or 70 after an exception and when what it read made no sense.
-int run_keeper(const OpenLockDriver& open, std::size_t memory);
+int run_keeper(const OpenLockDriver& open, const AskHolders& ask, std::size_t memory);
 
 /// Having said its last word, a keeper waits for the supervisor to end, and another moment, before it closes its
 /// connections and ends: for no longer than this.
 inline constexpr Duration kLastWordToEnd = std::chrono::milliseconds(105);
 
 /// The same on any socket, and in any world.
-int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes);
+int keep(UniqueFd socket, const OpenLockDriver& open, const Runtime& runtime, Processes& processes,
+         const AskHolders& ask = {});
 
 }  // namespace dlock

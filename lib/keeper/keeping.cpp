@@ -136,9 +136,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     return lose(lost->why);
   }
   if (const auto* wanted = std::get_if<RevocationRequested>(&answer)) {
-    if (asked_at_) return true;
-    asked_at_ = clock_.now();
-    link_.tell(Lost{wanted->why, false});
+    revoke(wanted->why);
     return true;
   }
   if (const auto* due = std::get_if<RenewalDue>(&answer)) {
@@ -154,6 +152,7 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     // Not even put together for nobody: an idle holder's renewals are what it costs.
     if (log_.style().verbosity > 0) trace("renewed, lease for " + human_duration(renewed->deadline - clock_.now()));
     link_.tell(Renewed{renewed->deadline});
+    if (!renewed->revoked.empty()) revoke(revoked_by(renewed->revoked));
   } else if (const auto* unknown = std::get_if<RenewalUnknown>(&answer)) {
     schedule_.unknown(began, unknown->why);
     if (link_.stop_requested()) return true;  // given up for what is wanted now; nothing is wrong with the store
@@ -163,6 +162,13 @@ bool Keeping::take(const Renewal& answer, TimePoint began, bool asked) {
     schedule_.held(began);
   }
   return true;
+}
+
+/// The supervisor ends its command now, under a lease that is renewed until it is gone, and then releases.
+void Keeping::revoke(const std::string& why) {
+  if (asked_at_) return;
+  asked_at_ = clock_.now();
+  link_.tell(Lost{why, false});
 }
 
 bool Keeping::lose(const std::string& why) {

@@ -59,6 +59,7 @@ class Keeping {
 
   bool stay_owner(std::optional<TimePoint> limit = {});
   bool take(const Renewal& answer, TimePoint began, bool asked);
+  void revoke(const std::string& why);
   bool lose(const std::string& why);
   void wait(const std::vector<pollfd>& others = {}, std::optional<TimePoint> until = {});
   void answer_end(const Result<void>& result);

@@ -121,6 +121,7 @@ void Keeping::watch(pid_t pid) {
     if (const auto by = link_.release_by()) return give_back(*by);  // its handle could not be printed
     if (link_.gone()) link_.hang_up();
     if (!stay_owner()) return;
+    if (asked_at_) break;
     wait({{watched->get(), POLLIN, 0}});
   }
   give_back_alone();

@@ -18,6 +18,7 @@ namespace dlock {
 /// The answers to a renewal. Unknown neither extends nor ends anything: the lease simply runs down.
 struct RenewalRenewed {
   TimePoint deadline;
+  std::string revoked = {};  ///< who has asked for the lock back, and why, as it stands beside the lock; empty: nobody
 };
 struct RenewalHeld {};  ///< the lock is ours, and there is no lease to extend
 struct RenewalLost {
@@ -26,7 +27,7 @@ struct RenewalLost {
 struct RenewalUnknown {
   std::string why;
 };
-/// The lock is ours, but the store asks for it back: end the command, then release.
+/// The lock is ours, but somebody asks for it back: end the command, then release.
 struct RevocationRequested {
   std::string why;
 };

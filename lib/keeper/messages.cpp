@@ -28,6 +28,7 @@ void put_participant(Message& message, const std::string& prefix, const Particip
     f[prefix + "standing"] = digits(static_cast<int>(participant.standing));
   if (!participant.slot.empty()) f[prefix + "slot"] = utf8_prefix(participant.slot, kLongestName);
   if (!participant.command.empty()) f[prefix + "command"] = utf8_prefix(participant.command, kLongestName);
+  if (!participant.revoked.empty()) f[prefix + "revoked"] = utf8_prefix(participant.revoked, kLongestSentence);
   if (participant.since) f[prefix + "since"] = digits(participant.since->time_since_epoch().count());
   if (participant.until) f[prefix + "until"] = digits(participant.until->time_since_epoch().count());
 }
@@ -48,6 +49,7 @@ Participant get_participant(MessageReader& in) {
   participant.standing = in.number_or("standing", 0) == 0 ? Standing::kRegular : in.choice("standing", kLastStanding);
   participant.slot = in.text_or_empty("slot");
   participant.command = in.text_or_empty("command");
+  participant.revoked = in.text_or_empty("revoked");
   participant.since = in.optional_wall("since");
   participant.until = in.optional_wall("until");
   return participant;
@@ -88,6 +90,9 @@ Result<std::vector<Participant>> get_participants(const Message& message, const 
 void put_state(Message& message, const LockState& state) {
   message.fields["state.name"] = state.name.text();
   message.fields["state.store"] = utf8_prefix(state.store, kLongestSentence);
+  if (!state.superseded_by.empty()) {
+    message.fields["state.superseded"] = utf8_prefix(state.superseded_by, kLongestSentence);
+  }
   message.fields["state.mode"] = digits(static_cast<int>(state.mode));
   message.fields["state.permits"] = digits(state.permits);
   if (state.place > 0) message.fields["state.place"] = digits(state.place);
@@ -106,6 +111,7 @@ Result<LockState> get_state(const Message& message) {
   if (!name) return name.error();
   LockState state{
       *name, in.text("store"), in.choice("mode", Mode::kPermits), static_cast<int>(in.number_or("permits", 0)), {}, {}};
+  state.superseded_by = in.text_or_empty("superseded");
   const std::int64_t place = in.number_or("place", 0);
   if (place < 0) in.fail("place");
   if (!in.ok()) return in.error();
@@ -239,6 +245,8 @@ Message acquire_message(const BackendUrl& url, const LockSpec& spec, const Log::
   f["pause"] = digits(spec.wait.retry_interval.count());
   f["connect"] = digits(spec.wait.connect_timeout.count());
   f["fallback"] = digits(static_cast<int>(spec.wait.has_fallback));
+  f["supersedes"] = digits(static_cast<int>(spec.supersedes));
+  f["alone"] = digits(static_cast<int>(spec.behind_nobody));
   f["reason"] = spec.reason;
   if (!spec.command.empty()) f["command"] = spec.command;
   f["kill"] = digits(spec.kill_after.count());
@@ -290,6 +298,8 @@ Result<AcquireRequest> parse_acquire(const Message& message) {
   spec.wait.retry_interval = in.duration("pause");
   spec.wait.connect_timeout = in.duration("connect");
   spec.wait.has_fallback = in.number("fallback") != 0;
+  spec.supersedes = in.choice("supersedes", Supersedes::kNewest);
+  spec.behind_nobody = in.number("alone") != 0;
   spec.kill_after = in.duration("kill");
   spec.ends_command = in.number("ends") != 0;
   spec.take = in.number("take") != 0;

@@ -45,7 +45,9 @@ Renewal SessionLock::renew(Control& /*control*/, TimePoint /*until*/) { return h
 Renewal SessionLock::held(TimePoint now) {
   Renewal answer = RenewalHeld{};
   while (const auto event = session_->next_event(now)) {
-    if (const auto* lost = std::get_if<Lost>(&*event)) return RenewalLost{lost->why};
+    if (const auto* lost = std::get_if<Lost>(&*event)) {
+      return lost->final ? Renewal(RenewalLost{lost->why}) : RevocationRequested{lost->why};
+    }
     if (const auto* gone = std::get_if<SessionGone>(&*event)) return RenewalLost{gone->why};
     if (const auto* renewed = std::get_if<Renewed>(&*event)) answer = RenewalRenewed{renewed->deadline};
   }

@@ -7,6 +7,7 @@
 
 #include "lib/base/text.h"
 #include "lib/keeper/packets.h"
+#include "lib/lock/lock_errors.h"
 
 namespace dlock {
 namespace {
@@ -37,6 +38,14 @@ bool SupervisorLink::stop_requested() {
 bool SupervisorLink::take_who() {
   receive();
   return std::exchange(who_, false);
+}
+
+Result<void> Control::revoke(const LockState& shown, const std::string& /*by*/) {
+  return cannot_be_asked(shown.name, "this program takes locks, and asks nobody");
+}
+
+Result<void> SupervisorLink::revoke(const LockState& shown, const std::string& by) {
+  return ask_ ? ask_(shown, by) : Control::revoke(shown, by);
 }
 
 void SupervisorLink::tell(const SessionEvent& event) {

@@ -38,6 +38,10 @@ Result<LiveLocks> inspect_each(KnownLocks known, const InspectSome& inspect) {
   return live;
 }
 
+Result<void> LockAdmin::revoke(const LockName& name, const LockState& /*shown*/, const std::string& /*by*/) {
+  return cannot_be_asked(name, "locks of this kind have no place for a word to their holder");
+}
+
 Result<LiveLocks> AdminCommon::inspect_all() {
   auto known = known_locks();
   if (!known) return known.error();

@@ -51,6 +51,8 @@ std::vector<Participant> unheard(const LockState& state) {
   return {state.waiters.begin(), end};
 }
 
+std::string revoked_by(const std::string& by) { return "revoked by " + printable(by, 300); }
+
 void list_waiters(LockState& state, std::vector<Participant> waiters) {
   state.more_waiters = waiters.size() - std::min(waiters.size(), kMostListed);
   waiters.resize(waiters.size() - state.more_waiters);
@@ -115,8 +117,12 @@ std::string participant_text(const Participant& participant) {
 }
 
 std::string note_text(const Participant& participant) {
-  const std::string standing = standing_text(participant.standing);
-  return participant.note + (participant.note.empty() || standing.empty() ? "" : ", ") + standing;
+  std::string text = participant.note;
+  const std::string revoked = participant.revoked.empty() ? "" : revoked_by(participant.revoked);
+  for (const std::string& more : {standing_text(participant.standing), revoked}) {
+    text += (text.empty() || more.empty() ? "" : ", ") + more;
+  }
+  return text;
 }
 
 void put_participant(JsonWriter& json, const Participant& participant) {

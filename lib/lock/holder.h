@@ -21,6 +21,13 @@ const char* mode_name(Mode mode);
 /// "x", "s" or "p": as stores keep it.
 const char* mode_letter(Mode mode);
 
+/// What a waiter does to others of the same lock (`run --replace`, `run --newest`).
+enum class Supersedes {
+  kNothing,
+  kReplace,  ///< the holders are asked to end; earlier waiters of this kind give way
+  kNewest,   ///< earlier waiters of this kind give way
+};
+
 /// What is known of a holder besides who it is, as far as anything depends on it.
 enum class Standing {
   kRegular,          ///< holds, or waits, as the store says
@@ -56,10 +63,14 @@ struct Participant {
   std::string slot = {};     ///< of a holder of a permit (slots.h); empty: it has none
   std::string command = {};  ///< the name of what runs, or would run, under the lock; empty: nothing does
   std::string stored = {};   ///< the owner as the store has it, where that is no text for people; empty: `owner`
+  Supersedes supersedes = Supersedes::kNothing;  ///< of a waiter
+  std::string revoked = {};                      ///< of a holder that was asked to end: by whom, and why
 };
 
 /// The reason of a loss by force-release. `by`: who and why; empty: not known.
 std::string forced_by(const std::string& by);
+/// The same of a loss by `dlock revoke` or `run --replace`: "revoked by deploy@ci-4: release 2.5".
+std::string revoked_by(const std::string& by);
 
 /// Makes `participant` the holder of a lease of `dlock acquire`: its pid becomes `left_to`, the process of --watch-pid
 /// or 0, because the process that took the lease has ended.
@@ -97,6 +108,8 @@ struct LockState {
   /// Whether the store knows this name from any hold, now or before; nullopt: it does not remember past ones.
   std::optional<bool> ever_taken = {};
   bool forgets = false;  ///< the store forgets past holds after some time
+  /// Of a wait that was given up for a later one: whose that is, and what for.
+  std::string superseded_by = {};
   /// The only user of this store, if that is another one than ours.
   std::string directory_of = {};
 };

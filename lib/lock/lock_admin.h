@@ -77,6 +77,12 @@ class LockAdmin {
   /// the queue.
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
 
+  /// Asks those in `shown` that hold the lock to end what runs under it, and then to release it: each hears `by`, who
+  /// asks and why ("deploy@ci-4: release 2.5"), at its next renewal at the latest, and has the lock until it has
+  /// obeyed. Asked again, it stays with what it heard first. Conflict if none of them holds it any more; Unsupported
+  /// if they cannot be asked.
+  virtual Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by);
+
   /// Lost unless `token` belongs to a present holder.
   virtual Result<void> check(const LockName& name, FencingToken token) = 0;
 

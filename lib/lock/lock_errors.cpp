@@ -20,6 +20,11 @@ Error other_holders(const LockName& name) {
   return {ErrorCode::kConflict, name.text() + " has other holders by now; nothing was freed"};
 }
 
+Error cannot_be_asked(const LockName& name, const std::string& why) {
+  return {ErrorCode::kUnsupported, "the holder of " + name.text() + " cannot be asked to end: " + why,
+          "end it by its own means, or take the lock from it: dlock force-release " + name.typed()};
+}
+
 Error held_otherwise(const LockName& name, const std::string& held) {
   return {ErrorCode::kConflict, name.text() + " is held " + held + ", which is not what was asked for",
           "all callers of one key must agree: see dlock inspect " + name.typed()};

@@ -23,6 +23,9 @@ Error not_held_any_more(const LockName& name);
 /// Conflict: the holders are not those that were shown.
 Error other_holders(const LockName& name);
 
+/// Unsupported: the holder cannot be asked to end, because of `why`.
+Error cannot_be_asked(const LockName& name, const std::string& why);
+
 /// Conflict: others hold the lock in another mode or with other permits: `held` is "shared", "with --permits 3".
 Error held_otherwise(const LockName& name, const std::string& held);
 

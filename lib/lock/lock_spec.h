@@ -55,6 +55,8 @@ struct LockSpec {
   Duration at_least{
       0};  ///< the hold lasts at least this long, whatever ends before: the rest is a lease; at most the ttl
   WaitPolicy wait;
+  Supersedes supersedes = Supersedes::kNothing;   ///< what the wait does to others; only in a queue
+  bool behind_nobody = false;                     ///< busy if others wait already
   std::string reason;                             ///< shown to those who wait
   std::string command = {};                       ///< command_name() of what is to run; empty: nothing
   std::optional<HeldClaim> ancestor;              ///< re-entry: join this hold if the store confirms it, else ignore it

@@ -19,6 +19,9 @@ constexpr char kUnit = '\x1f';  // between the parts, and in none of them
 
 /// Instead of the process that a lease is left to: how long a run keeps the lock at least, in ms.
 constexpr char kAtLeast = '>';
+constexpr char kReplaces = 'r';  // behind it
+constexpr char kIsNewest = 'n';
+constexpr int kPartsBeforeRevocation = 5;
 constexpr std::int64_t kMostAtLeastMs = std::int64_t{366} * 24 * 3600 * 1000;
 
 std::string text_of(const std::string& reason, const std::string& command, const std::string& left_to) {
@@ -47,14 +50,33 @@ std::string command_name(std::string_view path) {
 std::string who_text(const LockSpec& spec) {
   std::string left_to = spec.left_to ? std::to_string(*spec.left_to) : std::string();
   const auto at_least = std::chrono::ceil<std::chrono::milliseconds>(spec.at_least).count();
-  if (at_least > 0) left_to = kAtLeast + std::to_string(at_least);
+  if (at_least > 0 || spec.supersedes != Supersedes::kNothing) left_to = kAtLeast + std::to_string(at_least);
+  if (spec.supersedes == Supersedes::kReplace) left_to += kReplaces;
+  if (spec.supersedes == Supersedes::kNewest) left_to += kIsNewest;
   return text_of(spec.reason, spec.command, left_to);
 }
 std::string who_text(const std::string& reason) { return text_of(reason, {}, {}); }
 
+std::string who_asks(const std::string& reason) {
+  utsname name{};
+  uname(&name);
+  return user_name(geteuid()) + "@" + name.nodename + (reason.empty() ? "" : ": " + reason);
+}
+
 std::string with_slot(std::string who, const std::string& slot) {
   if (!slot.empty()) who.append(1, kUnit).append(slot);
   return who;
+}
+
+std::string with_revocation(std::string_view who, const std::string& by) {
+  std::string text;
+  for (int i = 0; i < kPartsBeforeRevocation; ++i) text.append(cut(who, kUnit)).append(1, kUnit);
+  return text + by;
+}
+
+std::string revocation_of(std::string_view record) {
+  for (int i = 0; i < kPartsBeforeRevocation; ++i) cut(record, kUnit);
+  return std::string(record);
 }
 
 void add_who(Participant& participant, std::string_view text) {
@@ -69,7 +91,11 @@ void add_who(Participant& participant, std::string_view text, bool holds) {
   participant.command = command;
   participant.user = cut(text, kUnit);
   participant.reason = cut(text, kUnit);
-  participant.slot = text;
+  participant.slot = cut(text, kUnit);
+  if (holds) participant.revoked = text;
+  const bool marked = left_to.size() > 1 && left_to.front() == kAtLeast;
+  if (marked && left_to.back() == kReplaces) participant.supersedes = Supersedes::kReplace;
+  if (marked && left_to.back() == kIsNewest) participant.supersedes = Supersedes::kNewest;
   if (!holds || left_to.empty()) return;
   if (left_to.front() != kAtLeast) return mark_lease(participant, leading_number<std::int64_t>(left_to));
   const auto ms = leading_number<std::int64_t>(left_to.substr(1));

@@ -187,6 +187,108 @@ freed() {
 }
 @test "each store: force-release asks, frees what it showed, and its holder ends with 79" { on_each_store freed; }
 
+asked_back() {
+  if ! can revokes; then
+    hold_lock "$key"
+    run -78 dlock revoke "$key"
+    [[ "$output" == *"cannot be asked"*"dlock force-release $key"* ]]
+    let_go
+    return
+  fi
+  run -0 dlock revoke "$key"
+  [[ "$output" == "$key is free already"* ]]
+  # A command that ignores TERM has the lock until it is gone: only then the next one begins.
+  start_watched waiter dlock run -t 3s -k 300ms --events "$PWD/events" "$key" -- sh -c 'trap "" TERM; echo $$ >pid; while :; do sleep 0.05; done'
+  wait_until filled pid
+  start_watched next dlock run -q "$key" -- sh -c '! kill -0 "$(cat pid)" 2>/dev/null && touch ran'
+  run -0 --separate-stderr dlock revoke --json -m "release 2.5" --events "$PWD/events" "$key"
+  jq -e --arg key "$key" '.schema == "dlock.revoke/1" and .key == $key and .outcome == "released" and
+    (.holders | length == 1) and .holders[0].pid > 0 and .waited_ms > 0' <<<"$output"
+  [ "$(how_ended waiter)" = "exit 79" ]
+  [ "$(how_ended next)" = "exit 0" ]
+  [ -e ran ]
+  jq -se --arg by "revoked by $(id -un)@$(hostname): release 2.5" --arg key "$key" '[.[] | select(.key == $key)] |
+    any(.event == "revoked" and .reason == "release 2.5" and .holder.pid > 0) and any(.event == "lost" and .why == $by)' events
+  # What is held without a command of dlock's is given back at once.
+  hold_lock -t 3s "$key"
+  run -0 dlock revoke "$key"
+  run -0 dlock inspect "$key"
+  [[ "$output" == *free* ]]
+  local status=0
+  let_go || status=$?
+  [ "$status" = 79 ]
+  if can detaches; then
+    dlock acquire --ttl 1m "$key"
+    run -0 dlock revoke -w 10s "$key"
+    [[ "$output" == *"the lease of "*" is released"* ]]
+    is_free "$key"
+  fi
+}
+@test "each store: revoke ends the holder, and the lock passes when it is gone; or 78" { on_each_store asked_back; }
+
+asked_in_vain() {
+  can revokes || return 0
+  hold_lock -t 20s "$key"
+  local keeper
+  keeper=$(pgrep -P "$holder" '^dlock-') || true
+  kill -STOP "$holder" $keeper
+  run -75 dlock revoke -w 300ms "$key"
+  [[ "$output" == *"$key is still held by "*"dlock force-release $key"* ]]
+  run -64 dlock revoke --force "$key"
+  run -0 dlock revoke -w 300ms --force "$key"
+  [[ "$output" == *"has lost the lock by force"* ]]
+  is_free "$key"
+  kill -CONT "$holder" $keeper
+  local status=0
+  let_go || status=$?
+  [ "$status" = 79 ]
+}
+# bats test_tags=all
+@test "each store: a holder that is stopped does not hear: 75 when the wait is over, and --force takes the lock" { on_each_store asked_in_vain; }
+
+waits() { # REASON
+  dlock inspect --json "$key" | jq -e --arg reason "$1" 'any(.waiters[]; .reason == $reason)'
+}
+
+superseded() {
+  if ! can revokes || ! can sees_waiters || [[ "$DLOCK_BACKEND" == mysql:* ]]; then
+    run -78 dlock run --replace "$key" -- touch ran
+    run -78 dlock run --newest "$key" -- touch ran
+    [ ! -e ran ]
+    return
+  fi
+  local n
+  start_watched waiter dlock run -q -t 6s --on-lost signal:TERM "$key" -- sh -c \
+    'trap "echo asked >asked" TERM; echo $$ >pid; while [ ! -e go ]; do sleep 0.05; done'
+  wait_until filled pid
+  for n in 1 2 3; do
+    start_watched "one$n" dlock run -t 6s --replace -m "push $n" "$key" -- sh -c "! kill -0 \$(cat pid) 2>/dev/null && echo $n >>ran"
+    wait_until waits "push $n"
+  done
+  for n in 1 2; do [ "$(how_ended "one$n")" = "exit 75" ]; done
+  wait_until filled asked
+  touch go
+  [ "$(how_ended waiter)" = "exit 79" ]
+  [ "$(how_ended one3)" = "exit 0" ]
+  [ "$(<ran)" = 3 ]
+  is_free "$key"
+  rm ran go asked one*
+  hold_lock "$key"
+  start_watched other dlock run -q "$key" -- true
+  wait_until has 1 waiters "$key"
+  run -75 dlock run -n --replace "$key" -- touch ran
+  for n in 1 2; do
+    start_watched "one$n" dlock run --newest -m "push $n" "$key" -- sh -c "echo $n >>ran"
+    wait_until waits "push $n"
+  done
+  [ "$(how_ended one1)" = "exit 75" ]
+  let_go
+  [ "$(how_ended one2)" = "exit 0" ]
+  [ "$(how_ended other)" = "exit 0" ]
+  [ "$(<ran)" = 2 ]
+}
+@test "each store whose queue shows it: of those that replace the last one runs, and of the newest; or 78" { on_each_store superseded; }
+
 looked_at() {
   run -0 dlock wait "$key"
   hold_lock "$key"

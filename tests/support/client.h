@@ -22,6 +22,9 @@ class Client final : public LockAdmin {
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override {
     return admin_->force_release(name, shown, by);
   }
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override {
+    return admin_->revoke(name, shown, by);
+  }
   Result<void> check(const LockName& name, FencingToken token) override { return admin_->check(name, token); }
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override {
     return admin_->renew(name, owner, ttl);

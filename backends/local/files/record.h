@@ -12,7 +12,15 @@ namespace dlock::local {
 
 /// One ticket's self-description. Never decides who holds the lock.
 struct Record {
-  enum Flag : std::uint32_t { kGranted = 1, kDetached = 2, kGivenBack = 4, kForced = 8 };
+  enum Flag : std::uint32_t {
+    kGranted = 1,
+    kDetached = 2,
+    kGivenBack = 4,
+    kForced = 8,
+    kRevoked = 16,
+    kReplaces = 32,  ///< of a waiter, as kNewest
+    kNewest = 64,
+  };
 
   std::uint64_t ticket = 0;
   unsigned char owner[16] = {};
@@ -29,7 +37,7 @@ struct Record {
   std::int64_t watch_pid = 0;      ///< a detached lease lives as long as this process
   std::int64_t flock_pid = 0;      ///< who asked for the flock of a path key, as /proc/locks shows it
   char host[64] = {};              ///< NUL-terminated, as `reason`
-  char reason[80] = {};            ///< and behind it the slot and the command; with kForced: who has freed it, and why
+  char reason[80] = {};            ///< and behind it the slot and the command; with kForced or kRevoked: who, and why
   std::uint64_t checksum = 0;
 
   /// Whether its lease has ended by `boot_ns`, a moment of the boot clock; false for what does not end by itself.

@@ -8,6 +8,7 @@
 #include "backends/mysql/connection/ask.h"
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/schema.h"
+#include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/connection/waiting.h"
 #include "lib/base/human_text.h"
 #include "lib/lock/lease.h"
@@ -223,7 +224,10 @@ Renewal ConnectionBoundLock::ping(Control& control, TimePoint until) {
   if (database == nullptr || !database->usable()) return RenewalLost{"the connection that held it has ended"};
   if (!ping_sent_) {
     ping_sent_ = runtime_.clock.now();
-    database->begin(servers_.count() > 1 ? kAskReadOnly : "DO 1");
+    // Its answer, and with it who asks for the lock back.
+    database->begin((servers_.count() > 1 ? std::string(kAskReadOnly) : "SELECT 0") + ",(SELECT holders FROM " +
+                    kLockTable + " WHERE strategy='" + strategy_name(settings_.strategy) +
+                    "' AND name=" + literal(spec_.name.text()) + ")");
   }
   while (true) {
     if (const auto outcome = database->outcome()) {
@@ -287,7 +291,12 @@ Renewal ConnectionBoundLock::hear_ping() {
 /// lock.
 Renewal ConnectionBoundLock::judge_ping(const Answer& answer, TimePoint sent) const {
   if (says_read_only(answer)) return RenewalLost{servers_.server() + ", which held it, has become read-only"};
-  return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+  const auto holders = answer.rows.empty() ? std::nullopt : decode_holders(text_of(answer.rows.front(), 1));
+  std::string revoked;
+  for (const LeaseHolder& one : holders.value_or(std::vector<LeaseHolder>())) {
+    if (one.owner == holder_ && one.token == row_.fence) revoked = revocation_of(one.who);
+  }
+  return RenewalRenewed{lease_deadline(sent, spec_.ttl), std::move(revoked)};
 }
 
 /// The last one of them ends our connection, or it has died and we do.

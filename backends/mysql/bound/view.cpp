@@ -6,6 +6,7 @@
 
 #include "backends/mysql/connection/common_statements.h"
 #include "backends/mysql/connection/sql_text.h"
+#include "lib/lock/lock_errors.h"
 #include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
@@ -162,6 +163,21 @@ Result<ForceReleased> BoundView::force_release(const LockName& name, const LockS
     if (auto ended = end_holder(name, session, until); !ended) return ended.error();
   }
   return ForceReleased{shown.holders};
+}
+
+/// In the record, which the holder reads in its pings: to end its connection would take the lock from it.
+Result<void> BoundView::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  LeaseStore record(servers_, runtime_.clock, settings_.strategy, name);
+  while (true) {
+    const auto reading = record.read(false, soon(), nullptr);
+    if (!reading) return reading.error();
+    auto next = ask_back(reading->row, shown, by);
+    const bool foreign = !shown.holders.empty() && shown.holders.front().token.is_none();
+    if (!next) return foreign ? cannot_be_asked(name, "another program has it") : other_holders(name);
+    const auto written = record.change(reading->row, *next, soon(), nullptr);
+    if (!written) return written.error();
+    if (*written == Written::kYes) return {};
+  }
 }
 
 Error BoundView::needs_connection() const {

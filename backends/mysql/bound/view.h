@@ -28,6 +28,7 @@ class BoundView final : public StrategyView {
   Result<LockState> inspect(const LockName& name) override;
   Result<std::vector<LockName>> names() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;

@@ -19,6 +19,7 @@ class StrategyView {
   /// The locks that have a holder or a waiter, in canonical order.
   virtual Result<std::vector<LockName>> names() = 0;
   virtual Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) = 0;
+  virtual Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) = 0;
   virtual Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) = 0;
   virtual Result<void> release(const LockName& name, const Owner& owner) = 0;
   virtual Result<std::vector<Swept>> sweep(bool dry_run) = 0;

@@ -44,7 +44,7 @@ Waited wait_on_server(Acquisition& acquisition, Servers& servers, Clock& clock, 
     clock.wait(fds, end);
   };
   while (!acquisition.wait_on({has_come, sleep}, earlier(clock.now() + kLongSilence, until), control)) {
-    const bool over = control.stop_requested() || (until && clock.now() >= *until);
+    const bool over = control.stop_requested() || acquisition.is_given_up() || (until && clock.now() >= *until);
     if (over || !still_waits(servers, id, clock)) break;
   }
   if (!outcome) database->abandon();

@@ -9,6 +9,7 @@
 #include "lib/keeper/insist.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/lock_errors.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -54,7 +55,8 @@ Renewal LeaseLock::renew(TimePoint until, Control* control) {
 RenewalRenewed LeaseLock::renewed(TimePoint sent) {
   collisions_ = 0;
   leased_at_ = sent;
-  return {lease_deadline(sent, spec_.ttl)};
+  const LeaseHolder* ours = find_holder(row_, holder_);
+  return {lease_deadline(sent, spec_.ttl), ours ? revocation_of(ours->who) : std::string()};
 }
 
 /// One look and one write; nullopt: the row has changed in between. Where another one of those inside has just renewed

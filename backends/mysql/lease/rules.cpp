@@ -175,4 +175,16 @@ std::optional<LeaseRow> force_free(const LeaseRow& read, const LockState& shown,
   return row;
 }
 
+std::optional<LeaseRow> ask_back(const LeaseRow& read, const LockState& shown, const std::string& by) {
+  LeaseRow row = read;
+  bool found = false;
+  for (const Participant& participant : shown.holders) {
+    LeaseHolder* holder = find(row, participant.owner);
+    if (!holder || holder->token != participant.token.value()) continue;
+    found = true;
+    if (revocation_of(holder->who).empty()) holder->who = with_revocation(holder->who, by);
+  }
+  return found ? std::optional(std::move(row)) : std::nullopt;
+}
+
 }  // namespace dlock::mysql

@@ -75,6 +75,10 @@ LeaseRow given_up(LeaseRow row, const std::string& owner);
 /// The row without its holders, whose lock-delay begins. nullopt: they are not exactly the holders in `shown`.
 std::optional<LeaseRow> force_free(const LeaseRow& row, const LockState& shown, ServerTime now);
 
+/// The row in whose holders of `shown` stands who asks them to end (lib/lock/who_text.h). What was asked first stays.
+/// nullopt: none of them is in it.
+std::optional<LeaseRow> ask_back(const LeaseRow& row, const LockState& shown, const std::string& by);
+
 /// The row without the holders whose lease and lock-delay are over. nullopt: there are none.
 std::optional<LeaseRow> sweep(const LeaseRow& row, ServerTime now);
 

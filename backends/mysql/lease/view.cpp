@@ -157,6 +157,27 @@ Result<ForceReleased> LeaseView::force_release(const LockName& name, const LockS
   return ForceReleased{shown.holders};
 }
 
+/// A holder reads its row when its connection ends, and at its next renewal.
+Result<void> LeaseView::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  bool unanswered = false;
+  ServerTime looked = 0;
+  const auto told = rewrite(
+      name,
+      [&](const LeaseRow& row, ServerTime now) {
+        looked = now;
+        return ask_back(row, shown, by);
+      },
+      &unanswered);
+  if (!told) return told.error();
+  if (!*told) return unanswered ? Result<void>() : other_holders(name);
+  LeaseRow asked = (*told)->before;
+  std::erase_if(asked.holders, [&](const LeaseHolder& one) {
+    return revocation_of(find_holder((*told)->after, one.owner)->who).empty();
+  });
+  tell_by_kill(name, asked, looked);
+  return {};
+}
+
 Result<HeldLock> LeaseView::renew(const LockName& name, const Owner& owner, Duration ttl) {
   bool unanswered = false;
   const auto renewed = rewrite(

@@ -24,6 +24,7 @@ class LeaseView final : public StrategyView {
   std::vector<Result<LockState>> inspect_some(std::span<const LockName> names) override;
   Result<std::vector<LockName>> names() override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<std::vector<Swept>> sweep(bool dry_run) override;

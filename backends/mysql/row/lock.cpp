@@ -67,7 +67,7 @@ class RowLock final : public PollableLock {
     const TimePoint sent = runtime_.clock.now();
     const auto renewed = table_.renew(spec_.name, owner_, spec_.ttl, false, until, control);
     if (!renewed) return RenewalUnknown{renewed.error().message};
-    if (*renewed) return RenewalRenewed{lease_deadline(sent, spec_.ttl)};
+    if (*renewed) return RenewalRenewed{lease_deadline(sent, spec_.ttl), table_.revoked()};
     return RenewalLost{"it is not ours any more on " + settings_.store};
   }
 

@@ -10,6 +10,7 @@
 #include "backends/mysql/connection/sql_text.h"
 #include "backends/mysql/lease/store.h"
 #include "lib/base/text.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::mysql {
 namespace {
@@ -26,6 +27,10 @@ std::string end_of(Duration ttl) {
 std::optional<ServerTime> time_of(const std::optional<std::string>& field) {
   return field ? std::optional(leading_number<std::int64_t>(*field)) : std::nullopt;
 }
+
+/// How many parts of who_text() and what follows it are in `info`, less one.
+std::string parts() { return "(LENGTH(info)-LENGTH(REPLACE(info,CHAR(31),'')))"; }
+std::string unasked() { return parts() + "<5"; }
 
 constexpr char kOver[] = "expires<=UTC_TIMESTAMP(6)";
 
@@ -160,13 +165,29 @@ Result<std::optional<std::uint64_t>> RowStore::take(const LockName& name, const 
 Result<bool> RowStore::renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
                              Control* control) {
   const std::string end = exact ? end_of(ttl) : "GREATEST(expires+INTERVAL 1 MICROSECOND," + end_of(ttl) + ")";
-  const auto renewed = change("UPDATE " + table_ + " SET expires=" + end + where(name) +
-                                  " AND owner=" + literal(owner) + " AND expires>UTC_TIMESTAMP(6)" + kUnlessReadOnly,
-                              until, control);
+  const auto renewed =
+      change("UPDATE " + table_ + " SET expires=" + end + where(name) + " AND owner=" + literal(owner) +
+                 " AND expires>UTC_TIMESTAMP(6)" + (revoked_.empty() ? " AND " + unasked() : "") + kUnlessReadOnly,
+             until, control);
   if (!renewed || *renewed) return renewed;
   const auto read = read_state(name, until, control);
   if (!read) return read.error();
+  const bool ours = read->holder && read->holder->owner == owner && !read->read_only;
+  if (ours && revoked_.empty()) revoked_ = revocation_of(read->holder->who);
+  if (ours && !revoked_.empty()) return renew(name, owner, ttl, exact, until, control);
   return read->read_only ? Result<bool>(leave_read_only()) : Result<bool>(false);
+}
+
+Result<bool> RowStore::ask_back(const LockName& name, const std::string& owner, std::uint64_t token,
+                                const std::string& by, TimePoint until) {
+  const std::string word = "CONCAT(LEFT(info,600),REPEAT(CHAR(31),5-" + parts() + ")," + literal(by) + ")";
+  const auto asked = change("UPDATE " + table_ + " SET info=" + word + where(name) + " AND owner=" + literal(owner) +
+                                " AND token=" + std::to_string(token) + " AND " + unasked(),
+                            until, nullptr);
+  if (!asked || *asked) return asked;
+  const auto read = read_state(name, until, nullptr);
+  if (!read) return read.error();
+  return read->holder && read->holder->owner == owner && read->holder->token == token;
 }
 
 Result<bool> RowStore::join(const LockName& name, const std::string& owner, std::uint64_t token,

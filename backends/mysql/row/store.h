@@ -53,6 +53,12 @@ class RowStore {
   Result<bool> renew(const LockName& name, const std::string& owner, Duration ttl, bool exact, TimePoint until,
                      Control* control);
 
+  /// Who has asked the holder to end, as the last renew() has seen; empty: nobody.
+  const std::string& revoked() const { return revoked_; }
+  /// Writes there who asks; what was asked first stays. False: `owner` does not hold the lock with `token`.
+  Result<bool> ask_back(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& by,
+                        TimePoint until);
+
   /// Adds `entry` to the hold of `owner` with `token`, unless it is inside already, and renews the lease for `ttl`
   /// without shortening it. False: there is no such hold.
   Result<bool> join(const LockName& name, const std::string& owner, std::uint64_t token, const std::string& entry,
@@ -89,6 +95,7 @@ class RowStore {
   Servers& servers_;
   Clock& clock_;
   bool row_locked_ = false;
+  std::string revoked_;
 };
 
 }  // namespace dlock::mysql

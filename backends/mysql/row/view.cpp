@@ -57,6 +57,16 @@ Result<ForceReleased> RowView::force_release(const LockName& name, const LockSta
   return ForceReleased{shown.holders};
 }
 
+Result<void> RowView::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  for (const Participant& holder : shown.holders) {
+    if (holder.owner.empty()) return cannot_be_asked(name, "another program has it");
+    const auto asked = table_.ask_back(name, holder.owner, holder.token.value(), by, soon());
+    if (!asked) return asked.error();
+    if (*asked) return {};
+  }
+  return other_holders(name);
+}
+
 Result<HeldLock> RowView::renew(const LockName& name, const Owner& owner, Duration ttl) {
   const Error lost = not_held(name, settings_.store);
   const auto renewed = table_.renew(name, owner.text(), ttl, true, soon(), nullptr);

@@ -61,6 +61,13 @@ Result<ForceReleased> ScriptAdmin::force_release(const LockName& name, const Loc
   return ForceReleased{shown.holders.empty() ? unheard(shown) : shown.holders};
 }
 
+Result<void> ScriptAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  auto lock = open(name);
+  if (!lock) return lock.error();
+  const TimePoint until = soon();
+  return insist(runtime_.clock, until, kAskAgainPause, [&] { return (*lock)->revoke(shown, by, until); }).answer;
+}
+
 Result<HeldLock> ScriptAdmin::renew(const LockName& name, const Owner& owner, Duration ttl) {
   auto lock = open(name);
   if (!lock) return lock.error();

@@ -18,6 +18,7 @@ class ScriptAdmin : public AdminCommon {
   const std::string& store() const final { return store_; }
   Result<LockState> inspect(const LockName& name) final;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) final;
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) final;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) final;
   Result<void> release(const LockName& name, const Owner& owner) final;
   /// Only checks; the descriptor is empty: a server cannot keep other checks out while a command runs.

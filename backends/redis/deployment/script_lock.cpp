@@ -47,7 +47,7 @@ Renewal ScriptLock::renew(Control& control, TimePoint until) {
     leased_at_ = held_in().sent();
     wake_.follow(connection());
     if (!watch_at_ && !wake_.is_open() && deaf_ < kDeafEnough) watch_at_ = runtime_.clock.now();
-    return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl)};
+    return RenewalRenewed{lease_deadline(leased_at_, spec_.ttl), held_in().revoked()};
   }
   if (renewed.error().code == ErrorCode::kLost) return lost(renewed.error().message, until);
   return RenewalUnknown{renewed.error().message};
@@ -99,6 +99,7 @@ Renewal ScriptLock::held(TimePoint now) {
     return ended ? Renewal(RenewalDue{"the connection that watches it has ended"}) : RenewalHeld{};
   }
   deaf_ = 0;
+  if (*ours && !revoked_.empty()) return RevocationRequested{revoked_by(revoked_)};
   if (*ours) return RenewalHeld{};
   return lost(taken_away() + store_name_, until);
 }

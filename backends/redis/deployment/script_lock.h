@@ -85,6 +85,7 @@ class ScriptLock : public LockDriver, protected Acquirer {
   bool unknown_ = false;               ///< the last attempt has an unknown outcome
   bool denied_ = false;                ///< the last attempt was refused; it may have taken effect nevertheless
   Duration pause_{0};                  ///< between the attempts of a waiter that polls; grows
+  std::string revoked_ = {};           ///< of a holder: who asks for the lock back, as is_still_ours() has read it
   std::optional<TimePoint> watch_at_;  ///< of a holder: when it begins to listen
 
  private:

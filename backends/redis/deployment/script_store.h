@@ -52,6 +52,12 @@ class ScriptStore {
     if (!answer) return answer.error();
     return answer->front().text == "freed" ? Result<void>() : other_holders(name_);
   }
+  /// As LockAdmin::revoke().
+  virtual Result<void> revoke(const LockState& /*shown*/, const std::string& /*by*/, TimePoint /*until*/) {
+    return cannot_be_asked(name_, "Redisson's locks have no place for a word to their holder");
+  }
+  /// Who has asked for the lock back, and why, as of the last renew(); empty: nobody.
+  const std::string& revoked() const { return revoked_; }
   /// Remembers `token` for the resource of this name. Lost if a higher one was shown before.
   virtual Result<void> fence(FencingToken token, TimePoint until) = 0;
 
@@ -78,6 +84,7 @@ class ScriptStore {
   std::string store_;
   ScriptCalls calls_;
   Clock& clock_;
+  std::string revoked_ = {};
 };
 
 }  // namespace dlock::redis

@@ -9,6 +9,7 @@
 #include "backends/redis/wire/record.h"
 #include "lib/base/human_text.h"
 #include "lib/base/random.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -75,15 +76,17 @@ bool NativeLock::listen(TimePoint until, Control* control) {
   return main && wake_.open(*main, store_.names().wake + spec_.owner.text(), until, control);
 }
 
-/// Asks to be told when the key changes, and what it has now. nullopt if the server cannot; no right to read it tells
-/// nothing about whose it is.
+/// Asks to be told when the key changes, and what it has now; of a holder (`all_reads`) its record, too, which says who
+/// asks for the lock back. nullopt if the server cannot; no right to read it tells nothing about whose it is.
 std::optional<Reply> NativeLock::watch_key(bool all_reads, TimePoint until, Control* control) {
   if (!wake_.is_open()) return std::nullopt;
   std::vector<Command> commands{wake_.tracking(all_reads)};
   if (!all_reads) commands.push_back({"CLIENT", "CACHING", "YES"});
+  if (all_reads) commands.push_back({"HGET", store_.names().holders, holder_.text()});
   commands.push_back({"GET", store_.names().key});
   auto replies = deployment_->call(store_.names().key, commands, until, control);
   if (!replies || replies->front().is_error() || replies->back().is_error()) return std::nullopt;
+  if (all_reads && (*replies)[1].is_text()) revoked_ = revocation_of((*replies)[1].text);
   return std::move(replies->back());
 }
 

@@ -24,6 +24,16 @@ constexpr std::size_t kKeysOfOne = 3;
 constexpr std::size_t kKeysOfSeveral = 4;
 constexpr std::size_t kKeysToForce = 7;
 
+/// What a script is told about the holders that were shown, after `by`: owner, token, owner, token, ...
+std::vector<std::string> shown_to(const std::string& by, const LockState& shown) {
+  std::vector<std::string> arguments{by};
+  for (const Participant& participant : shown.holders) {
+    arguments.push_back(participant.stored.empty() ? participant.owner : participant.stored);
+    arguments.push_back(participant.token.text());
+  }
+  return arguments;
+}
+
 }  // namespace
 
 Command NativeStore::command_of(const char* script, std::size_t keys, std::vector<std::string> arguments) const {
@@ -103,8 +113,10 @@ Result<FencingToken> NativeStore::renew(const Owner& owner, Duration ttl, bool e
     several_ = true;  // what we are inside of, or a lease of `acquire`
     return renew(owner, ttl, exact, until, control);
   }
-  if (e[0].text == "renewed" && e.size() == 3)
+  if (e[0].text == "renewed" && (e.size() == 3 || e.size() == 4)) {
+    revoked_ = e.size() == 4 ? e[3].text : std::string();
     return FencingToken(static_cast<std::uint64_t>(leading_number<std::int64_t>(e[2].text)));
+  }
   if (e[0].text != "lost") return not_understood(store_);
   const bool free = e.size() < 2 || e[1].text.empty() || several_;  // what is shared is taken from nobody
   return Error{ErrorCode::kLost,
@@ -124,12 +136,7 @@ Result<void> NativeStore::release(const Owner& owner, const Owner* entry, TimePo
 }
 
 Result<void> NativeStore::force(const LockState& shown, const std::string& by, TimePoint until) {
-  std::vector<std::string> arguments{by};
-  for (const Participant& participant : shown.holders) {
-    arguments.push_back(participant.stored.empty() ? participant.owner : participant.stored);
-    arguments.push_back(participant.token.text());
-  }
-  auto answer = calls_.run(command_of(native_scripts::kForce, kKeysToForce, std::move(arguments)), until, nullptr);
+  auto answer = calls_.run(command_of(native_scripts::kForce, kKeysToForce, shown_to(by, shown)), until, nullptr);
   if (!answer) return answer.error();
   const std::string& word = answer->front().text;
   if (word == "freed") return {};
@@ -139,6 +146,15 @@ Result<void> NativeStore::force(const LockState& shown, const std::string& by, T
                  "free it with the client that took it"};
   }
   return not_understood(store_);
+}
+
+Result<void> NativeStore::revoke(const LockState& shown, const std::string& by, TimePoint until) {
+  auto answer = calls_.run(command_of(native_scripts::kRevoke, kAllKeys, shown_to(by, shown)), until, nullptr);
+  if (!answer) return answer.error();
+  const ScriptCalls::Answer& e = *answer;
+  if (e[0].text == "foreign") return cannot_be_asked(name_, "another client than dlock has it");
+  if (e[0].text != "asked" || e.size() != 2) return not_understood(store_);
+  return e[1].integer > 0 ? Result<void>() : other_holders(name_);
 }
 
 std::string NativeStore::forced_by(const Owner& owner, TimePoint until, Control* control) {

@@ -64,6 +64,7 @@ class NativeStore final : public ScriptStore {
   Result<FencingToken> renew(const Owner& owner, Duration ttl, bool exact, TimePoint until, Control* control) override;
   Result<void> release(const Owner& owner, const Owner* entry, TimePoint until, Control* control) override;
   Result<void> force(const LockState& shown, const std::string& by, TimePoint until) override;
+  Result<void> revoke(const LockState& shown, const std::string& by, TimePoint until) override;
   std::string forced_by(const Owner& owner, TimePoint until, Control* control) override;
   Command state_command() const override;
   Result<void> fence(FencingToken token, TimePoint until) override;

@@ -125,6 +125,22 @@ Result<ForceReleased> QuorumAdmin::drop_data(const LockName& name, const LockSta
   return ForceReleased{shown.holders};
 }
 
+/// A majority is told: each renewal that counts reads at least one of those records.
+Result<void> QuorumAdmin::revoke(const LockName& name, const LockState& shown, const std::string& by) {
+  Result<void> told = other_holders(name);
+  for (const Participant& holder : shown.holders) {
+    if (holder.token.is_none()) return cannot_be_asked(name, "another client than dlock has it");
+    auto asked = question(name, holder.owner, {});
+    if (!asked) return asked.error();
+    asked->info = by;
+    QuorumStore round(group_, name, store_);
+    const auto outcome = ask_until_known(round, revoke_command(*asked)).answer;
+    if (!outcome) return outcome.error();
+    if (*outcome == Outcome::kWon) told = {};
+  }
+  return told;
+}
+
 /// On each server, for an hour, so that the holder takes no vote back; what does not come through leaves the loser
 /// without the reason.
 void QuorumAdmin::tell_who_frees(const std::string& key, const std::string& owner, const std::string& by) {

@@ -23,6 +23,7 @@ class QuorumAdmin final : public AdminCommon {
   const std::string& store() const override { return store_; }
   Result<LockState> inspect(const LockName& name) override;
   Result<ForceReleased> force_release(const LockName& name, const LockState& shown, const std::string& by) override;
+  Result<void> revoke(const LockName& name, const LockState& shown, const std::string& by) override;
   Result<HeldLock> renew(const LockName& name, const Owner& owner, Duration ttl) override;
   Result<void> release(const LockName& name, const Owner& owner) override;
   Result<UniqueFd> fence(const LockName& resource, FencingToken token, const WaitPolicy& wait) override;

@@ -7,6 +7,7 @@
 #include "lib/keeper/exclusive_only.h"
 #include "lib/lock/lease.h"
 #include "lib/lock/patience.h"
+#include "lib/lock/who_text.h"
 
 namespace dlock::redis {
 namespace {
@@ -226,6 +227,15 @@ std::string QuorumLock::why_lost(Control* control, TimePoint until) {
   return first == answers.end() ? said : forced_by(first->replies.front().text);
 }
 
+/// As one of the servers says that have renewed.
+std::string QuorumLock::revoked() const {
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    if (round_.votes()[i] != Vote::kGranted) continue;
+    if (std::string by = revocation_of(round_.ballots()[i].record); !by.empty()) return by;
+  }
+  return {};
+}
+
 Renewal QuorumLock::renew(Control* control, TimePoint until) {
   group_.refresh();
   const TimePoint sent = runtime_.clock.now();
@@ -235,7 +245,7 @@ Renewal QuorumLock::renew(Control* control, TimePoint until) {
   switch (outcome) {
     case Outcome::kWon:
       deadline_ = lease_deadline(sent, spec_.ttl);
-      return RenewalRenewed{deadline_};
+      return RenewalRenewed{deadline_, revoked()};
     case Outcome::kRefused:
       tell_back();
       return RenewalLost{why_lost(control, until)};

@@ -55,6 +55,7 @@ class QuorumLock final : public PollableLock {
   Outcome check_clocks();
   std::vector<Command> renewals() const;
   void tell_back();
+  std::string revoked() const;
   std::string why_lost(Control* control, TimePoint until);
   Result<void> confirmed(Outcome outcome) const;
 

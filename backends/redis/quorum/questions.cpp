@@ -95,6 +95,10 @@ Command give_command(const QuorumQuestion& question, FencingToken token) {
   return command(quorum_scripts::kGive, question, token.text(), false);
 }
 
+Command revoke_command(const QuorumQuestion& question) {
+  return command(quorum_scripts::kRevoke, question, "0", false);
+}
+
 Command read_command(const QuorumQuestion& question) {
   return command(quorum_scripts::kReadState, question, "0", false);
 }

@@ -32,6 +32,8 @@ Result<void> check_fits(RedissonKind kind, const LockSpec& spec) {
                  "add --permits N; N permits are made if it is not there yet, else one of those there is taken");
   }
   if (!spec.slots.empty()) return unfit(kind, "named slots (--slots)", "use --permits N");
+  if (spec.supersedes != Supersedes::kNothing)
+    return unfit(kind, "place for --replace or --newest", "leave the option out, or use layout=native");
   if (spec.fair && kind != RedissonKind::kFair)
     return unfit(kind, "queue (--fair)", "use kind=fair, if the services use a RFairLock");
   if (spec.lock_delay > Duration(0)) return unfit(kind, "lock-delay", "leave it out, or use layout=native");

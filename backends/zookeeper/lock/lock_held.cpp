@@ -17,6 +17,12 @@ constexpr Duration kTouchPause = 100ms;
 constexpr Duration kOutage = 300ms;  ///< without a connection, after which the session is asked about anew
 constexpr Duration kSyncBudget = 1s;
 
+/// Empty: the data of our node ask for nothing.
+std::string why_revoked(const std::optional<HolderRecord>& told, const std::string& data) {
+  if (told && !told->revoked_by.empty()) return revoked_by(told->revoked_by);
+  return asks_to_release(data) ? "another client asked for it (" + data + ")" : std::string();
+}
+
 }  // namespace
 
 TimePoint ZookeeperLock::believed() const {
@@ -175,9 +181,9 @@ Renewal ZookeeperLock::judge_watched() {
       return lost_by_deletion();
     } else if (const auto told = decode_record(answer->data); told && !told->freed_by.empty()) {
       hear(*told);
-    } else if (asks_to_release(answer->data)) {
+    } else if (const auto why = why_revoked(told, answer->data); !why.empty()) {
       if (joined_ && !(joined_->ours && joined_->ours->ended)) continue;  // that is for the outer one to answer
-      return RevocationRequested{"another client asked for it (" + answer->data + ")"};
+      return RevocationRequested{why};
     } else if (joined_) {
       if (told) joined_->ours = told;
     }

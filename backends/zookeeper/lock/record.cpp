@@ -67,7 +67,9 @@ HolderRecord record_of(const LockSpec& spec) {
           spec.left_to,
           spec.command,
           false,
-          spec.at_least};
+          spec.at_least,
+          "",
+          spec.supersedes};
 }
 
 std::string encode(const HolderRecord& data) {
@@ -84,6 +86,9 @@ std::string encode(const HolderRecord& data) {
   if (data.ended) out.append(" ended=1");
   if (!data.freed_by.empty()) out.append(" freed_by=").append(percent(data.freed_by));
   if (data.heard) out.append(" heard=1");
+  if (!data.revoked_by.empty()) out.append(" revoked_by=").append(percent(data.revoked_by));
+  if (data.supersedes == Supersedes::kReplace) out.append(" wait=replace");
+  if (data.supersedes == Supersedes::kNewest) out.append(" wait=newest");
   if (data.left_to) out.append(" left_to=").append(std::to_string(*data.left_to));
   if (data.at_least > Duration(0)) {
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(data.at_least).count();
@@ -105,6 +110,7 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
     fields.emplace(name, plain(value));
   }
   if (text(fields, "owner").empty()) return std::nullopt;
+  const std::string wait = text(fields, "wait");
   return HolderRecord{text(fields, "owner"),
                       text(fields, "host"),
                       number(fields, "pid"),
@@ -119,7 +125,11 @@ std::optional<HolderRecord> decode_record(std::string_view line) {
                       fields.contains("left_to") ? std::optional(number(fields, "left_to")) : std::nullopt,
                       text(fields, "command"),
                       text(fields, "heard") == "1",
-                      std::chrono::milliseconds(amount(fields, "at_least_ms", kLongestDelay.count()))};
+                      std::chrono::milliseconds(amount(fields, "at_least_ms", kLongestDelay.count())),
+                      text(fields, "revoked_by"),
+                      wait == "replace"  ? Supersedes::kReplace
+                      : wait == "newest" ? Supersedes::kNewest
+                                         : Supersedes::kNothing};
 }
 
 bool asks_to_release(std::string_view data) { return data == "__REVOKE__" || data == "unlock"; }

@@ -263,6 +263,8 @@ void fill(Present& present, Node node) {
   participant.slot = present.ours->slot;
   participant.command = present.ours->command;
   participant.at_least = present.ours->at_least;
+  participant.revoked = present.ours->revoked_by;
+  participant.supersedes = present.ours->supersedes;
 }
 
 std::vector<Present> present_in(const std::string& directory, const std::vector<std::string>& children) {

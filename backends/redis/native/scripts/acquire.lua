@@ -30,7 +30,7 @@ local function record_of(owner)
 end
 
 -- A holder of a permit has a slot, which no other one has: the last part of INFO. A record without one has none.
-local function slot_of(info) return string.match(info, '^[^\31]*\31[^\31]*\31[^\31]*\31[^\31]*\31(.*)$') end
+local function slot_of(info) return string.match(info, '^[^\31]*\31[^\31]*\31[^\31]*\31[^\31]*\31([^\31]*)') end
 
 -- The first of the slots that we may have; the others cannot have all of them. None if a holder's record is gone (evicted,
 -- deleted): it has one all the same, and nobody knows which.

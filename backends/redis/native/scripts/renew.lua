@@ -4,7 +4,7 @@
 -- KEYS: only those that are there and used, so that a cluster takes it while the slot moves: the lock itself in the place
 -- of the token, no ends of who holds it alone.
 -- ARGV: wake, owner, px, exact
--- {renewed, us, token} {lost, value}
+-- {renewed, us, token, who asks for it back (revoke.lua)} {lost, value}
 --- include parts/prologue.lua
 --- include parts/marker.lua
 local _, owner, px, exact = unpack(ARGV)
@@ -26,4 +26,5 @@ if value ~= owner then
   call('ZADD', ends, ms + px, owner)
   call('PEXPIRE', ends, keep)
 end
-return {'renewed', string.format('%.0f', us), record and string.match(record, '^%S+') or '0'}
+local asked = record and string.match(record, '^' .. string.rep('[^\31]*\31', 5) .. '(.+)')
+return {'renewed', string.format('%.0f', us), record and string.match(record, '^%S+') or '0', asked}

@@ -281,7 +281,6 @@ TEST_CASE("the words of other lock tools are answered with dlock's own") {
       {{"run", "--nowait"}, "try once: -n"},
       {{"run", "--semaphore", "3"}, "--permits N"},
       {{"run", "--max", "3"}, "--permits N"},
-      {{"run", "--force"}, "dlock force-release KEY --yes"},
       {{"inspect", "--format", "json"}, "--json"},
       {{"inspect", "-o", "json"}, "--json"},
       {{"-n", "file", "cmd"}, "write: dlock run -n file cmd"},

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Adds to the records of holders who asks them to end, which they read when they renew. What was asked first stays.
+-- ARGV: wake, that, owner, token, owner, token, ...
+-- {asked, how many} {foreign}: all are another client's
+--- include parts/prologue.lua
+--- include parts/marker.lua
+local asked, foreign = 0, 0
+for i = 3, #ARGV, 2 do
+  local owner = ARGV[i]
+  local ending = kind == 'string' and is_marked() and call('ZSCORE', ends, owner)
+  local holds = value == owner or ending and tonumber(ending) > ms
+  local record = holds and call('HGET', holders, owner)
+  if not record then
+    if holds or kind ~= 'string' then foreign = foreign + 1 end
+  elseif string.match(record, '^%S+') == ARGV[i + 1] then
+    local _, parts = string.gsub(record, '\31', '')
+    if parts < 5 then call('HSET', holders, owner, record .. string.rep('\31', 5 - parts) .. ARGV[2]) end
+    asked = asked + 1
+  end
+end
+if asked == 0 and foreign > 0 then return {'foreign'} end
+return {'asked', asked}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/commands/revoke.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/options/wait_policy.h"
+#include "cmd/show/contention.h"
+#include "cmd/show/exit_status.h"
+#include "cmd/show/old_holders.h"
+#include "cmd/wiring/recorder.h"
+#include "lib/base/human_text.h"
+#include "lib/base/json_writer.h"
+#include "lib/lock/who_text.h"
+
+namespace dlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kFirstPause = 10ms;  ///< between looks; grows to the last one
+constexpr Duration kLastPause = 200ms;
+
+class Revocation {
+ public:
+  Revocation(const Options& options, LockAdmin& backend, const Runtime& runtime)
+      : options_(options), backend_(backend), runtime_(runtime), began_(runtime.clock.now()) {}
+
+  Result<void> run() {
+    auto state = backend_.inspect(options_.keys.front());
+    if (!state) return state.error();
+    asked_ = std::move(*state);
+    std::erase_if(asked_.holders, [&](const Participant& holder) {
+      return !is_hold(holder.standing) || (!options_.slot.empty() && holder.slot != options_.slot);
+    });
+    if (asked_.holders.empty()) return {};
+    outcome_ = "released";
+    record();
+    if (auto released = release_leases(); !released) return released;
+    if (auto asked = ask(); !asked) return asked;
+    return wait();
+  }
+
+  std::string json() const {
+    JsonWriter json;
+    json.begin_object().key("schema").text("dlock.revoke/1").key("key").text(asked_.name.text());
+    json.key("store").text(backend_.store()).key("outcome").text(outcome_).key("holders").begin_array();
+    for (const Participant& holder : asked_.holders) put_participant(json, holder);
+    return json.end_array().key("waited_ms").whole_ms(waited()).end_object().line();
+  }
+
+  std::string text() const {
+    const std::string& key = asked_.name.text();
+    if (asked_.holders.empty() && options_.slot.empty()) return key + " is free already\n";
+    if (asked_.holders.empty()) return "no holder of " + key + " has the slot " + printable(options_.slot) + "\n";
+    std::string text;
+    for (const Participant& holder : asked_.holders) text += key + ": " + fate(holder) + '\n';
+    return forced_ ? text + forced_->fate(asked_.holders) : text;
+  }
+
+ private:
+  std::string fate(const Participant& holder) const {
+    const std::string who = participant_text(holder);
+    if (holder.lease) return "the lease of " + who + " is released: no command of dlock's runs under it";
+    if (forced_) return who + " had not ended after " + human_duration(waited()) + ", and has lost the lock by force";
+    return who + " has ended and released it after " + human_duration(waited());
+  }
+
+  Duration waited() const { return ended_ - began_; }
+
+  void record() {
+    EventLog log(options_.events, runtime_.log);
+    if (log.is_off()) return;
+    for (const Participant& holder : asked_.holders) {
+      Event event = new_event(Event::Kind::kRevoked, asked_.name, backend_.store(), options_, runtime_);
+      event.owner = holder.owner;
+      event.token = holder.token.value();
+      event.mode = holder.mode;
+      event.slot = holder.slot;
+      event.holder = holder;
+      log.append(event);
+    }
+  }
+
+  /// What nobody's command is under need not be asked for. A lease that cannot be released from here is freed by force,
+  /// if that takes nothing from others.
+  Result<void> release_leases() {
+    for (const Participant& holder : asked_.holders) {
+      const auto owner = Owner::parse(holder.owner);
+      if (!holder.lease || !owner) continue;
+      const auto released = backend_.release(asked_.name, *owner);
+      if (released || released.error().code == ErrorCode::kLost) continue;
+      if (released.error().code != ErrorCode::kUnsupported || asked_.holders.size() > 1) return released;
+      const auto freed = backend_.force_release(asked_.name, asked_, who_asks(options_.reason));
+      if (!freed) return freed.error();
+    }
+    return {};
+  }
+
+  /// Who has released it meanwhile need not hear it.
+  Result<void> ask() {
+    LockState rest = asked_;
+    std::erase_if(rest.holders, [](const Participant& holder) { return holder.lease; });
+    if (rest.holders.empty()) return {};
+    const auto asked = backend_.revoke(rest.name, rest, who_asks(options_.reason));
+    return asked || asked.error().code == ErrorCode::kConflict ? Result<void>() : asked.error();
+  }
+
+  /// One of those that were asked and hold it still.
+  Result<std::optional<Participant>> one_of_the_asked() {
+    auto state = backend_.inspect(asked_.name);
+    if (!state) return state.error();
+    for (const Participant& holder : state->holders) {
+      const bool asked = std::any_of(asked_.holders.begin(), asked_.holders.end(), [&](const Participant& one) {
+        return one.owner == holder.owner && one.token == holder.token;
+      });
+      if (asked && is_hold(holder.standing)) return std::optional(holder);
+    }
+    return std::optional<Participant>();
+  }
+
+  Result<void> wait() {
+    const WaitPolicy policy = wait_policy(options_, began_);
+    const auto until = policy.once ? std::optional(began_) : policy.until;
+    TimePoint answered = began_;
+    Duration pause = kFirstPause;
+    while (true) {
+      const auto holds = one_of_the_asked();
+      ended_ = runtime_.clock.now();
+      if (holds && !*holds) return {};
+      if (holds) answered = ended_;
+      else if (holds.error().code != ErrorCode::kUnavailable || ended_ >= answered + runtime_.patience)
+        return holds.error();
+      if (holds && until && ended_ >= *until) return options_.force ? free() : still_held(**holds);
+      std::vector<pollfd> nothing;
+      runtime_.clock.wait(nothing, earlier(until, ended_ + pause));
+      pause = std::min(pause * 3 / 2, kLastPause);
+    }
+  }
+
+  /// Exactly those that were asked: others may be in since then.
+  Result<void> free() {
+    auto state = backend_.inspect(asked_.name);
+    if (!state) return state.error();
+    OldHolders old(state->holders, runtime_);
+    const auto freed = backend_.force_release(asked_.name, *state, who_asks(options_.reason));
+    if (!freed) return freed.error();
+    outcome_ = "forced";
+    asked_.holders = freed->freed;
+    forced_.emplace(std::move(old));
+    return {};
+  }
+
+  Error still_held(const Participant& holder) const {
+    const std::string key = asked_.name.typed();
+    return {ErrorCode::kBusy,
+            asked_.name.text() + " is still held by " + participant_text(holder) + ", who was asked " +
+                human_duration(waited()) + " ago to end",
+            "wait longer with --wait, or take the lock from it: dlock force-release " + key};
+  }
+
+  const Options& options_;
+  LockAdmin& backend_;
+  const Runtime& runtime_;
+  const TimePoint began_;
+  TimePoint ended_ = began_;
+  LockState asked_{.name = options_.keys.front(), .store = {}, .holders = {}, .waiters = {}};
+  const char* outcome_ = "free";
+  std::optional<OldHolders> forced_;
+};
+
+}  // namespace
+
+int revoke_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
+  Revocation revocation(options, backend, runtime);
+  if (const auto done = revocation.run(); !done) return fail(runtime.log, done.error());
+  return print(out, runtime.log, options.json ? revocation.json() : revocation.text());
+}
+
+}  // namespace dlock
