@@ -244,7 +244,7 @@ class Batch {
     return short_ && what_.action == StockAction::kTake ? exit_status(ErrorCode::kShort) : 0;
   }
 
-  /// Blocks are served in their order, so it is one line and all behind it.
+  /// Blocks are served in their order, so it is one line and all after it.
   void say_not_started() {
     std::string from = "line " + std::to_string(answered_ + 1);
     std::size_t read = 0;
@@ -252,7 +252,7 @@ class Batch {
       if (read++ == 0) from += " (" + in_quotes(line->text) + ")";
     }
     runtime_.log.error({ErrorCode::kCancelled,
-                        from + " and all behind it were not started" +
+                        from + " and all after it were not started" +
                             (read > 1 ? "; " + std::to_string(read) + " of them were read" : ""),
                         "begin again there, or with all of it: what was served is not served twice"});
   }

@@ -35,7 +35,7 @@ Result<StockStep> parse_json_step(std::string_view line) {
   const auto wrong = [](std::string message) { return Error{ErrorCode::kInvalid, std::move(message)}; };
   MembersSeen members;
   const auto object = nlohmann::json::parse(line, std::ref(members), false);
-  if (!object.is_object()) return wrong("this is no JSON object");
+  if (!object.is_object()) return wrong("this is not a JSON object");
   if (members.twice()) return wrong("member " + dlock::in_quotes(*members.twice()) + " is there twice");
   std::string step;
   std::string id;

@@ -92,7 +92,7 @@ Result<StockStep> parse_step(std::string_view line) {
   const std::string_view id = next_word(rest);
   const std::string_view number = next_word(rest);
   if (word.empty()) return wrong("the line is empty");
-  if (id.empty()) return wrong(in_quotes(word) + " needs the id of a request behind it");
+  if (id.empty()) return wrong(in_quotes(word) + " needs the id of a request after it");
   const std::string_view refund_id = word == "refund" ? next_word(rest) : std::string_view();
   if (!next_word(rest).empty()) {
     return wrong("there is more after " +

@@ -22,7 +22,7 @@ struct GivenOption {
 struct GivenOptions {
   std::vector<GivenOption> options;  ///< in the order given
   const OptionRow* asked = nullptr;  ///< --help or --version: nothing behind it was read
-  std::span<char* const> rest;       ///< with kEndOptions: the first operand and all behind it
+  std::span<char* const> rest;       ///< with kEndOptions: the first operand and all after it
   std::vector<char*> operands;       ///< with kStandAnywhere: what is neither an option nor the value of one
 };
 

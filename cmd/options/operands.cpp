@@ -70,7 +70,7 @@ class Placer {
                    "leave it out, or write: dlock config check --strict");
     }
     if (words.size() == 1) return add_known_word();
-    if (words.front() == "show") return words.size() == 2 ? add_show_and_key() : wrong_count("KEY behind show");
+    if (words.front() == "show") return words.size() == 2 ? add_show_and_key() : wrong_count("KEY after show");
     return words.front() == "check" ? usage("'dlock config check' looks at all that is configured, and takes no KEY")
                                     : add_known_word();
   }
@@ -86,7 +86,7 @@ class Placer {
     const std::string name(row_.name);
     if (arguments_.words.empty()) return usage("'dlock " + name + "' needs a " + std::string(wanted));
     const bool has_token = row_.shape == Operands::kFence || row_.shape == Operands::kKeyAndToken;
-    if (has_token && count_is(1)) return usage("the TOKEN is missing behind " + in_quotes(arguments_.words.front()));
+    if (has_token && count_is(1)) return usage("the TOKEN is missing after " + in_quotes(arguments_.words.front()));
     return usage("'dlock " + name + "' takes one " + std::string(wanted) + ", these are " +
                  std::to_string(arguments_.words.size()) + " words");
   }
@@ -116,7 +116,7 @@ class Placer {
   bool is_local() const { return !options_.backends.empty() && options_.backends.front().is_local(); }
 
   Error file_on_a_server(const LockName& name) const {
-    return {ErrorCode::kUnsupported, name.text() + " is a file of this machine, which is no key on a server",
+    return {ErrorCode::kUnsupported, name.text() + " is a file of this machine, which is not a key on a server",
             "leave the " + name.text().substr(0, name.text().find('/') + 1) + " out, or lock the file: -b local:"};
   }
 

@@ -100,7 +100,7 @@ Result<OnLost> parse_on_lost(std::string_view text) {
     const std::string_view name = text.substr(kSignal.size());
     if (const int number = signal_number(name); number != 0) return OnLost{OnLost::Kind::kSignal, number};
     const std::string best = nearest_signal(name);
-    return invalid(in_quotes(name) + " is no signal",
+    return invalid(in_quotes(name) + " is not a signal",
                    best.empty() ? "write for example signal:USR1 or signal:10" : did_you_mean("signal:" + best));
   }
   if (signal_number(text) != 0) {
@@ -132,7 +132,7 @@ Result<void> check_report(std::string_view text) {
   constexpr std::string_view kDescriptor = "fd:";
   if (!text.starts_with(kDescriptor)) return {};
   if (parse_number(text.substr(kDescriptor.size()), 0, 1 << 20)) return {};
-  return invalid(in_quotes(text) + " is no descriptor", "write for example fd:3, or ./fd:3 for a file of that name");
+  return invalid(in_quotes(text) + " is not a descriptor", "write for example fd:3, or ./fd:3 for a file of that name");
 }
 
 }  // namespace dlock

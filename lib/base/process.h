@@ -72,8 +72,8 @@ pid_t pid_of(const UniqueFd& process);
 /// ours to reap: it was reaped already, or SIGCHLD is ignored, and the kernel has done it.
 int reap(pid_t child);
 
-/// Whether the process behind a pidfd has ended, reaped or not. True also where there is no descriptor (-1): that of a
-/// process that had ended before it was opened.
+/// Whether the process behind a pidfd has ended, reaped or not. True also where there is no descriptor (-1): that of
+/// a process that had ended before it was opened.
 bool has_ended(const UniqueFd& process);
 
 }  // namespace dlock

@@ -64,7 +64,7 @@ class UrlReader {
 
   Result<void> read(std::string_view rest) {
     if (scheme_.shape == UrlShape::kDirectory) return read_directory(rest);
-    if (!rest.starts_with("//")) return malformed(scheme_, "'//' is missing behind '" + url_.scheme + ":'");
+    if (!rest.starts_with("//")) return malformed(scheme_, "'//' is missing after '" + url_.scheme + ":'");
     rest.remove_prefix(2);
     const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
     if (auto read = read_authority(rest.substr(0, end)); !read) return read;
@@ -233,7 +233,7 @@ class UrlReader {
         }
         return {};
       case UrlPath::kDatabaseName:
-        if (path.size() < 2) return malformed(scheme_, "the database is missing: /NAME behind the host");
+        if (path.size() < 2) return malformed(scheme_, "the database is missing: /NAME after the host");
         if (path.find('/', 1) != std::string::npos) return malformed(scheme_, "a database name has no /");
         return {};
     }

@@ -101,7 +101,7 @@ Result<Duration> read_duration(std::string_view text) {
     if (!rest.empty() && rest.front() == '.') {
       rest.remove_prefix(1);
       fraction = take_while(rest, is_digit);
-      if (fraction.empty()) return bad_duration(text, "a digit is missing behind the point");
+      if (fraction.empty()) return bad_duration(text, "a digit is missing after the point");
     } else if (whole.empty()) {
       return bad_duration(text, "a number is missing");
     }

@@ -28,7 +28,7 @@ Result<std::string> value_of(std::string_view inside, const VariableLookup& vari
   const std::size_t end = inside.find(kOtherwise);
   const std::string_view name = inside.substr(0, end);
   if (!is_name(name)) {
-    return misconfigured("'" + std::string(utf8_prefix(name, kLongestShown)) + "' is no name of a variable",
+    return misconfigured("'" + std::string(utf8_prefix(name, kLongestShown)) + "' is not the name of a variable",
                          "write ${NAME}, ${NAME:-otherwise}, or $${ where a variable is not meant");
   }
   auto value = variables(name);

@@ -147,7 +147,7 @@ Result<EventPlace> parse_event_place(std::string_view text) {
   if (text.starts_with(kDescriptor)) {
     const auto fd = whole_number<int>(text.substr(kDescriptor.size()));
     if (fd && *fd >= 0) return EventPlace{EventPlace::Kind::kDescriptor, {}, *fd};
-    return no_place("'" + printable(text, 80) + "' is no descriptor");
+    return no_place("'" + printable(text, 80) + "' is not a descriptor");
   }
   if (text.empty()) return no_place("the file is empty");
   return EventPlace{EventPlace::Kind::kFile, std::string(text)};

@@ -16,7 +16,7 @@ Result<Quantity> parse_quantity(std::string_view text, Quantity least) {
   const auto number = whole_number<std::uint64_t>(text);
   const auto quantity = static_cast<Quantity>(std::min<std::uint64_t>(number.value_or(0), kMostItems));
   if (number && *number <= kMostItems && quantity >= least) return quantity;
-  return Error{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 40)) + "' is no quantity",
+  return Error{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 40)) + "' is not a quantity",
                "a quantity is a whole number from " + std::to_string(least) + " to " + std::to_string(kMostItems)};
 }
 

@@ -73,7 +73,7 @@ std::string record_text(const RequestRecord& record) {
 }
 
 Result<RequestRecord> parse_record(std::string_view text) {
-  const Error broken{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 80)) + "' is no record of a request"};
+  const Error broken{ErrorCode::kInvalid, "'" + std::string(utf8_prefix(text, 80)) + "' is not a record of a request"};
   RequestRecord record;
   const std::string_view state = cut(text, ' ');
   const auto quantity = parse_quantity(cut(text, ' '), 0);

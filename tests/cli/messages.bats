@@ -57,7 +57,7 @@ file_says() {
 }
 
 @test "the command line: a key, a -- or a word is missing, or stands in the wrong place" {
-  says 64 'there is no KEY in front of --' 'dlock run KEY -- true' -- dlock run -- true
+  says 64 'there is no KEY before --' 'dlock run KEY -- true' -- dlock run -- true
   says 64 'no command to run' '!no KEY' -- dlock run -- -k
   says 127 "cannot run 'b-two'" 'several keys need --: dlock run -c STR a b-two --' -- dlock run a b-two -c 'touch ran'
   says 64 "unknown command 'deploy'" 'under a lock: dlock -q run deploy -- touch ran;' -- dlock -q deploy -- touch ran
@@ -66,8 +66,8 @@ file_says() {
   says 64 'dlock run --wait=5 deploy touch ran' -- dlock run deploy --wait=5 touch ran
   says 64 'dlock run -w 10 deploy touch ran' -- dlock run deploy -w 10 touch ran
   says 64 'dlock run -b redis://...' '!hunter2' -- dlock run k -b redis://u:hunter2@h -- touch ran
-  says 64 "the TOKEN is missing behind 'k'" 'KEY TOKEN' -- dlock check k
-  says 64 "the TOKEN is missing behind 'disk'" 'RESOURCE TOKEN' -- dlock fence disk
+  says 64 "the TOKEN is missing after 'k'" 'KEY TOKEN' -- dlock check k
+  says 64 "the TOKEN is missing after 'disk'" 'RESOURCE TOKEN' -- dlock fence disk
   says 64 "has no 'tcsh'" 'there are bash, zsh, fish' -- dlock completion tcsh
   says 64 "has no 'shwo'" 'there are show, check' -- dlock config shwo
 }

@@ -100,7 +100,7 @@ _coprocess() {
   local status=0
   wait "$pid" || status=$?
   [ "$status" = 75 ]
-  [[ $(<err) == *'line 4 and all behind it were not started'* ]]
+  [[ $(<err) == *'line 4 and all after it were not started'* ]]
   is taken 2
 }
 stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }

@@ -348,6 +348,6 @@ is_watched() { zookeeper_says shared wchp | grep -q "^/$1/"; } # KEY
 @test "-vv says what the server answered" {
   hold_lock "$key"
   run -75 dlock run -vv -w 0.2 "$key" -- true
-  [[ "$output" == *"$key: "*" answers: busy, behind the node "* ]]
+  [[ "$output" == *"$key: "*" answers: busy, after the node "* ]]
   let_go
 }

@@ -89,7 +89,7 @@ lines_at_least() { [ "$(wc -l <"$1")" -ge "$2" ]; }
   run "$probe" "${url%main}nope" k GET k
   [[ "$output" == *"knows no master 'nope'"* ]]
   run "$probe" "redis+sentinel://$(address one)/main" k GET k
-  [[ "$output" == *"$(address one) is no sentinel but a Redis server"* ]]
+  [[ "$output" == *"$(address one) is not a sentinel but a Redis server"* ]]
 }
 
 # --- Cluster ---------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep 
 @test "cluster: a server that is no cluster's is told apart" {
   start_redis one
   run "$probe" "redis+cluster://$(address one)" k GET k
-  [[ "$output" == *"$(address one) is no node of a cluster"* ]]
+  [[ "$output" == *"$(address one) is not a node of a cluster"* ]]
 }
 
 # --- dlock itself ----------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
   black_hole 7
 }
 
-@test "a server that is no Tair keeps no such stock, and says so" {
+@test "a server that is not a Tair keeps no such stock, and says so" {
   start_redis one
   run -78 dlock stock create phone --quantity 5 -b "tair://127.0.0.1:$(port_of one)"
   [[ "$output" == *"is no Tair"* ]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tair when answers are lost and keys are changed by others, against the stand-in of tests/support/fake_tair.py, in both
-# modes; and a server that is no Tair.
+# modes; and a server that is not a Tair.
 load ../support/cli
 load ../support/faults
 load ../support/redis
@@ -96,7 +96,7 @@ joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once,
   run ! grep -E '^(SET|EXSET|CAS|EXCAS) k [^P]*$' sent
 }
 
-@test "a server that is no Tair: 78, with what to use instead, and nothing is left on it" {
+@test "a server that is not a Tair: 78, with what to use instead, and nothing is left on it" {
   start_redis one
   local mode
   for mode in '' '?mode=ex'; do

@@ -166,7 +166,7 @@ left_behind() { grep -lzsF "HOME=$BATS_TEST_TMPDIR/dlock-verify." /proc/[0-9]*/e
   wait_until none_left
 }
 
-@test "verify: a picture that goes nowhere is no failure" {
+@test "verify: a picture that goes nowhere is not a failure" {
   verified --duration 1s --workers 2 --faults none --svg /dev/null
   [ "$status" = 0 ]
 }

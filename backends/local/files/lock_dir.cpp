@@ -274,7 +274,7 @@ Result<UniqueFd> LockDir::open_file(const std::string& name, bool create) const 
   }
   if (fd < 0 && errno == ENOENT) {
     Error error = system_error("cannot make a file in " + path_, errno);
-    error.next = "it was removed, or is no place for files: name another directory, --backend local:/dir";
+    error.next = "it was removed, or is not a place for files: name another directory, --backend local:/dir";
     return error;
   }
   return checked(fd, name);

@@ -93,7 +93,7 @@ Error reply_error(const Reply& reply) {
     return {ErrorCode::kUnavailable, "it is a read-only replica: " + words, "name its primary"};
   }
   if (reply.is_error() && reply.text.find("Unknown Redis command") != std::string::npos) {
-    return {ErrorCode::kUnsupported, "it is no Tair: " + said, "use redis:// for it"};
+    return {ErrorCode::kUnsupported, "it is not a Tair: " + said, "use redis:// for it"};
   }
   return {code_of(reply), reply.is_error() ? said : "it answered something else than was asked", ""};
 }

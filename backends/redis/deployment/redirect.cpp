@@ -161,7 +161,7 @@ std::pair<std::vector<Command>, std::vector<bool>> with_asking(const std::vector
 Result<std::vector<SlotRange>> parse_cluster_slots(const Reply& reply, const Endpoint& asked) {
   const bool disabled = reply.is_error("ERR") && reply.text.find("cluster support disabled") != std::string::npos;
   if (disabled || is_unknown_command(reply)) {
-    return Error{ErrorCode::kMisconfigured, asked.text() + " is no node of a cluster: " + words_of(reply),
+    return Error{ErrorCode::kMisconfigured, asked.text() + " is not a node of a cluster: " + words_of(reply),
                  "for one server write redis:// (rediss:// with TLS) instead of redis+cluster://"};
   }
   if (reply.kind != Reply::Kind::kArray) return refused_question(reply, asked, "CLUSTER SLOTS");
@@ -201,7 +201,7 @@ std::vector<Endpoint> parse_replicas(const Reply& reply) {
 Result<std::optional<Endpoint>> parse_master_address(const Reply& reply, const Endpoint& asked) {
   if (reply.is_nil()) return std::optional<Endpoint>();
   if (is_unknown_command(reply)) {
-    return Error{ErrorCode::kMisconfigured, asked.text() + " is no sentinel but a Redis server",
+    return Error{ErrorCode::kMisconfigured, asked.text() + " is not a sentinel but a Redis server",
                  "name the sentinels (port 26379 by default), or write redis:// for one server"};
   }
   if (reply.kind == Reply::Kind::kArray && reply.elements.size() == 2) {

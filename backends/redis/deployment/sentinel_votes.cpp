@@ -58,7 +58,7 @@ Error not_elected(const std::vector<SentinelVote>& votes, std::size_t configured
   }
   return summary(
       ErrorCode::kMisconfigured, std::move(message),
-      "the name behind the hosts is that of 'sentinel monitor NAME ...'; redis-cli -p 26379 sentinel masters");
+      "the name after the hosts is that of 'sentinel monitor NAME ...'; redis-cli -p 26379 sentinel masters");
 }
 
 }  // namespace dlock::redis

@@ -121,7 +121,7 @@ Finding tair_commands(const ServerGroup& group, const std::string& command, cons
   const auto reply = reply_of(group, answer);
   const bool knows = reply && !reply->text.starts_with("ERR unknown command");
   if (knows) return Finding::ok(group.name(0) + " knows " + command);
-  return Finding::fail(group.name(0) + " is no Tair: it does not know " + command, "use redis:// for it",
+  return Finding::fail(group.name(0) + " is not a Tair: it does not know " + command, "use redis:// for it",
                        ErrorCode::kUnsupported);
 }
 

@@ -75,7 +75,7 @@ class QuorumLock final : public PollableLock {
 };
 
 /// One lock of redlock:// or tair://, for its keeper. Unsupported: shared, permits, fair, lock-delay; later also a
-/// tair:// server that is no Tair.
+/// tair:// server that is not a Tair.
 Result<std::unique_ptr<LockDriver>> keep_quorum_lock(const BackendUrl& url, const LockSpec& spec,
                                                      const Runtime& runtime);
 

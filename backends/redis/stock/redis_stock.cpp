@@ -114,7 +114,7 @@ class RedisStock final : public Stock {
            reply.text.find("Unknown Redis command") != std::string::npos;
   }
   Error no_tair(const Reply& reply) const {
-    return {ErrorCode::kUnsupported, store_ + " is no Tair: it answered \"" + words_of(reply) + "\"",
+    return {ErrorCode::kUnsupported, store_ + " is not a Tair: it answered \"" + words_of(reply) + "\"",
             "use redis:// for it"};
   }
 

@@ -39,7 +39,7 @@ Error not_opened(const DlockTlsFailure& failure, const TlsSettings& settings, co
     case kDlockTlsKeyFile:
       return bad_file("key-file", settings.key_file, failure.reason);
     case kDlockTlsName:
-      return {ErrorCode::kMisconfigured, "'" + printable(name) + "' is no name that a certificate can be for",
+      return {ErrorCode::kMisconfigured, "'" + printable(name) + "' is not a name that a certificate can be for",
               "set server-name"};
     default:
       return {ErrorCode::kSystem, std::string("TLS cannot be used: ") + failure.reason};

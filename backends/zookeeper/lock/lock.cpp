@@ -147,7 +147,7 @@ Result<ZookeeperLock::Outcome> ZookeeperLock::pass_stages(Control& control) {
     if (verdict->kind == Verdict::Kind::kHolds) continue;
     verdict_ = std::move(*verdict);
     acquisition_.trace_answer(calls_->key().server, [this] {
-      return verdict_.watch.empty() ? "busy, no place is free" : "busy, behind the node " + verdict_.watch.front();
+      return verdict_.watch.empty() ? "busy, no place is free" : "busy, after the node " + verdict_.watch.front();
     });
     if (acquisition_.patience().queues()) acquisition_.trace("queued on " + calls_->key().server);
     return Outcome::kBusy;

@@ -270,7 +270,7 @@ Result<std::vector<LockName>> StockTree::reservations() {
   std::vector<std::string> paths;
   for (const std::string& child : list->children) {
     auto id = name_of_part(child);
-    if (!id) return broken("'" + child + "' among its reservations is no request");
+    if (!id) return broken("'" + child + "' among its reservations is not a request");
     paths.push_back(request_node(*id));
     ids.push_back(std::move(*id));
   }

@@ -142,7 +142,7 @@ TEST_CASE("what is wrong in a file is named with line, column and the nearest ri
       {"[defaults]\npermits = 3\n", "unknown key 'permits' in [defaults]", "below a line [key.\"NAME\"]"},
       {"[defaults]\nreason = \"${NOT_SET}\"\n", "f.toml:2:1: reason: the variable NOT_SET is not set", "${NOT_SET:-"},
       {"[defaults]\nreason = \"${RUN\"\n", "reason: a ${ has no }", "$${"},
-      {"[defaults]\nreason = \"${7}\"\n", "'7' is no name of a variable", "$${"},
+      {"[defaults]\nreason = \"${7}\"\n", "'7' is not the name of a variable", "$${"},
       {"[defaults]\nttl = 5s\n", "f.toml:2:", "write ttl = \"5s\""},
       {"[defaults]\nfair = yes\n", "f.toml:2:", "write fair = true"},
       {"[defaults]\nfair = Off # now\n", "f.toml:2:", "write fair = false"},

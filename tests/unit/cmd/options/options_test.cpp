@@ -253,7 +253,7 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"--on-lost", "signal:0"}), ErrorCode::kInvalid, "no signal"},
       {run({"--on-lost", "signal:65"}), ErrorCode::kInvalid, "no signal"},
       {run({"--progress", "allways"}), ErrorCode::kInvalid, "none of auto|always|never"},
-      {run({"--report", "fd:x"}), ErrorCode::kInvalid, "'fd:x' is no descriptor"},
+      {run({"--report", "fd:x"}), ErrorCode::kInvalid, "'fd:x' is not a descriptor"},
       {run({"--report", ""}), ErrorCode::kInvalid, "empty"},
       {run({"-b", "redis"}), ErrorCode::kInvalid, "'redis' is not a backend"},
       {run({"-b", ""}), ErrorCode::kInvalid, "URL is empty"},
