@@ -39,12 +39,6 @@ Result<std::unique_ptr<LockDriver>> keep_mysql_lock(const BackendUrl& url, const
   using mysql::Strategy;
   auto settings = mysql::settings_of(url, connect_timeout_of(spec.wait));
   if (!settings) return settings.error();
-  if (spec.supersedes != Supersedes::kNothing) {
-    return Error{
-        ErrorCode::kUnsupported,
-        settings->store + " does not show for certain in which order runs came, and so which one is the latest",
-        "leave --replace or --newest out, or use another backend (man 7 dlock compares them)"};
-  }
   const mysql::Dial dial = mysql::connect_by_connector;
   switch (settings->strategy) {
     case Strategy::kLease:

@@ -84,9 +84,10 @@ class Decision {
   }
 
   void operator()(const Renewed& renewed) {
-    if (!s_.deadline || s_.lost) return;  // a loss that was declared stays declared
+    const bool asked = s_.said_lost && !s_.session_over;  // the lock is ours until the command has ended
+    if (!s_.deadline || (s_.lost && !asked)) return;      // a loss that was declared stays declared
     s_.deadline = std::max(*s_.deadline, renewed.deadline);
-    s_.lost_why.clear();
+    if (!s_.lost) s_.lost_why.clear();
   }
 
   void operator()(const Unrenewed& unrenewed) {

@@ -198,6 +198,7 @@ asked_back() {
   run -0 dlock revoke "$key"
   [[ "$output" == "$key is free already"* ]]
   # A command that ignores TERM has the lock until it is gone: only then the next one begins.
+  rm -f next
   start_watched waiter dlock run -t 3s -k 300ms --events "$PWD/events" "$key" -- sh -c 'trap "" TERM; echo $$ >pid; while :; do sleep 0.05; done'
   wait_until filled pid
   start_watched next dlock run -q "$key" -- sh -c '! kill -0 "$(cat pid)" 2>/dev/null && touch ran'
@@ -251,13 +252,14 @@ waits() { # REASON
 }
 
 superseded() {
-  if ! can revokes || ! can sees_waiters || [[ "$DLOCK_BACKEND" == mysql:* ]]; then
+  if ! can revokes || ! can sees_waiters; then
     run -78 dlock run --replace "$key" -- touch ran
     run -78 dlock run --newest "$key" -- touch ran
     [ ! -e ran ]
     return
   fi
   local n
+  rm -f go asked one*
   start_watched waiter dlock run -q -t 6s --on-lost signal:TERM "$key" -- sh -c \
     'trap "echo asked >asked" TERM; echo $$ >pid; while [ ! -e go ]; do sleep 0.05; done'
   wait_until filled pid

@@ -53,7 +53,7 @@ TEST_CASE("a hold that is asked to end is renewed until it is released") {
   on_every_backend("revoke-renewed", [](World& w) {
     if (skips(w, !w.fixture.revokes, kDeaf)) return;
     LockSpec spec = renewed_soon(exclusive(w.key));
-    spec.ttl = 2s;
+    spec.ttl = scaled(3s);
     Acquisition holder(w.a, spec);
     holder.held();
     const auto shown = w.b.inspect(name(w.key));
@@ -61,7 +61,8 @@ TEST_CASE("a hold that is asked to end is renewed until it is released") {
     REQUIRE(w.b.revoke(name(w.key), *shown, "ops@ci-5"));
     CHECK(hears(holder, "revoked by ops@ci-5"));
     Acquisition next(w.b, exclusive(w.key));
-    CHECK_FALSE(holder.wait_for<Lost>(scaled(3s)));
+    const auto lost = holder.wait_for<Lost>(scaled(4s));  // for longer than the ttl
+    CHECK_MESSAGE(!lost, (lost ? lost->why : ""));
     CHECK(next.stays_quiet());
     holder.release();
     next.held();

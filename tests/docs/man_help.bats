@@ -137,6 +137,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
   dlock renew --owner "$owner" k --json >renew.json
   dlock check k "$token" --json >check.json
   dlock inspect k --json >inspect.json
+  dlock revoke --json unheld >revoke.json
   dlock force-release --yes k --json >force-release.json
   dlock hold k --json </dev/null >hold.json
   dlock run --report report.json k -- true
