@@ -230,16 +230,16 @@ asked_back() {
 asked_in_vain() {
   can revokes || return 0
   hold_lock -t 20s "$key"
-  local keeper
-  keeper=$(pgrep -P "$holder" '^dlock-') || true
-  kill -STOP "$holder" $keeper
+  local processes
+  mapfile -t processes < <(echo "$holder"; pgrep -P "$holder" '^dlock-' || true)
+  kill -STOP "${processes[@]}"
   run -75 dlock revoke -w 300ms "$key"
   [[ "$output" == *"$key is still held by "*"dlock force-release $key"* ]]
   run -64 dlock revoke --force "$key"
   run -0 dlock revoke -w 300ms --force "$key"
   [[ "$output" == *"has lost the lock by force"* ]]
   is_free "$key"
-  kill -CONT "$holder" $keeper
+  kill -CONT "${processes[@]}"
   local status=0
   let_go || status=$?
   [ "$status" = 79 ]
