@@ -304,7 +304,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
 
 @test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
   through_proxy
-  silent_behind_the_grant 2
+  silent_behind_the_grant 3
 }
 
 @test "a server that hangs over a request which nobody waits for any more, and goes on: nothing is held" {
