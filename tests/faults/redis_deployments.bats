@@ -402,6 +402,8 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   [ ! -e ran ]
 }
 
+offset_of() { redis_cli "$1" info replication | grep -o 'master_repl_offset:[0-9]*'; }
+has_caught_up() { [ "$(offset_of two)" = "$(offset_of one)" ]; }
 @test "one name for the primary: holder and waiter follow it through a failover" {
   start_redis one --repl-diskless-sync-delay 0 --unixsocket "$PWD/one.sock"
   start_redis two --repl-diskless-sync-delay 0 --unixsocket "$PWD/two.sock" --replicaof 127.0.0.1 "$(port_of one)"
@@ -412,6 +414,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
   start_watched a dlock run --ttl $((3 * slowness))s k -- section --for $((5 * slowness))
   wait_until begun 1
   wait_section b
+  wait_until has_caught_up
   redis_cli two replicaof no one
   ln -sfn two.sock primary.sock
   redis_cli one replicaof 127.0.0.1 "$(port_of two)"

@@ -61,7 +61,7 @@ seen() { redis_cli tair fake seen | grep -c "$1"; }
 @test "a server that is not a Tair keeps no such stock, and says so" {
   start_redis one
   run -78 dlock stock create phone --quantity 5 -b "tair://127.0.0.1:$(port_of one)"
-  [[ "$output" == *"is no Tair"* ]]
+  [[ "$output" == *"is not a Tair"* ]]
 }
 
 @test "tair, a server that is silent: 69 says that a take or a restock may have been done, and how to repeat it once" {

@@ -30,7 +30,7 @@ through_proxy() { # [?mode=ex]
 
 @test "acquire: a server that falls silent right after the grant does not matter any more, and the handle is good" {
   through_proxy ''
-  silent_behind_the_grant 2
+  silent_behind_the_grant 3
 }
 
 is_queued() { grep -q '^dlock: waiting for k.* - held by' said; }
@@ -102,7 +102,7 @@ joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once,
   for mode in '' '?mode=ex'; do
     use one "$mode"
     run -78 dlock run -n k -- touch ran
-    [[ "$output" == *"no Tair"*redis://* ]]
+    [[ "$output" == *"is not a Tair"*redis://* ]]
     [ ! -e ran ]
     [ "$(redis_cli one dbsize)" = 0 ]
   done

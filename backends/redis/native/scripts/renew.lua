@@ -26,5 +26,5 @@ if value ~= owner then
   call('ZADD', ends, ms + px, owner)
   call('PEXPIRE', ends, keep)
 end
-local asked = record and string.match(record, '^' .. string.rep('[^\31]*\31', 5) .. '(.+)')
+local asked = record and string.match(record, '^' .. string.rep('[^\31]*\31', 5) .. '(.+)') or nil
 return {'renewed', string.format('%.0f', us), record and string.match(record, '^%S+') or '0', asked}
