@@ -128,9 +128,9 @@ teardown() { end_world; }
   [[ "$output" == *ps* ]]
 }
 
-@test "secrets: a password file that others can read is refused" {
+@test "secrets: a password file that others can write is refused" {
   echo pw >secret
-  chmod 644 secret
+  chmod 666 secret
   printf '[backend.r]\nurl = "redis://localhost"\npassword-file = "%s"\n' "$PWD/secret" >own.toml
   run -78 dlock -C own.toml -b r run k -- true
   [[ "$output" == *secret* && "$output" != *pw* ]]

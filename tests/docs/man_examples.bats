@@ -53,7 +53,7 @@ type_all() { # PAGE [SKIPPED]
 @test "dlock(1)" {
   start_redis one
   here redis://locks.example "$(redis_url one)"
-  recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two} "$BATS_TEST_TMPDIR"/bin/{sync-orders,fetch}
+  recorded {sync-orders,deploy.sh,run-tests,report,rebuild,step-one,step-two,serve-preview.sh} "$BATS_TEST_TMPDIR"/bin/{sync-orders,fetch}
   export url=https://files.example/1 GIT_SHA=8f3c2d1
   type_all dlock.1 1
   [ "$(cat "$calls")" = "sync-orders under sync
@@ -65,13 +65,15 @@ run-tests --database db1 under test-db
 report under table
 rebuild under table
 step-one under deploy
-step-two under deploy" ]
+step-two under deploy
+serve-preview.sh under preview/main
+deploy.sh --all under deploy/prod" ]
   # The last one is about a lock that somebody has.
   start_watched holder dlock run -q deploy/prod -- sleep 100
   wait_until is_held deploy/prod
   here 'dlock force-release' 'dlock force-release --yes'
   run -0 typed dlock.1 "$(examples_of dlock.1)"
-  [[ "$output" == *"deploy/prod is free now"* ]]
+  [[ "$output" == *"deploy/prod is free already"* ]] # who held it has obeyed
   [ "$(how_ended holder)" = "exit 79" ]
 }
 

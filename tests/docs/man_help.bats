@@ -188,7 +188,7 @@ $in_help" || { echo "$variable is only in the page"; return 1; }
     log.busy log.unavailable log.overheld log.invalid log.misconfigured log.unsupported log.denied log.conflict log.short log.repeated log.system log.internal \
     history.expired history.withdrawn history.unavailable history.refused history.unlocked history.waiting history.held history.unseen \
     event.slot event.holder event.why event.lease event.until event.reentered event.waiting event.unreached event.reached event.unrenewed event.lost event.signalled event.ended event.busy \
-    event.withdrawn event.unavailable event.refused event.unlocked event.renewed event.force-released event.journald \
+    event.withdrawn event.unavailable event.refused event.unlocked event.renewed event.revoked event.force-released event.journald \
     verify.what verify.history log.waiting log.unreached log.reached log.fallback log.unlocked log.release_unconfirmed log.step log.note; do
     absent=${absent/"$word "/}
   done
