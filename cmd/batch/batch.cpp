@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/batch/batch.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,15 +51,13 @@ class EndSignals final : public Control {
 
 class Batch {
  public:
-  Batch(const Options& options, Stock& stock, const Runtime& runtime, Output& out, SignalInbox& inbox, int input)
+  Batch(const Options& options, Stock& stock, const Runtime& runtime, Output& out, SignalInbox& inbox)
       : options_(options),
         what_(*options.stock),
         stock_(stock),
         runtime_(runtime),
         out_(out),
         signals_(inbox),
-        input_(input),
-        reader_(input),
         start_(start_by_chance()) {}
 
   int run() {
@@ -135,13 +132,13 @@ class Batch {
     if (line.kind == LineReader::Line::Kind::kTooLong) {
       return Error{ErrorCode::kInvalid, "it is longer than " + std::to_string(LineReader::kLongest) + " bytes"};
     }
-    return what_.action == StockAction::kTake ? make_step("take", line.text, &what_.qty) : parse_step(line.text);
+    return parse_step(line.text);
   }
 
   /// False: the input pauses, or an end is wanted. With `wait` only the latter.
   bool has_input(bool wait) {
     while (true) {
-      std::vector<pollfd> fds{{input_, POLLIN, 0}};
+      std::vector<pollfd> fds{{STDIN_FILENO, POLLIN, 0}};
       if (out_.fd() >= 0) fds.push_back({out_.fd(), 0, 0});
       signals_.add_interest(fds);
       if (wait) clock().wait(fds, std::nullopt);
@@ -195,7 +192,6 @@ class Batch {
       (options_.json ? put_json_answer : put_answer)(text_, steps_[step++], answer);
       if (!answer) count(answer.error().code);
       else if (std::holds_alternative<StockInProgress>(*answer)) count(ErrorCode::kBusy);
-      else short_ = short_ || std::holds_alternative<StockShort>(*answer);
     }
     answered_ = lines_.back().number;
     deliver();
@@ -240,8 +236,7 @@ class Batch {
     if (failure_) return exit_status(failure_->code);
     if (unknown_) return exit_status(ErrorCode::kUnavailable);
     if (cut) return kCut;
-    if (first_error_) return exit_status(*first_error_);
-    return short_ && what_.action == StockAction::kTake ? exit_status(ErrorCode::kShort) : 0;
+    return first_error_ ? exit_status(*first_error_) : 0;
   }
 
   /// Blocks are served in their order, so it is one line and all after it.
@@ -263,8 +258,7 @@ class Batch {
   const Runtime& runtime_;
   Output& out_;
   EndSignals signals_;
-  const int input_;
-  LineReader reader_;
+  LineReader reader_{STDIN_FILENO};
   int start_;
   std::vector<Line> lines_;
   std::vector<StockStep> steps_;
@@ -274,7 +268,6 @@ class Batch {
   std::optional<ErrorCode> first_error_;
   std::optional<Error> failure_;  ///< of stdin or stdout
   bool unknown_ = false;          ///< a request has no answer
-  bool short_ = false;
   bool unreachable_ = false;
   bool over_ = false;
 };
@@ -298,15 +291,9 @@ Owner batch_owner(const LockName& stock, const LockName& id) {
 }
 
 int batch_command(const Options& options, Stock& stock, const Runtime& runtime, Output& out) {
-  const std::string& from = options.stock->ids_from;
-  UniqueFd file;
-  if (!from.empty() && from != "-") {
-    file = UniqueFd(open(from.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) return fail(runtime.log, system_error("cannot read " + from, errno));
-  }
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
-  return Batch(options, stock, runtime, out, *signals, file.valid() ? file.get() : STDIN_FILENO).run();
+  return Batch(options, stock, runtime, out, *signals).run();
 }
 
 }  // namespace dlock

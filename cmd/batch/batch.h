@@ -9,7 +9,7 @@
 
 namespace dlock {
 
-/// `dlock stock batch`, and `dlock stock take --ids-from`: returns the exit status. What the input has is served in
+/// `dlock stock batch`: returns the exit status. What the input has is served in
 /// blocks of at most --window, each when the one before it is answered; the answers of a block are written before the
 /// next one is read. Nothing of a line that was not answered stays behind but what the store did: the same input again
 /// finds it by its ids.

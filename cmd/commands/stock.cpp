@@ -34,7 +34,7 @@ class Calling {
       case StockAction::kShow:
         return stock_show(options_, stock_, runtime_, out_);
       case StockAction::kTake:
-        return what_.ids_from.empty() ? take() : batch_command(options_, stock_, runtime_, out_);
+        return take();
       case StockAction::kBatch:
         return batch_command(options_, stock_, runtime_, out_);
       case StockAction::kRefund:

@@ -38,7 +38,6 @@ std::string shown_value(const Setting& setting, bool url) {
 }
 
 std::string preset_value(const OptionRow& row, const Options& options) {
-  if (row.id == OptionId::kRenewInterval) return spell_duration(options.renew_interval);
   if (row.id == OptionId::kKillAfter) return spell_duration(options.kill_after);
   return std::string(row.preset);
 }

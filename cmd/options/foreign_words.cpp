@@ -42,6 +42,8 @@ constexpr ForeignWords kOptions[] = {
     {"retries", "how many attempts: --tries N; for how long: --wait D"},
     {"no-wait nowait", "try once: -n"},
     {"semaphore max", "at most N holders: --permits N"},
+    {"renew-interval", "a lease is renewed every third of it: --ttl D"},
+    {"ids-from", "any number of requests, one a line: dlock stock batch"},
     {"format output", "JSON instead of text, where a command prints something: --json"},
 };
 

@@ -6,7 +6,7 @@
 
 namespace dlock {
 
-/// --ttl, --renew-interval, --kill-after and --lock-delay with what they promise each other (lib/lock/lease.h): Invalid
+/// --ttl, --kill-after and --lock-delay with what they promise each other (lib/lock/lease.h): Invalid
 /// when a command could still run at the end of its lease.
 Result<void> read_lease_options(const OptionReader& from, Command command, Options& options);
 

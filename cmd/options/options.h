@@ -76,7 +76,6 @@ struct StockOptions {
   std::optional<Quantity> qty_given = {};  ///< --qty, if it was: refund gives back all without it
   std::optional<LockName> id = {};         ///< --id
   std::optional<LockName> refund_id = {};
-  std::string ids_from = {};             ///< --ids-from of take: a file, or "-"; empty: one request
   Duration reserve{0};                   ///< --reserve of batch: how long a take is set aside; 0: it sells
   int window = 256;                      ///< --window: requests under way at most
   bool lock_segment = false;             ///< run --mode lock
@@ -122,7 +121,6 @@ struct Options {
   Supersedes supersedes = Supersedes::kNothing;  ///< --replace, --newest
   Duration ttl = std::chrono::seconds(30);
   bool ttl_given = false;  ///< by flag, environment or file: `acquire` wants it to be chosen
-  Duration renew_interval{0};
   Duration kill_after{0};
   OnLost on_lost;
   Duration lock_delay{0};

@@ -18,17 +18,15 @@ constexpr int kWidestWindow = 10'000;
 constexpr OptionId kCreateOptions[] = {OptionId::kQuantity, OptionId::kSegments, OptionId::kIfNotExists,
                                        OptionId::kJson};
 constexpr OptionId kShowOptions[] = {OptionId::kJson, OptionId::kWatch, OptionId::kInterval};
-constexpr OptionId kTakeOptions[] = {OptionId::kQty,     OptionId::kId,    OptionId::kNonblock,
-                                     OptionId::kWait,    OptionId::kJson,  OptionId::kConflictExitCode,
-                                     OptionId::kIdsFrom, OptionId::kWindow};
+constexpr OptionId kTakeOptions[] = {OptionId::kQty,  OptionId::kId,   OptionId::kNonblock,
+                                     OptionId::kWait, OptionId::kJson, OptionId::kConflictExitCode};
 constexpr OptionId kBatchOptions[] = {OptionId::kReserve, OptionId::kWindow, OptionId::kWait, OptionId::kJson};
 constexpr OptionId kAddOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kJson};
 constexpr OptionId kRefundOptions[] = {OptionId::kQty, OptionId::kId, OptionId::kRefundId, OptionId::kJson};
 constexpr OptionId kRunOptions[] = {
-    OptionId::kQty,     OptionId::kId,          OptionId::kStockMode,        OptionId::kNonblock,
-    OptionId::kWait,    OptionId::kTtl,         OptionId::kRenewInterval,    OptionId::kKillAfter,
-    OptionId::kOnLost,  OptionId::kCommandText, OptionId::kConflictExitCode, OptionId::kReport,
-    OptionId::kMaxHold,
+    OptionId::kQty,    OptionId::kId,        OptionId::kStockMode, OptionId::kNonblock,    OptionId::kWait,
+    OptionId::kTtl,    OptionId::kKillAfter, OptionId::kOnLost,    OptionId::kCommandText, OptionId::kConflictExitCode,
+    OptionId::kReport, OptionId::kMaxHold,
 };
 constexpr OptionId kRebalanceOptions[] = {OptionId::kJson};
 constexpr OptionId kResizeOptions[] = {OptionId::kSegments, OptionId::kJson};
@@ -136,7 +134,6 @@ class Reader {
     enum class Mode { kReserve, kLock } mode = Mode::kReserve;
     if (auto read = from_.read_choice(OptionId::kStockMode, mode); !read) return read;
     stock_.lock_segment = mode == Mode::kLock;
-    if (auto read = from_.read_with(OptionId::kIdsFrom, parse_file, stock_.ids_from); !read) return read;
     if (auto read = from_.read(OptionId::kReserve, std::chrono::milliseconds(1), stock_.reserve); !read) return read;
     if (auto read = from_.read(OptionId::kWindow, 1, kWidestWindow, stock_.window); !read) return read;
     if (auto read = read_id(OptionId::kId, "a request", stock_.id); !read) return read;
@@ -173,25 +170,11 @@ class Reader {
       case StockAction::kDrop:
         return missing(OptionId::kYes, "the items and all requests would be forgotten");
       case StockAction::kTake:
-        return check_ids_from();
       case StockAction::kShow:
       case StockAction::kBatch:
       case StockAction::kRun:
       case StockAction::kRebalance:
         return {};
-    }
-    return {};
-  }
-
-  Result<void> check_ids_from() {
-    if (!from_.find(OptionId::kIdsFrom)) {
-      if (!from_.find(OptionId::kWindow)) return {};
-      return usage_error("--window means nothing without --ids-from", "add --ids-from FILE, or leave it out");
-    }
-    for (const OptionId alone : {OptionId::kId, OptionId::kNonblock, OptionId::kConflictExitCode}) {
-      if (!from_.given_by_flag(alone)) continue;
-      return usage_error("--ids-from and --" + std::string(option_row(alone).name) + " do not go together",
-                         "each line of FILE is an id, and no request waits for what is set aside");
     }
     return {};
   }

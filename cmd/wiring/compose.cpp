@@ -63,7 +63,7 @@ LockSpec make_spec(const Options& options, const LockName& name, const WaitPolic
   spec.behind_nobody = options.nonblock && options.supersedes == Supersedes::kReplace;
   spec.ttl = std::max(options.ttl, options.at_least);  // what is killed with everything of ours keeps it by itself
   spec.at_least = options.at_least;
-  spec.renew_interval = options.renew_interval;
+  spec.renew_interval = options.ttl / 3;
   spec.lock_delay = options.lock_delay;
   spec.kill_after = options.kill_after;
   spec.command = name_of_command(options);

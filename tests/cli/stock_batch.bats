@@ -140,16 +140,6 @@ stopped() { [[ $(</proc/"$1"/stat) == *') T '* ]]; }
   is taken 1
 }
 
-_ids() {
-  create 7 3
-  lines a 'b b' c >ids
-  run -0 dlock stock take "$phone" --qty 2 --ids-from ids
-  [ "$(without_parts <<<"$output")" = "$(lines 'a ok' 'b b ok' 'c ok')" ]
-  run -80 dlock stock take "$phone" --qty 2 --ids-from - < <(cat ids; echo d)
-  [ "$(without_parts <<<"$output")" = "$(lines 'a repeated' 'b b repeated' 'c repeated' 'd short 1 0')" ]
-}
-@test "take --ids-from: one request a line" { on_each _ids; }
-
 @test "batch: a reader that is gone ends it with 71, and what was served is found again" {
   create 100000 1
   seq -f 'take r%.0f' 50000 >in
@@ -178,9 +168,6 @@ _ids() {
   create 5 1
   run -0 dlock stock batch "$phone" </dev/null
   [ -z "$output" ]
-  run -71 dlock stock take "$phone" --ids-from missing
-  [[ $output == *'cannot read missing'* ]]
-  run -64 dlock stock take "$phone" --ids-from - --id a
   run -64 dlock stock batch "$phone" --window 0
   run -64 dlock stock batch "$phone" --qty 2
   run -69 dlock stock batch "$phone" -b redis://127.0.0.1:1 --wait 200ms </dev/null

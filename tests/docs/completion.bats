@@ -113,7 +113,7 @@ hold_some() {
   done
   [ "$(in_bash dlock stock take phone --re)" = "" ]
   [ "$(in_fish 'dlock stock take phone --re')" = "" ]
-  [ "$(in_fish 'dlock stock run phone --re' | cut -f 1 | xargs)" = '--renew-interval --report' ]
+  [ "$(in_fish 'dlock stock run phone --re' | cut -f 1 | xargs)" = --report ]
   [[ "$(in_fish 'dlock stock --re')" == *--reserve* ]]
 }
 

@@ -79,7 +79,7 @@ behind_each_packet() { # FUNCTION...: calls it for each DIRECTION and number of 
 }
 
 # A whole life: acquire, some renewals, release.
-life() { dlock run -w 5 --ttl 3s --renew-interval 100ms "$1" -- sh -c 'echo ran >>ran; sleep 0.25'; } # KEY
+life() { dlock run -w 5 --ttl 1500ms "$1" -- sh -c 'echo ran >>ran; sleep 0.6'; } # KEY
 
 cut_life() { # DIRECTION N
   rm -f ran

@@ -389,7 +389,7 @@ have_hung() { [ "$(network hung)" -ge "$1" ]; } # N connections
   script_victims
   recorded() { jq -e "select(.event == \"$1\")" events >/dev/null; }
   why() { jq -r "select(.event == \"$1\") | .why" events; }
-  start_watched first dlock run -q --ttl 20s --renew-interval 200ms k -- note first
+  start_watched first dlock run -q --ttl 9s k -- note first
   wait_until recorded granted
   kill -STOP "$(pid_of_server one)"
   wait_until recorded unrenewed

@@ -233,8 +233,8 @@ all_listen_at() { [ "$(redis_cli "$1" pubsub channels 'dlock:{x}:wake:*' | grep 
 }
 
 # What holds k while "end" is missing, and who waits for it; then both must come to their end, one after the other.
-hold_and_wait() { # KEY TTL [OPTION...]: of the holder
-  start_watched a dlock run --ttl "$2" "${@:3}" "$1" -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done; echo a >>served'
+hold_and_wait() { # KEY TTL
+  start_watched a dlock run --ttl "$2" "$1" -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done; echo a >>served'
   wait_until filled begun
   start_watched b dlock run -q --ttl "$2" "$1" -- sh -c 'echo b >>served'
   wait_until has 1 waiters "$1"
@@ -260,12 +260,12 @@ end_of_permit() { redis_cli c zrange 'p{x}:timeout' 0 0 withscores | tail -n 1; 
 @test "cluster: a slot moves under a holder and a waiter: half of its keys for a while (TRYAGAIN), then all" {
   start_cluster
   export DLOCK_BACKEND=$url
-  local first often=(--ttl 30s --renew-interval 500ms)
+  local first often=(--ttl 12s)
   start_watched p dlock run -b "$url?layout=redisson&kind=permits" --permits 2 "${often[@]}" 'p{x}' -- sleep 99
   wait_until redis_says c 1 zcard 'p{x}:timeout'
   start_watched n dlock run "${often[@]}" 'n{x}' -- dlock run -v -s "${often[@]}" 'n{x}' -- sleep 99 2>inner
   wait_until grep -q entered inner
-  hold_and_wait x 30s --renew-interval 500ms # longer than these steps take on a busy machine
+  hold_and_wait x 12s # whose loss is later than these steps take on a busy machine
   redis_cli a cluster setslot 16287 importing "$(id_of c)"
   redis_cli c cluster setslot 16287 migrating "$(id_of a)"
   wait_until is_renewed c x # however long that takes
@@ -322,7 +322,7 @@ has_caught_up() { [ "$(offset_of "$1")" = "$(offset_of "$2")" ]; } # REPLICA MAS
 @test "sentinel: a failover that lost the key: the next renewal says lost, 79" {
   start_sentinels
   export DLOCK_BACKEND=$url
-  start_watched a dlock run --ttl 10s --renew-interval 1s k -- sh -c 'echo begun >begun; sleep 30' 2>said
+  start_watched a dlock run --ttl 10s k -- sh -c 'echo begun >begun; sleep 30' 2>said
   wait_until filled begun
   redis_cli one acl setuser default -psync -sync
   redis_cli one client kill type replica >&2

@@ -229,7 +229,7 @@ fail_over() {
 @test "sentinel, wait_replicas=all: held across a failover and renewed at the new master once that has a replica" {
   start_sentinels
   use "$url?wait_replicas=all"
-  start_watched a dlock run --ttl 60s --renew-interval 500ms k -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done'
+  start_watched a dlock run --ttl 30s k -- sh -c 'echo begun >begun; while [ ! -e end ]; do sleep 0.02; done'
   wait_until filled begun
   kill_redis one
   for sentinel in s1 s2 s3; do wait_until names_master "$sentinel" two; done
@@ -244,7 +244,7 @@ fail_over() {
   touch end
   [ "$(how_ended a)" = "exit 0" ]
 }
-renewed_on() { [ "$(redis_cli "$1" pttl k)" -gt 58000 ]; }
+renewed_on() { [ "$(redis_cli "$1" pttl k)" -gt 28000 ]; }
 
 @test "sentinel, wait_replicas=all: a replica that leaves to be promoted still counts" {
   start_sentinels

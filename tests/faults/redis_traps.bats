@@ -116,7 +116,7 @@ calls() { redis_cli one info commandstats | sed -nE "s/^cmdstat_$1:calls=([0-9]+
   run -75 dlock run -q -w 2 k -- true
   [ "$(how_ended a)" = "exit 0" ]
 
-  start_watched b dlock run --ttl 3s --renew-interval 200ms k -- section --for 30
+  start_watched b dlock run --ttl 3s k -- section --for 30
   wait_until begun 2
   redis_cli one set k stranger px 1500
   [ "$(how_ended b)" = "exit 79" ]
@@ -147,7 +147,7 @@ SCRIPT
 
 @test "X9: the server's clock jumps an hour ahead and ends the lease: the holder hears it at its next renewal, 79" {
   start_jumping
-  start_watched a dlock run --ttl 4s --renew-interval 300ms k -- section --for 30
+  start_watched a dlock run --ttl 4s k -- section --for 30
   wait_until begun 1
   jump clock 3600
   [ "$(how_ended a)" = "exit 79" ]
@@ -157,7 +157,7 @@ SCRIPT
 
 @test "X9: the server's clock jumps an hour back: no second holder, and tokens go on upwards" {
   start_jumping
-  start_watched a dlock run --ttl 2s --renew-interval 300ms k -- section --for 2
+  start_watched a dlock run --ttl 2s k -- section --for 2
   wait_until begun 1
   jump clock -3600
   run -75 dlock run -q -n k -- section

@@ -56,7 +56,7 @@ through_proxy() {
   start_redis one --appendonly yes --appendfsync always
   use "$(redis_url one)"
   create 10 2
-  run_until_told a --qty 2 --id a --ttl 20s --renew-interval 200ms
+  run_until_told a --qty 2 --id a --ttl 20s
   kill_redis one
   restart_redis one
   is reserved 2

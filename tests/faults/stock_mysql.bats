@@ -85,8 +85,8 @@ take_is_cut() { # WAY
 
 @test "the server is killed and comes back while CMD runs: sold once, or given back" {
   create 10 2
-  start_watched a dlock stock run phone --qty 2 --id a --ttl 20s --renew-interval 200ms -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
-  start_watched b dlock stock run phone --qty 1 --id b --ttl 20s --renew-interval 200ms -- sh -c 'touch inside2; until [ -e go ]; do sleep 0.02; done; exit 1'
+  start_watched a dlock stock run phone --qty 2 --id a --ttl 20s -- sh -c 'touch inside; until [ -e go ]; do sleep 0.02; done'
+  start_watched b dlock stock run phone --qty 1 --id b --ttl 20s -- sh -c 'touch inside2; until [ -e go ]; do sleep 0.02; done; exit 1'
   wait_until test -e inside
   wait_until test -e inside2
   kill_server one

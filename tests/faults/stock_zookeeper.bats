@@ -62,7 +62,7 @@ through_proxy() {
   start_zookeeper one
   use "$(zookeeper_url one)"
   create 10 2
-  run_until_told a --qty 2 --id a --ttl 30s --renew-interval 200ms
+  run_until_told a --qty 2 --id a --ttl 30s
   kill_server one
   restart_zookeeper one
   is reserved 2
@@ -76,7 +76,7 @@ through_proxy() {
   start_zookeeper one
   use "$(zookeeper_url one)"
   create 10 2
-  run_until_told a --qty 6 --id a --ttl 3s --renew-interval 100ms
+  run_until_told a --qty 6 --id a --ttl 3s
   local keeper
   keeper=$(pgrep -P "$(pid_of a)" -x dlock-zookeeper)
   kill -KILL "$keeper" "$(pid_of a)"

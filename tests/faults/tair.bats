@@ -85,7 +85,7 @@ joins_with_cuts() { # [?mode=ex]: an inner run that asks again has entered once,
   local mode
   for mode in '' '?mode=ex'; do
     use tair "$mode"
-    run -0 dlock run --ttl 1s --renew-interval 100ms k -- sleep 0.5
+    run -0 dlock run --ttl 1s k -- sleep 0.5
   done
   redis_cli tair fake seen >sent
   grep -qE '^CAS k \S+ \S+ PX 1000$' sent

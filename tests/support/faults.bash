@@ -164,7 +164,7 @@ life_cut_everywhere() { # TTL LAST: behind each message up to the LAST
       lock=${key:-k}-$direction-$n
       rm -f ran
       cut_behind "$direction" "$n"
-      run dlock run -w 5 --ttl "$1" --renew-interval 100ms "$lock" -- sh -c 'echo ran >>ran; sleep 0.35'
+      run dlock run -w 5 --ttl "$1" "$lock" -- sh -c 'echo ran >>ran; sleep 0.4'
       echo "$direction $n: $status $output"
       [ "$status" = 0 ]
       [ "$(wc -l <ran)" = 1 ]

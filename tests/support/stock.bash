@@ -119,7 +119,7 @@ cuts_in_what_changes_the_segments() {
 }
 
 cuts_in_a_run() { # QUANTITY
-  cut_behind_each dlock stock run phone --qty "$1" --id order-AT --ttl 2s --renew-interval 100ms -- sh -c 'echo ran >>ran; sleep 0.25'
+  cut_behind_each dlock stock run phone --qty "$1" --id order-AT --ttl 1s -- sh -c 'echo ran >>ran; sleep 0.4'
   is taken $(($1 * cuts))
   is open 0
   [ "$(wc -l <ran)" = "$cuts" ]

@@ -31,7 +31,7 @@ TEST_CASE("the nearest name is found, and nothing that is far away") {
       {"ttll", "ttl"},
       {"wiat", "wait"},
       {"nonblok", "nonblock"},
-      {"renew", "renew-interval"},  // the beginning of one name only
+      {"retry", "retry-interval"},  // the beginning of one name only
       {"re", ""},                   // of two
       {"confict-exit-kode", "conflict-exit-code"},
       {"xyzzy", ""},
@@ -44,7 +44,7 @@ TEST_CASE("the nearest name is found, and nothing that is far away") {
   };
   for (const Row& row : rows) {
     Nearest nearest(row.word);
-    for (const char* name : {"ttl", "wait", "nonblock", "renew-interval", "retry-interval", "conflict-exit-code"}) {
+    for (const char* name : {"ttl", "wait", "nonblock", "reason", "retry-interval", "conflict-exit-code"}) {
       nearest.offer(name);
     }
     CAPTURE(row.word);

@@ -51,7 +51,7 @@ TEST_CASE("config show prints each value with its origin, and no secret") {
   const auto text = config(kFile, {"show", "-q"});
   if (!text) FAIL(text.error().message);
   for (const char* line : {"default-backend", "main ", "$DLOCK_WAIT", "5s", "default", "-q", "redis://u:***@h",
-                           "redis://:***@i local:", ":4\n", "renew-interval", "20s"}) {
+                           "redis://:***@i local:", ":4\n", "kill-after", "5s"}) {
     CAPTURE(line);
     CHECK((*text).find(line) != std::string::npos);
   }

@@ -79,10 +79,10 @@ TEST_CASE("help speaks of the command that is asked about alone, help stock name
   REQUIRE((run && stock && action));
   CHECK((*run).find("force-release") == std::string::npos);
   CHECK((*stock).find("take, run: exit status") != std::string::npos);
-  CHECK((*stock).find("run: renew the lease every D") != std::string::npos);
+  CHECK((*stock).find("run: what happens to CMD when the lock is lost") != std::string::npos);
   CHECK((*stock).find("drop: required") != std::string::npos);
   CHECK((*stock).find("force-release") == std::string::npos);
-  CHECK((*action).find("  renew the lease every D") != std::string::npos);
+  CHECK((*action).find("  what happens to CMD when the lock is lost") != std::string::npos);
 }
 
 TEST_CASE("the overview names every command that is there for people") {

@@ -149,18 +149,11 @@ TEST_CASE("--tries beats a wait of 0 that nobody typed") {
   CHECK(both.error().message == "-w 0 tries once, --tries asks for 3 attempts");
 }
 
-TEST_CASE("what a file says of ending and renewing hinders no command that does neither") {
-  const Home home("[defaults]\nkill-after = \"5s\"\nrenew-interval = \"9s\"\n");
+TEST_CASE("what a file says of ending hinders no command that ends none") {
+  const Home home("[defaults]\nkill-after = \"5s\"\n");
   const std::string xdg = "XDG_CONFIG_HOME=" + home.path;
   CHECK(parsed({"acquire", "-t", "6s", "k"}, {xdg}).kill_after == 1s);
-  CHECK(parsed({"acquire", "-t", "6s", "k"}, {xdg}).renew_interval == 2s);
-  CHECK(parsed({"hold", "-t", "10s", "--renew-interval", "3s", "k"}, {xdg}).renew_interval == 3s);
   CHECK(!parse(run({"-t", "6s"}), {xdg}));
-  CHECK(!parse({"acquire", "-t", "6s", "--watch-pid", "1", "k"}, {xdg}));
-  const auto typed = parse({"acquire", "-t", "60s", "--renew-interval", "3s", "k"});
-  REQUIRE(!typed);
-  CHECK(typed.error().code == ErrorCode::kInvalid);
-  CHECK(typed.error().message.starts_with("--renew-interval means nothing without --watch-pid"));
 }
 
 TEST_CASE("an empty variable counts as unset, but DLOCK_BACKEND is a mistake unless a flag says where") {

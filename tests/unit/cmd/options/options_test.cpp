@@ -28,7 +28,6 @@ TEST_CASE("with nothing said, everything has its default") {
   CHECK(options.mode == Mode::kExclusive);
   CHECK(options.ttl == 30s);
   CHECK(!options.ttl_given);
-  CHECK(options.renew_interval == 10s);
   CHECK(options.kill_after == 5s);
   CHECK(options.on_lost.kind == OnLost::Kind::kTerm);
   CHECK(options.connect_timeout == 5s);
@@ -58,8 +57,6 @@ TEST_CASE("each option of run arrives with its type") {
                                       "--fair",
                                       "-t",
                                       "20s",
-                                      "--renew-interval",
-                                      "5s",
                                       "-k",
                                       "2s",
                                       "--on-lost",
@@ -95,7 +92,6 @@ TEST_CASE("each option of run arrives with its type") {
   CHECK(options.fair);
   CHECK(options.ttl == 20s);
   CHECK(options.ttl_given);
-  CHECK(options.renew_interval == 5s);
   CHECK(options.kill_after == 2s);
   CHECK(options.on_lost.kind == OnLost::Kind::kSignal);
   CHECK(options.on_lost.signal == SIGUSR1);
@@ -190,10 +186,9 @@ TEST_CASE("signals have names with and without SIG, and numbers") {
   }
 }
 
-TEST_CASE("a short ttl gets a kill-after and a renewal that fit") {
+TEST_CASE("a short ttl gets a kill-after that fits") {
   const Options options = parsed(run({"-t", "1s"}));
   CHECK(options.kill_after == Duration(1s) / 6);
-  CHECK(options.renew_interval == Duration(1s) / 3);
 }
 
 TEST_CASE("what cannot be is refused with the reason and the right status") {
@@ -222,8 +217,6 @@ TEST_CASE("what cannot be is refused with the reason and the right status") {
       {run({"-w", "5x"}), ErrorCode::kInvalid, "unknown unit 'x'"},
       {run({"-t", "10", "-k", "5"}), ErrorCode::kInvalid, "leaves no room for 5s"},
       {run({"-t", "8", "--kill-after", "5"}), ErrorCode::kInvalid, "leaves no room for 5s"},
-      {run({"-t", "30", "--renew-interval", "24s"}), ErrorCode::kInvalid, "too seldom"},
-      {run({"--renew-interval", "0"}), ErrorCode::kInvalid, "1ms is the least"},
       {run({"--permits", "0"}), ErrorCode::kInvalid, "'0' is not a number from 1"},
       {run({"-m", std::string(257, 'x')}), ErrorCode::kInvalid, "-m: it has 257 bytes, and may have 256"},
       {run({"--permits", "-1"}), ErrorCode::kInvalid, "'-1' is not a number"},
