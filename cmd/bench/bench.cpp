@@ -23,11 +23,9 @@ std::string bench_text(const std::string& store, const BenchPlan& plan, const Al
       headline("lock + unlock, one process: " + std::to_string(per_second(alone.round.count(), alone.took)) +
                " a second in " + store);
   text += "  " + percentile_text(alone.round) + '\n';
-  if (look.terminal) text += histogram(alone.round, look.width);
   text += headline("hand-over, " + std::to_string(plan.processes) +
                    " processes: " + std::to_string(per_second(contended.rounds, contended.took)) + " locks a second");
   text += "  " + percentile_text(contended.hand_over) + '\n';
-  if (look.terminal) text += histogram(contended.hand_over, look.width);
   text += "  each process got it " + std::to_string(contended.fewest) + " to " + std::to_string(contended.most) +
           " times\n";
   return text;

@@ -238,17 +238,7 @@ Result<void> measure(StockBenchRow& row, const LockName& name, const StockClient
   return {};
 }
 
-const char* way_name(Way way) {
-  switch (way) {
-    case Way::kTake:
-      return "take";
-    case Way::kReserve:
-      return "reserve";
-    case Way::kLock:
-      return "lock";
-  }
-  return "?";
-}
+const char* way_name(Way way) { return way == Way::kTake ? "take" : way == Way::kReserve ? "reserve" : "lock"; }
 
 std::int64_t per_second(const StockBenchRow& row) {
   const double seconds = std::chrono::duration<double>(row.took).count();

@@ -31,9 +31,6 @@ std::string percentile_text(const Latencies& latencies);
 /// "850 ns", "4.8 µs", "12 ms", "1.3 s": two significant digits at least.
 std::string fine_duration(Duration length);
 
-/// One line for each doubling of time, with a bar of block characters; at most `width` columns (0: 80).
-std::string histogram(const Latencies& latencies, std::size_t width);
-
 /// {"count":..,"p50_ms":..,"p90_ms":..,"p99_ms":..,"longest_ms":..}
 void put_latencies(JsonWriter& json, const Latencies& latencies);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/acquire.h"
+#include "cmd/commands/commands.h"
 
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/complete.h"
+#include "cmd/commands/commands.h"
 
 #include <signal.h>
 #include <sys/time.h>
@@ -32,7 +32,7 @@ int print_live(const Options& options, const std::vector<std::string>& names, co
 }  // namespace
 
 /// A timer goes on through execv(2), the handler does not: whatever this process becomes comes by here.
-void hurry() {
+void set_completion_deadline() {
   struct sigaction give_up {};
   give_up.sa_handler = [](int) { _exit(0); };
   sigaction(SIGALRM, &give_up, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/doctor.h"
+#include "cmd/commands/commands.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -17,27 +17,11 @@ using Verdict = Finding::Verdict;
 constexpr int kRoundTripsInALease = 50;
 
 const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kOk:
-      return "ok";
-    case Verdict::kWarn:
-      return "warn";
-    case Verdict::kFail:
-      return "fail";
-  }
-  return "?";
+  return verdict == Verdict::kOk ? "ok" : verdict == Verdict::kWarn ? "warn" : "fail";
 }
 
 Paint verdict_paint(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kOk:
-      return Paint::kGreen;
-    case Verdict::kWarn:
-      return Paint::kYellow;
-    case Verdict::kFail:
-      return Paint::kRed;
-  }
-  return Paint::kRed;
+  return verdict == Verdict::kOk ? Paint::kGreen : verdict == Verdict::kWarn ? Paint::kYellow : Paint::kRed;
 }
 
 /// Unreachable hides everything else, and refused hides what is not fit.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/fence.h"
+#include "cmd/commands/commands.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <vector>
 
-#include "cmd/options/wait_policy.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/wiring/compose.h"
 #include "lib/base/json_writer.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/hold.h"
+#include "cmd/commands/commands.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

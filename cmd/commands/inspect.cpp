@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/inspect.h"
+#include "cmd/commands/commands.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "cmd/commands/watch_locks.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/history_text.h"
 #include "cmd/show/locks.h"
@@ -75,9 +74,7 @@ std::string live_text(const LiveLocks& live, const Options& options, LockAdmin& 
 
 int inspect_command(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out) {
   if (options.watch && out.look().terminal && !options.json) {
-    const bool keyboard = isatty(STDIN_FILENO) == 1;
-    return keyboard ? watch_locks(options, backend, runtime, out, STDIN_FILENO)
-                    : watch_on_terminal(options, backend, runtime, out);
+    return watch_locks(options, backend, runtime, out, isatty(STDIN_FILENO) == 1 ? STDIN_FILENO : -1);
   }
   if (options.watch) return watch_as_stream(options, backend, runtime, out);
   const auto live = look_at_locks(options, backend);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/renew_release.h"
+#include "cmd/commands/commands.h"
 
 #include <signal.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/revoke.h"
+#include "cmd/commands/commands.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "cmd/options/wait_policy.h"
 #include "cmd/show/contention.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/old_holders.h"
+#include "cmd/wiring/compose.h"
 #include "cmd/wiring/recorder.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"

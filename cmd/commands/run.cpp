@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/run.h"
+#include "cmd/commands/commands.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/stock.h"
+#include "cmd/commands/commands.h"
 
 #include <signal.h>
 
@@ -7,8 +7,8 @@
 
 #include "cmd/batch/batch.h"
 #include "cmd/options/stock_actions.h"
-#include "cmd/options/wait_policy.h"
 #include "cmd/show/exit_status.h"
+#include "cmd/wiring/compose.h"
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
 #include "lib/stock/taking.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "cmd/commands/stock.h"
+#include "cmd/commands/commands.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/watch.h"
 #include "lib/base/json_writer.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/watch_locks.h"
+#include "cmd/commands/commands.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "cmd/commands/force_release.h"
 #include "cmd/options/operands.h"
 #include "cmd/show/exit_status.h"
 #include "cmd/show/lock_screen.h"

@@ -204,12 +204,12 @@ class Splitter {
   static bool wants_next(std::string_view word) {
     if (word.starts_with("--")) {
       const OptionRow* row = find_option(word.substr(2));
-      return row != nullptr && row->kind != ValueKind::kFlag;
+      return row != nullptr && row->value.kind != ValueKind::kFlag;
     }
     for (std::size_t i = 1; i < word.size(); ++i) {
       const OptionRow* row = find_option(word[i]);
       if (row == nullptr) return false;
-      if (row->kind != ValueKind::kFlag) return i + 1 == word.size();
+      if (row->value.kind != ValueKind::kFlag) return i + 1 == word.size();
     }
     return false;
   }

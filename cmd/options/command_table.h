@@ -29,9 +29,20 @@ enum class Operands {
   kNone,
 };
 
-/// One command: drives parsing, help and completion.
+struct Call;  // cmd/call.h
+
+enum CommandTrait : unsigned {
+  kPrints = 0,           ///< what it prints is all that it is for
+  kHasEffect = 1,        ///< has an effect without output: done also where nothing can be written to stdout
+  kLooksOrFrees = 2,     ///< goes on with what can be read of a configuration that has mistakes
+  kNeedsNoSettings = 4,  ///< works whatever the configuration says
+};
+
+/// One command: drives parsing, help and completion, and does it. All rows stand in cmd/command_rows.cpp.
 struct CommandRow {
   Command command;
+  int (*run)(const Call& call);  ///< returns the exit status
+  unsigned traits;               ///< of CommandTrait
   std::string_view name;
   std::string_view aliases;   ///< separated by blanks
   std::string_view operands;  ///< as the usage line shows them

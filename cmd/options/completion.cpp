@@ -12,7 +12,7 @@ namespace {
 
 /// The values of an option, between blanks or bars, besides the names of files; empty when they cannot be known.
 std::string_view value_words(const OptionRow& row) {
-  if (row.kind == ValueKind::kChoice) return row.value;
+  if (row.value.kind == ValueKind::kChoice) return row.value.name;
   if (row.id == OptionId::kOnLost) return "term kill ignore signal:USR1 signal:HUP";
   if (row.id == OptionId::kEvents) return "journald fd:3 off";
   if (row.id == OptionId::kReport) return "fd:3";
@@ -64,7 +64,7 @@ class Completer {
     if (waiting_ != nullptr) return take_value(*std::exchange(waiting_, nullptr), word);
     if (!is_option(word)) return take_operand(word);
     const OptionRow* row = find_row(word);
-    if (row == nullptr || row->kind == ValueKind::kFlag) return;
+    if (row == nullptr || row->value.kind == ValueKind::kFlag) return;
     if (const std::size_t equals = word.find('='); equals != word.npos)
       return take_value(*row, word.substr(equals + 1));
     waiting_ = row;
@@ -92,8 +92,8 @@ class Completer {
 
   void offer_values(const OptionRow& row) {
     offer_words(value_words(row));
-    if (row.kind == ValueKind::kFile) out_.lines += ":files\n";
-    if (row.kind != ValueKind::kBackend) return;
+    if (row.value.kind == ValueKind::kFile) out_.lines += ":files\n";
+    if (row.value.kind != ValueKind::kBackend) return;
     offer("local:");
     out_.live = Completion::Live::kBackends;
   }
@@ -103,7 +103,7 @@ class Completer {
       const OptionRow* row = find_row(typed_);
       out_.before = typed_.substr(0, equals + 1);
       out_.typed = typed_.substr(equals + 1);
-      if (row != nullptr && row->kind != ValueKind::kFlag) offer_values(*row);
+      if (row != nullptr && row->value.kind != ValueKind::kFlag) offer_values(*row);
       return;
     }
     for (const OptionRow& row : option_rows()) {

@@ -47,11 +47,11 @@ std::vector<Shown> shown_settings(const Options& options) {
   const std::string& alias = options.backends.front().alias;
   const OptionReader reader(options.config, Command::kConfig, alias.empty() ? "" : "backend." + alias);
   for (const OptionRow& row : option_rows()) {
-    if (row.config_key.empty()) continue;
+    if (row.config == 0) continue;
     const Setting* setting = reader.find(row.id);
-    const std::string name(row.config_key);
+    const std::string name(config_key(row));
     if (setting == nullptr) lines.push_back({name, preset_value(row, options), "default"});
-    else lines.push_back({name, shown_value(*setting, row.kind == ValueKind::kBackend), setting->origin.text()});
+    else lines.push_back({name, shown_value(*setting, row.value.kind == ValueKind::kBackend), setting->origin.text()});
   }
   for (const Setting& setting : options.config.settings()) {
     const bool of_key = setting.section.starts_with(kKeySection);

@@ -78,9 +78,9 @@ std::vector<std::string> odd_variables(const Environment& environment) {
   for (const auto& [name, value] : environment.ours) {
     if (is_known(name)) continue;
     const OptionRow* option = find_option(option_name(name));
-    if (option != nullptr && !option->config_key.empty()) {
+    if (option != nullptr && option->config != 0) {
       warnings.push_back("$" + std::string(name) + " is not read: use --" + std::string(option->name) + ", or " +
-                         std::string(option->config_key) + " in the configuration");
+                         std::string(config_key(*option)) + " in the configuration");
       continue;
     }
     Nearest nearest(name.substr(kPrefix.size()));

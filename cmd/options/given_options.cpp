@@ -102,12 +102,12 @@ class GivenOptionReader {
     const OptionRow* row = find_long(spelled.substr(2));
     const bool has_value = spelled.size() < word.size();
     std::string copy(word);
-    if (row == nullptr || !belongs_here(*row) || (has_value && row->kind == ValueKind::kFlag)) {
+    if (row == nullptr || !belongs_here(*row) || (has_value && row->value.kind == ValueKind::kFlag)) {
       register_misfit();
       return copy.insert(0, kNameMark);
     }
     register_option(*row, spelled);
-    wants_value_ = !has_value && row->kind != ValueKind::kFlag;
+    wants_value_ = !has_value && row->value.kind != ValueKind::kFlag;
     // Without the mark "--ttl=" takes the next word for its value.
     return has_value ? copy.insert(spelled.size() + 1, kLetterMark) : copy;
   }
@@ -125,7 +125,7 @@ class GivenOptionReader {
         return copy.insert(i, kLetterMark);
       }
       register_option(*row, std::string{'-', word[i]});
-      if (row->kind == ValueKind::kFlag) continue;
+      if (row->value.kind == ValueKind::kFlag) continue;
       wants_value_ = i + 1 == word.size();
       break;
     }
@@ -153,7 +153,7 @@ class GivenOptionReader {
   }
 
   void register_option(const OptionRow& row, std::string_view spelled) {
-    const bool flag = row.kind == ValueKind::kFlag;
+    const bool flag = row.value.kind == ValueKind::kFlag;
     add(std::string(spelled), flag, [this, &row, flag, name = std::string(spelled)](const CLI::results_t& values) {
       return hear(row, name, flag ? std::string() : unmarked(values.front()));
     });
@@ -230,7 +230,7 @@ class GivenOptionReader {
     const bool letters = !word.starts_with("--");
     const std::string name = letters ? std::string{'-', word.back()} : std::string(word);
     const OptionRow* row = letters ? find_letter(word.back()) : find_long(word.substr(2));
-    return usage_error("option " + name + " needs a value", "write: " + name + " " + std::string(row->value));
+    return usage_error("option " + name + " needs a value", "write: " + name + " " + std::string(row->value.name));
   }
 
   /// CLI11 has copies. Where a word stands twice, either of the two says the same.

@@ -72,7 +72,7 @@ std::string overview() {
 std::string option_label(const OptionRow& row) {
   std::string label = row.letter == 0 ? std::string("      --") : std::string("  -") + row.letter + ", --";
   label += row.name;
-  if (!row.value.empty()) label.append(" ").append(row.value);
+  if (!row.value.name.empty()) label.append(" ").append(row.value.name);
   return label;
 }
 

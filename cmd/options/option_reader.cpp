@@ -27,8 +27,9 @@ const Setting* OptionReader::look_up(OptionId id) const {
   const Setting* general = config_.find(config_section(row), config_key(row));
   const bool overridden = general != nullptr && general->origin.layer != Origin::Layer::kFile;
   if (overridden) return general;
-  const Setting* special = row.of_key ? config_.find(key_, key_of_lock(row)) : nullptr;
-  if (special == nullptr && row.of_backend && !backend_.empty()) special = config_.find(backend_, config_key(row));
+  const Setting* special = (row.config & kInKey) != 0 ? config_.find(key_, row.name) : nullptr;
+  if (special == nullptr && (row.config & kInBackend) != 0 && !backend_.empty())
+    special = config_.find(backend_, config_key(row));
   return special != nullptr ? special : general;
 }
 
@@ -72,7 +73,7 @@ Result<void> OptionReader::read(OptionId id, std::string& out) const {
 Result<int> OptionReader::read_choice_number(OptionId id, int otherwise) const {
   const Setting* setting = look_up(id);
   if (setting == nullptr) return otherwise;
-  auto number = parse_choice(setting->value(), option_row(id).value);
+  auto number = parse_choice(setting->value(), option_row(id).value.name);
   if (number) return find(id) != nullptr ? *number : otherwise;
   if (auto refused = refuse(at(*setting, number.error())); !refused) return refused.error();
   return otherwise;

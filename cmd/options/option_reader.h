@@ -6,13 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/options/key_settings.h"
 #include "cmd/options/option_table.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/config/config.h"
 
 namespace dlock {
+
+/// The section of a Config in which there is what holds for the KEYs of this call.
+inline constexpr std::string_view kChosenForKeys = "key";
 
 /// Gives options their types. Looks an option up in the merged settings; a value of the KEYs' own sections beats one of
 /// [backend.NAME], that one of [defaults], and flag and environment beat all. An error begins with where the value

@@ -91,22 +91,27 @@ enum class OptionId {
 /// What an option's value is.
 enum class ValueKind { kFlag, kText, kFile, kDuration, kNumber, kChoice, kBackend };
 
+struct OptionValue {
+  ValueKind kind = ValueKind::kFlag;
+  std::string_view name = {};  ///< how help calls it; the choices of kChoice
+};
+
+/// The sections of a configuration file in which an option may stand, one bit each, under its name ("default-backend"
+/// stands at the top).
+enum ConfigPlace : unsigned { kInDefaults = 1, kInBackend = 2, kInKey = 4 };
+
 /// One option: the only description of it. Parsing, help, completion, environment, configuration files and the check of
 /// the man page read these rows.
 struct OptionRow {
   OptionId id;
   std::string_view name;
   char letter = 0;  ///< 0: none
-  ValueKind kind = ValueKind::kFlag;
-  std::string_view value = {};       ///< how help calls the value; the choices when kind is kChoice
-  CommandSet commands = 0;           ///< the commands that have it
-  bool anywhere = false;             ///< may also stand before the command
-  bool repeats = false;              ///< each one counts; else the last one wins
-  std::string_view variable = {};    ///< in the environment; empty: none
-  std::string_view config_key = {};  ///< in [defaults] ("default-backend" stands at the top); empty: none
-  bool of_backend = false;           ///< may stand in [backend.NAME] as well
-  bool of_key = false;               ///< may stand in [key."PATTERN"] as well
-  bool of_defaults = true;           ///< may stand in [defaults]
+  OptionValue value = {};
+  CommandSet commands = 0;         ///< the commands that have it
+  bool anywhere = false;           ///< may also stand before the command
+  bool repeats = false;            ///< each one counts; else the last one wins
+  std::string_view variable = {};  ///< in the environment; empty: none
+  unsigned config = 0;             ///< of ConfigPlace
   CommandSet flag_only = 0;  ///< commands that read it from the command line alone, or else use a default of their own
   std::string_view preset = {};  ///< the built-in value, as help and `config show` write it; empty: none
   std::string_view help = {};

@@ -9,18 +9,13 @@
 #include "cmd/options/backend_choice.h"
 #include "cmd/options/completion.h"
 #include "cmd/options/environment.h"
-#include "cmd/options/forgiven.h"
-#include "cmd/options/key_settings.h"
-#include "cmd/options/lease_options.h"
-#include "cmd/options/mode_options.h"
-#include "cmd/options/once_options.h"
+#include "cmd/options/lock_options.h"
 #include "cmd/options/operands.h"
 #include "cmd/options/option_reader.h"
 #include "cmd/options/option_values.h"
 #include "cmd/options/settings.h"
 #include "cmd/options/stock_actions.h"
 #include "cmd/options/usage_error.h"
-#include "cmd/options/verify_options.h"
 #include "lib/base/clock.h"
 #include "lib/base/human_text.h"
 #include "lib/config/duration_text.h"
@@ -32,17 +27,29 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMostTries = 100'000'000;
 constexpr int kMostProcesses = 1000;
-constexpr Duration kAnything{0};
-constexpr Duration kSomething{1};
 
 /// Does the command talk to a backend at all?
 bool needs_no_backend(const Arguments& arguments) {
-  const Command command = arguments.command;
-  if (command == Command::kComplete) return complete_words(arguments.words).live == Completion::Live::kNone;
-  return command == Command::kHelp || command == Command::kVersion || command == Command::kCompletion ||
-         command == Command::kSection;
+  if (arguments.command == Command::kComplete) return complete_words(arguments.words).live == Completion::Live::kNone;
+  return (command_row(arguments.command).traits & kNeedsNoSettings) != 0;
+}
+
+/// The mistake of a flag or of a variable, which nobody goes on with; nullptr: there is none.
+const Error* typed_mistake(const Options& options) {
+  const auto typed = [](const Error& mistake) { return mistake.code != ErrorCode::kMisconfigured; };
+  const auto found = std::find_if(options.mistakes.begin(), options.mistakes.end(), typed);
+  return found == options.mistakes.end() ? nullptr : &*found;
+}
+
+/// For the commands that go on: turns the mistakes, and those of the files, into warnings (for doctor: findings).
+void tell_of_mistakes(Options& options) {
+  std::vector<Error>& mistakes = options.mistakes;
+  mistakes.insert(mistakes.begin(), options.config.mistakes().begin(), options.config.mistakes().end());
+  if (options.command == Command::kDoctor) return;
+  for (const Error& mistake : mistakes) {
+    options.warnings.push_back(mistake.message + " (left out)" + (mistake.next.empty() ? "" : "; ") + mistake.next);
+  }
 }
 
 /// Merges the settings into Options step by step. The first error ends it.
@@ -243,6 +250,11 @@ class Composer {
     return {};
   }
 
+  Result<void> read_waiting() { return read_wait_options(reader(), options_); }
+  Result<void> read_mode() { return read_mode_options(reader(), arguments_, options_); }
+  Result<void> read_lease() { return read_lease_options(reader(), options_); }
+  Result<void> read_running() { return read_run_options(reader(), arguments_, options_); }
+
   void warn_of_files_left_out() {
     for (const Error& note : options_.config.notes()) options_.warnings.push_back(note.message + "; " + note.next);
   }
@@ -275,81 +287,6 @@ class Composer {
     options_.log.colour =
         options_.colour == When::kAlways || (options_.colour == When::kAuto && isatty(STDERR_FILENO) == 1);
     return {};
-  }
-
-  Result<void> read_waiting() {
-    const auto from = reader();
-    if (auto read = read_wait(from); !read) return read;
-    if (auto read = from.read(OptionId::kTries, 1, kMostTries, options_.tries); !read) return read;
-    options_.retry_interval = options_.tries > 0 ? Duration(1s) : kAnything;
-    if (auto read = from.read(OptionId::kRetryInterval, kSomething, options_.retry_interval); !read) return read;
-    if (from.given_by_flag(OptionId::kRetryInterval) && options_.tries == 0) {
-      return usage_error("--retry-interval means nothing without --tries",
-                         "add --tries N; waiting without it asks nobody");
-    }
-    if (options_.nonblock && options_.tries > 1 && from.given_by_flag(OptionId::kTries)) {
-      const bool typed = from.given_by_flag(OptionId::kNonblock);
-      return usage_error((typed ? "-n" : "-w 0") + std::string(" tries once, --tries asks for ") +
-                             std::to_string(options_.tries) + " attempts",
-                         "leave one out");
-    }
-    if (options_.nonblock) options_.tries = 0;
-    if (auto read = from.read(OptionId::kConflictExitCode, 0, 255, options_.conflict_exit_code); !read) return read;
-    if (auto read = from.read_with(OptionId::kWarnHeld, parse_warn_held, options_.warn_held); !read) return read;
-    return from.read(OptionId::kConnectTimeout, kSomething, options_.connect_timeout);
-  }
-
-  Result<void> read_wait(const OptionReader& from) {
-    if (auto read = from.read(OptionId::kNonblock, options_.nonblock); !read) return read;
-    if (from.find(OptionId::kWait) == nullptr) return {};
-    if (options_.nonblock) {
-      if (!from.given_by_flag(OptionId::kWait)) return {};
-      return usage_error("-n tries once, -w waits: only one of them can be", "leave one out");
-    }
-    Duration wait{0};
-    if (auto read = from.read(OptionId::kWait, kAnything, wait); !read) return read;
-    // Attempts that were typed are more than what a file or a variable says of waiting for none.
-    const bool outdone = from.given_by_flag(OptionId::kTries) && !from.given_by_flag(OptionId::kWait);
-    if (wait == kAnything) options_.nonblock = !outdone;
-    else options_.wait = wait;
-    return {};
-  }
-
-  Result<void> read_mode() { return read_mode_options(reader(), arguments_, options_); }
-
-  Result<void> read_lease() { return read_lease_options(reader(), arguments_.command, options_); }
-
-  Result<void> read_running() {
-    const auto from = reader();
-    if (auto read = from.read_with(OptionId::kOnLost, parse_on_lost, options_.on_lost); !read) return read;
-    if (auto read = from.read(OptionId::kAtLeast, kAnything, options_.at_least); !read) return read;
-    if (auto read = read_max_hold(from); !read) return read;
-    if (auto read = from.read(OptionId::kClose, options_.close_lock); !read) return read;
-    if (auto read = from.read_with(OptionId::kReason, parse_reason, options_.reason); !read) return read;
-    if (const Setting* report = from.find(OptionId::kReport)) {
-      if (auto fit = check_report(report->value()); !fit) return from.refuse(OptionReader::at(*report, fit.error()));
-      options_.report = report->value();
-    }
-    const auto parse_events = from.given_by_flag(OptionId::kEvents) ? parse_open_event_place : parse_event_place;
-    if (auto read = from.read_with(OptionId::kEvents, parse_events, options_.events); !read) return read;
-    if (const GivenOption* text = arguments_.find(OptionId::kCommandText)) {
-      options_.shell_command = std::string(text->value);
-    }
-    return {};
-  }
-
-  Result<void> read_max_hold(const OptionReader& from) {
-    const Setting* given = from.find(OptionId::kMaxHold);
-    if (given == nullptr) return {};
-    Duration most{0};
-    if (auto read = from.read(OptionId::kMaxHold, Duration(1ms), most); !read) return read;
-    options_.max_hold = most;
-    if (options_.at_least <= most) return {};
-    return from.refuse(
-        OptionReader::at(*given, {ErrorCode::kInvalid,
-                                  "the lock is to be held for " + spell_duration(most) + " at most, and for " +
-                                      spell_duration(options_.at_least) + " at least",
-                                  "choose a longer --max-hold, or a shorter --at-least"}));
   }
 
   Result<void> read_period(const OptionReader& from) {

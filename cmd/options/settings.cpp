@@ -2,8 +2,9 @@
 #include "cmd/options/settings.h"
 
 #include <array>
+#include <string>
 
-#include "cmd/options/forgiven.h"
+#include "cmd/options/option_reader.h"
 
 namespace dlock {
 namespace {
@@ -12,7 +13,7 @@ constexpr const char* kSystemFolder = "/etc/dlock";
 
 ConfigKey::Shape shape_of(const OptionRow& row) {
   if (row.repeats) return ConfigKey::Shape::kList;
-  switch (row.kind) {
+  switch (row.value.kind) {
     case ValueKind::kFlag:
       return ConfigKey::Shape::kFlag;
     case ValueKind::kDuration:
@@ -54,7 +55,7 @@ void add_flags(Config& config, const Arguments& arguments) {
         if (one.row == &row) values.emplace_back(one.value);
       }
     } else {
-      values.emplace_back(row.kind == ValueKind::kFlag ? "true" : given->value);
+      values.emplace_back(row.value.kind == ValueKind::kFlag ? "true" : given->value);
     }
     config.add(setting_of(row, std::move(values), {Origin::Layer::kFlag, given->spelled}));
   }
@@ -76,6 +77,62 @@ std::string user_folder(const Environment& environment) {
   return {};
 }
 
+/// Why they, too, are refused if the mistake may be in what names the store, and neither a flag nor the environment
+/// names one: looking at another store than the one that is meant is worse than not looking.
+std::optional<Error> hidden_backend(const Config& config) {
+  const OptionRow& row = option_row(OptionId::kBackend);
+  const Setting* named = config.find(config_section(row), config_key(row));
+  const bool typed = named != nullptr && named->origin.layer != Origin::Layer::kFile;
+  if (typed || !config.hides_backend()) return std::nullopt;
+  Error error = config.mistakes().front();
+  error.next += std::string(error.next.empty() ? "" : "; ") +
+                "until then name the store with --backend URL: that line may be the one that does";
+  return error;
+}
+
+/// A key with its sections, the most specific first.
+struct KeySections {
+  std::string_view key;
+  std::vector<std::string> sections;
+};
+
+const Setting* find_in(const Config& config, const KeySections& of, const OptionRow& row) {
+  for (const std::string& section : of.sections) {
+    if (const Setting* setting = config.find(section, row.name)) return setting;
+  }
+  return nullptr;
+}
+
+std::string told(const Setting* setting, std::string_view key) {
+  if (setting == nullptr) return "not set for " + std::string(key);
+  return setting->value() + " for " + std::string(key) + " (" + setting->origin.text() + ")";
+}
+
+Error disagree(const OptionRow& row, const std::string& one, const std::string& other) {
+  return {ErrorCode::kMisconfigured,
+          "keys that are taken together have one " + std::string(row.name) + ": it is " + one + ", and " + other,
+          "say it for all of them with --" + std::string(row.name) + ", or take one after the other"};
+}
+
+bool is_decided(const Config& config, const OptionRow& row) {
+  const Setting* general = config.find(config_section(row), config_key(row));
+  return general != nullptr && general->origin.layer != Origin::Layer::kFile;
+}
+
+Result<void> choose(Config& config, const std::vector<KeySections>& keys, const OptionRow& row) {
+  const Setting* chosen = find_in(config, keys.front(), row);
+  for (const KeySections& other : keys) {
+    const Setting* theirs = find_in(config, other, row);
+    const bool same = chosen == nullptr || theirs == nullptr ? chosen == theirs : chosen->values == theirs->values;
+    if (!same) return disagree(row, told(chosen, keys.front().key), told(theirs, other.key));
+  }
+  if (chosen == nullptr) return {};
+  Setting copy = *chosen;
+  copy.section = kChosenForKeys;
+  config.add(std::move(copy));
+  return {};
+}
+
 }  // namespace
 
 std::span<const ConfigKey> config_keys() {
@@ -84,9 +141,10 @@ std::span<const ConfigKey> config_keys() {
     std::array<ConfigKey, static_cast<std::size_t>(OptionId::kVersion) + 1> all;
     std::size_t count = 0;
     for (const OptionRow& row : option_rows()) {
-      if (row.config_key.empty()) continue;
+      if (row.config == 0) continue;
       const bool at_the_top = config_section(row).empty();
-      all[count++] = {key_of_lock(row), shape_of(row), row.of_backend, row.of_key, row.of_defaults && !at_the_top};
+      all[count++] = {row.name, shape_of(row), (row.config & kInBackend) != 0, (row.config & kInKey) != 0,
+                      (row.config & kInDefaults) != 0 && !at_the_top};
     }
     return std::pair(all, count);
   }();
@@ -97,12 +155,16 @@ std::string_view config_section(const OptionRow& row) {
   return row.id == OptionId::kBackend ? std::string_view() : "defaults";
 }
 
-std::string_view key_of_lock(const OptionRow& row) { return row.id == OptionId::kBackend ? row.name : config_key(row); }
-
-std::string_view config_key(const OptionRow& row) { return row.config_key.empty() ? row.name : row.config_key; }
+std::string_view config_key(const OptionRow& row) {
+  return row.id == OptionId::kBackend ? "default-backend" : row.name;
+}
 
 bool finds_all_mistakes(const Arguments& arguments) {
   return arguments.command == Command::kConfig && !arguments.words.empty() && arguments.words.front() == "check";
+}
+
+bool goes_on_with_mistakes(const Arguments& arguments) {
+  return (command_row(arguments.command).traits & kLooksOrFrees) != 0 && !finds_all_mistakes(arguments);
 }
 
 Result<Config> merge_settings(const Arguments& arguments, const Environment& environment) {
@@ -130,6 +192,42 @@ Result<Config> merge_settings(const Arguments& arguments, const Environment& env
   // The doctor says it beside the rest.
   if (!config.faults().empty() && arguments.command != Command::kDoctor) return config.faults().front();
   return config;
+}
+
+std::vector<std::string_view> lock_keys(const Arguments& arguments) {
+  const auto& words = arguments.words;
+  switch (command_row(arguments.command).shape) {
+    case Operands::kKeysAndCommand:
+    case Operands::kAnyKeys:
+      return words;
+    case Operands::kOneKey:
+    case Operands::kKeyAndToken:
+      if (words.empty()) return {};
+      return {words.front()};
+    case Operands::kConfig:
+      if (words.size() < 2) return {};
+      return {words[1]};
+    case Operands::kFence:  // a RESOURCE is no lock
+    case Operands::kStock:
+    case Operands::kOneWord:
+    case Operands::kMaybeCommand:
+    case Operands::kMaybeWord:
+    case Operands::kNone:
+      break;
+  }
+  return {};
+}
+
+Result<void> choose_key_settings(Config& config, const std::vector<std::string_view>& keys, Command command) {
+  if (keys.empty() || config.key_sections().empty()) return {};
+  std::vector<KeySections> all;
+  for (const std::string_view key : keys) all.push_back({key, config.key_sections_for(key)});
+  for (const OptionRow& row : option_rows()) {
+    const bool counts = (row.config & kInKey) != 0 && (has_option(command, row) || command == Command::kConfig);
+    if (!counts || is_decided(config, row)) continue;
+    if (auto chosen = choose(config, all, row); !chosen) return chosen;
+  }
+  return {};
 }
 
 }  // namespace dlock

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "cmd/options/arguments.h"
 #include "cmd/options/environment.h"
@@ -16,8 +18,6 @@ std::span<const ConfigKey> config_keys();
 /// configuration key stands under its own name, where no file can put anything).
 std::string_view config_section(const OptionRow& row);
 std::string_view config_key(const OptionRow& row);
-/// The key of an option in [key."PATTERN"].
-std::string_view key_of_lock(const OptionRow& row);
 
 /// Merges flags, environment and the configuration files, key by key: flag > DLOCK_* > --config FILE >
 /// $XDG_CONFIG_HOME/dlock (else ~/.config) > /etc/dlock, and in each conf.d/*.toml, from the last to the first, before
@@ -28,5 +28,17 @@ Result<Config> merge_settings(const Arguments& arguments, const Environment& env
 
 /// `dlock config check`: a mistake is no reason to stop.
 bool finds_all_mistakes(const Arguments& arguments);
+
+/// Whoever looks at locks and frees them goes on with what can be read of the configuration, and says what was left
+/// out. All others are refused.
+bool goes_on_with_mistakes(const Arguments& arguments);
+
+/// The KEYs among the words of a command line, as they were typed; of `config show KEY` that one.
+std::vector<std::string_view> lock_keys(const Arguments& arguments);
+
+/// Puts into the section kChosenForKeys what the sections [key."PATTERN"] say of `keys`, setting by setting out of the
+/// most specific that has it. Misconfigured if they say different things of several keys, and neither flag nor variable
+/// decides: the options of a call are one for all.
+Result<void> choose_key_settings(Config& config, const std::vector<std::string_view>& keys, Command command);
 
 }  // namespace dlock

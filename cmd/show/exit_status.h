@@ -44,6 +44,9 @@ constexpr int exit_status(ErrorCode code) {
 }
 
 /// Writes `error` to stderr, and returns its exit status.
-int fail(const Log& log, const Error& error);
+inline int fail(const Log& log, const Error& error) {
+  log.error(error);
+  return exit_status(error.code);
+}
 
 }  // namespace dlock

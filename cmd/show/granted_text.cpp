@@ -35,9 +35,7 @@ std::string granted_text(const Options& options, const char* schema, const std::
     json.key("owner").text(lock.owner.text());
     json.key("token").number_or_null(static_cast<std::int64_t>(lock.token.value()));
     if (!lock.slot.empty()) json.key("slot").text(lock.slot);
-    json.key("store").text(lock.store).key("reentered").boolean(lock.reentered).key("until");
-    if (until) json.text(rfc3339(*until));
-    else json.null();
+    json.key("store").text(lock.store).key("reentered").boolean(lock.reentered).field("until", until);
     text += json.end_object().line();
   }
   return text;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "cmd/show/render.h"
@@ -37,31 +38,10 @@ bool was_killed(const Episode& episode) {
 }
 
 const char* end_name(Episode::End end) {
-  switch (end) {
-    case Episode::End::kWaiting:
-      return "waiting";
-    case Episode::End::kHeld:
-      return "held";
-    case Episode::End::kUnseen:
-      return "unseen";
-    case Episode::End::kReleased:
-      return "released";
-    case Episode::End::kExpired:
-      return "expired";
-    case Episode::End::kLost:
-      return "lost";
-    case Episode::End::kBusy:
-      return "busy";
-    case Episode::End::kWithdrawn:
-      return "withdrawn";
-    case Episode::End::kUnavailable:
-      return "unavailable";
-    case Episode::End::kRefused:
-      return "refused";
-    case Episode::End::kUnlocked:
-      return "unlocked";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"waiting", "held",      "unseen",      "released", "expired", "lost",
+                                    "busy",    "withdrawn", "unavailable", "refused",  "unlocked"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Episode::End::kUnlocked) + 1);
+  return kNames[static_cast<std::size_t>(end)];
 }
 
 /// Lines of cells, each column as wide as its widest cell, the last one as wide as there is room.
@@ -125,22 +105,6 @@ std::string longest_text(const Totals& totals) {
          local_time(*totals.longest.granted);
 }
 
-void put_ms(JsonWriter& json, const char* name, std::optional<Duration> value) {
-  json.key(name);
-  if (value) json.whole_ms(*value);
-  else json.null();
-}
-
-void put_time(JsonWriter& json, const char* name, std::optional<WallTime> value) {
-  json.key(name).text_or_null(value ? rfc3339(*value) : "");
-}
-
-void put_number(JsonWriter& json, const char* name, std::optional<int> value) {
-  json.key(name);
-  if (value) json.number(*value);
-  else json.null();
-}
-
 std::string totals_json(const LockId& lock, const Totals& totals) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.history.key/1").key("key").text(lock.key);
@@ -148,11 +112,9 @@ std::string totals_json(const LockId& lock, const Totals& totals) {
   json.key("grants").number(static_cast<std::int64_t>(totals.grants));
   json.key("busy").number(static_cast<std::int64_t>(totals.busy));
   json.key("lost").number(static_cast<std::int64_t>(totals.lost));
-  put_ms(json, "wait_p50_ms", percentile(totals.waits, 0.5));
-  put_ms(json, "wait_p95_ms", percentile(totals.waits, 0.95));
-  put_ms(json, "hold_p50_ms", percentile(totals.holds, 0.5));
-  put_ms(json, "hold_p95_ms", percentile(totals.holds, 0.95));
-  put_ms(json, "longest_ms", totals.longest.held);
+  json.field("wait_p50_ms", percentile(totals.waits, 0.5)).field("wait_p95_ms", percentile(totals.waits, 0.95));
+  json.field("hold_p50_ms", percentile(totals.holds, 0.5)).field("hold_p95_ms", percentile(totals.holds, 0.95));
+  json.field("longest_ms", totals.longest.held);
   return json.end_object().line();
 }
 
@@ -162,14 +124,10 @@ void put_episode(JsonWriter& json, const Episode& episode) {
   json.begin_object().key("schema").text("dlock.history/1").key("key").text(episode.key);
   json.key("store").text_or_null(episode.store).key("end").text(end_name(episode.end)).key("who");
   put_participant(json, episode.who);
-  put_time(json, "asked", episode.asked);
-  put_time(json, "granted", episode.granted);
-  put_time(json, "lost", episode.lost_at);
-  put_time(json, "ended", episode.ended);
-  put_ms(json, "waited_ms", episode.waited);
-  put_ms(json, "held_ms", episode.held);
-  put_number(json, "exit_code", episode.exit_code);
-  put_number(json, "signal", episode.signal);
+  json.field("asked", std::optional(episode.asked)).field("granted", episode.granted);
+  json.field("lost", episode.lost_at).field("ended", episode.ended);
+  json.field("waited_ms", episode.waited).field("held_ms", episode.held);
+  json.field("exit_code", episode.exit_code).field("signal", episode.signal);
   json.key("why").text_or_null(episode.why).key("signals").begin_array();
   for (const Episode::Sent& sent : episode.signals) json.number(sent.signal);
   json.end_array().key("holder");

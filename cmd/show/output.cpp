@@ -85,25 +85,8 @@ int print(Output& out, const Log& log, std::string_view text, int status) {
 
 std::string painted(std::string_view text, Paint paint, bool colour) {
   if (!colour || text.empty()) return std::string(text);
-  const char* code = "";
-  switch (paint) {
-    case Paint::kBold:
-      code = "\033[1m";
-      break;
-    case Paint::kDim:
-      code = "\033[2m";
-      break;
-    case Paint::kRed:
-      code = "\033[31m";
-      break;
-    case Paint::kGreen:
-      code = "\033[32m";
-      break;
-    case Paint::kYellow:
-      code = "\033[33m";
-      break;
-  }
-  return std::string(code).append(text).append("\033[0m");
+  constexpr const char* kCodes[] = {"\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m"};
+  return std::string(kCodes[static_cast<std::size_t>(paint)]).append(text).append("\033[0m");
 }
 
 }  // namespace dlock

@@ -2,6 +2,7 @@
 #include "cmd/show/report.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cmd/show/render.h"
 #include "lib/base/human_text.h"
@@ -11,10 +12,9 @@ namespace dlock {
 namespace {
 
 void put_lock(JsonWriter& json, const LockName* name, const HeldLock* lock) {
-  json.key("key").text_or_null(name ? name->text() : "");
+  json.field("key", name ? name->text() : "");
   json.key("token").number_or_null(lock ? static_cast<std::int64_t>(lock->token.value()) : 0);
-  json.key("owner").text_or_null(lock ? lock->owner.text() : "");
-  json.key("store").text_or_null(lock ? lock->store : "");
+  json.field("owner", lock ? lock->owner.text() : "").field("store", lock ? lock->store : "");
   if (lock && !lock->slot.empty()) json.key("slot").text(lock->slot);
 }
 
@@ -32,46 +32,20 @@ void put_circumstances(JsonWriter& json, const RunReport& report) {
   else json.null();
 }
 
-void put_optional(JsonWriter& json, const char* name, std::optional<int> value) {
-  json.key(name);
-  if (value) json.number(*value);
-  else json.null();
-}
-
 }  // namespace
 
 const char* outcome_name(RunReport::Outcome outcome) {
-  switch (outcome) {
-    case RunReport::Outcome::kRan:
-      return "ran";
-    case RunReport::Outcome::kBusy:
-      return "busy";
-    case RunReport::Outcome::kUnavailable:
-      return "unavailable";
-    case RunReport::Outcome::kLost:
-      return "lost";
-    case RunReport::Outcome::kOverheld:
-      return "overheld";
-    case RunReport::Outcome::kExecFailed:
-      return "exec_failed";
-    case RunReport::Outcome::kInterrupted:
-      return "interrupted";
-    case RunReport::Outcome::kShort:
-      return "short";
-    case RunReport::Outcome::kRepeated:
-      return "repeated";
-  }
-  return "?";
+  constexpr const char* kNames[] = {"ran",         "busy",        "unavailable", "lost",    "overheld",
+                                    "exec_failed", "interrupted", "short",       "repeated"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(RunReport::Outcome::kRepeated) + 1);
+  return kNames[static_cast<std::size_t>(outcome)];
 }
 
 std::string report_line(const RunReport& report) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.report/1").key("outcome").text(outcome_name(report.outcome));
-  put_optional(json, "exit_code", report.exit_code);
-  put_optional(json, "signal", report.signal);
-  json.key("waited_ms").whole_ms(report.waited).key("held_ms");
-  if (report.held) json.whole_ms(*report.held);
-  else json.null();
+  json.field("exit_code", report.exit_code).field("signal", report.signal);
+  json.key("waited_ms").whole_ms(report.waited).field("held_ms", report.held);
   const LockName* first = report.keys.empty() ? nullptr : &report.keys.front();
   put_lock(json, first, first ? find_lock(report.locks, *first) : nullptr);
   if (report.keys.size() > 1) {

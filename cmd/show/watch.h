@@ -11,20 +11,19 @@
 
 namespace dlock {
 
-/// dlock inspect --watch on a terminal without a keyboard (stdin is something else): the locks on the alternate screen,
-/// looked at again every --interval (1 s); q and ^C leave with 0 and give the terminal back as it was. A store that
-/// does not answer is shown, not fatal. Keys are read from `input`. Blocks INT, TERM, HUP and WINCH while it runs.
-int watch_on_terminal(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input = 0);
-
-/// Without a terminal, or with --json: the locks that have changed, as one block whenever some have; one that is gone
-/// is told as free. Goes on until a signal, until nobody reads any more, or until the store fails.
+/// dlock inspect --watch without a terminal, or with --json: the locks that have changed, as one block whenever some
+/// have; one that is gone is told as free. Goes on until a signal, until nobody reads any more, or until the store
+/// fails.
 int watch_as_stream(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out);
 
-/// Both for any content. `frame` is a screenful; `news` is what has changed since it was last asked, maybe nothing.
-int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
-                 int input = 0);
+/// The same for any content: `news` is what has changed since it was last asked, maybe nothing.
 int watch_news(Duration interval, const std::function<Result<std::string>()>& news, const Runtime& runtime,
                Output& out);
+
+/// On a terminal: a screenful at a time on the alternate screen, until q, Esc or ^C (0) or another signal; gives the
+/// terminal back as it was. Keys are read from `input`. Blocks INT, TERM, HUP and WINCH while it runs.
+int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,
+                 int input = 0);
 
 /// The dim line on top of a frame.
 std::string watch_title(const std::string& store, const Runtime& runtime, const Look& look);

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/show/locks.h"
-#include "cmd/show/render.h"
 #include "cmd/show/screen.h"
 #include "cmd/show/watch.h"
 #include "lib/base/human_text.h"
@@ -22,19 +20,6 @@ struct Next {
   Turn turn = Turn::kLook;
   int signal = 0;  ///< with kLeave: die of this one
 };
-
-std::string in_red(const Error& error, const Look& look) {
-  return painted(printable(error.message), Paint::kRed, look.colour) + '\n';
-}
-
-std::string frame_text(const Result<LiveLocks>& live, const LockAdmin& backend, WallTime now, Look look) {
-  if (!live) return in_red(live.error(), look);
-  std::string text = !live->unreadable.empty() ? in_red(unreadable_error(*live, backend), look) : "";
-  if (live->locks.empty()) return text.empty() ? "no lock is held or waited for\n" : text;
-  const std::size_t used = text.empty() ? 1 : 2;  // the title has two lines, and no prompt stands below the frame
-  if (look.height > 0) look.height -= std::min(look.height - 1, used);
-  return text + inspect_text(live->locks, now, look);
-}
 
 Next obey_signal(int signal, Output& out) {
   if (signal == SIGWINCH) {
@@ -65,15 +50,6 @@ Next wait_for_turn(Screen& screen, int& input, Output& out, Clock& clock, TimePo
 std::string watch_title(const std::string& store, const Runtime& runtime, const Look& look) {
   const std::string time = rfc3339(runtime.clock.wall()).substr(11, 8);
   return painted(elided(store + "  " + time + " UTC  q leaves", look.width), Paint::kDim, look.colour) + "\n\n";
-}
-
-int watch_on_terminal(const Options& options, LockAdmin& backend, const Runtime& runtime, Output& out, int input) {
-  const auto frame = [&] {
-    const auto live = look_at_locks(options, backend);
-    return watch_title(backend.store(), runtime, out.look()) +
-           frame_text(live, backend, runtime.clock.wall(), out.look());
-  };
-  return watch_frames(options.interval.value_or(std::chrono::seconds(1)), frame, runtime, out, input);
 }
 
 int watch_frames(Duration interval, const std::function<std::string()>& frame, const Runtime& runtime, Output& out,

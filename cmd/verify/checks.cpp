@@ -11,9 +11,9 @@
 namespace dlock {
 namespace {
 
-Breach breach(const Chronicle& chronicle, std::string what, std::vector<std::string> who, std::size_t from,
+Breach breach(const VerifyHistory& history, std::string what, std::vector<std::string> who, std::size_t from,
               std::size_t to) {
-  return {std::move(what), chronicle.excerpt(who, from, to), std::move(who)};
+  return {std::move(what), history.excerpt(who, from, to), std::move(who)};
 }
 
 /// It was stopped as a whole beyond its lease: that it goes on for a moment is what tokens are for.
@@ -34,15 +34,15 @@ bool exclude_each_other(const Section& a, const Section& b) {
 
 /// Two that hold what only one of them can hold. `among`: is the promise about these two?
 template <typename Among>
-void find_overlaps(const Chronicle& chronicle, const Bounds& bounds, Among among, Judgement& judgement) {
-  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+void find_overlaps(const VerifyHistory& history, const Bounds& bounds, Among among, Judgement& judgement) {
+  for (const auto& [key, sections] : begun_by_key(history)) {
     std::vector<const Section*> open;
     for (const Section* next : sections) {
       std::erase_if(open, [&](const Section* old) { return old->last_line < next->first_line; });
       for (const Section* old : open) {
         if (!exclude_each_other(*old, *next) || !among(*old, *next) || is_excused(*old, *next, bounds)) continue;
         judgement.breaches.push_back(
-            breach(chronicle,
+            breach(history,
                    old->name + " and " + next->name + " hold " + key + " at the same time, " +
                        human_duration(std::min(old->last, next->last) - *next->begun) + " long",
                    {old->name, next->name}, old->first_line, std::min(old->last_line, next->last_line)));
@@ -56,31 +56,31 @@ bool is_shared(const Section& section) { return section.mode == Mode::kShared; }
 
 }  // namespace
 
-Judgement check_exclusion(const Chronicle& chronicle, const Bounds& bounds) {
+Judgement check_exclusion(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{.promise = "one holder at a time", .name = "exclusion", .unit = "holds"};
   find_overlaps(
-      chronicle, bounds, [](const Section& a, const Section& b) { return !is_shared(a) && !is_shared(b); }, judgement);
-  for (const Section& section : chronicle.sections()) {
+      history, bounds, [](const Section& a, const Section& b) { return !is_shared(a) && !is_shared(b); }, judgement);
+  for (const Section& section : history.sections()) {
     judgement.tried += section.begun && section.mode == Mode::kExclusive && section.key != "s" ? 1 : 0;
     if (section.begins <= 1) continue;
     judgement.breaches.push_back(
-        breach(chronicle, section.name + " begins twice", {section.name}, section.asked_line, section.first_line));
+        breach(history, section.name + " begins twice", {section.name}, section.asked_line, section.first_line));
   }
   return judgement;
 }
 
-Judgement check_sharing(const Chronicle& chronicle, const Bounds& bounds) {
+Judgement check_sharing(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{.promise = "shared beside shared only", .name = "sharing", .unit = "shared holds"};
   find_overlaps(
-      chronicle, bounds, [](const Section& a, const Section& b) { return is_shared(a) || is_shared(b); }, judgement);
-  for (const Section& section : chronicle.sections()) judgement.tried += section.begun && is_shared(section) ? 1 : 0;
+      history, bounds, [](const Section& a, const Section& b) { return is_shared(a) || is_shared(b); }, judgement);
+  for (const Section& section : history.sections()) judgement.tried += section.begun && is_shared(section) ? 1 : 0;
   return judgement;
 }
 
-Judgement check_permits(const Chronicle& chronicle, const Bounds& bounds) {
+Judgement check_permits(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{
       .promise = std::to_string(bounds.permits) + " permits, one for each slot", .name = "permits", .unit = "permits"};
-  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+  for (const auto& [key, sections] : begun_by_key(history)) {
     std::vector<const Section*> open;
     for (const Section* next : sections) {
       if (next->mode != Mode::kPermits) continue;
@@ -97,7 +97,7 @@ Judgement check_permits(const Chronicle& chronicle, const Bounds& bounds) {
       }
       const bool too_many = open.size() > static_cast<std::size_t>(bounds.permits);
       if (!too_many && slots.size() == open.size()) continue;
-      judgement.breaches.push_back(breach(chronicle,
+      judgement.breaches.push_back(breach(history,
                                           too_many
                                               ? std::to_string(open.size()) + " hold a permit of " + key + " at once"
                                               : next->name + " has the slot of another holder of " + key,
@@ -107,16 +107,16 @@ Judgement check_permits(const Chronicle& chronicle, const Bounds& bounds) {
   return judgement;
 }
 
-Judgement check_tokens(const Chronicle& chronicle) {
+Judgement check_tokens(const VerifyHistory& history) {
   Judgement judgement{.promise = "tokens grow", .name = "tokens", .unit = "tokens"};
-  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+  for (const auto& [key, sections] : begun_by_key(history)) {
     const Section* highest = nullptr;
     for (const Section* next : sections) {
       if (next->mode != Mode::kExclusive || !next->token) continue;
       ++judgement.tried;
       if (highest && *next->token <= *highest->token) {
         judgement.breaches.push_back(breach(
-            chronicle, "the token of " + next->name + " is not above the one that " + highest->name + " had before it",
+            history, "the token of " + next->name + " is not above the one that " + highest->name + " had before it",
             {highest->name, next->name}, highest->first_line, next->first_line));
       } else {
         highest = next;
@@ -126,20 +126,20 @@ Judgement check_tokens(const Chronicle& chronicle) {
   return judgement;
 }
 
-Judgement check_order(const Chronicle& chronicle) {
+Judgement check_order(const VerifyHistory& history) {
   Judgement judgement{.promise = "first come, first served", .name = "order", .unit = "pairs"};
-  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+  for (const auto& [key, sections] : begun_by_key(history)) {
     for (auto b = sections.begin(); b != sections.end(); ++b) {
       if (!(*b)->fair) continue;
       for (auto a = sections.begin(); a != sections.end(); ++a) {
         const bool comparable = (*a)->fair && (*a)->queued && exclude_each_other(**a, **b) && (*a)->hits.empty() &&
                                 *(*a)->queued<(*b)->asked&&*(*a)->begun>(*b)->asked;
         if (!comparable) continue;
-        if (was_outage(chronicle, **a, (*a)->asked, std::min(*(*a)->begun, *(*b)->begun))) continue;
+        if (was_outage(history, **a, (*a)->asked, std::min(*(*a)->begun, *(*b)->begun))) continue;
         ++judgement.tried;
         if (a < b) continue;
         judgement.breaches.push_back(breach(
-            chronicle, (*b)->name + " was served before " + (*a)->name + ", which had been in the queue before it came",
+            history, (*b)->name + " was served before " + (*a)->name + ", which had been in the queue before it came",
             {(*a)->name, (*b)->name}, (*a)->asked_line, (*a)->first_line));
       }
     }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cmd/bench/latencies.h"
-#include "cmd/verify/chronicle.h"
+#include "cmd/verify/history.h"
 
 namespace dlock {
 
@@ -46,24 +46,24 @@ struct Gaps {
 
 /// Nobody acts under an exclusive lock while somebody else holds it. One case is excused: a holder that was stopped as
 /// a whole for longer than its lease, acts under a lower token than the next holder, and is ended within --kill-after.
-Judgement check_exclusion(const Chronicle& chronicle, const Bounds& bounds);
+Judgement check_exclusion(const VerifyHistory& history, const Bounds& bounds);
 /// The same for locks that are also taken shared: shared holders may act beside each other, and beside nobody else.
-Judgement check_sharing(const Chronicle& chronicle, const Bounds& bounds);
+Judgement check_sharing(const VerifyHistory& history, const Bounds& bounds);
 /// At most `bounds.permits` act at once, each with a slot that no other one has.
-Judgement check_permits(const Chronicle& chronicle, const Bounds& bounds);
+Judgement check_permits(const VerifyHistory& history, const Bounds& bounds);
 /// Each exclusive grant of a key has a higher token than all before it.
-Judgement check_tokens(const Chronicle& chronicle);
+Judgement check_tokens(const VerifyHistory& history);
 /// Whoever had a place in the queue before somebody else asked gets the lock before them.
-Judgement check_order(const Chronicle& chronicle);
+Judgement check_order(const VerifyHistory& history);
 /// While a section waits, a lock that was released is taken within `bounds.wake`. Counts the gaps whose limit is
 /// shorter than what is left of the lease, which frees the lock of a store that loses releases or wake-ups.
-Judgement check_hand_over(const Chronicle& chronicle, const Bounds& bounds);
+Judgement check_hand_over(const VerifyHistory& history, const Bounds& bounds);
 /// The lock of a holder that died is taken by a waiter within its lease, or --kill-after where its keeper lives on.
 /// Counts the deaths beside which no other trouble was, and of those with a keeper what its lease would not excuse.
-Judgement check_recovery(const Chronicle& chronicle, const Bounds& bounds);
+Judgement check_recovery(const VerifyHistory& history, const Bounds& bounds);
 /// A run ends with 0 unless something was done to it; none waits for ever.
-Judgement check_ends(const Chronicle& chronicle, const Bounds& bounds);
+Judgement check_ends(const VerifyHistory& history, const Bounds& bounds);
 
-Gaps measure_gaps(const Chronicle& chronicle, const Bounds& bounds);
+Gaps measure_gaps(const VerifyHistory& history, const Bounds& bounds);
 
 }  // namespace dlock

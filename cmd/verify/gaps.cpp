@@ -34,8 +34,8 @@ bool somebody_waited(std::span<const Section* const> sections, TimePoint at) {
 
 /// Calls `use(Gap)` where one exclusive hold follows another one that was given back, to a waiter.
 template <typename Use>
-void for_each_hand_over(const Chronicle& chronicle, Use use) {
-  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+void for_each_hand_over(const VerifyHistory& history, Use use) {
+  for (const auto& [key, sections] : begun_by_key(history)) {
     for (std::size_t i = 1; i < sections.size(); ++i) {
       const Section& before = *sections[i - 1];
       const Section& next = *sections[i];
@@ -48,8 +48,8 @@ void for_each_hand_over(const Chronicle& chronicle, Use use) {
 
 /// Calls `use(Gap, hit)` where the holder that was hit held the lock alone, and somebody waited for it.
 template <typename Use>
-void for_each_recovery(const Chronicle& chronicle, Use use) {
-  for (const auto& [key, sections] : begun_by_key(chronicle)) {
+void for_each_recovery(const VerifyHistory& history, Use use) {
+  for (const auto& [key, sections] : begun_by_key(history)) {
     for (std::size_t i = 0; i + 1 < sections.size(); ++i) {
       const Section& dead = *sections[i];
       const Section& next = *sections[i + 1];
@@ -63,9 +63,9 @@ void for_each_recovery(const Chronicle& chronicle, Use use) {
 
 Duration lease_of(const Gap& gap, const Bounds& bounds) { return gap.before->lease.value_or(bounds.lease); }
 
-Duration trouble_beside(const Chronicle& chronicle, const Gap& gap, const Bounds& bounds, TimePoint from,
+Duration trouble_beside(const VerifyHistory& history, const Gap& gap, const Bounds& bounds, TimePoint from,
                         const Section* except = nullptr) {
-  return allowance(chronicle, gap.next->key, from, *gap.next->begun, lease_of(gap, bounds), except);
+  return allowance(history, gap.next->key, from, *gap.next->begun, lease_of(gap, bounds), except);
 }
 
 /// How long a waiter may take to have what has become free.
@@ -80,71 +80,70 @@ bool is_before_lease_end(const Gap& gap, const Bounds& bounds, Duration limit) {
   return limit < lease_of(gap, bounds) * 2 / 3;
 }
 
-Breach too_long(const Chronicle& chronicle, const Gap& gap, const std::string& what, Duration bound) {
+Breach too_long(const VerifyHistory& history, const Gap& gap, const std::string& what, Duration bound) {
   const std::vector<std::string> who{gap.before->name, gap.next->name};
   return {gap.next->name + " had the lock " + ms_text(gap.length) + " after " + gap.before->name + what +
               ": more than " + ms_text(bound),
-          chronicle.excerpt(who, gap.before->first_line, gap.next->first_line), who};
+          history.excerpt(who, gap.before->first_line, gap.next->first_line), who};
 }
 
 /// What may end a run otherwise than with 0: something done to itself, or to the network or the server meanwhile.
-bool has_an_excuse(const Chronicle& chronicle, const Section& section, const Bounds& bounds) {
+bool has_an_excuse(const VerifyHistory& history, const Section& section, const Bounds& bounds) {
   if (!section.hits.empty()) return true;
-  return was_outage(chronicle, section, section.asked - bounds.lease, section.gone.value_or(TimePoint::max()));
+  return was_outage(history, section, section.asked - bounds.lease, section.gone.value_or(TimePoint::max()));
 }
 
 }  // namespace
 
-Judgement check_hand_over(const Chronicle& chronicle, const Bounds& bounds) {
+Judgement check_hand_over(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{.promise = "whoever waits is woken", .name = "hand-over", .unit = "hand-overs"};
-  for_each_hand_over(chronicle, [&](const Gap& gap) {
-    const Duration limit = wake_limit(gap, bounds, trouble_beside(chronicle, gap, bounds, gap.before->last));
+  for_each_hand_over(history, [&](const Gap& gap) {
+    const Duration limit = wake_limit(gap, bounds, trouble_beside(history, gap, bounds, gap.before->last));
     const bool in_time = gap.length <= limit;
     judgement.tried += !in_time || is_before_lease_end(gap, bounds, limit) ? 1 : 0;
-    if (!in_time) judgement.breaches.push_back(too_long(chronicle, gap, " gave it back", limit));
+    if (!in_time) judgement.breaches.push_back(too_long(history, gap, " gave it back", limit));
   });
   return judgement;
 }
 
-Judgement check_recovery(const Chronicle& chronicle, const Bounds& bounds) {
+Judgement check_recovery(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{.promise = "the lock of a dead holder is free in time", .name = "recovery", .unit = "deaths"};
-  for_each_recovery(chronicle, [&](const Gap& gap, const Trouble& hit) {
+  for_each_recovery(history, [&](const Gap& gap, const Trouble& hit) {
     if (hit.what == "stop-run") return;  // it lives: its lock is kept
-    const Duration trouble = trouble_beside(chronicle, gap, bounds, hit.from, gap.before);
+    const Duration trouble = trouble_beside(history, gap, bounds, hit.from, gap.before);
     const bool keeper_lives = hit.what == "kill-run";
     const Duration own = keeper_lives ? default_kill_after(lease_of(gap, bounds)) : lease_of(gap, bounds);
     const Duration limit = own + wake_limit(gap, bounds, trouble);
     const bool in_time = gap.length <= limit;
     const bool can_fail = trouble == Duration(0) && (!keeper_lives || is_before_lease_end(gap, bounds, limit));
     judgement.tried += !in_time || can_fail ? 1 : 0;
-    if (!in_time) judgement.breaches.push_back(too_long(chronicle, gap, " was hit by " + hit.what, limit));
+    if (!in_time) judgement.breaches.push_back(too_long(history, gap, " was hit by " + hit.what, limit));
   });
   return judgement;
 }
 
-Judgement check_ends(const Chronicle& chronicle, const Bounds& bounds) {
+Judgement check_ends(const VerifyHistory& history, const Bounds& bounds) {
   Judgement judgement{.promise = "nothing is lost without a cause", .name = "ends", .unit = "runs"};
-  for (const Section& section : chronicle.sections()) {
+  for (const Section& section : history.sections()) {
     ++judgement.tried;
-    const std::size_t end = chronicle.lines();
+    const std::size_t end = history.lines();
     const bool stuck = section.was_hit("given-up");
     const bool sold_out = section.key == "s" && section.how.starts_with("exit 80");
-    if (!stuck && (sold_out || section.how.starts_with("exit 0") || has_an_excuse(chronicle, section, bounds)))
-      continue;
+    if (!stuck && (sold_out || section.how.starts_with("exit 0") || has_an_excuse(history, section, bounds))) continue;
     const std::string what = stuck ? " waited for ever" : " ended with " + section.how + ", and nothing was done to it";
     judgement.breaches.push_back(
-        {section.name + what, chronicle.excerpt({section.name}, section.asked_line, end), {section.name}});
+        {section.name + what, history.excerpt({section.name}, section.asked_line, end), {section.name}});
   }
   return judgement;
 }
 
-Gaps measure_gaps(const Chronicle& chronicle, const Bounds& bounds) {
+Gaps measure_gaps(const VerifyHistory& history, const Bounds& bounds) {
   std::vector<Duration> hand_over;
   std::map<std::string, std::vector<Duration>> recovery;
-  for_each_hand_over(chronicle, [&](const Gap& gap) {
-    if (trouble_beside(chronicle, gap, bounds, gap.before->last) == Duration(0)) hand_over.push_back(gap.length);
+  for_each_hand_over(history, [&](const Gap& gap) {
+    if (trouble_beside(history, gap, bounds, gap.before->last) == Duration(0)) hand_over.push_back(gap.length);
   });
-  for_each_recovery(chronicle, [&](const Gap& gap, const Trouble& hit) { recovery[hit.what].push_back(gap.length); });
+  for_each_recovery(history, [&](const Gap& gap, const Trouble& hit) { recovery[hit.what].push_back(gap.length); });
   Gaps gaps{Latencies(std::move(hand_over)), {}};
   for (auto& [what, lengths] : recovery) gaps.recovery.emplace(what, Latencies(std::move(lengths)));
   return gaps;

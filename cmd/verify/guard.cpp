@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "cmd/verify/conductor.h"
+#include "cmd/verify/driver.h"
 #include "lib/base/process.h"
 #include "lib/base/system_error.h"
 
@@ -33,26 +33,25 @@ char last_word(int fd) {
 
 }  // namespace
 
-std::string clean_up(const Lab& lab, Duration ttl, bool claimed) {
+std::string clean_up(const Sandbox& sandbox, Duration ttl, bool claimed) {
   std::string left;
-  if (!lab.end_processes()) left = "processes that do not end";
+  if (!sandbox.end_processes()) left = "processes that do not end";
   if (!claimed) {
-    lab.remove_directory();
+    sandbox.remove_directory();
     return left;
   }
-  const std::string url = lab.url().redacted();
-  (void)lab.ask({"stock", "drop", "--backend", url, "--yes", std::string(kVerifyPrefix) + "s"});
+  const std::string url = sandbox.url().redacted();
+  (void)sandbox.ask({"stock", "drop", "--backend", url, "--yes", std::string(kVerifyPrefix) + "s"});
   for (const char* key : {"x", "q", "p", "one"}) {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(long_ttl(ttl) + 10s).count();
-    const auto freed = lab.ask(
-        {"wait", "--backend", url, "-q", "--wait", std::to_string(ms) + "ms", std::string(kVerifyPrefix) + key});
+    const auto freed = sandbox.ask(
+        {"wait", "--backend", url, "-q", "--wait", ms_word(long_ttl(ttl) + 10s), std::string(kVerifyPrefix) + key});
     if (freed && freed->status == 75) left += (left.empty() ? "" : ", ") + std::string(kVerifyPrefix) + key;
   }
-  lab.remove_directory();
+  sandbox.remove_directory();
   return left;
 }
 
-Result<Guard> Guard::start(const Lab& lab, Duration ttl) {
+Result<Guard> Guard::start(const Sandbox& sandbox, Duration ttl) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe", errno);
   Guard guard;
@@ -70,7 +69,7 @@ Result<Guard> Guard::start(const Lab& lab, Duration ttl) {
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, fd);
   const char word = last_word(ends[0]);
-  if (word != kDismissed) clean_up(lab, ttl, word == kClaimed);
+  if (word != kDismissed) clean_up(sandbox, ttl, word == kClaimed);
   _exit(0);
 }
 

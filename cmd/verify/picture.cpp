@@ -56,9 +56,9 @@ void draw_section(const Section& section, Lane& lane) {
   if (section.how.starts_with("exit 79")) lane.marks.push_back({drawn(end), "LOST"});
 }
 
-Lane lane_of_outages(const Chronicle& chronicle) {
+Lane lane_of_outages(const VerifyHistory& history) {
   Lane lane{.label = "network, server"};
-  for (const Trouble& outage : chronicle.outages()) {
+  for (const Trouble& outage : history.outages()) {
     lane.spans.push_back({.kind = Span::Kind::kLost,
                           .from = drawn(outage.from),
                           .to = drawn(outage.until.value_or(outage.from)),
@@ -69,11 +69,11 @@ Lane lane_of_outages(const Chronicle& chronicle) {
 }
 
 /// From when on the last of the breach's sections was under the lock, until the first of them had its last act.
-Highlight highlight_of(const Chronicle& chronicle, const Judgement& judgement, const Breach& breach) {
+Highlight highlight_of(const VerifyHistory& history, const Judgement& judgement, const Breach& breach) {
   std::optional<TimePoint> from;
   std::optional<TimePoint> to;
   for (const std::string& name : breach.sections) {
-    const Section* section = chronicle.find(name);
+    const Section* section = history.find(name);
     if (!section) continue;
     from = std::max(from.value_or(section->begun.value_or(section->asked)), section->begun.value_or(section->asked));
     const TimePoint last = section->begun ? section->last : section->gone.value_or(section->asked);
@@ -85,24 +85,24 @@ Highlight highlight_of(const Chronicle& chronicle, const Judgement& judgement, c
 
 }  // namespace
 
-Timeline picture_of(const Chronicle& chronicle, const VerifyReport& report) {
+Timeline picture_of(const VerifyHistory& history, const VerifyReport& report) {
   Timeline timeline{
       .title = "dlock verify " + report.store,
       .subtitle = std::string(report.held() ? "held" : "broken") + ", seed " + std::to_string(report.seed),
       .groups = {{.heading = "workers"}},
       .from_zero = true};
   std::map<std::string, Lane> lanes;
-  for (const Section& section : chronicle.sections()) {
+  for (const Section& section : history.sections()) {
     Lane& lane = lanes[worker_of(section)];
     lane.label = "worker " + worker_of(section) + (section.proxied ? ", proxied" : "");
     draw_section(section, lane);
   }
   for (auto& [worker, lane] : lanes) timeline.groups.front().lanes.push_back(std::move(lane));
-  if (!chronicle.outages().empty()) timeline.groups.push_back({"", {lane_of_outages(chronicle)}});
+  if (!history.outages().empty()) timeline.groups.push_back({"", {lane_of_outages(history)}});
   for (const Judgement& judgement : report.judgements) {
     if (judgement.breaches.empty() || judgement.breaches.front().sections.empty()) continue;
-    const Highlight highlight = highlight_of(chronicle, judgement, judgement.breaches.front());
-    timeline.from = std::max(drawn(chronicle.sections().front().asked),
+    const Highlight highlight = highlight_of(history, judgement, judgement.breaches.front());
+    timeline.from = std::max(drawn(history.sections().front().asked),
                              highlight.from - std::chrono::duration_cast<std::chrono::microseconds>(kAround));
     timeline.to = highlight.to + std::chrono::duration_cast<std::chrono::microseconds>(kAround);
     timeline.highlights = {highlight};

@@ -73,8 +73,8 @@ Result<Address> find_server(const std::string& host, std::uint16_t port) {
 bool name_others(const UrlScheme& scheme) { return (scheme.topics & kNamesOthersUrl) != 0; }
 
 /// What the store says of its servers: NAME PLACE, a line for each.
-Result<std::vector<ProxiedServer>> named_servers(const Lab& lab) {
-  const auto answer = lab.ask({"__servers", "--backend", lab.url().redacted(), "--log-format", "json"});
+Result<std::vector<ProxiedServer>> named_servers(const Sandbox& sandbox) {
+  const auto answer = sandbox.ask({"__servers", "--backend", sandbox.url().redacted(), "--log-format", "json"});
   if (!answer) return answer.error();
   if (answer->status != 0) return Error{ErrorCode::kUnavailable, last_message(answer->said)};
   std::vector<ProxiedServer> servers;
@@ -136,13 +136,13 @@ void Proxy::heal() {
   (void)send(control_.get(), &order, sizeof order, MSG_NOSIGNAL);
 }
 
-Result<std::vector<ProxiedServer>> servers_to_proxy(const Lab& lab) {
-  const BackendUrl& url = lab.url();
+Result<std::vector<ProxiedServer>> servers_to_proxy(const Sandbox& sandbox) {
+  const BackendUrl& url = sandbox.url();
   const auto no = [](std::string why) { return Error{ErrorCode::kUnsupported, std::move(why)}; };
   const UrlScheme& scheme = *find_url_scheme(url.scheme);
   if (url.is_local()) return no("there is no network");
   if (url.hosts.empty()) return no("it is a socket of this machine");
-  if (name_others(scheme)) return named_servers(lab);
+  if (name_others(scheme)) return named_servers(sandbox);
   std::vector<ProxiedServer> servers;
   for (const BackendUrl::Host& host : url.hosts) {
     auto server = find_server(host.name, host.port != 0 ? host.port : scheme.port);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cmd/verify/conductor.h"
+#include "cmd/verify/driver.h"
 #include "cmd/verify/framing.h"
-#include "cmd/verify/lab.h"
+#include "cmd/verify/sandbox.h"
 #include "lib/base/result.h"
 #include "lib/base/unique_fd.h"
 #include "lib/config/backend_url.h"
@@ -38,10 +38,10 @@ class Proxy final : public FaultyNetwork {
   std::vector<std::uint16_t> ports_;
 };
 
-/// The servers of the lab's store, with their addresses: those of its URL, in that order; for a cluster or Sentinel all
-/// that there are, which the store is asked for. Fails, with the reason, if no proxy can stand before it (a Unix
+/// The servers of the sandbox's store, with their addresses: those of its URL, in that order; for a cluster or Sentinel
+/// all that there are, which the store is asked for. Fails, with the reason, if no proxy can stand before it (a Unix
 /// socket), a host has no address, or the store does not answer.
-Result<std::vector<ProxiedServer>> servers_to_proxy(const Lab& lab);
+Result<std::vector<ProxiedServer>> servers_to_proxy(const Sandbox& sandbox);
 
 /// `url` such that its servers are reached through `ports`, which are those of a proxy for `servers`: with 127.0.0.1 in
 /// the place of its hosts, or, for a cluster or Sentinel, with an address-map. Certificates are checked against the

@@ -23,7 +23,7 @@ struct VerifyReport {
   std::vector<std::string> not_promised = {};  ///< "permits: this store has none"
   std::vector<std::string> not_tried = {};     ///< "cut, stall: ..."
   std::map<Fault, int> faults = {};            ///< how many of each
-  int missed = 0;                              ///< Conducted::missed
+  int missed = 0;                              ///< Driven::missed
   std::size_t torn = 0;                        ///< lines of the history that could not be read
   bool interrupted = false;
   Gaps gaps = {};

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/verify/conductor.h"
+#include "cmd/verify/driver.h"
 #include "lib/base/text.h"
 
 namespace dlock {
@@ -29,8 +29,8 @@ std::string books_text(const StockBooks& books) {
 
 class Stocktaking {
  public:
-  Stocktaking(const Chronicle& chronicle, const Lab& lab, Duration ttl, Clock& clock)
-      : chronicle_(chronicle), lab_(lab), ttl_(ttl), clock_(clock) {}
+  Stocktaking(const VerifyHistory& history, const Sandbox& sandbox, Duration ttl, Clock& clock)
+      : history_(history), sandbox_(sandbox), ttl_(ttl), clock_(clock) {}
 
   Judgement run() {
     const auto sold_out = settled_books();
@@ -40,7 +40,7 @@ class Stocktaking {
     }
     check("after the last sale", *sold_out);
     std::int64_t told = 0;
-    for (const Section& section : chronicle_.sections()) {
+    for (const Section& section : history_.sections()) {
       if (section.key != "s") continue;
       ++judgement_.tried;
       const bool sold = section.how.starts_with("exit 0");
@@ -58,7 +58,7 @@ class Stocktaking {
  private:
   void broken(const std::string& what, std::vector<std::string> who = {}) {
     judgement_.breaches.push_back(
-        {"the stock: " + what, chronicle_.excerpt(who, 1, who.empty() ? 0 : chronicle_.lines()), std::move(who)});
+        {"the stock: " + what, history_.excerpt(who, 1, who.empty() ? 0 : history_.lines()), std::move(who)});
   }
 
   void check(const std::string& when, const StockBooks& books) {
@@ -69,7 +69,7 @@ class Stocktaking {
 
   std::optional<StockBooks> books() const {
     const auto answer =
-        lab_.ask({"stock", "show", "--backend", lab_.url().redacted(), "--json", stock_name_of_verify()});
+        sandbox_.ask({"stock", "show", "--backend", sandbox_.url().redacted(), "--json", stock_name_of_verify()});
     return answer && answer->status == 0 ? parse_books(answer->out) : std::nullopt;
   }
 
@@ -86,13 +86,13 @@ class Stocktaking {
   }
 
   int refund(const std::string& id) const {
-    const auto answer =
-        lab_.ask({"stock", "refund", "--backend", lab_.url().redacted(), "-q", "--id", id, stock_name_of_verify()});
+    const auto answer = sandbox_.ask(
+        {"stock", "refund", "--backend", sandbox_.url().redacted(), "-q", "--id", id, stock_name_of_verify()});
     return answer ? answer->status : exit_status(answer.error().code);
   }
 
-  const Chronicle& chronicle_;
-  const Lab& lab_;
+  const VerifyHistory& history_;
+  const Sandbox& sandbox_;
   Duration ttl_;
   Clock& clock_;
   Judgement judgement_{.promise = "the stock is not oversold, and balances", .name = "stock", .unit = "orders"};
@@ -100,11 +100,11 @@ class Stocktaking {
 
 }  // namespace
 
-Result<void> make_stock(const Lab& lab) {
-  const std::string url = lab.url().redacted();
-  (void)lab.ask({"stock", "drop", "--backend", url, "--yes", stock_name_of_verify()});
-  const auto made = lab.ask({"stock", "create", "--backend", url, "--log-format", "json", "--quantity",
-                             std::to_string(kVerifyStock), "--segments", "4", stock_name_of_verify()});
+Result<void> make_stock(const Sandbox& sandbox) {
+  const std::string url = sandbox.url().redacted();
+  (void)sandbox.ask({"stock", "drop", "--backend", url, "--yes", stock_name_of_verify()});
+  const auto made = sandbox.ask({"stock", "create", "--backend", url, "--log-format", "json", "--quantity",
+                                 std::to_string(kVerifyStock), "--segments", "4", stock_name_of_verify()});
   if (!made) return made.error();
   if (made->status == 0) return {};
   return Error{ErrorCode::kUnsupported, last_message(made->said)};
@@ -115,13 +115,12 @@ std::int64_t quantity_of(std::string_view section) {
 }
 
 std::vector<std::string> selling_words(const std::string& section, const std::string& url, Duration ttl) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(ttl).count();
   return {"stock",
           "run",
           "--backend",
           url,
           "--ttl",
-          std::to_string(ms) + "ms",
+          ms_word(ttl),
           "--log-format",
           "json",
           "--connect-timeout",
@@ -143,8 +142,8 @@ std::optional<StockBooks> parse_books(std::string_view json) {
   return StockBooks{*total, *reserved, *open, *taken, *refunded};
 }
 
-Judgement take_stock(const Chronicle& chronicle, const Lab& lab, Duration ttl, Clock& clock) {
-  return Stocktaking(chronicle, lab, ttl, clock).run();
+Judgement take_stock(const VerifyHistory& history, const Sandbox& sandbox, Duration ttl, Clock& clock) {
+  return Stocktaking(history, sandbox, ttl, clock).run();
 }
 
 }  // namespace dlock

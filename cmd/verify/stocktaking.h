@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cmd/verify/checks.h"
-#include "cmd/verify/lab.h"
+#include "cmd/verify/sandbox.h"
 #include "lib/base/clock.h"
 
 namespace dlock {
@@ -18,7 +18,7 @@ namespace dlock {
 inline constexpr std::int64_t kVerifyStock = 60;
 
 /// Creates the stock of the workers, after dropping the one of an earlier run. Unsupported if the store has no stocks.
-Result<void> make_stock(const Lab& lab);
+Result<void> make_stock(const Sandbox& sandbox);
 
 /// How many items the run of this section buys: 1 to 3, always the same for the same name.
 std::int64_t quantity_of(std::string_view section);
@@ -40,6 +40,6 @@ std::optional<StockBooks> parse_books(std::string_view json);
 /// When all workers have ended: waits until nothing is set aside any more, then refunds every sale. The promise: no
 /// more was sold than there was; the books balance; every sale that a worker was told of is in them; and at the end all
 /// items are there again.
-Judgement take_stock(const Chronicle& chronicle, const Lab& lab, Duration ttl, Clock& clock);
+Judgement take_stock(const VerifyHistory& history, const Sandbox& sandbox, Duration ttl, Clock& clock);
 
 }  // namespace dlock

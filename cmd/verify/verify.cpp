@@ -11,13 +11,12 @@
 #include <optional>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/verify/conductor.h"
+#include "cmd/verify/driver.h"
 #include "cmd/verify/guard.h"
-#include "cmd/verify/history_reader.h"
-#include "cmd/verify/lab.h"
 #include "cmd/verify/picture.h"
 #include "cmd/verify/proxy.h"
 #include "cmd/verify/report.h"
+#include "cmd/verify/sandbox.h"
 #include "cmd/verify/stocktaking.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/random.h"
@@ -44,18 +43,17 @@ ErrorCode code_of(int status) {
 /// go without.
 class OnlyOne {
  public:
-  OnlyOne(const Lab& lab, Duration ttl) : lab_(lab), ttl_(ttl) {}
+  OnlyOne(const Sandbox& sandbox, Duration ttl) : sandbox_(sandbox), ttl_(ttl) {}
   ~OnlyOne() {
     if (owner_.empty()) return;
-    (void)lab_.ask({"release", "--backend", lab_.url().redacted(), "--owner", owner_, "--if-held", kKey});
+    (void)sandbox_.ask({"release", "--backend", sandbox_.url().redacted(), "--owner", owner_, "--if-held", kKey});
   }
   OnlyOne(const OnlyOne&) = delete;
   OnlyOne& operator=(const OnlyOne&) = delete;
 
   Result<void> begin() {
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(ttl_).count();
-    auto answer = lab_.ask({"acquire", "-n", "--log-format", "json", "--backend", lab_.url().redacted(), "--ttl",
-                            std::to_string(ms) + "ms", "--watch-pid", std::to_string(getpid()), kKey});
+    auto answer = sandbox_.ask({"acquire", "-n", "--log-format", "json", "--backend", sandbox_.url().redacted(),
+                                "--ttl", ms_word(ttl_), "--watch-pid", std::to_string(getpid()), kKey});
     if (!answer) return answer.error();
     if (answer->status == 0) owner_ = answer->out.substr(0, answer->out.find(' '));
     if (answer->status != exit_status(ErrorCode::kBusy)) return {};
@@ -65,25 +63,25 @@ class OnlyOne {
 
  private:
   static constexpr char kKey[] = "dlock.verify/one";
-  const Lab& lab_;
+  const Sandbox& sandbox_;
   Duration ttl_;
   std::string owner_;
 };
 
 /// A run that tries once, and does nothing.
-std::vector<std::string> try_words(const Order& order, const std::string& url, Duration ttl, const Lab& lab) {
+std::vector<std::string> try_words(const Order& order, const std::string& url, Duration ttl, const Sandbox& sandbox) {
   Order once = order;
   once.ttl = ttl;
   auto words = run_words(once, url);
   words.insert(words.begin() + 1, "-n");
-  words.insert(words.end(), {"--", lab.program(), "--version"});
+  words.insert(words.end(), {"--", sandbox.program(), "--version"});
   return words;
 }
 
 /// Asks the store for one lock of each kind.
 class Probe {
  public:
-  Probe(const Lab& lab, Duration ttl, VerifyReport& report) : lab_(lab), ttl_(ttl), report_(report) {}
+  Probe(const Sandbox& sandbox, Duration ttl, VerifyReport& report) : sandbox_(sandbox), ttl_(ttl), report_(report) {}
 
   Result<Abilities> run() {
     auto exclusive = can({.key = "x"}, "");
@@ -94,7 +92,7 @@ class Probe {
     if (!shared) return shared.error();
     auto permits = can({.key = "p", .mode = Mode::kPermits}, "permits");
     if (!permits) return permits.error();
-    const auto made = make_stock(lab_);
+    const auto made = make_stock(sandbox_);
     const bool stock = static_cast<bool>(made);
     if (!stock) report_.not_promised.push_back("a stock (" + made.error().message + ")");
     return Abilities{.shared = *shared, .fair = *fair, .permits = *permits, .stock = stock};
@@ -102,7 +100,7 @@ class Probe {
 
  private:
   Result<bool> can(const Order& order, const std::string& what) {
-    auto answer = lab_.ask(try_words(order, lab_.url().redacted(), ttl_, lab_));
+    auto answer = sandbox_.ask(try_words(order, sandbox_.url().redacted(), ttl_, sandbox_));
     if (!answer) return answer.error();
     if (answer->status == 0) return true;
     const std::string said = last_message(answer->said);
@@ -116,28 +114,28 @@ class Probe {
     return Error{code_of(answer->status), said, "see: dlock doctor"};
   }
 
-  const Lab& lab_;
+  const Sandbox& sandbox_;
   Duration ttl_;
   VerifyReport& report_;
 };
 
-void judge(const Chronicle& chronicle, const VerifyPlan& plan, const Conducted& conducted, VerifyReport& report) {
+void judge(const VerifyHistory& history, const VerifyPlan& plan, const Driven& driven, VerifyReport& report) {
   const Bounds bounds{.lease = plan.ttl,
                       .wake = kWake,
-                      .late = 2 * conducted.late,
-                      .slack = kLeastSlack + 2 * conducted.late,
+                      .late = 2 * driven.late,
+                      .slack = kLeastSlack + 2 * driven.late,
                       .permits = kVerifyPermits};
-  report.judgements = {check_exclusion(chronicle, bounds), check_tokens(chronicle), check_hand_over(chronicle, bounds),
-                       check_recovery(chronicle, bounds), check_ends(chronicle, bounds)};
-  if (plan.can.fair) report.judgements.push_back(check_order(chronicle));
-  if (plan.can.shared) report.judgements.push_back(check_sharing(chronicle, bounds));
-  if (plan.can.permits) report.judgements.push_back(check_permits(chronicle, bounds));
-  report.gaps = measure_gaps(chronicle, bounds);
-  report.faults = conducted.done;
-  report.missed = conducted.missed;
-  for (const std::string& failed : conducted.hooks_failed) report.not_tried.push_back(failed);
-  report.interrupted = conducted.interrupted != 0;
-  report.torn = chronicle.torn();
+  report.judgements = {check_exclusion(history, bounds), check_tokens(history), check_hand_over(history, bounds),
+                       check_recovery(history, bounds), check_ends(history, bounds)};
+  if (plan.can.fair) report.judgements.push_back(check_order(history));
+  if (plan.can.shared) report.judgements.push_back(check_sharing(history, bounds));
+  if (plan.can.permits) report.judgements.push_back(check_permits(history, bounds));
+  report.gaps = measure_gaps(history, bounds);
+  report.faults = driven.done;
+  report.missed = driven.missed;
+  for (const std::string& failed : driven.hooks_failed) report.not_tried.push_back(failed);
+  report.interrupted = driven.interrupted != 0;
+  report.torn = history.torn();
 }
 
 /// Leaves out of `faults` what cannot be done here, and says so.
@@ -157,18 +155,18 @@ bool needs_keeper(Fault fault) {
 }
 
 /// The proxy, if one is wanted and possible; else its faults are left out.
-Result<std::optional<Proxy>> start_proxy(const Lab& lab, VerifyPlan& plan, std::vector<Fault>& faults,
+Result<std::optional<Proxy>> start_proxy(const Sandbox& sandbox, VerifyPlan& plan, std::vector<Fault>& faults,
                                          VerifyReport& report) {
   if (std::none_of(faults.begin(), faults.end(), is_of_network)) return std::optional<Proxy>();
-  const auto servers = servers_to_proxy(lab);
+  const auto servers = servers_to_proxy(sandbox);
   if (!servers) {
     leave_out(faults, is_of_network, servers.error().message, report);
     return std::optional<Proxy>();
   }
-  auto proxy = Proxy::start(*servers, framing_of(lab.url()));
+  auto proxy = Proxy::start(*servers, framing_of(sandbox.url()));
   if (!proxy) return proxy.error();
-  const std::string through = through_proxy(lab.url(), *servers, proxy->ports()).redacted();
-  const auto answer = lab.ask(try_words({.key = "x"}, through, plan.ttl, lab));
+  const std::string through = through_proxy(sandbox.url(), *servers, proxy->ports()).redacted();
+  const auto answer = sandbox.ask(try_words({.key = "x"}, through, plan.ttl, sandbox));
   if (!answer) return answer.error();
   if (answer->status != 0) {
     leave_out(faults, is_of_network, "not through a proxy: " + last_message(answer->said), report);
@@ -186,22 +184,22 @@ Result<void> draw(int fd, const std::string& name, const std::string& picture) {
   return system_error("cannot write " + name, errno);
 }
 
-int run_verify(const Options& options, const Lab& lab, Guard& guard, std::vector<Fault> faults, const Runtime& runtime,
-               ProcessSignals& signals, const UniqueFd& picture, VerifyReport& report) {
+int run_verify(const Options& options, const Sandbox& sandbox, Guard& guard, std::vector<Fault> faults,
+               const Runtime& runtime, ProcessSignals& signals, const UniqueFd& picture, VerifyReport& report) {
   VerifyPlan plan{.seed = report.seed,
                   .duration = options.verify.duration,
                   .ttl = options.ttl,
                   .workers = options.verify.workers,
-                  .direct = lab.url().redacted(),
+                  .direct = sandbox.url().redacted(),
                   .hook = options.verify.hook};
-  OnlyOne only_one(lab, options.ttl);
+  OnlyOne only_one(sandbox, options.ttl);
   if (auto begun = only_one.begin(); !begun) return fail(runtime.log, begun.error());
   guard.claim();
-  auto can = Probe(lab, options.ttl, report).run();
+  auto can = Probe(sandbox, options.ttl, report).run();
   if (!can) return fail(runtime.log, can.error());
   plan.can = *can;
-  if (lab.url().is_local()) leave_out(faults, needs_keeper, "there are no keepers", report);
-  auto proxy = start_proxy(lab, plan, faults, report);
+  if (sandbox.url().is_local()) leave_out(faults, needs_keeper, "there are no keepers", report);
+  auto proxy = start_proxy(sandbox, plan, faults, report);
   if (!proxy) return fail(runtime.log, proxy.error());
   plan.faults = plan_faults(
       {.seed = plan.seed, .duration = plan.duration, .ttl = plan.ttl, .faults = faults, .hook = !plan.hook.empty()});
@@ -209,19 +207,19 @@ int run_verify(const Options& options, const Lab& lab, Guard& guard, std::vector
   TerminalLine line(runtime.log.fd());
   const bool shows =
       !options.log.quiet && options.log.format == Log::Format::kText && TerminalLine::fits(runtime.log.fd());
-  const Conducted conducted =
-      conduct(plan, lab, *proxy ? &**proxy : nullptr, runtime.clock, signals, shows ? &line : nullptr);
+  const Driven driven =
+      drive(plan, sandbox, *proxy ? &**proxy : nullptr, runtime.clock, signals, shows ? &line : nullptr);
   report.took = runtime.clock.now() - start;
   // From here on everything waits for the store. A signal ends us, and the guard does the rest.
   sigprocmask(SIG_SETMASK, &signals.inherited().mask, nullptr);
-  if (conducted.failure) return fail(runtime.log, *conducted.failure);
-  Chronicle chronicle;
-  HistoryReader(lab.history()).read_into(chronicle);
-  judge(chronicle, plan, conducted, report);
-  if (plan.can.stock) report.judgements.push_back(take_stock(chronicle, lab, plan.ttl, runtime.clock));
-  int status = conducted.interrupted != 0 ? 128 + conducted.interrupted : 0;
+  if (driven.failure) return fail(runtime.log, *driven.failure);
+  VerifyHistory history;
+  HistoryReader(sandbox.history()).read_into(history);
+  judge(history, plan, driven, report);
+  if (plan.can.stock) report.judgements.push_back(take_stock(history, sandbox, plan.ttl, runtime.clock));
+  int status = driven.interrupted != 0 ? 128 + driven.interrupted : 0;
   if (picture.valid()) {
-    const auto drawn = draw(picture.get(), options.verify.svg, timeline_svg(picture_of(chronicle, report)));
+    const auto drawn = draw(picture.get(), options.verify.svg, timeline_svg(picture_of(history, report)));
     if (!drawn) status = fail(runtime.log, drawn.error());
   }
   return report.held() ? status : 1;
@@ -240,20 +238,20 @@ int verify_command(const Options& options, const Runtime& runtime, Output& out) 
   }
   auto signals = ProcessSignals::open();
   if (!signals) return fail(runtime.log, signals.error());
-  auto lab = Lab::make(url);
-  if (!lab) return fail(runtime.log, lab.error());
-  auto guard = Guard::start(*lab, options.ttl);
+  auto sandbox = Sandbox::make(url);
+  if (!sandbox) return fail(runtime.log, sandbox.error());
+  auto guard = Guard::start(*sandbox, options.ttl);
   if (!guard) {
-    lab->remove_directory();
+    sandbox->remove_directory();
     return fail(runtime.log, guard.error());
   }
   VerifyReport report{.store = url.redacted(),
                       .seed = options.verify.seed.value_or(random_below(1'000'000'000)),
                       .ttl = options.ttl,
                       .workers = options.verify.workers};
-  int status = run_verify(options, *lab, *guard, *faults, runtime, *signals, picture, report);
+  int status = run_verify(options, *sandbox, *guard, *faults, runtime, *signals, picture, report);
   sigprocmask(SIG_SETMASK, &signals->inherited().mask, nullptr);
-  const std::string left = clean_up(*lab, options.ttl, guard->claimed());
+  const std::string left = clean_up(*sandbox, options.ttl, guard->claimed());
   guard->dismiss();
   if (report.judgements.empty()) return status;
   if (!left.empty()) {

@@ -22,9 +22,9 @@ bool reaches(const Trouble& trouble, TimePoint from, TimePoint to, Duration afte
 
 }  // namespace
 
-std::map<std::string, std::vector<const Section*>> begun_by_key(const Chronicle& chronicle) {
+std::map<std::string, std::vector<const Section*>> begun_by_key(const VerifyHistory& history) {
   std::map<std::string, std::vector<const Section*>> keys;
-  for (const Section& section : chronicle.sections()) {
+  for (const Section& section : history.sections()) {
     if (section.begun && section.key != "s") keys[section.key].push_back(&section);
   }
   for (auto& [key, sections] : keys) {
@@ -34,17 +34,17 @@ std::map<std::string, std::vector<const Section*>> begun_by_key(const Chronicle&
   return keys;
 }
 
-bool was_outage(const Chronicle& chronicle, const Section& section, TimePoint from, TimePoint to) {
-  const auto& outages = chronicle.outages();
+bool was_outage(const VerifyHistory& history, const Section& section, TimePoint from, TimePoint to) {
+  const auto& outages = history.outages();
   return std::any_of(outages.begin(), outages.end(), [&](const Trouble& outage) {
     return (section.proxied || outage.of_server) && reaches(outage, from, to, kAftermath);
   });
 }
 
-Duration allowance(const Chronicle& chronicle, const std::string& key, TimePoint from, TimePoint to, Duration lease,
+Duration allowance(const VerifyHistory& history, const std::string& key, TimePoint from, TimePoint to, Duration lease,
                    const Section* except) {
   Duration sum{0};
-  for (const Section& section : chronicle.sections()) {
+  for (const Section& section : history.sections()) {
     if (section.hits.empty() || section.key != key || &section == except) continue;
     const Duration own = section.lease.value_or(lease);
     for (const Trouble& hit : section.hits) {
@@ -53,7 +53,7 @@ Duration allowance(const Chronicle& chronicle, const std::string& key, TimePoint
       if (reaches(whole, from, to, own)) sum += length(whole, to) + own;
     }
   }
-  for (const Trouble& outage : chronicle.outages()) {
+  for (const Trouble& outage : history.outages()) {
     if (reaches(outage, from, to, lease)) sum += length(outage, to) + lease;
   }
   return sum;

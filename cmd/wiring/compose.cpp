@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "backends/registry.h"
-#include "cmd/options/wait_policy.h"
 #include "lib/base/process.h"
 #include "lib/keeper/keeper_session.h"
 #include "lib/lock/held_claims.h"
@@ -89,6 +88,19 @@ std::unique_ptr<LockSession> once_session(const Store& store, const Options& opt
 }
 
 }  // namespace
+
+WaitPolicy wait_policy(const Options& options, TimePoint now) {
+  WaitPolicy policy;
+  // With --replace it means: behind nobody.
+  const bool once = options.nonblock || (options.wait && *options.wait == Duration::zero());
+  policy.once = once && options.supersedes != Supersedes::kReplace;
+  if (options.wait && !once) policy.until = now + *options.wait;
+  policy.tries = options.tries;
+  policy.retry_interval = options.retry_interval;
+  policy.connect_timeout = options.connect_timeout;
+  policy.has_fallback = options.backends.size() > 1 || options.run_if_unavailable;
+  return policy;
+}
 
 std::vector<char*> command_line(const Options& options) {
   if (!options.shell_command) return options.child;

@@ -30,6 +30,9 @@ struct Store {
   bool has_keeper;   ///< each lock has a keeper program
 };
 
+/// -n, -w, --tries, --retry-interval and --connect-timeout as one policy whose clock starts at `now`.
+WaitPolicy wait_policy(const Options& options, TimePoint now);
+
 /// CMD and its arguments, or the shell with -c STR, as execve(2) takes them (a null pointer at the end); empty if the
 /// command line names no command. Points into `options`, which must outlive it.
 std::vector<char*> command_line(const Options& options);

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "lib/base/human_text.h"
 #include "lib/base/text.h"
 
 namespace dlock {
@@ -36,6 +37,18 @@ JsonWriter& JsonWriter::ms(Duration value) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(value).count();
   std::snprintf(digits, sizeof digits, "%.3f", static_cast<double>(us) / 1000);
   return raw(digits);
+}
+
+JsonWriter& JsonWriter::field(std::string_view name, std::optional<int> value) {
+  return value ? key(name).number(*value) : key(name).null();
+}
+
+JsonWriter& JsonWriter::field(std::string_view name, std::optional<Duration> value) {
+  return value ? key(name).whole_ms(*value) : key(name).null();
+}
+
+JsonWriter& JsonWriter::field(std::string_view name, std::optional<WallTime> value) {
+  return key(name).text_or_null(value ? rfc3339(*value) : "");
 }
 
 JsonWriter& JsonWriter::open(char bracket) {

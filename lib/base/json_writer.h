@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,12 @@ class JsonWriter {
   JsonWriter& null();
   JsonWriter& whole_ms(Duration value);  ///< milliseconds, rounded down: 41
   JsonWriter& ms(Duration value);        ///< milliseconds to the microsecond: 0.021
+
+  /// key() and the value; null for one that is not known: an empty text, or nullopt.
+  JsonWriter& field(std::string_view name, std::string_view value) { return key(name).text_or_null(value); }
+  JsonWriter& field(std::string_view name, std::optional<int> value);
+  JsonWriter& field(std::string_view name, std::optional<Duration> value);  ///< in whole milliseconds
+  JsonWriter& field(std::string_view name, std::optional<WallTime> value);  ///< RFC 3339
 
   const std::string& str() const { return out_; }
   std::string line() const { return out_ + '\n'; }

@@ -61,8 +61,8 @@ struct ParsedConfig {
 
 /// Reads the text of one configuration file: default-backend, [defaults], [backend.NAME], [key."PATTERN"]. Pure. A
 /// mistake is what is not TOML, an unknown key (naming the nearest), a value of the wrong type, and a variable that is
-/// not set; what the value says is checked by whoever uses it. Of a file that is not TOML the settings are those around
-/// the lines that assign a value and are wrong, or those above any other wrong line.
+/// not set; what the value says is checked by whoever uses it. A file that is not TOML
+/// has no settings.
 ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules);
 
 /// What flags, environment and configuration files say, merged key by key; each value knows its origin. Layers are

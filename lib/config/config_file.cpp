@@ -11,7 +11,6 @@
 #include "lib/config/backend_url.h"
 #include "lib/config/config.h"
 #include "lib/config/suggest.h"
-#include "lib/config/toml_lines.h"
 #include "lib/config/url_schemes.h"
 
 #define TOML_HEADER_ONLY 1
@@ -121,34 +120,13 @@ class ConfigReader {
     return std::move(parsed_);
   }
 
-  /// What is not TOML in `text`. What comes of the first such line alone is told: others may be its consequences.
-  void note(const toml::parse_error& error, std::string_view text) {
-    if (!mistakes_.empty() && parsed_.hides_backend) return;
-    const std::string_view why = error.description();
-    const bool unquoted = why.find("could not determine value type") != std::string_view::npos;
-    const std::size_t line = error.source().begin.line;
-    std::string right = quoted_header(text, line);
-    if (const auto [key, value] = unquoted_assignment(text, line); !key.empty()) right = written(key, value);
-    std::string next = unquoted ? "put the value in quotes" : "the file is TOML: see man 5 dlock.toml";
-    if (!right.empty()) next = "write " + right;
-    wrong(error.source(), std::string(why), std::move(next));
+  /// Of a file that is not TOML nothing is read: any line of it may name the backend.
+  ParsedConfig refuse(const toml::parse_error& error) {
+    wrong(error.source(), std::string(error.description()),
+          "the file is TOML: values other than numbers, true and false stand in quotes; see man 5 dlock.toml");
+    hides_backend();
+    return read({});
   }
-
-  /// The assignment that was meant by `fair = yes` or `wait = 10m`.
-  std::string written(std::string_view key, std::string_view value) const {
-    const ConfigKey* known = find_key(key);
-    const std::string begin = std::string(key) + " = ";
-    if (known != nullptr && known->shape == Shape::kFlag) {
-      for (const std::string_view yes : {"yes", "on", "true"}) {
-        if (edit_distance(value, yes) == 0) return begin + "true";
-      }
-      return begin + "false";
-    }
-    return begin + '"' + std::string(value) + '"';
-  }
-
-  /// What is wrong may be what names a backend.
-  void hides_backend() { parsed_.hides_backend = true; }
 
  private:
   struct Mistake {
@@ -181,6 +159,9 @@ class ConfigReader {
     return unknown(key, " at the top of the file", nearest.best(),
                    "there are default-backend, [defaults], [backend.NAME] and [key.\"NAME\"]");
   }
+
+  /// What is wrong may be what names a backend.
+  void hides_backend() { parsed_.hides_backend = true; }
 
   const ConfigKey* find_key(std::string_view name) const {
     const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const ConfigKey& key) { return key.name == name; });
@@ -374,18 +355,9 @@ class ConfigReader {
 }  // namespace
 
 ParsedConfig parse_config(std::string_view text, const std::string& path, const ConfigRules& rules) {
-  constexpr int kMostLines = 50;  // that are left out
   ConfigReader reader(path, rules);
-  std::string rest(text);
-  toml::parse_result parsed = toml::parse(rest);
-  for (int left_out = 0; !parsed && left_out < kMostLines; ++left_out) {
-    reader.note(parsed.error(), rest);
-    if (leave_out(rest, parsed.error().source().begin.line)) reader.hides_backend();
-    parsed = toml::parse(rest);
-  }
-  if (parsed) return reader.read(parsed.table());
-  reader.hides_backend();
-  return reader.read({});
+  const toml::parse_result parsed = toml::parse(text);
+  return parsed ? reader.read(parsed.table()) : reader.refuse(parsed.error());
 }
 
 }  // namespace dlock

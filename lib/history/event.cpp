@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/history/event.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "lib/base/human_text.h"
 #include "lib/base/json_writer.h"
@@ -11,30 +13,38 @@ namespace {
 
 constexpr std::size_t kLongestWhy = 512;
 
-void put_optional(JsonWriter& json, const char* name, std::optional<int> value) {
-  json.key(name);
-  if (value) json.number(*value);
-  else json.null();
-}
+constexpr std::string_view kEventNames[] = {"waiting",        "unreached", "reached",     "granted",  "unrenewed",
+                                            "renewed",        "lost",      "signalled",   "released", "ended",
+                                            "busy",           "withdrawn", "unavailable", "refused",  "unlocked",
+                                            "force-released", "revoked"};
+static_assert(std::size(kEventNames) == static_cast<std::size_t>(Event::Kind::kRevoked) + 1);
 
-void put_duration(JsonWriter& json, const char* name, std::optional<Duration> value) {
-  json.key(name);
-  if (value) json.whole_ms(*value);
-  else json.null();
-}
+class FieldWriter {
+ public:
+  explicit FieldWriter(JsonWriter& json) : json_(json) {}
 
-/// What only some events have.
-void put_rest(JsonWriter& json, const Event& event) {
-  if (!event.slot.empty()) json.key("slot").text(event.slot);
-  if (!event.outcome.empty()) json.key("outcome").text(event.outcome);
-  if (!event.why.empty()) json.key("why").text(printable(event.why, kLongestWhy));
-  if (event.reentered) json.key("reentered").boolean(true);
-  if (event.lease) json.key("lease").boolean(true);
-  if (event.until) json.key("until").text(rfc3339(*event.until));
-  if (!event.holder) return;
-  json.key("holder");
-  put_participant(json, *event.holder);
-}
+  template <typename T>
+  void operator()(const char* name, const T& value) {
+    json_.field(name, value);
+  }
+  void operator()(const char* name, std::uint64_t token) {
+    json_.key(name).number_or_null(static_cast<std::int64_t>(token));
+  }
+  void operator()(const char* name, std::int64_t pid) { json_.key(name).number(pid); }
+  void operator()(const char* name, Mode mode) { json_.key(name).text(mode_name(mode)); }
+  void rare(const char* name, const std::string& text) {
+    if (!text.empty()) json_.key(name).text(printable(text, kLongestWhy));
+  }
+  void rare(const char* name, bool value) {
+    if (value) json_.key(name).boolean(true);
+  }
+  void rare(const char* name, std::optional<WallTime> value) {
+    if (value) json_.field(name, value);
+  }
+
+ private:
+  JsonWriter& json_;
+};
 
 std::string who(const Event& event) {
   Participant who;
@@ -101,61 +111,21 @@ std::string what(const Event& event) {
 
 }  // namespace
 
-const char* event_name(Event::Kind kind) {
-  switch (kind) {
-    case Event::Kind::kWaiting:
-      return "waiting";
-    case Event::Kind::kUnreached:
-      return "unreached";
-    case Event::Kind::kReached:
-      return "reached";
-    case Event::Kind::kGranted:
-      return "granted";
-    case Event::Kind::kUnrenewed:
-      return "unrenewed";
-    case Event::Kind::kRenewed:
-      return "renewed";
-    case Event::Kind::kLost:
-      return "lost";
-    case Event::Kind::kSignalled:
-      return "signalled";
-    case Event::Kind::kReleased:
-      return "released";
-    case Event::Kind::kEnded:
-      return "ended";
-    case Event::Kind::kBusy:
-      return "busy";
-    case Event::Kind::kWithdrawn:
-      return "withdrawn";
-    case Event::Kind::kUnavailable:
-      return "unavailable";
-    case Event::Kind::kRefused:
-      return "refused";
-    case Event::Kind::kUnlocked:
-      return "unlocked";
-    case Event::Kind::kForceReleased:
-      return "force-released";
-    case Event::Kind::kRevoked:
-      return "revoked";
-  }
-  return "?";
+const char* event_name(Event::Kind kind) { return kEventNames[static_cast<std::size_t>(kind)].data(); }
+
+std::optional<Event::Kind> event_kind(std::string_view name) {
+  const auto* const found = std::find(std::begin(kEventNames), std::end(kEventNames), name);
+  return found == std::end(kEventNames) ? std::nullopt
+                                        : std::optional(static_cast<Event::Kind>(found - std::begin(kEventNames)));
 }
 
 std::string event_line(const Event& event) {
   JsonWriter json;
   json.begin_object().key("schema").text("dlock.event/1").key("time").text(rfc3339(event.time));
   json.key("event").text(event_name(event.kind)).key("key").text(event.key);
-  json.key("store").text_or_null(event.store).key("owner").text_or_null(event.owner).key("token");
-  if (event.token > 0) json.number(static_cast<std::int64_t>(event.token));
-  else json.null();
-  json.key("mode").text(mode_name(event.mode));
-  json.key("host").text_or_null(event.host).key("pid").number(event.pid).key("user").text_or_null(event.user);
-  json.key("command").text_or_null(event.command).key("reason").text_or_null(event.reason);
-  put_duration(json, "waited_ms", event.waited);
-  put_duration(json, "held_ms", event.held);
-  put_optional(json, "exit_code", event.exit_code);
-  put_optional(json, "signal", event.signal);
-  put_rest(json, event);
+  FieldWriter writer(json);
+  visit_fields(event, writer);
+  if (event.holder) put_participant(json.key("holder"), *event.holder);
   return json.end_object().line();
 }
 

@@ -59,6 +59,32 @@ struct Event {
 
 /// "waiting", "granted", "force-released".
 const char* event_name(Event::Kind kind);
+std::optional<Event::Kind> event_kind(std::string_view name);
+
+/// The members of dlock.event/1 behind schema, time, event and key: of `event`, which is written or read, each goes to
+/// visit(NAME, MEMBER), and to visit.rare() where only some events have it.
+template <typename AnyEvent, typename Visitor>
+void visit_fields(AnyEvent& event, Visitor& visit) {
+  visit("store", event.store);
+  visit("owner", event.owner);
+  visit("token", event.token);
+  visit("mode", event.mode);
+  visit("host", event.host);
+  visit("pid", event.pid);
+  visit("user", event.user);
+  visit("command", event.command);
+  visit("reason", event.reason);
+  visit("waited_ms", event.waited);
+  visit("held_ms", event.held);
+  visit("exit_code", event.exit_code);
+  visit("signal", event.signal);
+  visit.rare("slot", event.slot);
+  visit.rare("outcome", event.outcome);
+  visit.rare("why", event.why);
+  visit.rare("reentered", event.reentered);
+  visit.rare("lease", event.lease);
+  visit.rare("until", event.until);
+}
 
 /// The line, with its newline.
 std::string event_line(const Event& event);

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <syslog.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -66,30 +67,11 @@ int send_to(const std::string& path, const std::string& datagram) {
                  datagram.size());
 }
 
-int priority_of(const Event& event) {
-  switch (event.kind) {
-    case Event::Kind::kLost:
-    case Event::Kind::kUnreached:
-    case Event::Kind::kUnavailable:
-    case Event::Kind::kUnlocked:
-      return LOG_WARNING;
-    case Event::Kind::kForceReleased:
-    case Event::Kind::kRevoked:
-      return LOG_NOTICE;
-    case Event::Kind::kWaiting:
-    case Event::Kind::kReached:
-    case Event::Kind::kGranted:
-    case Event::Kind::kUnrenewed:
-    case Event::Kind::kRenewed:
-    case Event::Kind::kSignalled:
-    case Event::Kind::kReleased:
-    case Event::Kind::kEnded:
-    case Event::Kind::kBusy:
-    case Event::Kind::kWithdrawn:
-    case Event::Kind::kRefused:
-      break;
-  }
-  return LOG_INFO;
+int priority_of(Event::Kind kind) {
+  using Kind = Event::Kind;
+  const auto is_one_of = [&](std::initializer_list<Kind> kinds) { return std::ranges::count(kinds, kind) > 0; };
+  if (is_one_of({Kind::kLost, Kind::kUnreached, Kind::kUnavailable, Kind::kUnlocked})) return LOG_WARNING;
+  return is_one_of({Kind::kForceReleased, Kind::kRevoked}) ? LOG_NOTICE : LOG_INFO;
 }
 
 /// Values with line ends have their length in front of them; these have none, since dlock.event/1 is one line of JSON.
@@ -97,10 +79,37 @@ void put_field(std::string& out, const char* name, std::string_view value) {
   if (!value.empty()) out.append(name).append("=").append(printable(value)).append("\n");
 }
 
-void put_ms(std::string& out, const char* name, std::optional<Duration> value) {
-  if (!value) return;
-  put_field(out, name, std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(*value).count()));
+std::string text_of(const std::string& text) { return text; }
+std::string text_of(std::uint64_t token) { return token > 0 ? std::to_string(token) : ""; }
+std::string text_of(std::int64_t pid) { return std::to_string(pid); }
+std::string text_of(int number) { return std::to_string(number); }
+std::string text_of(bool value) { return value ? "1" : ""; }
+std::string text_of(Mode mode) { return mode_name(mode); }
+std::string text_of(WallTime time) { return rfc3339(time); }
+std::string text_of(Duration length) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(length).count());
 }
+template <typename T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? text_of(*value) : "";
+}
+
+/// DLOCK_STORE, DLOCK_OWNER and so on: of the members of dlock.event/1 those that the event has.
+struct JournalWriter {
+  std::string& out;
+
+  template <typename T>
+  void operator()(const char* name, const T& value) {
+    std::string field = "DLOCK_";
+    for (const char* c = name; *c != '\0'; ++c)
+      field += *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - 'a' + 'A') : *c;
+    put_field(out, field.c_str(), text_of(value));
+  }
+  template <typename T>
+  void rare(const char* name, const T& value) {
+    (*this)(name, value);
+  }
+};
 
 std::string one_line(const Event& event) {
   std::string line = event_line(event);
@@ -196,19 +205,12 @@ int EventLog::write_down(const Event& event) {
 std::string journal_datagram(const Event& event) {
   std::string out;
   put_field(out, "MESSAGE", event_text(event));
-  put_field(out, "PRIORITY", std::to_string(priority_of(event)));
+  put_field(out, "PRIORITY", std::to_string(priority_of(event.kind)));
   put_field(out, "SYSLOG_IDENTIFIER", "dlock");
   put_field(out, "DLOCK_EVENT", event_name(event.kind));
   put_field(out, "DLOCK_KEY", event.key);
-  put_field(out, "DLOCK_STORE", event.store);
-  put_field(out, "DLOCK_OWNER", event.owner);
-  if (event.token > 0) put_field(out, "DLOCK_TOKEN", std::to_string(event.token));
-  put_field(out, "DLOCK_HOST", event.host);
-  put_field(out, "DLOCK_USER", event.user);
-  put_field(out, "DLOCK_REASON", event.reason);
-  put_ms(out, "DLOCK_WAITED_MS", event.waited);
-  put_ms(out, "DLOCK_HELD_MS", event.held);
-  if (event.exit_code) put_field(out, "DLOCK_EXIT_CODE", std::to_string(*event.exit_code));
+  JournalWriter writer{out};
+  visit_fields(event, writer);
   put_field(out, "DLOCK_JSON", one_line(event));
   return out;
 }

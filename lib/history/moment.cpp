@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/history/moment.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "lib/base/human_text.h"
@@ -15,12 +16,14 @@ using std::chrono::microseconds;
 
 constexpr int kLeapSecond = 60;
 
-/// Two digits, or four, in front of `rest`, which loses them; nullopt if they are not there.
-std::optional<int> digits(std::string_view& rest, std::size_t count) {
-  if (rest.size() < count || rest.front() == '-') return std::nullopt;
-  const auto number = whole_number<int>(rest.substr(0, count));
-  if (number) rest.remove_prefix(count);
-  return number;
+/// Whether `text` begins as `form` does, in which 0 is any digit.
+bool begins_as(std::string_view text, std::string_view form) {
+  const auto fits = [](char wanted, char c) { return wanted == '0' ? c >= '0' && c <= '9' : c == wanted; };
+  return text.size() >= form.size() && std::equal(form.begin(), form.end(), text.begin(), fits);
+}
+
+int number_at(std::string_view text, std::size_t at, std::size_t digits = 2) {
+  return whole_number<int>(text.substr(at, digits)).value_or(0);
 }
 
 bool take_char(std::string_view& rest, char what) {
@@ -33,61 +36,43 @@ bool is_in_calendar(int year, int month, int day) { return (std::chrono::year(ye
 
 /// 2026-02-03
 bool take_date(std::string_view& rest, tm& out) {
-  std::string_view ahead = rest;
-  const auto year = digits(ahead, 4);
-  if (!year || !take_char(ahead, '-')) return false;
-  const auto month = digits(ahead, 2);
-  if (!month || !take_char(ahead, '-')) return false;
-  const auto day = digits(ahead, 2);
-  if (!day || !is_in_calendar(*year, *month, *day)) return false;
-  out.tm_year = *year - 1900;
-  out.tm_mon = *month - 1;
-  out.tm_mday = *day;
-  rest = ahead;
-  return true;
+  if (!begins_as(rest, "0000-00-00")) return false;
+  out.tm_year = number_at(rest, 0, 4) - 1900;
+  out.tm_mon = number_at(rest, 5) - 1;
+  out.tm_mday = number_at(rest, 8);
+  rest.remove_prefix(10);
+  return is_in_calendar(out.tm_year + 1900, out.tm_mon + 1, out.tm_mday);
 }
 
 /// 04:05, 04:05:06, 04:05:06.789; what is finer than a second is left in `fraction`.
 bool take_time(std::string_view& rest, tm& out, microseconds& fraction) {
-  std::string_view ahead = rest;
-  const auto hour = digits(ahead, 2);
-  if (!hour || *hour > 23 || !take_char(ahead, ':')) return false;
-  const auto minute = digits(ahead, 2);
-  if (!minute || *minute > 59) return false;
-  out.tm_hour = *hour;
-  out.tm_min = *minute;
-  out.tm_sec = 0;
+  if (!begins_as(rest, "00:00")) return false;
+  const bool seconds = begins_as(rest, "00:00:00");
+  out.tm_hour = number_at(rest, 0);
+  out.tm_min = number_at(rest, 3);
+  out.tm_sec = seconds ? number_at(rest, 6) : 0;
+  rest.remove_prefix(seconds ? 8 : 5);
   fraction = 0us;
-  if (take_char(ahead, ':')) {
-    const auto second = digits(ahead, 2);
-    if (!second || *second > (*minute == 59 ? kLeapSecond : 59)) return false;
-    out.tm_sec = *second;
-    if (take_char(ahead, '.')) {
-      if (ahead.empty() || ahead.front() < '0' || ahead.front() > '9') return false;
-      microseconds unit = 100ms;
-      while (!ahead.empty() && ahead.front() >= '0' && ahead.front() <= '9') {
-        fraction += (ahead.front() - '0') * unit;
-        unit /= 10;
-        ahead.remove_prefix(1);
-      }
+  if (seconds && begins_as(rest, ".0")) {
+    rest.remove_prefix(1);
+    for (microseconds unit = 100ms; begins_as(rest, "0"); unit /= 10) {
+      fraction += number_at(rest, 0, 1) * unit;
+      rest.remove_prefix(1);
     }
   }
-  rest = ahead;
-  return true;
+  return out.tm_hour <= 23 && out.tm_min <= 59 && out.tm_sec <= (out.tm_min == 59 ? kLeapSecond : 59);
 }
 
 /// Z, +01:00
 std::optional<std::chrono::seconds> take_zone(std::string_view& rest) {
   if (take_char(rest, 'Z')) return 0s;
   const bool west = rest.starts_with('-');
-  if (!west && !rest.starts_with('+')) return std::nullopt;
-  std::string_view ahead = rest.substr(1);
-  const auto hours = digits(ahead, 2);
-  if (!hours || *hours > 23 || !take_char(ahead, ':')) return std::nullopt;
-  const auto minutes = digits(ahead, 2);
-  if (!minutes || *minutes > 59) return std::nullopt;
-  rest = ahead;
-  const std::chrono::seconds offset = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
+  if (!begins_as(rest, west ? "-00:00" : "+00:00")) return std::nullopt;
+  const int hours = number_at(rest, 1);
+  const int minutes = number_at(rest, 4);
+  rest.remove_prefix(6);
+  if (hours > 23 || minutes > 59) return std::nullopt;
+  const std::chrono::seconds offset = std::chrono::hours(hours) + std::chrono::minutes(minutes);
   return west ? -offset : offset;
 }
 

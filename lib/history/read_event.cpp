@@ -71,41 +71,39 @@ Participant participant_of(const Json& object) {
   return participant;
 }
 
-std::optional<Event::Kind> kind_of(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(Event::Kind::kRevoked); ++i) {
-    const auto kind = static_cast<Event::Kind>(i);
-    if (name == event_name(kind)) return kind;
+class FieldReader {
+ public:
+  explicit FieldReader(const Json& object) : object_(object) {}
+
+  void operator()(const char* name, std::string& text) { text = text_of(object_, name); }
+  void operator()(const char* name, std::uint64_t& token) {
+    token = static_cast<std::uint64_t>(number_of(object_, name).value_or(0));
   }
-  return std::nullopt;
-}
+  void operator()(const char* name, std::int64_t& pid) { pid = number_of(object_, name).value_or(0); }
+  void operator()(const char* /*name*/, Mode& mode) { mode = mode_of(object_); }
+  void operator()(const char* name, std::optional<Duration>& value) { value = ms_of(object_, name); }
+  void operator()(const char* name, std::optional<int>& value) { value = small_number_of(object_, name); }
+  void operator()(const char* name, std::optional<WallTime>& value) { value = moment_of(object_, name); }
+  void operator()(const char* name, bool& value) { value = is_true(object_, name); }
+  template <typename T>
+  void rare(const char* name, T& value) {
+    (*this)(name, value);
+  }
+
+ private:
+  const Json& object_;
+};
 
 std::optional<Event> event_of(const Json& object) {
-  const auto kind = kind_of(text_of(object, "event"));
+  const auto kind = event_kind(text_of(object, "event"));
   const auto time = moment_of(object, "time");
   if (!kind || !time || text_of(object, "key").empty()) return std::nullopt;
   Event event;
   event.kind = *kind;
   event.time = *time;
   event.key = text_of(object, "key");
-  event.store = text_of(object, "store");
-  event.owner = text_of(object, "owner");
-  event.token = static_cast<std::uint64_t>(number_of(object, "token").value_or(0));
-  event.slot = text_of(object, "slot");
-  event.mode = mode_of(object);
-  event.host = text_of(object, "host");
-  event.pid = number_of(object, "pid").value_or(0);
-  event.user = text_of(object, "user");
-  event.command = text_of(object, "command");
-  event.reason = text_of(object, "reason");
-  event.waited = ms_of(object, "waited_ms");
-  event.held = ms_of(object, "held_ms");
-  event.exit_code = small_number_of(object, "exit_code");
-  event.signal = small_number_of(object, "signal");
-  event.outcome = text_of(object, "outcome");
-  event.why = text_of(object, "why");
-  event.reentered = is_true(object, "reentered");
-  event.lease = is_true(object, "lease");
-  event.until = moment_of(object, "until");
+  FieldReader reader(object);
+  visit_fields(event, reader);
   if (const auto holder = object.find("holder"); holder != object.end() && holder->is_object()) {
     event.holder = participant_of(*holder);
   }

@@ -32,8 +32,8 @@ struct Question {
 
 /// What dlock's sections exclude is told in front of each: all of them one lock, which, with `ours`, foreign ones
 /// share.
-Chronicle read(const Question& question) {
-  Chronicle chronicle;
+VerifyHistory read(const Question& question) {
+  VerifyHistory history;
   std::ifstream file(question.file);
   for (std::string line; std::getline(file, line);) {
     const auto act = parse_act(line);
@@ -41,27 +41,27 @@ Chronicle read(const Question& question) {
       const bool foreign = question.ours && act->words.starts_with('-');
       std::string ask = act_line({act->at, act->who, Act::What::kAsk, foreign ? "k shared" : "k exclusive"});
       ask.pop_back();
-      chronicle.add_line(ask);
+      history.add_line(ask);
     }
-    chronicle.add_line(line);
+    history.add_line(line);
   }
-  return chronicle;
+  return history;
 }
 
 std::vector<std::string> wrongs(const Question& question) {
-  const Chronicle chronicle = read(question);
-  std::vector<Judgement> judgements{check_exclusion(chronicle, {}), check_sharing(chronicle, {})};
-  if (!question.unfenced) judgements.push_back(check_tokens(chronicle));
+  const VerifyHistory history = read(question);
+  std::vector<Judgement> judgements{check_exclusion(history, {}), check_sharing(history, {})};
+  if (!question.unfenced) judgements.push_back(check_tokens(history));
   std::vector<std::string> wrong;
   for (const Judgement& judgement : judgements) {
     for (const Breach& breach : judgement.breaches) wrong.push_back(breach.what);
   }
-  const auto& sections = chronicle.sections();
+  const auto& sections = history.sections();
   const std::size_t want = question.sections.value_or(std::max<std::size_t>(1, sections.size()));
   if (sections.size() != want) {
     wrong.push_back(std::to_string(sections.size()) + " sections instead of " + std::to_string(want));
   }
-  if (chronicle.torn() > 0) wrong.push_back(std::to_string(chronicle.torn()) + " lines are of no history");
+  if (history.torn() > 0) wrong.push_back(std::to_string(history.torn()) + " lines are of no history");
   const bool some_ours = std::any_of(sections.begin(), sections.end(), [](const Section& one) { return one.token; });
   if (question.ours && !some_ours) wrong.emplace_back("none of them is ours");
   return wrong;
@@ -74,8 +74,8 @@ int check(const Question& question) {
 }
 
 int gap(const Question& question) {
-  const Chronicle chronicle = read(question);
-  const auto& sections = chronicle.sections();
+  const VerifyHistory history = read(question);
+  const auto& sections = history.sections();
   if (sections.size() <= question.after || question.after == 0) {
     std::printf("there are no %zu sections\n", question.after + 1);
     return 1;

@@ -143,12 +143,8 @@ TEST_CASE("what is wrong in a file is named with line, column and the nearest ri
       {"[defaults]\nreason = \"${NOT_SET}\"\n", "f.toml:2:1: reason: the variable NOT_SET is not set", "${NOT_SET:-"},
       {"[defaults]\nreason = \"${RUN\"\n", "reason: a ${ has no }", "$${"},
       {"[defaults]\nreason = \"${7}\"\n", "'7' is not the name of a variable", "$${"},
-      {"[defaults]\nttl = 5s\n", "f.toml:2:", "write ttl = \"5s\""},
-      {"[defaults]\nfair = yes\n", "f.toml:2:", "write fair = true"},
-      {"[defaults]\nfair = Off # now\n", "f.toml:2:", "write fair = false"},
-      {"[key.deploy/prod]\nttl = 5\n", "f.toml:1:", "write [key.\"deploy/prod\"]"},
-      {"[key.a b] # c\nttl = 5\n", "f.toml:1:", "write [key.\"a b\"]"},
-      {"[defaults]\nreason = deploy\n", "f.toml:2:", ""},
+      {"[defaults]\nttl = 5s\n", "f.toml:2:", "stand in quotes"},
+      {"[key.deploy/prod]\nttl = 5\n", "f.toml:1:", "stand in quotes"},
       {"[\\u0051]\n", "f.toml:1:2:", "TOML"},  // aborts a toml++ whose assertions are on
       {"é = 1\n", "f.toml:1:1:", "TOML"},      // undefined behaviour in toml++ 3.3 as it comes
       {"[defaults\n", "f.toml:1:", "TOML"},
@@ -174,31 +170,26 @@ TEST_CASE("every mistake of a file is told, in the order of its lines") {
   CHECK(places == "f.toml:1:1 f.toml:3:7 f.toml:4:1 f.toml:5:8 f.toml:7:1 ");
 }
 
-TEST_CASE("what stands around a line that is no TOML is read, and what may have named a backend is known to be lost") {
+TEST_CASE(
+    "what is right in a file with mistakes is read, unless it is no TOML, and what may have named a backend is known "
+    "to be lost") {
   struct Row {
     const char* text;
     const char* kept;  ///< the keys
     bool hides;
   };
   const Row rows[] = {
-      {"default-backend = \"a\"\n[defaults]\nwait = 10m\nttl = 5\n[backend.a]\nurl = \"redis://h\"\n",
-       "url default-backend ttl ", false},
-      {"[defaults]\nwait = 10m\nttl = 5s\nfair = true\n", "fair ", false},
-      {"[defaults]\nttl = 5\nreason = \"open\nfair = true\n", "fair ttl ", false},
-      {"[defaults]\nttl = 5\nttl = 6\n", "ttl ", false},
-      {"[defaults]\nttl = 5\ntries = 6x", "ttl ", false},
+      {"[defaults]\nttl = 5\nwait = 10m\n", "", true},
+      {"[defaults]\nttl = 5\nreason = \"open\nfair = true\n", "", true},
+      {"[defaults]\nttl = 5\nttl = 6\n", "", true},
       {"[defaults]\ntll = 5\nwait = 6\n", "wait ", false},
       {"ttl = 5\n[defaults]\nwait = 6\n", "wait ", false},
       {"[defualts]\nwait = 6\n", "", false},
-      {"default-backend = redis://h\n[defaults]\nttl = 5\n", "ttl ", true},
       {"default-backend = 5\n[defaults]\nttl = 5\n", "ttl ", true},
       {"default-backend = \"${NOT_SET}\"\n", "", true},
       {"defaultbackend = \"redis://h\"\n[defaults]\nttl = 5\n", "ttl ", true},
       {"[defaults]\ndefault-backend = \"redis://h\"\nttl = 5\n", "ttl ", true},
       {"backend = \"redis://h\"\n", "", true},
-      {"[defaults]\nttl = 5\n[backend.a\nurl = \"redis://h\"\n", "ttl ", true},
-      {"[defaults]\nttl = 5\nfallback = [\n\"redis://h\"\n", "ttl ", true},
-      {"[key.a]\nbackend = redis\nttl = 5\n", "ttl ", true},
       {"[key.a]\nbackend = 5\nttl = 5\n", "ttl ", true},
       {"[key.a]\nbackand = \"b\"\nttl = 5\n", "ttl ", true},
       {"[key.a]\ntll = 5\nreason = \"r\"\n", "reason ", false},

@@ -23,13 +23,6 @@ TEST_CASE("percentiles are nearest ranks") {
   CHECK(Latencies().percentile(50) == Duration::zero());
 }
 
-TEST_CASE("a histogram has a line for each doubling and never more than the width") {
-  CHECK(histogram(Latencies({1500ns, 1600ns, 5us}), 40) ==
-        "  <   2.0 µs  ██████████████████ 2\n"
-        "  <   4.0 µs   0\n"
-        "  <   8.0 µs  █████████ 1\n");
-}
-
 TEST_CASE("fine durations keep two digits") {
   CHECK(fine_duration(850ns) == "850 ns");
   CHECK(fine_duration(4810ns) == "4.8 µs");

@@ -4,13 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cmd/commands/check.h"
-#include "cmd/commands/doctor.h"
-#include "cmd/commands/fence.h"
-#include "cmd/commands/gc.h"
-#include "cmd/commands/inspect.h"
-#include "cmd/commands/ping.h"
-#include "cmd/commands/renew_release.h"
+#include "cmd/commands/commands.h"
 #include "tests/support/command_world.h"
 
 namespace commands_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/commands/stock.h"
+#include "cmd/commands/commands.h"
 
 #include <doctest/doctest.h>
 

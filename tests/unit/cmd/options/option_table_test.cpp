@@ -27,12 +27,11 @@ TEST_CASE("no two options of a command share a name, and no two a letter, a vari
     if (!row.variable.empty()) CHECK(variables.insert(row.variable).second);
     CHECK(!row.help.empty());
     CHECK(row.commands != 0);
-    CHECK((row.kind == ValueKind::kFlag) == row.value.empty());
+    CHECK((row.value.kind == ValueKind::kFlag) == row.value.name.empty());
     const auto command = static_cast<Command>(std::countr_zero(row.commands));
     CHECK(find_option(row.name, command) == &row);
     if (row.letter != 0) CHECK(find_option(row.letter, command) == &row);
     // In a file a key is called as its option is.
-    if (row.id != OptionId::kBackend && !row.config_key.empty()) CHECK(row.config_key == row.name);
   }
 }
 
@@ -59,10 +58,10 @@ TEST_CASE("help names every option of a command with its default and its variabl
       CAPTURE(command.name);
       CAPTURE(row.name);
       const std::string label =
-          ", --" + std::string(row.name) + (row.value.empty() ? "" : " " + std::string(row.value));
+          ", --" + std::string(row.name) + (row.value.name.empty() ? "" : " " + std::string(row.value.name));
       const std::string lone = "      --" + label.substr(4);
       const bool told =
-          (*text).find((row.letter != 0 ? label : lone) + (row.value.empty() ? "  " : "")) != std::string::npos;
+          (*text).find((row.letter != 0 ? label : lone) + (row.value.name.empty() ? "  " : "")) != std::string::npos;
       const bool rare = (row.rare & bit(command.command)) != 0;
       CHECK(told == (has_option(command.command, row) && !rare));
       const bool names_variable = (*text).find("$" + std::string(row.variable)) != std::string::npos;

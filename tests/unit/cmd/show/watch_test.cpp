@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/show/watch.h"
+#include "cmd/commands/commands.h"
 
 #include <doctest/doctest.h>
 #include <pty.h>
@@ -35,7 +35,7 @@ struct Terminal : CommandWorld {
   int watch(const char* keys) {
     write_all(master.get(), keys);
     Output screen(slave.get(), {.terminal = true, .width = 60});
-    return watch_on_terminal(options, backend, runtime, screen, slave.get());
+    return watch_locks(options, backend, runtime, screen, slave.get());
   }
   std::string shown() { return drain_terminal(master, slave); }
   tcflag_t line_mode() const {
@@ -59,16 +59,8 @@ TEST_CASE_FIXTURE(Terminal, "q leaves with 0 and gives the terminal back as it w
   const std::string text = shown();
   CHECK(text.starts_with("\033[?1049h"));
   CHECK(text.ends_with("\033[?25h\033[?1049l"));
-  CHECK(text.find("deploy/prod  held, exclusive") != std::string::npos);
+  CHECK(text.find("> deploy/prod") != std::string::npos);
   CHECK(text.find("ci-4") != std::string::npos);
-}
-
-TEST_CASE_FIXTURE(Terminal, "what does not fit on the screen is clipped, so that nothing scrolls") {
-  for (const char* key : {"a", "b", "c", "d"}) backend.hold(key, 1);
-  CHECK(watch("q") == 0);
-  const std::string text = shown();
-  CHECK(text.find("a  held") != std::string::npos);
-  CHECK(text.find("b  held") == std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Terminal, "a store that does not answer is shown and looked at again") {

@@ -17,21 +17,21 @@ using namespace std::chrono_literals;
 const Bounds kBounds{.lease = 3s, .wake = 1s, .late = 500ms, .slack = 500ms, .permits = 2};
 
 /// Lines with "; " between them, whose times are milliseconds. "ASK x" asks for an exclusive lock, directly.
-Chronicle told(std::string_view lines) {
-  Chronicle chronicle;
+VerifyHistory told(std::string_view lines) {
+  VerifyHistory history;
   while (!lines.empty()) {
     std::string_view rest = cut(lines, ';');
     if (!lines.empty()) lines.remove_prefix(1);
     const std::string_view time = cut(rest, ' ');
     const bool asks = rest.size() > 6 && rest.substr(rest.size() - 6, 5) == " ASK ";
-    chronicle.add_line(std::string(time) + "000000 " + std::string(rest) + (asks ? " exclusive any direct" : ""));
+    history.add_line(std::string(time) + "000000 " + std::string(rest) + (asks ? " exclusive any direct" : ""));
   }
-  return chronicle;
+  return history;
 }
 
-using Check = Judgement (*)(const Chronicle&, const Bounds&);
-Judgement tokens(const Chronicle& chronicle, const Bounds&) { return check_tokens(chronicle); }
-Judgement order(const Chronicle& chronicle, const Bounds&) { return check_order(chronicle); }
+using Check = Judgement (*)(const VerifyHistory&, const Bounds&);
+Judgement tokens(const VerifyHistory& history, const Bounds&) { return check_tokens(history); }
+Judgement order(const VerifyHistory& history, const Bounds&) { return check_order(history); }
 
 struct Row {
   const char* name;
@@ -108,8 +108,8 @@ const Row kRows[] = {
 };
 
 TEST_CASE("verify: what was too late by little is told to the millisecond") {
-  const Chronicle chronicle = told("1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 1545 b BEGIN 6 -");
-  const Judgement judgement = check_hand_over(chronicle, kBounds);
+  const VerifyHistory history = told("1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 1545 b BEGIN 6 -");
+  const Judgement judgement = check_hand_over(history, kBounds);
   REQUIRE(judgement.breaches.size() == 1);
   CHECK(judgement.breaches.front().what == "b had the lock 1540 ms after a gave it back: more than 1500 ms");
 }
@@ -174,17 +174,17 @@ TEST_CASE("verify: what is counted could have been a breach, and what the lease 
 TEST_CASE("verify: on a machine that is late for a lease's third nothing is counted") {
   Bounds bounds = kDefaults;
   bounds.late = 1200ms;
-  const Chronicle chronicle = told("1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 2000 b BEGIN 6 -");
-  CHECK(check_hand_over(chronicle, bounds).tried == 0);
+  const VerifyHistory history = told("1 a ASK x; 2 a BEGIN 5 -; 3 b ASK x; 4 b QUEUED; 5 a END; 2000 b BEGIN 6 -");
+  CHECK(check_hand_over(history, bounds).tried == 0);
 }
 
 TEST_CASE("verify: torn and foreign lines are counted and left out") {
-  Chronicle chronicle;
+  VerifyHistory history;
   for (const char* line : {"1 a ASK x exclusive any direct", "", "7", "x a BEGIN", "2 a BEGIN 5 -", "3 a WHAT"}) {
-    chronicle.add_line(line);
+    history.add_line(line);
   }
-  CHECK(chronicle.torn() == 4);
-  CHECK(chronicle.find("a")->token == 5);
+  CHECK(history.torn() == 4);
+  CHECK(history.find("a")->token == 5);
 }
 
 TEST_CASE("verify: the shortest history has the two it is about, with ticks of each in one line") {

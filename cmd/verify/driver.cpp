@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/conductor.h"
+#include "cmd/verify/driver.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cmd/verify/history_reader.h"
-#include "cmd/verify/hook.h"
 #include "cmd/verify/section.h"
 #include "cmd/verify/stocktaking.h"
 #include "lib/base/human_text.h"
@@ -33,7 +31,7 @@ struct Worker {
   int round = 0;
   Order order = {};
   std::string section = {};
-  LabProcess run = {};
+  SandboxProcess run = {};
   std::string said = {};
   bool queued = false;
   TimePoint next{};  ///< when its next round begins
@@ -52,23 +50,23 @@ std::string_view mode_word(Mode mode) {
   return mode == Mode::kShared ? "shared" : mode == Mode::kPermits ? "permits" : "exclusive";
 }
 
-class Conductor {
+class Driver {
  public:
-  Conductor(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
-            TerminalLine* line)
+  Driver(const VerifyPlan& plan, const Sandbox& sandbox, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+         TerminalLine* line)
       : plan_(plan),
-        lab_(lab),
+        sandbox_(sandbox),
         network_(network),
         clock_(clock),
         signals_(signals),
         line_(line),
-        reader_(lab.history()) {
+        reader_(sandbox.history()) {
     for (int i = 0; i < plan.workers; ++i) {
       workers_.push_back({.number = i, .dice = Dice(plan.seed * 1000 + static_cast<std::uint64_t>(i) + 1)});
     }
   }
 
-  Conducted run() {
+  Driven run() {
     start_ = clock_.now();
     end_ = start_ + plan_.duration;
     progress_ = start_;
@@ -86,7 +84,7 @@ class Conductor {
     }
     if (line_) line_->wipe();
     heal_all();
-    return std::move(conducted_);
+    return std::move(driven_);
   }
 
  private:
@@ -94,7 +92,7 @@ class Conductor {
     return {clock_.now(), std::move(who), what, std::move(words)};
   }
   void note(const Act& act) {
-    if (auto noted = lab_.note(act); !noted) end_without_verdict(noted.error());
+    if (auto noted = sandbox_.note(act); !noted) end_without_verdict(noted.error());
   }
   bool any_busy() const {
     return std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.busy(); });
@@ -104,7 +102,7 @@ class Conductor {
     if (now < next_line_) return;
     next_line_ = now + kShowEvery;
     int faults = 0;
-    for (const auto& [fault, count] : conducted_.done) faults += count;
+    for (const auto& [fault, count] : driven_.done) faults += count;
     line_->draw((draining_ ? "the last runs end, " : human_duration(now - start_) + " of ") +
                 human_duration(plan_.duration) + ": " + std::to_string(runs_) + " runs, " + std::to_string(faults) +
                 " faults");
@@ -128,14 +126,14 @@ class Conductor {
     // What a hook loses is seen by who holds it for longer than that takes, and takes its time to end.
     const bool stubborn = hook_ > 0;
     const Duration hold = stubborn ? order.long_hold : order.hold;
-    const std::string ms = std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(hold).count()) + "ms";
-    words.insert(words.end(), {"--", lab_.program(), "__section", lab_.history(), worker.section, ms});
+    words.insert(words.end(),
+                 {"--", sandbox_.program(), "__section", sandbox_.history(), worker.section, ms_word(hold)});
     if (stubborn) words.emplace_back("stubborn");
     note(act(worker.section, Act::What::kAsk,
              order.key + ' ' + std::string(mode_word(order.mode)) + (order.fair ? " fair" : " any") +
                  (proxied ? " proxied " : " direct ") +
                  std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(order.ttl).count())));
-    auto started = lab_.start(words);
+    auto started = sandbox_.start(words);
     if (!started) {
       note(act(worker.section, Act::What::kGone, "exit 71 " + started.error().message));
       worker.next = clock_.now() + 100ms;
@@ -161,7 +159,7 @@ class Conductor {
     listen(worker);
     const int status = reap(worker.run.pid);
     if (status == kHistoryFull) {
-      end_without_verdict({ErrorCode::kSystem, "a worker cannot write " + lab_.history(),
+      end_without_verdict({ErrorCode::kSystem, "a worker cannot write " + sandbox_.history(),
                            "there must be room for it: ulimit -f, the disk of $TMPDIR"});
     }
     std::string how = status > 128 ? "signal " + std::to_string(status - 128) : "exit " + std::to_string(status);
@@ -197,7 +195,7 @@ class Conductor {
   void disturb(const PlannedFault& planned) {
     note(act("net", Act::What::kHit, std::string(fault_name(planned.fault))));
     network_->start(planned);
-    ++conducted_.done[planned.fault];
+    ++driven_.done[planned.fault];
     // A cut is over when its message came; it is given a moment.
     const Duration lasts = planned.fault == Fault::kCut ? Duration(200ms) : planned.lasts;
     ongoing_.push_back({clock_.now() + lasts, planned.fault, "net", {}});
@@ -205,12 +203,12 @@ class Conductor {
 
   /// Three times of four a holder, and one for whom somebody waits, if there is one.
   const Worker* choose(std::uint64_t target) {
-    reader_.read_into(chronicle_);
+    reader_.read_into(history_);
     std::vector<const Worker*> holders;
     std::vector<const Worker*> wanted;
     std::vector<const Worker*> waiters;
     for (const Worker& worker : workers_) {
-      const Section* section = worker.busy() ? chronicle_.find(worker.section) : nullptr;
+      const Section* section = worker.busy() ? history_.find(worker.section) : nullptr;
       if (!section || !section->hits.empty()) continue;
       if (section->waits()) waiters.push_back(&worker);
       if (!section->holds()) continue;
@@ -224,7 +222,7 @@ class Conductor {
 
   bool is_wanted(const std::string& key) const {
     return std::any_of(workers_.begin(), workers_.end(), [&](const Worker& worker) {
-      const Section* section = worker.busy() && worker.queued ? chronicle_.find(worker.section) : nullptr;
+      const Section* section = worker.busy() && worker.queued ? history_.find(worker.section) : nullptr;
       return section && section->waits() && section->key == key;
     });
   }
@@ -232,7 +230,7 @@ class Conductor {
   void hit(const PlannedFault& planned) {
     const Worker* worker = choose(planned.target);
     if (!worker) {
-      ++conducted_.missed;
+      ++driven_.missed;
       return;
     }
     const RunFamily family = family_of(worker->run.pid);
@@ -252,7 +250,7 @@ class Conductor {
     if (fault == Fault::kStopRun || fault == Fault::kStopAll) aim(family.command);
     note(act(worker->section, Act::What::kHit, std::string(fault_name(fault))));
     for (const ProcessId& process : targets) signal_process(process, stops ? SIGSTOP : SIGKILL);
-    ++conducted_.done[fault];
+    ++driven_.done[fault];
     if (stops) ongoing_.push_back({clock_.now() + planned.lasts, fault, worker->section, std::move(targets)});
   }
 
@@ -279,7 +277,7 @@ class Conductor {
     if (hook_ < 0) {
       const int errnum = errno;
       note(act("hook", Act::What::kHealed));
-      conducted_.hooks_failed.push_back(system_error("hook " + phase_, errnum).message);
+      driven_.hooks_failed.push_back(system_error("hook " + phase_, errnum).message);
       return;
     }
     sigset_t none;
@@ -300,17 +298,17 @@ class Conductor {
     const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     auto failed = hook_killed_ ? std::nullopt : hook_failure(phase_, code);
     if (!failed) {
-      ++conducted_.done[Fault::kHook];
+      ++driven_.done[Fault::kHook];
       return;
     }
     if (failed->code == ErrorCode::kMisconfigured) end_without_verdict(std::move(*failed));
-    else conducted_.hooks_failed.push_back(failed->message);
+    else driven_.hooks_failed.push_back(failed->message);
   }
 
   // --- the end ---
 
   void end_without_verdict(Error why) {
-    if (!conducted_.failure) conducted_.failure = std::move(why);
+    if (!driven_.failure) driven_.failure = std::move(why);
     end_ = std::min(end_, clock_.now());
   }
 
@@ -322,9 +320,9 @@ class Conductor {
 
   /// Nobody has got on for longer than everything takes that may hold up all.
   bool is_stuck() {
-    const std::size_t before = chronicle_.lines();
-    reader_.read_into(chronicle_);
-    if (chronicle_.lines() != before) progress_ = clock_.now();
+    const std::size_t before = history_.lines();
+    reader_.read_into(history_);
+    if (history_.lines() != before) progress_ = clock_.now();
     return clock_.now() - progress_ > 4 * plan_.ttl + 10s;
   }
 
@@ -349,11 +347,11 @@ class Conductor {
     }
     const TimePoint before = clock_.now();
     clock_.wait(fds, before + kLookEvery);
-    conducted_.late = std::max(conducted_.late, clock_.now() - before - kLookEvery);
+    driven_.late = std::max(driven_.late, clock_.now() - before - kLookEvery);
     while (const auto signal = signals_.next()) {
       if (signal->number != SIGINT && signal->number != SIGTERM && signal->number != SIGHUP) continue;
-      if (conducted_.interrupted != 0) die_of(signal->number);
-      conducted_.interrupted = signal->number;
+      if (driven_.interrupted != 0) die_of(signal->number);
+      driven_.interrupted = signal->number;
       end_ = std::min(end_, clock_.now());
     }
     for (std::size_t i = 0; i < whose.size(); ++i) {
@@ -366,13 +364,13 @@ class Conductor {
   }
 
   const VerifyPlan& plan_;
-  const Lab& lab_;
+  const Sandbox& sandbox_;
   FaultyNetwork* network_;
   Clock& clock_;
   SignalInbox& signals_;
   TerminalLine* const line_;
   HistoryReader reader_;
-  Chronicle chronicle_;
+  VerifyHistory history_;
   std::vector<Worker> workers_;
   std::vector<Ongoing> ongoing_;
   std::size_t next_fault_ = 0;
@@ -386,21 +384,31 @@ class Conductor {
   TimePoint progress_{};
   TimePoint next_line_{};
   int runs_ = 0;  ///< that have ended
-  Conducted conducted_;
+  Driven driven_;
 };
 
 }  // namespace
 
 std::vector<std::string> run_words(const Order& order, const std::string& url) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(order.ttl).count();
   std::vector<std::string> words{
-      "run",    "--backend",         url, "--ttl", std::to_string(ms) + "ms", "--log-format", "json", "--progress",
+      "run",    "--backend",         url, "--ttl", ms_word(order.ttl), "--log-format", "json", "--progress",
       "always", "--connect-timeout", "2s"};
   if (order.fair) words.emplace_back("--fair");
   if (order.mode == Mode::kShared) words.emplace_back("--shared");
   if (order.mode == Mode::kPermits) words.insert(words.end(), {"--permits", std::to_string(kVerifyPermits)});
   words.push_back(kVerifyPrefix + order.key);
   return words;
+}
+
+std::optional<Error> hook_failure(const std::string& phase, int status) {
+  if (status == 0) return std::nullopt;
+  Error error{ErrorCode::kSystem, "hook " + phase +
+                                      (status > 128 ? " was ended by signal " + std::to_string(status - 128)
+                                                    : " ended with " + std::to_string(status))};
+  if (status != 126 && status != 127) return error;
+  return Error{ErrorCode::kMisconfigured,
+               error.message + (status == 127 ? ": its command was not found" : ": its command cannot be executed"),
+               "--hook is a command of the shell, which gets " + phase + " as its last word"};
 }
 
 bool says_that_it_waits(std::string_view said, bool in_line) {
@@ -412,9 +420,9 @@ bool says_that_it_waits(std::string_view said, bool in_line) {
   return false;
 }
 
-Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
-                  TerminalLine* line) {
-  return Conductor(plan, lab, network, clock, signals, line).run();
+Driven drive(const VerifyPlan& plan, const Sandbox& sandbox, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+             TerminalLine* line) {
+  return Driver(plan, sandbox, network, clock, signals, line).run();
 }
 
 }  // namespace dlock

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cmd/verify/acts.h"
+#include "lib/base/unique_fd.h"
 #include "lib/lock/holder.h"
 
 namespace dlock {
@@ -52,7 +53,7 @@ struct Section {
 
 /// A history, read line by line: the sections and outages that it tells of. Lines that are not of a history, or only a
 /// piece of one, are counted and left out.
-class Chronicle {
+class VerifyHistory {
  public:
   void add_line(std::string_view line);
 
@@ -74,6 +75,19 @@ class Chronicle {
   std::map<std::string, std::size_t, std::less<>> by_name_;
   std::vector<Trouble> outages_;
   std::size_t torn_ = 0;
+};
+
+/// Reads the file of a history while others still write to it.
+class HistoryReader {
+ public:
+  /// A file that cannot be opened is read as an empty one.
+  explicit HistoryReader(const std::string& path);
+  /// Adds the lines that were completed since the last call. Does not wait for more.
+  void read_into(VerifyHistory& history);
+
+ private:
+  UniqueFd file_;
+  std::string rest_;  ///< the beginning of a line
 };
 
 }  // namespace dlock

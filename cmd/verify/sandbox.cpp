@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/lab.h"
+#include "cmd/verify/sandbox.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -68,6 +68,10 @@ void for_each_process(Use use) {
 
 }  // namespace
 
+std::string ms_word(Duration length) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(length).count()) + "ms";
+}
+
 std::string last_message(const std::string& log) {
   constexpr std::size_t kMost = 200;
   constexpr std::string_view kBefore = "\"message\":\"";
@@ -92,54 +96,54 @@ RunFamily family_of(pid_t supervisor) {
   return family;
 }
 
-Result<Lab> Lab::make(const BackendUrl& url) {
-  Lab lab;
+Result<Sandbox> Sandbox::make(const BackendUrl& url) {
+  Sandbox sandbox;
   char program[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", program, sizeof program);
   if (size <= 0) {
     return Error{ErrorCode::kSystem, "cannot find the processes that verify starts: /proc is missing",
                  "mount it: mount -t proc proc /proc"};
   }
-  lab.program_.assign(program, static_cast<std::size_t>(size));
+  sandbox.program_.assign(program, static_cast<std::size_t>(size));
 
   const char* place = getenv("TMPDIR");
   std::string path = std::string(place && *place == '/' ? place : "/tmp") + "/dlock-verify.XXXXXX";
   if (!mkdtemp(path.data())) return system_error("cannot make the directory " + path, errno);
-  lab.directory_ = path;
-  lab.history_path_ = path + "/history";
-  lab.history_ = UniqueFd(open(lab.history_path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (!lab.history_.valid() || !takes_writing(lab.history_.get())) {
+  sandbox.directory_ = path;
+  sandbox.history_path_ = path + "/history";
+  sandbox.history_ = UniqueFd(open(sandbox.history_path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!sandbox.history_.valid() || !takes_writing(sandbox.history_.get())) {
     const int errnum = errno;
-    lab.remove_directory();
-    return system_error("cannot write " + lab.history_path_, errnum);
+    sandbox.remove_directory();
+    return system_error("cannot write " + sandbox.history_path_, errnum);
   }
 
-  lab.url_ = url;
-  lab.url_.alias.clear();
+  sandbox.url_ = url;
+  sandbox.url_.alias.clear();
   if (!url.password.empty() && !url.is_local()) {
     const std::string file = path + "/password";
     if (auto written = write_secret(file, url.password); !written) {
-      lab.remove_directory();
+      sandbox.remove_directory();
       return written.error();
     }
-    lab.url_.password.clear();
-    lab.url_.params["password-file"] = file;
+    sandbox.url_.password.clear();
+    sandbox.url_.params["password-file"] = file;
   }
-  lab.mark_ = std::string(kVerifyMark) + '=' + random_hex(8);
+  sandbox.mark_ = std::string(kVerifyMark) + '=' + random_hex(8);
   for (char** entry = environ; *entry; ++entry) {
-    if (is_kept(*entry)) lab.environment_.emplace_back(*entry);
+    if (is_kept(*entry)) sandbox.environment_.emplace_back(*entry);
   }
-  lab.environment_.push_back(lab.mark_);
-  lab.environment_.push_back("HOME=" + path);
-  return lab;
+  sandbox.environment_.push_back(sandbox.mark_);
+  sandbox.environment_.push_back("HOME=" + path);
+  return sandbox;
 }
 
-Result<void> Lab::note(const Act& act) const {
+Result<void> Sandbox::note(const Act& act) const {
   if (write_all(history_.get(), act_line(act))) return {};
   return system_error("cannot write " + history_path_, errno);
 }
 
-pid_t Lab::spawn(const std::vector<std::string>& words, int in, int out, int err) const {
+pid_t Sandbox::spawn(const std::vector<std::string>& words, int in, int out, int err) const {
   std::vector<char*> arguments{const_cast<char*>("dlock")};
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -163,10 +167,10 @@ pid_t Lab::spawn(const std::vector<std::string>& words, int in, int out, int err
   _exit(127);
 }
 
-Result<LabProcess> Lab::start(const std::vector<std::string>& words, int in) const {
+Result<SandboxProcess> Sandbox::start(const std::vector<std::string>& words, int in) const {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe", errno);
-  LabProcess started{.pid = 0, .process = {}, .said = UniqueFd(ends[0])};
+  SandboxProcess started{.pid = 0, .process = {}, .said = UniqueFd(ends[0])};
   const UniqueFd theirs(ends[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   started.pid = spawn(words, in, -1, theirs.get());
@@ -175,13 +179,13 @@ Result<LabProcess> Lab::start(const std::vector<std::string>& words, int in) con
   return started;
 }
 
-Result<LabAnswer> Lab::ask(const std::vector<std::string>& words) const {
+Result<SandboxAnswer> Sandbox::ask(const std::vector<std::string>& words) const {
   const UniqueFd out = scratch_file();
   const UniqueFd said = scratch_file();
   if (!out.valid() || !said.valid()) return system_error("cannot make a file in memory", errno);
   const pid_t pid = spawn(words, -1, out.get(), said.get());
   if (pid < 0) return system_error("cannot start dlock", errno);
-  LabAnswer answer{.status = reap(pid), .out = {}, .said = {}};
+  SandboxAnswer answer{.status = reap(pid), .out = {}, .said = {}};
   lseek(out.get(), 0, SEEK_SET);
   lseek(said.get(), 0, SEEK_SET);
   answer.out = read_to_end(out.get());
@@ -189,7 +193,7 @@ Result<LabAnswer> Lab::ask(const std::vector<std::string>& words) const {
   return answer;
 }
 
-bool Lab::end_processes() const {
+bool Sandbox::end_processes() const {
   SystemClock clock;
   const TimePoint limit = clock.now() + 5s;
   while (clock.now() < limit) {
@@ -206,7 +210,7 @@ bool Lab::end_processes() const {
   return false;
 }
 
-void Lab::remove_directory() const {
+void Sandbox::remove_directory() const {
   for (const char* name : {"/history", "/password"}) unlink((directory_ + name).c_str());
   rmdir(directory_.c_str());
 }

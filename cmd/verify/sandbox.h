@@ -15,33 +15,33 @@
 
 namespace dlock {
 
-/// A process that was started in the lab.
-struct LabProcess {
+/// A process that was started in the sandbox.
+struct SandboxProcess {
   pid_t pid = 0;
   UniqueFd process;  ///< readable when it has ended
   UniqueFd said;     ///< its stderr, not blocking
 };
 
-struct LabAnswer {
+struct SandboxAnswer {
   int status = 0;    ///< of exit; 128 + N for signal N
   std::string out;   ///< stdout
   std::string said;  ///< stderr
 };
 
 /// Where `dlock verify` works: a temporary directory, and the dlock processes that it starts. Each of these has the
-/// lab's mark in its environment and a process group of its own, is killed by the kernel when this process dies, and
-/// reads no configuration files.
-class Lab {
+/// sandbox's mark in its environment and a process group of its own, is killed by the kernel when this process dies,
+/// and reads no configuration files.
+class Sandbox {
  public:
   /// Makes the directory, and in it a file with the password of `url`, which then stands in no command line. System if
   /// they cannot be made.
-  static Result<Lab> make(const BackendUrl& url);
+  static Result<Sandbox> make(const BackendUrl& url);
 
   /// Starts dlock with the arguments `words`; `in` becomes its stdin (-1: /dev/null), its stdout goes nowhere. System
   /// if it cannot be started.
-  Result<LabProcess> start(const std::vector<std::string>& words, int in = -1) const;
+  Result<SandboxProcess> start(const std::vector<std::string>& words, int in = -1) const;
   /// Runs dlock with the arguments `words`, and waits for its end.
-  Result<LabAnswer> ask(const std::vector<std::string>& words) const;
+  Result<SandboxAnswer> ask(const std::vector<std::string>& words) const;
 
   /// Appends one line to the history; else System.
   Result<void> note(const Act& act) const;
@@ -66,6 +66,9 @@ class Lab {
   std::vector<std::string> environment_;
   UniqueFd history_;
 };
+
+/// A duration as a word of a command line: "1500ms".
+std::string ms_word(Duration length);
 
 /// The last message in `log`, which is the stderr of a run with --log-format json; cut after 200 bytes.
 std::string last_message(const std::string& log);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/conductor.h"
+#include "cmd/verify/driver.h"
 
 #include <doctest/doctest.h>
 
-#include "cmd/verify/hook.h"
-
-namespace verify_conductor_test {
+namespace verify_driver_test {
 
 using namespace dlock;
 
@@ -40,4 +38,4 @@ TEST_CASE("verify: a hook that fails is no fault, and one that cannot be run end
   CHECK(hook_failure("fault-1", 126)->code == ErrorCode::kMisconfigured);
 }
 
-}  // namespace verify_conductor_test
+}  // namespace verify_driver_test

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cmd/show/terminal_line.h"
-#include "cmd/verify/chronicle.h"
-#include "cmd/verify/lab.h"
+#include "cmd/verify/history.h"
+#include "cmd/verify/sandbox.h"
 #include "cmd/verify/schedule.h"
 #include "lib/base/clock.h"
 #include "lib/base/result.h"
@@ -44,6 +44,10 @@ std::vector<std::string> run_words(const Order& order, const std::string& url);
 /// `in_line` only a message counts that names its place in the store's queue.
 bool says_that_it_waits(std::string_view said, bool in_line);
 
+/// Whether a hook that ended with `status` has done its work: nullopt if so. Otherwise what is to be said of it; it is
+/// Misconfigured if the shell found nothing to run, and no call of it ever will.
+std::optional<Error> hook_failure(const std::string& phase, int status);
+
 /// A network that fails when it is told to. At most one fault at a time: heal() ends the one that was started.
 class FaultyNetwork {
  public:
@@ -52,8 +56,8 @@ class FaultyNetwork {
   virtual void heal() = 0;
 };
 
-/// What conduct() did, besides writing the history.
-struct Conducted {
+/// What drive() did, besides writing the history.
+struct Driven {
   std::map<Fault, int> done;                   ///< how many of each fault there were
   int missed = 0;                              ///< planned faults for which no run was there
   Duration late{0};                            ///< the longest time by which this process was woken too late
@@ -62,11 +66,11 @@ struct Conducted {
   int interrupted = 0;  ///< the signal that ended it before the plan's duration was over; 0: none
 };
 
-/// Starts runs in the lab, one after the other for each worker, for the plan's duration; makes the planned faults; and
-/// waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that. The
-/// first HUP, INT or TERM lets no more rounds begin, the second one ends this process. `network` is null if there is no
-/// proxy; `line`, if there is a terminal, where it shows how far it is. Single-threaded.
-Conducted conduct(const VerifyPlan& plan, const Lab& lab, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
-                  TerminalLine* line);
+/// Starts runs in the sandbox, one after the other for each worker, for the plan's duration; makes the planned faults;
+/// and waits until the last run and the hook have ended. What never ends is killed; of a run the history tells that.
+/// The first HUP, INT or TERM lets no more rounds begin, the second one ends this process. `network` is null if there
+/// is no proxy; `line`, if there is a terminal, where it shows how far it is. Single-threaded.
+Driven drive(const VerifyPlan& plan, const Sandbox& sandbox, FaultyNetwork* network, Clock& clock, SignalInbox& signals,
+             TerminalLine* line);
 
 }  // namespace dlock

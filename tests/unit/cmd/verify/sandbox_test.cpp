@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/lab.h"
+#include "cmd/verify/sandbox.h"
 
 #include <doctest/doctest.h>
 
-namespace verify_lab_test {
+namespace verify_sandbox_test {
 
 using namespace dlock;
 
@@ -27,4 +27,4 @@ TEST_CASE("a log that is none is told as it is, and neither is cut within a char
   CHECK(last_message("{\"message\":\"" + long_text + "\"}") == std::string(199, 'x'));
 }
 
-}  // namespace verify_lab_test
+}  // namespace verify_sandbox_test

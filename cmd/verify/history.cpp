@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/verify/chronicle.h"
+#include "cmd/verify/history.h"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -34,23 +37,23 @@ bool Section::was_hit(std::string_view what) const {
   return std::any_of(hits.begin(), hits.end(), [&](const Trouble& hit) { return hit.what == what; });
 }
 
-const Section* Chronicle::find(const std::string& name) const {
+const Section* VerifyHistory::find(const std::string& name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : &sections_[found->second];
 }
 
-void Chronicle::add_line(std::string_view line) {
+void VerifyHistory::add_line(std::string_view line) {
   const auto act = parse_act(line);
   if (act) add(*act);
   else ++torn_;
 }
 
-void Chronicle::note_outage(const Act& act) {
+void VerifyHistory::note_outage(const Act& act) {
   if (act.what == Act::What::kHit) outages_.push_back({act.words, act.at, {}, act.who == "hook"});
   if (act.what == Act::What::kHealed) heal_last(outages_, act.at);
 }
 
-void Chronicle::add(const Act& act) {
+void VerifyHistory::add(const Act& act) {
   acts_.push_back(act);
   if (act.who == "net" || act.who == "hook") return note_outage(act);
   const auto [known, fresh] = by_name_.emplace(act.who, sections_.size());
@@ -99,8 +102,8 @@ void Chronicle::add(const Act& act) {
   }
 }
 
-std::vector<std::string> Chronicle::excerpt(const std::vector<std::string>& who, std::size_t from,
-                                            std::size_t to) const {
+std::vector<std::string> VerifyHistory::excerpt(const std::vector<std::string>& who, std::size_t from,
+                                                std::size_t to) const {
   std::vector<std::string> lines;
   std::optional<TimePoint> start;
   std::map<std::string, std::pair<std::size_t, int>> ticking;  // who: its line, and how often
@@ -127,6 +130,21 @@ std::vector<std::string> Chronicle::excerpt(const std::vector<std::string>& who,
   }
   end_ticks();
   return lines;
+}
+
+HistoryReader::HistoryReader(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+void HistoryReader::read_into(VerifyHistory& history) {
+  char block[65536];
+  ssize_t size = 0;
+  while ((size = read(file_.get(), block, sizeof block)) > 0) {
+    rest_.append(block, static_cast<std::size_t>(size));
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      history.add_line(std::string_view(rest_).substr(begin, end - begin));
+    }
+    rest_.erase(0, begin);
+  }
 }
 
 }  // namespace dlock

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/call.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "cmd/bench/bench.h"
+#include "cmd/bench/bench_stock.h"
+#include "cmd/commands/commands.h"
+#include "cmd/options/completion.h"
+#include "cmd/show/exit_status.h"
+#include "cmd/wiring/compose.h"
+#include "lib/base/memory_limit.h"
+#include "lib/base/system_error.h"
+#include "lib/base/unique_fd.h"
+
+namespace dlock {
+namespace {
+
+/// What a store's program and its libraries need for themselves, and some.
+constexpr std::size_t kMemoryToStart = 24 << 20;
+
+int exec_keeper_program(const std::string& program, const Call& call) {
+  const Log& log = call.runtime.log;
+  // With less memory, or without a descriptor to spare, it could not load its libraries, and would end with ld.so's 127
+  // or by SIGSEGV.
+  if (const auto allowed = allowed_memory(); allowed && *allowed < kMemoryToStart) {
+    return fail(log,
+                {ErrorCode::kSystem, "cannot run " + program + ": it may use " + mebibytes(*allowed) + " of memory",
+                 "allow more: ulimit -v"});
+  }
+  if (const UniqueFd spare(open(program.c_str(), O_PATH | O_CLOEXEC)); spare.valid()) execv(program.c_str(), call.argv);
+  return fail(log, system_error("cannot run " + program, errno));
+}
+
+/// Does `work` in a child where a library of this program may crash on what its server sends: its parent tells
+/// of that. A command of the user's is not to have such a parent.
+int outliving_crashes(const Call& call, const std::function<int()>& work) {
+  const Options& options = call.options;
+  if (!may_crash() || !options.child.empty() || options.shell_command) return work();
+  signal(SIGCHLD, SIG_DFL);  // who ignores it does not learn how a child ended
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) raise(SIGTERM);
+  }
+  if (child <= 0) return work();
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  const int number = WTERMSIG(status);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    if (number != crash) continue;
+    return fail(call.runtime.log, {ErrorCode::kInternal,
+                                   std::string("the client library died of SIG") + sigabbrev_np(number) + " on what " +
+                                       options.backends.front().redacted() + " answered",
+                                   "is it the server that it should be? See: dlock doctor"});
+  }
+  signal(number, SIG_DFL);
+  return raise(number);
+}
+
+/// Goes on with what was opened, in this program or in the one that has it.
+template <typename Port, typename Use>
+int use_opened(const Call& call, const Result<std::variant<std::unique_ptr<Port>, OtherProgram>>& opened, Use use) {
+  if (!opened) return fail(call.runtime.log, opened.error());
+  if (const auto* other = std::get_if<OtherProgram>(&*opened)) return exec_keeper_program(other->path, call);
+  return use(*std::get<std::unique_ptr<Port>>(*opened));
+}
+
+/// Before a store is asked by this process itself.
+void limit_memory_for_stores() {
+  if (memory_for_stores() > 0) limit_memory(memory_for_stores());
+}
+
+using OpenedAdmin = Result<std::variant<std::unique_ptr<LockAdmin>, OtherProgram>>;
+
+OpenedAdmin open_store_of(const Call& call) {
+  limit_memory_for_stores();
+  return open_admin(call.options.backends.front(), call.runtime);
+}
+
+int ask_opened(const Call& call, const OpenedAdmin& store, StoreCommand command) {
+  return use_opened(call, store, [&](LockAdmin& admin) {
+    return outliving_crashes(call, [&] { return command(call.options, admin, call.runtime, call.out); });
+  });
+}
+
+int bench_locks(const Call& call) {
+  const Options& options = call.options;
+  const Runtime& runtime = call.runtime;
+  const BackendUrl& url = options.backends.front();
+  return use_opened(call, open_admin(url, runtime), [&](const LockAdmin& /*is here*/) {
+    if (KeepLock keep = keep_here(url)) {
+      return bench_command(options, {url.redacted(), take_kept(std::move(keep))}, runtime, call.out);
+    }
+    const auto store = open_store(url, runtime);
+    if (!store) return fail(runtime.log, store.error());
+    return bench_command(options, {store->name, take_session(store->open)}, runtime, call.out);
+  });
+}
+
+int bench_stocks(const Call& call) {
+  const auto clients = open_stock_clients(call.options.backends.front(), call.runtime);
+  if (!clients) return fail(call.runtime.log, clients.error());
+  if (!clients->program.empty()) return exec_keeper_program(clients->program, call);
+  return bench_stock_command(call.options, *clients, call.runtime, call.out);
+}
+
+}  // namespace
+
+int ask_store(const Call& call, StoreCommand command) { return ask_opened(call, open_store_of(call), command); }
+
+int ask_doctor(const Call& call) {
+  const auto store = open_store_of(call);
+  if (store) return ask_opened(call, store, doctor_command);
+  return doctor_without_backend(call.options, store.error(), call.runtime, call.out);
+}
+
+int ask_stock(const Call& call) {
+  limit_memory_for_stores();
+  return use_opened(call, open_stock(call.options.backends.front(), call.runtime), [&](Stock& stock) {
+    return outliving_crashes(call, [&] { return stock_command(call.options, stock, call.runtime, call.out); });
+  });
+}
+
+int run_bench(const Call& call) { return call.options.words.empty() ? bench_locks(call) : bench_stocks(call); }
+
+int complete(const Call& call) {
+  using Live = Completion::Live;
+  const Options& options = call.options;
+  const Runtime& runtime = call.runtime;
+  const Live live = complete_words({options.words.begin(), options.words.end()}).live;
+  if (live == Live::kNone) return complete_line(options, runtime, call.out);
+  if (live == Live::kBackends) return complete_backends(options, runtime, call.out);
+  set_completion_deadline();
+  if (live == Live::kKeys) return ask_store(call, complete_keys);
+  const auto stocks = open_stock(options.backends.front(), runtime);
+  if (!stocks) return 0;
+  return use_opened(call, stocks, [&](Stock& stock) { return complete_stocks(options, stock, runtime, call.out); });
+}
+
+}  // namespace dlock
