@@ -8,8 +8,8 @@
 #include <chrono>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/show/granted_text.h"
 #include "cmd/show/progress.h"
+#include "cmd/show/report.h"
 #include "cmd/wiring/recorder.h"
 #include "cmd/wiring/take.h"
 #include "lib/lock/blocking_session.h"

@@ -126,7 +126,7 @@ int config_command(const Options& options, const Runtime& runtime, Output& out);
 // The hidden `dlock __complete WORD...`, for the completion scripts: what may stand for the last word, one a line, as
 // in Completion::lines; of live names only those that a shell takes as they are.
 
-/// From now on this process, and whatever it becomes, ends within 300 ms: somebody has pressed Tab.
+/// From now on this process, and whatever it becomes, ends within 300 ms: the user waits at the Tab key.
 void set_completion_deadline();
 /// What follows from the line alone.
 int complete_line(const Options& options, const Runtime& runtime, Output& out);

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/show/history_picture.h"
 #include "cmd/show/history_text.h"
 #include "cmd/show/watch.h"
 #include "cmd/wiring/compose.h"

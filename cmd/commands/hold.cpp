@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "cmd/show/exit_status.h"
-#include "cmd/show/granted_text.h"
 #include "cmd/show/progress.h"
+#include "cmd/show/report.h"
 #include "cmd/wiring/take.h"
 
 namespace dlock {

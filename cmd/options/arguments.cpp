@@ -2,7 +2,9 @@
 #include "cmd/options/arguments.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
+#include <span>
 #include <string>
 
 #include "cmd/options/completion.h"
@@ -80,12 +82,10 @@ class Splitter {
       error.next = kRestOfScript;
       return error;
     }
-    std::string line = "dlock";
-    add_shown(line, named ? std::string_view(*word) : "run");
-    for (char** one = start_; one < end_; ++one) {
-      if (!named || one != word) add_shown(line, *one);
-    }
-    error.next = "write: " + line;
+    const auto behind = named ? word + 1 : word;
+    std::string run = "run";
+    char* command[] = {named ? *word : run.data()};
+    error.next = "write: " + line_of({command, {start_, word}, {behind, end_}});
     return error;
   }
 
@@ -182,22 +182,15 @@ class Splitter {
       if (has_next && word != end_) moved.push_back(*word++);
       if (word > stop) break;  // without "--" the value stands behind `stop`
     }
-    std::string line = "dlock";
-    for (char** one = start_; one != at_; ++one) add_shown(line, *one);
-    for (const char* one : moved) add_shown(line, one);
-    for (const char* one : keys) add_shown(line, one);
-    for (; word != end_; ++word) add_shown(line, *word);
-    return line;
+    return line_of({{start_, at_}, moved, keys, {word, end_}});
   }
 
   /// Who left out "run" reads the own line with it; without "--" nobody knows what CMD is.
   std::string line_with_run() const {
     if (find_split(at_) == end_) return "dlock run KEY -- CMD";
-    std::string line = "dlock";
-    for (char** one = start_; one != at_; ++one) add_shown(line, *one);
-    line += " run";
-    for (char** one = at_; one != end_; ++one) add_shown(line, *one);
-    return line;
+    std::string run = "run";
+    char* command[] = {run.data()};
+    return line_of({{start_, at_}, command, {at_, end_}});
   }
 
   /// Is the value of the option (or of the last of these letters) the next word?
@@ -212,6 +205,15 @@ class Splitter {
       if (row->value.kind != ValueKind::kFlag) return i + 1 == word.size();
     }
     return false;
+  }
+
+  /// "dlock" and these words, as a shell wants them.
+  static std::string line_of(std::initializer_list<std::span<char* const>> parts) {
+    std::string line = "dlock";
+    for (const auto& part : parts) {
+      for (const char* word : part) add_shown(line, word);
+    }
+    return line;
   }
 
   /// As a shell wants it; without what may be a password.

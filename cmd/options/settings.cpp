@@ -12,21 +12,12 @@ namespace {
 constexpr const char* kSystemFolder = "/etc/dlock";
 
 ConfigKey::Shape shape_of(const OptionRow& row) {
-  if (row.repeats) return ConfigKey::Shape::kList;
-  switch (row.value.kind) {
-    case ValueKind::kFlag:
-      return ConfigKey::Shape::kFlag;
-    case ValueKind::kDuration:
-      return ConfigKey::Shape::kDuration;
-    case ValueKind::kNumber:
-      return ConfigKey::Shape::kNumber;
-    case ValueKind::kText:
-    case ValueKind::kFile:
-    case ValueKind::kChoice:
-    case ValueKind::kBackend:
-      break;
-  }
-  return ConfigKey::Shape::kText;
+  using Shape = ConfigKey::Shape;
+  const ValueKind kind = row.value.kind;
+  if (row.repeats) return Shape::kList;
+  if (kind == ValueKind::kFlag) return Shape::kFlag;
+  if (kind == ValueKind::kDuration) return Shape::kDuration;
+  return kind == ValueKind::kNumber ? Shape::kNumber : Shape::kText;
 }
 
 /// The values of a repeatable option in one variable stand between blanks (a URL may have commas).
@@ -196,26 +187,12 @@ Result<Config> merge_settings(const Arguments& arguments, const Environment& env
 
 std::vector<std::string_view> lock_keys(const Arguments& arguments) {
   const auto& words = arguments.words;
-  switch (command_row(arguments.command).shape) {
-    case Operands::kKeysAndCommand:
-    case Operands::kAnyKeys:
-      return words;
-    case Operands::kOneKey:
-    case Operands::kKeyAndToken:
-      if (words.empty()) return {};
-      return {words.front()};
-    case Operands::kConfig:
-      if (words.size() < 2) return {};
-      return {words[1]};
-    case Operands::kFence:  // a RESOURCE is no lock
-    case Operands::kStock:
-    case Operands::kOneWord:
-    case Operands::kMaybeCommand:
-    case Operands::kMaybeWord:
-    case Operands::kNone:
-      break;
-  }
-  return {};
+  const Operands shape = command_row(arguments.command).shape;
+  if (shape == Operands::kKeysAndCommand || shape == Operands::kAnyKeys) return words;
+  const bool one = shape == Operands::kOneKey || shape == Operands::kKeyAndToken || shape == Operands::kConfig;
+  const std::size_t at = shape == Operands::kConfig ? 1 : 0;  // behind "show"
+  if (!one || words.size() <= at) return {};                  // the RESOURCE of a fence is no lock
+  return {words[at]};
 }
 
 Result<void> choose_key_settings(Config& config, const std::vector<std::string_view>& keys, Command command) {

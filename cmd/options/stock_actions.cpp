@@ -33,20 +33,43 @@ constexpr OptionId kResizeOptions[] = {OptionId::kSegments, OptionId::kJson};
 constexpr OptionId kDropOptions[] = {OptionId::kYes, OptionId::kJson};
 
 constexpr StockActionRow kActionRows[] = {
-    {StockAction::kCreate, "create", "NAME --quantity N [--segments S]", "N items, spread evenly over S segments",
-     kCreateOptions},
+    {StockAction::kCreate,
+     "create",
+     "NAME --quantity N [--segments S]",
+     "N items, spread evenly over S segments",
+     kCreateOptions,
+     {OptionId::kQuantity, "how many items are there?"}},
     {StockAction::kShow, "show", "[NAME]", "what is left, what is set aside; --watch, --json", kShowOptions},
     {StockAction::kTake, "take", "NAME [--qty Q] [--id ID]", "deduct Q; print SEGMENT QTY of each part", kTakeOptions},
     {StockAction::kBatch, "batch", "NAME [--reserve D] [--window N]",
      "requests from stdin, one per line; answers on stdout", kBatchOptions},
     {StockAction::kRun, "run", "NAME [--qty Q] [--id ID] -- CMD [ARG...]",
      "sold if CMD ends with 0; given back after any other end", kRunOptions},
-    {StockAction::kRefund, "refund", "NAME --id ID [--qty Q] [--refund-id ID]",
-     "give back what ID took, once; with --refund-id in parts", kRefundOptions},
-    {StockAction::kAdd, "add", "NAME --qty Q [--id ID]", "restock, the emptiest segments first", kAddOptions},
+    {StockAction::kRefund,
+     "refund",
+     "NAME --id ID [--qty Q] [--refund-id ID]",
+     "give back what ID took, once; with --refund-id in parts",
+     kRefundOptions,
+     {OptionId::kId, "which request is given back?"}},
+    {StockAction::kAdd,
+     "add",
+     "NAME --qty Q [--id ID]",
+     "restock, the emptiest segments first",
+     kAddOptions,
+     {OptionId::kQty, "how many items are added?"}},
     {StockAction::kRebalance, "rebalance", "NAME", "level the segments", kRebalanceOptions},
-    {StockAction::kResize, "resize", "NAME --segments S", "level over another number of segments", kResizeOptions},
-    {StockAction::kDrop, "drop", "NAME --yes", "remove the stock", kDropOptions},
+    {StockAction::kResize,
+     "resize",
+     "NAME --segments S",
+     "level over another number of segments",
+     kResizeOptions,
+     {OptionId::kSegments, "over how many segments?"}},
+    {StockAction::kDrop,
+     "drop",
+     "NAME --yes",
+     "remove the stock",
+     kDropOptions,
+     {OptionId::kYes, "the items and all requests would be forgotten"}},
 };
 
 std::string usage_of(const StockActionRow& row) {
@@ -154,29 +177,9 @@ class Reader {
   }
 
   Result<void> check_needs() {
-    const auto missing = [&](OptionId id, const char* why) -> Result<void> {
-      if (from_.find(id)) return {};
-      return usage_error("--" + std::string(option_row(id).name) + " is missing: " + why, usage_of(*row_));
-    };
-    switch (row_->action) {
-      case StockAction::kCreate:
-        return missing(OptionId::kQuantity, "how many items are there?");
-      case StockAction::kAdd:
-        return missing(OptionId::kQty, "how many items are added?");
-      case StockAction::kRefund:
-        return missing(OptionId::kId, "which request is given back?");
-      case StockAction::kResize:
-        return missing(OptionId::kSegments, "over how many segments?");
-      case StockAction::kDrop:
-        return missing(OptionId::kYes, "the items and all requests would be forgotten");
-      case StockAction::kTake:
-      case StockAction::kShow:
-      case StockAction::kBatch:
-      case StockAction::kRun:
-      case StockAction::kRebalance:
-        return {};
-    }
-    return {};
+    const auto& [option, why] = row_->needs;
+    if (why == nullptr || from_.find(option)) return {};
+    return usage_error("--" + std::string(option_row(option).name) + " is missing: " + why, usage_of(*row_));
   }
 
   Result<void> place_child() {

@@ -19,6 +19,11 @@ struct StockActionRow {
   std::string_view operands;  ///< as the usage line shows them, with the options that it needs
   std::string_view summary;
   std::span<const OptionId> options;  ///< the options that it has besides those that all actions have
+  /// The option that it cannot do without, and what is asked where that is missing; a null text: there is none.
+  struct {
+    OptionId option = OptionId::kQty;
+    const char* why = nullptr;
+  } needs = {};
 };
 
 std::span<const StockActionRow> stock_action_rows();

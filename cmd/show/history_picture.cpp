@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/show/history_picture.h"
-
 #include <algorithm>
 #include <cstring>
 #include <map>

@@ -7,6 +7,7 @@
 #include "cmd/show/output.h"
 #include "lib/base/json_writer.h"
 #include "lib/history/history.h"
+#include "lib/history/timeline.h"
 
 namespace dlock {
 
@@ -26,5 +27,11 @@ void put_episode(JsonWriter& json, const Episode& episode);
 
 /// The same as JSON, one object a line: dlock.history/1 for each attempt, dlock.history.key/1 for each lock.
 std::string history_json(const std::vector<Episode>& episodes, const AllTotals& totals);
+
+/// The attempts as a picture: a heading for each key, a lane for each holder (attempts of one user, host and command
+/// that do not overlap share one). `now` is where what has no known end is drawn to; nothing before `from` and
+/// behind `to` is drawn.
+Timeline history_picture(const std::vector<Episode>& episodes, WallTime now, std::optional<WallTime> from,
+                         std::optional<WallTime> to);
 
 }  // namespace dlock

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/options/options.h"
 #include "lib/base/time.h"
 #include "lib/lock/holder.h"
 #include "lib/lock/lock_name.h"
@@ -34,5 +35,11 @@ const char* outcome_name(RunReport::Outcome outcome);
 
 /// The dlock.report/1 line, with its newline. The top level speaks of the first key; "locks" is there with several.
 std::string report_line(const RunReport& report);
+
+/// What acquire and hold print: "OWNER TOKEN", a line for each lock; or with --json an object of `schema`: key, owner,
+/// token, slot (if it has one), backend, reentered, until (RFC 3339, null when the lock does not end by itself); or
+/// with --shell (acquire) the variables of a command's environment as exports of a POSIX shell, one after the other.
+std::string granted_text(const Options& options, const char* schema, const std::vector<HeldLock>& locks,
+                         std::optional<WallTime> until);
 
 }  // namespace dlock

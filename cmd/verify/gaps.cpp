@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "cmd/verify/checks.h"
-#include "cmd/verify/windows.h"
 #include "lib/lock/lease.h"
 
 namespace dlock {

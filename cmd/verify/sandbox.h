@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/verify/acts.h"
+#include "cmd/verify/history.h"
 #include "lib/base/result.h"
 #include "lib/base/time.h"
 #include "lib/base/unique_fd.h"

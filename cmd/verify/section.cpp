@@ -10,7 +10,7 @@
 
 #include "cmd/options/environment.h"
 #include "cmd/show/exit_status.h"
-#include "cmd/verify/acts.h"
+#include "cmd/verify/history.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptor_io.h"
 #include "lib/base/unique_fd.h"

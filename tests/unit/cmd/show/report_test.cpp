@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cmd/show/granted_text.h"
 #include "lib/base/human_text.h"
 #include "tests/support/fake_backend.h"
 
